@@ -1,0 +1,1 @@
+//! Extractors: the part of a trajectory that is graded.

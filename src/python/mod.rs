@@ -1,0 +1,1 @@
+//! Python text rules, for graders that must agree with Python byte for byte.

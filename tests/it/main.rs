@@ -1,0 +1,2 @@
+//! Tests through the binary and over whole suites.
+fn main() {}
