@@ -56,7 +56,12 @@ impl Place {
     }
 
     /// The bytes `span` of `line_text`, which is line `line` (from 1) of the file.
-    pub fn in_line(path: impl Into<String>, line: usize, line_text: &str, span: Range<usize>) -> Self {
+    pub fn in_line(
+        path: impl Into<String>,
+        line: usize,
+        line_text: &str,
+        span: Range<usize>,
+    ) -> Self {
         let line_text = line_text.trim_end_matches(['\n', '\r']);
         let start = floor_char(line_text, span.start);
         let end = floor_char(line_text, span.end).max(start);
@@ -68,7 +73,8 @@ impl Place {
         };
         let to = floor_char(line_text, (from + SOURCE_WINDOW).min(line_text.len()));
         let source = line_text[from..to].replace(|c: char| c.is_control() && c != '\t', "\u{fffd}");
-        let marked = if source.len() == to - from { start - from..end.min(to) - from } else { 0..0 };
+        let marked =
+            if source.len() == to - from { start - from..end.min(to) - from } else { 0..0 };
         Self { path: path.into(), line, column, source, marked }
     }
 }
@@ -178,7 +184,9 @@ pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let lower = name.to_lowercase();
     known
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
+        })
         .filter(|(distance, candidate)| *distance <= candidate.len().max(lower.len()).div_ceil(3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)

@@ -12,4 +12,6 @@ pub mod python;
 pub mod report;
 pub mod store;
 pub mod suite;
+#[cfg(test)]
+mod test_data;
 pub mod trajectory;

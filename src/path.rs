@@ -32,9 +32,9 @@ pub fn lookup<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
         return Some(value);
     }
     match value {
-        Value::Object(map) => key_ends(path)
-            .filter_map(|end| lookup(map.get(&path[..end])?, &path[end..]))
-            .last(),
+        Value::Object(map) => {
+            key_ends(path).filter_map(|end| lookup(map.get(&path[..end])?, &path[end..])).last()
+        }
         Value::Array(items) => {
             let (index, rest) = index(path)?;
             lookup(items.get(index)?, rest)
