@@ -1,11 +1,29 @@
 //! Everything a target did for one sample, in one shape whatever wrote it.
 //!
-//! The readers beside this file turn each recorded format into [`Trajectory`]. Provider ids and
-//! timestamps are dropped on the way in: they must never reach an action key. The raw record stays in
-//! the dataset chunk it came from.
+//! The readers beside this file turn each recorded format into [`Trajectory`], one file a format. Provider
+//! ids and timestamps are dropped on the way in: they must never reach an action key. Only call ids stay,
+//! because they pair calls with returns, and `normal` replaces them by ordinals on the way out. The raw
+//! record stays in the dataset chunk it came from. Nothing here knows of datasets, suites or graders.
+
+mod anthropic;
+mod claude_code;
+mod detect;
+mod letta;
+mod node;
+mod normal;
+mod openai;
+mod read;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use detect::detect;
+pub use read::read;
 
 /// Turns of messages. A turn starts at each user message.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,7 +109,52 @@ pub enum TrajectoryFormat {
     Text,
 }
 
+/// What makes a value unreadable as a trajectory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct TrajectoryProblem {
+    /// The JSON Pointer (RFC 6901) of the place; empty for the value as a whole. In JSON Lines text the
+    /// first step is the index of the line, from 0, blank lines not counted.
+    pub pointer: String,
+    /// What was expected there, with its article.
+    pub expected: &'static str,
+    /// What stands there, with its article.
+    pub found: &'static str,
+}
+
+impl fmt::Display for TrajectoryProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pointer, expected, found } = self;
+        match pointer.as_str() {
+            "" => write!(f, "expected {expected}, found {found}"),
+            _ => write!(f, "expected {expected} at `{pointer}`, found {found}"),
+        }
+    }
+}
+
 impl Trajectory {
+    /// The trajectory of a target of which only the last answer is known: one assistant message.
+    pub fn from_output(text: &str) -> Self {
+        let message = Message { body: Body::Assistant(text.to_owned()), subagent: false };
+        Self { turns: vec![Turn { messages: vec![message] }], agent_state: None }
+    }
+
+    /// The text of the last message of the target itself, sub-agents not asked.
+    pub fn final_output(&self) -> Option<&str> {
+        self.messages(false).rev().find_map(|message| match &message.body {
+            Body::Assistant(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Only turn `index`, from 0, with the agent's state; empty if there is no such turn.
+    #[must_use]
+    pub fn turn(&self, index: usize) -> Self {
+        Self {
+            turns: self.turns.get(index).cloned().into_iter().collect(),
+            agent_state: self.agent_state.clone(),
+        }
+    }
+
     /// Whether the target produced no message at all.
     pub fn is_empty(&self) -> bool {
         self.turns.iter().all(|turn| turn.messages.is_empty())

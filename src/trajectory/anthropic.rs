@@ -1,0 +1,126 @@
+//! Anthropic messages: lists of content blocks.
+//!
+//! Tools answer in messages of the user here. Such a message does not start a turn: the user did not speak.
+
+use serde_json::Value;
+
+use super::node::Node;
+use super::read::{Turns, flatten, part_text};
+use super::{Body, ToolCall, ToolReturn, TrajectoryProblem};
+
+/// Reads one message.
+pub(super) fn read(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    message.object("a chat message (an object)")?;
+    let content = message.get("content");
+    match message.get("role").text("a role (a string)")? {
+        "system" => turns.push(Body::System(flatten(content)?)),
+        "user" => user(content, false, turns)?,
+        "assistant" => {
+            for body in bodies(content, Body::Assistant)? {
+                turns.push(body);
+            }
+        }
+        _ => turns.push(Body::Other(message.value().clone())),
+    }
+    Ok(())
+}
+
+/// Reads the content of a user message. Neither tool results nor prompts of sub-agents start a turn.
+pub(super) fn user(
+    content: Node<'_, '_>,
+    subagent: bool,
+    turns: &mut Turns,
+) -> Result<(), TrajectoryProblem> {
+    let bodies = bodies(content, Body::User)?;
+    if !subagent && !bodies.iter().any(|body| matches!(body, Body::ToolReturn(_))) {
+        turns.start();
+    }
+    for body in bodies {
+        turns.push_of(body, subagent);
+    }
+    Ok(())
+}
+
+/// Reads the blocks of a content. Neighbouring texts are one text, joined with one space.
+pub(super) fn bodies(
+    content: Node<'_, '_>,
+    said: fn(String) -> Body,
+) -> Result<Vec<Body>, TrajectoryProblem> {
+    if let Some(text) = content.as_str() {
+        return Ok(if text.is_empty() { Vec::new() } else { vec![said(text.to_owned())] });
+    }
+    let mut blocks = Blocks { bodies: Vec::new(), text: String::new(), said };
+    for block in content.items("a string or a list of content blocks")? {
+        blocks.read(block)?;
+    }
+    Ok(blocks.done())
+}
+
+/// The blocks of one message.
+#[derive(Debug)]
+struct Blocks {
+    bodies: Vec<Body>,
+    /// The texts since the last block of another kind.
+    text: String,
+    said: fn(String) -> Body,
+}
+
+impl Blocks {
+    fn read(&mut self, block: Node<'_, '_>) -> Result<(), TrajectoryProblem> {
+        if block.as_str().is_some() || block.get("type").as_str() == Some("text") {
+            let text = part_text(block)?.unwrap_or_default();
+            if !self.text.is_empty() && !text.is_empty() {
+                self.text.push(' ');
+            }
+            self.text.push_str(text);
+            return Ok(());
+        }
+        let body = other_block(block)?;
+        self.end_text();
+        self.bodies.push(body);
+        Ok(())
+    }
+
+    fn end_text(&mut self) {
+        if !self.text.is_empty() {
+            self.bodies.push((self.said)(std::mem::take(&mut self.text)));
+        }
+    }
+
+    fn done(mut self) -> Vec<Body> {
+        self.end_text();
+        self.bodies
+    }
+}
+
+/// A block that is no text. Tools the server runs itself have kinds of their own (`server_tool_use`,
+/// `web_search_tool_result`) and are calls like any other.
+fn other_block(block: Node<'_, '_>) -> Result<Body, TrajectoryProblem> {
+    block.object("a content block (an object)")?;
+    let kind = block.get("type").text("a block type (a string)")?;
+    if kind == "thinking" {
+        return flatten(block.get("thinking")).map(Body::Reasoning);
+    }
+    if kind.ends_with("tool_use") {
+        return Ok(Body::ToolCall(ToolCall {
+            id: block.get("id").to_text(),
+            name: block.get("name").text("the name of a tool")?.to_owned(),
+            arguments: block.get("input").to_json_text(),
+        }));
+    }
+    if kind.ends_with("tool_result") {
+        return tool_result(block).map(Body::ToolReturn);
+    }
+    Ok(Body::Other(block.value().clone()))
+}
+
+fn tool_result(block: Node<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
+    let content = block.get("content");
+    let kind = content.get("type").to_text().unwrap_or_default();
+    let output = match content.value() {
+        Value::Object(_) => content.to_json_text(),
+        _ => flatten(content)?,
+    };
+    let failed = block.get("is_error").value() == &Value::Bool(true) || kind.ends_with("_error");
+    Ok(ToolReturn { call_id: block.get("tool_use_id").to_text(), output, failed })
+}

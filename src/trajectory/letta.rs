@@ -1,0 +1,93 @@
+//! Letta messages: flat objects told apart by `message_type`.
+//!
+//! Saved files outlive servers, so a kind this file does not know is passed through. Requests for approval
+//! are such a kind on purpose: a call that waits for approval is no call yet.
+
+use super::node::Node;
+use super::read::{Turns, flatten};
+use super::{Body, ToolCall, ToolReturn, TrajectoryProblem};
+
+/// Reads one message.
+pub(super) fn read(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    message.object("a Letta message (an object)")?;
+    match message.get("message_type").text("a Letta message type (a string)")? {
+        "system_message" => turns.push(Body::System(flatten(message.get("content"))?)),
+        "user_message" => {
+            let text = flatten(message.get("content"))?;
+            turns.start();
+            turns.push(Body::User(text));
+        }
+        "assistant_message" => turns.push(Body::Assistant(assistant(message.get("content"))?)),
+        "reasoning_message" => turns.push(Body::Reasoning(flatten(message.get("reasoning"))?)),
+        "hidden_reasoning_message" if message.get("hidden_reasoning").as_str().is_some() => {
+            turns.push(Body::Reasoning(flatten(message.get("hidden_reasoning"))?));
+        }
+        "tool_call_message" => calls(message, turns)?,
+        "tool_return_message" => returns(message, turns)?,
+        _ => turns.push(Body::Other(message.value().clone())),
+    }
+    Ok(())
+}
+
+/// Extractors read this text, so a part of it that is no text is a problem and not left out.
+fn assistant(content: Node<'_, '_>) -> Result<String, TrajectoryProblem> {
+    if content.is_nothing() {
+        return Err(content.problem("a string or a list of content parts"));
+    }
+    if content.value().is_array() {
+        for part in content.items("a list of content parts")? {
+            part.get("text").text("a string")?;
+        }
+    }
+    flatten(content)
+}
+
+/// `tool_calls` (a list or one object) decides; older files have only `tool_call`.
+fn calls(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    let several = message.get("tool_calls");
+    if several.value().as_array().is_some_and(|calls| !calls.is_empty()) {
+        for call in several.items("a list of tool calls")? {
+            turns.push(Body::ToolCall(call_of(call)?));
+        }
+        return Ok(());
+    }
+    let one = if several.value().is_object() { several } else { message.get("tool_call") };
+    turns.push(Body::ToolCall(call_of(one)?));
+    Ok(())
+}
+
+fn call_of(call: Node<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
+    call.object("a tool call (an object)")?;
+    Ok(ToolCall {
+        id: call.get("tool_call_id").to_text(),
+        name: call.get("name").text("the name of a tool")?.to_owned(),
+        arguments: call.get("arguments").to_json_text(),
+    })
+}
+
+/// Newer servers answer parallel calls in one message; its own fields then repeat the first answer.
+fn returns(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    let several = message.get("tool_returns");
+    let complete = several.value().as_array().is_some_and(|returns| {
+        !returns.is_empty()
+            && returns
+                .iter()
+                .all(|one| one.get("tool_call_id").is_some() && one.get("tool_return").is_some())
+    });
+    if !complete {
+        turns.push(Body::ToolReturn(return_of(message)?));
+        return Ok(());
+    }
+    for one in several.items("a list of tool returns")? {
+        turns.push(Body::ToolReturn(return_of(one)?));
+    }
+    Ok(())
+}
+
+fn return_of(answer: Node<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
+    Ok(ToolReturn {
+        call_id: answer.get("tool_call_id").to_text(),
+        output: flatten(answer.get("tool_return"))?,
+        failed: answer.get("status").as_str() == Some("error"),
+    })
+}

@@ -1,0 +1,46 @@
+//! Steps of the inline-grader protocol: what an agent thought, said, called and planned.
+//!
+//! A step holds a call and its return together, without an id; the ordinal of the call stands in for it.
+
+use serde_json::{Value, json};
+
+use super::node::Node;
+use super::read::{Turns, flatten};
+use super::{Body, ToolCall, ToolReturn, TrajectoryProblem};
+
+/// Reads one step.
+pub(super) fn read(step: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    step.object("a step (an object)")?;
+    match step.get("type").text("a step type (a string)")? {
+        "thought" => turns.push(Body::Reasoning(flatten(step.get("content"))?)),
+        "message" => turns.push(Body::Assistant(flatten(step.get("content"))?)),
+        "tool_call" => tool_call(step, turns)?,
+        "plan" => {
+            turns
+                .push(Body::Other(json!({"type": "plan", "entries": step.get("entries").value()})));
+        }
+        _ => turns.push(Body::Other(step.value().clone())),
+    }
+    Ok(())
+}
+
+/// A call, and its return if the step says what came of it.
+fn tool_call(step: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    let id = Some((turns.call_count() + 1).to_string());
+    let input = step.get("input");
+    turns.push(Body::ToolCall(ToolCall {
+        id: id.clone(),
+        name: step.get("name").text("the name of a tool")?.to_owned(),
+        arguments: if input.is_nothing() { String::new() } else { input.value().to_string() },
+    }));
+    let failed = matches!(step.get("status").as_str(), Some("error" | "failed"));
+    let output = step.get("output");
+    if failed || !matches!(output.value(), Value::Null) {
+        turns.push(Body::ToolReturn(ToolReturn {
+            call_id: id,
+            output: output.to_json_text(),
+            failed,
+        }));
+    }
+    Ok(())
+}

@@ -1,0 +1,510 @@
+//! Tables of small recordings in every format, and the counts of real ones.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{Body, Message, Trajectory, TrajectoryFormat, detect, read};
+use crate::test_data;
+
+/// A trajectory as short text: one line a turn, `~` before what sub-agents did, `!` after failures.
+fn show(trajectory: &Trajectory) -> String {
+    let message = |message: &Message| {
+        let text = match &message.body {
+            Body::System(text) => format!("sys {text}"),
+            Body::User(text) => format!("user {text}"),
+            Body::Assistant(text) => format!("said {text}"),
+            Body::Reasoning(text) => format!("thought {text}"),
+            Body::ToolCall(call) => {
+                format!(
+                    "call {}({})#{}",
+                    call.name,
+                    call.arguments,
+                    call.id.as_deref().unwrap_or("-")
+                )
+            }
+            Body::ToolReturn(answer) => {
+                let mark = if answer.failed { "!" } else { "" };
+                format!(
+                    "return {}#{}{mark}",
+                    answer.output,
+                    answer.call_id.as_deref().unwrap_or("-")
+                )
+            }
+            Body::Other(value) => {
+                let kind =
+                    ["message_type", "type", "role"].iter().find_map(|key| value[*key].as_str());
+                format!("other {}", kind.unwrap_or_default())
+            }
+        };
+        format!("{}{text}", if message.subagent { "~" } else { "" })
+    };
+    let turn =
+        |turn: &super::Turn| turn.messages.iter().map(message).collect::<Vec<_>>().join(" | ");
+    trajectory.turns.iter().map(turn).collect::<Vec<_>>().join("\n")
+}
+
+#[track_caller]
+fn check(format: TrajectoryFormat, value: &Value, expected: &[&str]) {
+    assert_eq!(detect(value), Some(format), "{value}");
+    let found = read(value, None).unwrap_or_else(|problem| panic!("{problem}: {value}"));
+    assert_eq!(show(&found), expected.join("\n"), "{value}");
+    assert_eq!(read(value, Some(format)), Ok(found), "the same if the format is named");
+}
+
+#[test]
+fn reads_openai_chat() {
+    let check =
+        |value: Value, expected: &[&str]| check(TrajectoryFormat::OpenaiChat, &value, expected);
+    check(json!([{"role": "user", "content": "hi"}]), &["user hi"]);
+    check(
+        json!([
+            {"role": "system", "content": "be kind"},
+            {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "u"}}, {"type": "text", "text": "b"}]},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"x\": 1}"}},
+                {"id": "c2", "type": "function", "function": {"name": "g", "arguments": {"y": [2]}}}]},
+            {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "one"},
+            {"role": "tool", "tool_call_id": "c2", "name": "g", "content": [{"type": "text", "text": "two"}]},
+            {"role": "assistant", "content": "looking", "tool_calls": [{"id": "c3", "type": "custom", "custom": {"name": "sh", "input": "ls"}}]},
+            {"role": "user", "content": "more"},
+            {"role": "assistant", "content": "", "refusal": "no", "tool_calls": null},
+        ]),
+        &[
+            "sys be kind | user a b | call f({\"x\": 1})#c1 | call g({\"y\":[2]})#c2 | return one#c1 | return two#c2 | said looking | call sh(ls)#c3",
+            "user more | said no",
+        ],
+    );
+    check(
+        json!({"messages": [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": "{}"}},
+            {"role": "function", "name": "f", "content": "r"},
+            {"role": "assistant", "reasoning_content": "hm", "content": "a"},
+            {"role": "critic", "content": "x"},
+        ]}),
+        &["user q | call f({})#- | return r#- | thought hm | said a | other critic"],
+    );
+    check(
+        json!([
+            [{"role": "user", "content": "q"}, {"role": "user", "content": "again"}],
+            [],
+            [{"role": "assistant", "content": "a"}],
+        ]),
+        &["user q | user again", "", "said a"],
+    );
+}
+
+#[test]
+fn reads_anthropic_messages() {
+    let check =
+        |value: Value, expected: &[&str]| check(TrajectoryFormat::Anthropic, &value, expected);
+    check(
+        json!([
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "s"},
+                {"type": "text", "text": "a"}, {"type": "text", "text": "b"},
+                {"type": "tool_use", "id": "t1", "name": "f", "input": {"b": 1, "a": [2]}},
+                {"type": "text", "text": "c"}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}], "is_error": true},
+                {"type": "text", "text": "note"}]},
+            {"role": "assistant", "content": "done"},
+            {"role": "user", "content": [{"type": "text", "text": "next"}]},
+            {"role": "assistant", "content": [
+                {"type": "redacted_thinking", "data": "z"},
+                {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}},
+                {"type": "web_search_tool_result", "tool_use_id": "s1", "content": {"type": "web_search_tool_result_error", "error_code": "e"}}]},
+        ]),
+        &[
+            "user q | thought hm | said a b | call f({\"b\":1,\"a\":[2]})#t1 | said c | return x y#t1! | user note | said done",
+            "user next | other redacted_thinking | call web_search({})#s1 | return {\"type\":\"web_search_tool_result_error\",\"error_code\":\"e\"}#s1!",
+        ],
+    );
+}
+
+#[test]
+fn reads_claude_code_events() {
+    let lines = [
+        json!({"type": "system", "subtype": "init", "session_id": "s", "tools": []}),
+        json!({"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "a"}]}, "parent_tool_use_id": null}),
+        json!({"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "b"}]}}),
+        json!({"type": "assistant", "message": {"id": "m1", "content": [{"type": "tool_use", "id": "t1", "name": "Task", "input": {}}]}}),
+        json!({"type": "user", "message": {"role": "user", "content": "find it"}, "parent_tool_use_id": "t1"}),
+        json!({"type": "assistant", "message": {"id": "m2", "content": [{"type": "tool_use", "id": "t2", "name": "Read", "input": {}}]}, "parent_tool_use_id": "t1"}),
+        json!({"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "c"}]}}),
+        json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}}),
+        json!({"type": "user", "message": {"content": "hook"}, "isMeta": true}),
+        json!({"type": "stream_event", "event": {}}),
+        json!({"type": "result", "subtype": "success", "result": "c"}),
+        json!({"type": "assistant", "message": {"id": "m1", "content": [{"type": "tool_use", "id": "t3", "name": "Bash", "input": {}}]}}),
+        json!({"type": "result", "subtype": "success", "result": "only here"}),
+        json!({"type": "user", "message": {"content": "next"}, "isSidechain": false}),
+        json!({"type": "assistant", "message": {"id": "m9", "content": [{"type": "text", "text": "side"}]}, "isSidechain": true}),
+        json!({"type": "result", "subtype": "error_max_turns"}),
+    ];
+    let expected = [
+        "said a b | call Task({})#t1 | said c | ~user find it | ~call Read({})#t2 | return ok#t1 | other user | other stream_event",
+        "call Bash({})#t3 | said only here",
+        "user next | ~said side",
+    ];
+    check(TrajectoryFormat::ClaudeCode, &lines.iter().cloned().collect(), &expected);
+    let text = lines.map(|line| line.to_string()).join("\r\n\n");
+    check(TrajectoryFormat::ClaudeCode, &json!(format!("\u{feff}{text}\n")), &expected);
+}
+
+#[test]
+fn reads_letta_messages() {
+    let check = |value: Value, expected: &[&str]| check(TrajectoryFormat::Letta, &value, expected);
+    let call = |name: &str| json!({"name": name, "arguments": "{\"a\":1}", "tool_call_id": name});
+    check(
+        json!([[
+            {"message_type": "system_message", "id": "m", "date": "2025-10-22T00:05:29Z", "content": "s"},
+            {"message_type": "user_message", "content": "q"},
+            {"message_type": "user_message", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+            {"message_type": "reasoning_message", "reasoning": "hm"},
+            {"message_type": "hidden_reasoning_message", "state": "redacted", "hidden_reasoning": null},
+            {"message_type": "tool_call_message", "tool_call": call("one")},
+            {"message_type": "tool_call_message", "tool_call": call("first"), "tool_calls": [call("first"), call("second")]},
+            {"message_type": "tool_call_message", "tool_call": call("old"), "tool_calls": []},
+            {"message_type": "tool_call_message", "tool_calls": call("object")},
+            {"message_type": "tool_return_message", "tool_return": "r", "status": "error", "tool_call_id": "one"},
+            {"message_type": "tool_return_message", "tool_return": "r1", "status": "success", "tool_call_id": "first", "tool_returns": [
+                {"tool_return": "r1", "status": "success", "tool_call_id": "first"},
+                {"tool_return": "r2", "status": "error", "tool_call_id": "second"}]},
+            {"message_type": "approval_request_message", "tool_call": call("never")},
+            {"message_type": "assistant_message", "content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]},
+            {"message_type": "assistant_message", "content": ""},
+        ], [{"message_type": "from_the_future", "anything": 1}], []]),
+        &[
+            "sys s | user q | user a b | thought hm | other hidden_reasoning_message | call one({\"a\":1})#one | call first({\"a\":1})#first | call second({\"a\":1})#second | call old({\"a\":1})#old | call object({\"a\":1})#object | return r#one! | return r1#first | return r2#second! | other approval_request_message | said x y | said ",
+            "other from_the_future",
+            "",
+        ],
+    );
+    check(
+        json!([
+            {"message_type": "assistant_message", "content": "welcome"},
+            {"message_type": "user_message", "content": "q"},
+            {"message_type": "assistant_message", "content": "a"},
+            {"message_type": "user_message", "content": "q2"},
+        ]),
+        &["said welcome | user q | said a", "user q2"],
+    );
+    check(json!([]), &[]);
+    check(json!([[], []]), &["", ""]);
+}
+
+#[test]
+fn reads_steps_and_text() {
+    check(
+        TrajectoryFormat::Steps,
+        &json!([
+            {"type": "thought", "content": "hm", "timestamp": 1, "stepId": "s1"},
+            {"type": "tool_call", "name": "f", "status": "pending", "timestamp": 2},
+            {"type": "tool_call", "name": "g", "status": "completed", "input": {"a": [1, 2]}, "output": {"b": 1}, "duration": 3, "timestamp": 4},
+            {"type": "tool_call", "name": "h", "status": "error", "input": "x", "timestamp": 5},
+            {"type": "tool_call", "name": "i", "status": "failed", "output": "why", "timestamp": 6},
+            {"type": "plan", "entries": [1], "timestamp": 7},
+            {"type": "message", "content": "done", "timestamp": 8},
+        ]),
+        &[
+            "thought hm | call f()#1 | call g({\"a\":[1,2]})#2 | return {\"b\":1}#2 | call h(\"x\")#3 | return #3! | call i()#4 | return why#4! | other plan | said done",
+        ],
+    );
+    for text in ["", "plain", "[1, 2]", "{\"a\": 1}", "{\"type\": \"assistant\"}\nand more"] {
+        check(TrajectoryFormat::Text, &json!(text), &[&format!("said {text}")]);
+    }
+}
+
+#[test]
+fn problems_name_the_place() {
+    use TrajectoryFormat::{Anthropic, OpenaiChat};
+    let user = json!({"role": "user", "content": "q"});
+    for (format, value, expected) in [
+        (None, json!(7), "expected messages, turns, events, steps or text, found a number"),
+        (
+            None,
+            json!([{"a": 1}]),
+            "expected messages, turns, events, steps or text, found an array",
+        ),
+        (None, json!([user, 5]), "expected a chat message (an object) at `/1`, found a number"),
+        (
+            None,
+            json!([user, {"role": "assistant", "tool_calls": [3]}]),
+            "expected a tool call (an object) at `/1/tool_calls/0`, found a number",
+        ),
+        (
+            None,
+            json!([user, {"role": "assistant", "tool_calls": [{"id": "x"}]}]),
+            "expected a function (an object) at `/1/tool_calls/0/function`, found nothing",
+        ),
+        (
+            None,
+            json!({"messages": [user, {"role": null}]}),
+            "expected a role (a string) at `/messages/1/role`, found null",
+        ),
+        (
+            Some(OpenaiChat),
+            json!([{"role": "user", "content": 1}]),
+            "expected a string or a list of content parts at `/0/content`, found a number",
+        ),
+        (
+            Some(Anthropic),
+            json!([{"role": "user", "content": [{"text": "x"}]}]),
+            "expected a block type (a string) at `/0/content/0/type`, found nothing",
+        ),
+    ] {
+        check_problem(format, &value, expected);
+    }
+}
+
+#[test]
+fn problems_name_the_place_in_other_formats() {
+    use TrajectoryFormat::{ClaudeCode, Letta, Steps, Text};
+    for (format, value, expected) in [
+        (
+            Letta,
+            json!([[{"message_type": "assistant_message", "content": [{"type": "image"}]}]]),
+            "expected a string at `/0/0/content/0/text`, found nothing",
+        ),
+        (
+            Letta,
+            json!([{"message_type": "tool_call_message", "tool_calls": null}]),
+            "expected a tool call (an object) at `/0/tool_call`, found nothing",
+        ),
+        (
+            Letta,
+            json!([[], {"message_type": "x"}]),
+            "expected a list of messages at `/1`, found an object",
+        ),
+        (
+            Steps,
+            json!([{"type": "tool_call"}]),
+            "expected the name of a tool at `/0/name`, found nothing",
+        ),
+        (ClaudeCode, json!("no events"), "expected lines of Claude Code events, found a string"),
+        (
+            ClaudeCode,
+            json!([{"type": "assistant", "message": {"content": [1]}}]),
+            "expected a content block (an object) at `/0/message/content/0`, found a number",
+        ),
+        (Text, json!([]), "expected text, found an array"),
+    ] {
+        check_problem(Some(format), &value, expected);
+    }
+}
+
+#[track_caller]
+fn check_problem(format: Option<TrajectoryFormat>, value: &Value, expected: &str) {
+    let problem = read(value, format).expect_err("a problem");
+    assert_eq!(problem.to_string(), expected, "{value}");
+}
+
+#[test]
+fn the_shown_shapes_hold_no_id_and_no_time() {
+    let recording = |salt: &str| {
+        let id = |name: &str| format!("{name}-{salt}");
+        json!([
+            {"message_type": "user_message", "id": id("m"), "date": salt, "content": "q"},
+            {"message_type": "approval_request_message", "id": id("m"), "step_id": salt, "tool_call": {"name": "n", "arguments": "{}", "tool_call_id": id("x")}},
+            {"message_type": "tool_call_message", "id": id("m"), "tool_calls": [
+                {"name": "f", "arguments": "{\"a\": 1}", "tool_call_id": id("a")},
+                {"name": "g", "arguments": "oops", "tool_call_id": id("b")},
+                {"name": "h", "arguments": "", "tool_call_id": id("c")}]},
+            {"message_type": "tool_return_message", "tool_call_id": id("b"), "tool_return": "2", "status": "error"},
+            {"message_type": "tool_return_message", "tool_call_id": id("a"), "tool_return": "1", "status": "success"},
+            {"message_type": "tool_return_message", "tool_call_id": id("lost"), "tool_return": "?", "status": "success"},
+            {"message_type": "reasoning_message", "reasoning": "hm"},
+            {"message_type": "assistant_message", "content": "a"},
+        ])
+    };
+    let one = read(&recording("1"), None).expect("readable");
+    let two = read(&recording("2"), None).expect("readable");
+    assert_ne!(one, two, "the recordings differ");
+    assert_eq!(one.to_json(false), two.to_json(false));
+    assert_eq!(
+        one.to_json(false),
+        json!([[
+            {"role": "user", "content": "q"},
+            {"role": "other", "message": {"message_type": "approval_request_message", "tool_call": {"name": "n", "arguments": "{}"}}},
+            {"role": "tool_call", "call": 1, "name": "f", "arguments": "{\"a\": 1}"},
+            {"role": "tool_call", "call": 2, "name": "g", "arguments": "oops"},
+            {"role": "tool_call", "call": 3, "name": "h", "arguments": ""},
+            {"role": "tool_return", "call": 2, "output": "2", "failed": true},
+            {"role": "tool_return", "call": 1, "output": "1", "failed": false},
+            {"role": "tool_return", "call": null, "output": "?", "failed": false},
+            {"role": "reasoning", "content": "hm"},
+            {"role": "assistant", "content": "a"},
+        ]])
+    );
+    assert_eq!(
+        one.to_steps(false),
+        [
+            json!({"type": "tool_call", "name": "f", "status": "completed", "input": {"a": 1}, "output": "1"}),
+            json!({"type": "tool_call", "name": "g", "status": "failed", "input": "oops", "output": "2"}),
+            json!({"type": "tool_call", "name": "h", "status": "pending"}),
+            json!({"type": "thought", "content": "hm"}),
+            json!({"type": "message", "content": "a"}),
+        ]
+    );
+}
+
+#[test]
+fn calls_without_ids_are_paired_in_order() {
+    let legacy = |name: &str| json!({"role": "assistant", "content": null, "function_call": {"name": name, "arguments": "{}"}});
+    let answer = |text: &str| json!({"role": "function", "name": "f", "content": text});
+    let value = json!([legacy("f"), answer("1"), legacy("g"), answer("2"), answer("3")]);
+    let shown = read(&value, None).expect("readable").to_json(false);
+    let calls: Vec<&Value> =
+        shown[0].as_array().into_iter().flatten().map(|m| &m["call"]).collect();
+    assert_eq!(calls, [1, 1, 2, 2, 2]);
+}
+
+#[test]
+fn steps_come_out_as_they_went_in() {
+    let steps = json!([
+        {"type": "thought", "content": "hm"},
+        {"type": "tool_call", "name": "f", "status": "pending", "input": {"a": 1}},
+        {"type": "tool_call", "name": "f", "status": "failed", "input": [2], "output": "no"},
+        {"type": "plan", "entries": [{"content": "x"}]},
+        {"type": "message", "content": "done"},
+    ]);
+    let trajectory = read(&steps, None).expect("readable");
+    assert_eq!(Value::from(trajectory.to_steps(true)), steps);
+}
+
+#[test]
+fn sub_agents_are_seen_only_if_asked_for() {
+    let value = json!([
+        {"type": "assistant", "message": {"id": "m1", "content": [{"type": "tool_use", "id": "t1", "name": "Task", "input": {}}]}},
+        {"type": "assistant", "message": {"id": "m2", "content": [{"type": "tool_use", "id": "t2", "name": "Read", "input": {}}, {"type": "text", "text": "inner"}]}, "parent_tool_use_id": "t1"},
+        {"type": "assistant", "message": {"id": "m3", "content": [{"type": "tool_use", "id": "t3", "name": "Bash", "input": {}}]}},
+    ]);
+    let trajectory = read(&value, None).expect("readable");
+    assert_eq!(
+        trajectory.to_json(false),
+        json!([[
+            {"role": "tool_call", "call": 1, "name": "Task", "arguments": "{}"},
+            {"role": "tool_call", "call": 2, "name": "Bash", "arguments": "{}"},
+        ]])
+    );
+    assert_eq!(
+        trajectory.to_json(true),
+        json!([[
+            {"role": "tool_call", "call": 1, "name": "Task", "arguments": "{}"},
+            {"role": "tool_call", "call": 2, "name": "Read", "arguments": "{}", "subagent": true},
+            {"role": "assistant", "content": "inner", "subagent": true},
+            {"role": "tool_call", "call": 3, "name": "Bash", "arguments": "{}"},
+        ]])
+    );
+    assert_eq!((trajectory.to_steps(false).len(), trajectory.to_steps(true).len()), (2, 4));
+    assert_eq!(trajectory.final_output(), None);
+}
+
+#[test]
+fn one_turn_can_be_taken_out() {
+    let value = json!({"messages": [
+        {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"},
+        {"role": "user", "content": "r"}, {"role": "assistant", "content": "b"},
+    ], "agent_state": {"blocks": []}});
+    let trajectory = read(&value, None).expect("readable");
+    assert_eq!(trajectory.agent_state, Some(json!({"blocks": []})));
+    assert_eq!(trajectory.final_output(), Some("b"));
+    assert_eq!(show(&trajectory.turn(0)), "user q | said a");
+    assert_eq!(trajectory.turn(0).final_output(), Some("a"));
+    assert_eq!(trajectory.turn(1).agent_state, trajectory.agent_state);
+    assert!(trajectory.turn(2).is_empty());
+}
+
+fn by_name(trajectories: &[Trajectory], include_subagents: bool) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for call in trajectories.iter().flat_map(|one| one.tool_calls(include_subagents)) {
+        *counts.entry(call.name.clone()).or_default() += 1;
+    }
+    counts
+}
+
+fn count(trajectories: &[Trajectory], of: fn(&Body) -> bool) -> u64 {
+    let messages = trajectories.iter().flat_map(|one| one.messages(true));
+    messages.filter(|message| of(&message.body)).count() as u64
+}
+
+fn expected(name: &str) -> Option<Value> {
+    let text = test_data::text("agent-trajectories", "expected.json")?;
+    serde_json::from_str::<Value>(&text).ok()?.get(name).cloned()
+}
+
+#[test]
+fn real_openai_episodes_have_the_known_counts() {
+    const FILE: &str = "tau-bench-gpt-4o-airline.json";
+    let Some((text, expected)) = test_data::text("agent-trajectories", FILE).zip(expected(FILE))
+    else {
+        return;
+    };
+    let episodes: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+    let read = |episode: &Value| {
+        read(&episode["traj"], None).unwrap_or_else(|problem| panic!("{problem}"))
+    };
+    let trajectories: Vec<Trajectory> = episodes.iter().map(read).collect();
+    assert!(
+        episodes
+            .iter()
+            .all(|episode| detect(&episode["traj"]) == Some(TrajectoryFormat::OpenaiChat)
+                || by_name(&[read(episode)], true).is_empty())
+    );
+
+    let roles = &expected["roles"];
+    let said = count(&trajectories, |body| matches!(body, Body::Assistant(_)));
+    let silent = expected["assistant_messages_with_null_content"].as_u64().expect("a count");
+    assert_eq!(
+        json!(count(&trajectories, |body| matches!(body, Body::System(_)))),
+        roles["system"]
+    );
+    assert_eq!(json!(count(&trajectories, |body| matches!(body, Body::User(_)))), roles["user"]);
+    assert_eq!(
+        json!(count(&trajectories, |body| matches!(body, Body::ToolReturn(_)))),
+        roles["tool"]
+    );
+    assert_eq!(json!(said + silent), roles["assistant"]);
+    assert_eq!(count(&trajectories, |body| matches!(body, Body::Other(_) | Body::Reasoning(_))), 0);
+    assert_eq!(json!(by_name(&trajectories, false)), expected["tool_calls_by_name"]);
+    assert_eq!(json!(trajectories.iter().map(|one| one.turns.len()).sum::<usize>()), roles["user"]);
+    let idle = trajectories.iter().filter(|one| one.tool_calls(false).next().is_none()).count();
+    assert_eq!(json!(idle), expected["episodes_with_no_tool_call"]);
+}
+
+#[test]
+fn a_real_claude_code_session_has_the_known_counts() {
+    const FILE: &str = "claude-code-2.0.25-stream.jsonl";
+    let Some((text, expected)) = test_data::text("agent-trajectories", FILE).zip(expected(FILE))
+    else {
+        return;
+    };
+    let trajectory = read(&Value::from(text.as_str()), None).expect("readable");
+    let trajectories = [trajectory.clone()];
+    assert_eq!(json!(by_name(&trajectories, true)), expected["tool_uses_by_name"]);
+    assert_eq!(json!(trajectory.tool_calls(true).count()), expected["tool_uses"]);
+    assert_eq!(json!(trajectory.tool_calls(false).count()), expected["tool_uses_top_level_only"]);
+    let failed =
+        count(&trajectories, |body| matches!(body, Body::ToolReturn(answer) if answer.failed));
+    assert_eq!(json!(failed), expected["tool_results_is_error"]);
+    assert_eq!(count(&trajectories, |body| matches!(body, Body::ToolReturn(_))), 21);
+    assert_eq!(count(&trajectories, |body| matches!(body, Body::Other(_))), 0);
+    assert_eq!(trajectory.turns.len(), 1);
+
+    let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(last["result"].as_str(), trajectory.final_output(), "the result line repeats it");
+    let shown = trajectory.to_json(true).to_string();
+    let ids: Vec<&str> =
+        trajectory.tool_calls(true).filter_map(|call| call.id.as_deref()).collect();
+    assert_eq!(ids.len(), 21);
+    assert!(ids.iter().all(|id| text.contains(id) && !shown.contains(id)), "no call id is shown");
+
+    let events = super::claude_code::events(&text).expect("events");
+    assert_eq!(
+        json!(super::claude_code::assistant_messages(&events)),
+        expected["distinct_assistant_message_ids"]
+    );
+}
