@@ -9,6 +9,7 @@ mod anthropic;
 mod claude_code;
 mod detect;
 mod letta;
+pub mod letta_dir;
 mod node;
 mod normal;
 mod openai;
