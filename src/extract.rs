@@ -1,1 +1,0 @@
-//! Extractors: the part of a trajectory that is graded.
