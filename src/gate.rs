@@ -108,11 +108,11 @@ fn aggregate(grades: &[Observation], aggregation: Aggregation, errored: f64) -> 
     }
     scores.sort_by(f64::total_cmp);
     match aggregation {
-        Aggregation::Min => percentile(&scores, 0.0),
-        Aggregation::Max => percentile(&scores, 1.0),
-        Aggregation::Median => percentile(&scores, 0.5),
-        Aggregation::P95 => percentile(&scores, 0.95),
-        Aggregation::P99 => percentile(&scores, 0.99),
+        Aggregation::Min => percentile(&scores, 0),
+        Aggregation::Max => percentile(&scores, 100),
+        Aggregation::Median => percentile(&scores, 50),
+        Aggregation::P95 => percentile(&scores, 95),
+        Aggregation::P99 => percentile(&scores, 99),
         Aggregation::AvgScore | Aggregation::Accuracy => None,
     }
 }

@@ -89,9 +89,9 @@ impl Metric {
             accuracy: (!attempted.is_empty()).then(|| passes as f64 / attempted.len() as f64),
             min: scores.first().copied(),
             max: scores.last().copied(),
-            median: percentile(&scores, 0.5),
-            p95: percentile(&scores, 0.95),
-            p99: percentile(&scores, 0.99),
+            median: percentile(&scores, 50),
+            p95: percentile(&scores, 95),
+            p99: percentile(&scores, 99),
             pass_at,
             pass_hat,
         }
@@ -103,17 +103,16 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| sum(values.iter().copied()) / values.len() as f64)
 }
 
-/// The value below which the share `share` (0..=1) of `sorted` lies, linear between closest ranks.
+/// The value below which `percent` (0..=100) of `sorted` lies, linear between closest ranks.
 ///
-/// Hyndman and Fan 1996, definition 7. Never leaves the two ranks it stands between, so it grows with every
-/// value and is exact among equal ones.
-pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    let rank = share.clamp(0.0, 1.0) * last as f64;
-    let low = *sorted.get(rank.floor() as usize)?;
-    let high = *sorted.get(rank.ceil() as usize)?;
-    let between = rank - rank.floor();
-    Some((low * (1.0 - between) + high * between).clamp(low, high))
+/// Hyndman and Fan 1996, definition 7. Weighs the two ranks by whole numbers: as 0.95 is no float, a rank
+/// computed from it lies beside the meant one. Grows with every value, and is exact among equal ones.
+pub fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
+    let rank = percent.min(100) * sorted.len().checked_sub(1)?;
+    let low = *sorted.get(rank / 100)?;
+    let high = *sorted.get(rank.div_ceil(100))?;
+    let above = (rank % 100) as f64;
+    Some(((low * (100.0 - above) + high * above) / 100.0).clamp(low, high))
 }
 
 /// The chance that at least one of `k` trials passes, estimated without bias from `passes` of `trials`.
@@ -328,6 +327,26 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_are_the_decimals_one_expects() {
+        let cases: &[(&[f64], usize, f64)] = &[
+            (&[0.25, 1.0], 95, 0.9625),
+            (&[0.25, 1.0], 99, 0.9925),
+            (&[0.1, 0.7], 50, 0.4),
+            (&[0.1, 0.2, 0.4], 0, 0.1),
+            (&[0.1, 0.2, 0.4], 100, 0.4),
+            (&[0.1, 0.2, 0.4], 75, 0.3),
+        ];
+        for (sorted, percent, expected) in cases {
+            assert!(
+                close(percentile(sorted, *percent).unwrap(), *expected),
+                "{sorted:?} {percent}"
+            );
+        }
+        assert_eq!(percentile(&[0.25, 1.0], 95), Some(0.9625), "to the last bit");
+        assert_eq!(percentile(&[], 50), None);
+    }
+
+    #[test]
     fn sums_are_exact() {
         let cases: &[(&[f64], f64)] = &[
             (&[], 0.0),
@@ -364,7 +383,7 @@ mod tests {
         let hat = metric.pass_hat.unwrap();
         assert_eq!(hat.0.iter().map(|(k, _)| k.as_str()).collect::<Vec<_>>(), ["1", "2", "3"]);
         assert!(close(*hat.get("1").unwrap(), (2.0 / 3.0 + 0.5 + 1.0) / 3.0));
-        assert!(close(*hat.get("2").unwrap(), (1.0 / 3.0 + 0.0) / 2.0));
+        assert!(close(*hat.get("2").unwrap(), 1.0 / 6.0));
         assert!(close(*metric.pass_at.unwrap().get("3").unwrap(), 1.0));
     }
 
