@@ -3,6 +3,20 @@
 //! A report is a function of inputs and outcomes alone: no clock, no absolute path, nothing of what was
 //! cached. What belongs to one process stands in [`crate::record`]. One file a format.
 
+pub mod github;
+pub mod json;
+pub mod jsonl;
+pub mod junit;
+pub mod markdown;
+pub mod terminal;
+pub mod text;
+
+mod digest;
+#[cfg(test)]
+mod made_up;
+mod table;
+mod verdict;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -39,6 +53,21 @@ impl<T: Serialize> Serialize for Ordered<T> {
         map.end()
     }
 }
+
+/// Everything a format is written from. Results are asked for, not held: a run may have many, and some formats
+/// read them more than once.
+#[derive(Clone, Copy)]
+pub struct Report<'a> {
+    /// What was evaluated.
+    pub header: &'a Header,
+    /// The aggregates.
+    pub summary: &'a Summary,
+    /// The results from the first on, in dataset order; each call gives the same.
+    pub results: &'a dyn Fn() -> Results<'a>,
+}
+
+/// Results, one after the other.
+pub type Results<'a> = Box<dyn Iterator<Item = ResultLine> + 'a>;
 
 /// What was evaluated: `header.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

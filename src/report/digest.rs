@@ -1,0 +1,158 @@
+//! What a report for people keeps of the results: the first failures, and what could not be graded.
+//!
+//! One pass, and bounded memory however many results there are. A failure is a grade that was made and did
+//! not pass; a grade that could not be made is no failure and is kept apart.
+
+use super::{GradeLine, ResultLine};
+
+/// The most distinct messages that are told apart; beyond them, errors are only counted.
+const MESSAGES: usize = 200;
+
+/// The longest rationale that is kept, in characters.
+const RATIONALE: usize = 2000;
+
+/// What was found in one pass over the results.
+#[derive(Debug, Default)]
+pub(crate) struct Digest {
+    /// The first failures in dataset order, as many as asked for.
+    pub(crate) failures: Vec<Failure>,
+    /// All failures.
+    pub(crate) failed: usize,
+    /// Grades that could not be made, by message: the most frequent first, then as they came.
+    pub(crate) errors: Vec<ErrorGroup>,
+    /// All grades that could not be made.
+    pub(crate) errored: usize,
+    /// Whether some sample has more than one trial.
+    pub(crate) trials: bool,
+}
+
+/// A grade that did not pass.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) sample_id: String,
+    pub(crate) model: Option<String>,
+    pub(crate) trial: u32,
+    pub(crate) grader: String,
+    pub(crate) score: f64,
+    pub(crate) rationale: String,
+}
+
+/// Grades that could not be made for the same reason.
+#[derive(Debug)]
+pub(crate) struct ErrorGroup {
+    pub(crate) kind: String,
+    pub(crate) message: String,
+    pub(crate) count: usize,
+    /// The first of them: its sample and its grader.
+    pub(crate) sample_id: String,
+    pub(crate) grader: String,
+}
+
+impl Digest {
+    /// Reads all results and keeps the first `keep` failures.
+    pub(crate) fn of(results: impl Iterator<Item = ResultLine>, keep: usize) -> Self {
+        let mut digest = Self::default();
+        for result in results {
+            digest.trials |= result.trial > 0;
+            for (grader, grade) in &result.grades.0 {
+                match &grade.error {
+                    Some(_) => digest.add_error(&result, grader, grade),
+                    None if !grade.pass => digest.add_failure(&result, grader, grade, keep),
+                    None => {}
+                }
+            }
+        }
+        // Stable: groups of equal size stay in the order of their first member.
+        digest.errors.sort_by_key(|group| std::cmp::Reverse(group.count));
+        digest
+    }
+
+    fn add_failure(&mut self, result: &ResultLine, grader: &str, grade: &GradeLine, keep: usize) {
+        self.failed += 1;
+        if self.failures.len() < keep {
+            self.failures.push(Failure {
+                sample_id: result.sample_id.clone(),
+                model: result.model.clone(),
+                trial: result.trial,
+                grader: grader.to_owned(),
+                score: grade.score,
+                rationale: grade.rationale.chars().take(RATIONALE).collect(),
+            });
+        }
+    }
+
+    fn add_error(&mut self, result: &ResultLine, grader: &str, grade: &GradeLine) {
+        let Some(error) = &grade.error else { return };
+        self.errored += 1;
+        let same =
+            |group: &&mut ErrorGroup| group.message == error.message && group.kind == error.kind;
+        if let Some(group) = self.errors.iter_mut().find(same) {
+            group.count += 1;
+        } else if self.errors.len() < MESSAGES {
+            self.errors.push(ErrorGroup {
+                kind: error.kind.clone(),
+                message: error.message.clone(),
+                count: 1,
+                sample_id: result.sample_id.clone(),
+                grader: grader.to_owned(),
+            });
+        }
+    }
+}
+
+/// The name of one result: `id [model] [trial n]`, the trial only where there are several.
+pub(crate) fn label(sample_id: &str, model: Option<&str>, trial: Option<u32>) -> String {
+    let model = model.map_or_else(String::new, |model| format!(" [{model}]"));
+    let trial = trial.map_or_else(String::new, |trial| format!(" [trial {trial}]"));
+    format!("{sample_id}{model}{trial}")
+}
+
+impl Failure {
+    /// The name of its result.
+    pub(crate) fn label(&self, trials: bool) -> String {
+        label(&self.sample_id, self.model.as_deref(), trials.then_some(self.trial))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::made_up;
+
+    #[test]
+    fn errors_are_grouped_and_are_no_failures() {
+        let run = made_up::Run {
+            results: (0..1000)
+                .map(|at| match at % 4 {
+                    0 => made_up::errored(at, "timeout", "no answer"),
+                    1 if at < 500 => made_up::errored(at, "reply", "no score"),
+                    1 => made_up::errored(at, "reply", &format!("odd {at}")),
+                    2 => made_up::graded(at, 0.2),
+                    _ => made_up::graded(at, 1.0),
+                })
+                .collect(),
+            ..made_up::empty()
+        };
+        let digest = Digest::of(run.results.iter().cloned(), 3);
+        assert_eq!((digest.failed, digest.errored, digest.trials), (250, 500, false));
+        let ids: Vec<_> = digest.failures.iter().map(|failure| &failure.sample_id).collect();
+        assert_eq!(ids, ["s2", "s6", "s10"]);
+        let groups: Vec<_> = digest
+            .errors
+            .iter()
+            .take(3)
+            .map(|group| (group.message.as_str(), group.count, group.sample_id.as_str()))
+            .collect();
+        assert_eq!(
+            groups,
+            [("no answer", 250, "s0"), ("no score", 125, "s1"), ("odd 501", 1, "s501")]
+        );
+        assert_eq!(digest.errors.len(), 127);
+    }
+
+    #[test]
+    fn labels_name_what_there_is() {
+        assert_eq!(label("a", None, None), "a");
+        assert_eq!(label("a", Some("m"), Some(2)), "a [m] [trial 2]");
+    }
+}

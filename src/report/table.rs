@@ -1,0 +1,167 @@
+//! Columns of text aligned by display width, never wider than the terminal.
+//!
+//! Knows cells, not what they mean. What does not fit is first cut inside columns of text, then whole
+//! columns are left out from the right and the header says so: put what matters least there.
+
+use std::fmt::Write as _;
+
+use anstyle::Style;
+
+use super::text::{columns, cut, sanitize};
+
+/// A text column is not cut below this many columns.
+const NARROWEST: usize = 12;
+
+/// What a last column of text keeps before others are cut.
+const PROSE: usize = 24;
+
+/// What stands between two columns.
+const GAP: &str = "  ";
+
+/// One cell. Its text is harmless and on one line.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    text: String,
+    style: Style,
+    right: bool,
+}
+
+/// A cell of text, which may be cut.
+pub(crate) fn words(text: &str) -> Cell {
+    Cell { text: sanitize(text), style: Style::new(), right: false }
+}
+
+/// A cell of numbers, which stand to the right and are never cut.
+pub(crate) fn number(text: impl Into<String>) -> Cell {
+    Cell { text: text.into(), style: Style::new(), right: true }
+}
+
+impl Cell {
+    /// The same cell in a style.
+    pub(crate) fn styled(self, style: Style) -> Self {
+        Self { style, ..self }
+    }
+
+    /// The same cell at the right, above numbers.
+    pub(crate) fn at_right(self) -> Self {
+        Self { right: true, ..self }
+    }
+}
+
+/// The rows as lines of at most `width` columns. The first row decides how many columns there are.
+pub(crate) fn lines(rows: &[Vec<Cell>], width: usize) -> Vec<String> {
+    let widths = fitted(rows, width);
+    let dropped = widths.len() < rows.first().map_or(0, Vec::len);
+    rows.iter()
+        .enumerate()
+        .map(|(at, row)| {
+            let mut line = joined(row, &widths);
+            if dropped && at == 0 {
+                line.push_str(" …");
+            }
+            line
+        })
+        .collect()
+}
+
+/// The width of every column that is shown.
+fn fitted(rows: &[Vec<Cell>], width: usize) -> Vec<usize> {
+    let columns_of = |at: usize| rows.iter().filter_map(move |row| row.get(at));
+    let count = rows.first().map_or(0, Vec::len);
+    let mut widths: Vec<usize> = (0..count)
+        .map(|at| columns_of(at).map(|cell| columns(&cell.text)).max().unwrap_or(0))
+        .collect();
+    let textual: Vec<bool> = (0..count).map(|at| columns_of(at).all(|cell| !cell.right)).collect();
+    // The last column is prose and gives way first, the names before it only then.
+    if textual.last() == Some(&true) {
+        let excess = total(&widths).saturating_sub(width);
+        if let Some(last) = widths.last_mut() {
+            *last = last.saturating_sub(excess).max(PROSE.min(*last));
+        }
+    }
+    while total(&widths) > width {
+        let shrinkable = |(width, textual): &(&mut usize, &bool)| **textual && **width > NARROWEST;
+        let cells = widths.iter_mut().zip(&textual).filter(shrinkable);
+        let Some((widest, _)) = cells.max_by_key(|(width, _)| **width) else { break };
+        *widest -= 1;
+    }
+    if total(&widths) > width {
+        // Two columns for the mark that something is missing.
+        while widths.len() > 1 && total(&widths) + 2 > width {
+            widths.pop();
+        }
+    }
+    widths
+}
+
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+}
+
+fn joined(row: &[Cell], widths: &[usize]) -> String {
+    let mut line = String::new();
+    let mut pending = 0;
+    for (at, (cell, &width)) in row.iter().zip(widths).enumerate() {
+        let text = cut(&cell.text, width);
+        let padding = width - columns(&text);
+        let (before, after) = if cell.right { (padding, 0) } else { (0, padding) };
+        let gap = if at == 0 { 0 } else { GAP.len() };
+        // Spaces are owed until the next visible text, so that no line ends in them.
+        pending += gap + before;
+        if !text.is_empty() {
+            let style = cell.style;
+            let _ = write!(line, "{:pending$}{style}{text}{style:#}", "");
+            pending = 0;
+        }
+        pending += after;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_align_by_what_is_seen() {
+        let rows = [
+            vec![words("grader"), number("n"), words("why")],
+            vec![words("漢字"), number("12"), words("a\nb")],
+            vec![words("a"), number(""), words("")],
+        ];
+        let expected = ["grader   n  why", "漢字    12  a b", "a"];
+        assert_eq!(lines(&rows, 80), expected);
+        assert!(lines(&[], 80).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_then_left_out() {
+        let text = "a rather long text";
+        let rows = [
+            vec![words("name"), number("n"), words("why"), number("last")],
+            vec![words(text), number("1"), words(text), number("1")],
+        ];
+        let cases: [(usize, &[&str]); 3] = [
+            (
+                47,
+                &[
+                    "name                n  why                 last",
+                    "a rather long text  1  a rather long text     1",
+                ],
+            ),
+            (
+                39,
+                &[
+                    "name            n  why             last",
+                    "a rather long…  1  a rather long…     1",
+                ],
+            ),
+            (30, &["name          n …", "a rather lo…  1"]),
+        ];
+        for (width, expected) in cases {
+            let lines = lines(&rows, width);
+            assert!(lines.iter().all(|line| columns(line) <= width), "{lines:#?} in {width}");
+            assert_eq!(lines, expected, "in {width}");
+        }
+    }
+}

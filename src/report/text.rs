@@ -1,0 +1,217 @@
+//! Text for people: made harmless, measured, cut, and numbers in it.
+//!
+//! Samples, submissions and judges' replies are untrusted. What reaches a terminal passes through
+//! [`sanitize`]: it can then neither move the cursor, nor colour, nor reorder, nor break a line.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The most characters that are shown for each column of room; joined emoji need several.
+const CHARS_PER_COLUMN: usize = 4;
+
+/// The text on one line, without escape sequences, control characters and marks that reorder or hide text.
+///
+/// Line breaks and tabs become spaces.
+pub fn sanitize(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '\u{1b}' => skip_sequence(&mut chars),
+            '\u{9b}' => skip_parameters(&mut chars),
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\n' | '\r' | '\t' | '\u{85}' | '\u{2028}' | '\u{2029}' => clean.push(' '),
+            _ if char.is_control() || is_unseen(char) => {}
+            _ => clean.push(char),
+        }
+    }
+    clean
+}
+
+/// The text if it fits in `width` columns, else its beginning and an ellipsis.
+///
+/// Characters without a width of their own are limited too: a thousand accents on one letter are cut.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    let most = width.saturating_mul(CHARS_PER_COLUMN);
+    if columns(text) <= width && text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let Some(room) = width.checked_sub(1) else { return String::new() };
+    let mut used = 0;
+    let mut kept: String = text
+        .chars()
+        .take(most - 1)
+        .take_while(|char| {
+            used += char.width().unwrap_or(0);
+            used <= room
+        })
+        .collect();
+    // A variation selector can widen the character before it.
+    while columns(&kept) > room {
+        kept.pop();
+    }
+    kept.truncate(kept.trim_end().len());
+    kept.push('…');
+    kept
+}
+
+/// The columns the text takes on a terminal.
+pub(crate) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// A score in a table.
+pub(crate) fn score(score: f64) -> String {
+    // Adding zero turns -0.0 into 0.0.
+    format!("{:.3}", score + 0.0)
+}
+
+/// A score that may be missing.
+pub(crate) fn score_or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), score)
+}
+
+/// A share of 0..=1 as a percentage that may be missing.
+pub(crate) fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.1}%", share * 100.0 + 0.0))
+}
+
+/// A mean and its standard error.
+pub(crate) fn mean_and_error(mean: Option<f64>, stderr: Option<f64>) -> String {
+    match (mean, stderr) {
+        (Some(mean), Some(stderr)) => format!("{} ± {}", score(mean), score(stderr)),
+        (mean, _) => score_or_dash(mean),
+    }
+}
+
+/// A number and its noun, which takes an `s` unless the number is 1.
+pub(crate) fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// Marks that change the order of the text around them, and characters that are never visible.
+fn is_unseen(char: char) -> bool {
+    matches!(
+        char,
+        '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+/// Skips what follows an escape character. A string command that never ends is left standing as text, or a
+/// single character could hide everything after it.
+fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
+    match chars.peek() {
+        Some('[') => {
+            chars.next();
+            skip_parameters(chars);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            chars.next();
+            let mut ahead = chars.clone();
+            while let Some(char) = ahead.next() {
+                let ended = match char {
+                    '\u{7}' | '\u{9c}' => true,
+                    '\u{1b}' => ahead.next_if_eq(&'\\').is_some(),
+                    _ => false,
+                };
+                if ended {
+                    *chars = ahead;
+                    return;
+                }
+            }
+        }
+        // Two-character sequences, with the intermediates of character set selection.
+        Some(' '..='/') => {
+            while chars.next_if(|char| (' '..='/').contains(char)).is_some() {}
+            chars.next_if(|char| ('0'..='~').contains(char));
+        }
+        Some('0'..='~') => {
+            chars.next();
+        }
+        _ => {}
+    }
+}
+
+/// Skips the parameters and the final byte of a control sequence.
+fn skip_parameters(chars: &mut Peekable<Chars<'_>>) {
+    while chars.next_if(|char| (' '..='?').contains(char)).is_some() {}
+    chars.next_if(|char| ('@'..='~').contains(char));
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prop_assert, proptest};
+
+    use super::*;
+
+    #[test]
+    fn text_is_harmless() {
+        let cases = [
+            ("plain é 漢字 👩\u{200d}🚀", "plain é 漢字 👩\u{200d}🚀"),
+            ("a\nb\r\nc\rd\te", "a b c d e"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("\u{1b}[2J\u{1b}[1;1Hx", "x"),
+            ("\u{9b}31mred", "red"),
+            ("\u{1b}]0;title\u{7}x", "x"),
+            ("\u{1b}]8;;http://e\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{1b}]never ends", "never ends"),
+            ("\u{1b}(Bx\u{1b}cx\u{1b}", "xx"),
+            ("a\u{0}b\u{8}c\u{7f}d", "abcd"),
+            ("\u{202e}evil\u{202c} \u{2066}x\u{2069}", "evil x"),
+            ("hid\u{200b}den\u{feff}\u{e0041}", "hidden"),
+            ("a\u{2028}b", "a b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sanitize(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn cuts_by_columns() {
+        let cases = [
+            ("short", 5, "short"),
+            ("longer", 5, "long…"),
+            ("漢字漢字", 5, "漢字…"),
+            ("漢字漢字", 6, "漢字…"),
+            ("ab cd", 4, "ab…"),
+            ("ab", 1, "…"),
+            ("ab", 0, ""),
+            ("e\u{301}\u{301}\u{301}\u{301}", 1, "…"),
+            (
+                "e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}",
+                2,
+                "e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}…",
+            ),
+        ];
+        for (text, width, expected) in cases {
+            assert_eq!(cut(text, width), expected, "{text:?} in {width}");
+        }
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(score(0.123_456), "0.123");
+        assert_eq!(score(-0.0), "0.000");
+        assert_eq!(percent(Some(1.0 / 3.0)), "33.3%");
+        assert_eq!(mean_and_error(Some(0.5), Some(0.1)), "0.500 ± 0.100");
+        assert_eq!((mean_and_error(None, None), percent(None)), ("-".to_owned(), "-".to_owned()));
+        assert_eq!((count(1, "grade"), count(2, "grade")), ("1 grade".into(), "2 grades".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_gets_through(text in "(\u{1b}|\\[|\\]|[0-9;m]|\u{9b}|\u{202e}|\\PC|\\n|.){0,40}") {
+            let clean = sanitize(&text);
+            prop_assert!(!clean.chars().any(|char| char.is_control() || is_unseen(char)));
+        }
+
+        #[test]
+        fn a_cut_text_fits(text in "\\PC{0,40}", width in 0usize..30) {
+            prop_assert!(columns(&cut(&text, width)) <= width);
+        }
+    }
+}
