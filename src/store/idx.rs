@@ -1,0 +1,67 @@
+//! The index side file of a sealed segment, as bytes.
+//!
+//! It only saves time: whatever is wrong with it, the segment is scanned instead. Layout, integers little endian:
+//! magic with the version (16 bytes), length of the segment (8), the entries in the order of their lines (40 each: key,
+//! generation, length), CRC-32 of everything before (4). There are no offsets: the lines must cover the segment
+//! without a gap, so that one that leaves out an entry is not believed. Binary, because nobody merges or reads it.
+
+use crate::action::ActionKey;
+
+const MAGIC: &[u8; 16] = b"evalrs idx v1\n\0\0";
+
+/// Where an entry stands: 16 bytes, because the index in memory has one for every key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    /// The number of the segment in this process.
+    pub(super) segment: u32,
+    /// Where the line starts, in bytes.
+    pub(super) offset: u32,
+    /// The bytes of the line without its line break.
+    pub(super) length: u32,
+    pub(super) generation: u32,
+}
+
+/// The side file of a segment of `segment_length` bytes that holds `entries`.
+pub(super) fn encode(entries: &[(ActionKey, Slot)], segment_length: u64) -> Vec<u8> {
+    let mut bytes = [&MAGIC[..], &segment_length.to_le_bytes()].concat();
+    for (key, slot) in entries {
+        bytes.extend_from_slice(&key.0);
+        for number in [slot.generation, slot.length] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+    let checksum = crc32fast::hash(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// What the side file of segment number `segment` holds, unless it is damaged, of another version, or speaks of
+/// another state of the segment.
+pub(super) fn decode(
+    bytes: &[u8],
+    segment: u32,
+    segment_length: u64,
+) -> Option<Vec<(ActionKey, Slot)>> {
+    let (content, checksum) = bytes.split_last_chunk()?;
+    let (length, mut rest) = content.strip_prefix(MAGIC)?.split_first_chunk()?;
+    let intact = crc32fast::hash(content) == u32::from_le_bytes(*checksum);
+    if !intact || u64::from_le_bytes(*length) != segment_length {
+        return None;
+    }
+    let mut entries = Vec::with_capacity(rest.len() / 40);
+    let mut offset = 0;
+    while !rest.is_empty() {
+        let key = ActionKey(*take(&mut rest)?);
+        let generation = u32::from_le_bytes(*take(&mut rest)?);
+        let length = u32::from_le_bytes(*take(&mut rest)?);
+        entries.push((key, Slot { segment, offset, length, generation }));
+        offset = offset.checked_add(length)?.checked_add(1)?;
+    }
+    (u64::from(offset) == segment_length).then_some(entries)
+}
+
+fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(first)
+}

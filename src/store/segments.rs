@@ -1,0 +1,398 @@
+//! The store on disk: append-only files of lines, one file per writing process, and the index over them.
+//!
+//! A process writes to its own file only, so there is no lock and no file has two writers; everything else about a
+//! segment follows from that. Nothing is ever changed in place: the index in memory is made again from the files when
+//! they contradict it, and an index side file is believed only until a line read through it proves it wrong.
+//! A failed write is final for this store: after it nobody knows what of the file is on disk. Open it again to go on.
+#![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::idx::{self, Slot};
+use super::line::{self, Position};
+use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner};
+use crate::action::ActionKey;
+
+/// The size at which a segment is sealed, in bytes.
+const SEAL_AT: u64 = 64 << 20;
+
+/// Outcomes in the segments of one cache folder.
+///
+/// The folder is first looked at when something is asked; what other processes add is seen at the next miss.
+pub struct SegmentStore {
+    /// `<cache>/v1/seg`.
+    folder: PathBuf,
+    index: Index,
+    pub(super) own: Option<Own>,
+    broken: Option<StoreError>,
+    pub(super) seal_at: u64,
+    warnings: Vec<String>,
+    /// Every warning so far: each is given once, however often a damaged file is met.
+    warned: BTreeSet<String>,
+}
+
+/// The segment this process writes.
+pub(super) struct Own {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    pub(super) length: u64,
+}
+
+impl SegmentStore {
+    /// The store in the cache folder `dir`, which need not exist.
+    pub fn open(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: dir.into().join("v1").join("seg"),
+            index: Index::default(),
+            own: None,
+            broken: None,
+            seal_at: SEAL_AT,
+            warnings: Vec::new(),
+            warned: BTreeSet::new(),
+        }
+    }
+
+    /// Closes the segment written so far and writes its side file; a later put starts another one.
+    pub fn seal(&mut self) {
+        if let Some(Own { path, .. }) = self.own.take()
+            && let Err(error) = write_idx(&path)
+        {
+            self.warn(format!("cannot index the stored outcomes in `{}`: {error}", path.display()));
+        }
+    }
+
+    /// Indexes what is new in the folder.
+    fn refresh(&mut self) {
+        self.index.looked = true;
+        match segment_names(&self.folder) {
+            Ok(names) => names.iter().for_each(|name| self.absorb(name)),
+            Err(error) => self.warn(unreadable(&self.folder, &error)),
+        }
+    }
+
+    /// Indexes what is new in one segment.
+    fn absorb(&mut self, name: &str) {
+        let path = self.folder.join(name);
+        match self.index.absorb(name, &path) {
+            Ok(skipped) => skipped.into_iter().for_each(|warning| self.warn(warning)),
+            Err(error) => self.warn(unreadable(&path, &error)),
+        }
+    }
+
+    /// Reads the winners of `keys`, file by file from front to back, and says whether the files hold what the index
+    /// says.
+    fn read(&mut self, keys: &[ActionKey]) -> (Vec<Option<Entry>>, bool) {
+        let mut found = vec![None; keys.len()];
+        let mut wanted = Vec::with_capacity(keys.len());
+        for (place, key) in keys.iter().enumerate() {
+            wanted.extend(self.index.candidates(key).map(|slot| (*slot, place)));
+        }
+        wanted.sort_unstable_by_key(|(slot, place)| (slot.segment, slot.offset, *place));
+        let mut agrees = true;
+        for group in wanted.chunk_by(|left, right| left.0.segment == right.0.segment) {
+            let path = self.folder.join(&self.index.segments[group[0].0.segment as usize].name);
+            if let Err(error) = read_group(&path, group, keys, &mut found) {
+                agrees = false;
+                // What only the index got wrong is no loss.
+                if self.index.scan_only || error.kind() != io::ErrorKind::InvalidData {
+                    self.warn(unreadable(&path, &error));
+                }
+            }
+        }
+        (found, agrees)
+    }
+
+    /// Appends to the segment of this process and returns its name.
+    fn append(&mut self, batch: &[u8]) -> Result<String, StoreError> {
+        // A segment that somebody removed would take the entries with it.
+        let intact = |own: &Own| fs::metadata(&own.path).is_ok_and(|file| file.len() == own.length);
+        let mut own = match self.own.take() {
+            Some(own) if intact(&own) => own,
+            _ => create_segment(&self.folder)?,
+        };
+        let written = own.file.write_all(batch).and_then(|()| own.file.sync_data());
+        written.map_err(|error| write_error(&own.path, &error))?;
+        own.length += batch.len() as u64;
+        Ok(self.own.insert(own).name.clone())
+    }
+
+    fn warn(&mut self, warning: String) {
+        if self.warned.len() < WARNING_LIMIT && self.warned.insert(warning.clone()) {
+            self.warnings.push(warning);
+        }
+    }
+}
+
+impl OutcomeStore for SegmentStore {
+    fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+        if !self.index.looked || keys.iter().any(|key| !self.index.winners.contains_key(key)) {
+            self.refresh();
+        }
+        let (found, agrees) = self.read(keys);
+        if agrees {
+            return found;
+        }
+        // A line that the index is wrong about may even have hidden an intact one: only a scan of all tells.
+        self.index = Index { scan_only: true, ..Index::default() };
+        self.refresh();
+        self.read(keys).0
+    }
+
+    fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        let mut batch = String::new();
+        entries.iter().try_for_each(|entry| line::write(entry, &mut batch))?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let appended = self.append(batch.as_bytes());
+        let name = appended.inspect_err(|error| self.broken = Some(error.clone()))?;
+        self.absorb(&name);
+        if self.own.as_ref().is_some_and(|own| own.length >= self.seal_at) {
+            self.seal();
+        }
+        Ok(())
+    }
+
+    fn keys(&mut self) -> Vec<ActionKey> {
+        self.refresh();
+        let mut keys: Vec<ActionKey> = self.index.winners.keys().copied().collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+}
+
+impl Drop for SegmentStore {
+    fn drop(&mut self) {
+        self.seal();
+    }
+}
+
+/// What [`verify`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// The intact entries, those that no longer win included.
+    pub entries: u64,
+    /// The bytes of the segments up to the last line break of each: a torn tail is no damage.
+    pub bytes: u64,
+    /// What is wrong, each with file and line.
+    pub problems: Vec<String>,
+}
+
+/// Reads every line of the store in the cache folder `dir`; changes nothing.
+pub fn verify(dir: &Path) -> VerifyReport {
+    let mut store = SegmentStore::open(dir);
+    store.index.scan_only = true;
+    store.refresh();
+    VerifyReport {
+        entries: store.index.entries,
+        bytes: store.index.segments.iter().map(|segment| segment.end.offset).sum(),
+        problems: store.take_warnings(),
+    }
+}
+
+/// Where every entry stands, as far as the files have been looked at.
+#[derive(Default)]
+struct Index {
+    looked: bool,
+    /// Whether side files are left aside, because one was wrong.
+    scan_only: bool,
+    /// The number of a segment is its position here.
+    segments: Vec<Segment>,
+    numbers: BTreeMap<String, u32>,
+    entries: u64,
+    winners: HashMap<ActionKey, Slot>,
+    /// Further entries of the same generation as the winner: only their bodies tell who wins. They are rare.
+    ties: HashMap<ActionKey, Vec<Slot>>,
+}
+
+struct Segment {
+    name: String,
+    /// Where the first line that is not yet indexed starts.
+    end: Position,
+    /// Whether its side file was read: it never grows then.
+    sealed: bool,
+}
+
+impl Index {
+    /// Adds what is new in the segment `name` at `path` and says which lines are none.
+    fn absorb(&mut self, name: &str, path: &Path) -> io::Result<Vec<String>> {
+        let number = self.number(name);
+        let Segment { end, sealed, .. } = self.segments[number as usize];
+        let mut skipped = Vec::new();
+        let length = if sealed { 0 } else { fs::metadata(path)?.len() };
+        if length <= end.offset {
+            return Ok(skipped);
+        }
+        let fresh = end == Position::START && !self.scan_only;
+        if let Some(entries) = fresh.then(|| read_idx(path, number, length)).flatten() {
+            self.winners.reserve(entries.len());
+            for (key, slot) in entries {
+                self.add(key, slot);
+            }
+            let segment = &mut self.segments[number as usize];
+            (segment.end.offset, segment.sealed) = (length, true);
+            return Ok(skipped);
+        }
+        let scanned = scan_file(path, number, end, |at, found| match found {
+            Ok((key, slot)) => self.add(key, slot),
+            Err(reason) if skipped.len() < WARNING_LIMIT => {
+                skipped.push(at.skipped(&path.to_string_lossy(), reason));
+            }
+            Err(_) => {}
+        });
+        self.segments[number as usize].end = scanned?;
+        Ok(skipped)
+    }
+
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.segments.len() as u32;
+        self.segments.push(Segment { name: name.to_owned(), end: Position::START, sealed: false });
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    fn add(&mut self, key: ActionKey, slot: Slot) {
+        self.entries += 1;
+        let held = *self.winners.entry(key).or_insert(slot);
+        if slot.generation > held.generation {
+            self.winners.insert(key, slot);
+            self.ties.remove(&key);
+        } else if slot.generation == held.generation && slot != held {
+            let ties = self.ties.entry(key).or_default();
+            // A scan that broke off starts again where it began.
+            if !ties.contains(&slot) {
+                ties.push(slot);
+            }
+        }
+    }
+
+    fn candidates(&self, key: &ActionKey) -> impl Iterator<Item = &Slot> {
+        self.winners.get(key).into_iter().chain(self.ties.get(key).into_iter().flatten())
+    }
+}
+
+/// The segments of a folder, in the order of their creation; none if there is no folder.
+fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
+    let files = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        files => files?,
+    };
+    let mut names = Vec::new();
+    for file in files {
+        let path = file?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            names.extend(path.file_name().and_then(|name| name.to_str()).map(str::to_owned));
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn create_segment(folder: &Path) -> Result<Own, StoreError> {
+    fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
+    let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let (process, random) = (std::process::id(), fastrand::u64(..));
+    let name = format!("{millis:011x}-{process}-{random:016x}.jsonl");
+    let path = folder.join(&name);
+    let file = File::options().append(true).create_new(true).open(&path);
+    let file = file.map_err(|error| write_error(&path, &error))?;
+    // A file is durable only with its name: in its folder, and that one's in those above, which may be new too.
+    // Systems and file systems that cannot sync a folder say so with an error that means nothing.
+    for folder in folder.ancestors().take(3) {
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    Ok(Own { name, path, file, length: 0 })
+}
+
+fn scan_file(
+    path: &Path,
+    segment: u32,
+    from: Position,
+    mut visit: impl FnMut(Position, Result<(ActionKey, Slot), &'static str>),
+) -> io::Result<Position> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from.offset))?;
+    line::scan(BufReader::with_capacity(1 << 16, file), from, |at, length, entry| {
+        visit(
+            at,
+            entry.and_then(|Entry { key, generation, .. }| {
+                let offset = u32::try_from(at.offset).map_err(|_| "beyond 4 GiB")?;
+                Ok((key, Slot { segment, offset, length: length as u32, generation }))
+            }),
+        );
+    })
+}
+
+/// Reads the entries of one file; a line that cannot be read does not hide the others.
+fn read_group(
+    path: &Path,
+    group: &[(Slot, usize)],
+    keys: &[ActionKey],
+    found: &mut [Option<Entry>],
+) -> io::Result<()> {
+    let mut reader = BufReader::new(File::open(path)?);
+    let mut at = 0;
+    let mut outcome = Ok(());
+    for (slot, place) in group {
+        // A relative seek keeps what is buffered: winners often stand side by side.
+        reader.seek_relative(i64::from(slot.offset) - at)?;
+        at = i64::from(slot.offset) + i64::from(slot.length);
+        match read_entry(&mut reader, slot) {
+            Ok(entry) if entry.key == keys[*place] => keep_winner(&mut found[*place], entry),
+            Ok(_) => outcome = Err(io::ErrorKind::InvalidData.into()),
+            Err(error) => {
+                outcome = Err(error);
+                at = 0;
+                reader.rewind()?;
+            }
+        }
+    }
+    outcome
+}
+
+fn read_entry(mut reader: impl io::Read, slot: &Slot) -> io::Result<Entry> {
+    let mut line = vec![0; slot.length as usize];
+    reader.read_exact(&mut line)?;
+    let entry = line::parse(&line).ok().filter(|entry| entry.generation == slot.generation);
+    entry.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// The entries of segment `number` at `path` by its side file, if that is one for `length` bytes.
+fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, Slot)>> {
+    let path = path.with_extension("idx");
+    // A line is longer than what the side file says of it: a larger file is none.
+    let plausible = fs::metadata(&path).ok()?.len() <= length + 64;
+    if plausible { idx::decode(&fs::read(&path).ok()?, number, length) } else { None }
+}
+
+/// Writes the side file of the segment at `path`, under a temporary name first.
+fn write_idx(path: &Path) -> io::Result<()> {
+    let mut entries = Vec::new();
+    let end = scan_file(path, 0, Position::START, |_, found| entries.extend(found))?;
+    let temporary = path.with_extension("idx.tmp");
+    fs::write(&temporary, idx::encode(&entries, end.offset))?;
+    fs::rename(&temporary, path.with_extension("idx"))
+}
+
+fn write_error(path: &Path, error: &io::Error) -> StoreError {
+    StoreError::Write { path: path.display().to_string(), reason: error.to_string() }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!("cannot read the store at `{}`: {error}", path.display())
+}
