@@ -6,7 +6,7 @@
 use std::io::Read as _;
 
 use super::line::{self, Position};
-use super::{Entry, MemoryStore, StoreError, WARNING_LIMIT};
+use super::{Entry, MemoryStore, StoreError};
 use crate::action::ActionKey;
 
 /// The entries of committed files; nothing is ever written to them here.
@@ -21,15 +21,9 @@ impl Committed {
     pub fn add(&mut self, path: &str, text: &[u8]) {
         // The last line counts without a line break too: editors drop it, and the checksum finds a torn one.
         let text = text.chain(&b"\n"[..]);
-        let scanned = line::scan(text, Position::START, |at, _, line| match line {
-            Ok(entry) => self.entries.insert(entry),
-            Err(reason) if self.warnings.len() < WARNING_LIMIT => {
-                self.warnings.push(at.skipped(path, reason));
-            }
-            Err(_) => {}
-        });
-        if let Err(error) = scanned {
-            self.warnings.push(format!("cannot read `{path}`: {error}"));
+        match line::scan(text, path, Position::START, |_, _, entry| self.entries.insert(entry)) {
+            Ok(scanned) => self.warnings.extend(scanned.skipped),
+            Err(error) => self.warnings.push(format!("cannot read `{path}`: {error}")),
         }
     }
 

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Read as _};
 
-use super::{Entry, StoreError};
+use super::{Entry, StoreError, WARNING_LIMIT};
 use crate::action::ActionKey;
 
 /// The longest line that is read, in bytes without the line break.
@@ -26,11 +26,15 @@ pub(super) struct Position {
 
 impl Position {
     pub(super) const START: Self = Self { offset: 0, line: 1 };
+}
 
-    /// What is said of a line that is skipped.
-    pub(super) fn skipped(self, path: &str, reason: &str) -> String {
-        format!("skipped the stored outcome at `{path}:{}`: {reason}", self.line)
-    }
+/// What came of reading lines.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Scanned {
+    /// Where the first line without a line break starts: that is a torn tail, or one that is being written.
+    pub(super) end: Position,
+    /// A warning for each line that is no entry.
+    pub(super) skipped: Vec<String>,
 }
 
 /// Appends the line of `entry`, line break included, to `out`; refuses a body that would not survive as one line.
@@ -82,29 +86,38 @@ fn is_object(body: &str) -> bool {
     body.starts_with('{') && body.ends_with('}')
 }
 
-/// Visits every line that ends with a line break, blank ones apart, with its place and its length in bytes, and says
-/// where the first line without one starts: that is a torn tail, or one that is being written.
+/// Reads every line that ends with a line break and visits the entries with their offset and length in bytes. Other
+/// lines are skipped with a warning, which calls the file `path`; blank ones without.
 pub(super) fn scan(
     mut reader: impl BufRead,
+    path: &str,
     from: Position,
-    mut visit: impl FnMut(Position, usize, Result<Entry, &'static str>),
-) -> io::Result<Position> {
-    let mut at = from;
+    mut visit: impl FnMut(u32, u32, Entry),
+) -> io::Result<Scanned> {
+    let Position { mut offset, mut line } = from;
+    let mut skipped = Vec::new();
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
         let limit = LINE_LIMIT as u64 + 1;
         let mut read = reader.by_ref().take(limit).read_until(b'\n', &mut buffer)?;
-        if let Some(text) = buffer.strip_suffix(b"\n") {
-            if !text.trim_ascii().is_empty() {
-                visit(at, text.len(), parse(text));
-            }
+        let found = if let Some(text) = buffer.strip_suffix(b"\n") {
+            parse(text)
         } else if buffer.len() > LINE_LIMIT {
             read += reader.skip_until(b'\n')?;
-            visit(at, read, Err("longer than 64 MiB"));
+            Err("longer than 64 MiB")
         } else {
-            return Ok(at);
+            return Ok(Scanned { end: Position { offset, line }, skipped });
+        };
+        match (found, u32::try_from(offset)) {
+            (Ok(entry), Ok(offset)) => visit(offset, buffer.len() as u32 - 1, entry),
+            _ if skipped.len() == WARNING_LIMIT || buffer.trim_ascii().is_empty() => {}
+            (found, _) => {
+                let reason = found.err().unwrap_or("beyond the first 4 GiB");
+                skipped.push(format!("skipped the stored outcome at `{path}:{line}`: {reason}"));
+            }
         }
-        at = Position { offset: at.offset + read as u64, line: at.line + 1 };
+        offset += read as u64;
+        line += 1;
     }
 }

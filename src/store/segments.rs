@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::idx::{self, Slot};
-use super::line::{self, Position};
+use super::line::{self, Position, Scanned};
 use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner};
 use crate::action::ActionKey;
 
@@ -38,7 +38,6 @@ pub struct SegmentStore {
 /// The segment this process writes.
 pub(super) struct Own {
     pub(super) name: String,
-    pub(super) path: PathBuf,
     pub(super) file: File,
     pub(super) length: u64,
 }
@@ -59,10 +58,10 @@ impl SegmentStore {
 
     /// Closes the segment written so far and writes its side file; a later put starts another one.
     pub fn seal(&mut self) {
-        if let Some(Own { path, .. }) = self.own.take()
-            && let Err(error) = write_idx(&path)
-        {
-            self.warn(format!("cannot index the stored outcomes in `{}`: {error}", path.display()));
+        let Some(own) = self.own.take() else { return };
+        let path = self.folder.join(own.name);
+        if let Err(error) = write_idx(&path) {
+            self.warn([format!("cannot write an index of `{}`: {error}", path.display())]);
         }
     }
 
@@ -71,7 +70,7 @@ impl SegmentStore {
         self.index.looked = true;
         match segment_names(&self.folder) {
             Ok(names) => names.iter().for_each(|name| self.absorb(name)),
-            Err(error) => self.warn(unreadable(&self.folder, &error)),
+            Err(error) => self.warn([unreadable(&self.folder, &error)]),
         }
     }
 
@@ -79,51 +78,50 @@ impl SegmentStore {
     fn absorb(&mut self, name: &str) {
         let path = self.folder.join(name);
         match self.index.absorb(name, &path) {
-            Ok(skipped) => skipped.into_iter().for_each(|warning| self.warn(warning)),
-            Err(error) => self.warn(unreadable(&path, &error)),
+            Ok(skipped) => self.warn(skipped),
+            Err(error) => self.warn([unreadable(&path, &error)]),
         }
     }
 
-    /// Reads the winners of `keys`, file by file from front to back, and says whether the files hold what the index
+    /// Reads the winners of `keys`, file by file from front to back, and says where the files do not hold what the index
     /// says.
-    fn read(&mut self, keys: &[ActionKey]) -> (Vec<Option<Entry>>, bool) {
+    fn read(&self, keys: &[ActionKey]) -> (Vec<Option<Entry>>, Vec<String>) {
         let mut found = vec![None; keys.len()];
         let mut wanted = Vec::with_capacity(keys.len());
         for (place, key) in keys.iter().enumerate() {
             wanted.extend(self.index.candidates(key).map(|slot| (*slot, place)));
         }
         wanted.sort_unstable_by_key(|(slot, place)| (slot.segment, slot.offset, *place));
-        let mut agrees = true;
+        let mut problems = Vec::new();
         for group in wanted.chunk_by(|left, right| left.0.segment == right.0.segment) {
             let path = self.folder.join(&self.index.segments[group[0].0.segment as usize].name);
             if let Err(error) = read_group(&path, group, keys, &mut found) {
-                agrees = false;
-                // What only the index got wrong is no loss.
-                if self.index.scan_only || error.kind() != io::ErrorKind::InvalidData {
-                    self.warn(unreadable(&path, &error));
-                }
+                problems.push(unreadable(&path, &error));
             }
         }
-        (found, agrees)
+        (found, problems)
     }
 
     /// Appends to the segment of this process and returns its name.
     fn append(&mut self, batch: &[u8]) -> Result<String, StoreError> {
         // A segment that somebody removed would take the entries with it.
-        let intact = |own: &Own| fs::metadata(&own.path).is_ok_and(|file| file.len() == own.length);
+        let path = |own: &Own| self.folder.join(&own.name);
+        let intact = |own: &Own| fs::metadata(path(own)).is_ok_and(|file| file.len() == own.length);
         let mut own = match self.own.take() {
             Some(own) if intact(&own) => own,
             _ => create_segment(&self.folder)?,
         };
         let written = own.file.write_all(batch).and_then(|()| own.file.sync_data());
-        written.map_err(|error| write_error(&own.path, &error))?;
+        written.map_err(|error| write_error(&path(&own), &error))?;
         own.length += batch.len() as u64;
         Ok(self.own.insert(own).name.clone())
     }
 
-    fn warn(&mut self, warning: String) {
-        if self.warned.len() < WARNING_LIMIT && self.warned.insert(warning.clone()) {
-            self.warnings.push(warning);
+    fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
+        for warning in warnings {
+            if self.warned.len() < WARNING_LIMIT && self.warned.insert(warning.clone()) {
+                self.warnings.push(warning);
+            }
         }
     }
 }
@@ -133,14 +131,16 @@ impl OutcomeStore for SegmentStore {
         if !self.index.looked || keys.iter().any(|key| !self.index.winners.contains_key(key)) {
             self.refresh();
         }
-        let (found, agrees) = self.read(keys);
-        if agrees {
+        let (found, problems) = self.read(keys);
+        if problems.is_empty() {
             return found;
         }
         // A line that the index is wrong about may even have hidden an intact one: only a scan of all tells.
         self.index = Index { scan_only: true, ..Index::default() };
         self.refresh();
-        self.read(keys).0
+        let (found, problems) = self.read(keys);
+        self.warn(problems);
+        found
     }
 
     fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
@@ -221,48 +221,38 @@ struct Segment {
     name: String,
     /// Where the first line that is not yet indexed starts.
     end: Position,
-    /// Whether its side file was read: it never grows then.
-    sealed: bool,
 }
 
 impl Index {
-    /// Adds what is new in the segment `name` at `path` and says which lines are none.
+    /// Adds what is new in the segment `name` at `path` and gives a warning for each bad line.
     fn absorb(&mut self, name: &str, path: &Path) -> io::Result<Vec<String>> {
         let number = self.number(name);
-        let Segment { end, sealed, .. } = self.segments[number as usize];
-        let mut skipped = Vec::new();
-        let length = if sealed { 0 } else { fs::metadata(path)?.len() };
+        let end = self.segments[number as usize].end;
+        let length = fs::metadata(path)?.len();
         if length <= end.offset {
-            return Ok(skipped);
+            return Ok(Vec::new());
         }
         let fresh = end == Position::START && !self.scan_only;
         if let Some(entries) = fresh.then(|| read_idx(path, number, length)).flatten() {
+            let line = entries.len() as u64 + 1;
+            self.segments[number as usize].end = Position { offset: length, line };
             self.winners.reserve(entries.len());
             for (key, slot) in entries {
                 self.add(key, slot);
             }
-            let segment = &mut self.segments[number as usize];
-            (segment.end.offset, segment.sealed) = (length, true);
-            return Ok(skipped);
+            return Ok(Vec::new());
         }
-        let scanned = scan_file(path, number, end, |at, found| match found {
-            Ok((key, slot)) => self.add(key, slot),
-            Err(reason) if skipped.len() < WARNING_LIMIT => {
-                skipped.push(at.skipped(&path.to_string_lossy(), reason));
-            }
-            Err(_) => {}
-        });
-        self.segments[number as usize].end = scanned?;
-        Ok(skipped)
+        let scanned = scan_file(path, number, end, |key, slot| self.add(key, slot))?;
+        self.segments[number as usize].end = scanned.end;
+        Ok(scanned.skipped)
     }
 
     fn number(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
+        let next = self.segments.len() as u32;
+        let number = *self.numbers.entry(name.to_owned()).or_insert(next);
+        if number == next {
+            self.segments.push(Segment { name: name.to_owned(), end: Position::START });
         }
-        let number = self.segments.len() as u32;
-        self.segments.push(Segment { name: name.to_owned(), end: Position::START, sealed: false });
-        self.numbers.insert(name.to_owned(), number);
         number
     }
 
@@ -316,25 +306,21 @@ fn create_segment(folder: &Path) -> Result<Own, StoreError> {
     for folder in folder.ancestors().take(3) {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
     }
-    Ok(Own { name, path, file, length: 0 })
+    Ok(Own { name, file, length: 0 })
 }
 
 fn scan_file(
     path: &Path,
     segment: u32,
     from: Position,
-    mut visit: impl FnMut(Position, Result<(ActionKey, Slot), &'static str>),
-) -> io::Result<Position> {
+    mut visit: impl FnMut(ActionKey, Slot),
+) -> io::Result<Scanned> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from.offset))?;
-    line::scan(BufReader::with_capacity(1 << 16, file), from, |at, length, entry| {
-        visit(
-            at,
-            entry.and_then(|Entry { key, generation, .. }| {
-                let offset = u32::try_from(at.offset).map_err(|_| "beyond 4 GiB")?;
-                Ok((key, Slot { segment, offset, length: length as u32, generation }))
-            }),
-        );
+    let reader = BufReader::with_capacity(1 << 16, file);
+    line::scan(reader, &path.to_string_lossy(), from, |offset, length, entry| {
+        let generation = entry.generation;
+        visit(entry.key, Slot { segment, offset, length, generation });
     })
 }
 
@@ -383,9 +369,9 @@ fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, Slo
 /// Writes the side file of the segment at `path`, under a temporary name first.
 fn write_idx(path: &Path) -> io::Result<()> {
     let mut entries = Vec::new();
-    let end = scan_file(path, 0, Position::START, |_, found| entries.extend(found))?;
+    let scanned = scan_file(path, 0, Position::START, |key, slot| entries.push((key, slot)))?;
     let temporary = path.with_extension("idx.tmp");
-    fs::write(&temporary, idx::encode(&entries, end.offset))?;
+    fs::write(&temporary, idx::encode(&entries, scanned.end.offset))?;
     fs::rename(&temporary, path.with_extension("idx"))
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::line::{self, Position};
+use super::line::{self, Position, Scanned};
 use super::segments::Own;
 use super::*;
 
@@ -37,9 +37,14 @@ fn folder(dir: &Path) -> PathBuf {
     dir.join("v1/seg")
 }
 
+/// An empty folder, in memory where the system has one: most of the time would go by in waiting for the disk.
+fn fresh() -> TempDir {
+    TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap()
+}
+
 /// A cache folder with one segment of these bytes.
 fn segment(bytes: &[u8]) -> TempDir {
-    let dir = TempDir::new().unwrap();
+    let dir = fresh();
     fs::create_dir_all(folder(dir.path())).unwrap();
     fs::write(folder(dir.path()).join("0-1-2.jsonl"), bytes).unwrap();
     dir
@@ -109,7 +114,7 @@ fn lines_with_a_right_checksum_and_a_wrong_shape_are_none() {
 
 #[test]
 fn a_body_that_is_no_line_of_json_is_refused_by_every_store() {
-    let dir = TempDir::new().unwrap();
+    let dir = fresh();
     let bodies =
         ["{\n}", "{\"a\":\r1}", "[1]", "", "{", "{}}", "{a:1}", " {}", "{} ", "{\"a\":\"\n\"}"];
     for body in bodies {
@@ -198,22 +203,22 @@ fn a_file_of_garbage_gives_a_bounded_number_of_warnings() {
 #[test]
 fn a_line_beyond_the_limit_is_skipped_and_the_next_one_read() {
     let long = [vec![b'x'; 65 << 20], b"\n".to_vec()].concat();
-    let mut lines = Vec::new();
-    let text = [long.clone(), text_of(&three()).into_bytes()].concat();
-    let end = line::scan(&text[..], Position::START, |at, length, entry| {
-        lines.push((at.line, at.offset, length, entry.map(|entry| entry.key)));
+    let text = [&long[..], text_of(&three()).as_bytes()].concat();
+    let mut offsets = Vec::new();
+    let scanned = line::scan(&text[..], "a", Position::START, |offset, _, entry| {
+        offsets.push((offset as usize, entry.key));
     });
-    assert_eq!(end.unwrap(), Position { offset: text.len() as u64, line: 5 });
-    assert_eq!(lines[0], (1, 0, long.len(), Err("longer than 64 MiB")));
-    assert_eq!(lines[1].0, 2);
-    assert_eq!(lines[1].1, long.len() as u64);
-    assert_eq!(lines[1].3, Ok(key(1)));
-    assert_eq!(lines.len(), 4);
+    let expected = Scanned {
+        end: Position { offset: text.len() as u64, line: 5 },
+        skipped: vec!["skipped the stored outcome at `a:1`: longer than 64 MiB".to_owned()],
+    };
+    assert_eq!(scanned.unwrap(), expected);
+    assert_eq!((offsets.len(), offsets[0]), (3, (long.len(), key(1))));
 }
 
 /// A cache folder with one sealed segment of [`three`]: the segment and its side file.
 fn sealed() -> (TempDir, PathBuf, PathBuf) {
-    let dir = TempDir::new().unwrap();
+    let dir = fresh();
     SegmentStore::open(dir.path()).put_many(&three()).unwrap();
     let (segments, indexes) = (files(dir.path(), ".jsonl"), files(dir.path(), ".idx"));
     assert_eq!((segments.len(), indexes.len()), (1, 1));
@@ -271,7 +276,7 @@ fn a_side_file_is_what_makes_opening_cheap() {
 
 #[test]
 fn damage_under_a_side_file_uncovers_the_entry_it_hid() {
-    let dir = TempDir::new().unwrap();
+    let dir = fresh();
     let older = entry(1, 0, r#"{"older":1}"#);
     SegmentStore::open(dir.path()).put_many(std::slice::from_ref(&older)).unwrap();
     SegmentStore::open(dir.path()).put_many(&[entry(1, 1, r#"{"newer":1}"#)]).unwrap();
@@ -285,7 +290,7 @@ fn damage_under_a_side_file_uncovers_the_entry_it_hid() {
 
 #[test]
 fn a_segment_is_sealed_when_it_is_large_and_another_one_started() {
-    let dir = TempDir::new().unwrap();
+    let dir = fresh();
     let mut store = SegmentStore::open(dir.path());
     store.seal_at = 1;
     for entry in three() {
@@ -298,10 +303,12 @@ fn a_segment_is_sealed_when_it_is_large_and_another_one_started() {
 
 #[test]
 fn a_segment_removed_under_the_writer_takes_nothing_later_with_it() {
-    let dir = TempDir::new().unwrap();
+    let dir = fresh();
     let mut store = SegmentStore::open(dir.path());
     store.put_many(&three()[..1]).unwrap();
     fs::remove_dir_all(dir.path().join("v1")).unwrap();
+    assert_eq!(store.get_many(&[key(1)]), [None]);
+    assert_eq!(store.take_warnings(), [] as [String; 0], "whoever removes entries knows it");
     store.put_many(&three()[1..]).unwrap();
     assert_eq!(reread(dir.path()).0, ".11");
     assert_eq!(store.get_many(&[key(1), key(2)])[0], None);
@@ -311,7 +318,7 @@ fn a_segment_removed_under_the_writer_takes_nothing_later_with_it() {
 
 #[test]
 fn nothing_is_written_where_nothing_is_put() {
-    let dir = TempDir::new().unwrap();
+    let dir = fresh();
     let mut store = SegmentStore::open(dir.path().join("cache"));
     assert_eq!(store.get_many(&[key(1)]), [None]);
     store.put_many(&[]).unwrap();
@@ -323,7 +330,7 @@ fn nothing_is_written_where_nothing_is_put() {
 #[test]
 fn a_folder_that_is_none_is_a_warning_to_readers_and_an_error_to_writers() {
     for part in ["", "v1", "v1/seg"] {
-        let dir = TempDir::new().unwrap();
+        let dir = fresh();
         let cache = dir.path().join("cache");
         let file = cache.join(part);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -368,10 +375,10 @@ fn a_file_system_that_takes_nothing_is_an_error_to_writers() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_until_the_store_is_opened_again() {
-    let dir = TempDir::new().unwrap();
+    let dir = fresh();
     let mut store = SegmentStore::open(dir.path());
     let file = File::options().append(true).open("/dev/full").unwrap();
-    store.own = Some(Own { name: String::new(), path: "/dev/full".into(), file, length: 0 });
+    store.own = Some(Own { name: "/dev/full".to_owned(), file, length: 0 });
     let error = store.put_many(&three()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -386,7 +393,7 @@ fn a_full_disk_is_an_error_until_the_store_is_opened_again() {
 
 #[test]
 fn threads_that_write_at_once_see_each_other() {
-    let dir = TempDir::new().unwrap();
+    let dir = fresh();
     let keys: Vec<ActionKey> = (0..60).map(key).collect();
     std::thread::scope(|scope| {
         for writer in 0..3_u8 {
@@ -489,7 +496,7 @@ fn the_highest_generation_wins_over_all_layers_and_the_digest_breaks_ties() {
         (vec![(2, low), (1, high)], vec![(2, low), (0, high)], (2, low)),
     ];
     for (kept, committed, (generation, body)) in cases {
-        let dir = TempDir::new().unwrap();
+        let dir = fresh();
         let entries = |list: &[(u32, &str)]| -> Vec<Entry> {
             list.iter().map(|(generation, body)| entry(1, *generation, body)).collect()
         };
@@ -561,7 +568,7 @@ proptest! {
 
     #[test]
     fn two_processes_agree_with_a_map(steps in proptest::collection::vec(step(), 1..12)) {
-        let dir = TempDir::new().unwrap();
+        let dir = fresh();
         let mut stores = [SegmentStore::open(dir.path()), SegmentStore::open(dir.path())];
         let mut memory = MemoryStore::default();
         let mut model = Model::new();
