@@ -1,9 +1,10 @@
 //! The index side file of a sealed segment, as bytes.
 //!
 //! It only saves time: whatever is wrong with it, the segment is scanned instead. Layout, integers little endian:
-//! magic with the version (16 bytes), length of the segment (8), the entries in the order of their lines (40 each: key,
-//! generation, length), CRC-32 of everything before (4). There are no offsets: the lines must cover the segment
-//! without a gap, so that one that leaves out an entry is not believed. Binary, because nobody merges or reads it.
+//! magic with the version (16 bytes), the entries in the order of their lines (40 each: key, generation, length), CRC-32
+//! of everything before (4). There are no offsets: the lines must cover the segment without a gap, so that a side file
+//! that leaves out an entry, or speaks of another state of the segment, is not believed. Binary, because nobody merges
+//! or reads it.
 
 use crate::action::ActionKey;
 
@@ -21,9 +22,9 @@ pub(super) struct Slot {
     pub(super) generation: u32,
 }
 
-/// The side file of a segment of `segment_length` bytes that holds `entries`.
-pub(super) fn encode(entries: &[(ActionKey, Slot)], segment_length: u64) -> Vec<u8> {
-    let mut bytes = [&MAGIC[..], &segment_length.to_le_bytes()].concat();
+/// The side file of a segment that holds `entries`.
+pub(super) fn encode(entries: &[(ActionKey, Slot)]) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
     for (key, slot) in entries {
         bytes.extend_from_slice(&key.0);
         for number in [slot.generation, slot.length] {
@@ -35,19 +36,18 @@ pub(super) fn encode(entries: &[(ActionKey, Slot)], segment_length: u64) -> Vec<
     bytes
 }
 
-/// What the side file of segment number `segment` holds, unless it is damaged, of another version, or speaks of
-/// another state of the segment.
+/// What the side file of segment number `segment` holds, unless it is damaged, of another version, or does not fit
+/// the length of the segment in bytes.
 pub(super) fn decode(
     bytes: &[u8],
     segment: u32,
     segment_length: u64,
 ) -> Option<Vec<(ActionKey, Slot)>> {
     let (content, checksum) = bytes.split_last_chunk()?;
-    let (length, mut rest) = content.strip_prefix(MAGIC)?.split_first_chunk()?;
-    let intact = crc32fast::hash(content) == u32::from_le_bytes(*checksum);
-    if !intact || u64::from_le_bytes(*length) != segment_length {
+    if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
         return None;
     }
+    let mut rest = content.strip_prefix(MAGIC)?;
     let mut entries = Vec::with_capacity(rest.len() / 40);
     let mut offset = 0;
     while !rest.is_empty() {

@@ -213,7 +213,7 @@ struct Index {
     numbers: BTreeMap<String, u32>,
     entries: u64,
     winners: HashMap<ActionKey, Slot>,
-    /// Further entries of the same generation as the winner: only their bodies tell who wins. They are rare.
+    /// Further entries that had the generation of the winner: only their bodies tell who wins. They are rare.
     ties: HashMap<ActionKey, Vec<Slot>>,
 }
 
@@ -261,13 +261,8 @@ impl Index {
         let held = *self.winners.entry(key).or_insert(slot);
         if slot.generation > held.generation {
             self.winners.insert(key, slot);
-            self.ties.remove(&key);
         } else if slot.generation == held.generation && slot != held {
-            let ties = self.ties.entry(key).or_default();
-            // A scan that broke off starts again where it began.
-            if !ties.contains(&slot) {
-                ties.push(slot);
-            }
+            self.ties.entry(key).or_default().push(slot);
         }
     }
 
@@ -325,7 +320,7 @@ fn scan_file(
 }
 
 /// Reads the entries of one file; a line that cannot be read does not hide the others.
-fn read_group(
+pub(super) fn read_group(
     path: &Path,
     group: &[(Slot, usize)],
     keys: &[ActionKey],
@@ -369,9 +364,9 @@ fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, Slo
 /// Writes the side file of the segment at `path`, under a temporary name first.
 fn write_idx(path: &Path) -> io::Result<()> {
     let mut entries = Vec::new();
-    let scanned = scan_file(path, 0, Position::START, |key, slot| entries.push((key, slot)))?;
+    scan_file(path, 0, Position::START, |key, slot| entries.push((key, slot)))?;
     let temporary = path.with_extension("idx.tmp");
-    fs::write(&temporary, idx::encode(&entries, scanned.end.offset))?;
+    fs::write(&temporary, idx::encode(&entries))?;
     fs::rename(&temporary, path.with_extension("idx"))
 }
 

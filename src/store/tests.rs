@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::line::{self, Position, Scanned};
-use super::segments::Own;
+use super::segments::{Own, read_group};
 use super::*;
 
 fn key(number: u8) -> ActionKey {
@@ -157,6 +157,12 @@ fn a_tail_that_is_finished_later_is_read_then() {
     assert_eq!(store.get_many(&[key(3)]), [None]);
     fs::write(folder(dir.path()).join("0-1-2.jsonl"), &text).unwrap();
     assert_eq!(store.get_many(&[key(3)]), [Some(three()[2].clone())]);
+    assert_eq!(store.take_warnings(), [] as [String; 0]);
+    let path = folder(dir.path()).join("0-1-2.jsonl");
+    fs::write(&path, format!("{text}\nnonsense\n")).unwrap();
+    assert_eq!(store.get_many(&[key(4)]), [None]);
+    let warning = format!("skipped the stored outcome at `{}:5`: not an entry", path.display());
+    assert_eq!(store.take_warnings(), [warning]);
 }
 
 #[test]
@@ -230,7 +236,7 @@ fn sealed() -> (TempDir, PathBuf, PathBuf) {
 fn a_side_file_is_believed_only_while_it_is_right() {
     let (dir, segment, index) = sealed();
     let (text, side) = (fs::read(&segment).unwrap(), fs::read(&index).unwrap());
-    assert_eq!(side.len(), 16 + 8 + 3 * 40 + 4);
+    assert_eq!(side.len(), 16 + 3 * 40 + 4);
     for cut in 0..side.len() {
         fs::write(&index, &side[..cut]).unwrap();
         assert_eq!(reread(dir.path()).0, "111", "cut at {cut}");
@@ -244,7 +250,7 @@ fn a_side_file_is_believed_only_while_it_is_right() {
         flipped[end..].copy_from_slice(&checksum);
         fs::write(&index, &flipped).unwrap();
         let (marks, warnings) = reread(dir.path());
-        let misses = usize::from((24..end).contains(&cut) && (cut - 24) % 40 < 32);
+        let misses = usize::from((16..end).contains(&cut) && (cut - 16) % 40 < 32);
         assert_eq!(marks.matches('.').count(), misses, "forged at {cut}");
         assert_eq!(warnings, [] as [String; 0], "forged at {cut}");
     }
@@ -256,6 +262,59 @@ fn a_side_file_is_believed_only_while_it_is_right() {
     assert_eq!(reread(dir.path()).0, "11.", "stale: the segment shrank");
     fs::remove_file(&segment).unwrap();
     assert_eq!(reread(dir.path()).0, "...", "a side file without segment");
+}
+
+type Lied = Vec<(ActionKey, idx::Slot)>;
+
+#[test]
+fn a_well_formed_side_file_that_lies_is_found_out() {
+    let (dir, segment, index) = sealed();
+    let length = fs::metadata(&segment).unwrap().len();
+    // An older entry of another segment, which must not win because of the lie.
+    let other = text_of(&[entry(2, 5, "{}")]);
+    fs::write(folder(dir.path()).join("9-9-9.jsonl"), other).unwrap();
+    let true_entries = idx::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
+    let generations: Vec<u32> = true_entries.iter().map(|(_, slot)| slot.generation).collect();
+    assert_eq!(generations, [0, 7, 1]);
+    let lies: [fn(&mut Lied); 6] = [
+        |entries| *entries = entries.split_off(1),
+        |entries| entries.retain(|(found, _)| *found != key(2)),
+        |entries| entries.truncate(2),
+        |entries| entries.swap(0, 2),
+        |entries| (entries[0].0, entries[2].0) = (entries[2].0, entries[0].0),
+        |entries| entries.push(entries[0]),
+    ];
+    for (number, lie) in lies.into_iter().enumerate() {
+        let mut entries = true_entries.clone();
+        lie(&mut entries);
+        fs::write(&index, idx::encode(&entries)).unwrap();
+        assert_eq!(reread(dir.path()), ("111".to_owned(), vec![]), "lie {number}");
+    }
+}
+
+#[test]
+fn a_generation_that_only_a_side_file_knows_wins_nothing() {
+    let (dir, segment, index) = sealed();
+    let length = fs::metadata(&segment).unwrap().len();
+    let newer = entry(1, 3, r#"{"newer":1}"#);
+    fs::write(folder(dir.path()).join("9-9-9.jsonl"), text_of(std::slice::from_ref(&newer)))
+        .unwrap();
+    let mut entries = idx::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
+    entries[0].1.generation = 9;
+    fs::write(&index, idx::encode(&entries)).unwrap();
+    assert_eq!(SegmentStore::open(dir.path()).get_many(&[key(1)]), [Some(newer)]);
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_hides_no_other_of_its_file() {
+    let dir = segment(text_of(&three()).as_bytes());
+    let path = files(dir.path(), ".jsonl").remove(0);
+    let length = text_of(&three()[..1]).len() as u32 - 1;
+    let good = idx::Slot { segment: 0, offset: 0, length, generation: 0 };
+    let group = [(idx::Slot { offset: 1 << 20, ..good }, 0), (good, 1)];
+    let mut found = vec![None, None];
+    assert!(read_group(&path, &group, &[key(2), key(1)], &mut found).is_err());
+    assert_eq!(found, [None, Some(three()[0].clone())]);
 }
 
 #[test]
