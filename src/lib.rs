@@ -15,3 +15,4 @@ pub mod suite;
 #[cfg(test)]
 mod test_data;
 pub mod trajectory;
+pub mod workspace;

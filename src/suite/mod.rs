@@ -3,6 +3,22 @@
 //! The submodules read YAML into [`Suite`] plus diagnostics. Nothing here opens a file: a file the suite
 //! names (`extends`, `prompt_path`) is asked for through [`Files`], and is missing until the driver has read it.
 
+pub mod canonical;
+mod dataset;
+pub(crate) mod fields;
+mod gate;
+mod graders;
+mod interpolate;
+mod load;
+mod read;
+mod rubric;
+mod scalar;
+pub mod source;
+mod syntax;
+pub mod tree;
+
+pub use read::{Registry, SuiteReading, read_suite};
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -306,3 +322,6 @@ pub trait Files {
     /// The environment variable `name`.
     fn env(&self, name: &str) -> Option<String>;
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! A suite written out in one form, whatever dialect it was read from.
+//!
+//! Everything is said, defaults too, after `extends`, variables and aliases; rubrics stand inline. Reading
+//! the text back gives an equal suite. Paths are written as they were joined, so the text belongs into the
+//! folder that those paths start from, normally the working directory.
+
+use serde_json::Value;
+use serde_yaml::{Mapping, Value as Yaml};
+
+use super::interpolate::escape;
+use super::{
+    Combine, Condition, DatasetSpec, Gate, GraderKind, GraderSpec, PassRule, RubricSpec, Suite,
+    TargetSpec,
+};
+
+/// The suite as YAML.
+pub fn canonical(suite: &Suite) -> String {
+    let mut map = Map::default();
+    map.text("name", &suite.name);
+    map.optional_text("description", suite.description.as_deref());
+    map.put("dataset", dataset(&suite.dataset));
+    map.put("target", target(&suite.target));
+    let graders = suite.graders.iter().map(|spec| (Yaml::from(spec.name.as_str()), grader(spec)));
+    map.put("graders", Yaml::Mapping(graders.collect()));
+    map.optional("gate", suite.gate.as_ref().map(gate));
+    map.optional("max_samples", suite.max_samples);
+    if !suite.sample_tags.is_empty() {
+        map.texts("sample_tags", &suite.sample_tags);
+    }
+    map.put("num_runs", suite.num_runs);
+    map.optional("max_concurrent", suite.max_concurrent);
+    // A mapping with text keys always serializes.
+    serde_yaml::to_string(&map.finish()).unwrap_or_default()
+}
+
+/// A mapping under construction.
+#[derive(Default)]
+struct Map(Mapping);
+
+impl Map {
+    fn put(&mut self, key: &str, value: impl Into<Yaml>) {
+        self.0.insert(Yaml::from(key), value.into());
+    }
+
+    fn text(&mut self, key: &str, text: &str) {
+        self.put(key, escape(text));
+    }
+
+    fn optional(&mut self, key: &str, value: Option<impl Into<Yaml>>) {
+        if let Some(value) = value {
+            self.put(key, value);
+        }
+    }
+
+    fn optional_text(&mut self, key: &str, text: Option<&str>) {
+        self.optional(key, text.map(escape));
+    }
+
+    fn texts(&mut self, key: &str, texts: &[String]) {
+        self.put(key, Yaml::Sequence(texts.iter().map(|text| Yaml::from(escape(text))).collect()));
+    }
+
+    fn finish(self) -> Yaml {
+        Yaml::Mapping(self.0)
+    }
+}
+
+/// The name serde gives to a variant without data.
+fn name(variant: impl serde::Serialize) -> Yaml {
+    serde_yaml::to_value(variant).unwrap_or_default()
+}
+
+fn json(value: &Value) -> Yaml {
+    match value {
+        Value::String(text) => Yaml::from(escape(text)),
+        Value::Array(items) => Yaml::Sequence(items.iter().map(json).collect()),
+        Value::Object(map) => Yaml::Mapping(
+            map.iter().map(|(key, value)| (Yaml::from(key.as_str()), json(value))).collect(),
+        ),
+        other => serde_yaml::to_value(other).unwrap_or_default(),
+    }
+}
+
+fn dataset(spec: &DatasetSpec) -> Yaml {
+    let mut map = Map::default();
+    map.text("path", &spec.path);
+    map.put("format", name(spec.format));
+    let mut fields = Map::default();
+    for (ours, path) in &spec.fields.paths {
+        fields.text(ours, path);
+    }
+    let mut outputs = Map::default();
+    for (model, path) in &spec.fields.outputs {
+        outputs.text(model, path);
+    }
+    if !outputs.0.is_empty() {
+        fields.put("outputs", outputs.finish());
+    }
+    if !fields.0.is_empty() {
+        map.put("fields", fields.finish());
+    }
+    map.finish()
+}
+
+fn target(spec: &TargetSpec) -> Yaml {
+    let mut map = Map::default();
+    match spec {
+        TargetSpec::Recorded { path, format } => {
+            map.put("kind", "recorded");
+            map.optional_text("path", path.as_deref());
+            map.optional("format", format.map(name));
+        }
+        TargetSpec::NotRunnable { kind } => map.text("kind", kind),
+    }
+    map.finish()
+}
+
+fn grader(spec: &GraderSpec) -> Yaml {
+    let mut map = Map::default();
+    map.put("kind", if matches!(spec.kind, GraderKind::Tool(_)) { "tool" } else { "rubric" });
+    map.optional_text("display_name", spec.display_name.as_deref());
+    match &spec.kind {
+        GraderKind::Tool(tool) => {
+            map.text("function", &tool.function);
+            if !tool.config.is_empty() {
+                map.put("config", json(&Value::Object(tool.config.clone())));
+            }
+        }
+        GraderKind::Rubric(spec) => rubric(spec, &mut map),
+    }
+    map.text("extractor", &spec.extractor.name);
+    let options = spec.extractor.options();
+    if !options.is_empty() {
+        map.put("extractor_config", json(&Value::Object(options)));
+    }
+    if spec.extractor.include_subagents {
+        map.put("include_subagents", true);
+    }
+    map.put("pass_threshold", spec.pass_threshold);
+    map.optional_text("ground_truth_pattern", spec.ground_truth_pattern.as_deref());
+    map.finish()
+}
+
+fn rubric(spec: &RubricSpec, map: &mut Map) {
+    map.text("prompt", &spec.prompt);
+    map.text("model", &spec.model);
+    map.text("provider", &spec.provider);
+    map.optional_text("base_url", spec.base_url.as_deref());
+    map.optional_text("endpoint", spec.endpoint.as_deref());
+    map.optional_text("api_key_env", spec.api_key_env.as_deref());
+    map.put("temperature", spec.temperature.map_or(Yaml::Null, Yaml::from));
+    map.optional("seed", spec.seed);
+    map.optional("max_tokens", spec.max_tokens);
+    map.optional("top_p", spec.top_p);
+    if !spec.extra_body.is_empty() {
+        map.put("extra_body", json(&Value::Object(spec.extra_body.clone())));
+    }
+    map.put("max_retries", spec.max_retries);
+    map.put("timeout", spec.timeout);
+    if let Some((min, max)) = spec.scale {
+        let mut scale = Map::default();
+        scale.put("min", min);
+        scale.put("max", max);
+        map.put("scale", scale.finish());
+    }
+    if !spec.rubric_vars.is_empty() {
+        map.texts("rubric_vars", &spec.rubric_vars);
+    }
+    if spec.combine == Combine::default() {
+        map.put("votes", spec.votes);
+    } else {
+        let mut votes = Map::default();
+        votes.put("n", spec.votes);
+        votes.put("combine", name(spec.combine));
+        map.put("votes", votes.finish());
+    }
+}
+
+fn gate(gate: &Gate) -> Yaml {
+    let mut map = Map::default();
+    match gate {
+        Gate::Simple(condition) => simple(condition, &mut map),
+        Gate::WeightedAverage { aggregation, weights, op, value } => {
+            map.put("kind", "weighted_average");
+            map.put("metric", name(*aggregation));
+            let mut weighted = Map::default();
+            for (grader, weight) in weights {
+                weighted.put(grader, *weight);
+            }
+            map.put("weights", weighted.finish());
+            map.put("op", name(*op));
+            map.put("value", *value);
+        }
+        Gate::Logical { operator, conditions } => {
+            map.put("kind", "logical");
+            map.put("operator", name(*operator));
+            map.put("conditions", Yaml::Sequence(conditions.iter().map(self::gate).collect()));
+        }
+    }
+    map.finish()
+}
+
+fn simple(condition: &Condition, map: &mut Map) {
+    map.text("metric_key", &condition.metric_key);
+    map.put("metric", name(condition.aggregation));
+    map.put("op", name(condition.op));
+    map.put("value", condition.value);
+    if let Some(PassRule { op, value }) = condition.pass {
+        map.put("pass_op", name(op));
+        map.put("pass_value", value);
+    }
+}

@@ -1,0 +1,336 @@
+//! The `gate` section in all its dialects, and the `reward` that replaced it.
+//!
+//! The oldest form is flat (`metric`, `pass_op`, `pass_value`), the later ones have a `kind`
+//! (`aggregation`, `pass_threshold`); either set of names is read in either form. A reward names a grader and
+//! no comparison, so there is nothing to pass or fail: its `metric_key` is checked and the suite has no gate.
+
+use std::ops::RangeInclusive;
+
+use super::fields::{Fields, Findings};
+use super::tree::{Entry, Kind, Style};
+use super::{Aggregation, Condition, Gate, Logic, Op, PassRule};
+
+const AGGREGATIONS: [(&str, Aggregation); 7] = [
+    ("avg_score", Aggregation::AvgScore),
+    ("accuracy", Aggregation::Accuracy),
+    ("min", Aggregation::Min),
+    ("max", Aggregation::Max),
+    ("median", Aggregation::Median),
+    ("p95", Aggregation::P95),
+    ("p99", Aggregation::P99),
+];
+
+const OPS: [(&str, Op); 5] =
+    [("gte", Op::Gte), ("gt", Op::Gt), ("lte", Op::Lte), ("lt", Op::Lt), ("eq", Op::Eq)];
+
+/// Comparisons as people write them elsewhere, for hints.
+const SIGNS: [(&str, &str); 6] =
+    [(">=", "gte"), (">", "gt"), ("<=", "lte"), ("<", "lt"), ("==", "eq"), ("=", "eq")];
+
+const ANY: RangeInclusive<f64> = f64::MIN..=f64::MAX;
+
+/// Reads `gate` or `reward`. `graders` are the names a gate may speak of, the first one by default.
+pub(super) fn gate(
+    fields: &mut Fields<'_>,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<Gate> {
+    let (gate, reward) = (fields.take("gate"), fields.take("reward"));
+    if let (Some(_), Some(reward)) = (gate, reward) {
+        findings.error(reward.key_span, "a suite has a `gate` or a `reward`, not both");
+    }
+    if let Some(reward) = reward {
+        read_reward(reward, graders, findings);
+    }
+    one_gate(gate?, graders, Nesting::Top, findings)
+}
+
+fn read_reward(field: &Entry, graders: &[&str], findings: &mut Findings) {
+    let Some(mut fields) = findings.fields(field) else { return };
+    let kind = fields.take("kind").and_then(|kind| {
+        findings.choice(kind, &[("metric", true), ("custom", false)]).map(|metric| (kind, metric))
+    });
+    match kind {
+        Some((kind, false)) => {
+            let message = "rewards written in Python are not available in this version";
+            findings.error(kind.value.span, message);
+            return;
+        }
+        None if field.value.get("kind").is_none() => {
+            findings.error(field.key_span, "the reward has no `kind`").hint =
+                Some("write `kind: metric`".to_owned());
+        }
+        _ => {}
+    }
+    metric_key(&mut fields, field, graders, findings);
+    fields.finish("a reward", findings);
+}
+
+/// Where a gate stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Nesting {
+    Top,
+    Condition,
+}
+
+#[derive(Clone, Copy)]
+enum GateKind {
+    Simple,
+    WeightedAverage,
+    Logical,
+}
+
+fn one_gate(
+    field: &Entry,
+    graders: &[&str],
+    nesting: Nesting,
+    findings: &mut Findings,
+) -> Option<Gate> {
+    const KINDS: [(&str, GateKind); 3] = [
+        ("simple", GateKind::Simple),
+        ("weighted_average", GateKind::WeightedAverage),
+        ("logical", GateKind::Logical),
+    ];
+    let mut fields = findings.fields(field)?;
+    let kind = match fields.take("kind") {
+        Some(kind) => findings.choice(kind, &KINDS)?,
+        None => kind_by_fields(field, findings)?,
+    };
+    match kind {
+        GateKind::Simple => simple(field, fields, graders, findings),
+        GateKind::WeightedAverage if nesting == Nesting::Condition => {
+            findings.error(field.value.span, "a weighted average cannot be a condition").hint =
+                Some("conditions are `simple` or `logical`".to_owned());
+            None
+        }
+        GateKind::WeightedAverage => weighted(field, fields, graders, findings),
+        GateKind::Logical => logical(field, fields, graders, findings),
+    }
+}
+
+/// A gate without a kind is simple; fields of the other kinds show that the kind was forgotten.
+fn kind_by_fields(field: &Entry, findings: &mut Findings) -> Option<GateKind> {
+    for (name, kind) in [("weights", "weighted_average"), ("conditions", "logical")] {
+        if field.value.get(name).is_some() {
+            let message = format!("a gate with `{name}` needs a `kind`");
+            findings.error(field.key_span, message).hint = Some(format!("write `kind: {kind}`"));
+            return None;
+        }
+    }
+    Some(GateKind::Simple)
+}
+
+fn simple(
+    field: &Entry,
+    mut fields: Fields<'_>,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<Gate> {
+    let metric_key = metric_key(&mut fields, field, graders, findings);
+    let aggregation = aggregation(&mut fields, findings);
+    let comparison = comparison(field, &mut fields, aggregation, findings);
+    let pass_op = fields.take("pass_op");
+    let op = pass_op.and_then(|op| read_op(op, findings));
+    let threshold = fields.take_either("pass_threshold", "pass_value", findings);
+    if let (Some(pass_op), None) = (pass_op, threshold) {
+        findings.warning(pass_op.key_span, "`pass_op` does nothing without `pass_value`");
+    }
+    let pass = threshold.and_then(|field| {
+        let value = findings.number(field, 0.0..=1.0, "between 0 and 1: it is compared with one score")?;
+        // The flat gate compared scores with its own `op` unless told otherwise.
+        let flat = if field.key == "pass_value" { comparison?.0 } else { Op::Gte };
+        Some(PassRule { op: op.unwrap_or(flat), value })
+    });
+    fields.finish("a gate", findings);
+    let (op, value) = comparison?;
+    Some(Gate::Simple(Condition { metric_key: metric_key?, aggregation: aggregation?, op, value, pass }))
+}
+
+fn weighted(
+    field: &Entry,
+    mut fields: Fields<'_>,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<Gate> {
+    let aggregation = aggregation(&mut fields, findings);
+    let comparison = comparison(field, &mut fields, aggregation, findings);
+    let weights = match fields.take("weights") {
+        Some(weights) => read_weights(weights, graders, findings),
+        None => {
+            findings.error(field.key_span, "a weighted average needs `weights`").hint =
+                Some("write `weights: {grader: 0.7, other: 0.3}`".to_owned());
+            None
+        }
+    };
+    fields.finish("a weighted average", findings);
+    let (op, value) = comparison?;
+    Some(Gate::WeightedAverage { aggregation: aggregation?, weights: weights?, op, value })
+}
+
+fn read_weights(
+    field: &Entry,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<Vec<(String, f64)>> {
+    findings.fields(field)?;
+    let entries = field.value.entries();
+    let mut weights = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if !graders.contains(&entry.key.as_str()) {
+            unknown_grader(entry, true, &entry.key, graders, findings);
+        }
+        let weight = findings.number(entry, 0.0..=f64::MAX, "a weight: non-negative and finite");
+        weights.push((entry.key.clone(), weight));
+    }
+    if weights.is_empty() {
+        findings.error(field.value.span, "`weights` cannot be empty");
+    }
+    let weights: Option<Vec<_>> =
+        weights.into_iter().map(|(name, weight)| Some((name, weight?))).collect();
+    let sum: f64 = weights.as_ref()?.iter().map(|(_, weight)| weight).sum();
+    if !entries.is_empty() && (sum == 0.0 || !sum.is_finite()) {
+        findings.error(field.value.span, "`weights` must sum to a finite, non-zero value");
+    }
+    weights
+}
+
+fn logical(
+    field: &Entry,
+    mut fields: Fields<'_>,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<Gate> {
+    let operator = match fields.take("operator") {
+        Some(operator) => findings.choice(operator, &[("and", Logic::And), ("or", Logic::Or)]),
+        None => {
+            findings.error(field.key_span, "a logical gate needs an `operator`").hint =
+                Some("write `operator: and` or `operator: or`".to_owned());
+            None
+        }
+    };
+    let conditions = match fields.take("conditions") {
+        Some(conditions) => read_conditions(conditions, graders, findings),
+        None => {
+            findings.error(field.key_span, "a logical gate needs `conditions`");
+            None
+        }
+    };
+    fields.finish("a logical gate", findings);
+    Some(Gate::Logical { operator: operator?, conditions: conditions? })
+}
+
+fn read_conditions(
+    field: &Entry,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<Vec<Gate>> {
+    let Kind::Seq(items) = &field.value.value else {
+        findings.wrong_type(field, "a list of conditions");
+        return None;
+    };
+    if items.is_empty() {
+        findings.error(field.value.span, "`conditions` cannot be empty");
+        return None;
+    }
+    let conditions = items.iter().map(|item| {
+        let entry = Entry { key: "conditions".to_owned(), key_span: item.span, value: item.clone() };
+        one_gate(&entry, graders, Nesting::Condition, findings)
+    });
+    conditions.collect::<Vec<_>>().into_iter().collect()
+}
+
+fn metric_key(
+    fields: &mut Fields<'_>,
+    owner: &Entry,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<String> {
+    let Some(field) = fields.take("metric_key") else {
+        if graders.is_empty() {
+            // The missing graders are reported already.
+            return None;
+        }
+        if let [first, _, ..] = graders
+            && owner.key != "conditions"
+        {
+            let message = format!("the gate names no grader: the first one, `{first}`, is taken");
+            findings.warning(owner.key_span, message).hint =
+                Some(format!("write `metric_key: {first}`"));
+        }
+        return graders.first().map(|&first| first.to_owned());
+    };
+    let name = findings.text(field)?;
+    if !graders.contains(&name.as_str()) {
+        unknown_grader(field, false, &name, graders, findings);
+        return None;
+    }
+    Some(name)
+}
+
+fn unknown_grader(
+    field: &Entry,
+    at_key: bool,
+    name: &str,
+    graders: &[&str],
+    findings: &mut Findings,
+) {
+    if at_key {
+        let mut entry = field.clone();
+        entry.value.span = field.key_span;
+        entry.value.style = Style::Plain;
+        findings.unknown(&entry, name, "grader", graders);
+    } else {
+        findings.unknown(field, name, "grader", graders);
+    }
+}
+
+fn aggregation(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<Aggregation> {
+    match fields.take_either("metric", "aggregation", findings) {
+        Some(field) => findings.choice(field, &AGGREGATIONS),
+        None => Some(Aggregation::AvgScore),
+    }
+}
+
+fn read_op(field: &Entry, findings: &mut Findings) -> Option<Op> {
+    let Kind::Str(text) = &field.value.value else { return findings.choice(field, &OPS) };
+    let Some((_, name)) = SIGNS.iter().find(|(sign, _)| sign == text) else {
+        return findings.choice(field, &OPS);
+    };
+    findings.error(field.value.span, format!("unknown {} `{text}`", field.key)).hint =
+        Some(format!("write `{}: {name}`", field.key));
+    None
+}
+
+/// The comparison of a gate, its value as a fraction.
+fn comparison(
+    owner: &Entry,
+    fields: &mut Fields<'_>,
+    aggregation: Option<Aggregation>,
+    findings: &mut Findings,
+) -> Option<(Op, f64)> {
+    let op_field = fields.take("op");
+    let value_field = fields.take("value");
+    for (name, field) in [("op", op_field), ("value", value_field)] {
+        if field.is_none() {
+            findings.error(owner.key_span, format!("the gate has no `{name}`")).hint =
+                Some("for example `op: gte` and `value: 0.8`".to_owned());
+        }
+    }
+    let op = op_field.and_then(|field| read_op(field, findings));
+    let value_field = value_field?;
+    let mut value = findings.number(value_field, ANY, "finite")?;
+    let span = value_field.value.span;
+    if aggregation == Some(Aggregation::Accuracy) && value > 100.0 {
+        findings.error(span, "an accuracy is at most 1, or 100 as a percentage");
+        return None;
+    }
+    if aggregation == Some(Aggregation::Accuracy) && value > 1.0 {
+        value /= 100.0;
+        findings.warning(span, "an accuracy above 1 is read as a percentage").hint =
+            Some(format!("write `value: {value}`"));
+    }
+    if !(0.0..=1.0).contains(&value) {
+        findings.warning(span, "scores lie between 0 and 1: this gate does not depend on them");
+    }
+    Some((op?, value))
+}
