@@ -54,6 +54,7 @@ pub fn read_workspace(path: &str, text: &str) -> (Workspace, Vec<Diagnostic>) {
     };
     let entries = table_entries(table.get_ref(), file);
     let workspace = workspace(&entries, &mut findings);
+    findings.sort();
     (workspace, findings.diagnostics)
 }
 

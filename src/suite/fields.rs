@@ -35,6 +35,15 @@ impl Findings {
         &mut self.diagnostics[last]
     }
 
+    /// Puts the diagnostics into the order of the files, as they were read, and of the lines in them.
+    pub(crate) fn sort(&mut self) {
+        let sources = &self.sources;
+        self.diagnostics.sort_by_key(|diagnostic| {
+            let place = diagnostic.place.as_ref();
+            place.map(|place| (sources.index(&place.path), place.line, place.column))
+        });
+    }
+
     /// Whether there is an error, as against warnings.
     pub(crate) fn failed(&self) -> bool {
         self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
@@ -166,7 +175,9 @@ impl Findings {
             Style::Interpolated => format!("`{}` is set to an unknown {what}", field.key),
             _ => format!("unknown {what} `{text}`"),
         };
-        let hint = suggest(text, names.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+        let likely = suggest(text, names.iter().copied())
+            .filter(|_| field.value.style != Style::Interpolated);
+        let hint = likely.map(|name| format!("did you mean `{name}`?"));
         let diagnostic = self.error(field.value.span, message);
         diagnostic.label = Some(one_of(names));
         diagnostic.hint = hint;
@@ -262,9 +273,6 @@ impl<'n> Fields<'n> {
                 format!("known fields: {}", names.join(", "))
             };
             let hint = likely.map_or_else(others, |name| format!("did you mean `{name}`?"));
-            if likely.is_some_and(super::source::is_secret) {
-                findings.sources.hide(entry.value.span);
-            }
             let message = format!("{owner} has no field `{}`", entry.key);
             findings.error(entry.key_span, message).hint = Some(hint);
         }

@@ -27,6 +27,9 @@ const OPS: [(&str, Op); 5] =
 const SIGNS: [(&str, &str); 6] =
     [(">=", "gte"), (">", "gt"), ("<=", "lte"), ("<", "lt"), ("==", "eq"), ("=", "eq")];
 
+/// What an item of `conditions` is called in messages.
+const CONDITION: &str = "condition";
+
 const ANY: RangeInclusive<f64> = f64::MIN..=f64::MAX;
 
 /// Reads `gate` or `reward`. `graders` are the names a gate may speak of, the first one by default.
@@ -233,7 +236,7 @@ fn read_conditions(
         return None;
     }
     let conditions = items.iter().map(|item| {
-        let entry = Entry { key: "conditions".to_owned(), key_span: item.span, value: item.clone() };
+        let entry = Entry { key: CONDITION.to_owned(), key_span: item.span, value: item.clone() };
         one_gate(&entry, graders, Nesting::Condition, findings)
     });
     conditions.collect::<Vec<_>>().into_iter().collect()
@@ -251,7 +254,7 @@ fn metric_key(
             return None;
         }
         if let [first, _, ..] = graders
-            && owner.key != "conditions"
+            && owner.key != CONDITION
         {
             let message = format!("the gate names no grader: the first one, `{first}`, is taken");
             findings.warning(owner.key_span, message).hint =

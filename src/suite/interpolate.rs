@@ -3,7 +3,7 @@
 //! It knows trees and asks for variables through [`Files`]. Only values are interpolated, never keys, and never
 //! files a suite names. A scalar that is nothing but one unquoted variable becomes what its text would be in
 //! YAML: with `TEMP=0.5`, `temperature: ${TEMP}` is a number, `temperature: "${TEMP}"` and
-//! `x${TEMP}` are text. What a variable says is never shown: it may be a secret.
+//! `x${TEMP}` are text. No message about a wrong value shows what a variable says, since it may be a secret; only paths are shown.
 
 use super::Files;
 use super::fields::Findings;
@@ -103,6 +103,7 @@ fn reference<'t>(
     findings: &mut Findings,
 ) -> (Option<String>, &'t str) {
     let Some((inside, after)) = text[2..].split_once('}') else {
+        let span = findings.sources.find(span, "${");
         findings.error(span, "this `${` is never closed").hint = Some(ESCAPE.to_owned());
         return (None, "");
     };
@@ -110,6 +111,7 @@ fn reference<'t>(
         Some((name, default)) => (name, Some(default)),
         None => (inside, None),
     };
+    let span = findings.sources.find(span, &text[..text.len() - after.len()]);
     if !is_name(name) {
         findings.error(span, format!("`${{{inside}}}` does not name a variable")).hint =
             Some(format!("write `${{NAME}}` or `${{NAME:-default}}`; {ESCAPE}"));

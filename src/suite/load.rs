@@ -160,10 +160,12 @@ fn take_secrets(node: &mut Node, findings: &mut Findings) {
                 take_secrets(&mut entry.value, findings);
             }
             entries.retain(|entry| {
-                let secret = source::is_secret(&entry.key)
-                    && matches!(entry.value.value, Kind::Str(_));
-                if secret {
+                let text = matches!(entry.value.value, Kind::Str(_));
+                let secret = text && source::is_secret(&entry.key);
+                if text && source::may_be_secret(&entry.key) && entry.key != "api_key_env" {
                     findings.sources.hide(entry.value.span);
+                }
+                if secret {
                     let message = format!("`{}` is ignored: never put a key into a suite", entry.key);
                     findings.warning(entry.key_span, message).hint = Some(SECRET_HINT.to_owned());
                 }

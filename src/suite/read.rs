@@ -41,7 +41,8 @@ pub struct SuiteReading {
     pub files: Vec<String>,
     /// The files that were [`super::FileText::Unread`]: read them, then read the suite again.
     pub unread: Vec<String>,
-    /// The dialect, as `../spec` numbers them: `D0` … `D4`, `D7`, or `mission`.
+    /// The dialect, by the release of Letta Evals that reads it: `D0` and `D1` (0.4), `D2` (0.5), `D3`
+    /// (0.6), `D4` (0.7), `D7` (0.21), or `mission` where nothing tells.
     pub dialect: &'static str,
     /// Where the dataset is named, for problems with that file.
     pub dataset_place: Option<Place>,
@@ -64,6 +65,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
     if reader.findings.failed() || !reader.looked.unread.is_empty() {
         reading.suite = None;
     }
+    reader.findings.sort();
     reading.diagnostics = reader.findings.diagnostics;
     reading.files = reader.looked.files;
     reading.unread = reader.looked.unread;

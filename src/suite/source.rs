@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::Place;
+use crate::diagnostic::{Place, suggest};
 
 /// A range of bytes in one of the files a suite was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,22 @@ impl Sources {
         Place::in_text(path, text, start..end)
     }
 
+    /// The first place inside `span` that reads `text`, or else all of `span`.
+    pub fn find(&self, span: Span, text: &str) -> Span {
+        let written = self.files.get(span.file as usize).and_then(|(_, file)| {
+            file.get(span.start as usize..span.end as usize)?.find(text)
+        });
+        written.map_or(span, |at| {
+            let start = span.start as usize + at;
+            Span::new(span.file, start..start + text.len())
+        })
+    }
+
+    /// The index of the file at `path`; files that were never read come last.
+    pub fn index(&self, path: &str) -> usize {
+        self.files.iter().position(|(known, _)| known == path).unwrap_or(self.files.len())
+    }
+
     /// The path of a file.
     pub fn path(&self, file: u32) -> &str {
         self.files.get(file as usize).map_or("", |(path, _)| path)
@@ -94,6 +110,11 @@ pub(super) fn is_secret(key: &str) -> bool {
     let bare: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
     let bare = bare.to_ascii_lowercase();
     SECRETS.contains(&bare.as_str()) || bare.ends_with("apikey")
+}
+
+/// Whether the name of a field may be a misspelt name of a secret.
+pub(super) fn may_be_secret(key: &str) -> bool {
+    is_secret(key) || suggest(key, ["api_key", "apikey", "authorization"]).is_some()
 }
 
 /// The same number of bytes, none of them the secret's; line breaks stay.

@@ -1,36 +1,171 @@
+use std::fmt::Write;
+
 use super::*;
 
-    fn dump(node: &Node, text: &str, out: &mut String, name: &str) {
-        use std::fmt::Write;
-        let s = &text[node.span.start as usize..node.span.end as usize];
-        writeln!(out, "{name} {:?} {s:?} {}", node.style, match &node.value { Kind::Seq(_)=>"seq".into(), Kind::Map(_)=>"map".into(), v=>format!("{v:?}") }).unwrap();
-        match &node.value {
-            Kind::Seq(items) => for (i, n) in items.iter().enumerate() { dump(n, text, out, &format!("{name}[{i}]")) },
-            Kind::Map(es) => for e in es { writeln!(out, "key {:?}", &text[e.key_span.start as usize..e.key_span.end as usize]).unwrap(); dump(&e.value, text, out, &format!("{name}.{}", e.key)) },
-            _ => {}
-        }
-    }
+fn parsed(text: &str) -> (Option<Node>, String) {
+    let mut sources = Sources::default();
+    let mut diagnostics = Vec::new();
+    let node = parse("s.yaml", text, &mut sources, &mut diagnostics);
+    assert!(node.is_some() || !diagnostics.is_empty(), "no tree and nothing said");
+    (node, diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).collect())
+}
 
-    #[test]
-    fn spike() {
-        let text = "é: &a {x: 1, 'y z': \"two\"}\nb: *a\nc:\n  <<: *a\n  x: 3\n  d: |\n    block\n    more\n\n  e: plain text  # c\n  f:\n    - 1\n    - [a, b]\n  g: !!str 5\n  1: yes\n  h: 1_000\n  l:\n  m: \"a\n    b\"\n  true: x\n  *q : 1\n".replace("  *q : 1\n", "");
-        let text = text.as_str();
-        let mut sources = Sources::default();
-        let mut diagnostics = Vec::new();
-        let node = parse("s.yaml", text, &mut sources, &mut diagnostics);
-        for d in &diagnostics { println!("{}", d.render(false)); }
-        let mut out = String::new();
-        if let Some(node) = node { dump(&node, text, &mut out, ""); }
-        println!("{out}");
-        let deep: String = format!("a0: &a0 [x]\n{}", (1..3000).map(|i| format!("a{i}: &a{i} [*a{}]\n", i-1)).collect::<String>());
-        let bomb: String = format!("a0: &a0 [x,x,x,x,x,x,x,x,x]\n{}", (1..9).map(|i| format!("a{i}: &a{i} [{}]\n", vec![format!("*a{}", i-1); 9].join(", "))).collect::<String>());
-        for text in ["a: 1\na: 2\n", "a:\n\t- b", "", "# only\n", "a: 1\n---\nb: 2", "a: [1, 2", "a: *x", "a: &a [*a]", "a: \"x", "a: b: c", "- a\nb: c", "a: {b: c", "a: 'x\nb: y", "? [a]\n: b", "a: @x", "a: %x", "a: b\n c: d\n", "a: .inf", "a: 1e999", "null: x", "~: x", ": x", "a: !foo bar", "a: !!int x", &bomb, &deep, &"[".repeat(500), &format!("a: {}1{}", "[".repeat(127), "]".repeat(127)), &format!("a: {}1{}", "[".repeat(128), "]".repeat(128)),"a: 99999999999999999999", "\u{feff}a: 1\nb", "a: x\0", "a: \u{1}x", "a:\n  b: 1\n c: 2", "<<: 5", "<<: [1]", "a: `x", "key: [a, b}\n", "%YAML 3.0\n---\na: 1", "a: 1\n...\nb", "a\n", "5", "[1]", "---\n---\n", "---\n", "a: ! 5", "a: !!binary aaa"] {
-            let mut sources = Sources::default();
-            let mut diagnostics = Vec::new();
-            let start = std::time::Instant::now();
-            let node = parse("s.yaml", text, &mut sources, &mut diagnostics);
-            println!("=== {:?} {} {:?}", text.chars().take(40).collect::<String>(), node.is_some(), start.elapsed());
-            for d in &diagnostics { println!("{}", d.render(false)); }
-            if text.len() < 50 { if let Some(n) = node { println!("{:?}", n.value); } }
+/// Every key and scalar with the text its span covers.
+fn dump(node: &Node, text: &str, path: &str, out: &mut String) {
+    let written = |span: Span| &text[span.start as usize..span.end as usize];
+    match &node.value {
+        Kind::Seq(items) => {
+            for (index, item) in items.iter().enumerate() {
+                dump(item, text, &format!("{path}[{index}]"), out);
+            }
+        }
+        Kind::Map(entries) => {
+            for entry in entries {
+                let path = format!("{path}.{}", entry.key);
+                writeln!(out, "{path} key {:?}", written(entry.key_span)).unwrap();
+                dump(&entry.value, text, &path, out);
+            }
+        }
+        value => {
+            writeln!(out, "{path} {:?} {:?} {value:?}", node.style, written(node.span)).unwrap();
         }
     }
+}
+
+fn spans(text: &str) -> String {
+    let (node, said) = parsed(text);
+    let mut out = String::new();
+    dump(&node.expect(&said), text, "", &mut out);
+    out
+}
+
+#[test]
+fn spans_cover_keys_and_values_exactly() {
+    insta::assert_snapshot!(spans("é: ünï  # c\n'q k': \"two\"\nlist:\n  - 1\n  - [a, 2.5]\n1: ~\nempty:\n"), @r#"
+    .é key "é"
+    .é Plain "ünï" Str("ünï")
+    .q k key "'q k'"
+    .q k Quoted "\"two\"" Str("two")
+    .list key "list"
+    .list[0] Plain "1" Int(1)
+    .list[1][0] Plain "a" Str("a")
+    .list[1][1] Plain "2.5" Float(2.5)
+    .1 key "1"
+    .1 Plain "~" Null
+    .empty key "empty"
+    .empty Plain "" Null
+    "#);
+}
+
+#[test]
+fn blocks_are_text_and_cover_their_content() {
+    insta::assert_snapshot!(spans("a: |\n  one\n  two\n\nb: >-  # folded\n  5\nc:\n  plain\n  goes on\nd: 'x\n\n  y'\n"), @r#"
+    .a key "a"
+    .a Quoted "one\n  two" Str("one\ntwo\n")
+    .b key "b"
+    .b Quoted "5" Str("5")
+    .c key "c"
+    .c Plain "plain\n  goes on" Str("plain goes on")
+    .d key "d"
+    .d Quoted "'x\n\n  y'" Str("x\ny")
+    "#);
+}
+
+#[test]
+fn aliases_and_merges_point_to_where_the_value_is_written() {
+    let text = "base: &b {x: 1, y: 2}\ncopy: *b\nmerged:\n  x: 3\n  <<: *b\nboth: {<<: [*b, {x: 9, z: 4}]}\n\"<<\": no\n";
+    insta::assert_snapshot!(spans(text), @r#"
+    .base key "base"
+    .base.x key "x"
+    .base.x Plain "1" Int(1)
+    .base.y key "y"
+    .base.y Plain "2" Int(2)
+    .copy key "copy"
+    .copy.x key "x"
+    .copy.x Plain "1" Int(1)
+    .copy.y key "y"
+    .copy.y Plain "2" Int(2)
+    .merged key "merged"
+    .merged.x key "x"
+    .merged.x Plain "3" Int(3)
+    .merged.y key "y"
+    .merged.y Plain "2" Int(2)
+    .both key "both"
+    .both.x key "x"
+    .both.x Plain "1" Int(1)
+    .both.y key "y"
+    .both.y Plain "2" Int(2)
+    .both.z key "z"
+    .both.z Plain "4" Int(4)
+    .<< key "\"<<\""
+    .<< Plain "no" Str("no")
+    "#);
+    let (node, _) = parsed(text);
+    let node = node.unwrap();
+    let span = |path: [&str; 2]| node.get(path[0]).and_then(|inner| inner.get(path[1])).unwrap().span;
+    assert_eq!(span(["copy", "x"]), span(["base", "x"]));
+    assert_eq!(span(["merged", "y"]), span(["base", "y"]));
+}
+
+#[test]
+fn tags_force_a_type() {
+    for (text, expected) in [
+        ("a: !!str 5", Kind::Str("5".to_owned())),
+        ("a: ! 5", Kind::Str("5".to_owned())),
+        ("a: !!int \"5\"", Kind::Int(5)),
+        ("a: !!float 5.5", Kind::Float(5.5)),
+        ("a: 'true'", Kind::Str("true".to_owned())),
+        ("a: \"\"", Kind::Str(String::new())),
+        ("\u{feff}a: \"\\u00e9\\n\"\r\n", Kind::Str("é\n".to_owned())),
+    ] {
+        let (node, said) = parsed(text);
+        assert_eq!(node.unwrap().get("a").unwrap().value, expected, "{text} {said}");
+    }
+}
+
+#[test]
+fn hostile_files_end_in_an_error_soon() {
+    let nested = |open: &str, close: &str, levels: usize| {
+        format!("a: {}1{}", open.repeat(levels), close.repeat(levels))
+    };
+    let chain: String =
+        (1..3000).map(|level| format!("a{level}: &a{level} [*a{}]\n", level - 1)).collect();
+    let bomb: String = (1..12)
+        .map(|level| format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 9].join(", ")))
+        .collect();
+    let many = "- *a\n".repeat(150_000);
+    let blocks: String = (0..200).map(|level| format!("{}- \n", " ".repeat(level))).collect();
+    for (text, expected) in [
+        (nested("[", "]", 127), ""),
+        (nested("{b: ", "}", 127), ""),
+        (nested("[", "]", 128), "lists and mappings are nested deeper than 128 levels"),
+        ("[".repeat(100_000), "lists and mappings are nested deeper than 128 levels"),
+        ("{a: ".repeat(100_000), "lists and mappings are nested deeper than 128 levels"),
+        (blocks, "lists and mappings are nested deeper than 128 levels"),
+        (format!("a0: &a0 [x]\n{chain}"), "lists and mappings are nested deeper than 128 levels"),
+        (format!("a0: &a0 [x]\n{bomb}"), "the aliases of this file expand to more than 100,000 values"),
+        (format!("- &a x\n{many}"), "the aliases of this file expand to more than 100,000 values"),
+        ("a: x\n".repeat(MAX_BYTES / 5 + 1), "the file is larger than 4 MB, the most a suite may have"),
+        ("a: \0".to_owned(), "there is a NUL character here: this is no text file"),
+    ] {
+        let (node, said) = parsed(&text);
+        assert_eq!(said, expected);
+        assert_eq!(node.is_some(), expected.is_empty());
+    }
+}
+
+#[test]
+fn keys_written_twice_are_all_found() {
+    let (node, said) = parsed("a: 1\nb: {x: 1, x: 2}\na: 3\n");
+    assert_eq!(said, "`x` is written twice in this mapping`a` is written twice in this mapping");
+    assert_eq!(node.unwrap().get("a").unwrap().value, Kind::Int(1));
+}
+
+#[test]
+fn a_large_suite_is_read() {
+    let graders: String = (0..20_000)
+        .map(|index| format!("  g{index}: {{kind: tool, function: contains, extractor: last_assistant}}\n"))
+        .collect();
+    let (node, said) = parsed(&format!("graders:\n{graders}"));
+    assert_eq!(node.and_then(|node| Some(node.get("graders")?.entries().len())), Some(20_000), "{said}");
+}
