@@ -1,7 +1,7 @@
 //! What `evalrs.toml` at the root of a workspace says.
 //!
 //! It turns text into settings and diagnostics, and never looks for the file. Its tables become the same tree
-//! as suites, so that fields, suggestions and places work alike; TOML's own types stay strict enough.
+//! as suites, so that fields, suggestions and places work alike.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -54,8 +54,7 @@ pub fn read_workspace(path: &str, text: &str) -> (Workspace, Vec<Diagnostic>) {
     };
     let entries = table_entries(table.get_ref(), file);
     let workspace = workspace(&entries, &mut findings);
-    findings.sort();
-    (workspace, findings.diagnostics)
+    (workspace, findings.finish())
 }
 
 fn first_line(message: &str) -> &str {
@@ -79,7 +78,7 @@ fn workspace(entries: &[Entry], findings: &mut Findings) -> Workspace {
     {
         read_run(run, &mut workspace, findings);
     }
-    fields.finish("evalrs.toml", findings);
+    fields.finish("`evalrs.toml`", findings);
     workspace
 }
 
@@ -88,12 +87,14 @@ fn read_run(mut run: Fields<'_>, workspace: &mut Workspace, findings: &mut Findi
         [("auto", Color::Auto), ("always", Color::Always), ("never", Color::Never)];
     workspace.max_concurrent = run
         .take("max_concurrent")
-        .and_then(|field| findings.whole(field, 1..=i64::from(u32::MAX), "a whole number of at least 1"))
+        .and_then(|field| {
+            findings.whole(field, 1..=i64::from(u32::MAX), "a whole number of at least 1")
+        })
         .and_then(|value| usize::try_from(value).ok());
     workspace.color = run.take("color").and_then(|field| findings.choice(field, &COLORS));
-    workspace.max_cost = run
-        .take("max_cost")
-        .and_then(|field| findings.number(field, 0.0..=f64::MAX, "a number of US dollars, 0 or more"));
+    workspace.max_cost = run.take("max_cost").and_then(|field| {
+        findings.number(field, 0.0..=f64::MAX, "a number of US dollars, 0 or more")
+    });
     workspace.max_calls = run
         .take("max_calls")
         .and_then(|field| findings.whole(field, 0..=i64::MAX, "a whole number, 0 or more"))
@@ -103,11 +104,12 @@ fn read_run(mut run: Fields<'_>, workspace: &mut Workspace, findings: &mut Findi
 
 /// The entries of a table in the order of the file.
 fn table_entries(table: &DeTable<'_>, file: u32) -> Vec<Entry> {
-    let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| Entry {
-        key: key.get_ref().to_string(),
-        key_span: Span::new(file, key.span()),
-        value: node(value, file),
-    };
+    let entry =
+        |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| Entry {
+            key: key.get_ref().to_string(),
+            key_span: Span::new(file, key.span()),
+            value: node(value, file),
+        };
     let mut entries: Vec<Entry> = table.iter().map(entry).collect();
     entries.sort_by_key(|entry| entry.key_span.start);
     entries
@@ -176,8 +178,102 @@ mod tests {
 
     #[test]
     fn problems_are_shown_where_they_stand() {
-        for text in ["[run]\nmax_conc = 3\ncolor = \"blue\"\nmax_cost = -1\n[cash]\n", "[run\n", "run = 3", "[run]\nmax_calls = 1.5\nmax_concurrent = 0\n[cache]\ndir = 5\n", "a = 1\na = 2", "[run]\nmax_cost = nan\nmax_calls = 99999999999999999999999"] {
-            println!("=== {text}\n{}", check(text).1);
-        }
+        insta::assert_snapshot!(check("[run]\nmax_cal = 3\ncolor = \"blue\"\nmax_cost = -1\n[cash]\n").1, @r##"
+        error: `[run]` has no field `max_cal`
+         --> root/evalrs.toml:2:1
+          |
+        2 | max_cal = 3
+          | ^^^^^^^
+          |
+          = help: did you mean `max_calls`?
+
+        error: unknown color `blue`
+         --> root/evalrs.toml:3:9
+          |
+        3 | color = "blue"
+          |         ^^^^^^ expected `auto`, `always` or `never`
+
+        error: `max_cost` must be a number of US dollars, 0 or more
+         --> root/evalrs.toml:4:12
+          |
+        4 | max_cost = -1
+          |            ^^
+
+        error: `evalrs.toml` has no field `cash`
+         --> root/evalrs.toml:5:2
+          |
+        5 | [cash]
+          |  ^^^^
+          |
+          = help: did you mean `cache`?
+        "##);
+        insta::assert_snapshot!(check("[run]\nmax_calls = 1.5\nmax_concurrent = 0\nmax_cost = nan\n[cache]\ndir = 5\n").1, @r##"
+        error: `max_calls` must be a whole number, 0 or more
+         --> root/evalrs.toml:2:13
+          |
+        2 | max_calls = 1.5
+          |             ^^^
+
+        error: `max_concurrent` must be a whole number of at least 1
+         --> root/evalrs.toml:3:18
+          |
+        3 | max_concurrent = 0
+          |                  ^
+
+        error: `max_cost` must be a number of US dollars, 0 or more
+         --> root/evalrs.toml:4:12
+          |
+        4 | max_cost = nan
+          |            ^^^
+
+        error: `dir` must be text, not a number
+         --> root/evalrs.toml:6:7
+          |
+        6 | dir = 5
+          |       ^
+          |
+          = help: put the value in quotes
+        "##);
+    }
+
+    #[test]
+    fn text_that_is_no_toml_or_has_other_sections_is_refused() {
+        insta::assert_snapshot!(check("run = 3\nrun = 4\n").1, @r##"
+        error: this is no TOML: duplicate key
+         --> root/evalrs.toml:2:1
+          |
+        2 | run = 4
+          | ^^^
+        "##);
+        insta::assert_snapshot!(check("run = 3\n[cache\n").1, @r##"
+        error: this is no TOML: unclosed table, expected `]`
+         --> root/evalrs.toml:2:7
+          |
+        2 | [cache
+          |       ^
+        "##);
+        insta::assert_snapshot!(check("run = 3\napi_key = \"my-very-secret\"\n").1, @r##"
+        error: `run` must be a mapping, not a number
+         --> root/evalrs.toml:1:7
+          |
+        1 | run = 3
+          |       ^
+
+        error: `evalrs.toml` has no field `api_key`
+         --> root/evalrs.toml:2:1
+          |
+        2 | api_key = "**************"
+          | ^^^^^^^
+          |
+          = help: known fields: `cache`, `run`
+        "##);
+    }
+
+    #[test]
+    fn settings_that_are_right_survive_others_that_are_wrong() {
+        let (workspace, said) = check("[run]\nmax_calls = 5\nmax_cost = \"x y\"\n");
+        assert_eq!(workspace.max_calls, Some(5));
+        assert_eq!(workspace.max_cost, None);
+        assert!(said.contains("`max_cost` must be a number, not text"), "{said}");
     }
 }
