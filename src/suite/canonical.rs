@@ -29,8 +29,49 @@ pub fn canonical(suite: &Suite) -> String {
     }
     map.put("num_runs", suite.num_runs);
     map.optional("max_concurrent", suite.max_concurrent);
-    // A mapping with text keys always serializes.
-    serde_yaml::to_string(&map.finish()).unwrap_or_default()
+    write(map.finish())
+}
+
+/// The line breaks of YAML 1.1 that are plain characters in YAML 1.2.
+const OLD_BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
+/// The text of a mapping with text keys, which always serializes.
+///
+/// The writer folds lines at [`OLD_BREAKS`] and the reader does not, so other characters stand in for them
+/// while it writes.
+fn write(mut yaml: Yaml) -> String {
+    let text = serde_yaml::to_string(&yaml).unwrap_or_default();
+    if !text.contains(OLD_BREAKS) {
+        return text;
+    }
+    let unused = ('\u{e000}'..='\u{f8ff}').filter(|stand_in| !text.contains(*stand_in));
+    let swaps: Vec<(char, char)> = OLD_BREAKS.into_iter().zip(unused).collect();
+    swap(&mut yaml, &swaps);
+    let mut text = serde_yaml::to_string(&yaml).unwrap_or_default();
+    for (old_break, stand_in) in swaps {
+        text = text.replace(stand_in, old_break.encode_utf8(&mut [0; 4]));
+    }
+    text
+}
+
+fn swap(yaml: &mut Yaml, swaps: &[(char, char)]) {
+    match yaml {
+        Yaml::String(text) => {
+            for (from, to) in swaps {
+                *text = text.replace(*from, to.encode_utf8(&mut [0; 4]));
+            }
+        }
+        Yaml::Sequence(items) => items.iter_mut().for_each(|item| swap(item, swaps)),
+        Yaml::Mapping(map) => {
+            let entries = std::mem::take(map).into_iter().map(|(mut key, mut value)| {
+                swap(&mut key, swaps);
+                swap(&mut value, swaps);
+                (key, value)
+            });
+            *map = entries.collect();
+        }
+        _ => {}
+    }
 }
 
 /// A mapping under construction.

@@ -1,1 +1,96 @@
+//! The canonical text of a suite reads back as the same suite.
 
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::suite::canonical::canonical;
+use crate::suite::{GraderKind, RubricSpec};
+
+const SUITES: [&str; 8] = [
+    "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\n",
+    "name: s\ndataset: x/d.csv\ndescription: 'null'\ngraders: {a: {kind: tool, function: contains}}\nmax_samples: 5\nsample_tags: ['1', 'yes']\nnum_runs: 3\nmax_concurrent: 4\n",
+    "name: 'on'\ndataset: {path: rows.txt, format: json, fields: {id: a.b, outputs: {z: o.0, a: o.1}}}\ntarget: {kind: recorded, path: t.jsonl, format: openai_chat}\ngraders: {'~': {kind: tool, function: contains}, '1': {kind: tool, function: contains}}\n",
+    "name: s\ndataset: d.jsonl\ntarget: {kind: letta_code, timeout: 3}\ngrader: {kind: tool, function: numeric, config: {tolerance: 1e-6}, pass_threshold: 0.1, display_name: \"# x: y\", ground_truth_pattern: '^(\\d+)$', include_subagents: yes}\n",
+    "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: json_schema, config: {schema: {type: object, n: [1, -2, 2.5, null, true, '1_000', '$${x}', '007', '.5', '0x1f']}}, extractor: tool_arguments, extractor_config: {tool_name: s}}}\ngate: {metric: accuracy, op: lt, value: 0.333, pass_value: 0.25}\n",
+    "name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: model_judge\n    prompt: |2\n\n        Indented, then $${not} a variable.\n\n      trailing:   \n    temperature: null\n    votes: {n: 3, combine: mean}\n    scale: {min: 1, max: 10}\n    seed: -4\n    max_tokens: 10\n    top_p: 0.9\n    base_url: http://localhost\n    endpoint: e\n    api_key_env: K\n    extra_body: {a: {b: [1]}}\n    rubric_vars: [v]\n    timeout: 1e-7\n    max_retries: 0\n",
+    "name: s\ndataset: d.jsonl\ngraders: {a: {kind: rubric, prompt_path: rubric.txt}, b: {kind: tool, function: contains}}\ngate: {kind: weighted_average, metric: p99, weights: {b: 1, a: 0.25}, op: gt, value: 0.1}\n",
+    "name: s\ndataset: d.jsonl\ngraders: {a: {kind: rubric, prompt_path: rubric.txt}, b: {kind: tool, function: contains}}\ngate: {kind: logical, operator: or, conditions: [{metric_key: b, op: eq, value: 1}, {kind: logical, operator: and, conditions: [{metric_key: a, metric: median, op: gte, value: 0.5, pass_threshold: 1}]}]}\n",
+];
+
+fn round_trip(before: &Suite) {
+    let text = canonical(before);
+    assert_eq!(&suite(&text), before, "{text}");
+    assert_eq!(canonical(&suite(&text)), text);
+}
+
+#[test]
+fn canonical_suites_read_back_equal() {
+    for text in SUITES {
+        round_trip(&suite(text));
+    }
+}
+
+#[test]
+fn the_canonical_form_is_that_of_the_mission() {
+    let text = canonical(&suite(
+        "name: support-bot\ndataset: dataset.jsonl\ngrader: {kind: model_judge, prompt_path: rubric.txt}\ngate: {kind: simple, metric_key: default, op: gte, value: 0.8}\n",
+    ));
+    insta::assert_snapshot!(text, @r"
+    name: support-bot
+    dataset:
+      path: dataset.jsonl
+      format: jsonl
+    target:
+      kind: recorded
+    graders:
+      default:
+        kind: rubric
+        prompt: |
+          Is {submission} right?
+        model: gpt-4o-mini
+        provider: openai
+        temperature: 0.0
+        max_retries: 5
+        timeout: 120.0
+        votes: 1
+        extractor: last_assistant
+        pass_threshold: 1.0
+    gate:
+      metric_key: default
+      metric: avg_score
+      op: gte
+      value: 0.8
+    num_runs: 1
+    ");
+}
+
+fn rubric_of(suite: &mut Suite) -> &mut RubricSpec {
+    match &mut suite.graders[0].kind {
+        GraderKind::Rubric(rubric) => rubric,
+        GraderKind::Tool(_) => panic!("no rubric"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_and_number_survives(
+        text in r"[ -~\n\té\u{85}\u{2028}🙂]{1,30}|[-+.0-9_eExo]{1,8}|(\$|\{|\}|A|:|-){1,8}|(yes|null|~|true|<<|---|# x|a: b|- a|\? b)",
+        number in any::<f64>().prop_filter("finite", |number| number.is_finite()),
+        seed in any::<i64>(),
+    ) {
+        let mut before = suite(
+            "name: s\ndataset: d.jsonl\ngrader: {kind: rubric, prompt: x, scale: {min: 2, max: 3}}\n",
+        );
+        before.name.clone_from(&text);
+        before.sample_tags = vec![text.clone(), "b".to_owned()];
+        let rubric = rubric_of(&mut before);
+        rubric.prompt = format!("x{text}");
+        rubric.extra_body.insert("v".to_owned(), json!([text, number, seed, {"k": text}]));
+        rubric.scale = Some((number, f64::MAX)).filter(|(min, max)| min < max);
+        rubric.seed = Some(seed);
+        round_trip(&before);
+    }
+}
