@@ -87,18 +87,15 @@ pub(super) fn dataset(field: &Entry, reader: &mut Reader<'_>) -> Option<DatasetS
     }
     let mut fields = reader.findings.fields(field)?;
     let path_field = fields.take("path");
-    let path = match path_field {
-        Some(path) => reader.path(path),
-        None => {
-            reader.findings.error(field.key_span, "the dataset has no `path`");
-            None
-        }
+    let path = if let Some(path) = path_field {
+        reader.path(path)
+    } else {
+        reader.findings.error(field.key_span, "the dataset has no `path`");
+        None
     };
     let format = match (fields.take("format"), path_field, &path) {
         (Some(format), _, _) => reader.findings.choice(format, &DATASET_FORMATS),
-        (None, Some(path_field), Some(path)) => {
-            format_of(path, path_field, &mut reader.findings)
-        }
+        (None, Some(path_field), Some(path)) => format_of(path, path_field, &mut reader.findings),
         _ => None,
     };
     let map = fields.take("fields").map(|field| field_map(field, &mut reader.findings));
@@ -108,9 +105,9 @@ pub(super) fn dataset(field: &Entry, reader: &mut Reader<'_>) -> Option<DatasetS
 
 fn format_of(path: &str, field: &Entry, findings: &mut Findings) -> Option<DatasetFormat> {
     let lower = path.to_ascii_lowercase();
-    let format = DATASET_FORMATS.iter().find(|(name, _)| {
-        lower.strip_suffix(name).is_some_and(|before| before.ends_with('.'))
-    });
+    let format = DATASET_FORMATS
+        .iter()
+        .find(|(name, _)| lower.strip_suffix(name).is_some_and(|before| before.ends_with('.')));
     if format.is_none() {
         findings.error(field.value.span, "the dataset's format does not show in its name").hint = Some(
             "name it .jsonl, .ndjson, .json or .csv, or write `dataset: {path: …, format: jsonl}`"

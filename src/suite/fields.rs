@@ -9,44 +9,61 @@ use std::ops::RangeInclusive;
 
 use super::source::{Sources, Span};
 use super::tree::{Entry, Kind, Node, Style};
-use crate::diagnostic::{Diagnostic, Severity, suggest};
+use crate::diagnostic::{Diagnostic, Place, Severity, suggest};
+
+/// The most problems that are shown: a generated suite may repeat one slip thousands of times.
+const MOST: usize = 200;
 
 /// What was found wrong so far, and the texts it stands in.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) sources: Sources,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// How many problems are not shown, and the last of them.
+    unseen: usize,
+    last_unseen: Option<Diagnostic>,
 }
 
 impl Findings {
     /// Reports an error; the diagnostic is returned for a label and a hint.
     pub(crate) fn error(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
-        self.push(Diagnostic::error(self.sources.place(span), message))
+        self.push(Severity::Error, span, message.into())
     }
 
     /// Reports a warning.
     pub(crate) fn warning(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
-        self.push(Diagnostic::warning(self.sources.place(span), message))
+        self.push(Severity::Warning, span, message.into())
     }
 
-    fn push(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
+    fn push(&mut self, severity: Severity, span: Span, message: String) -> &mut Diagnostic {
+        if self.diagnostics.len() >= MOST {
+            self.unseen += 1;
+            let place = Place::file(self.sources.path(span.file));
+            return self.last_unseen.insert(Diagnostic::error(place, message));
+        }
+        let place = self.sources.place(span);
         let last = self.diagnostics.len();
-        self.diagnostics.push(diagnostic);
+        self.diagnostics.push(Diagnostic { severity, ..Diagnostic::error(place, message) });
         &mut self.diagnostics[last]
     }
 
-    /// Puts the diagnostics into the order of the files, as they were read, and of the lines in them.
-    pub(crate) fn sort(&mut self) {
+    /// The diagnostics in the order of the files, as they were read, and of the lines in them.
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         let sources = &self.sources;
         self.diagnostics.sort_by_key(|diagnostic| {
             let place = diagnostic.place.as_ref();
             place.map(|place| (sources.index(&place.path), place.line, place.column))
         });
+        if let Some(Diagnostic { place: Some(place), .. }) = self.last_unseen {
+            let message = format!("{} further problems are not shown", self.unseen);
+            self.diagnostics.push(Diagnostic::error(place, message));
+        }
+        self.diagnostics
     }
 
     /// Whether there is an error, as against warnings.
     pub(crate) fn failed(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.unseen > 0 || self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
     /// Reports that `field` is of another type than `expected`.
@@ -145,8 +162,11 @@ impl Findings {
                         return Some(text.clone());
                     }
                     let noun = item.noun();
-                    self.error(item.span, format!("an item of `{}` must be text, not {noun}", field.key))
-                        .hint = Some("put the value in quotes".to_owned());
+                    self.error(
+                        item.span,
+                        format!("an item of `{}` must be text, not {noun}", field.key),
+                    )
+                    .hint = Some("put the value in quotes".to_owned());
                     None
                 });
                 texts.collect::<Vec<_>>().into_iter().collect()
@@ -269,7 +289,8 @@ impl<'n> Fields<'n> {
             }
             let likely = suggest(&entry.key, self.known.iter().copied());
             let others = || {
-                let names: Vec<String> = self.known.iter().map(|name| format!("`{name}`")).collect();
+                let names: Vec<String> =
+                    self.known.iter().map(|name| format!("`{name}`")).collect();
                 format!("known fields: {}", names.join(", "))
             };
             let hint = likely.map_or_else(others, |name| format!("did you mean `{name}`?"));

@@ -139,14 +139,21 @@ fn simple(
         findings.warning(pass_op.key_span, "`pass_op` does nothing without `pass_value`");
     }
     let pass = threshold.and_then(|field| {
-        let value = findings.number(field, 0.0..=1.0, "between 0 and 1: it is compared with one score")?;
+        let value =
+            findings.number(field, 0.0..=1.0, "between 0 and 1: it is compared with one score")?;
         // The flat gate compared scores with its own `op` unless told otherwise.
         let flat = if field.key == "pass_value" { comparison?.0 } else { Op::Gte };
         Some(PassRule { op: op.unwrap_or(flat), value })
     });
     fields.finish("a gate", findings);
     let (op, value) = comparison?;
-    Some(Gate::Simple(Condition { metric_key: metric_key?, aggregation: aggregation?, op, value, pass }))
+    Some(Gate::Simple(Condition {
+        metric_key: metric_key?,
+        aggregation: aggregation?,
+        op,
+        value,
+        pass,
+    }))
 }
 
 fn weighted(
@@ -157,13 +164,12 @@ fn weighted(
 ) -> Option<Gate> {
     let aggregation = aggregation(&mut fields, findings);
     let comparison = comparison(field, &mut fields, aggregation, findings);
-    let weights = match fields.take("weights") {
-        Some(weights) => read_weights(weights, graders, findings),
-        None => {
-            findings.error(field.key_span, "a weighted average needs `weights`").hint =
-                Some("write `weights: {grader: 0.7, other: 0.3}`".to_owned());
-            None
-        }
+    let weights = if let Some(weights) = fields.take("weights") {
+        read_weights(weights, graders, findings)
+    } else {
+        findings.error(field.key_span, "a weighted average needs `weights`").hint =
+            Some("write `weights: {grader: 0.7, other: 0.3}`".to_owned());
+        None
     };
     fields.finish("a weighted average", findings);
     let (op, value) = comparison?;
@@ -203,30 +209,24 @@ fn logical(
     graders: &[&str],
     findings: &mut Findings,
 ) -> Option<Gate> {
-    let operator = match fields.take("operator") {
-        Some(operator) => findings.choice(operator, &[("and", Logic::And), ("or", Logic::Or)]),
-        None => {
-            findings.error(field.key_span, "a logical gate needs an `operator`").hint =
-                Some("write `operator: and` or `operator: or`".to_owned());
-            None
-        }
+    let operator = if let Some(operator) = fields.take("operator") {
+        findings.choice(operator, &[("and", Logic::And), ("or", Logic::Or)])
+    } else {
+        findings.error(field.key_span, "a logical gate needs an `operator`").hint =
+            Some("write `operator: and` or `operator: or`".to_owned());
+        None
     };
-    let conditions = match fields.take("conditions") {
-        Some(conditions) => read_conditions(conditions, graders, findings),
-        None => {
-            findings.error(field.key_span, "a logical gate needs `conditions`");
-            None
-        }
+    let conditions = if let Some(conditions) = fields.take("conditions") {
+        read_conditions(conditions, graders, findings)
+    } else {
+        findings.error(field.key_span, "a logical gate needs `conditions`");
+        None
     };
     fields.finish("a logical gate", findings);
     Some(Gate::Logical { operator: operator?, conditions: conditions? })
 }
 
-fn read_conditions(
-    field: &Entry,
-    graders: &[&str],
-    findings: &mut Findings,
-) -> Option<Vec<Gate>> {
+fn read_conditions(field: &Entry, graders: &[&str], findings: &mut Findings) -> Option<Vec<Gate>> {
     let Kind::Seq(items) = &field.value.value else {
         findings.wrong_type(field, "a list of conditions");
         return None;

@@ -23,11 +23,7 @@ pub(super) struct Graders {
 }
 
 /// Reads `graders`, or the one `grader` of older suites, which is named `default`.
-pub(super) fn graders(
-    fields: &mut Fields<'_>,
-    root: &Node,
-    reader: &mut Reader<'_>,
-) -> Graders {
+pub(super) fn graders(fields: &mut Fields<'_>, root: &Node, reader: &mut Reader<'_>) -> Graders {
     let mut graders = Graders::default();
     match (fields.take("graders"), fields.take("grader")) {
         (Some(_), Some(single)) => {
@@ -188,7 +184,7 @@ fn extractor(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<(String
 
 /// Whether a name is `file.py:name`, a function of a Python file.
 fn is_python(name: &str) -> bool {
-    name.rsplit_once(':').is_some_and(|(file, _)| file.ends_with(".py"))
+    name.contains(".py:")
 }
 
 /// Options as JSON; none if they are no mapping.
@@ -246,7 +242,9 @@ fn pattern(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<String> {
     let field = fields.take("ground_truth_pattern")?;
     let pattern = reader.findings.text(field)?;
     if let Some(problem) = (reader.registry.check_pattern)(&pattern) {
-        reader.findings.error(field.value.span, format!("`ground_truth_pattern` is no pattern: {problem}"));
+        reader
+            .findings
+            .error(field.value.span, format!("`ground_truth_pattern` is no pattern: {problem}"));
     }
     Some(pattern)
 }

@@ -62,12 +62,7 @@ struct Replaced {
     changed: bool,
 }
 
-fn replace(
-    text: &str,
-    span: Span,
-    files: &dyn Files,
-    findings: &mut Findings,
-) -> Option<Replaced> {
+fn replace(text: &str, span: Span, files: &dyn Files, findings: &mut Findings) -> Option<Replaced> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let (mut variable, mut changed, mut failed) = (None, false, false);

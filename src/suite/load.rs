@@ -80,7 +80,7 @@ struct Loader<'a> {
 impl Loader<'_> {
     fn file(&mut self, path: &str, from: Option<Span>) -> Option<Node> {
         let text = self.looked.text(path, from, self.files, self.findings)?;
-        let Findings { sources, diagnostics } = &mut *self.findings;
+        let Findings { sources, diagnostics, .. } = &mut *self.findings;
         let mut root = tree::parse(path, &text, sources, diagnostics)?;
         take_secrets(&mut root, self.findings);
         match &root.value {
@@ -134,8 +134,7 @@ fn merge(base: Node, over: Node) -> Node {
     for new in news {
         match entries.iter_mut().find(|old| old.key == new.key) {
             Some(old) => {
-                let nothing =
-                    Node { span: old.value.span, style: Style::Plain, value: Kind::Null };
+                let nothing = Node { span: old.value.span, style: Style::Plain, value: Kind::Null };
                 let under = std::mem::replace(&mut old.value, nothing);
                 *old = Entry { value: merge(under, new.value), ..new };
             }
@@ -166,7 +165,8 @@ fn take_secrets(node: &mut Node, findings: &mut Findings) {
                     findings.sources.hide(entry.value.span);
                 }
                 if secret {
-                    let message = format!("`{}` is ignored: never put a key into a suite", entry.key);
+                    let message =
+                        format!("`{}` is ignored: never put a key into a suite", entry.key);
                     findings.warning(entry.key_span, message).hint = Some(SECRET_HINT.to_owned());
                 }
                 !secret

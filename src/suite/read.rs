@@ -65,8 +65,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
     if reader.findings.failed() || !reader.looked.unread.is_empty() {
         reading.suite = None;
     }
-    reader.findings.sort();
-    reading.diagnostics = reader.findings.diagnostics;
+    reading.diagnostics = reader.findings.finish();
     reading.files = reader.looked.files;
     reading.unread = reader.looked.unread;
     reading
@@ -96,7 +95,8 @@ impl Reader<'_> {
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
 fn suite(root: &Node, reader: &mut Reader<'_>) -> Option<Suite> {
     let mut fields = Fields::new(root.entries());
-    let name = required(&mut fields, "name", root, reader).and_then(|name| reader.findings.text(name));
+    let name =
+        required(&mut fields, "name", root, reader).and_then(|name| reader.findings.text(name));
     let description = fields.take("description").and_then(|field| reader.findings.text(field));
     let dataset = required(&mut fields, "dataset", root, reader)
         .and_then(|field| dataset::dataset(field, reader));
@@ -205,4 +205,3 @@ fn word<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
         _ => None,
     }
 }
-

@@ -107,7 +107,9 @@ fn prompt(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Op
             (text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned(), file)
         }
         (None, None) => {
-            reader.findings.error(entry.key_span, "a rubric grader needs `prompt` or `prompt_path`");
+            reader
+                .findings
+                .error(entry.key_span, "a rubric grader needs `prompt` or `prompt_path`");
             return None;
         }
     };
@@ -159,8 +161,9 @@ fn api_key_env(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<Strin
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !is_name {
         findings.sources.hide(field.value.span);
-        findings.error(field.value.span, "`api_key_env` is no name of an environment variable").hint =
-            Some("write the name, not the key: `api_key_env: OPENAI_API_KEY`".to_owned());
+        findings
+            .error(field.value.span, "`api_key_env` is no name of an environment variable")
+            .hint = Some("write the name, not the key: `api_key_env: OPENAI_API_KEY`".to_owned());
     }
     Some(name)
 }
@@ -179,11 +182,15 @@ fn sampling(fields: &mut Fields<'_>, findings: &mut Findings) -> Sampling {
         Some(field) => findings.number(field, 0.0..=2.0, "between 0 and 2, or null"),
     };
     let seed = whole("seed", i64::MIN..=i64::MAX, "a whole number of 64 bits", fields, findings);
-    let tokens =
-        whole("max_tokens", 1..=i64::from(u32::MAX), "a whole number of at least 1", fields, findings);
-    let top_p = fields
-        .take("top_p")
-        .and_then(|field| findings.number(field, 0.0..=1.0, "between 0 and 1"));
+    let tokens = whole(
+        "max_tokens",
+        1..=i64::from(u32::MAX),
+        "a whole number of at least 1",
+        fields,
+        findings,
+    );
+    let top_p =
+        fields.take("top_p").and_then(|field| findings.number(field, 0.0..=1.0, "between 0 and 1"));
     let max_tokens = tokens.and_then(|value| u32::try_from(value).ok());
     Sampling { temperature, seed, max_tokens, top_p }
 }
@@ -200,7 +207,8 @@ fn whole(
 }
 
 fn timeout(field: &Entry, findings: &mut Findings) -> Option<f64> {
-    let seconds = findings.number(field, 0.0..=86_400.0, "more than 0 and at most 86400 seconds")?;
+    let seconds =
+        findings.number(field, 0.0..=86_400.0, "more than 0 and at most 86400 seconds")?;
     if seconds > 0.0 {
         return Some(seconds);
     }
@@ -252,5 +260,5 @@ fn scale(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<(f64, f64)>
         findings.error(field.value.span, "`scale` must have a `min` below its `max`");
         return None;
     }
-    (min != 0.0 || max != 1.0).then_some((min, max))
+    Some((min, max)).filter(|scale| *scale != (0.0, 1.0))
 }

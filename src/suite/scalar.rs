@@ -39,7 +39,8 @@ fn number(text: &str) -> Scalar {
         return Scalar::Float(f64::from(sign) * f64::INFINITY);
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
-        if let Some(rest) = digits.strip_prefix(prefix).filter(|rest| !rest.starts_with(['-', '+'])) {
+        if let Some(rest) = digits.strip_prefix(prefix).filter(|rest| !rest.starts_with(['-', '+']))
+        {
             let value = i64::from_str_radix(rest, radix).ok();
             return value.map_or(Scalar::Text, |value| Scalar::Int(i64::from(sign) * value));
         }

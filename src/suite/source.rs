@@ -63,9 +63,10 @@ impl Sources {
 
     /// The first place inside `span` that reads `text`, or else all of `span`.
     pub fn find(&self, span: Span, text: &str) -> Span {
-        let written = self.files.get(span.file as usize).and_then(|(_, file)| {
-            file.get(span.start as usize..span.end as usize)?.find(text)
-        });
+        let written = self
+            .files
+            .get(span.file as usize)
+            .and_then(|(_, file)| file.get(span.start as usize..span.end as usize)?.find(text));
         written.map_or(span, |at| {
             let start = span.start as usize + at;
             Span::new(span.file, start..start + text.len())
@@ -105,8 +106,15 @@ fn is_absolute(path: &str) -> bool {
 
 /// Whether the value of a field of this name is a secret: `api_key`, `apiKey`, `Authorization`, …
 pub(super) fn is_secret(key: &str) -> bool {
-    const SECRETS: [&str; 7] =
-        ["apikey", "authorization", "accesstoken", "bearertoken", "password", "secret", "secretkey"];
+    const SECRETS: [&str; 7] = [
+        "apikey",
+        "authorization",
+        "accesstoken",
+        "bearertoken",
+        "password",
+        "secret",
+        "secretkey",
+    ];
     let bare: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
     let bare = bare.to_ascii_lowercase();
     SECRETS.contains(&bare.as_str()) || bare.ends_with("apikey")

@@ -42,9 +42,10 @@ impl Problem {
             Self::MergeOfNoMapping => {
                 words("`<<` takes a mapping or a list of mappings", "write `<<: *name`")
             }
-            Self::UnknownTag => {
-                words("this has a `!` tag that means nothing in a suite", "remove the tag, or put the text in quotes")
-            }
+            Self::UnknownTag => words(
+                "this has a `!` tag that means nothing in a suite",
+                "remove the tag, or put the text in quotes",
+            ),
             Self::NotFinite => words("this is not a finite number", ""),
         };
         let diagnostic = Diagnostic::error(place, message);
@@ -72,7 +73,9 @@ fn of_scanner(kind: &ErrorKind) -> (String, &'static str) {
             format!("a value cannot start with `{}`", character.escape_default()),
             "put the text in quotes",
         ),
-        ErrorKind::UnclosedFlowCollection { open } => (format!("this `{open}` is never closed"), ""),
+        ErrorKind::UnclosedFlowCollection { open } => {
+            (format!("this `{open}` is never closed"), "")
+        }
         ErrorKind::UnclosedQuotedScalar => words("this quote is never closed", ""),
         ErrorKind::RecursionLimitExceeded => {
             words("lists and mappings are nested deeper than 128 levels", "")
@@ -80,9 +83,10 @@ fn of_scanner(kind: &ErrorKind) -> (String, &'static str) {
         ErrorKind::UnknownAnchor => {
             words("this alias has no anchor", "define it above as `&name`, or quote the text")
         }
-        ErrorKind::ExpectedBlockSequenceEntry => {
-            words("a list entry is expected here", "start the line with `- `, or check the indentation")
-        }
+        ErrorKind::ExpectedBlockSequenceEntry => words(
+            "a list entry is expected here",
+            "start the line with `- `, or check the indentation",
+        ),
         ErrorKind::InvalidQuotedScalarIndent => {
             words("the quoted text above is not closed before this line", "close the quote")
         }

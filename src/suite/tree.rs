@@ -20,6 +20,8 @@ use crate::diagnostic::{Diagnostic, Place};
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// The deepest nesting of mappings and lists.
 pub const MAX_DEPTH: usize = 128;
+/// The most keys written twice that are reported.
+const MAX_DUPLICATES: usize = 50;
 /// The most values that anchors and aliases may copy.
 const MAX_COPIES: usize = 100_000;
 
@@ -142,7 +144,7 @@ pub fn parse(
     }
     let mut builder = Builder::new(text, file);
     let root = builder.read();
-    for (key, first, second) in builder.duplicates {
+    for (key, first, second) in builder.duplicates.into_iter().take(MAX_DUPLICATES) {
         diagnostics.push(duplicate(sources, &key, first, second));
     }
     match root {
@@ -218,7 +220,8 @@ impl<'t> Builder<'t> {
                 root = Some(node);
             }
         }
-        let nothing = Node { span: Span::new(self.file, 0..0), style: Style::Plain, value: Kind::Null };
+        let nothing =
+            Node { span: Span::new(self.file, 0..0), style: Style::Plain, value: Kind::Null };
         Ok(root.unwrap_or(nothing))
     }
 
@@ -321,13 +324,14 @@ impl<'t> Builder<'t> {
                     }
                     _ => return Err((syntax::Problem::MergeOfNoMapping, span)),
                 },
-                Some((name, key_span, _)) => match seen.get(&name) {
-                    Some(first) => self.duplicates.push((name, *first, key_span)),
-                    None => {
+                Some((name, key_span, _)) => {
+                    if let Some(first) = seen.get(&name) {
+                        self.duplicates.push((name, *first, key_span));
+                    } else {
                         seen.insert(name.clone(), key_span);
                         entries.push(Entry { key: name, key_span, value: node });
                     }
-                },
+                }
             },
         }
         Ok(None)

@@ -1,3 +1,5 @@
+//! What the tree says of YAML, and what it withstands.
+
 use std::fmt::Write;
 
 use super::*;
@@ -102,7 +104,8 @@ fn aliases_and_merges_point_to_where_the_value_is_written() {
     "#);
     let (node, _) = parsed(text);
     let node = node.unwrap();
-    let span = |path: [&str; 2]| node.get(path[0]).and_then(|inner| inner.get(path[1])).unwrap().span;
+    let span =
+        |path: [&str; 2]| node.get(path[0]).and_then(|inner| inner.get(path[1])).unwrap().span;
     assert_eq!(span(["copy", "x"]), span(["base", "x"]));
     assert_eq!(span(["merged", "y"]), span(["base", "y"]));
 }
@@ -128,13 +131,18 @@ fn hostile_files_end_in_an_error_soon() {
     let nested = |open: &str, close: &str, levels: usize| {
         format!("a: {}1{}", open.repeat(levels), close.repeat(levels))
     };
-    let chain: String =
+    let chain: Vec<String> =
         (1..3000).map(|level| format!("a{level}: &a{level} [*a{}]\n", level - 1)).collect();
-    let bomb: String = (1..12)
-        .map(|level| format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 9].join(", ")))
+    let chain = chain.concat();
+    let bomb: Vec<String> = (1..12)
+        .map(|level| {
+            format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 9].join(", "))
+        })
         .collect();
+    let bomb = bomb.concat();
     let many = "- *a\n".repeat(150_000);
-    let blocks: String = (0..200).map(|level| format!("{}- \n", " ".repeat(level))).collect();
+    let blocks: Vec<String> = (0..200).map(|level| format!("{}- \n", " ".repeat(level))).collect();
+    let blocks = blocks.concat();
     for (text, expected) in [
         (nested("[", "]", 127), ""),
         (nested("{b: ", "}", 127), ""),
@@ -143,9 +151,15 @@ fn hostile_files_end_in_an_error_soon() {
         ("{a: ".repeat(100_000), "lists and mappings are nested deeper than 128 levels"),
         (blocks, "lists and mappings are nested deeper than 128 levels"),
         (format!("a0: &a0 [x]\n{chain}"), "lists and mappings are nested deeper than 128 levels"),
-        (format!("a0: &a0 [x]\n{bomb}"), "the aliases of this file expand to more than 100,000 values"),
+        (
+            format!("a0: &a0 [x]\n{bomb}"),
+            "the aliases of this file expand to more than 100,000 values",
+        ),
         (format!("- &a x\n{many}"), "the aliases of this file expand to more than 100,000 values"),
-        ("a: x\n".repeat(MAX_BYTES / 5 + 1), "the file is larger than 4 MB, the most a suite may have"),
+        (
+            "a: x\n".repeat(MAX_BYTES / 5 + 1),
+            "the file is larger than 4 MB, the most a suite may have",
+        ),
         ("a: \0".to_owned(), "there is a NUL character here: this is no text file"),
     ] {
         let (node, said) = parsed(&text);
@@ -163,9 +177,16 @@ fn keys_written_twice_are_all_found() {
 
 #[test]
 fn a_large_suite_is_read() {
-    let graders: String = (0..20_000)
-        .map(|index| format!("  g{index}: {{kind: tool, function: contains, extractor: last_assistant}}\n"))
+    let graders: Vec<String> = (0..20_000)
+        .map(|index| {
+            format!("  g{index}: {{kind: tool, function: contains, extractor: last_assistant}}\n")
+        })
         .collect();
+    let graders = graders.concat();
     let (node, said) = parsed(&format!("graders:\n{graders}"));
-    assert_eq!(node.and_then(|node| Some(node.get("graders")?.entries().len())), Some(20_000), "{said}");
+    assert_eq!(
+        node.and_then(|node| Some(node.get("graders")?.entries().len())),
+        Some(20_000),
+        "{said}"
+    );
 }
