@@ -3,6 +3,17 @@
 //! A grader here is a pure function of a [`Subject`]. One file a family; `registry` describes them all
 //! and is the only place that lists them. Judges are not here: they need an action.
 
+mod calls;
+mod json;
+mod number;
+mod options;
+mod recorded;
+pub mod reference;
+pub mod registry;
+#[cfg(test)]
+mod tests;
+mod text;
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,140 @@
+//! The grader that compares numbers.
+//!
+//! What is a number is a matter of how people write answers, not of a programming language: `$1,234.50`,
+//! `−3`, `50 %` and `1e3` are numbers, `1.2.3` and `inf` are not. A currency or percent sign is dropped, so
+//! `50%` is 50. Whole numbers compare exactly, however many digits they have.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Subject;
+use super::text::{Graded, explained, reference, unusable_reference};
+use crate::python::text::strip;
+
+/// Digits, in groups parted by commas or not, with decimals and an exponent or not.
+const BODY: &str =
+    r"(?:(?:[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
+
+/// A number read from text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Number {
+    /// Its value, finite.
+    value: f64,
+    /// The same exactly, if it was written as a whole number.
+    whole: Option<i128>,
+}
+
+impl Number {
+    /// How far apart two numbers are.
+    pub(super) fn distance(self, other: Self) -> f64 {
+        match (self.whole, other.whole) {
+            (Some(left), Some(right)) => left.abs_diff(right) as f64,
+            _ => (self.value - other.value).abs(),
+        }
+    }
+}
+
+/// The number that `text` is, if it is one and nothing else.
+pub(super) fn parse(text: &str) -> Option<Number> {
+    static WHOLE_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let pattern = format!(r"^([+\-−]?)\s*\p{{Sc}}?\s*([+\-−]?)({BODY})\s*(?:\p{{Sc}}|%)?$");
+        Regex::new(&pattern).ok()
+    });
+    let found = WHOLE_TEXT.as_ref()?.captures(strip(text))?;
+    let part = |index| found.get(index).map_or("", |part| part.as_str());
+    match (part(1), part(2)) {
+        (sign, "") | ("", sign) => read(sign, part(3)),
+        _ => None,
+    }
+}
+
+/// A sign and digits.
+fn read(sign: &str, body: &str) -> Option<Number> {
+    let sign = if matches!(sign, "-" | "−") { "-" } else { "" };
+    let digits = format!("{sign}{}", body.replace(',', ""));
+    let value: f64 = digits.parse().ok()?;
+    value.is_finite().then(|| Number { value, whole: digits.parse().ok() })
+}
+
+/// The numbers that stand in `text`, in order, and how they are written. A number glued to the end of a
+/// word (`gpt4`) is part of it, and a dash after a word or number (`7-8`, `gpt-4`) is no sign.
+fn all(text: &str) -> impl Iterator<Item = (Number, &str)> {
+    static IN_TEXT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(&format!(r"([+\-−]?)\p{{Sc}}?([+\-−]?)({BODY})")).ok());
+    let found = IN_TEXT.as_ref().into_iter().flat_map(move |pattern| pattern.captures_iter(text));
+    found.filter_map(move |found| {
+        let part = |index| found.get(index).map_or("", |part| part.as_str());
+        let whole = found.get(0)?;
+        let after_word = text.get(..whole.start())?.ends_with(|c: char| c.is_alphanumeric());
+        let signed = !part(1).is_empty();
+        if after_word && !signed {
+            return None;
+        }
+        let sign = if after_word || part(1).is_empty() { part(2) } else { part(1) };
+        Some((read(sign, part(3))?, whole.as_str()))
+    })
+}
+
+/// Which number of a longer text counts.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Find {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+}
+
+impl Find {
+    fn pick(self, text: &str) -> Option<Number> {
+        let mut numbers = all(text).map(|(number, _)| number);
+        match self {
+            Self::First => numbers.next(),
+            Self::Last => numbers.last(),
+        }
+    }
+}
+
+/// Options of `numeric`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Numeric {
+    /// How far off an answer may be.
+    #[schemars(range(min = 0))]
+    pub tolerance: f64,
+    /// How far off it may be as a share of the reference answer; the wider of the two counts.
+    #[schemars(range(min = 0))]
+    pub relative_tolerance: f64,
+    /// Which number of a longer submission counts; without it the submission must be one number.
+    pub find: Option<Find>,
+}
+
+impl Default for Numeric {
+    fn default() -> Self {
+        Self { tolerance: 1e-9, relative_tolerance: 0.0, find: None }
+    }
+}
+
+impl Numeric {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+        let written = reference(subject)?;
+        let number = |text: &str| parse(text).or_else(|| self.find?.pick(text));
+        let expected = number(written).ok_or_else(|| unusable_reference("it is no number"))?;
+        let Some(found) = number(subject.submission) else {
+            let why = if self.find.is_some() { "holds no number" } else { "is no number" };
+            return Ok(explained("Numeric match", Some(format!("the submission {why}"))));
+        };
+        let allowed = self.tolerance.max(self.relative_tolerance * expected.value.abs());
+        let wrong = (found.distance(expected) > allowed)
+            .then(|| format!("{} expected, {} found", show(expected), show(found)));
+        Ok(explained("Numeric match", wrong))
+    }
+}
+
+fn show(number: Number) -> String {
+    number.whole.map_or_else(|| number.value.to_string(), |whole| whole.to_string())
+}
