@@ -4,6 +4,12 @@
 //! unit everywhere is the record's own JSON text: it is what chunks hold and what is read again on demand,
 //! because reading it again is cheaper than keeping it.
 
+pub mod chunk;
+pub mod fields;
+pub mod join;
+pub mod row;
+pub mod split;
+
 use serde_json::{Map, Value};
 
 use crate::trajectory::Trajectory;
@@ -23,6 +29,8 @@ pub struct Sample {
     pub tags: Vec<String>,
     /// A rubric of its own.
     pub rubric: Option<String>,
+    /// A file that holds a rubric of its own, relative to the suite's folder.
+    pub rubric_path: Option<String>,
     /// The repetition of the target, from 0.
     pub trial: u32,
     /// The model that was run.

@@ -1,0 +1,324 @@
+//! Reads one record into a [`Sample`] and what was recorded of the target for it.
+//!
+//! Everything here is cheap enough to be done again whenever it is needed; nothing is kept.
+
+use serde_json::Value;
+
+use super::fields::{FIELDS, Fields, RowProblem, RowSpec, deep_problem, json_text};
+use super::split::too_deep;
+use super::{GroundTruth, Input, Recorded, Sample};
+use crate::suite::FieldMap;
+use crate::trajectory::{self, Trajectory};
+
+/// One record: a dataset row, and what another file recorded for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// The JSON text of the dataset row.
+    pub row: &'a str,
+    /// The JSON text of the joined record of a trajectory file; empty if there is none.
+    pub recorded: &'a str,
+    /// Which of the row's cases it is, below [`RowSpec::cases`].
+    pub case: usize,
+}
+
+/// What identifies a case: id, model and trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The id as written, or none: then it comes from the content.
+    pub id: Option<String>,
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// The tags, for filters and breakdowns.
+    pub tags: Vec<String>,
+}
+
+/// Who a case is, without reading anything else of it.
+pub fn identity(record: Record<'_>, spec: &RowSpec) -> Result<Identity, RowProblem> {
+    let fields = Fields::new(record.row, spec)?;
+    identity_of(&fields, record)
+}
+
+fn identity_of(fields: &Fields<'_>, record: Record<'_>) -> Result<Identity, RowProblem> {
+    let joined = joined_spec(fields.spec);
+    let recorded = match record.recorded {
+        "" => None,
+        text => Some(Fields::new(text, &joined)?),
+    };
+    let mut trial = read_trial(fields)?;
+    let mut model = read_model(fields)?;
+    if let Some(recorded) = &recorded {
+        trial = read_trial(recorded)?.or(trial);
+        model = read_model(recorded)?.or(model);
+    }
+    if let Some((name, _)) = fields.spec.fields.outputs.get(record.case) {
+        model = Some(name.clone());
+    }
+    Ok(Identity {
+        id: read_id(fields)?,
+        model,
+        trial: trial.unwrap_or(0),
+        tags: read_tags(fields)?,
+    })
+}
+
+/// Records of a trajectory file use our own names.
+fn joined_spec(spec: &RowSpec) -> RowSpec {
+    RowSpec { cells: false, fields: FieldMap::default(), format: spec.format }
+}
+
+fn read_id(fields: &Fields<'_>) -> Result<Option<String>, RowProblem> {
+    match fields.value("id")? {
+        None => Ok(None),
+        Some(Value::String(text)) if text.is_empty() => {
+            Err(fields.wrong("id", "a string that is not empty", &Value::from(text)))
+        }
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(Value::Number(number)) if number.is_i64() || number.is_u64() => {
+            Ok(Some(number.to_string()))
+        }
+        Some(other) => Err(fields.wrong("id", "a string or an integer", &other)),
+    }
+}
+
+fn read_trial(fields: &Fields<'_>) -> Result<Option<u32>, RowProblem> {
+    match fields.value("trial")? {
+        None => Ok(None),
+        Some(value) => match value.as_u64().and_then(|trial| u32::try_from(trial).ok()) {
+            Some(trial) => Ok(Some(trial)),
+            None => Err(fields.wrong("trial", "a whole number from 0", &value)),
+        },
+    }
+}
+
+fn read_model(fields: &Fields<'_>) -> Result<Option<String>, RowProblem> {
+    fields.text("model")
+}
+
+fn read_tags(fields: &Fields<'_>) -> Result<Vec<String>, RowProblem> {
+    let wrong = |found: &Value| fields.wrong("tags", "a list of strings", found);
+    match fields.value("tags")? {
+        None => Ok(Vec::new()),
+        Some(Value::String(tag)) => Ok(vec![tag]),
+        Some(Value::Array(items)) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned).ok_or_else(|| wrong(item)))
+            .collect(),
+        Some(other) => Err(wrong(&other)),
+    }
+}
+
+/// Reads a case, without its trajectory.
+pub fn sample(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
+    let fields = Fields::new(record.row, spec)?;
+    let identity = identity_of(&fields, record)?;
+    let input = match read_input(&fields)? {
+        Some(input) => input,
+        None => input_of(&recorded(record, spec)?.trajectory).ok_or_else(|| no_input(&fields))?,
+    };
+    let ground_truth = read_ground_truth(&fields, &input)?;
+    Ok(Sample {
+        id: identity.id,
+        input,
+        ground_truth,
+        rubric_vars: fields.object("rubric_vars")?,
+        tags: identity.tags,
+        rubric: fields.text("rubric")?,
+        rubric_path: fields.text("rubric_path")?,
+        trial: identity.trial,
+        model: identity.model,
+    })
+}
+
+fn no_input(fields: &Fields<'_>) -> RowProblem {
+    let names: Vec<&str> = fields.members.names().take(12).collect();
+    let near = crate::diagnostic::suggest("input", names.iter().copied());
+    let hint = match near {
+        Some(near) => format!("rename `{near}`, or say `fields: {{input: {near}}}` in the suite"),
+        None => format!(
+            "the row has {}; say which one it is: `fields: {{input: NAME}}`",
+            names.join(", ")
+        ),
+    };
+    RowProblem::new("the row has no `input`").hint(hint)
+}
+
+fn read_input(fields: &Fields<'_>) -> Result<Option<Input>, RowProblem> {
+    let expected = "a string, a list of strings (one a turn) or a list of chat messages";
+    match fields.value("input")? {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(Input::Text(text))),
+        Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+            let turns = items.into_iter().filter_map(|item| item.as_str().map(str::to_owned));
+            Ok(Some(Input::Turns(turns.collect())))
+        }
+        Some(Value::Array(items)) if items.iter().all(|item| item.get("role").is_some()) => {
+            Ok(Some(Input::Messages(Value::Array(items))))
+        }
+        Some(other) => Err(fields.wrong("input", expected, &other)),
+    }
+}
+
+/// Without an `input`, what the user said in the trajectory.
+fn input_of(trajectory: &Trajectory) -> Option<Input> {
+    let said = trajectory.messages(false).filter_map(|message| match &message.body {
+        trajectory::Body::User(text) => Some(text.clone()),
+        _ => None,
+    });
+    said.into_iter().next().map(Input::Text)
+}
+
+fn read_ground_truth(
+    fields: &Fields<'_>,
+    input: &Input,
+) -> Result<Option<GroundTruth>, RowProblem> {
+    let value = match fields.value("ground_truth")? {
+        None => return Ok(None),
+        Some(value) => value,
+    };
+    let per_turn = match (&value, input) {
+        (Value::Array(items), Input::Turns(turns)) => Some((items, turns.len())),
+        _ => None,
+    };
+    match per_turn {
+        Some((items, turns)) if items.len() == turns => {
+            Ok(Some(GroundTruth::Turns(items.iter().map(json_text).collect())))
+        }
+        Some((items, turns)) => {
+            let message =
+                format!("`ground_truth` has {} entries, `input` has {turns} turns", items.len());
+            let problem = RowProblem::new(message).label("expected one entry a turn");
+            Err(fields
+                .raw("ground_truth")
+                .map_or(problem.clone(), |raw| problem.at(fields.row, raw)))
+        }
+        None => {
+            let scalar = matches!(value, Value::Number(_) | Value::Bool(_));
+            let raw = fields.raw("ground_truth").filter(|_| scalar).map(|raw| raw.get().to_owned());
+            Ok(Some(GroundTruth::Text(raw.unwrap_or_else(|| json_text(&value)))))
+        }
+    }
+}
+
+/// Reads what was recorded of the target for a case.
+pub fn recorded(record: Record<'_>, spec: &RowSpec) -> Result<Recorded, RowProblem> {
+    let fields = Fields::new(record.row, spec)?;
+    if let Some((name, path)) = spec.fields.outputs.get(record.case) {
+        return output_at(&fields, name, path);
+    }
+    let joined_spec = joined_spec(spec);
+    let source = match record.recorded {
+        "" => fields,
+        text => Fields::new(text, &joined_spec)?,
+    };
+    recorded_of(&source)
+}
+
+fn recorded_of(fields: &Fields<'_>) -> Result<Recorded, RowProblem> {
+    let output = match fields.value("output")? {
+        None => None,
+        Some(Value::Array(_) | Value::Object(_))
+            if fields.raw("trajectory").is_none() && fields.raw("messages").is_none() =>
+        {
+            None
+        }
+        Some(value) => Some(json_text(&value)),
+    };
+    let name =
+        ["trajectory", "messages", "output"].into_iter().find(|name| fields.raw(name).is_some());
+    let mut trajectory = match name {
+        None => return Err(nothing_recorded(fields)),
+        Some("output") if output.is_some() => {
+            Trajectory::from_output(output.as_deref().unwrap_or_default())
+        }
+        Some(name) => {
+            let value = fields.value(name)?.unwrap_or_default();
+            trajectory::read(&value, fields.spec.format).map_err(|problem| {
+                let message = format!("`{name}` is no trajectory: {problem}");
+                let problem = RowProblem::new(message);
+                fields.raw(name).map_or(problem.clone(), |raw| problem.at(fields.row, raw))
+            })?
+        }
+    };
+    trajectory.agent_state = trajectory.agent_state.or(fields.value("agent_state")?);
+    Ok(Recorded { trajectory, output })
+}
+
+fn output_at(fields: &Fields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
+    let Some(raw) = fields.at_path(path) else {
+        let message = format!("the row has nothing at `{path}`, the output of `{name}`");
+        return Err(RowProblem::new(message)
+            .hint("`fields.outputs` maps model names to paths that every row has"));
+    };
+    let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+    match value {
+        Value::Null => Ok(Recorded::default()),
+        Value::Array(_) | Value::Object(_) => {
+            let trajectory = trajectory::read(&value, fields.spec.format).map_err(|problem| {
+                RowProblem::new(format!("`{path}` is no trajectory: {problem}")).at(fields.row, raw)
+            })?;
+            Ok(Recorded { trajectory, output: None })
+        }
+        scalar => {
+            let output = json_text(&scalar);
+            Ok(Recorded { trajectory: Trajectory::from_output(&output), output: Some(output) })
+        }
+    }
+}
+
+fn nothing_recorded(fields: &Fields<'_>) -> RowProblem {
+    let names: Vec<&str> = fields.members.names().take(12).collect();
+    RowProblem::new("nothing was recorded for this row: it has no `output`, `trajectory` or `messages`").hint(format!(
+        "the row has {}; map one with `fields: {{output: NAME}}`, or name a file: `target: {{kind: recorded, path: trajectories.jsonl}}`",
+        names.join(", ")
+    ))
+}
+
+/// Everything that is wrong with a case, cheapest first: what the queries later rely on.
+pub fn check(record: Record<'_>, spec: &RowSpec) -> Result<Identity, RowProblem> {
+    if let Some(at) = too_deep(record.row) {
+        return Err(deep_problem(at));
+    }
+    let fields = Fields::new(record.row, spec)?;
+    if let Some((name, raw)) = fields.members.twice() {
+        let problem = RowProblem::new(format!("the key `{name}` appears twice in the row"))
+            .at(record.row, raw);
+        return Err(problem.hint("remove one of them"));
+    }
+    ambiguous(&fields)?;
+    let read = sample(record, spec)?;
+    recorded(record, spec)?;
+    Ok(Identity { id: read.id, model: read.model, trial: read.trial, tags: read.tags })
+}
+
+/// Two aliases of one field, and neither is our name nor mapped.
+fn ambiguous(fields: &Fields<'_>) -> Result<(), RowProblem> {
+    for (name, aliases) in FIELDS {
+        let mapped = fields.spec.fields.paths.iter().any(|(ours, _)| ours == name);
+        if mapped || fields.members.get(name).is_some() {
+            continue;
+        }
+        let mut found = aliases.iter().filter(|alias| fields.members.get(alias).is_some());
+        if let (Some(first), Some(second)) = (found.next(), found.next()) {
+            let message = format!("both `{first}` and `{second}` may be the row's `{name}`");
+            let problem = RowProblem::new(message)
+                .hint(format!("say which: `fields: {{{name}: {first}}}` in the suite"));
+            return Err(match fields.members.get(second) {
+                Some(raw) => problem.at(fields.row, raw),
+                None => problem,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether input and ground truth of a row both look like lists, without reading either.
+pub fn may_be_per_turn(record: Record<'_>, spec: &RowSpec) -> bool {
+    let Ok(fields) = Fields::new(record.row, spec) else { return false };
+    ["input", "ground_truth"].iter().all(|name| {
+        fields
+            .raw(name)
+            .is_some_and(|raw| raw.get().trim_start_matches(['"', ' ']).starts_with('['))
+    })
+}
