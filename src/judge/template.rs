@@ -1,0 +1,186 @@
+//! Renders a rubric in one pass.
+//!
+//! Text that came from a sample is never scanned for placeholders again, and braces that name nothing stay
+//! as they are: rubrics contain JSON.
+
+use serde_json::{Map, Value};
+
+use crate::path::Row;
+
+/// What the placeholders of a rubric stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct Placeholders<'a> {
+    /// `{input}`: text, or a list of turns as its JSON text.
+    pub input: &'a str,
+    /// `{submission}`.
+    pub submission: &'a str,
+    /// `{ground_truth}`; empty if there is none.
+    pub ground_truth: Option<&'a str>,
+    /// Every name of the sample's `rubric_vars`.
+    pub vars: &'a Map<String, Value>,
+    /// `{row.key}`: the row as it was written.
+    pub row: Row<'a>,
+}
+
+/// A rubric cut at its placeholders.
+fn pieces(template: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let mut rest = template;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut from = 0;
+        while let Some(open) = rest[from..].find('{').map(|at| from + at) {
+            let name_end = rest[open + 1..]
+                .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '[' | ']')))
+                .map(|at| open + 1 + at);
+            if let Some(end) =
+                name_end.filter(|end| *end > open + 1 && rest[*end..].starts_with('}'))
+            {
+                let piece = (&rest[..open], Some(&rest[open..=end]));
+                rest = &rest[end + 1..];
+                return Some(piece);
+            }
+            from = open + 1;
+        }
+        let piece = (rest, None);
+        rest = "";
+        Some(piece)
+    })
+}
+
+/// The rubric with every placeholder that names something replaced.
+pub fn render(template: &str, placeholders: &Placeholders<'_>) -> String {
+    let mut rendered = String::with_capacity(template.len() + placeholders.submission.len());
+    for (text, placeholder) in pieces(template) {
+        rendered.push_str(text);
+        let Some(placeholder) = placeholder else { continue };
+        match value_of(&placeholder[1..placeholder.len() - 1], placeholders) {
+            Some(value) => rendered.push_str(&value),
+            None => rendered.push_str(placeholder),
+        }
+    }
+    rendered
+}
+
+fn value_of(name: &str, placeholders: &Placeholders<'_>) -> Option<String> {
+    match name {
+        "input" => Some(placeholders.input.to_owned()),
+        "submission" => Some(placeholders.submission.to_owned()),
+        "ground_truth" => Some(placeholders.ground_truth.unwrap_or_default().to_owned()),
+        _ => match placeholders.vars.get(name) {
+            Some(value) => Some(as_text(value)),
+            None => placeholders.row.get(name.strip_prefix("row.")?).as_ref().map(as_text),
+        },
+    }
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Whether the rubric names `{name}`.
+pub fn names(template: &str, name: &str) -> bool {
+    pieces(template).any(|(_, placeholder)| {
+        placeholder.is_some_and(|placeholder| &placeholder[1..placeholder.len() - 1] == name)
+    })
+}
+
+/// The whole user message. A rubric that names `{submission}` arranges everything itself; after any other
+/// follow the question, the reference answer and the submission.
+pub fn user_message(
+    template: &str,
+    placeholders: &Placeholders<'_>,
+    (min, max): (f64, f64),
+) -> String {
+    let rubric = render(template, placeholders);
+    let format = format!(
+        "Reply with one JSON object and nothing else: {{\"score\": <number from {min} to {max}>, \"rationale\": <string>}}."
+    );
+    if names(template, "submission") {
+        return format!("{}\n\n{format}", rubric.trim_end());
+    }
+    let expected = match placeholders.ground_truth {
+        Some(text) if !text.is_empty() => {
+            format!("\n\n## Expected Answer (Ground Truth)\n\n{text}")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "## Evaluation Rubric\n\n{}\n\n---\n\n## Original Question Given to the Agent\n\n{}{expected}\n\n---\n\n\
+         ## The Agent's Submission (What You Are Evaluating)\n\n{}\n\n---\n\n## Your Instructions\n\n\
+         Judge the submission by the rubric. {format}",
+        rubric.trim_end(),
+        placeholders.input,
+        placeholders.submission,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::{Placeholders, names, render, user_message};
+    use crate::path::Row;
+
+    fn vars() -> Map<String, Value> {
+        match json!({"tone": "kind", "n": 3, "list": ["a"], "input2": "{submission}"}) {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        }
+    }
+
+    #[test]
+    fn placeholders_are_replaced_in_one_pass_and_other_braces_stay() {
+        let vars = vars();
+        let placeholders = Placeholders {
+            input: "Q {submission}",
+            submission: "S {ground_truth} {tone}",
+            ground_truth: None,
+            vars: &vars,
+            row: Row { text: r#"{"a": {"b": [1, "two"]}}"# },
+        };
+        for (template, expected) in [
+            ("{input}", "Q {submission}"),
+            ("<{submission}>", "<S {ground_truth} {tone}>"),
+            ("[{ground_truth}]", "[]"),
+            ("{tone} {n} {list} {input2}", "kind 3 [\"a\"] {submission}"),
+            ("{row.a.b[1]} {row.a} {row.z}", "two {\"b\":[1,\"two\"]} {row.z}"),
+            (
+                "{unknown} {\"score\": 1} {} {{tone}} { tone }",
+                "{unknown} {\"score\": 1} {} {kind} { tone }",
+            ),
+            ("{a{tone}", "{akind"),
+            ("open {", "open {"),
+            ("é{tone}é", "ékindé"),
+            ("", ""),
+        ] {
+            assert_eq!(render(template, &placeholders), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn a_rubric_that_names_the_submission_is_the_whole_message() {
+        let vars = Map::new();
+        let placeholders = Placeholders {
+            input: "the question",
+            submission: "the submission",
+            ground_truth: Some("the truth"),
+            vars: &vars,
+            row: Row { text: "{}" },
+        };
+        let whole = user_message("Judge: {submission}\n", &placeholders, (1.0, 5.0));
+        assert_eq!(
+            whole,
+            "Judge: the submission\n\nReply with one JSON object and nothing else: {\"score\": <number from 1 to 5>, \"rationale\": <string>}."
+        );
+        let sections = user_message("Is it kind?", &placeholders, (0.0, 1.0));
+        for part in ["Is it kind?", "the question", "the truth", "the submission", "from 0 to 1"] {
+            assert_eq!(sections.matches(part).count(), 1, "{part}");
+        }
+        assert!(!names("{Submission} {submission }", "submission"));
+    }
+}

@@ -1,0 +1,175 @@
+//! What came of an action, and how it is kept.
+//!
+//! A failure is an outcome too. Only failures that would come again are kept; the rest are shown in the
+//! run they happened in and asked again by the next.
+
+use serde::{Deserialize, Serialize};
+
+use crate::action::{Action, Ingredient};
+
+/// What came of an action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The judge gave a valid reply.
+    Reply(Reply),
+    /// It did not.
+    Failure(Failure),
+}
+
+/// A judge's reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The text of the message, as it came.
+    pub text: String,
+    /// The model that says it answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Tokens of every request that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Tokens>,
+}
+
+/// Tokens of one or more requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Tokens sent.
+    pub input: u64,
+    /// Tokens received.
+    pub output: u64,
+}
+
+/// Why there is no reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The class of the failure.
+    pub kind: FailureKind,
+    /// What happened, in one sentence without secrets.
+    pub message: String,
+    /// The text the judge sent instead of a verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
+    /// Tokens of every request that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Tokens>,
+}
+
+/// The ways an action can end without a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// No answer in time.
+    Timeout,
+    /// No connection, or it broke.
+    Connection,
+    /// Too many requests (429), still after every retry.
+    RateLimited,
+    /// The key is missing or wrong (401, 403).
+    Unauthorized,
+    /// The server failed (408, 409, 5xx).
+    Server,
+    /// The server refused the request itself (other 4xx).
+    BadRequest,
+    /// What came is no verdict, also after it was asked again.
+    InvalidReply,
+    /// The model refused.
+    Refused,
+    /// A content filter stopped the reply.
+    Filtered,
+    /// The reply ended at its token limit.
+    Truncated,
+    /// The reply was empty.
+    EmptyReply,
+    /// It is not stored, and `--frozen` or `--offline` forbids asking.
+    NotStored,
+    /// The run ended before it was asked.
+    NotAsked,
+}
+
+impl FailureKind {
+    /// Whether asking again would give the same: then it is kept and replayed.
+    pub fn is_permanent(self) -> bool {
+        match self {
+            Self::BadRequest
+            | Self::InvalidReply
+            | Self::Refused
+            | Self::Filtered
+            | Self::Truncated
+            | Self::EmptyReply => true,
+            Self::Timeout
+            | Self::Connection
+            | Self::RateLimited
+            | Self::Unauthorized
+            | Self::Server
+            | Self::NotStored
+            | Self::NotAsked => false,
+        }
+    }
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Connection => "connection",
+            Self::RateLimited => "rate_limited",
+            Self::Unauthorized => "unauthorized",
+            Self::Server => "server",
+            Self::BadRequest => "bad_request",
+            Self::InvalidReply => "invalid_reply",
+            Self::Refused => "refused",
+            Self::Filtered => "filtered",
+            Self::Truncated => "truncated",
+            Self::EmptyReply => "empty_reply",
+            Self::NotStored => "not_stored",
+            Self::NotAsked => "not_asked",
+        }
+    }
+}
+
+impl Outcome {
+    /// Whether it is kept on disk.
+    pub fn is_kept(&self) -> bool {
+        match self {
+            Self::Reply(_) => true,
+            Self::Failure(failure) => failure.kind.is_permanent(),
+        }
+    }
+}
+
+/// What the store keeps of an outcome: the body of an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stored {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What its key was made of.
+    #[serde(default)]
+    pub ingredients: Vec<Ingredient>,
+    /// When it was asked, RFC 3339.
+    #[serde(default)]
+    pub at: String,
+    /// The version of evalrs that asked.
+    #[serde(default)]
+    pub by: String,
+}
+
+impl Stored {
+    /// What is kept of `outcome`, asked at `at`.
+    pub fn new(action: &Action, outcome: Outcome, at: String) -> Self {
+        let by = concat!("evalrs ", env!("CARGO_PKG_VERSION")).to_owned();
+        Self { outcome, ingredients: action.ingredients(), at, by }
+    }
+
+    /// The body of a store entry.
+    pub fn to_body(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// The outcome inside the body of a store entry, without what is kept beside it.
+pub fn read_body(body: &str) -> Result<Outcome, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct OnlyOutcome {
+        outcome: Outcome,
+    }
+    serde_json::from_str::<OnlyOutcome>(body).map(|stored| stored.outcome)
+}
