@@ -179,7 +179,7 @@ fn joined(operator: Logic, conditions: &[GateReport]) -> GateStatus {
 }
 
 /// The rule in words.
-fn rule(gate: &Gate) -> String {
+pub fn rule(gate: &Gate) -> String {
     match gate {
         Gate::Simple(Condition { metric_key, aggregation, op, value, pass }) => {
             let words = format!("{metric_key} {} {} {value}", name(*aggregation), sign(*op));

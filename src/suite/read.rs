@@ -31,7 +31,7 @@ pub struct Registry<'a> {
 }
 
 /// What came of reading a suite.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SuiteReading {
     /// The suite, if there is no error and nothing is unread.
     pub suite: Option<Suite>,

@@ -1,0 +1,546 @@
+//! The pipeline of one case: record → submission → plan → grade.
+//!
+//! Pure functions of one record; they know nothing of chunks or of the database. Planning and joining with
+//! outcomes are apart on purpose: an outcome that arrives renders no prompt again.
+
+use serde_json::{Map, Value, json};
+
+use crate::action::{Action, ActionKey};
+use crate::dataset::fields::{RowProblem, RowSpec};
+use crate::dataset::row::{self, Record};
+use crate::dataset::{GroundTruth, Input, Recorded, Sample};
+use crate::extract::{ExtractError, ExtractFrom, Extractor};
+use crate::grade::reference::ReferencePattern;
+use crate::grade::registry::ToolGrader;
+use crate::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, Subject};
+use crate::judge::template::Placeholders;
+use crate::judge::{Judge, JudgeAction, reply};
+use crate::outcome::{Outcome, Tokens};
+use crate::path::Row;
+use crate::suite::{Combine, FileText};
+
+/// What a grader is given of one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Submission {
+    /// What the extractor picked.
+    Text(Box<str>),
+    /// The target produced no message.
+    NoMessages,
+    /// The extractor failed: why.
+    Failed(Box<str>),
+    /// One for each turn, where input and ground truth are lists.
+    Turns(Box<[Submission]>),
+}
+
+impl Submission {
+    /// Its text in a report.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => text.to_string(),
+            Self::NoMessages | Self::Failed(_) => String::new(),
+            Self::Turns(turns) => {
+                let turns = turns
+                    .iter()
+                    .enumerate()
+                    .map(|(at, turn)| format!("[Turn {at}] {}", turn.shown()));
+                turns.collect::<Vec<_>>().join(" | ")
+            }
+        }
+    }
+}
+
+/// A grader ready to grade.
+#[derive(Debug)]
+pub struct ReadyGrader {
+    /// How it grades.
+    pub method: Method,
+    /// Picks the reference answer out of a longer ground truth.
+    pub reference: Option<ReferencePattern>,
+    /// Whether messages of sub-agents are seen.
+    pub include_subagents: bool,
+}
+
+/// A deterministic function, and what it looks at besides the submission.
+#[derive(Debug)]
+pub struct ReadyTool {
+    /// The function with its options.
+    pub grader: ToolGrader,
+    /// Whether it looks at the trajectory.
+    pub reads_trajectory: bool,
+    /// Whether it looks at the row.
+    pub reads_row: bool,
+}
+
+/// How a grader grades.
+#[derive(Debug)]
+pub enum Method {
+    /// A deterministic function.
+    Tool(ReadyTool),
+    /// A judge.
+    Judge(Box<Judge>),
+    /// It cannot grade: why. Suites with such graders do not run; this keeps queries total.
+    Broken(String),
+}
+
+/// What is to be done for one case and grader.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Planned {
+    /// Nothing: it is graded.
+    Graded(Grade),
+    /// One action.
+    Ask(ActionKey),
+    /// One action for each vote.
+    Votes(Box<[ActionKey]>),
+    /// One plan for each turn.
+    Turns(Box<[Planned]>),
+    /// A file must be read first.
+    Blocked,
+    /// The case is not selected.
+    Skipped,
+}
+
+impl Planned {
+    /// The keys of its actions with their turn and vote, in order.
+    pub fn keys(&self) -> Vec<(u32, u32, ActionKey)> {
+        let at_turn = |turn: u32, planned: &Self| -> Vec<(u32, u32, ActionKey)> {
+            match planned {
+                Self::Ask(key) => vec![(turn, 0, *key)],
+                Self::Votes(keys) => {
+                    keys.iter().zip(0..).map(|(key, vote)| (turn, vote, *key)).collect()
+                }
+                _ => Vec::new(),
+            }
+        };
+        match self {
+            Self::Turns(turns) => {
+                turns.iter().zip(0..).flat_map(|(planned, turn)| at_turn(turn, planned)).collect()
+            }
+            single => at_turn(0, single),
+        }
+    }
+}
+
+/// An extractor made ready, or why it cannot be.
+pub type Picker = Result<Extractor, ExtractError>;
+
+/// Picks the submission of a case.
+pub fn submission(record: Record<'_>, spec: &RowSpec, extractor: &Picker) -> Submission {
+    match submission_or_problem(record, spec, extractor) {
+        Ok(submission) => submission,
+        Err(problem) => Submission::Failed(problem.message.into()),
+    }
+}
+
+fn submission_or_problem(
+    record: Record<'_>,
+    spec: &RowSpec,
+    extractor: &Picker,
+) -> Result<Submission, RowProblem> {
+    let recorded = row::recorded(record, spec)?;
+    if row::may_be_per_turn(record, spec) {
+        let sample = row::sample(record, spec)?;
+        if let Some(turns) = turns_of(&sample) {
+            let pick_turn = |turn: usize| {
+                let one = Recorded { trajectory: recorded.trajectory.turn(turn), output: None };
+                pick(&one, record, extractor)
+            };
+            return Ok(Submission::Turns((0..turns).map(pick_turn).collect()));
+        }
+    }
+    Ok(pick(&recorded, record, extractor))
+}
+
+fn pick(recorded: &Recorded, record: Record<'_>, extractor: &Picker) -> Submission {
+    if recorded.trajectory.is_empty() {
+        return Submission::NoMessages;
+    }
+    let from = ExtractFrom {
+        trajectory: &recorded.trajectory,
+        output: recorded.output.as_deref(),
+        row: Row { text: record.row },
+    };
+    match extractor.as_ref().map(|extractor| extractor.extract(&from)) {
+        Ok(Ok(text)) => Submission::Text(text.into_boxed_str()),
+        Ok(Err(error)) => Submission::Failed(error.to_string().into()),
+        Err(error) => Submission::Failed(error.to_string().into()),
+    }
+}
+
+/// The number of turns, where turns are graded one by one.
+fn turns_of(sample: &Sample) -> Option<usize> {
+    match (&sample.input, &sample.ground_truth) {
+        (Input::Turns(turns), Some(GroundTruth::Turns(_))) => Some(turns.len()),
+        _ => None,
+    }
+}
+
+/// One case as its graders see it.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// The record.
+    pub record: Record<'a>,
+    /// How records are read.
+    pub spec: &'a RowSpec,
+    /// What the extractor picked.
+    pub submission: &'a Submission,
+}
+
+/// Where a plan finds the text of a row's own rubric file.
+pub type RubricFiles<'a> = &'a dyn Fn(&str) -> FileText;
+
+/// Grades the case, or names the actions that will.
+pub fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
+    let sample = match row::sample(case.record, case.spec) {
+        Ok(sample) => sample,
+        Err(problem) => return Planned::Graded(Grade::failed("data", problem.message)),
+    };
+    match case.submission {
+        Submission::Turns(turns) => {
+            let planned = turns.iter().enumerate().map(|(turn, submission)| {
+                plan_part(
+                    &Part { case, sample: &sample, turn: Some(turn), submission },
+                    grader,
+                    files,
+                )
+            });
+            Planned::Turns(planned.collect())
+        }
+        submission => {
+            plan_part(&Part { case, sample: &sample, turn: None, submission }, grader, files)
+        }
+    }
+}
+
+/// A case, or one turn of it.
+struct Part<'a> {
+    case: &'a Case<'a>,
+    sample: &'a Sample,
+    turn: Option<usize>,
+    submission: &'a Submission,
+}
+
+impl Part<'_> {
+    fn input(&self) -> String {
+        match (&self.sample.input, self.turn) {
+            (Input::Turns(turns), Some(turn)) => turns.get(turn).cloned().unwrap_or_default(),
+            (input, _) => input_text(input),
+        }
+    }
+
+    /// The reference answer, or why there is none to be had.
+    fn ground_truth(&self, grader: &ReadyGrader) -> Result<Option<String>, Grade> {
+        let whole = match (&self.sample.ground_truth, self.turn) {
+            (Some(GroundTruth::Turns(turns)), Some(turn)) => turns.get(turn).cloned(),
+            (Some(GroundTruth::Turns(turns)), None) => Some(json!(turns).to_string()),
+            (Some(GroundTruth::Text(text)), _) => Some(text.clone()),
+            (None, _) => None,
+        };
+        let (Some(pattern), Some(text)) = (&grader.reference, &whole) else { return Ok(whole) };
+        match pattern.pick(text) {
+            Ok(Some(picked)) => Ok(Some(picked.to_owned())),
+            Ok(None) => Err(Grade::failed(
+                "ground_truth",
+                "`ground_truth_pattern` does not match the ground truth",
+            )),
+            Err(problem) => Err(Grade::failed("ground_truth", problem.to_string())),
+        }
+    }
+}
+
+/// The text of an input: as it is, or as JSON text if it is a list.
+pub fn input_text(input: &Input) -> String {
+    match input {
+        Input::Text(text) => text.clone(),
+        Input::Turns(turns) => json!(turns).to_string(),
+        Input::Messages(messages) => messages.to_string(),
+    }
+}
+
+fn plan_part(part: &Part<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
+    let text = match part.submission {
+        Submission::NoMessages => return Planned::Graded(Grade::new(0.0, EMPTY_TRAJECTORY)),
+        Submission::Failed(message) => {
+            return Planned::Graded(Grade::failed("extraction", message.to_string()));
+        }
+        Submission::Text(text) if text.is_empty() && !grades_without_text(grader) => {
+            return Planned::Graded(Grade::new(0.0, EMPTY_SUBMISSION));
+        }
+        Submission::Text(text) => text,
+        Submission::Turns(_) => return Planned::Skipped,
+    };
+    let ground_truth = match part.ground_truth(grader) {
+        Ok(ground_truth) => ground_truth,
+        Err(grade) => return Planned::Graded(grade),
+    };
+    match &grader.method {
+        Method::Broken(message) => Planned::Graded(Grade::failed("grader", message.clone())),
+        Method::Tool(tool) => Planned::Graded(grade_with_tool(
+            part,
+            tool,
+            [text, &ground_truth.unwrap_or_default()],
+            grader.include_subagents,
+        )),
+        Method::Judge(judge) => {
+            let template = match template_of(part.sample, judge, files) {
+                Ok(Some(template)) => template,
+                Ok(None) => return Planned::Blocked,
+                Err(grade) => return Planned::Graded(grade),
+            };
+            let ask =
+                |vote| judge_action(part, judge, [&template, text], ground_truth.as_deref(), vote);
+            if judge.rubric.votes <= 1 {
+                return Planned::Ask(Action::Judge(ask(0)).key());
+            }
+            Planned::Votes(
+                (0..judge.rubric.votes).map(|vote| Action::Judge(ask(vote)).key()).collect(),
+            )
+        }
+    }
+}
+
+/// Graders of tool calls and of recorded scores look at something else than the submission.
+fn grades_without_text(grader: &ReadyGrader) -> bool {
+    match &grader.method {
+        Method::Tool(tool) => tool.reads_trajectory || tool.reads_row,
+        Method::Judge(_) | Method::Broken(_) => false,
+    }
+}
+
+fn grade_with_tool(
+    part: &Part<'_>,
+    tool: &ReadyTool,
+    [text, truth]: [&str; 2],
+    include_subagents: bool,
+) -> Grade {
+    let recorded = if tool.reads_trajectory {
+        row::recorded(part.case.record, part.case.spec).unwrap_or_default()
+    } else {
+        Recorded::default()
+    };
+    let trajectory = match part.turn {
+        Some(turn) => recorded.trajectory.turn(turn),
+        None => recorded.trajectory,
+    };
+    tool.grader.grade(&Subject {
+        submission: text,
+        ground_truth: (!truth.is_empty()).then_some(truth),
+        trajectory: &trajectory,
+        row: Row { text: part.case.record.row },
+        include_subagents,
+    })
+}
+
+/// The rubric of this row: its own, a file of its own, else the grader's. None if the file is not read yet.
+fn template_of(
+    sample: &Sample,
+    judge: &Judge,
+    files: RubricFiles<'_>,
+) -> Result<Option<String>, Grade> {
+    if let Some(rubric) = &sample.rubric {
+        return Ok(Some(rubric.clone()));
+    }
+    let Some(path) = &sample.rubric_path else { return Ok(Some(judge.rubric.prompt.clone())) };
+    match files(path) {
+        FileText::Text(text) => Ok(Some(text.to_string())),
+        FileText::Unread => Ok(None),
+        FileText::Missing => {
+            Err(Grade::failed("rubric", format!("there is no rubric file `{path}`")))
+        }
+        FileText::Unreadable(reason) => {
+            Err(Grade::failed("rubric", format!("cannot read the rubric file `{path}`: {reason}")))
+        }
+    }
+}
+
+fn judge_action(
+    part: &Part<'_>,
+    judge: &Judge,
+    [template, submission]: [&str; 2],
+    ground_truth: Option<&str>,
+    vote: u32,
+) -> JudgeAction {
+    let input = part.input();
+    let placeholders = Placeholders {
+        input: &input,
+        submission,
+        ground_truth,
+        vars: &part.sample.rubric_vars,
+        row: Row { text: part.case.record.row },
+    };
+    judge.action(template, &placeholders, vote)
+}
+
+/// Renders one action of a case again: plans keep keys, not prompts.
+pub fn action(
+    case: &Case<'_>,
+    grader: &ReadyGrader,
+    files: RubricFiles<'_>,
+    [turn, vote]: [u32; 2],
+) -> Option<JudgeAction> {
+    let sample = row::sample(case.record, case.spec).ok()?;
+    let (turn, submission) = match case.submission {
+        Submission::Turns(turns) => (Some(turn as usize), turns.get(turn as usize)?),
+        submission => (None, submission),
+    };
+    let part = Part { case, sample: &sample, turn, submission };
+    let (Method::Judge(judge), Submission::Text(text)) = (&grader.method, submission) else {
+        return None;
+    };
+    let template = template_of(&sample, judge, files).ok()??;
+    let ground_truth = part.ground_truth(grader).ok()?;
+    Some(judge_action(&part, judge, [&template, text], ground_truth.as_deref(), vote))
+}
+
+/// A finished grade, and what it was made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graded {
+    /// The verdict.
+    pub grade: Grade,
+    /// Tokens its judgments used when they were made.
+    pub tokens: Tokens,
+    /// How many judgments it was made of.
+    pub judgments: u32,
+    /// The grades of single turns.
+    pub per_turn: Option<Vec<Grade>>,
+}
+
+impl Graded {
+    fn plain(grade: Grade) -> Self {
+        Self { grade, tokens: Tokens::default(), judgments: 0, per_turn: None }
+    }
+}
+
+/// Where grading finds what came of actions.
+pub type Outcomes<'a> = &'a dyn Fn(ActionKey) -> Option<std::sync::Arc<Outcome>>;
+
+/// The grade of a case, once every outcome it waits for is there. `threshold` decides which turns passed.
+pub fn grade(
+    planned: &Planned,
+    grader: &ReadyGrader,
+    outcomes: Outcomes<'_>,
+    threshold: f64,
+) -> Option<Graded> {
+    match planned {
+        Planned::Graded(grade) => Some(Graded::plain(grade.clone())),
+        Planned::Ask(key) => judged(&[*key], grader, outcomes),
+        Planned::Votes(keys) => judged(keys, grader, outcomes),
+        Planned::Turns(turns) => {
+            let turns: Option<Vec<Graded>> =
+                turns.iter().map(|turn| self::grade(turn, grader, outcomes, threshold)).collect();
+            Some(mean_of_turns(turns?, threshold))
+        }
+        Planned::Blocked | Planned::Skipped => None,
+    }
+}
+
+fn mean_of_turns(turns: Vec<Graded>, threshold: f64) -> Graded {
+    let grades: Vec<Grade> = turns.iter().map(|turn| turn.grade.clone()).collect();
+    let passed = grades.iter().filter(|grade| grade.passes(threshold)).count();
+    let marks: Vec<&str> =
+        grades.iter().map(|grade| if grade.passes(threshold) { "✓" } else { "✗" }).collect();
+    let metadata = Map::from_iter([
+        ("turns_passed".to_owned(), json!(passed)),
+        ("turns_total".to_owned(), json!(grades.len())),
+    ]);
+    let grade = match grades.iter().find_map(|grade| grade.error.as_deref()) {
+        Some(error) => Grade::failed(&error.kind, error.message.clone()),
+        None => {
+            let sum: f64 = grades.iter().map(|grade| grade.score).sum();
+            let rationale = format!("{passed}/{} passed: {}", grades.len(), marks.join(" "));
+            Grade::new(sum / grades.len().max(1) as f64, rationale).with_metadata(metadata)
+        }
+    };
+    let tokens = turns.iter().fold(Tokens::default(), |sum, turn| add(sum, turn.tokens));
+    Graded {
+        grade,
+        tokens,
+        judgments: turns.iter().map(|turn| turn.judgments).sum(),
+        per_turn: Some(grades),
+    }
+}
+
+fn add(left: Tokens, right: Tokens) -> Tokens {
+    Tokens { input: left.input + right.input, output: left.output + right.output }
+}
+
+fn judged(keys: &[ActionKey], grader: &ReadyGrader, outcomes: Outcomes<'_>) -> Option<Graded> {
+    let Method::Judge(judge) = &grader.method else { return None };
+    let mut votes = Vec::with_capacity(keys.len());
+    let mut failures = Vec::new();
+    let mut tokens = Tokens::default();
+    let mut model = None;
+    for key in keys {
+        let outcome = outcomes(*key)?;
+        match outcome.as_ref() {
+            Outcome::Reply(reply) => {
+                tokens = add(tokens, reply.usage.unwrap_or_default());
+                model = model.or_else(|| reply.model.clone());
+                match reply::read(&reply.text, judge.scale()) {
+                    Ok(verdict) => votes.push(verdict),
+                    Err(fault) => failures.push(("invalid_reply", fault, Some(reply.text.clone()))),
+                }
+            }
+            Outcome::Failure(failure) => {
+                tokens = add(tokens, failure.usage.unwrap_or_default());
+                failures.push((
+                    failure.kind.name(),
+                    failure.message.clone(),
+                    failure.reply.clone(),
+                ));
+            }
+        }
+    }
+    let mut grade = if votes.len() * 2 > keys.len() {
+        combine(&votes, judge)
+    } else {
+        failed_grade(failures.first()?.clone())
+    };
+    describe(&mut grade, judge, model, tokens);
+    if !failures.is_empty() && grade.error.is_none() {
+        put(&mut grade, "failed_votes", json!(failures.len()));
+    }
+    Some(Graded { grade, tokens, judgments: keys.len() as u32, per_turn: None })
+}
+
+fn failed_grade((kind, message, reply): (&str, String, Option<String>)) -> Grade {
+    let mut grade = Grade::failed(kind, message);
+    if let Some(reply) = reply {
+        put(&mut grade, "reply", Value::from(reply));
+    }
+    grade
+}
+
+/// More than half of the votes gave a verdict: their median or mean, with the rationale of the nearest one.
+fn combine(votes: &[reply::Verdict], judge: &Judge) -> Grade {
+    let mut scores: Vec<f64> = votes.iter().map(|vote| vote.score).collect();
+    scores.sort_by(f64::total_cmp);
+    let middle = scores.len() / 2;
+    let score = match judge.rubric.combine {
+        Combine::Mean => scores.iter().sum::<f64>() / scores.len() as f64,
+        Combine::Median if scores.len() % 2 == 1 => scores[middle],
+        Combine::Median => f64::midpoint(scores[middle - 1], scores[middle]),
+    };
+    let distance = |vote: &reply::Verdict| (vote.score - score).abs();
+    let nearest = votes.iter().min_by(|left, right| distance(left).total_cmp(&distance(right)));
+    let rationale = nearest.map(|vote| vote.rationale.clone()).unwrap_or_default();
+    let mut grade = Grade::new(score, rationale);
+    if judge.rubric.votes > 1 {
+        put(&mut grade, "votes", votes.iter().map(|vote| vote.native).collect());
+        let agreeing = votes.iter().filter(|vote| distance(vote) < 1e-9).count();
+        put(&mut grade, "agreement", json!(agreeing as f64 / votes.len() as f64));
+    } else if let (Some(vote), true) = (votes.first(), judge.rubric.scale.is_some()) {
+        put(&mut grade, "native_score", json!(vote.native));
+    }
+    grade
+}
+
+fn describe(grade: &mut Grade, judge: &Judge, model: Option<String>, tokens: Tokens) {
+    put(grade, "model", Value::from(model.unwrap_or_else(|| judge.rubric.model.clone())));
+    if tokens != Tokens::default() {
+        put(grade, "usage", json!({"input_tokens": tokens.input, "output_tokens": tokens.output}));
+    }
+}
+
+fn put(grade: &mut Grade, name: &str, value: Value) {
+    grade.metadata.get_or_insert_default().insert(name.to_owned(), value);
+}

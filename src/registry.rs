@@ -1,0 +1,171 @@
+//! The one place that knows every grader, extractor, target and provider.
+//!
+//! The suite reader checks names and options against it, `evalrs list` prints it.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+
+use crate::extract::{EXTRACTORS, check_options};
+use crate::grade::registry::{self, GRADERS};
+use crate::grade::{OptionProblem, ToolSpec};
+use crate::python::regex::Regex;
+use crate::suite::Registry;
+
+/// Something a suite can name.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// What a suite writes.
+    pub id: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub description: &'static str,
+    /// Its kind in a suite: `tool`, `rubric`, `extractor`, `target`, `provider`.
+    pub kind: &'static str,
+    /// The JSON Schema of its options.
+    pub options: Value,
+    /// What its scores mean; empty for anything but graders.
+    pub scoring: &'static str,
+}
+
+impl Described {
+    /// The names of its options.
+    pub fn option_names(&self) -> Vec<&str> {
+        let properties = self.options.get("properties").and_then(Value::as_object);
+        properties
+            .map(|properties| properties.keys().map(String::as_str).collect())
+            .unwrap_or_default()
+    }
+
+    /// Everything known of it.
+    pub fn to_json(&self) -> Value {
+        let mut object = json!({
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "type": self.kind,
+            "options": self.options,
+        });
+        if !self.scoring.is_empty() {
+            object["scoring"] = json!(self.scoring);
+        }
+        object
+    }
+}
+
+/// Every grader.
+pub fn graders() -> Vec<Described> {
+    let tools = GRADERS.iter().map(|info| Described {
+        id: info.id,
+        name: info.name,
+        description: info.description,
+        kind: "tool",
+        options: (info.options)(),
+        scoring: info.scoring,
+    });
+    let judge = Described {
+        id: "rubric",
+        name: "Rubric",
+        description: "A judge model grades the submission by a rubric.",
+        kind: "rubric",
+        options: rubric_options(),
+        scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it",
+    };
+    tools.chain([judge]).collect()
+}
+
+fn rubric_options() -> Value {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    let number = |description: &str| json!({"type": "number", "description": description});
+    json!({"type": "object", "properties": {
+        "prompt": text("the rubric"),
+        "prompt_path": text("a file that holds the rubric"),
+        "model": text("the judge model"),
+        "provider": text("the protocol; `openai` is any OpenAI-compatible endpoint"),
+        "base_url": text("where it is asked; no part of the key if `endpoint` is set"),
+        "endpoint": text("stands for the base URL in the key"),
+        "api_key_env": text("the environment variable that holds the key"),
+        "temperature": number("0 to 2; null sends none"),
+        "seed": number("the sampling seed"),
+        "max_tokens": number("the most tokens of a reply"),
+        "top_p": number("0 to 1"),
+        "extra_body": {"type": "object", "description": "further members of the request"},
+        "max_retries": number("retries after transport failures"),
+        "timeout": number("seconds one request may take"),
+        "scale": {"type": "object", "description": "the judge's range: {min, max}"},
+        "rubric_vars": {"type": "array", "description": "variables every row must have"},
+        "votes": {"description": "independent judgments: N, or {n, combine}"},
+    }})
+}
+
+/// Every extractor.
+pub fn extractors() -> Vec<Described> {
+    EXTRACTORS
+        .iter()
+        .map(|info| Described {
+            id: info.id,
+            name: info.name,
+            description: info.description,
+            kind: "extractor",
+            options: (info.options)(),
+            scoring: "",
+        })
+        .collect()
+}
+
+/// Every target.
+pub fn targets() -> Vec<Described> {
+    vec![Described {
+        id: "recorded",
+        name: "Recorded",
+        description: "Trajectories already recorded: in the dataset's rows, in a file joined by id, or in a result directory.",
+        kind: "target",
+        options: json!({"type": "object", "properties": {
+            "path": {"type": "string", "description": "a file of trajectories, a folder with one file a sample, or a Letta result directory"},
+            "format": {"type": "string", "description": "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent"},
+        }}),
+        scoring: "",
+    }]
+}
+
+/// Every provider of judge models.
+pub fn providers() -> Vec<Described> {
+    vec![Described {
+        id: "openai",
+        name: "OpenAI-compatible",
+        description: "Any endpoint with POST /chat/completions: OpenAI, Azure, OpenRouter, vLLM, llama.cpp, Ollama, LiteLLM.",
+        kind: "provider",
+        options: json!({"type": "object"}),
+        scoring: "",
+    }]
+}
+
+static GRADER_IDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    GRADERS
+        .iter()
+        .flat_map(|info| std::iter::once(info.id).chain(info.aliases.iter().copied()))
+        .collect()
+});
+static EXTRACTOR_IDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| EXTRACTORS.iter().map(|info| info.id).collect());
+
+/// What the suite reader checks names and options against.
+pub fn registry() -> Registry<'static> {
+    Registry {
+        graders: &GRADER_IDS,
+        extractors: &EXTRACTOR_IDS,
+        providers: &["openai"],
+        check_grader,
+        check_extractor,
+        check_pattern: |pattern| Regex::new(pattern).err().map(|problem| problem.to_string()),
+    }
+}
+
+fn check_grader(spec: &ToolSpec) -> Vec<OptionProblem> {
+    registry::compile(spec).err().unwrap_or_default()
+}
+
+fn check_extractor(name: &str, config: &Map<String, Value>) -> Vec<OptionProblem> {
+    check_options(name, config)
+}
