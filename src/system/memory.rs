@@ -1,0 +1,97 @@
+//! A system in memory, for tests of everything above it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Contents, FileBytes, System};
+
+/// Files, variables and a clock that stands still.
+#[derive(Debug, Default)]
+pub struct MemorySystem {
+    files: RefCell<BTreeMap<String, FileBytes>>,
+    environment: RefCell<BTreeMap<String, String>>,
+}
+
+impl MemorySystem {
+    /// A system with these files.
+    pub fn with(files: &[(&str, &str)]) -> Self {
+        let system = Self::default();
+        for (path, text) in files {
+            system.set(path, text);
+        }
+        system
+    }
+
+    /// Writes a file.
+    pub fn set(&self, path: &str, text: impl AsRef<[u8]>) {
+        let bytes = FileBytes::Bytes(text.as_ref().to_vec());
+        self.files.borrow_mut().insert(path.to_owned(), bytes);
+    }
+
+    /// Makes a path answer with something else than bytes.
+    pub fn set_fault(&self, path: &str, fault: FileBytes) {
+        self.files.borrow_mut().insert(path.to_owned(), fault);
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, path: &str) {
+        self.files.borrow_mut().remove(path);
+    }
+
+    /// Sets an environment variable.
+    pub fn set_env(&self, name: &str, value: &str) {
+        self.environment.borrow_mut().insert(name.to_owned(), value.to_owned());
+    }
+
+    /// The text of a file that was written.
+    pub fn text(&self, path: &str) -> Option<String> {
+        match self.files.borrow().get(path)? {
+            FileBytes::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            _ => None,
+        }
+    }
+}
+
+impl System for MemorySystem {
+    fn read(&self, path: &str) -> FileBytes {
+        match self.files.borrow().get(path) {
+            Some(found) => found.clone(),
+            None if self.list(path).is_some() => FileBytes::Folder,
+            None => FileBytes::Missing,
+        }
+    }
+
+    fn list(&self, folder: &str) -> Option<Vec<String>> {
+        let prefix = format!("{}/", folder.trim_end_matches('/'));
+        let files = self.files.borrow();
+        let names: BTreeSet<String> = files
+            .keys()
+            .filter_map(|path| path.strip_prefix(&prefix))
+            .filter_map(|rest| rest.split('/').next().map(str::to_owned))
+            .collect();
+        (!names.is_empty()).then(|| names.into_iter().collect())
+    }
+
+    fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()> {
+        let mut bytes = Vec::new();
+        contents(&mut bytes)?;
+        self.set(path, bytes);
+        Ok(())
+    }
+
+    fn environment(&self) -> BTreeMap<String, String> {
+        self.environment.borrow().clone()
+    }
+
+    fn absolute(&self, path: &str) -> String {
+        super::join("/", path)
+    }
+
+    fn now(&self) -> String {
+        "2026-01-01T00:00:00Z".to_owned()
+    }
+
+    fn elapsed(&self) -> std::time::Duration {
+        std::time::Duration::ZERO
+    }
+}

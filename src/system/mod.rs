@@ -1,0 +1,59 @@
+//! Everything outside the process that is not an action: files, the environment, the clock.
+//!
+//! Depends on nothing. `os` is the real one, `memory` the one of tests.
+
+pub mod memory;
+pub mod os;
+
+use std::collections::BTreeMap;
+
+/// What became of reading a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileBytes {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// There is no such file.
+    Missing,
+    /// It is a folder.
+    Folder,
+    /// It is there but cannot be read: what the system said.
+    Unreadable(String),
+}
+
+/// The outside.
+pub trait System {
+    /// Reads a file.
+    fn read(&self, path: &str) -> FileBytes;
+    /// The names in a folder, sorted; none if it is no folder.
+    fn list(&self, folder: &str) -> Option<Vec<String>>;
+    /// Writes a file so that nobody ever sees half of it, making its folder if needed.
+    fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()>;
+    /// The environment.
+    fn environment(&self) -> BTreeMap<String, String>;
+    /// `path` from the root of the file system, without looking whether it is there.
+    fn absolute(&self, path: &str) -> String;
+    /// The time, RFC 3339 in UTC.
+    fn now(&self) -> String;
+    /// Time since some fixed moment, for durations.
+    fn elapsed(&self) -> std::time::Duration;
+}
+
+/// Writes the contents of a file to where they belong.
+pub type Contents<'a> = &'a mut dyn FnMut(&mut dyn std::io::Write) -> std::io::Result<()>;
+
+/// `path` seen from `folder`; a path that is already absolute stays.
+pub fn join(folder: &str, path: &str) -> String {
+    if path.starts_with('/') || folder.is_empty() || folder == "." {
+        return path.to_owned();
+    }
+    format!("{}/{path}", folder.trim_end_matches('/'))
+}
+
+/// The folder a file stands in; empty for a bare name.
+pub fn folder_of(path: &str) -> &str {
+    match path.rfind('/') {
+        Some(0) => "/",
+        Some(at) => &path[..at],
+        None => "",
+    }
+}
