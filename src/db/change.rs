@@ -1,0 +1,99 @@
+//! The one place that writes to the database.
+//!
+//! Everything is compared before it is set: a setter always counts as a change.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError};
+
+use salsa::Setter;
+
+use super::Database;
+use super::inputs::{Chunk, File, Overrides, Root};
+use crate::action::ActionKey;
+use crate::dataset::chunk::Records;
+use crate::outcome::Outcome;
+use crate::suite::FileText;
+
+/// What happened outside.
+#[derive(Debug, Default)]
+pub struct Change {
+    /// Files that were read.
+    pub files: Vec<(File, FileText)>,
+    /// The dataset's chunks, if it was read.
+    pub chunks: Option<Vec<Records>>,
+    /// The command line, if it changed.
+    pub overrides: Option<Overrides>,
+    /// Outcomes that arrived.
+    pub outcomes: Vec<(ActionKey, Arc<Outcome>)>,
+    /// The chunks that waited for one of them.
+    pub waiting: Vec<Chunk>,
+}
+
+impl Change {
+    /// Brings the change into `db`.
+    pub fn apply(self, db: &mut Database, root: Root) {
+        for (file, text) in self.files {
+            if *file.text(db) != text {
+                file.set_text(db).to(text);
+            }
+        }
+        if let Some(overrides) = self.overrides
+            && *root.overrides(db) != overrides
+        {
+            root.set_overrides(db).to(overrides);
+        }
+        if let Some(chunks) = self.chunks {
+            set_chunks(db, root, chunks);
+        }
+        if !self.outcomes.is_empty() {
+            db.outcomes.write().unwrap_or_else(PoisonError::into_inner).extend(self.outcomes);
+        }
+        for chunk in self.waiting {
+            let epoch = chunk.epoch(db) + 1;
+            chunk.set_epoch(db).to(epoch);
+        }
+    }
+}
+
+/// Keeps the slot of every chunk whose content is unchanged, wherever it moved; the others take slots that
+/// became free, and new ones only when none is left.
+fn set_chunks(db: &mut Database, root: Root, chunks: Vec<Records>) {
+    let before = root.chunks(db).clone();
+    let mut by_hash: HashMap<u128, Vec<Chunk>> = HashMap::new();
+    for slot in before.iter().rev() {
+        by_hash.entry(slot.records(db).hash()).or_default().push(*slot);
+    }
+    let mut kept: Vec<Option<Chunk>> = Vec::with_capacity(chunks.len());
+    for records in &chunks {
+        kept.push(by_hash.get_mut(&records.hash()).and_then(Vec::pop));
+    }
+    let used: HashSet<Chunk> = kept.iter().flatten().copied().collect();
+    let mut free: Vec<Chunk> =
+        before.iter().rev().filter(|slot| !used.contains(slot)).copied().collect();
+    free.extend(db.take_spare_slots());
+    let mut order = Vec::with_capacity(chunks.len());
+    for (records, slot) in chunks.into_iter().zip(kept) {
+        order.push(match slot {
+            Some(slot) => slot,
+            None => fill_slot(db, root, free.pop(), records),
+        });
+    }
+    for slot in &free {
+        slot.set_records(db).to(Arc::new(Records::empty()));
+    }
+    db.keep_spare_slots(free);
+    if order != before {
+        root.set_chunks(db).to(order);
+    }
+}
+
+fn fill_slot(db: &mut Database, root: Root, slot: Option<Chunk>, records: Records) -> Chunk {
+    let records = Arc::new(records);
+    match slot {
+        Some(slot) => {
+            slot.set_records(db).to(records);
+            slot
+        }
+        None => Chunk::new(db, root, records, 0),
+    }
+}

@@ -1,0 +1,60 @@
+//! What comes into the database from outside.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::dataset::chunk::Records;
+use crate::suite::FileText;
+
+/// A file a suite may name; also one that does not exist.
+#[salsa::input(debug)]
+pub struct File {
+    /// Where it is.
+    pub path: String,
+    /// What it says.
+    pub text: FileText,
+}
+
+/// One evaluation: a suite file and everything that is not in it. Never replaced, only updated.
+#[salsa::input(debug)]
+pub struct Root {
+    /// The suite.
+    #[returns(copy)]
+    pub suite: File,
+    /// The environment, for `${VAR}` in suites and the endpoint of judges.
+    pub environment: Arc<BTreeMap<String, String>>,
+    /// What the command line says.
+    pub overrides: Overrides,
+    /// The dataset's chunks in order.
+    pub chunks: Vec<Chunk>,
+}
+
+/// A run of records.
+#[salsa::input(debug)]
+pub struct Chunk {
+    /// What it belongs to.
+    #[returns(copy)]
+    pub root: Root,
+    /// Its records.
+    pub records: Arc<Records>,
+    /// Raised when outcomes that it waits for have arrived.
+    #[returns(copy)]
+    pub epoch: u64,
+}
+
+/// What the command line says over the suite.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--max-samples`.
+    pub max_samples: Option<usize>,
+    /// `--tags`; empty leaves the suite's.
+    pub tags: Vec<String>,
+    /// `--sample`; empty means all.
+    pub samples: Vec<String>,
+    /// `--grader`; empty means all.
+    pub graders: Vec<String>,
+    /// `--trials`: only trials below it.
+    pub trials: Option<u32>,
+    /// `--cached`: recorded results that stand in for the suite's target.
+    pub cached: Option<String>,
+}

@@ -1,0 +1,459 @@
+//! The queries: one-line bodies, or loops over a chunk, around the pure functions of the pipeline.
+//!
+//! Each is a query because equality there is where re-work stops: an extractor that picks the same text
+//! stops the wave before any plan; a suite edit that leaves a grader equal leaves its plans alone.
+
+use std::sync::Arc;
+
+use super::inputs::{Chunk, Root};
+use super::selection::{Narrowing, Place, Selection, Who, select};
+use super::{Db, inputs};
+use crate::action::ActionKey;
+use crate::dataset::chunk::Records;
+use crate::dataset::fields::{RowProblem, RowSpec};
+use crate::dataset::row::{self, Record};
+use crate::evaluate::{self, Case, Method, Planned, ReadyGrader, ReadyTool, Submission};
+use crate::extract::Extractor;
+use crate::gate;
+use crate::grade::reference::ReferencePattern;
+use crate::grade::registry;
+use crate::judge::Judge;
+use crate::metric::Observation;
+use crate::outcome::Tokens;
+use crate::report::GateReport;
+use crate::suite::{
+    ExtractorSpec, FileText, Files, Gate, GraderKind, SuiteReading, TargetSpec, read_suite,
+};
+use crate::system;
+
+/// A grader of the suite. Its name is its identity; editing one touches one.
+#[salsa::tracked]
+pub struct Grader<'db> {
+    /// What it belongs to.
+    #[returns(copy)]
+    pub root: Root,
+    /// Its key in the suite.
+    pub name: String,
+    /// What it grades.
+    #[tracked]
+    pub extractor: ExtractorSpec,
+    /// How it grades.
+    #[tracked]
+    pub kind: GraderKind,
+    /// Where the reference answer stands in the ground truth.
+    #[tracked]
+    pub ground_truth_pattern: Option<String>,
+    /// The least score that passes.
+    #[tracked]
+    #[returns(copy)]
+    pub pass_threshold: f64,
+}
+
+/// An extractor with its options: graders that use the same one share its submissions.
+#[salsa::interned]
+pub struct SharedExtractor<'db> {
+    /// What the suite says.
+    pub spec: ExtractorSpec,
+}
+
+struct RootFiles<'a> {
+    db: &'a dyn Db,
+    root: Root,
+}
+
+impl Files for RootFiles<'_> {
+    fn text(&self, path: &str) -> FileText {
+        self.db.file(path).text(self.db).clone()
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.root.environment(self.db).get(name).cloned()
+    }
+}
+
+/// The suite, and everything that is wrong with it.
+#[salsa::tracked]
+pub fn suite(db: &dyn Db, root: Root) -> SuiteReading {
+    read_suite(root.suite(db).path(db), &RootFiles { db, root }, &crate::registry::registry())
+}
+
+/// How rows are read.
+#[salsa::tracked]
+pub fn row_spec(db: &dyn Db, root: Root) -> Option<RowSpec> {
+    let suite = suite(db, root).suite.as_ref()?;
+    let format = match &suite.target {
+        TargetSpec::Recorded { format, .. } => *format,
+        TargetSpec::NotRunnable { .. } => None,
+    };
+    Some(RowSpec::new(&suite.dataset, format))
+}
+
+/// The graders in the order of the suite, those that the command line leaves.
+#[salsa::tracked]
+pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
+    let only = &root.overrides(db).graders;
+    let Some(suite) = &suite(db, root).suite else { return Vec::new() };
+    let wanted =
+        suite.graders.iter().filter(|grader| only.is_empty() || only.contains(&grader.name));
+    wanted
+        .map(|grader| {
+            let pattern = grader.ground_truth_pattern.clone();
+            let (extractor, kind) = (grader.extractor.clone(), grader.kind.clone());
+            Grader::new(
+                db,
+                root,
+                grader.name.clone(),
+                extractor,
+                kind,
+                pattern,
+                grader.pass_threshold,
+            )
+        })
+        .collect()
+}
+
+/// The gate of the suite.
+#[salsa::tracked]
+pub fn gate_rule(db: &dyn Db, root: Root) -> Option<Gate> {
+    suite(db, root).suite.as_ref()?.gate.clone()
+}
+
+/// The base URL the environment names for judges.
+#[salsa::tracked]
+fn environment_base_url(db: &dyn Db, root: Root) -> Option<String> {
+    root.environment(db).get("OPENAI_BASE_URL").filter(|url| !url.is_empty()).cloned()
+}
+
+/// A grader made ready; never compared, because what it is made of is.
+#[salsa::tracked(no_eq)]
+pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
+    let method = match grader.kind(db) {
+        GraderKind::Tool(spec) => match registry::compile(spec) {
+            Ok(grader) => {
+                let info = registry::find(&spec.function);
+                let (reads_trajectory, reads_row) =
+                    info.map_or((true, true), |info| (info.reads_trajectory, info.reads_row));
+                Method::Tool(ReadyTool { grader, reads_trajectory, reads_row })
+            }
+            Err(problems) => Method::Broken(
+                problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; "),
+            ),
+        },
+        GraderKind::Rubric(rubric) => {
+            let base_url = environment_base_url(db, grader.root(db)).as_deref();
+            Method::Judge(Box::new(Judge::new(rubric.as_ref().clone(), base_url)))
+        }
+    };
+    let reference = grader
+        .ground_truth_pattern(db)
+        .as_ref()
+        .and_then(|pattern| ReferencePattern::new(pattern).ok());
+    let include_subagents = includes_subagents(db, grader);
+    Arc::new(ReadyGrader { method, reference, include_subagents })
+}
+
+#[salsa::tracked(returns(copy))]
+fn includes_subagents<'db>(db: &'db dyn Db, grader: Grader<'db>) -> bool {
+    grader.extractor(db).include_subagents
+}
+
+/// What a chunk's records say about themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Who each case is.
+    pub whos: Vec<Who>,
+    /// What is wrong: record, problem.
+    pub problems: Vec<(usize, RowProblem)>,
+}
+
+/// The cases of a chunk and everything that is wrong with them.
+#[salsa::tracked]
+pub fn checked(db: &dyn Db, chunk: Chunk) -> Checked {
+    let Some(spec) = row_spec(db, chunk.root(db)) else { return Checked::default() };
+    let records = chunk.records(db);
+    let mut checked = Checked::default();
+    for (at, record) in cases(records, spec) {
+        match row::check(record, spec) {
+            Ok(identity) => {
+                let content_id = identity.id.is_none().then(|| content_id(&record));
+                checked.whos.push(Who { identity, content_id });
+            }
+            Err(problem) if record.case == 0 => checked.problems.push((at, problem)),
+            Err(_) => {}
+        }
+    }
+    checked
+}
+
+fn content_id(record: &Record<'_>) -> Box<str> {
+    blake3::hash(record.row.as_bytes()).to_hex()[..12].into()
+}
+
+/// The cases of some records: the position of the record, and the case.
+pub fn cases<'a>(
+    records: &'a Records,
+    spec: &RowSpec,
+) -> impl Iterator<Item = (usize, Record<'a>)> {
+    let per_record = spec.cases();
+    records.iter().enumerate().flat_map(move |(at, (row, recorded))| {
+        (0..per_record).map(move |case| (at, Record { row, recorded, case }))
+    })
+}
+
+/// Rubric variables that a sample lacks: record, grader, names.
+#[salsa::tracked]
+pub fn missing_vars(db: &dyn Db, chunk: Chunk) -> Vec<(usize, String, Vec<String>)> {
+    let root = chunk.root(db);
+    let (required, Some(spec)) = (required_vars(db, root), row_spec(db, root)) else {
+        return Vec::new();
+    };
+    if required.is_empty() {
+        return Vec::new();
+    }
+    let mut missing = Vec::new();
+    for (at, (row, recorded)) in chunk.records(db).iter().enumerate() {
+        let Ok(sample) = row::sample(Record { row, recorded, case: 0 }, spec) else { continue };
+        for (grader, names) in required {
+            let absent = |name: &&String| !sample.rubric_vars.contains_key(*name);
+            let names: Vec<String> = names.iter().filter(absent).cloned().collect();
+            if !names.is_empty() && sample.rubric.is_none() {
+                missing.push((at, grader.clone(), names));
+            }
+        }
+    }
+    missing
+}
+
+#[salsa::tracked]
+fn required_vars(db: &dyn Db, root: Root) -> Vec<(String, Vec<String>)> {
+    let named = graders(db, root).iter().filter_map(|grader| match grader.kind(db) {
+        GraderKind::Rubric(rubric) if !rubric.rubric_vars.is_empty() => {
+            Some((grader.name(db).clone(), rubric.rubric_vars.clone()))
+        }
+        _ => None,
+    });
+    named.collect()
+}
+
+#[salsa::tracked]
+fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
+    let overrides: &inputs::Overrides = root.overrides(db);
+    let suite = suite(db, root).suite.as_ref();
+    let tags = match suite {
+        Some(suite) if overrides.tags.is_empty() => suite.sample_tags.clone(),
+        _ => overrides.tags.clone(),
+    };
+    Narrowing {
+        max_samples: overrides.max_samples.or_else(|| suite?.max_samples),
+        tags,
+        samples: overrides.samples.clone(),
+        trials: overrides
+            .trials
+            .or_else(|| suite.map(|suite| suite.num_runs).filter(|runs| *runs > 1)),
+        cases_per_record: row_spec(db, root).as_ref().map_or(1, RowSpec::cases),
+    }
+}
+
+/// Which cases are evaluated.
+#[salsa::tracked]
+pub fn selection(db: &dyn Db, root: Root) -> Selection {
+    let whos: Vec<&[Who]> =
+        root.chunks(db).iter().map(|chunk| checked(db, *chunk).whos.as_slice()).collect();
+    select(&whos, narrowing(db, root))
+}
+
+/// The ordinals of the chunks, for what folds over all of them.
+#[salsa::tracked]
+fn ordinals(db: &dyn Db, root: Root) -> std::collections::HashMap<Chunk, usize> {
+    root.chunks(db).iter().enumerate().map(|(at, chunk)| (*chunk, at)).collect()
+}
+
+/// Which of a chunk's cases are evaluated: all that plans need to know of the selection.
+#[salsa::tracked]
+pub fn mask(db: &dyn Db, chunk: Chunk) -> Box<[bool]> {
+    places(db, chunk).iter().map(|place| place.is_in()).collect()
+}
+
+/// The places of a chunk's cases.
+pub fn places(db: &dyn Db, chunk: Chunk) -> &[Place] {
+    let root = chunk.root(db);
+    let at = ordinals(db, root).get(&chunk);
+    at.and_then(|at| selection(db, root).places.get(*at)).map_or(&[], |places| &places[..])
+}
+
+/// What an extractor picks of a chunk's cases.
+#[salsa::tracked]
+pub fn submissions<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    extractor: SharedExtractor<'db>,
+) -> Arc<[Submission]> {
+    let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
+    let extractor = Extractor::new(extractor.spec(db));
+    cases(chunk.records(db), spec)
+        .map(|(_, record)| evaluate::submission(record, spec, &extractor))
+        .collect()
+}
+
+/// What a grader is given of a chunk's cases. Plans read this, not the extractor: another extractor that picks the
+/// same texts changes nothing after it.
+#[salsa::tracked(returns(clone))]
+pub fn graded_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Submission]> {
+    submissions(db, chunk, SharedExtractor::new(db, grader.extractor(db).clone())).clone()
+}
+
+/// What is to be done for a chunk's cases.
+#[salsa::tracked]
+pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[Planned]> {
+    let Some(spec) = row_spec(db, chunk.root(db)) else { return Box::default() };
+    let (grader, submissions) = (ready(db, grader), graded_texts(db, chunk, grader));
+    let files = |path: &str| row_file(db, chunk.root(db), path);
+    let of = cases(chunk.records(db), spec).zip(submissions.iter()).zip(mask(db, chunk).iter());
+    of.map(|(((_, record), submission), is_in)| match is_in {
+        true => evaluate::plan(&Case { record, spec, submission }, grader, &files),
+        false => Planned::Skipped,
+    })
+    .collect()
+}
+
+/// The text of a file that a row names, relative to the suite's folder.
+pub fn row_file(db: &dyn Db, root: Root, path: &str) -> FileText {
+    let folder = system::folder_of(root.suite(db).path(db));
+    db.file(&system::join(folder, path)).text(db).clone()
+}
+
+/// One grade, as far as folds need it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// 0.0..=1.0.
+    pub score: f64,
+    /// How far it is.
+    pub state: CellState,
+}
+
+/// How far a grade is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellState {
+    /// Its case is not evaluated.
+    Skipped,
+    /// It waits for outcomes.
+    Pending,
+    /// A verdict.
+    Passed,
+    /// A verdict.
+    Failed,
+    /// It could not be made.
+    Errored,
+}
+
+/// The grades of a chunk.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cells {
+    /// One for each case.
+    pub cells: Box<[Cell]>,
+    /// Tokens the judgments used when they were made.
+    pub tokens: Tokens,
+    /// How many judgments there were.
+    pub judgments: u64,
+    /// What is waited for: case, turn, vote, key.
+    pub pending: Box<[Ask]>,
+}
+
+/// An action that a case waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The case in its chunk.
+    pub case: u32,
+    /// The turn of the case.
+    pub turn: u32,
+    /// The vote.
+    pub vote: u32,
+    /// The action.
+    pub key: ActionKey,
+}
+
+/// Plans joined with what came of their actions.
+#[salsa::tracked]
+pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
+    let plans = plans(db, chunk, grader);
+    let threshold = grader.pass_threshold(db);
+    let waits = plans.iter().any(|planned| !planned.keys().is_empty());
+    if waits {
+        // Reading the epoch is what makes this query run again when outcomes arrive.
+        let _ = chunk.epoch(db);
+    }
+    let (ready, outcomes) = (ready(db, grader), |key| db.outcome(key));
+    let mut joined = Cells::default();
+    let mut pending = Vec::new();
+    let cell = |(case, planned): (usize, &Planned)| {
+        if *planned == Planned::Skipped {
+            return Cell { score: 0.0, state: CellState::Skipped };
+        }
+        let Some(graded) = evaluate::grade(planned, ready, &outcomes, threshold) else {
+            let missing =
+                planned.keys().into_iter().filter(|(_, _, key)| db.outcome(*key).is_none());
+            pending.extend(missing.map(|(turn, vote, key)| Ask {
+                case: case as u32,
+                turn,
+                vote,
+                key,
+            }));
+            return Cell { score: 0.0, state: CellState::Pending };
+        };
+        joined.tokens.input += graded.tokens.input;
+        joined.tokens.output += graded.tokens.output;
+        joined.judgments += u64::from(graded.judgments);
+        let state = match &graded.grade.error {
+            Some(_) => CellState::Errored,
+            None if graded.grade.passes(threshold) => CellState::Passed,
+            None => CellState::Failed,
+        };
+        Cell { score: graded.grade.score, state }
+    };
+    joined.cells = plans.iter().enumerate().map(cell).collect();
+    joined.pending = pending.into_boxed_slice();
+    joined
+}
+
+/// What a chunk waits for, over all graders: grader and action.
+#[salsa::tracked]
+pub fn pending(db: &dyn Db, chunk: Chunk) -> Box<[(u32, Ask)]> {
+    let graders = graders(db, chunk.root(db)).iter().zip(0..);
+    graders
+        .flat_map(|(grader, at)| {
+            cells(db, chunk, *grader).pending.iter().map(move |ask| (at, *ask))
+        })
+        .collect()
+}
+
+/// A grader's grades in dataset order.
+#[salsa::tracked]
+pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observation]> {
+    let mut all = Vec::new();
+    for chunk in grader.root(db).chunks(db) {
+        let places = places(db, *chunk).iter();
+        let cells = cells(db, *chunk, grader).cells.iter();
+        all.extend(cells.zip(places).filter(|(_, place)| place.is_in()).map(|(cell, place)| {
+            Observation {
+                sample: place.sample,
+                model: place.model,
+                score: cell.score,
+                pass: cell.state == CellState::Passed,
+                errored: matches!(cell.state, CellState::Errored | CellState::Pending),
+            }
+        }));
+    }
+    Arc::from(all)
+}
+
+/// What the gate says.
+#[salsa::tracked]
+pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
+    let Some(rule) = gate_rule(db, root) else { return GateReport::default() };
+    let graders = graders(db, root);
+    let by_name = |name: &str| {
+        let grader = graders.iter().find(|grader| grader.name(db) == name)?;
+        Some(&observations(db, *grader)[..])
+    };
+    gate::decide(rule, &by_name)
+}

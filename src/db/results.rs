@@ -1,0 +1,219 @@
+//! Reports on demand: aggregates from the queries' folds, result lines read again one case at a time.
+//!
+//! Lines are not memoised: each is needed once, when the run is written, and keeping them would cost more
+//! than the dataset itself.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::inputs::{Chunk, Root};
+use super::queries::{self, Grader};
+use super::selection::{Place, named};
+use super::{Database, Db};
+use crate::dataset::row::{self, Record};
+use crate::dataset::{GroundTruth, Input};
+use crate::evaluate::{self, Case, Graded, Planned, ReadyGrader, Submission};
+use crate::grade::Grade;
+use crate::judge::JudgeAction;
+use crate::metric::{Metric, Observation};
+use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, Usage};
+
+/// The aggregates of everything that is graded by now.
+pub fn summary(db: &Database, root: Root) -> Summary {
+    let selection = queries::selection(db, root);
+    let graders = queries::graders(db, root);
+    let suite = queries::suite(db, root).suite.as_ref();
+    let name = |grader: &Grader<'_>| grader.name(db).clone();
+    let metrics =
+        graders.iter().map(|grader| (name(grader), Metric::of(queries::observations(db, *grader))));
+    Summary {
+        format: FORMAT,
+        suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
+        samples: selection.samples,
+        results: selection.cases,
+        metrics: Ordered(metrics.collect()),
+        by_model: (selection.models.len() > 1).then(|| by_model(db, root)),
+        by_tag: by_tag(db, root),
+        gate: queries::gate_report(db, root).clone(),
+        usage: Ordered(
+            graders.iter().filter_map(|grader| Some((name(grader), usage(db, *grader)?))).collect(),
+        ),
+        cost: None,
+    }
+}
+
+fn by_model(db: &Database, root: Root) -> Ordered<Ordered<Metric>> {
+    let models = &queries::selection(db, root).models;
+    let of_model = |ordinal: u32| {
+        let metrics = queries::graders(db, root).iter().map(|grader| {
+            let all = queries::observations(db, *grader).iter();
+            let own: Vec<Observation> = all.filter(|seen| seen.model == ordinal).copied().collect();
+            (grader.name(db).clone(), Metric::of(&own))
+        });
+        Ordered(metrics.collect())
+    };
+    let named = models.iter().zip(0..).map(|(model, ordinal)| {
+        (model.clone().unwrap_or_else(|| "(none)".to_owned()), of_model(ordinal))
+    });
+    Ordered(named.collect())
+}
+
+/// The aggregates of each tag, sorted by tag; none where no row has one.
+fn by_tag(db: &Database, root: Root) -> Option<Ordered<Ordered<Metric>>> {
+    let mut ordinals: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut ordinal = 0;
+    for chunk in root.chunks(db) {
+        let whos = queries::checked(db, *chunk).whos.iter();
+        for (who, _) in whos.zip(queries::places(db, *chunk)).filter(|(_, place)| place.is_in()) {
+            for tag in &who.identity.tags {
+                ordinals.entry(tag).or_default().push(ordinal);
+            }
+            ordinal += 1;
+        }
+    }
+    if ordinals.is_empty() {
+        return None;
+    }
+    let graders = queries::graders(db, root);
+    let of_tag = |own: &[usize]| {
+        let metrics = graders.iter().map(|grader| {
+            let all = queries::observations(db, *grader);
+            let own: Vec<Observation> = own.iter().filter_map(|at| all.get(*at)).copied().collect();
+            (grader.name(db).clone(), Metric::of(&own))
+        });
+        Ordered(metrics.collect())
+    };
+    Some(Ordered(ordinals.into_iter().map(|(tag, own)| (tag.to_owned(), of_tag(&own))).collect()))
+}
+
+fn usage(db: &Database, grader: Grader<'_>) -> Option<Usage> {
+    let mut usage = Usage::default();
+    for chunk in grader.root(db).chunks(db) {
+        let cells = queries::cells(db, *chunk, grader);
+        usage.judgments += cells.judgments;
+        usage.input_tokens += cells.tokens.input;
+        usage.output_tokens += cells.tokens.output;
+    }
+    (usage.judgments > 0).then_some(usage)
+}
+
+/// The results in dataset order, each read when it is asked for.
+pub fn lines(db: &Database, root: Root) -> impl Iterator<Item = ResultLine> + '_ {
+    root.chunks(db).iter().flat_map(move |chunk| {
+        let places = queries::places(db, *chunk).iter().enumerate();
+        places
+            .filter(|(_, place)| place.is_in())
+            .filter_map(move |(case, place)| line(db, *chunk, case, *place))
+    })
+}
+
+fn line(db: &Database, chunk: Chunk, case: usize, place: Place) -> Option<ResultLine> {
+    let root = chunk.root(db);
+    let spec = queries::row_spec(db, root).as_ref()?;
+    let (_, record) = record_of(db, chunk, case)?;
+    let sample = row::sample(record, spec).ok()?;
+    let who = queries::checked(db, chunk).whos.get(case)?;
+    let mut submissions = Vec::new();
+    let mut grades = Vec::new();
+    for grader in queries::graders(db, root) {
+        let submission = queries::graded_texts(db, chunk, *grader).get(case)?.clone();
+        let grade = grade_line(db, (chunk, case), *grader, &submission)?;
+        submissions.push((grader.name(db).clone(), submission.shown()));
+        grades.push((grader.name(db).clone(), grade));
+    }
+    Some(ResultLine {
+        format: FORMAT,
+        sample_id: named(who.id(), place.occurrence),
+        input: match sample.input {
+            Input::Text(text) => Value::from(text),
+            Input::Turns(turns) => json!(turns),
+            Input::Messages(messages) => messages,
+        },
+        ground_truth: match sample.ground_truth {
+            None => Value::Null,
+            Some(GroundTruth::Text(text)) => Value::from(text),
+            Some(GroundTruth::Turns(turns)) => json!(turns),
+        },
+        model: sample.model,
+        trial: sample.trial,
+        submissions: Ordered(submissions),
+        grades: Ordered(grades),
+    })
+}
+
+/// The position of a case's record in its chunk, and the case.
+pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<(usize, Record<'_>)> {
+    let per_record = queries::row_spec(db, chunk.root(db)).as_ref()?.cases();
+    let records = chunk.records(db);
+    let at = case / per_record;
+    let (row, recorded) = (at < records.len()).then(|| records.get(at))?;
+    Some((at, Record { row, recorded, case: case % per_record }))
+}
+
+fn grade_line(
+    db: &Database,
+    (chunk, case): (Chunk, usize),
+    grader: Grader<'_>,
+    submission: &Submission,
+) -> Option<GradeLine> {
+    let planned = queries::plans(db, chunk, grader).get(case)?;
+    let threshold = grader.pass_threshold(db);
+    let graded = grade_now(db, planned, queries::ready(db, grader), threshold);
+    let pass = graded.grade.passes(threshold);
+    let per_turn = graded.per_turn.map(|turns| turn_lines(turns, submission));
+    Some(GradeLine {
+        score: graded.grade.score,
+        pass,
+        rationale: graded.grade.rationale.into_owned(),
+        error: graded.grade.error.map(|error| *error),
+        key: planned.keys().first().map(|(_, _, key)| key.to_string()),
+        metadata: graded.grade.metadata.map_or_else(Map::new, |metadata| *metadata),
+        per_turn,
+    })
+}
+
+/// The grade as it stands; one that still waits is errored, never a verdict.
+fn grade_now(db: &Database, planned: &Planned, ready: &ReadyGrader, threshold: f64) -> Graded {
+    let outcomes = |key| db.outcome(key);
+    evaluate::grade(planned, ready, &outcomes, threshold).unwrap_or_else(|| Graded {
+        grade: Grade::failed("not_asked", "the run ended before the judge was asked"),
+        tokens: Default::default(),
+        judgments: 0,
+        per_turn: None,
+    })
+}
+
+fn turn_lines(grades: Vec<Grade>, submission: &Submission) -> Vec<TurnLine> {
+    let texts: Vec<String> = match submission {
+        Submission::Turns(turns) => turns.iter().map(Submission::shown).collect(),
+        other => vec![other.shown()],
+    };
+    grades
+        .into_iter()
+        .zip(texts)
+        .enumerate()
+        .map(|(turn, (grade, submission))| TurnLine {
+            turn,
+            score: grade.score,
+            rationale: grade.rationale.into_owned(),
+            submission,
+        })
+        .collect()
+}
+
+/// Renders an action of the plan again, to be executed.
+pub fn action_of(
+    db: &Database,
+    chunk: Chunk,
+    grader: Grader<'_>,
+    ask: queries::Ask,
+) -> Option<JudgeAction> {
+    let root = chunk.root(db);
+    let spec = queries::row_spec(db, root).as_ref()?;
+    let (_, record) = record_of(db, chunk, ask.case as usize)?;
+    let submissions = queries::graded_texts(db, chunk, grader);
+    let case = Case { record, spec, submission: submissions.get(ask.case as usize)? };
+    let files = |path: &str| queries::row_file(db, root, path);
+    evaluate::action(&case, queries::ready(db, grader), &files, [ask.turn, ask.vote])
+}
