@@ -1,0 +1,484 @@
+//! Settles a session: every action the graph waits for is looked up, executed or given up.
+//!
+//! One thread owns the database. An outcome that lands is first made durable, in batches and off this
+//! thread, and only then enters the graph: what a report shows is on disk. A write that fails stops the
+//! asking, because nothing is paid for that cannot be kept.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use super::session::Session;
+use crate::action::{Action, ActionKey};
+use crate::db::change::Change;
+use crate::db::inputs::Chunk;
+use crate::db::queries::{self, Ask, Grader};
+use crate::db::results;
+use crate::exec::{Executor, Launch, Secret};
+use crate::outcome::{Failure, FailureKind, Outcome, Stored, read_body};
+use crate::progress::{Event, Progress};
+use crate::store::{Entry, OutcomeStore, StoreError};
+use crate::suite::GraderKind;
+use crate::system::System;
+
+/// How a session is settled.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Actions under way at once, at least 1.
+    pub max_concurrent: usize,
+    /// Why nothing may be asked, if nothing may: `--frozen`, `--offline`.
+    pub closed: Option<&'static str>,
+    /// The most actions executed.
+    pub max_calls: Option<u64>,
+    /// Whose stored outcomes are asked anew.
+    pub refresh: Refresh,
+    /// Whether stored failures are asked anew.
+    pub retry_errors: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_concurrent: 15,
+            closed: None,
+            max_calls: None,
+            refresh: Refresh::None,
+            retry_errors: false,
+        }
+    }
+}
+
+/// Whose stored outcomes are asked anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refresh {
+    /// Nobody's.
+    None,
+    /// Those of every grader.
+    All,
+    /// Those of these graders.
+    Graders(Vec<String>),
+}
+
+/// The outside, as far as settling needs it.
+pub struct World<'a> {
+    /// Reads files that rows name, and the clock.
+    pub system: &'a dyn System,
+    /// Executes actions.
+    pub executor: &'a dyn Executor,
+    /// Shows what happens.
+    pub progress: &'a mut dyn Progress,
+}
+
+/// What one grader's actions came to in this run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Tally {
+    /// Actions of the grader, each key once.
+    pub total: u64,
+    /// Found in the store.
+    pub cached: u64,
+    /// Executed.
+    pub asked: u64,
+    /// Executed without a reply.
+    pub failed: u64,
+    /// Neither found nor executed.
+    pub pending: u64,
+    /// Tokens sent in this run.
+    pub input_tokens: u64,
+    /// Tokens received in this run.
+    pub output_tokens: u64,
+}
+
+/// How settling ended.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// Grader → its actions, in the order of the suite.
+    pub tallies: Vec<(String, Tally)>,
+    /// The keys executed in this run.
+    pub asked: Vec<ActionKey>,
+    /// It was interrupted.
+    pub interrupted: bool,
+    /// The budget was used up.
+    pub out_of_budget: bool,
+    /// The store could not be written.
+    pub write_error: Option<StoreError>,
+    /// What went wrong while reading the store.
+    pub warnings: Vec<String>,
+}
+
+/// Why nothing could be asked.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CannotAsk {
+    /// The key of the API is not set.
+    #[error("`{variable}` is not set, and `{grader}` has {count} judgments to ask")]
+    NoKey {
+        /// The environment variable.
+        variable: String,
+        /// The grader.
+        grader: String,
+        /// How many judgments wait for it.
+        count: usize,
+    },
+}
+
+/// Looks up and executes whatever the session waits for, until there is nothing left or `stop` says so.
+pub async fn settle<'a>(
+    session: &'a mut Session,
+    store: Box<dyn OutcomeStore>,
+    world: World<'a>,
+    settings: &'a Settings,
+    stop: impl Future<Output = ()>,
+) -> Result<(Settled, Box<dyn OutcomeStore>), CannotAsk> {
+    let mut settling = Settling::new(session, world, settings);
+    settling.plan();
+    let mut store = store;
+    settling.look_up(store.as_mut());
+    settling.check_keys()?;
+    let mut store = settling.execute(store, stop).await;
+    settling.give_up_rest();
+    settling.settled.warnings.extend(store.take_warnings());
+    settling.world.progress.event(&Event::Finished);
+    Ok((settling.settled, store))
+}
+
+/// An action that waits, and who for.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    chunk: Chunk,
+    grader: u32,
+    ask: Ask,
+    generation: u32,
+}
+
+/// An action that landed.
+struct Landed {
+    waiting: Waiting,
+    action: Action,
+    outcome: Outcome,
+}
+
+struct Settling<'a> {
+    session: &'a mut Session,
+    world: World<'a>,
+    settings: &'a Settings,
+    /// Planned and not in the graph yet, in dataset order, each key once.
+    queue: VecDeque<Waiting>,
+    /// The chunks that wait for each key.
+    chunks: HashMap<ActionKey, Vec<Chunk>>,
+    settled: Settled,
+}
+
+type Flushed = (Box<dyn OutcomeStore>, Vec<Landed>, Result<(), StoreError>);
+
+impl<'a> Settling<'a> {
+    fn new(session: &'a mut Session, world: World<'a>, settings: &'a Settings) -> Self {
+        let (queue, chunks, settled) = (VecDeque::new(), HashMap::new(), Settled::default());
+        Self { session, world, settings, queue, chunks, settled }
+    }
+
+    /// Collects what the graph waits for, reading files that rows name on the way.
+    fn plan(&mut self) {
+        loop {
+            self.scan();
+            if !self.session.read_unread(self.world.system) {
+                break;
+            }
+        }
+        let events =
+            self.settled.tallies.iter().map(|(name, tally)| (name.clone(), tally.total)).collect();
+        self.world.progress.event(&Event::Planned(events));
+    }
+
+    fn scan(&mut self) {
+        let (db, root) = (&self.session.db, self.session.root);
+        let mut seen: HashSet<ActionKey> = HashSet::new();
+        self.queue.clear();
+        self.chunks.clear();
+        let graders = queries::graders(db, root);
+        self.settled.tallies =
+            graders.iter().map(|grader| (grader.name(db).clone(), Tally::default())).collect();
+        for chunk in root.chunks(db) {
+            for (grader, at) in graders.iter().zip(0..) {
+                for (case, planned) in queries::plans(db, *chunk, *grader).iter().enumerate() {
+                    for (turn, vote, key) in planned.keys() {
+                        let waiting = self.chunks.entry(key).or_default();
+                        if waiting.last() != Some(chunk) {
+                            waiting.push(*chunk);
+                        }
+                        if seen.insert(key) {
+                            let ask = Ask { case: case as u32, turn, vote, key };
+                            self.settled.tallies[at as usize].1.total += 1;
+                            self.queue.push_back(Waiting {
+                                chunk: *chunk,
+                                grader: at,
+                                ask,
+                                generation: 0,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes everything out of the queue that the store has.
+    fn look_up(&mut self, store: &mut dyn OutcomeStore) {
+        let keys: Vec<ActionKey> = self.queue.iter().map(|waiting| waiting.ask.key).collect();
+        let entries = store.get_many(&keys);
+        let mut found = Vec::new();
+        let mut missing = VecDeque::new();
+        for (mut waiting, entry) in std::mem::take(&mut self.queue).into_iter().zip(entries) {
+            let kept = entry.as_ref().and_then(|entry| self.usable(&waiting, entry));
+            match kept {
+                Some(outcome) => {
+                    self.tally(waiting.grader).cached += 1;
+                    found.push((waiting.ask.key, Arc::new(outcome)));
+                }
+                None => {
+                    waiting.generation =
+                        entry.map_or(0, |entry| entry.generation.saturating_add(1));
+                    missing.push_back(waiting);
+                }
+            }
+        }
+        self.queue = missing;
+        self.world.progress.event(&Event::Cached(found.len() as u64));
+        self.bring_in(found);
+    }
+
+    /// The outcome of a stored entry, unless it is to be asked anew.
+    fn usable(&mut self, waiting: &Waiting, entry: &Entry) -> Option<Outcome> {
+        let name = &self.settled.tallies[waiting.grader as usize].0;
+        let refreshed = match &self.settings.refresh {
+            Refresh::None => false,
+            Refresh::All => true,
+            Refresh::Graders(names) => names.contains(name),
+        };
+        if refreshed && self.settings.closed.is_none() {
+            return None;
+        }
+        match read_body(&entry.body) {
+            Ok(Outcome::Failure(_))
+                if self.settings.retry_errors && self.settings.closed.is_none() =>
+            {
+                None
+            }
+            Ok(outcome) => Some(outcome),
+            Err(error) => {
+                let warning = format!(
+                    "the stored outcome of {} cannot be read and is asked again: {error}",
+                    entry.key
+                );
+                self.settled.warnings.push(warning);
+                None
+            }
+        }
+    }
+
+    fn tally(&mut self, grader: u32) -> &mut Tally {
+        &mut self.settled.tallies[grader as usize].1
+    }
+
+    fn bring_in(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+        if outcomes.is_empty() {
+            return;
+        }
+        let mut waiting: Vec<Chunk> = Vec::new();
+        let mut seen = HashSet::new();
+        for (key, _) in &outcomes {
+            let chunks = self.chunks.get(key).into_iter().flatten();
+            waiting.extend(chunks.filter(|chunk| seen.insert(**chunk)));
+        }
+        let change = Change { outcomes, waiting, ..Change::default() };
+        change.apply(&mut self.session.db, self.session.root);
+    }
+
+    /// Nothing is asked while a key that is needed is missing.
+    fn check_keys(&self) -> Result<(), CannotAsk> {
+        if self.settings.closed.is_some() {
+            return Ok(());
+        }
+        let (db, root) = (&self.session.db, self.session.root);
+        for (grader, at) in queries::graders(db, root).iter().zip(0..) {
+            let count = self.queue.iter().filter(|waiting| waiting.grader == at).count();
+            if count > 0 && self.api_key(*grader).is_none() && needs_key(&self.base_url(*grader)) {
+                let (variable, grader) = (key_variable(db, *grader), grader.name(db).clone());
+                return Err(CannotAsk::NoKey { variable, grader, count });
+            }
+        }
+        Ok(())
+    }
+
+    fn base_url(&self, grader: Grader<'_>) -> String {
+        match &queries::ready(&self.session.db, grader).method {
+            crate::evaluate::Method::Judge(judge) => judge.base_url.clone(),
+            _ => String::new(),
+        }
+    }
+
+    fn api_key(&self, grader: Grader<'_>) -> Option<Secret> {
+        let variable = key_variable(&self.session.db, grader);
+        let value = self.session.root.environment(&self.session.db).get(&variable)?;
+        (!value.trim().is_empty()).then(|| Secret::new(value.trim().to_owned()))
+    }
+
+    /// Renders what waits as something that can be executed.
+    fn launch(&self, waiting: &Waiting) -> Option<Launch> {
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
+        let GraderKind::Rubric(rubric) = grader.kind(db) else { return None };
+        Some(Launch {
+            action: results::action_of(db, waiting.chunk, grader, waiting.ask)?,
+            base_url: self.base_url(grader),
+            api_key: self.api_key(grader),
+            max_retries: rubric.max_retries,
+            timeout: rubric.timeout,
+        })
+    }
+
+    /// Executes the queue. Returns the store, which is away while it writes.
+    async fn execute(
+        &mut self,
+        store: Box<dyn OutcomeStore>,
+        stop: impl Future<Output = ()>,
+    ) -> Box<dyn OutcomeStore> {
+        let mut stop = pin!(stop);
+        let executor = self.world.executor;
+        let mut under_way = FuturesUnordered::new();
+        let mut landed: Vec<Landed> = Vec::new();
+        let mut home = Some(store);
+        let mut writing: Option<tokio::task::JoinHandle<Flushed>> = None;
+        let mut stopped = self.settings.closed.is_some();
+        loop {
+            while !stopped && under_way.len() < self.settings.max_concurrent.max(1) {
+                if self.budget_is_used() {
+                    self.settled.out_of_budget = !self.queue.is_empty();
+                    break;
+                }
+                let Some(waiting) = self.queue.pop_front() else { break };
+                let Some(launch) = self.launch(&waiting) else { continue };
+                self.tally(waiting.grader).asked += 1;
+                self.settled.asked.push(waiting.ask.key);
+                self.world.progress.event(&Event::Asked);
+                let action = Action::Judge(launch.action.clone());
+                under_way.push(async move { (waiting, action, executor.execute(launch).await) });
+            }
+            if let (false, Some(mut store)) = (
+                landed.is_empty() || writing.is_some(),
+                home.take_if(|_| !landed.is_empty() && writing.is_none()),
+            ) {
+                let batch = std::mem::take(&mut landed);
+                let at = self.world.system.now();
+                writing = Some(tokio::task::spawn_blocking(move || {
+                    let result = store.put_many(&entries(&batch, &at));
+                    (store, batch, result)
+                }));
+            }
+            if under_way.is_empty() && writing.is_none() && landed.is_empty() {
+                break;
+            }
+            tokio::select! {
+                biased;
+                () = &mut stop, if !stopped => {
+                    stopped = true;
+                    self.settled.interrupted = true;
+                    under_way.clear();
+                }
+                Some(flushed) = async { Some(writing.as_mut()?.await) } => {
+                    writing = None;
+                    match flushed {
+                        Ok((store, batch, result)) => {
+                            home = Some(store);
+                            stopped |= result.is_err();
+                            self.settled.write_error = result.err().or(self.settled.write_error.take());
+                            self.take_in(batch);
+                        }
+                        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+                    }
+                }
+                Some((waiting, action, outcome)) = under_way.next() => {
+                    self.count(&waiting, &outcome);
+                    landed.push(Landed { waiting, action, outcome });
+                }
+            }
+        }
+        home.unwrap_or_else(|| Box::new(crate::store::MemoryStore::default()))
+    }
+
+    fn budget_is_used(&self) -> bool {
+        self.settings.max_calls.is_some_and(|most| self.settled.asked.len() as u64 >= most)
+    }
+
+    fn count(&mut self, waiting: &Waiting, outcome: &Outcome) {
+        let (usage, failure) = match outcome {
+            Outcome::Reply(reply) => (reply.usage, None),
+            Outcome::Failure(failure) => (failure.usage, Some(failure.message.clone())),
+        };
+        let usage = usage.unwrap_or_default();
+        let tally = self.tally(waiting.grader);
+        tally.input_tokens += usage.input;
+        tally.output_tokens += usage.output;
+        tally.failed += u64::from(failure.is_some());
+        self.world.progress.event(&Event::Landed { failure, tokens: usage });
+    }
+
+    fn take_in(&mut self, batch: Vec<Landed>) {
+        let outcomes =
+            batch.into_iter().map(|landed| (landed.waiting.ask.key, Arc::new(landed.outcome)));
+        self.bring_in(outcomes.collect());
+    }
+
+    /// What was neither found nor executed becomes a failure that says why.
+    fn give_up_rest(&mut self) {
+        let (kind, message) = match self.settings.closed {
+            Some(flag) => {
+                (FailureKind::NotStored, format!("no stored judgment, and {flag} forbids asking"))
+            }
+            None if self.settled.write_error.is_some() => {
+                (FailureKind::NotAsked, "not asked: the store cannot be written".to_owned())
+            }
+            None if self.settled.out_of_budget => {
+                (FailureKind::NotAsked, "not asked: the budget is used up".to_owned())
+            }
+            None => (FailureKind::NotAsked, "not asked: the run was interrupted".to_owned()),
+        };
+        let mut given_up = Vec::new();
+        let known =
+            |settling: &Self, key| crate::db::Db::outcome(&settling.session.db, key).is_some();
+        let rest: Vec<Waiting> = std::mem::take(&mut self.queue).into();
+        for waiting in rest {
+            self.tally(waiting.grader).pending += 1;
+            if !known(self, waiting.ask.key) {
+                let failure = Failure { kind, message: message.clone(), reply: None, usage: None };
+                given_up.push((waiting.ask.key, Arc::new(Outcome::Failure(failure))));
+            }
+        }
+        self.bring_in(given_up);
+    }
+}
+
+fn entries(batch: &[Landed], at: &str) -> Vec<Entry> {
+    let kept = batch.iter().filter(|landed| landed.outcome.is_kept());
+    kept.map(|landed| Entry {
+        key: landed.waiting.ask.key,
+        generation: landed.waiting.generation,
+        body: Stored::new(&landed.action, landed.outcome.clone(), at.to_owned()).to_body(),
+    })
+    .collect()
+}
+
+fn key_variable(db: &crate::db::Database, grader: Grader<'_>) -> String {
+    match grader.kind(db) {
+        GraderKind::Rubric(rubric) => rubric.api_key_env.clone(),
+        GraderKind::Tool(_) => None,
+    }
+    .unwrap_or_else(|| "OPENAI_API_KEY".to_owned())
+}
+
+/// Servers of one's own often take no key; the first party always does.
+fn needs_key(base_url: &str) -> bool {
+    base_url == crate::judge::DEFAULT_BASE_URL
+}

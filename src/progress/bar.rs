@@ -1,0 +1,63 @@
+//! A progress bar: for people at a terminal.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{Event, Progress};
+
+/// Draws a bar on standard error.
+#[derive(Debug)]
+pub struct Bar {
+    bar: ProgressBar,
+    total: u64,
+    cached: u64,
+    failed: u64,
+    tokens: u64,
+    last_failure: String,
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template(
+            "{bar:30} {pos}/{len} judgments  {per_sec}  {elapsed} elapsed, {eta} left  {msg}",
+        );
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar, total: 0, cached: 0, failed: 0, tokens: 0, last_failure: String::new() }
+    }
+}
+
+impl Bar {
+    fn message(&self) -> String {
+        let mut message = format!("{} cached, {} tokens", self.cached, self.tokens);
+        if self.failed > 0 {
+            let failure: String =
+                self.last_failure.chars().filter(|c| !c.is_control()).take(60).collect();
+            message = format!("{message}, {} failed: {failure}", self.failed);
+        }
+        message
+    }
+}
+
+impl Progress for Bar {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Planned(graders) => self.total = graders.iter().map(|(_, total)| total).sum(),
+            Event::Cached(cached) => {
+                self.cached = *cached;
+                self.bar.set_length(self.total.saturating_sub(*cached));
+                self.bar.set_message(self.message());
+            }
+            Event::Asked => self.bar.tick(),
+            Event::Landed { failure, tokens } => {
+                self.tokens += tokens.input + tokens.output;
+                if let Some(message) = failure {
+                    self.failed += 1;
+                    self.last_failure.clone_from(message);
+                }
+                self.bar.set_message(self.message());
+                self.bar.inc(1);
+            }
+            Event::Finished => self.bar.finish_and_clear(),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What happens while a session settles, and how it is shown.
+//!
+//! One enum stands between the work and every display. Displays write to standard error and know nothing
+//! of the graph.
+
+pub mod bar;
+pub mod plain;
+
+use crate::outcome::Tokens;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The actions of each grader are known.
+    Planned(Vec<(String, u64)>),
+    /// So many of them were in the store.
+    Cached(u64),
+    /// One was sent.
+    Asked,
+    /// One came back.
+    Landed {
+        /// Why it has no reply, if it has none.
+        failure: Option<String>,
+        /// What it used.
+        tokens: Tokens,
+    },
+    /// There is nothing left to do.
+    Finished,
+}
+
+/// A display.
+pub trait Progress {
+    /// Shows it.
+    fn event(&mut self, event: &Event);
+}
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn event(&mut self, _event: &Event) {}
+}
