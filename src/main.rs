@@ -1,2 +1,27 @@
-//! The binary: runs the library and returns its exit code.
-fn main() {}
+//! The binary: runs the library and exits with its code.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Parser;
+use evalrs::cli::{Cli, ColorChoice};
+use evalrs::commands::{Console, dispatch};
+use evalrs::system::os::OsSystem;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let choice = match cli.color {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    let mut out = anstream::AutoStream::new(std::io::stdout(), choice);
+    let mut err = anstream::AutoStream::new(std::io::stderr(), choice);
+    let is_terminal = std::io::stderr().is_terminal();
+    let width = console::Term::stdout()
+        .size_checked()
+        .map_or(100, |(_, columns)| usize::from(columns).max(40));
+    let mut console =
+        Console { system: &OsSystem, out: &mut out, err: &mut err, is_terminal, width };
+    ExitCode::from(dispatch(&cli, &mut console).code())
+}

@@ -1,0 +1,217 @@
+//! The command line as it is typed. What it means is decided in `commands`.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
+#[derive(Debug, Parser)]
+#[command(name = "evalrs", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
+    pub color: ColorChoice,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Evaluates suites: grades what changed, replays the rest, reports, and exits by the gate.
+    Run(RunArgs),
+    /// Finds every problem in suites, datasets and the files they name. Runs nothing.
+    Validate(ValidateArgs),
+    /// Lists what suites can use.
+    List(ListArgs),
+    /// Works with the store of outcomes.
+    Cache(CacheArgs),
+}
+
+/// `evalrs run`.
+#[derive(Debug, Default, Args)]
+pub struct RunArgs {
+    /// Suite files.
+    #[arg(required = true, value_name = "SUITE")]
+    pub suites: Vec<String>,
+    /// Also writes the run record to this folder.
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<String>,
+    /// What is written to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Actions under way at once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub max_concurrent: Option<u32>,
+    /// Stops after so many actions and exits with 3.
+    #[arg(long, value_name = "N")]
+    pub max_calls: Option<u64>,
+    /// Sends nothing: an action without a stored outcome is an error, and the exit code is 3.
+    #[arg(long)]
+    pub frozen: bool,
+    /// Sends nothing, for work without a network. The same as --frozen.
+    #[arg(long)]
+    pub offline: bool,
+    /// Asks again what is stored, of one grader (--refresh=GRADER) or of all.
+    #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub refresh: Vec<String>,
+    /// Asks stored failures again.
+    #[arg(long)]
+    pub retry_errors: bool,
+    /// Shows no progress, and no report but the exit code unless --format asks for one.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// How many failures the report lists.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub failures: usize,
+}
+
+/// Which part of a suite is evaluated.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SelectArgs {
+    /// Only the first N samples.
+    #[arg(long, value_name = "N")]
+    pub max_samples: Option<usize>,
+    /// Only samples with one of these tags (comma-separated).
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    pub tags: Vec<String>,
+    /// Only this sample; may be repeated.
+    #[arg(long = "sample", value_name = "ID")]
+    pub samples: Vec<String>,
+    /// Only this grader; may be repeated. Leaves the gate out unless it needs no other.
+    #[arg(long = "grader", value_name = "NAME")]
+    pub graders: Vec<String>,
+    /// Only trials 0 to N-1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: Option<u32>,
+    /// Grades the results recorded in this directory (Letta Evals) in place of the suite's target.
+    #[arg(long, value_name = "DIR")]
+    pub cached: Option<String>,
+}
+
+/// Where outcomes are kept.
+#[derive(Clone, Debug, Default, Args)]
+pub struct StoreArgs {
+    /// The store; else `cache/` beside evalrs.toml or the suite.
+    #[arg(long, value_name = "DIR", env = "EVALRS_CACHE_DIR")]
+    pub cache_dir: Option<String>,
+}
+
+/// What is written to standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people at a terminal.
+    #[default]
+    Text,
+    /// One object: header, results, summary.
+    Json,
+    /// One result a line.
+    Jsonl,
+    /// JUnit XML, for CI systems.
+    Junit,
+    /// For pull request comments.
+    Markdown,
+    /// GitHub workflow annotations.
+    Github,
+}
+
+/// `evalrs validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Suite files.
+    #[arg(required = true, value_name = "SUITE")]
+    pub suites: Vec<String>,
+    /// Prints the problems as JSON.
+    #[arg(long, conflicts_with = "canonical")]
+    pub json: bool,
+    /// Prints each suite as it is meant: after `extends`, variables and aliases.
+    #[arg(long)]
+    pub canonical: bool,
+    /// Checks against results recorded in this directory in place of the suite's target.
+    #[arg(long, value_name = "DIR")]
+    pub cached: Option<String>,
+}
+
+/// `evalrs list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Of what.
+    #[arg(value_enum)]
+    pub what: Listed,
+    /// Prints everything known of each as JSON, options included.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Listed {
+    /// Grading functions and judges.
+    Graders,
+    /// Extractors.
+    Extractors,
+    /// Targets.
+    Targets,
+    /// Providers of judge models.
+    Providers,
+}
+
+/// `evalrs cache`.
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    /// What to do with the store.
+    #[command(subcommand)]
+    pub command: CacheCommand,
+}
+
+/// What to do with the store.
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// Writes the judgments a suite needs as a file to commit, sorted by key.
+    Export(ExportArgs),
+    /// Checks every entry of the store.
+    Verify {
+        /// The suite whose store it is; else the working directory's.
+        #[arg(value_name = "SUITE")]
+        suite: Option<String>,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Prints where the store is.
+    Path {
+        /// The suite whose store it is; else the working directory's.
+        #[arg(value_name = "SUITE")]
+        suite: Option<String>,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}
+
+/// `evalrs cache export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The suite.
+    #[arg(value_name = "SUITE")]
+    pub suite: String,
+    /// The file; else `<suite>.judgments.jsonl` in the store's folder.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<String>,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}

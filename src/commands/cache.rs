@@ -1,0 +1,100 @@
+//! `evalrs cache`: works with the store of outcomes.
+
+use std::path::Path;
+
+use super::Console;
+use super::place::Surroundings;
+use super::run::{loaded_session, overrides};
+use crate::action::ActionKey;
+use crate::cli::{CacheArgs, CacheCommand, ExportArgs};
+use crate::db::queries;
+use crate::error::{Error, ExitStatus};
+use crate::store;
+use crate::system::join;
+
+/// Runs the subcommand.
+pub fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    match &args.command {
+        CacheCommand::Export(args) => export(args, console),
+        CacheCommand::Verify { suite, store } => {
+            let surroundings = surroundings(suite.as_deref(), store.cache_dir.as_deref(), console)?;
+            verify(&surroundings.cache_dir, console)
+        }
+        CacheCommand::Path { suite, store } => {
+            let surroundings = surroundings(suite.as_deref(), store.cache_dir.as_deref(), console)?;
+            writeln!(console.out, "{}", surroundings.cache_dir)?;
+            Ok(ExitStatus::Success)
+        }
+    }
+}
+
+fn surroundings(
+    suite: Option<&str>,
+    cache_dir: Option<&str>,
+    console: &Console<'_>,
+) -> Result<Surroundings, Error> {
+    Surroundings::find(suite.unwrap_or("suite.yaml"), cache_dir, console.system)
+}
+
+fn verify(dir: &str, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let report = store::verify(Path::new(dir));
+    writeln!(
+        console.out,
+        "{dir}: {} entries, {} bytes, {} bad lines",
+        report.entries,
+        report.bytes,
+        report.problems.len()
+    )?;
+    for bad in &report.problems {
+        writeln!(console.err, "  {bad}")?;
+    }
+    Ok(if report.problems.is_empty() { ExitStatus::Success } else { ExitStatus::Incomplete })
+}
+
+fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let surroundings =
+        Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
+    let session = loaded_session(&args.suite, &surroundings, overrides(&args.select), console)?;
+    let mut store = surroundings.store(console)?;
+    let keys = planned_keys(&session);
+    let found: Vec<_> = store.get_many(&keys).into_iter().flatten().collect();
+    let missing = keys.len() - found.len();
+    let text = store::render(&found)
+        .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
+    let name = session.suite().map(|suite| file_name(&suite.name)).unwrap_or_default();
+    let path = args
+        .output
+        .clone()
+        .unwrap_or_else(|| join(&surroundings.cache_dir, &format!("{name}.judgments.jsonl")));
+    console.system.write(&path, &mut |file| file.write_all(text.as_bytes()))?;
+    writeln!(console.err, "{path}: {} judgments", found.len())?;
+    if missing > 0 {
+        writeln!(
+            console.err,
+            "warning: {missing} judgments are not stored yet: run the suite first"
+        )?;
+        return Ok(ExitStatus::Incomplete);
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn planned_keys(session: &crate::driver::session::Session) -> Vec<ActionKey> {
+    let (db, root) = (&session.db, session.root);
+    let mut keys: Vec<ActionKey> = Vec::new();
+    for chunk in root.chunks(db) {
+        for grader in queries::graders(db, root) {
+            let plans = queries::plans(db, *chunk, *grader).iter();
+            keys.extend(plans.flat_map(|planned| planned.keys()).map(|(_, _, key)| key));
+        }
+    }
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+/// A suite's name as the name of a file.
+fn file_name(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
+        .collect()
+}

@@ -1,0 +1,354 @@
+//! `evalrs run`: load, settle, report, record, and exit by the gate.
+
+use std::io::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::place::Surroundings;
+use super::{Console, validate};
+use crate::cli::{Format, RunArgs, SelectArgs};
+use crate::db::inputs::Overrides;
+use crate::db::{Database, results};
+use crate::diagnostic::Diagnostic;
+use crate::driver::session::Session;
+use crate::driver::settle::{Refresh, Settings, Settled, Tally, World, settle};
+use crate::error::{Error, ExitStatus};
+use crate::exec::{Executing, Executor, Launch};
+use crate::outcome::{Failure, FailureKind, Outcome};
+use crate::progress::bar::Bar;
+use crate::progress::plain::Plain;
+use crate::progress::{Progress, Quiet};
+use crate::record::{self, RunFacts};
+use crate::report::terminal::{TerminalFacts, TerminalOptions};
+use crate::report::{
+    FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
+    markdown, terminal,
+};
+use crate::system::join;
+
+/// Failures a pull request comment or annotation lists.
+const LISTED_FAILURES: usize = 20;
+
+/// Evaluates every suite in turn. Nothing runs unless all of them are valid.
+pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let mut loaded = Vec::new();
+    for suite in &args.suites {
+        let surroundings =
+            Surroundings::find(suite, args.store.cache_dir.as_deref(), console.system)?;
+        let session = loaded_session(suite, &surroundings, overrides(&args.select), console)?;
+        loaded.push((surroundings, session));
+    }
+    let mut status = ExitStatus::Success;
+    for (surroundings, session) in loaded {
+        let ended = run_one(args, &surroundings, session, console)?;
+        status = status.and(ended);
+        if ended == ExitStatus::Interrupted {
+            break;
+        }
+    }
+    Ok(status)
+}
+
+/// What the command line says over a suite.
+pub fn overrides(select: &SelectArgs) -> Overrides {
+    Overrides {
+        max_samples: select.max_samples,
+        tags: select.tags.clone(),
+        samples: select.samples.clone(),
+        graders: select.graders.clone(),
+        trials: select.trials,
+        cached: select.cached.clone(),
+    }
+}
+
+/// A session over a suite without errors; warnings are said.
+pub fn loaded_session(
+    suite: &str,
+    surroundings: &Surroundings,
+    overrides: Overrides,
+    console: &mut Console<'_>,
+) -> Result<Session, Error> {
+    let wanted = overrides.samples.clone();
+    let environment = surroundings.environment.clone();
+    let mut session = Session::new(Database::default(), suite, environment, overrides);
+    let diagnostics = session.load(console.system);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Error::Diagnostics(diagnostics));
+    }
+    validate::say(&diagnostics, console.err)?;
+    let selection = crate::db::queries::selection(&session.db, session.root);
+    if selection.samples == 0 && !wanted.is_empty() {
+        return Err(Error::plain(
+            format!("{suite}: no sample has the id `{}`", wanted.join("`, `")),
+            "ids are those of results.jsonl",
+        ));
+    }
+    if selection.samples == 0 {
+        let message = format!("{suite}: none of the {} samples is selected", selection.all_samples);
+        return Err(Error::plain(
+            message,
+            "check `--tags`, `sample_tags`, `max_samples` and `--trials`",
+        ));
+    }
+    Ok(session)
+}
+
+fn run_one(
+    args: &RunArgs,
+    surroundings: &Surroundings,
+    mut session: Session,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let started = console.system.now();
+    let clock = console.system.elapsed();
+    let settings = settings(args, surroundings, &session);
+    let settled = settle_here(args, surroundings, (&mut session, &settings), console)?;
+    let summary = results::summary(&session.db, session.root);
+    let status = status_of(&settled, summary.gate.status);
+    let header = header(&session, args);
+    let lines =
+        || -> crate::report::Results<'_> { Box::new(results::lines(&session.db, session.root)) };
+    let report = Report { header: &header, summary: &summary, results: &lines };
+    let id = record::run_id(&started);
+    let facts = RunFacts {
+        format: FORMAT,
+        id: id.clone(),
+        suite: header.suite.clone(),
+        started,
+        finished: console.system.now(),
+        evalrs: env!("CARGO_PKG_VERSION").to_owned(),
+        exit_code: status.code(),
+        interrupted: settled.interrupted,
+        actions: Ordered(settled.tallies.clone()),
+        asked: settled.asked.iter().map(ToString::to_string).collect(),
+        warnings: settled.warnings.clone(),
+    };
+    let home = join(&surroundings.root, ".evalrs");
+    let folder = join(&join(&home, "runs"), &id);
+    record::write(console.system, &folder, &report, &facts)?;
+    record::set_latest(console.system, &home, &id)?;
+    if let Some(output) = &args.output {
+        record::write(console.system, output, &report, &facts)?;
+    }
+    warn(&settled, console.err)?;
+    let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
+    show(
+        args,
+        &report,
+        terminal_facts(&settled, seconds, args.output.clone().unwrap_or(folder)),
+        console,
+    )?;
+    Ok(status)
+}
+
+fn settings(args: &RunArgs, surroundings: &Surroundings, session: &Session) -> Settings {
+    let suite = session.suite();
+    let refresh = match args.refresh.as_slice() {
+        [] => Refresh::None,
+        names if names.iter().any(String::is_empty) => Refresh::All,
+        names => Refresh::Graders(names.to_vec()),
+    };
+    let closed = match (args.frozen, args.offline) {
+        (true, _) => Some("--frozen"),
+        (false, true) => Some("--offline"),
+        (false, false) => None,
+    };
+    let said = args.max_concurrent.map(|most| most as usize);
+    let default = Settings::default();
+    Settings {
+        max_concurrent: said
+            .or_else(|| suite?.max_concurrent)
+            .or(surroundings.workspace.max_concurrent)
+            .unwrap_or(default.max_concurrent),
+        closed,
+        max_calls: args.max_calls.or(surroundings.workspace.max_calls),
+        refresh,
+        retry_errors: args.retry_errors,
+    }
+}
+
+fn settle_here(
+    args: &RunArgs,
+    surroundings: &Surroundings,
+    (session, settings): (&mut Session, &Settings),
+    console: &mut Console<'_>,
+) -> Result<Settled, Error> {
+    let store = surroundings.store(console)?;
+    let executor = executor(settings.max_concurrent)?;
+    let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
+        (true, _) => Box::new(Quiet),
+        (false, true) => Box::new(Bar::default()),
+        (false, false) => Box::new(Plain::new(&mut *console.err)),
+    };
+    let world =
+        World { system: console.system, executor: executor.as_ref(), progress: progress.as_mut() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let stop = async {
+        // Where the signal cannot be listened to, it ends the process as it always did.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let settled = runtime.block_on(settle(session, store, world, settings, stop));
+    drop(progress);
+    match settled {
+        Ok((settled, store)) => {
+            drop(store);
+            Ok(settled)
+        }
+        Err(cannot) => Err(Error::plain(
+            cannot.to_string(),
+            "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`",
+        )),
+    }
+}
+
+#[cfg(feature = "judge")]
+fn executor(concurrency: usize) -> Result<Box<dyn Executor>, Error> {
+    let executor = crate::exec::chat::ChatExecutor::new(concurrency);
+    executor
+        .map(|executor| Box::new(executor) as Box<dyn Executor>)
+        .map_err(|message| Error::Plain { message, hint: None })
+}
+
+#[cfg(not(feature = "judge"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the judge feature it can fail")]
+fn executor(_concurrency: usize) -> Result<Box<dyn Executor>, Error> {
+    Ok(Box::new(NoExecutor))
+}
+
+/// Stands in where judges are not built in.
+#[derive(Debug)]
+pub struct NoExecutor;
+
+impl Executor for NoExecutor {
+    fn execute(&self, _launch: Launch) -> Executing<'_> {
+        let message = "this evalrs was built without the `judge` feature".to_owned();
+        let failure = Failure { kind: FailureKind::NotAsked, message, reply: None, usage: None };
+        Box::pin(std::future::ready(Outcome::Failure(failure)))
+    }
+}
+
+/// Unfinished work comes first: a gate over part of the grades has not decided.
+fn status_of(settled: &Settled, gate: Option<GateStatus>) -> ExitStatus {
+    let pending = settled.tallies.iter().any(|(_, tally)| tally.pending > 0);
+    if settled.interrupted {
+        return ExitStatus::Interrupted;
+    }
+    if settled.write_error.is_some() || settled.out_of_budget || pending {
+        return ExitStatus::Incomplete;
+    }
+    match gate {
+        None | Some(GateStatus::Passed) => ExitStatus::Success,
+        Some(GateStatus::Failed) => ExitStatus::GateFailed,
+        Some(GateStatus::Undecided) => ExitStatus::Incomplete,
+    }
+}
+
+fn header(session: &Session, args: &RunArgs) -> Header {
+    let suite = session.suite();
+    let inputs =
+        session.digests.iter().map(|(path, digest)| (session.relative(path), digest.clone()));
+    let mut settings = Map::new();
+    let overrides = session.root.overrides(&session.db);
+    settings.insert(
+        "max_samples".to_owned(),
+        json!(overrides.max_samples.or_else(|| suite?.max_samples)),
+    );
+    settings.insert(
+        "tags".to_owned(),
+        json!(if overrides.tags.is_empty() {
+            suite.map(|suite| suite.sample_tags.clone()).unwrap_or_default()
+        } else {
+            overrides.tags.clone()
+        }),
+    );
+    settings.insert("samples".to_owned(), json!(args.select.samples));
+    settings
+        .insert("graders".to_owned(), Value::Array(suite.map(grader_settings).unwrap_or_default()));
+    settings.insert(
+        "gate".to_owned(),
+        json!(suite.and_then(|suite| suite.gate.as_ref()).map(crate::gate::rule)),
+    );
+    Header {
+        format: FORMAT,
+        suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
+        description: suite.and_then(|suite| suite.description.clone()),
+        evalrs: env!("CARGO_PKG_VERSION").to_owned(),
+        inputs: Ordered(inputs.collect()),
+        settings,
+    }
+}
+
+fn grader_settings(suite: &crate::suite::Suite) -> Vec<Value> {
+    let of = |grader: &crate::suite::GraderSpec| {
+        let mut object = json!({
+            "name": grader.name,
+            "extractor": grader.extractor.name,
+            "pass_threshold": grader.pass_threshold,
+        });
+        let (name, value) = match &grader.kind {
+            crate::suite::GraderKind::Tool(tool) => ("function", &tool.function),
+            crate::suite::GraderKind::Rubric(rubric) => ("model", &rubric.model),
+        };
+        object[name] = Value::from(value.as_str());
+        object
+    };
+    suite.graders.iter().map(of).collect()
+}
+
+fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
+    let shown = settled.warnings.iter().take(10);
+    for warning in shown {
+        writeln!(err, "warning: {warning}")?;
+    }
+    if settled.warnings.len() > 10 {
+        writeln!(err, "warning: {} more, see run.json", settled.warnings.len() - 10)?;
+    }
+    if let Some(error) = &settled.write_error {
+        writeln!(
+            err,
+            "error: {error}; asking was stopped, because what cannot be kept would be paid for again"
+        )?;
+    }
+    if settled.out_of_budget {
+        writeln!(err, "stopped: the budget of calls is used up")?;
+    }
+    if settled.interrupted {
+        writeln!(err, "interrupted: finished judgments are kept, a rerun asks for the rest")?;
+    }
+    Ok(())
+}
+
+fn terminal_facts(settled: &Settled, seconds: f64, report: String) -> TerminalFacts {
+    let sum =
+        |of: fn(&Tally) -> u64| settled.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>();
+    let has_actions = sum(|tally| tally.total) > 0;
+    TerminalFacts {
+        asked: has_actions.then(|| sum(|tally| tally.asked)),
+        cached: has_actions.then(|| sum(|tally| tally.cached)),
+        failed: has_actions.then(|| sum(|tally| tally.failed)),
+        seconds: Some(seconds),
+        report: Some(report),
+    }
+}
+
+fn show(
+    args: &RunArgs,
+    report: &Report<'_>,
+    facts: TerminalFacts,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    let options = TerminalOptions { width: console.width, failures: args.failures };
+    let mut out = std::io::BufWriter::new(&mut *console.out);
+    match args.format {
+        Format::Text if args.quiet => {}
+        Format::Text => terminal::write(report, &facts, options, &mut out)?,
+        Format::Json => json_report::write(report, &mut out)?,
+        Format::Jsonl => jsonl::write(report, &mut out)?,
+        Format::Junit => junit::write(report, &mut out)?,
+        Format::Markdown => markdown::write(report, LISTED_FAILURES, &mut out)?,
+        Format::Github => github::write(report, LISTED_FAILURES, &mut out)?,
+    }
+    out.flush()
+}
