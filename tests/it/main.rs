@@ -1,2 +1,10 @@
-//! Tests through the binary and over whole suites.
-fn main() {}
+//! Tests through the binary and over whole suites. One binary, one module a concern.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up fails")]
+
+mod judge;
+mod space;
+#[path = "../../src/test_data.rs"]
+mod test_data;
+
+mod run;
+mod tidy;

@@ -1,0 +1,209 @@
+//! `evalrs run` with a judge: asked once, replayed for ever, and every way it can go wrong.
+
+use crate::judge::{Answer, Judge};
+use crate::space::Space;
+
+const SUITE: &str = "\
+name: support
+dataset: data.jsonl
+graders:
+  quality: {kind: rubric, prompt: 'Is {submission} polite?', model: judge-1, endpoint: test, max_retries: 2}
+gate: {metric_key: quality, metric: avg_score, op: gte, value: 0.5}
+";
+
+fn rows(count: usize) -> String {
+    (0..count)
+        .map(|at| {
+            format!("{{\"id\": \"s{at}\", \"input\": \"q{at}\", \"output\": \"answer {at}\"}}\n")
+        })
+        .collect()
+}
+
+fn space(count: usize) -> Space {
+    Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows(count))])
+}
+
+#[test]
+fn a_judge_is_asked_once_and_replayed_without_a_network() {
+    let judge = Judge::new(|_, _| Answer::score(0.75));
+    let space = space(3);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!((judge.count(), space.actions("quality")), (3, [3, 0, 0, 0]));
+    let first = space.record("results.jsonl");
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+    assert_eq!((judge.count(), space.actions("quality")), (3, [0, 3, 0, 0]));
+    assert_eq!(space.record("results.jsonl"), first);
+}
+
+#[test]
+fn equal_submissions_are_judged_once() {
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    let rows = "{\"id\": 1, \"input\": \"a\", \"output\": \"same\"}\n{\"id\": 2, \"input\": \"b\", \"output\": \"same\"}\n";
+    let space = Space::new(&[("suite.yaml", SUITE), ("data.jsonl", rows)]);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!(judge.count(), 1);
+}
+
+#[test]
+fn transport_failures_are_retried_and_never_stored() {
+    let judge = Judge::new(|number, _| match number {
+        0 => Answer::Http(429, vec![("retry-after-ms", "1".to_owned())], String::new()),
+        1 => Answer::Http(503, vec![("retry-after", "0".to_owned())], String::new()),
+        2 => Answer::score(1.0),
+        _ => Answer::Http(500, vec![("retry-after", "0".to_owned())], "broken".to_owned()),
+    });
+    let space = space(1);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!(judge.count(), 3);
+    space.write("data.jsonl", rows(2));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!((judge.count(), space.actions("quality")), (6, [1, 1, 1, 0]));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!(judge.count(), 9, "a transient failure is asked again by the next run");
+}
+
+#[test]
+fn permanent_failures_are_stored_until_they_are_retried() {
+    let judge = Judge::new(|_, _| Answer::error(400, "no such model"));
+    let space = space(1);
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 3);
+    assert_eq!(judge.count(), 1);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--retry-errors"]).code(), 3);
+    assert_eq!(judge.count(), 2);
+}
+
+#[test]
+fn an_invalid_reply_is_asked_again_twice_with_its_fault_named() {
+    let judge =
+        Judge::new(|number, _| if number < 2 { Answer::score(7.0) } else { Answer::score(0.5) });
+    let space = space(1);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    let prompts: Vec<String> =
+        judge.asked().iter().map(|asked| asked.prompt().to_owned()).collect();
+    assert_eq!(prompts.len(), 3);
+    assert!(prompts[1].contains("`score` is 7, outside 0 to 1"), "{}", prompts[1]);
+}
+
+#[test]
+fn every_bad_reply_is_an_error_with_a_name() {
+    for (answer, kind) in [
+        (r#"{"role":"assistant","content":"nonsense"}"#, "invalid_reply"),
+        (r#"{"role":"assistant","content":"","refusal":null}"#, "empty_reply"),
+        (r#"{"role":"assistant","content":null}"#, "empty_reply"),
+        (r#"{"role":"assistant","content":null,"refusal":"I will not"}"#, "refused"),
+    ] {
+        let judge = Judge::new(move |_, _| {
+            Answer::completion(serde_json::from_str(answer).unwrap(), "stop")
+        });
+        check_kind(&judge, kind);
+    }
+    check_kind(
+        &Judge::new(|_, _| Answer::completion(serde_json::json!({"content": "{\"sc"}), "length")),
+        "truncated",
+    );
+    check_kind(
+        &Judge::new(|_, _| {
+            Answer::completion(serde_json::json!({"content": ""}), "content_filter")
+        }),
+        "filtered",
+    );
+    check_kind(
+        &Judge::new(|_, _| Answer::Http(200, vec![], "<html>gateway</html>".to_owned())),
+        "server",
+    );
+    check_kind(&Judge::new(|_, _| Answer::HangUp), "connection");
+    check_kind(&Judge::new(|_, _| Answer::error(401, "who are you")), "unauthorized");
+}
+
+fn check_kind(judge: &Judge, kind: &str) {
+    let space = Space::new(&[
+        ("suite.yaml", &SUITE.replace("max_retries: 2", "max_retries: 0")),
+        ("data.jsonl", &rows(1)),
+    ]);
+    let ran = space.run_with(judge, &["run", "suite.yaml"]);
+    let line: serde_json::Value = serde_json::from_str(&space.record("results.jsonl")).unwrap();
+    let grade = &line["grades"]["quality"];
+    assert_eq!((grade["error"]["kind"].as_str(), ran.code()), (Some(kind), 3), "{grade}");
+    assert_eq!(grade["score"], 0.0);
+    assert!(grade["rationale"].as_str().unwrap().starts_with("Error during grading: "), "{grade}");
+    assert_eq!(grade["metadata"]["error"], grade["error"]["message"]);
+}
+
+#[test]
+fn a_silent_judge_times_out() {
+    let judge = Judge::new(|_, _| Answer::Silence);
+    check_kind_with(&judge, "max_retries: 0, timeout: 0.05", "timeout");
+}
+
+fn check_kind_with(judge: &Judge, settings: &str, kind: &str) {
+    let space = Space::new(&[
+        ("suite.yaml", &SUITE.replace("max_retries: 2", settings)),
+        ("data.jsonl", &rows(1)),
+    ]);
+    space.run_with(judge, &["run", "suite.yaml"]);
+    assert!(space.record("results.jsonl").contains(&format!("\"kind\":\"{kind}\"")));
+}
+
+#[test]
+fn the_key_of_the_api_is_needed_only_to_ask_the_first_party() {
+    let space = space(2);
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_eq!(ran.code(), 2);
+    assert!(
+        ran.stderr().contains("`OPENAI_API_KEY` is not set, and `quality` has 2 judgments to ask"),
+        "{}",
+        ran.stderr()
+    );
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 3);
+    assert_eq!(space.actions("quality"), [0, 0, 0, 2]);
+}
+
+#[test]
+fn a_secret_is_sent_to_the_judge_and_written_nowhere() {
+    let judge = Judge::new(|_, asked| {
+        let key = asked
+            .headers
+            .iter()
+            .find(|(name, _)| name == "authorization")
+            .map(|(_, value)| value.clone());
+        Answer::error(401, &format!("wrong key {}", key.unwrap_or_default()))
+    });
+    let space = space(1);
+    space.write(".env", "OPENAI_API_KEY=sk-very-secret\n");
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--output", "out"]);
+    assert_eq!(
+        judge.asked()[0].headers.iter().find(|(name, _)| name == "authorization").unwrap().1,
+        "Bearer sk-very-secret"
+    );
+    let mut written = ran.shown();
+    for name in ["header.json", "results.jsonl", "summary.json", "run.json"] {
+        written.push_str(&space.record(name));
+    }
+    assert!(
+        written.contains("wrong key Bearer [secret]") && !written.contains("very-secret"),
+        "{written}"
+    );
+}
+
+#[test]
+fn a_budget_stops_cleanly_and_the_next_run_goes_on() {
+    let judge = Judge::by_length();
+    let space = space(5);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--max-calls", "2"]).code(), 3);
+    assert_eq!((judge.count(), space.actions("quality")), (2, [2, 0, 0, 3]));
+    space.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!((judge.count(), space.actions("quality")), (5, [3, 2, 0, 0]));
+}
+
+#[test]
+fn a_refresh_asks_again_and_the_newest_answer_stays() {
+    let judge = Judge::new(|number, _| Answer::score(if number == 0 { 0.25 } else { 1.0 }));
+    let space = space(1);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 1);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--refresh=other"]).code(), 1);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--refresh=quality"]).code(), 0);
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+    assert_eq!(judge.count(), 2);
+}
