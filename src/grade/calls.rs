@@ -14,7 +14,7 @@ use super::number;
 use super::options::{self, problem};
 use super::text::{Graded, explained, reference, regex_failure, unusable_reference, verdict};
 use super::{Grade, OptionProblem, Subject};
-use crate::python::regex::Regex;
+use crate::python::regex::{Regex, RegexProblem};
 use crate::python::text::lower;
 use crate::trajectory::{Body, ToolCall};
 
@@ -358,7 +358,10 @@ impl ToolCallsMatch {
             Comparator::Regex => {
                 let found =
                     Regex::new(&text(expected)).and_then(|regex| regex.is_match(&text(made)));
-                found.map_err(|problem| regex_failure(&problem))?
+                found.map_err(|problem| match problem {
+                    RegexProblem::Syntax { .. } => unusable_reference(problem),
+                    other => regex_failure(&other),
+                })?
             }
         })
     }

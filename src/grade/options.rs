@@ -41,6 +41,18 @@ pub(super) fn read<T: JsonSchema + DeserializeOwned>(
     serde_json::from_value(config).map_err(|error| vec![problem(Vec::new(), error.to_string())])
 }
 
+/// The options of a grader that has none.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoOptions {}
+
+/// Nothing, or what is wrong because there are options. Not through the schema, because the validator has
+/// no name for a member that could not be right.
+pub(super) fn none(config: &Map<String, Value>) -> Result<(), Vec<OptionProblem>> {
+    let problems: Vec<OptionProblem> = config.keys().map(|name| unknown(name, &[], &[])).collect();
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
 /// A problem without a hint.
 pub(super) fn problem(at: Vec<String>, message: impl Into<String>) -> OptionProblem {
     OptionProblem { at, message: message.into(), hint: None }
@@ -52,7 +64,7 @@ fn describe(error: &ValidationError<'_>, schema: &Value) -> Vec<OptionProblem> {
     let what = at.last().map_or("the options".to_owned(), |key| format!("`{key}`"));
     let message = match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let known = known_options(schema, &at);
+            let known = known_options(schema, error.schema_path().as_str());
             return unexpected.iter().map(|name| unknown(name, &at, &known)).collect();
         }
         ValidationErrorKind::Required { property } => {
@@ -65,8 +77,13 @@ fn describe(error: &ValidationError<'_>, schema: &Value) -> Vec<OptionProblem> {
             format!("{what} must have at least {limit} item{}", if *limit == 1 { "" } else { "s" })
         }
         ValidationErrorKind::MinLength { .. } => format!("{what} must not be empty"),
-        ValidationErrorKind::OneOfNotValid { .. } | ValidationErrorKind::AnyOf { .. } => {
+        ValidationErrorKind::OneOfNotValid { .. } => {
             return vec![not_one_of(error, schema, at, &what)];
+        }
+        // An optional mapping or choice: either it or null, and null was not meant.
+        ValidationErrorKind::AnyOf { context } if !context.is_empty() => {
+            let meant = context.iter().take(1).flatten();
+            return meant.flat_map(|error| describe(error, schema)).collect();
         }
         _ => error.to_string(),
     };
@@ -84,9 +101,9 @@ fn unknown(name: &str, at: &[String], known: &[&str]) -> OptionProblem {
     OptionProblem { at, message: format!("unknown option `{name}`"), hint }
 }
 
-/// The options that may stand in the object at `at`.
-fn known_options<'s>(schema: &'s Value, at: &[String]) -> Vec<&'s str> {
-    let object = at.iter().try_fold(schema, |schema, key| schema.get("properties")?.get(key));
+/// The options beside the keyword at the JSON pointer `keyword`.
+fn known_options<'s>(schema: &'s Value, keyword: &str) -> Vec<&'s str> {
+    let object = keyword.rsplit_once('/').and_then(|(object, _)| schema.pointer(object));
     let members = object.and_then(|object| object.get("properties")?.as_object());
     members.map(|members| members.keys().map(String::as_str).collect()).unwrap_or_default()
 }
@@ -98,12 +115,8 @@ fn not_one_of(
     what: &str,
 ) -> OptionProblem {
     let choices = schema.pointer(error.schema_path().as_str()).and_then(Value::as_array);
-    let names: Vec<&str> = choices
-        .into_iter()
-        .flatten()
-        .filter_map(|choice| choice.get("const").or(choice.get("type"))?.as_str())
-        .filter(|name| *name != "null")
-        .collect();
+    let names: Vec<&str> =
+        choices.into_iter().flatten().filter_map(|choice| choice.get("const")?.as_str()).collect();
     let message = format!("{what} must be one of `{}`", names.join("`, `"));
     let given = error.instance().as_str();
     let meant = given.and_then(|given| suggest(given, names.iter().copied()));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::json::{JsonMatch, JsonSchemaGrader, JsonSchemaOptions};
 use super::number::Numeric;
-use super::options::{read, schema};
+use super::options::{NoOptions, none, read, schema};
 use super::recorded::RecordedScore;
 use super::text::{Levenshtein, OneOf, StringMatch};
 use super::{Grade, OptionProblem, Subject, ToolSpec, calls, text};
@@ -59,14 +59,14 @@ const PLAIN: GraderInfo = GraderInfo {
 };
 
 /// All graders, in the order they are listed.
-pub const GRADERS: &[GraderInfo] = &[
+pub static GRADERS: &[GraderInfo] = &[
     GraderInfo {
         id: "exact_match",
         aliases: &["exact-match"],
         name: "Exact match",
         description: "The submission equals the ground truth but for white space at the ends.",
         needs_ground_truth: true,
-        compile: |config| read::<NoOptions>(config).map(|_| ToolGrader::ExactMatch),
+        compile: |config| none(config).map(|()| ToolGrader::ExactMatch),
         ..PLAIN
     },
     GraderInfo {
@@ -74,7 +74,7 @@ pub const GRADERS: &[GraderInfo] = &[
         name: "Contains",
         description: "The ground truth stands somewhere in the submission, whatever the case.",
         needs_ground_truth: true,
-        compile: |config| read::<NoOptions>(config).map(|_| ToolGrader::Contains),
+        compile: |config| none(config).map(|()| ToolGrader::Contains),
         ..PLAIN
     },
     GraderInfo {
@@ -83,7 +83,7 @@ pub const GRADERS: &[GraderInfo] = &[
         name: "Regex match",
         description: "The ground truth, a Python pattern, matches somewhere in the submission.",
         needs_ground_truth: true,
-        compile: |config| read::<NoOptions>(config).map(|_| ToolGrader::RegexMatch),
+        compile: |config| none(config).map(|()| ToolGrader::RegexMatch),
         ..PLAIN
     },
     GraderInfo {
@@ -91,7 +91,7 @@ pub const GRADERS: &[GraderInfo] = &[
         aliases: &["ascii-printable-only"],
         name: "Printable ASCII only",
         description: "The submission has nothing but printable ASCII characters and line ends.",
-        compile: |config| read::<NoOptions>(config).map(|_| ToolGrader::AsciiPrintableOnly),
+        compile: |config| none(config).map(|()| ToolGrader::AsciiPrintableOnly),
         ..PLAIN
     },
     GraderInfo {
@@ -197,7 +197,7 @@ pub const GRADERS: &[GraderInfo] = &[
         description: "No tool answered the target with an error.",
         family: "tools",
         reads_trajectory: true,
-        compile: |config| read::<NoOptions>(config).map(|_| ToolGrader::NoToolErrors),
+        compile: |config| none(config).map(|()| ToolGrader::NoToolErrors),
         ..PLAIN
     },
     GraderInfo {
@@ -213,11 +213,6 @@ pub const GRADERS: &[GraderInfo] = &[
         ..PLAIN
     },
 ];
-
-/// The options of a grader that has none.
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NoOptions {}
 
 /// A grader with its options read.
 #[derive(Debug)]

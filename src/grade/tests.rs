@@ -432,91 +432,108 @@ fn calls_are_counted() {
     );
 }
 
-#[test]
-fn calls_match_as_strictly_as_wanted() {
-    let made = trajectory(vec![
+fn three_calls() -> Trajectory {
+    trajectory(vec![
         call("think", "{}"),
         call("a", r#"{"x": 1, "name": "Ann", "at": "$5.00"}"#),
         call("b", r#"{"y": [1]}"#),
-    ]);
+    ])
+}
+
+const CALLS_MATCH: &str = "Tool calls match: True";
+
+/// Options of `tool_calls_match`, and why three calls do not match; nothing if they do.
+fn check_calls(cases: &[(Value, &str)]) {
+    for (config, wrong) in cases {
+        let grade = grade_calls("tool_calls_match", config, &three_calls(), None);
+        let expected = match *wrong {
+            "" => CALLS_MATCH.to_owned(),
+            wrong => format!("Tool calls match: False ({wrong})"),
+        };
+        assert_eq!(grade.rationale, expected, "{config}");
+        assert_eq!(grade.passes(1.0), wrong.is_empty(), "{config}");
+    }
+}
+
+#[test]
+fn calls_match_as_strictly_as_wanted() {
     let a = json!({"name": "a", "arguments": {"x": 1.0, "name": "Ann", "at": "$5.00"}});
     let b = json!({"name": "b", "args": {"y": [1]}});
-    let loose =
-        json!({"a": {"at": "numeric"}, "*": {"name": "ignore_case", "x": "ignore", "y": "regex"}});
-    let wrong = |why: &str| format!("Tool calls match: False ({why})");
-    let yes = "Tool calls match: True".to_owned();
-    for (config, expected) in [
-        (json!({"expected": ["think", a, b]}), yes.clone()),
-        (json!({"expected": [a, b], "ignore_tools": ["think"]}), yes.clone()),
-        (json!({"expected": ["think", b, a]}), wrong("call 2: `b` expected, `a` made")),
-        (json!({"expected": ["think", a]}), wrong("call 3: `b` is not expected")),
-        (json!({"expected": ["think", a, b, b]}), wrong("call 4: `b` is missing")),
+    check_calls(&[
+        (json!({"expected": ["think", a, b]}), ""),
+        (json!({"expected": [a, b], "ignore_tools": ["think"]}), ""),
+        (json!({"expected": ["think", b, a]}), "call 2: `b` expected, `a` made"),
+        (json!({"expected": ["think", a]}), "call 3: `b` is not expected"),
+        (json!({"expected": ["think", a, b, b]}), "call 4: `b` is missing"),
         (
             json!({"expected": ["think", {"name": "a", "input": {"x": 1}}, b]}),
-            wrong("call 2: `a` has other arguments than expected"),
+            "call 2: `a` has other arguments than expected",
         ),
         (
             json!({"expected": ["think", {"name": "a", "input": {"x": 1}}, b], "arguments": "subset"}),
-            yes.clone(),
+            "",
         ),
         (
             json!({"expected": ["think", {"name": "a", "input": {"x": 2}}, b], "arguments": "subset"}),
-            wrong("call 2: `a` has other arguments than expected"),
+            "call 2: `a` has other arguments than expected",
         ),
         (
             json!({"expected": ["think", {"name": "a", "input": {"x": 2}}, b], "arguments": "ignore"}),
-            yes.clone(),
+            "",
         ),
-        (json!({"expected": [b, a, "think"], "mode": "unordered"}), yes.clone()),
-        (
-            json!({"expected": [b, a], "mode": "unordered"}),
-            wrong("`think` is not expected, or not so"),
-        ),
+        (json!({"expected": [b, a, "think"], "mode": "unordered"}), ""),
+        (json!({"expected": [b, a], "mode": "unordered"}), "`think` is not expected, or not so"),
         (
             json!({"expected": [b, a, "think", "think"], "mode": "unordered"}),
-            wrong("`think` is missing, or has other arguments"),
+            "`think` is missing, or has other arguments",
         ),
-        (json!({"expected": [b], "mode": "superset"}), yes.clone()),
-        (
-            json!({"expected": [b, b], "mode": "superset"}),
-            wrong("`b` is missing, or has other arguments"),
-        ),
-        (json!({"expected": [b, a, "think", "more"], "mode": "subset"}), yes.clone()),
-        (
-            json!({"expected": [b, a], "mode": "subset"}),
-            wrong("`think` is not expected, or not so"),
-        ),
-        (json!({"expected": [], "mode": "superset"}), yes.clone()),
+        (json!({"expected": [b], "mode": "superset"}), ""),
+        (json!({"expected": [b, b], "mode": "superset"}), "`b` is missing, or has other arguments"),
+        (json!({"expected": [b, a, "think", "more"], "mode": "subset"}), ""),
+        (json!({"expected": [b, a], "mode": "subset"}), "`think` is not expected, or not so"),
+        (json!({"expected": [], "mode": "superset"}), ""),
         (
             json!({"expected": [{"function": {"name": "b", "arguments": "{\"y\":[1]}"}}], "mode": "superset"}),
-            yes.clone(),
+            "",
         ),
-        (json!({"path": "info.task.actions", "mode": "superset"}), yes.clone()),
-        (json!({"path": "info.task.actions"}), wrong("call 1: `b` expected, `think` made")),
+        (json!({"path": "info.task.actions", "mode": "superset"}), ""),
+        (json!({"path": "info.task.actions"}), "call 1: `b` expected, `think` made"),
+    ]);
+}
+
+#[test]
+fn arguments_match_as_loosely_as_wanted() {
+    let loose =
+        json!({"a": {"at": "numeric"}, "*": {"name": "ignore_case", "x": "ignore", "y": "regex"}});
+    check_calls(&[
         (
             json!({"expected": [{"name": "a", "kwargs": {"name": "ANN", "at": "5"}}], "mode": "superset", "comparators": loose}),
-            yes.clone(),
+            "",
         ),
         (
             json!({"expected": [{"name": "a", "kwargs": {"name": "ANN", "at": "6"}}], "mode": "superset", "comparators": loose}),
-            wrong("`a` is missing, or has other arguments"),
+            "`a` is missing, or has other arguments",
         ),
         (
             json!({"expected": [{"name": "b", "kwargs": {"y": r"^\[\d\]$"}}], "mode": "superset", "comparators": loose}),
-            yes.clone(),
+            "",
         ),
-    ] {
-        let grade = grade_calls("tool_calls_match", &config, &made, None);
-        assert_eq!(grade.rationale, expected, "{config}");
-        assert_eq!(grade.passes(1.0), expected == yes, "{config}");
-    }
-    let grade = |config: Value, truth| grade_calls("tool_calls_match", &config, &made, truth);
+    ]);
+}
+
+#[test]
+fn expected_calls_may_stand_in_the_ground_truth() {
+    let grade =
+        |config: Value, truth| grade_calls("tool_calls_match", &config, &three_calls(), truth);
     let superset = || json!({"mode": "superset"});
-    assert_eq!(grade(superset(), Some(r#"[{"name": "b"}]"#)).rationale, yes);
+    assert_eq!(grade(superset(), Some(r#"[{"name": "b"}]"#)).rationale, CALLS_MATCH);
     assert_eq!(grade(superset(), None).rationale, "No ground_truth answer provided");
     assert_eq!(kind(&grade(superset(), Some("{}"))), "invalid_ground_truth");
     assert_eq!(kind(&grade(superset(), Some("[{}]"))), "invalid_ground_truth");
     assert_eq!(kind(&grade(json!({"path": "n"}), None)), "invalid_ground_truth");
+    let bad_pattern = json!({"mode": "superset", "comparators": {"*": {"y": "regex"}}});
+    let truth = r#"[{"name": "b", "args": {"y": "("}}]"#;
+    assert_eq!(kind(&grade(bad_pattern, Some(truth))), "invalid_ground_truth");
 }
 
 #[test]
@@ -570,9 +587,23 @@ fn recorded_scores_are_taken_over() {
     }
 }
 
+/// Grader, options, and for each problem its path, message and hint.
+fn check_problems(cases: &[(&str, Value, Vec<&str>)]) {
+    for (function, config, expected) in cases {
+        let problems = compiled(function, config).err().unwrap_or_default();
+        let show = |problem: &OptionProblem| {
+            let hint = problem.hint.as_deref().unwrap_or_default();
+            format!("{} {} ({hint})", problem.at.join("."), problem.message)
+        };
+        let mut found: Vec<String> = problems.iter().map(show).collect();
+        found.sort();
+        assert_eq!(found, *expected, "{function} {config}");
+    }
+}
+
 #[test]
 fn problems_with_options_are_all_found() {
-    for (function, config, expected) in [
+    check_problems(&[
         (
             "exact_matc",
             json!({}),
@@ -605,14 +636,20 @@ fn problems_with_options_are_all_found() {
         ),
         (
             "recorded_score",
-            json!({"path": "a", "scale": {"min": 1, "maximum": 2, "max": 3}}),
-            vec!["scale.maximum unknown option `maximum` (did you mean `max`?)"],
+            json!({"path": "a", "scale": {"min": 1, "mox": 2, "max": 3}}),
+            vec!["scale.mox unknown option `mox` (did you mean `max`?)"],
         ),
         (
             "recorded_score",
             json!({"path": "a", "scale": {"min": 1, "max": 1}}),
             vec!["scale.max `max` must be greater than `min` ()"],
         ),
+    ]);
+}
+
+#[test]
+fn problems_with_options_of_call_graders_are_all_found() {
+    check_problems(&[
         ("max_tool_calls", json!({"max": -1}), vec!["max `max` must be at least 0 ()"]),
         ("max_tool_calls", json!({"max": 1.5}), vec!["max `max` must be a whole number ()"]),
         ("tool_called", json!({}), vec![" the option `name` is missing ()"]),
@@ -620,8 +657,8 @@ fn problems_with_options_are_all_found() {
             "tool_called",
             json!({"name": "a", "names": ["b"], "min": 2, "max": 1}),
             vec![
-                "names `name` and `names` exclude each other ()",
                 "max `max` must not be less than `min` ()",
+                "names `name` and `names` exclude each other ()",
             ],
         ),
         (
@@ -652,28 +689,11 @@ fn problems_with_options_are_all_found() {
             "json_schema",
             json!({"schema": {"type": 3}}),
             vec![
-                r#"schema it is no JSON Schema, at `/type`: value is not valid under any of the schemas listed in the 'anyOf' keyword ()"#,
+                "schema it is no JSON Schema, at `/type`: value is not valid under any of the schemas listed in the 'anyOf' keyword ()",
             ],
         ),
         ("json_schema", json!({"schema": "x"}), vec!["schema `schema` must be a mapping ()"]),
-    ] {
-        let problems = compiled(function, &config).err().unwrap_or_default();
-        let mut found: Vec<String> = problems
-            .iter()
-            .map(|p| {
-                format!(
-                    "{} {} ({})",
-                    p.at.join("."),
-                    p.message,
-                    p.hint.as_deref().unwrap_or_default()
-                )
-            })
-            .collect();
-        if function == "numeric" {
-            found.sort();
-        }
-        assert_eq!(found, expected, "{function} {config}");
-    }
+    ]);
 }
 
 #[test]

@@ -93,11 +93,12 @@ pub(super) fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
         .take(SHOWN_CHARACTERS)
         .map(|c| repr_str(c.encode_utf8(&mut [0; 4])))
         .collect();
-    let mut rationale = format!("Found non-printable ASCII characters: {}", shown.join(", "));
-    if offending.len() > SHOWN_CHARACTERS {
-        rationale += &format!(" (+{} more)", offending.len() - SHOWN_CHARACTERS);
-    }
-    Grade::new(0.0, rationale)
+    let more = match offending.len().saturating_sub(SHOWN_CHARACTERS) {
+        0 => String::new(),
+        more => format!(" (+{more} more)"),
+    };
+    let shown = shown.join(", ");
+    Grade::new(0.0, format!("Found non-printable ASCII characters: {shown}{more}"))
 }
 
 /// Options of `string_match`.
@@ -209,12 +210,11 @@ impl Default for OneOf {
 
 impl OneOf {
     pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
-        let accepted = match &self.values {
-            Some(values) => values.clone(),
-            None => {
-                let expected = reference(subject)?;
-                serde_json::from_str(expected).unwrap_or_else(|_| vec![Value::from(expected)])
-            }
+        let accepted = if let Some(values) = &self.values {
+            values.clone()
+        } else {
+            let expected = reference(subject)?;
+            serde_json::from_str(expected).unwrap_or_else(|_| vec![Value::from(expected)])
         };
         let submission = self.normal(subject.submission);
         let found = accepted.iter().any(|value| match value {

@@ -180,7 +180,15 @@ impl Emitter {
             self.out.push_str(close);
             return;
         }
-        self.out.push_str(if possessive { "(?>(?:" } else { "(?:" });
+        // fancy-regex 0.20 takes `(x+?)*` for `(x+?)?`, unless there seems to be another choice.
+        let guarded = !self.linear && lazy && repeat.max.is_none();
+        self.out.push_str(if possessive {
+            "(?>(?:"
+        } else if guarded {
+            "(?:(?:"
+        } else {
+            "(?:"
+        });
         self.node(&repeat.node, false);
         self.out.push(')');
         match (repeat.min, repeat.max) {
@@ -192,6 +200,7 @@ impl Emitter {
         }
         self.out.push_str(match repeat.greed {
             Greed::Greedy => "",
+            Greed::Lazy if guarded => "?|[a&&b])",
             Greed::Lazy => "?",
             Greed::Possessive => ")",
         });

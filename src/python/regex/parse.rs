@@ -176,13 +176,13 @@ impl Parser {
             '?' => (0, Some(1)),
             '*' => (0, None),
             '+' => (1, None),
-            _ => match self.bounds(start)? {
-                Some(bounds) => bounds,
-                None => {
+            _ => {
+                let Some(bounds) = self.bounds(start)? else {
                     items.push(literal(u32::from(c), flags));
                     return Ok(());
-                }
-            },
+                };
+                bounds
+            }
         };
         let node = match items.pop() {
             None | Some(Node::At(_)) => {
@@ -205,7 +205,6 @@ impl Parser {
     }
 
     /// What stands between `{` and `}`, or nothing if the brace is an ordinary character.
-    #[expect(clippy::type_complexity, reason = "a least and a greatest count, both optional")]
     fn bounds(&mut self, start: usize) -> Read<Option<(u32, Option<u32>)>> {
         let back = self.at;
         if self.peek() == Some('}') {

@@ -4,6 +4,7 @@ use super::super::tree::{At, Class, ClassKind, Node, Set};
 use super::{Flags, Parser, Read, literal};
 
 /// What an escape stands for.
+#[derive(Clone, Copy)]
 enum Escape {
     Code(u32),
     Class(Class),
