@@ -84,7 +84,7 @@ fn planned_keys(session: &crate::driver::session::Session) -> Vec<ActionKey> {
     for chunk in root.chunks(db) {
         for grader in queries::graders(db, root) {
             let plans = queries::plans(db, *chunk, *grader).iter();
-            keys.extend(plans.flat_map(|planned| planned.keys()).map(|(_, _, key)| key));
+            keys.extend(plans.flat_map(crate::evaluate::Planned::keys).map(|(_, _, key)| key));
         }
     }
     keys.sort();

@@ -135,7 +135,7 @@ fn run_one(
     show(
         args,
         &report,
-        terminal_facts(&settled, seconds, args.output.clone().unwrap_or(folder)),
+        &terminal_facts(&settled, seconds, args.output.clone().unwrap_or(folder)),
         console,
     )?;
     Ok(status)
@@ -336,14 +336,14 @@ fn terminal_facts(settled: &Settled, seconds: f64, report: String) -> TerminalFa
 fn show(
     args: &RunArgs,
     report: &Report<'_>,
-    facts: TerminalFacts,
+    facts: &TerminalFacts,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
     let options = TerminalOptions { width: console.width, failures: args.failures };
     let mut out = std::io::BufWriter::new(&mut *console.out);
     match args.format {
         Format::Text if args.quiet => {}
-        Format::Text => terminal::write(report, &facts, options, &mut out)?,
+        Format::Text => terminal::write(report, facts, options, &mut out)?,
         Format::Json => json_report::write(report, &mut out)?,
         Format::Jsonl => jsonl::write(report, &mut out)?,
         Format::Junit => junit::write(report, &mut out)?,

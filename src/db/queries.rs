@@ -26,6 +26,10 @@ use crate::suite::{
 };
 use crate::system;
 
+/// The least score that passes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold(pub f64);
+
 /// A grader of the suite. Its name is its identity; editing one touches one.
 #[salsa::tracked]
 pub struct Grader<'db> {
@@ -46,7 +50,7 @@ pub struct Grader<'db> {
     /// The least score that passes.
     #[tracked]
     #[returns(copy)]
-    pub pass_threshold: f64,
+    pub pass_threshold: Threshold,
 }
 
 /// An extractor with its options: graders that use the same one share its submissions.
@@ -106,7 +110,7 @@ pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
                 extractor,
                 kind,
                 pattern,
-                grader.pass_threshold,
+                Threshold(grader.pass_threshold),
             )
         })
         .collect()
@@ -376,7 +380,7 @@ pub struct Ask {
 #[salsa::tracked]
 pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
     let plans = plans(db, chunk, grader);
-    let threshold = grader.pass_threshold(db);
+    let Threshold(threshold) = grader.pass_threshold(db);
     let waits = plans.iter().any(|planned| !planned.keys().is_empty());
     if waits {
         // Reading the epoch is what makes this query run again when outcomes arrive.

@@ -17,6 +17,7 @@ use crate::evaluate::{self, Case, Graded, Planned, ReadyGrader, Submission};
 use crate::grade::Grade;
 use crate::judge::JudgeAction;
 use crate::metric::{Metric, Observation};
+use crate::outcome::Tokens;
 use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, Usage};
 
 /// The aggregates of everything that is graded by now.
@@ -158,7 +159,7 @@ fn grade_line(
     submission: &Submission,
 ) -> Option<GradeLine> {
     let planned = queries::plans(db, chunk, grader).get(case)?;
-    let threshold = grader.pass_threshold(db);
+    let queries::Threshold(threshold) = grader.pass_threshold(db);
     let graded = grade_now(db, planned, queries::ready(db, grader), threshold);
     let pass = graded.grade.passes(threshold);
     let per_turn = graded.per_turn.map(|turns| turn_lines(turns, submission));
@@ -178,7 +179,7 @@ fn grade_now(db: &Database, planned: &Planned, ready: &ReadyGrader, threshold: f
     let outcomes = |key| db.outcome(key);
     evaluate::grade(planned, ready, &outcomes, threshold).unwrap_or_else(|| Graded {
         grade: Grade::failed("not_asked", "the run ended before the judge was asked"),
-        tokens: Default::default(),
+        tokens: Tokens::default(),
         judgments: 0,
         per_turn: None,
     })

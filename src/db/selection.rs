@@ -131,7 +131,7 @@ impl<'a> Selecting<'a> {
             return Place { sample: Place::OUT, model: 0, occurrence };
         }
         self.done.cases += 1;
-        Place { sample, model: self.model(&who.identity.model), occurrence }
+        Place { sample, model: self.model(who.identity.model.as_ref()), occurrence }
     }
 
     /// How often the same case was seen, this time included. Only rows without ids may be seen twice.
@@ -180,13 +180,14 @@ impl<'a> Selecting<'a> {
         ordinal
     }
 
-    fn model(&mut self, model: &Option<String>) -> u32 {
-        if let Some(ordinal) = self.models.get(model) {
+    fn model(&mut self, model: Option<&String>) -> u32 {
+        let model = model.cloned();
+        if let Some(ordinal) = self.models.get(&model) {
             return *ordinal;
         }
         let ordinal = self.done.models.len() as u32;
         self.done.models.push(model.clone());
-        self.models.insert(model.clone(), ordinal);
+        self.models.insert(model, ordinal);
         ordinal
     }
 }

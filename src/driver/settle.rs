@@ -9,17 +9,15 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-
+use super::flight::{Flight, Landed, Step, Waiting};
 use super::session::Session;
-use crate::action::{Action, ActionKey};
+use crate::action::ActionKey;
 use crate::db::change::Change;
 use crate::db::inputs::Chunk;
 use crate::db::queries::{self, Ask, Grader};
 use crate::db::results;
 use crate::exec::{Executor, Launch, Secret};
-use crate::outcome::{Failure, FailureKind, Outcome, Stored, read_body};
+use crate::outcome::{Failure, FailureKind, Outcome, Tokens, read_body};
 use crate::progress::{Event, Progress};
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::suite::GraderKind;
@@ -144,22 +142,6 @@ pub async fn settle<'a>(
     Ok((settling.settled, store))
 }
 
-/// An action that waits, and who for.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    chunk: Chunk,
-    grader: u32,
-    ask: Ask,
-    generation: u32,
-}
-
-/// An action that landed.
-struct Landed {
-    waiting: Waiting,
-    action: Action,
-    outcome: Outcome,
-}
-
 struct Settling<'a> {
     session: &'a mut Session,
     world: World<'a>,
@@ -170,8 +152,6 @@ struct Settling<'a> {
     chunks: HashMap<ActionKey, Vec<Chunk>>,
     settled: Settled,
 }
-
-type Flushed = (Box<dyn OutcomeStore>, Vec<Landed>, Result<(), StoreError>);
 
 impl<'a> Settling<'a> {
     fn new(session: &'a mut Session, world: World<'a>, settings: &'a Settings) -> Self {
@@ -346,79 +326,46 @@ impl<'a> Settling<'a> {
         stop: impl Future<Output = ()>,
     ) -> Box<dyn OutcomeStore> {
         let mut stop = pin!(stop);
-        let executor = self.world.executor;
-        let mut under_way = FuturesUnordered::new();
-        let mut landed: Vec<Landed> = Vec::new();
-        let mut home = Some(store);
-        let mut writing: Option<tokio::task::JoinHandle<Flushed>> = None;
-        let mut stopped = self.settings.closed.is_some();
+        let mut flight = Flight::new(store, self.settings.closed.is_some());
         loop {
-            while !stopped && under_way.len() < self.settings.max_concurrent.max(1) {
-                if self.budget_is_used() {
-                    self.settled.out_of_budget = !self.queue.is_empty();
-                    break;
-                }
-                let Some(waiting) = self.queue.pop_front() else { break };
-                let Some(launch) = self.launch(&waiting) else { continue };
-                self.tally(waiting.grader).asked += 1;
-                self.settled.asked.push(waiting.ask.key);
-                self.world.progress.event(&Event::Asked);
-                let action = Action::Judge(launch.action.clone());
-                under_way.push(async move { (waiting, action, executor.execute(launch).await) });
+            self.launch_more(&mut flight);
+            flight.write_landed(self.world.system);
+            if flight.is_over() {
+                return flight.into_store();
             }
-            if let (false, Some(mut store)) = (
-                landed.is_empty() || writing.is_some(),
-                home.take_if(|_| !landed.is_empty() && writing.is_none()),
-            ) {
-                let batch = std::mem::take(&mut landed);
-                let at = self.world.system.now();
-                writing = Some(tokio::task::spawn_blocking(move || {
-                    let result = store.put_many(&entries(&batch, &at));
-                    (store, batch, result)
-                }));
-            }
-            if under_way.is_empty() && writing.is_none() && landed.is_empty() {
-                break;
-            }
-            tokio::select! {
-                biased;
-                () = &mut stop, if !stopped => {
-                    stopped = true;
-                    self.settled.interrupted = true;
-                    under_way.clear();
-                }
-                Some(flushed) = async { Some(writing.as_mut()?.await) } => {
-                    writing = None;
-                    match flushed {
-                        Ok((store, batch, result)) => {
-                            home = Some(store);
-                            stopped |= result.is_err();
-                            self.settled.write_error = result.err().or(self.settled.write_error.take());
-                            self.take_in(batch);
-                        }
-                        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-                    }
-                }
-                Some((waiting, action, outcome)) = under_way.next() => {
-                    self.count(&waiting, &outcome);
-                    landed.push(Landed { waiting, action, outcome });
+            match flight.next(stop.as_mut()).await {
+                Step::Stopped => self.settled.interrupted = true,
+                Step::Landed { grader, usage, failure } => self.count(grader, (usage, failure)),
+                Step::Written(batch, result) => {
+                    self.settled.write_error = result.err().or(self.settled.write_error.take());
+                    self.take_in(batch);
                 }
             }
         }
-        home.unwrap_or_else(|| Box::new(crate::store::MemoryStore::default()))
+    }
+
+    /// Fills the free places of the flight from the queue.
+    fn launch_more(&mut self, flight: &mut Flight<'a>) {
+        while flight.has_room(self.settings.max_concurrent) {
+            if self.budget_is_used() {
+                self.settled.out_of_budget = !self.queue.is_empty();
+                return;
+            }
+            let Some(waiting) = self.queue.pop_front() else { return };
+            let Some(launch) = self.launch(&waiting) else { continue };
+            self.tally(waiting.grader).asked += 1;
+            self.settled.asked.push(waiting.ask.key);
+            self.world.progress.event(&Event::Asked);
+            flight.launch(waiting, launch, self.world.executor);
+        }
     }
 
     fn budget_is_used(&self) -> bool {
         self.settings.max_calls.is_some_and(|most| self.settled.asked.len() as u64 >= most)
     }
 
-    fn count(&mut self, waiting: &Waiting, outcome: &Outcome) {
-        let (usage, failure) = match outcome {
-            Outcome::Reply(reply) => (reply.usage, None),
-            Outcome::Failure(failure) => (failure.usage, Some(failure.message.clone())),
-        };
-        let usage = usage.unwrap_or_default();
-        let tally = self.tally(waiting.grader);
+    fn count(&mut self, grader: u32, (usage, failure): (Tokens, Option<String>)) {
+        let tally = self.tally(grader);
         tally.input_tokens += usage.input;
         tally.output_tokens += usage.output;
         tally.failed += u64::from(failure.is_some());
@@ -458,16 +405,6 @@ impl<'a> Settling<'a> {
         }
         self.bring_in(given_up);
     }
-}
-
-fn entries(batch: &[Landed], at: &str) -> Vec<Entry> {
-    let kept = batch.iter().filter(|landed| landed.outcome.is_kept());
-    kept.map(|landed| Entry {
-        key: landed.waiting.ask.key,
-        generation: landed.waiting.generation,
-        body: Stored::new(&landed.action, landed.outcome.clone(), at.to_owned()).to_body(),
-    })
-    .collect()
 }
 
 fn key_variable(db: &crate::db::Database, grader: Grader<'_>) -> String {

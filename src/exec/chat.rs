@@ -81,7 +81,7 @@ async fn ask(client: &reqwest::Client, launch: &Launch) -> Outcome {
             });
         }
         asked += 1;
-        tell_fault(&mut body, answer.content.unwrap_or_default(), &fault);
+        tell_fault(&mut body, answer.content.as_deref().unwrap_or_default(), &fault);
     }
 }
 
@@ -89,7 +89,7 @@ fn used(tokens: Tokens) -> Option<Tokens> {
     (tokens != Tokens::default()).then_some(tokens)
 }
 
-fn tell_fault(body: &mut Map<String, Value>, reply: String, fault: &str) {
+fn tell_fault(body: &mut Map<String, Value>, reply: &str, fault: &str) {
     if let Some(Value::Array(messages)) = body.get_mut("messages") {
         messages.truncate(2);
         messages.push(json!({"role": "assistant", "content": reply}));
@@ -127,7 +127,7 @@ async fn send(
     body: &Map<String, Value>,
 ) -> Result<Answer, Failed> {
     let url = format!("{}/chat/completions", launch.base_url);
-    let timeout = Duration::try_from_secs_f64(launch.timeout).unwrap_or(Duration::from_secs(120));
+    let timeout = Duration::try_from_secs_f64(launch.timeout).unwrap_or(Duration::from_mins(2));
     let mut request = client.post(url).json(body).timeout(timeout);
     if let Some(key) = &launch.api_key {
         request = request.bearer_auth(key.reveal());

@@ -7,9 +7,9 @@ use crate::outcome::FailureKind;
 /// The first delay; it doubles with every attempt.
 const BASE: Duration = Duration::from_millis(500);
 /// The longest delay of our own choosing.
-const MOST: Duration = Duration::from_secs(60);
+const MOST: Duration = Duration::from_mins(1);
 /// The longest delay a server may ask for.
-const MOST_ASKED: Duration = Duration::from_secs(600);
+const MOST_ASKED: Duration = Duration::from_mins(10);
 
 /// The class of a reply's status; none if it is a success.
 pub fn classify(status: u16) -> Option<FailureKind> {

@@ -7,7 +7,7 @@ use super::{Event, Progress};
 /// Draws a bar on standard error.
 #[derive(Debug)]
 pub struct Bar {
-    bar: ProgressBar,
+    drawn: ProgressBar,
     total: u64,
     cached: u64,
     failed: u64,
@@ -22,7 +22,7 @@ impl Default for Bar {
             "{bar:30} {pos}/{len} judgments  {per_sec}  {elapsed} elapsed, {eta} left  {msg}",
         );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, total: 0, cached: 0, failed: 0, tokens: 0, last_failure: String::new() }
+        Self { drawn: bar, total: 0, cached: 0, failed: 0, tokens: 0, last_failure: String::new() }
     }
 }
 
@@ -44,20 +44,20 @@ impl Progress for Bar {
             Event::Planned(graders) => self.total = graders.iter().map(|(_, total)| total).sum(),
             Event::Cached(cached) => {
                 self.cached = *cached;
-                self.bar.set_length(self.total.saturating_sub(*cached));
-                self.bar.set_message(self.message());
+                self.drawn.set_length(self.total.saturating_sub(*cached));
+                self.drawn.set_message(self.message());
             }
-            Event::Asked => self.bar.tick(),
+            Event::Asked => self.drawn.tick(),
             Event::Landed { failure, tokens } => {
                 self.tokens += tokens.input + tokens.output;
                 if let Some(message) = failure {
                     self.failed += 1;
                     self.last_failure.clone_from(message);
                 }
-                self.bar.set_message(self.message());
-                self.bar.inc(1);
+                self.drawn.set_message(self.message());
+                self.drawn.inc(1);
             }
-            Event::Finished => self.bar.finish_and_clear(),
+            Event::Finished => self.drawn.finish_and_clear(),
         }
     }
 }

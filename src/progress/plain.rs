@@ -45,7 +45,7 @@ impl<W: Write> Progress for Plain<W> {
                     ));
                 }
             }
-            Event::Asked => {}
+            Event::Asked | Event::Finished => {}
             Event::Landed { failure, .. } => {
                 self.landed += 1;
                 if let Some(message) = failure {
@@ -59,7 +59,6 @@ impl<W: Write> Progress for Plain<W> {
                     self.line(&format!("  {landed}/{to_ask} asked, {} failed", self.failed));
                 }
             }
-            Event::Finished => {}
         }
     }
 }

@@ -40,7 +40,7 @@ impl System for OsSystem {
         let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
         contents(&mut file)?;
         file.flush()?;
-        let file = file.into_inner().map_err(|error| error.into_error())?;
+        let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
         readable_by_all(file.as_file())?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())

@@ -1,0 +1,184 @@
+//! What is under way: actions being executed, and outcomes on their way to the disk.
+//!
+//! The store travels: while a batch is written it is away on another thread, and what lands meanwhile
+//! gathers into the next batch. So a slow disk makes larger batches, never a slower judge.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use crate::action::Action;
+use crate::db::inputs::Chunk;
+use crate::db::queries::Ask;
+use crate::exec::{Executor, Launch};
+use crate::outcome::{Outcome, Stored, Tokens};
+use crate::store::{Entry, OutcomeStore, StoreError};
+use crate::system::System;
+
+/// An action that waits, and who for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    /// The chunk that was planned.
+    pub(super) chunk: Chunk,
+    /// The ordinal of the grader.
+    pub(super) grader: u32,
+    /// The action.
+    pub(super) ask: Ask,
+    /// The generation its outcome is kept under.
+    pub(super) generation: u32,
+}
+
+/// An action that landed.
+#[derive(Debug)]
+pub(super) struct Landed {
+    /// What waited for it.
+    pub(super) waiting: Waiting,
+    /// What came of it.
+    pub(super) outcome: Outcome,
+    action: Action,
+}
+
+/// What happened next.
+pub(super) enum Step {
+    /// Somebody said stop: nothing is under way any more.
+    Stopped,
+    /// An action landed; it is not durable yet.
+    Landed {
+        /// The ordinal of the grader.
+        grader: u32,
+        /// What it used.
+        usage: Tokens,
+        /// Why it has no reply, if it has none.
+        failure: Option<String>,
+    },
+    /// A batch was written, or could not be.
+    Written(Vec<Landed>, Result<(), StoreError>),
+}
+
+type Flying<'a> = Pin<Box<dyn Future<Output = Landed> + 'a>>;
+type Writing =
+    tokio::task::JoinHandle<(Box<dyn OutcomeStore>, Vec<Landed>, Result<(), StoreError>)>;
+
+/// Actions being executed, and outcomes being written.
+pub(super) struct Flight<'a> {
+    flying: FuturesUnordered<Flying<'a>>,
+    landed: Vec<Landed>,
+    store: Store,
+    stopped: bool,
+    interrupted: bool,
+}
+
+/// Where the store is.
+enum Store {
+    Here(Box<dyn OutcomeStore>),
+    Writing(Writing),
+    /// Only while it is handed over.
+    Moving,
+}
+
+impl<'a> Flight<'a> {
+    /// A flight that writes to `store`; a `closed` one takes no action.
+    pub(super) fn new(store: Box<dyn OutcomeStore>, closed: bool) -> Self {
+        Self {
+            flying: FuturesUnordered::new(),
+            landed: Vec::new(),
+            store: Store::Here(store),
+            stopped: closed,
+            interrupted: false,
+        }
+    }
+
+    /// Whether one more action may start.
+    pub(super) fn has_room(&self, most: usize) -> bool {
+        !self.stopped && self.flying.len() < most.max(1)
+    }
+
+    /// Starts an action.
+    pub(super) fn launch(&mut self, waiting: Waiting, launch: Launch, executor: &'a dyn Executor) {
+        let action = Action::Judge(launch.action.clone());
+        let flying =
+            async move { Landed { waiting, action, outcome: executor.execute(launch).await } };
+        self.flying.push(Box::pin(flying));
+    }
+
+    /// Sends what has landed to the disk, unless a batch is on its way.
+    pub(super) fn write_landed(&mut self, system: &dyn System) {
+        if self.landed.is_empty() {
+            return;
+        }
+        match std::mem::replace(&mut self.store, Store::Moving) {
+            Store::Here(mut store) => {
+                let (batch, at) = (std::mem::take(&mut self.landed), system.now());
+                self.store = Store::Writing(tokio::task::spawn_blocking(move || {
+                    let result = store.put_many(&entries(&batch, &at));
+                    (store, batch, result)
+                }));
+            }
+            away => self.store = away,
+        }
+    }
+
+    /// Whether nothing is under way, neither executed nor written.
+    pub(super) fn is_over(&self) -> bool {
+        self.flying.is_empty() && self.landed.is_empty() && matches!(self.store, Store::Here(_))
+    }
+
+    /// Gives the store back, once it is over.
+    pub(super) fn into_store(self) -> Box<dyn OutcomeStore> {
+        match self.store {
+            Store::Here(store) => store,
+            Store::Writing(_) | Store::Moving => Box::new(crate::store::MemoryStore::default()),
+        }
+    }
+
+    /// Waits for what happens next. Being told to stop drops what is under way; what has landed is still written.
+    pub(super) async fn next(&mut self, stop: Pin<&mut impl Future<Output = ()>>) -> Step {
+        let writing = async {
+            match &mut self.store {
+                Store::Writing(writing) => writing.await,
+                Store::Here(_) | Store::Moving => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = stop, if !self.interrupted => {
+                self.stopped = true;
+                self.interrupted = true;
+                self.flying.clear();
+                Step::Stopped
+            }
+            written = writing => match written {
+                Ok((store, batch, result)) => {
+                    self.store = Store::Here(store);
+                    self.stopped |= result.is_err();
+                    Step::Written(batch, result)
+                }
+                Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+            },
+            Some(landed) = self.flying.next() => self.land(landed),
+        }
+    }
+
+    fn land(&mut self, landed: Landed) -> Step {
+        let (usage, failure) = match &landed.outcome {
+            Outcome::Reply(reply) => (reply.usage, None),
+            Outcome::Failure(failure) => (failure.usage, Some(failure.message.clone())),
+        };
+        let grader = landed.waiting.grader;
+        self.landed.push(landed);
+        Step::Landed { grader, usage: usage.unwrap_or_default(), failure }
+    }
+}
+
+/// What is kept of a batch: failures that may pass are not.
+fn entries(batch: &[Landed], at: &str) -> Vec<Entry> {
+    let kept = batch.iter().filter(|landed| landed.outcome.is_kept());
+    kept.map(|landed| Entry {
+        key: landed.waiting.ask.key,
+        generation: landed.waiting.generation,
+        body: Stored::new(&landed.action, landed.outcome.clone(), at.to_owned()).to_body(),
+    })
+    .collect()
+}
