@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::flight::{Flight, Landed, Step, Waiting};
 use super::session::Session;
 use crate::action::ActionKey;
+use crate::db::Db;
 use crate::db::change::Change;
 use crate::db::inputs::Chunk;
 use crate::db::queries::{self, Ask, Grader};
@@ -190,7 +191,12 @@ impl<'a> Settling<'a> {
                         }
                         if seen.insert(key) {
                             let ask = Ask { case: case as u32, turn, vote, key };
-                            self.settled.tallies[at as usize].1.total += 1;
+                            let tally = &mut self.settled.tallies[at as usize].1;
+                            tally.total += 1;
+                            if db.outcome(key).is_some_and(|outcome| outcome.is_kept()) {
+                                tally.cached += 1;
+                                continue;
+                            }
                             self.queue.push_back(Waiting {
                                 chunk: *chunk,
                                 grader: at,
@@ -225,7 +231,8 @@ impl<'a> Settling<'a> {
             }
         }
         self.queue = missing;
-        self.world.progress.event(&Event::Cached(found.len() as u64));
+        let cached = self.settled.tallies.iter().map(|(_, tally)| tally.cached).sum();
+        self.world.progress.event(&Event::Cached(cached));
         self.bring_in(found);
     }
 

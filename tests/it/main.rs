@@ -6,5 +6,6 @@ mod space;
 #[path = "../../src/test_data.rs"]
 mod test_data;
 
+mod incremental;
 mod run;
 mod tidy;

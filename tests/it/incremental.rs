@@ -1,0 +1,256 @@
+//! Minimality, as execution logs: which queries ran and which actions were asked for after each edit. Never time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evalrs::db::Database;
+use evalrs::db::inputs::Overrides;
+use evalrs::db::{queries, results};
+use evalrs::diagnostic::Diagnostic;
+use evalrs::driver::session::Session;
+use evalrs::driver::settle::{Settings, World, settle};
+use evalrs::exec::{Executing, Executor, Launch};
+use evalrs::outcome::{Outcome, Reply};
+use evalrs::progress::Quiet;
+use evalrs::store::{MemoryStore, OutcomeStore};
+use evalrs::system::memory::MemorySystem;
+
+const SUITE: &str = "\
+name: incremental
+dataset: data.jsonl
+graders:
+  exact: {kind: tool, function: exact_match}
+  kind: {kind: rubric, prompt_path: kind.txt, model: m, endpoint: e}
+  short: {kind: rubric, prompt_path: short.txt, model: m, endpoint: e}
+gate: {metric_key: kind, metric: avg_score, op: gte, value: 0.5}
+";
+
+const SAMPLES: usize = 1_000;
+
+fn row(id: usize, output: &str) -> String {
+    format!("{{\"id\": \"s{id}\", \"input\": \"question {id}\", \"ground_truth\": \"a\", \"output\": \"{output} {id}\"}}")
+}
+
+fn rows() -> Vec<String> {
+    (0..SAMPLES).map(|id| row(id, "answer")).collect()
+}
+
+/// Answers from the prompt alone, and counts.
+#[derive(Default)]
+struct Counting(std::cell::RefCell<Vec<String>>);
+
+impl Executor for Counting {
+    fn execute(&self, launch: Launch) -> Executing<'_> {
+        let score = (launch.action.user.len() % 11) as f64 / 10.0;
+        self.0.borrow_mut().push(launch.action.user);
+        let text = format!("{{\"score\": {score}, \"rationale\": \"r\"}}");
+        Box::pin(std::future::ready(Outcome::Reply(Reply { text, model: None, usage: None })))
+    }
+}
+
+/// A session that lives through edits, as a watcher's would.
+struct Loop {
+    system: MemorySystem,
+    session: Session,
+    store: Option<Box<dyn OutcomeStore>>,
+}
+
+fn fresh_session() -> Session {
+    let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "k".to_owned())]);
+    Session::new(Database::recording(), "suite.yaml", environment, Overrides::default())
+}
+
+/// What one evaluation did.
+#[derive(Debug)]
+struct Did {
+    /// Query → how often it ran.
+    ran: BTreeMap<String, usize>,
+    /// The prompts that were asked.
+    asked: Vec<String>,
+}
+
+impl Did {
+    fn ran(&self, query: &str) -> usize {
+        self.ran.get(query).copied().unwrap_or(0)
+    }
+
+    fn queries(&self) -> BTreeSet<&str> {
+        self.ran.keys().map(String::as_str).collect()
+    }
+}
+
+impl Loop {
+    fn new() -> Self {
+        let system = MemorySystem::default();
+        system.set("suite.yaml", SUITE);
+        system.set("data.jsonl", rows().join("\n"));
+        system.set("kind.txt", "Is it kind? {submission}");
+        system.set("short.txt", "Is it short? {submission}");
+        let session = fresh_session();
+        Self { system, session, store: Some(Box::new(MemoryStore::default())) }
+    }
+
+    /// Loads what changed, asks what is missing, and folds the summary.
+    fn evaluate(&mut self) -> Did {
+        self.session.db.take_executed();
+        let diagnostics = self.session.load(&self.system);
+        assert!(!diagnostics.iter().any(Diagnostic::is_error), "{diagnostics:?}");
+        let executor = Counting::default();
+        let world = World { system: &self.system, executor: &executor, progress: &mut Quiet };
+        let settings = Settings::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let settling = settle(&mut self.session, self.store.take().unwrap(), world, &settings, std::future::pending());
+        let (_, store) = runtime.block_on(settling).unwrap();
+        self.store = Some(store);
+        let summary = results::summary(&self.session.db, self.session.root);
+        assert_eq!(summary.metrics.0.iter().map(|(_, metric)| metric.errors).sum::<usize>(), 0);
+        let mut ran = BTreeMap::new();
+        for query in self.session.db.take_executed() {
+            *ran.entry(query).or_insert(0) += 1;
+        }
+        Did { ran, asked: executor.0.into_inner() }
+    }
+
+    fn chunks(&self) -> usize {
+        self.session.chunks().len()
+    }
+}
+
+fn evaluated() -> Loop {
+    let mut session = Loop::new();
+    let first = session.evaluate();
+    assert_eq!(first.asked.len(), 2 * SAMPLES);
+    session
+}
+
+#[test]
+fn no_edit_runs_no_query_and_no_action() {
+    let mut session = evaluated();
+    let did = session.evaluate();
+    assert_eq!((did.ran.len(), did.asked.len()), (0, 0), "{:?}", did.ran);
+}
+
+#[test]
+fn another_process_asks_nothing() {
+    let mut session = evaluated();
+    let system = std::mem::take(&mut session.system);
+    let fresh = fresh_session();
+    let mut other = Loop { system, session: fresh, store: session.store.take() };
+    assert_eq!(other.evaluate().asked, Vec::<String>::new());
+}
+
+#[test]
+fn one_edited_sample_runs_its_chunk_and_its_own_actions() {
+    let mut session = evaluated();
+    let mut rows = rows();
+    rows[500] = row(500, "another answer");
+    session.system.set("data.jsonl", rows.join("\n"));
+    let did = session.evaluate();
+    assert_eq!(did.asked, ["Is it kind? another answer 500", "Is it short? another answer 500"].map(with_format));
+    // Its own chunk, or two if the cut moved; one query for each of the three graders.
+    assert!((3..=6).contains(&did.ran("plans")), "{:?}", did.ran);
+    assert!((1..=2).contains(&did.ran("submissions")), "the graders share one extractor: {:?}", did.ran);
+    assert_eq!(did.ran("suite") + did.ran("graders") + did.ran("ready"), 0, "{:?}", did.ran);
+}
+
+fn with_format(rendered: &str) -> String {
+    format!("{rendered}\n\nReply with one JSON object and nothing else: {{\"score\": <number from 0 to 1>, \"rationale\": <string>}}.")
+}
+
+#[test]
+fn a_line_in_the_middle_asks_for_the_new_sample_alone() {
+    let mut session = evaluated();
+    let mut rows = rows();
+    rows.insert(300, row(9_999, "new"));
+    session.system.set("data.jsonl", rows.join("\n"));
+    let did = session.evaluate();
+    assert_eq!(did.asked.len(), 2);
+    assert!(did.asked.iter().all(|prompt| prompt.contains("new 9999")));
+    assert!(did.ran("plans") <= 6, "{:?}", did.ran);
+}
+
+#[test]
+fn what_no_key_holds_asks_nothing() {
+    let mut reordered = rows();
+    reordered.rotate_left(137);
+    let renamed: Vec<String> = rows().iter().map(|row| row.replace("\"s", "\"renamed-")).collect();
+    for (what, file, text) in [
+        ("rows reordered", "data.jsonl", reordered.join("\n")),
+        ("ids renamed", "data.jsonl", renamed.join("\n")),
+        ("blank lines", "data.jsonl", rows().join("\n\n\r\n")),
+        ("a comment in the suite", "suite.yaml", format!("# a comment\n{SUITE}")),
+        ("a timeout", "suite.yaml", SUITE.replace("endpoint: e}", "endpoint: e, timeout: 7, max_retries: 1}")),
+        ("a base URL behind an endpoint", "suite.yaml", SUITE.replace("endpoint: e}", "endpoint: e, base_url: http://x/v1}")),
+        ("a key variable", "suite.yaml", SUITE.replace("endpoint: e}", "endpoint: e, api_key_env: K}")),
+    ] {
+        let mut session = evaluated();
+        session.system.set(file, &text);
+        let did = session.evaluate();
+        assert_eq!(did.asked, Vec::<String>::new(), "{what}");
+    }
+}
+
+#[test]
+fn a_comment_in_the_suite_runs_the_reader_alone() {
+    let mut session = evaluated();
+    session.system.set("suite.yaml", format!("# a comment\n{SUITE}"));
+    let did = session.evaluate();
+    let per_chunk = ["checked", "submissions", "graded_texts", "plans", "cells", "observations", "mask"];
+    assert!(per_chunk.iter().all(|query| did.ran(query) == 0), "{:?}", did.ran);
+}
+
+#[test]
+fn a_rubric_edit_touches_its_own_plans_alone() {
+    let mut session = evaluated();
+    session.system.set("kind.txt", "Is it really kind? {submission}");
+    let did = session.evaluate();
+    assert_eq!(did.asked.len(), SAMPLES);
+    assert!(did.asked.iter().all(|prompt| prompt.starts_with("Is it really kind?")));
+    assert_eq!((did.ran("plans"), did.ran("submissions"), did.ran("ready")), (session.chunks(), 0, 1), "{:?}", did.ran);
+    session.system.set("kind.txt", "Is it kind? {submission}");
+    let back = session.evaluate();
+    assert_eq!(back.asked, Vec::<String>::new(), "a rubric that is put back is in the store");
+}
+
+#[test]
+fn an_extractor_that_picks_the_same_text_stops_the_wave() {
+    let mut session = evaluated();
+    session.system.set("suite.yaml", SUITE.replace("prompt_path: kind.txt", "prompt_path: kind.txt, extractor: all_assistant"));
+    let did = session.evaluate();
+    assert_eq!((did.ran("plans"), did.ran("cells"), did.asked.len()), (0, 0, 0), "{:?}", did.ran);
+    assert_eq!(did.ran("submissions"), session.chunks());
+}
+
+#[test]
+fn a_threshold_runs_the_gate_alone() {
+    let mut session = evaluated();
+    session.system.set("suite.yaml", SUITE.replace("value: 0.5", "value: 0.6"));
+    let did = session.evaluate();
+    assert!(did.asked.is_empty());
+    let suite_level = ["suite", "row_spec", "graders", "gate_rule", "gate_report", "narrowing", "required_vars"];
+    let beyond: Vec<&str> = did.queries().into_iter().filter(|query| !suite_level.contains(query)).collect();
+    assert_eq!(beyond, Vec::<&str>::new());
+    assert_eq!(did.ran("gate_report"), 1);
+}
+
+#[test]
+fn another_grader_asks_for_itself_alone() {
+    let mut session = evaluated();
+    let edited = SUITE.replace("gate:", "  more: {kind: rubric, prompt: 'More? {submission}', model: m, endpoint: e}\ngate:");
+    session.system.set("suite.yaml", edited);
+    let did = session.evaluate();
+    assert_eq!((did.asked.len(), did.ran("plans")), (SAMPLES, session.chunks()), "{:?}", did.ran);
+}
+
+#[test]
+fn slots_are_reused_through_many_rewrites() {
+    let mut session = evaluated();
+    let before = session.chunks();
+    for round in 0..20 {
+        let rewritten: Vec<String> = (0..SAMPLES).map(|id| row(id, if round % 2 == 0 { "odd" } else { "even" })).collect();
+        session.system.set("data.jsonl", rewritten.join("\n"));
+        session.evaluate();
+    }
+    let highest = session.session.chunks().iter().map(|chunk| format!("{chunk:?}")).max();
+    assert!(session.chunks() < before * 2, "{highest:?}");
+    assert!(queries::selection(&session.session.db, session.session.root).samples == SAMPLES);
+}
