@@ -9,11 +9,11 @@ use std::pin::Pin;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use crate::action::Action;
+use crate::action::{Action, ActionKey};
 use crate::db::inputs::Chunk;
 use crate::db::queries::Ask;
 use crate::exec::{Executor, Launch};
-use crate::outcome::{Outcome, Stored, Tokens};
+use crate::outcome::{Outcome, Stored, Tokens, read_body};
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::system::System;
 
@@ -110,9 +110,9 @@ impl<'a> Flight<'a> {
         }
         match std::mem::replace(&mut self.store, Store::Moving) {
             Store::Here(mut store) => {
-                let (batch, at) = (std::mem::take(&mut self.landed), system.now());
+                let (mut batch, at) = (std::mem::take(&mut self.landed), system.now());
                 self.store = Store::Writing(tokio::task::spawn_blocking(move || {
-                    let result = store.put_many(&entries(&batch, &at));
+                    let result = keep(store.as_mut(), &mut batch, &at);
                     (store, batch, result)
                 }));
             }
@@ -172,13 +172,22 @@ impl<'a> Flight<'a> {
     }
 }
 
-/// What is kept of a batch: failures that may pass are not.
-fn entries(batch: &[Landed], at: &str) -> Vec<Entry> {
-    let kept = batch.iter().filter(|landed| landed.outcome.is_kept());
-    kept.map(|landed| Entry {
-        key: landed.waiting.ask.key,
-        generation: landed.waiting.generation,
-        body: Stored::new(&landed.action, landed.outcome.clone(), at.to_owned()).to_body(),
-    })
-    .collect()
+/// Makes a batch durable. Where another process has kept an outcome meanwhile, that one stands: then both report
+/// the same.
+fn keep(store: &mut dyn OutcomeStore, batch: &mut [Landed], at: &str) -> Result<(), StoreError> {
+    let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.waiting.ask.key).collect();
+    let mut entries = Vec::with_capacity(batch.len());
+    for (landed, held) in batch.iter_mut().zip(store.get_many(&keys)) {
+        let generation = landed.waiting.generation;
+        let held = held.filter(|held| held.generation >= generation);
+        if let Some(outcome) = held.and_then(|held| read_body(&held.body).ok()) {
+            landed.outcome = outcome;
+        } else if landed.outcome.is_kept() {
+            // Failures that may pass are not kept.
+            let stored = Stored::new(&landed.action, landed.outcome.clone(), at.to_owned());
+            let key = landed.waiting.ask.key;
+            entries.push(Entry { key, generation, body: stored.to_body() });
+        }
+    }
+    store.put_many(&entries)
 }
