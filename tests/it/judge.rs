@@ -1,9 +1,12 @@
-//! A scripted judge on loopback: each test says what it answers, and reads what it was asked.
+//! A scripted judge on loopback: each test says what it answers and in which order, and reads what it was asked.
+//!
+//! Nothing here sleeps: whoever waits is woken by the request or reply it waits for. A test that waits in vain fails.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -65,11 +68,106 @@ impl Asked {
 
 type Script = dyn Fn(usize, &Asked) -> Answer + Send + Sync;
 
-/// A judge that listens until the test ends.
+/// How long anybody waits for something that must come.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// In which order replies are given.
+pub(crate) enum Order {
+    /// Each as soon as it is known.
+    AtOnce,
+    /// The same, but no more than so many in all: further ones are held.
+    UpTo(usize),
+    /// One at a time, a random one of those that wait, and only while as many wait as can.
+    Shuffled {
+        /// How many requests the client has under way.
+        at_once: usize,
+        /// How many requests there will be.
+        total: usize,
+        /// Which one is next.
+        random: fastrand::Rng,
+    },
+}
+
+/// What the judge knows.
+struct Ledger {
+    asked: Vec<Asked>,
+    /// Requests whose replies are known and not given yet.
+    waiting: BTreeSet<usize>,
+    /// Replies that were begun, some of them to clients that are gone.
+    begun: usize,
+    /// Requests whose replies were written to the end, in that order.
+    given: Vec<usize>,
+    order: Order,
+    /// The one request that is replied to, where the order is one at a time.
+    turn: Option<usize>,
+    closed: bool,
+}
+
+impl Ledger {
+    /// Whether request `number` is replied to now.
+    fn is_due(&mut self, number: usize) -> bool {
+        let (begun, turn) = (self.begun, self.turn);
+        match &mut self.order {
+            Order::AtOnce => true,
+            Order::UpTo(most) => begun < *most,
+            Order::Shuffled { at_once, total, random } => {
+                let most = (*at_once).min(total.saturating_sub(self.given.len()));
+                if turn.is_none() && self.waiting.len() >= most {
+                    let next = random.usize(..self.waiting.len());
+                    self.turn = self.waiting.iter().nth(next).copied();
+                }
+                self.turn == Some(number)
+            }
+        }
+    }
+}
+
+struct Desk {
+    ledger: Mutex<Ledger>,
+    changed: Condvar,
+}
+
+impl Desk {
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap()
+    }
+
+    /// Waits until request `number` is due. False if the judge has gone home.
+    fn wait_for_turn(&self, number: usize) -> bool {
+        let mut ledger = self.ledger();
+        ledger.waiting.insert(number);
+        self.changed.notify_all();
+        while !ledger.closed {
+            let turn = ledger.turn;
+            let is_due = ledger.is_due(number);
+            if ledger.turn != turn {
+                // The one whose turn it is now may be another one, and asleep.
+                self.changed.notify_all();
+            }
+            if is_due {
+                ledger.waiting.remove(&number);
+                ledger.begun += 1;
+                return true;
+            }
+            ledger = self.changed.wait(ledger).unwrap();
+        }
+        false
+    }
+
+    fn finish(&self, number: usize, was_written: bool) {
+        let mut ledger = self.ledger();
+        if was_written {
+            ledger.given.push(number);
+        }
+        ledger.turn = None;
+        self.changed.notify_all();
+    }
+}
+
+/// A judge that listens until it is dropped.
 pub(crate) struct Judge {
     port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
-    answered: Arc<AtomicUsize>,
+    desk: Arc<Desk>,
 }
 
 impl Judge {
@@ -77,14 +175,25 @@ impl Judge {
     pub(crate) fn new(script: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let judge = Self { port, asked: Arc::default(), answered: Arc::default() };
-        let (asked, answered, script) =
-            (Arc::clone(&judge.asked), Arc::clone(&judge.answered), Arc::new(script));
+        let ledger = Ledger {
+            asked: Vec::new(),
+            waiting: BTreeSet::new(),
+            begun: 0,
+            given: Vec::new(),
+            order: Order::AtOnce,
+            turn: None,
+            closed: false,
+        };
+        let desk = Arc::new(Desk { ledger: Mutex::new(ledger), changed: Condvar::new() });
+        let judge = Self { port, desk: Arc::clone(&desk) };
+        let script = Arc::new(script);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (asked, answered, script) =
-                    (Arc::clone(&asked), Arc::clone(&answered), Arc::clone(&script));
-                std::thread::spawn(move || serve(&stream, &asked, &answered, script.as_ref()));
+                if desk.ledger().closed {
+                    return;
+                }
+                let (desk, script) = (Arc::clone(&desk), Arc::clone(&script));
+                std::thread::spawn(move || serve(&stream, &desk, script.as_ref()));
             }
         });
         judge
@@ -95,6 +204,18 @@ impl Judge {
         Self::new(|_, asked| Answer::score((asked.prompt().len() % 101) as f64 / 100.0))
     }
 
+    /// Sets the order of the replies that were not begun yet.
+    pub(crate) fn order(&self, order: Order) {
+        self.desk.ledger().order = order;
+        self.desk.changed.notify_all();
+    }
+
+    /// The same judge with its replies in this order.
+    pub(crate) fn in_order(self, order: Order) -> Self {
+        self.order(order);
+        self
+    }
+
     /// Its base URL.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
@@ -102,52 +223,92 @@ impl Judge {
 
     /// Every request so far.
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+        self.desk.ledger().asked.clone()
     }
 
     /// How many requests there were.
     pub(crate) fn count(&self) -> usize {
-        self.asked.lock().unwrap().len()
+        self.desk.ledger().asked.len()
     }
 
-    /// How many replies were written to the end.
-    pub(crate) fn answered(&self) -> usize {
-        self.answered.load(Ordering::SeqCst)
+    /// The requests whose replies were written to the end, in the order of the replies.
+    pub(crate) fn given(&self) -> Vec<Asked> {
+        let ledger = self.desk.ledger();
+        ledger.given.iter().map(|number| ledger.asked[*number].clone()).collect()
+    }
+
+    /// Waits until there were so many requests.
+    pub(crate) fn wait_asked(&self, count: usize) {
+        self.wait(|ledger| ledger.asked.len() >= count);
+    }
+
+    /// Waits until so many replies were written to the end.
+    pub(crate) fn wait_given(&self, count: usize) {
+        self.wait(|ledger| ledger.given.len() >= count);
+    }
+
+    fn wait(&self, is_so: impl Fn(&Ledger) -> bool) {
+        let ledger = self.desk.ledger();
+        let waited = self.desk.changed.wait_timeout_while(ledger, PATIENCE, |now| !is_so(now));
+        let (ledger, timeout) = waited.unwrap();
+        let (asked, given) = (ledger.asked.len(), ledger.given.len());
+        drop(ledger);
+        assert!(!timeout.timed_out(), "waited in vain: {asked} asked, {given} given");
     }
 }
 
-fn serve(stream: &TcpStream, asked: &Mutex<Vec<Asked>>, answered: &AtomicUsize, script: &Script) {
+impl Drop for Judge {
+    fn drop(&mut self) {
+        self.desk.ledger().closed = true;
+        self.desk.changed.notify_all();
+        // Wakes the thread that accepts, which then sees that it is over.
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+fn serve(stream: &TcpStream, desk: &Desk, script: &Script) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader) {
         let number = {
-            let mut asked = asked.lock().unwrap();
-            asked.push(request.clone());
-            asked.len() - 1
+            let mut ledger = desk.ledger();
+            ledger.asked.push(request.clone());
+            desk.changed.notify_all();
+            ledger.asked.len() - 1
         };
         match script(number, &request) {
-            Answer::HangUp => return,
+            Answer::HangUp => break,
             Answer::Silence => {
                 let _ = reader.read(&mut [0]);
-                return;
+                break;
             }
             Answer::Http(status, headers, body) => {
-                let mut reply = format!(
-                    "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
-                    body.len()
-                );
-                for (name, value) in headers {
-                    reply.push_str(&format!("{name}: {value}\r\n"));
+                if !desk.wait_for_turn(number) {
+                    break;
                 }
-                reply.push_str("\r\n");
-                reply.push_str(&body);
                 let mut stream = stream;
-                if stream.write_all(reply.as_bytes()).is_err() {
-                    return;
+                let reply = reply(status, headers, &body);
+                let was_written = stream.write_all(reply.as_bytes()).is_ok();
+                desk.finish(number, was_written);
+                if !was_written {
+                    break;
                 }
-                answered.fetch_add(1, Ordering::SeqCst);
             }
         }
     }
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+fn reply(status: u16, headers: Vec<(&'static str, String)>, body: &str) -> String {
+    let length = body.len();
+    let mut reply = format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n"
+    );
+    for (name, value) in headers {
+        reply.push_str(&format!("{name}: {value}\r\n"));
+    }
+    reply.push_str("\r\n");
+    reply.push_str(body);
+    reply
 }
 
 fn read_request(reader: &mut impl BufRead) -> Option<Asked> {

@@ -1,8 +1,12 @@
 //! A folder to run the binary in, and what came of it as one text.
 #![expect(clippy::disallowed_methods, reason = "tests touch their own files and start the binary")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::judge::PATIENCE;
 
 /// A temporary workspace.
 pub(crate) struct Space {
@@ -66,6 +70,67 @@ impl Space {
         Ran(self.command(args).output().unwrap())
     }
 
+    /// Starts the binary against a judge.
+    pub(crate) fn start(&self, judge: &crate::judge::Judge, args: &[&str]) -> Running {
+        let mut command = self.command(args);
+        command.env("OPENAI_BASE_URL", judge.url());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(Some(command.spawn().unwrap()))
+    }
+
+    /// The segments of the store, in the order of their creation.
+    pub(crate) fn segments(&self) -> Vec<PathBuf> {
+        let Ok(files) = std::fs::read_dir(self.path("cache/v1/seg")) else { return Vec::new() };
+        let paths = files.map(|file| file.unwrap().path());
+        let mut paths: Vec<PathBuf> = paths
+            .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+            .collect();
+        paths.sort();
+        paths
+    }
+
+    /// The whole lines of the store.
+    pub(crate) fn stored_lines(&self) -> Vec<String> {
+        let whole = |path: PathBuf| {
+            let text = std::fs::read_to_string(path).unwrap();
+            let end = text.rfind('\n').map_or(0, |at| at + 1);
+            text[..end].lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        self.segments().into_iter().flat_map(whole).collect()
+    }
+
+    /// The rationales of the stored verdicts, each of which must be there once. Reads the files, asks no evalrs.
+    pub(crate) fn stored(&self) -> BTreeSet<String> {
+        let mut rationales = BTreeSet::new();
+        for line in self.stored_lines() {
+            let entry: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let text = entry["v"]["outcome"]["reply"]["text"].as_str().unwrap();
+            let verdict: serde_json::Value = serde_json::from_str(text).unwrap();
+            let rationale = verdict["rationale"].as_str().unwrap().to_owned();
+            assert!(rationales.insert(rationale), "stored twice: {line}");
+        }
+        rationales
+    }
+
+    /// Waits until the store has so many lines, and says how long that took.
+    pub(crate) fn wait_stored(&self, count: usize) -> Duration {
+        let since = Instant::now();
+        while self.stored_lines().len() < count {
+            assert!(since.elapsed() < PATIENCE, "waited in vain for {count} stored outcomes");
+            std::thread::yield_now();
+        }
+        since.elapsed()
+    }
+
+    /// The names of what a folder holds, sorted; none if there is no such folder.
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+        let files = std::fs::read_dir(self.path(folder)).into_iter().flatten();
+        let mut names: Vec<String> =
+            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
     /// Runs the binary against a judge.
     pub(crate) fn run_with(&self, judge: &crate::judge::Judge, args: &[&str]) -> Ran {
         Ran(self.command(args).env("OPENAI_BASE_URL", judge.url()).output().unwrap())
@@ -76,6 +141,48 @@ fn evalrs(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evalrs"));
     command.current_dir(dir).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", dir);
     command
+}
+
+/// The binary while it runs; it is killed with the test.
+pub(crate) struct Running(Option<Child>);
+
+impl Running {
+    /// Kills it as the system does: it can do nothing about it.
+    pub(crate) fn kill(mut self) {
+        let mut child = self.0.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Presses Ctrl-C.
+    pub(crate) fn interrupt(&self) {
+        let id = self.0.as_ref().unwrap().id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+
+    /// Waits for its end.
+    pub(crate) fn finish(mut self) -> Ran {
+        let child = self.0.take().unwrap();
+        let id = child.id();
+        let (send, receive) = std::sync::mpsc::channel();
+        std::thread::spawn(move || send.send(child.wait_with_output().unwrap()));
+        receive.recv_timeout(PATIENCE).map_or_else(
+            |_| {
+                let _ = Command::new("kill").args(["-KILL", &id.to_string()]).status();
+                panic!("the binary did not end within {PATIENCE:?}")
+            },
+            Ran,
+        )
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// What came of running the binary.
