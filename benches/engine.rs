@@ -3,7 +3,12 @@
 //! Generated data: rows of about 600 bytes, two deterministic graders and one judge whose outcomes are all in the
 //! store. The plain loop parses, grades, renders, hashes and looks up the same rows against the same store, and
 //! nothing else. Each size runs in a process of its own, so that peak memory is its own too.
-#![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used, reason = "a bench measures the outside")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench measures the outside"
+)]
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -37,8 +42,11 @@ fn suite(rubric: &str) -> String {
 }
 
 fn row(at: usize, version: usize) -> String {
-    let question = "What happens to my order if the warehouse is closed on the day I return it? ".repeat(3);
-    let answer = "Your return is accepted on the next working day and the refund follows within five days. ".repeat(3);
+    let question =
+        "What happens to my order if the warehouse is closed on the day I return it? ".repeat(3);
+    let answer =
+        "Your return is accepted on the next working day and the refund follows within five days. "
+            .repeat(3);
     format!(
         "{{\"id\": \"sample-{at:06}\", \"input\": \"{question}({at})\", \"ground_truth\": \"accepted on the next working day\", \"output\": \"{answer}({at}.{version})\"}}"
     )
@@ -55,8 +63,14 @@ struct Instantly;
 impl Executor for Instantly {
     fn execute(&self, launch: Launch) -> Executing<'_> {
         let score = (launch.action.user.len() % 11) as f64 / 10.0;
-        let text = format!("{{\"score\": {score}, \"rationale\": \"The answer is correct and polite but leaves one question open.\"}}");
-        Box::pin(std::future::ready(Outcome::Reply(Reply { text, model: Some("judge-1".to_owned()), usage: None })))
+        let text = format!(
+            "{{\"score\": {score}, \"rationale\": \"The answer is correct and polite but leaves one question open.\"}}"
+        );
+        Box::pin(std::future::ready(Outcome::Reply(Reply {
+            text,
+            model: Some("judge-1".to_owned()),
+            usage: None,
+        })))
     }
 }
 
@@ -72,7 +86,10 @@ fn evaluate(session: &mut Session, store: Box<dyn OutcomeStore>) -> (usize, Box<
     settle_and_fold(session, store)
 }
 
-fn settle_and_fold(session: &mut Session, store: Box<dyn OutcomeStore>) -> (usize, Box<dyn OutcomeStore>) {
+fn settle_and_fold(
+    session: &mut Session,
+    store: Box<dyn OutcomeStore>,
+) -> (usize, Box<dyn OutcomeStore>) {
     let world = World { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
     let settings = Settings { max_concurrent: 64, ..Settings::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -95,8 +112,12 @@ struct PlainRow<'a> {
 
 fn judge() -> Judge {
     let text = suite(RUBRIC);
-    let mut session = Session::new(Database::default(), "suite.yaml", BTreeMap::new(), Overrides::default());
-    let system = evalrs::system::memory::MemorySystem::with(&[("suite.yaml", &text), ("data.jsonl", &row(0, 0))]);
+    let mut session =
+        Session::new(Database::default(), "suite.yaml", BTreeMap::new(), Overrides::default());
+    let system = evalrs::system::memory::MemorySystem::with(&[
+        ("suite.yaml", &text),
+        ("data.jsonl", &row(0, 0)),
+    ]);
     assert!(session.load(&system).is_empty());
     let grader = session.suite().unwrap().graders.last().unwrap().clone();
     match grader.kind {
@@ -126,7 +147,9 @@ fn plain_loop(folder: &Path, judge: &Judge) -> f64 {
     for line in text.lines() {
         let row: PlainRow<'_> = serde_json::from_str(line).unwrap();
         deterministic += f64::from(u8::from(row.output.trim() == row.ground_truth.trim()));
-        deterministic += f64::from(u8::from(row.output.to_lowercase().contains(&row.ground_truth.to_lowercase())));
+        deterministic += f64::from(u8::from(
+            row.output.to_lowercase().contains(&row.ground_truth.to_lowercase()),
+        ));
         keys.push(plain_action(judge, &row, line).key());
     }
     let mut judged = 0.0;
@@ -154,7 +177,11 @@ fn entry(judge: &Judge, line: &str) -> Entry {
     let action = plain_action(judge, &row, line);
     let text = "{\"score\": 0.8, \"rationale\": \"The answer is correct and polite but leaves one question open.\"}".to_owned();
     let outcome = Outcome::Reply(Reply { text, model: Some("judge-1".to_owned()), usage: None });
-    Entry { key: action.key(), generation: 0, body: Stored::new(&action, outcome, "2026-01-01T00:00:00Z".to_owned()).to_body() }
+    Entry {
+        key: action.key(),
+        generation: 0,
+        body: Stored::new(&action, outcome, "2026-01-01T00:00:00Z".to_owned()).to_body(),
+    }
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
@@ -198,7 +225,8 @@ fn measure(count: usize, folder: &Path) {
         write_dataset(folder, count, Some((count / 2 + round) % count));
         let (time, (_, back)) = timed(|| evaluate(&mut session, back));
         times[1].push(time);
-        std::fs::write(folder.join("suite.yaml"), suite(&format!("{RUBRIC}Round {round}."))).unwrap();
+        std::fs::write(folder.join("suite.yaml"), suite(&format!("{RUBRIC}Round {round}.")))
+            .unwrap();
         assert!(session.load(&OsSystem).is_empty());
         let (time, _) = timed(|| evalrs_plans(&session));
         times[2].push(time);
@@ -220,7 +248,11 @@ fn evalrs_plans(session: &Session) -> usize {
     let (db, root) = (&session.db, session.root);
     let graders = queries::graders(db, root);
     let chunks = root.chunks(db).iter();
-    chunks.map(|chunk| graders.iter().map(|grader| queries::plans(db, *chunk, *grader).len()).sum::<usize>()).sum()
+    chunks
+        .map(|chunk| {
+            graders.iter().map(|grader| queries::plans(db, *chunk, *grader).len()).sum::<usize>()
+        })
+        .sum()
 }
 
 /// Peak memory of one cold evaluation, over what the dataset and the outcomes' text take.
@@ -253,7 +285,9 @@ fn main() {
             _ => measure(count, folder),
         };
     }
-    println!("samples   plain ms    cold ms  cold/plain   no-op ms  1 edit ms  rubric ms  memory B/sample over text");
+    println!(
+        "samples   plain ms    cold ms  cold/plain   no-op ms  1 edit ms  rubric ms  memory B/sample over text"
+    );
     let most = if args.iter().any(|arg| arg == "--quick") { 1_000 } else { 100_000 };
     for count in [1_000, 10_000, 100_000].into_iter().filter(|count| *count <= most) {
         let folder = tempfile::tempdir().unwrap();

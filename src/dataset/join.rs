@@ -1,7 +1,7 @@
 //! Joins dataset rows with trajectories recorded in another file.
 //!
-//! By id; by row number where the recording has no ids (Letta results up to 0.16), with a check that the
-//! input is the same. Pure: the driver hands in the text of both files.
+//! By id; by row number where the recording has no ids (Letta results up to 0.16) or where the rows have none
+//! (later ones), with a check that the input is the same. Pure: the driver hands in the text of both files.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -30,6 +30,8 @@ pub enum Owner {
     Id(String),
     /// The row at this position, from 0.
     Row(usize),
+    /// The sample with this number as its id; the row at this position, from 0, if that has no id.
+    IdOrRow(usize),
 }
 
 /// One recorded trajectory.
@@ -80,17 +82,16 @@ pub fn join<'a>(
     let mut used = 0;
     for (at, row) in rows.into_iter().enumerate() {
         let id = row_id(&row.text, spec);
-        let found =
-            by_owner.remove(&Owner::Row(at)).or_else(|| by_owner.remove(&Owner::Id(id.clone()?)));
-        let Some(found) = found else {
-            without.push(id.unwrap_or_else(|| format!("row {}", at + 1)));
+        let name = id.clone().unwrap_or_else(|| format!("row {}", at + 1));
+        let Some(found) = owners(at, id).iter().find_map(|owner| by_owner.remove(owner)) else {
+            without.push(name);
             continue;
         };
         used += found.len();
+        if found.iter().any(|recording| input_differs(&row.text, spec, recording)) {
+            diagnostics.push(input_mismatch(&row, files, &name));
+        }
         for recording in found {
-            if input_differs(&row.text, spec, &recording) {
-                diagnostics.push(input_mismatch(&row, files, at));
-            }
             joined.push(Joined {
                 row: row.text.clone(),
                 recorded: Cow::Owned(recording.text),
@@ -100,6 +101,15 @@ pub fn join<'a>(
     }
     diagnostics.extend(leftovers(&without, total - used, joined.is_empty(), files));
     (joined, diagnostics)
+}
+
+/// Everything a recording of the row at `at` may call it.
+fn owners(at: usize, id: Option<String>) -> Vec<Owner> {
+    let Some(id) = id else { return vec![Owner::Row(at), Owner::IdOrRow(at)] };
+    let number = id.parse().ok().filter(|number: &usize| number.to_string() == id);
+    let mut owners = vec![Owner::Row(at), Owner::Id(id)];
+    owners.extend(number.map(Owner::IdOrRow));
+    owners
 }
 
 fn row_id(row: &str, spec: &RowSpec) -> Option<String> {
@@ -118,20 +128,29 @@ fn input_differs(row: &str, spec: &RowSpec, recording: &Recording) -> bool {
     let written: Option<Value> =
         fields.raw("input").and_then(|raw| serde_json::from_str(raw.get()).ok());
     match written {
-        Some(Value::String(text)) if spec.cells && text.trim_start().starts_with('[') => {
-            serde_json::from_str::<Value>(text.trim()).is_ok_and(|list| list != *recorded)
+        Some(Value::String(text)) => {
+            let list = spec.cells && text.trim_start().starts_with('[');
+            match recorded {
+                Value::String(recorded) => text.trim() != recorded.trim(),
+                _ if list => {
+                    serde_json::from_str(text.trim()).is_ok_and(|list: Value| list != *recorded)
+                }
+                _ => true,
+            }
         }
         Some(input) => input != *recorded,
         None => false,
     }
 }
 
-fn input_mismatch(row: &RawRecord<'_>, files: JoinedFiles<'_>, at: usize) -> Diagnostic {
+fn input_mismatch(row: &RawRecord<'_>, files: JoinedFiles<'_>, name: &str) -> Diagnostic {
     Diagnostic::error(
         record_place(files.dataset, files.text, row.start, None),
-        format!("row {at} was recorded with another input in `{}`", files.recordings),
+        format!("`{name}` was recorded with another input in `{}`", files.recordings),
     )
-    .hint("the recording joins by row number: the dataset must be the one it was made with")
+    .hint(
+        "results belong to the dataset they were made with; rows without ids join by their number",
+    )
 }
 
 fn leftovers(
@@ -149,16 +168,22 @@ fn leftovers(
         found.push(Diagnostic::error(Place::file(files.recordings), message).hint(hint));
     } else if !without.is_empty() {
         let message = format!(
-            "{} samples have no trajectory in `{}` and are left out: {some}{}",
-            without.len(),
+            "{} no trajectory in `{}` and {} left out: {some}{}",
+            counted(without.len(), ["sample has", "samples have"]),
             files.recordings,
+            if without.len() == 1 { "is" } else { "are" },
             if without.len() > 3 { ", …" } else { "" }
         );
         found.push(Diagnostic::warning(Place::file(files.dataset), message));
     }
     if unused > 0 && !none {
-        let message = format!("{unused} trajectories belong to no sample of `{}`", files.dataset);
+        let belong = counted(unused, ["trajectory belongs", "trajectories belong"]);
+        let message = format!("{belong} to no sample of `{}`", files.dataset);
         found.push(Diagnostic::warning(Place::file(files.recordings), message));
     }
     found
+}
+
+fn counted(count: usize, [one, many]: [&str; 2]) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

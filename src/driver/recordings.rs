@@ -1,4 +1,9 @@
 //! Reads what targets left behind: a file of trajectories, a Letta result directory, a folder with one file a sample.
+//!
+//! Letta directories are read in every layout they have had. A result that is recorded twice in one file counts
+//! as it was last: older releases append to the files of the run before.
+
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
@@ -13,6 +18,10 @@ use crate::trajectory::letta_dir;
 /// Reads a file and remembers its digest.
 pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<Vec<u8>, String>;
 
+/// The files that only Letta's result directories have.
+const LETTA_FILES: [&str; 6] =
+    ["results.jsonl", "results.json", "suite.json", "header.json", "aggregate_stats.json", "run_1"];
+
 /// The recordings at `path`: a file, or a folder.
 pub fn read(
     path: &str,
@@ -21,13 +30,11 @@ pub fn read(
 ) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     match system.list(path) {
         None => from_file(path, read),
-        Some(names) if is_letta(&names) => from_letta_folder(path, &names, read),
+        Some(names) if names.iter().any(|name| LETTA_FILES.contains(&name.as_str())) => {
+            from_letta_folder(path, system, read)
+        }
         Some(names) => from_folder(path, &names, read),
     }
-}
-
-fn is_letta(names: &[String]) -> bool {
-    names.iter().any(|name| matches!(name.as_str(), "results.jsonl" | "suite.json" | "header.json"))
 }
 
 fn unreadable(path: &str, reason: &str) -> Vec<Diagnostic> {
@@ -44,14 +51,13 @@ fn text_of(path: &str, read: ReadFile<'_>) -> Result<String, Vec<Diagnostic>> {
 
 fn from_letta_folder(
     path: &str,
-    names: &[String],
+    system: &dyn System,
     read: ReadFile<'_>,
 ) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     let mut recordings = Vec::new();
-    for name in names.iter().filter(|name| name.ends_with(".jsonl")) {
-        let file = join(path, name);
+    for (file, trial) in letta_files(path, system, 2, None) {
         let text = text_of(&file, read)?;
-        recordings.extend(letta_results(&file, &text)?);
+        recordings.extend(letta_results(&file, &text, trial)?);
     }
     if recordings.is_empty() {
         return Err(unreadable(
@@ -59,10 +65,66 @@ fn from_letta_folder(
             "the directory holds no results (results.jsonl, or one file a model)",
         ));
     }
+    if system.list(path).is_some_and(|names| names.iter().any(|name| name == "suite.json")) {
+        let file = join(path, "suite.json");
+        let inputs = sample_inputs(&parsed(&file, &text_of(&file, read)?)?);
+        for recording in &mut recordings {
+            recording.input = inputs.get(&recording.owner).cloned().or(recording.input.take());
+        }
+    }
     Ok(recordings)
 }
 
-fn letta_results(file: &str, text: &str) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+/// The result files below `folder`, each with its trial where the target was run several times:
+/// `run_<n>/results.jsonl`, later `<model>/run_<n>.jsonl`.
+fn letta_files(
+    folder: &str,
+    system: &dyn System,
+    depth: usize,
+    trial: Option<u32>,
+) -> Vec<(String, Option<u32>)> {
+    let mut names = system.list(folder).unwrap_or_default();
+    names.sort_by_key(|name| run_number(name));
+    let mut files = Vec::new();
+    for name in names {
+        let (path, trial) = (join(folder, &name), run_number(&name).or(trial));
+        if name.ends_with(".jsonl") || name == "results.json" {
+            files.push((path, trial));
+        } else if depth > 1 && !name.contains('.') {
+            files.extend(letta_files(&path, system, depth - 1, trial));
+        }
+    }
+    files
+}
+
+/// The trial, from 0, of `run_3` or `run_3.jsonl`.
+fn run_number(name: &str) -> Option<u32> {
+    let number = name.strip_suffix(".jsonl").unwrap_or(name).strip_prefix("run_")?;
+    number.parse::<u32>().ok()?.checked_sub(1)
+}
+
+/// What each sample of a `suite.json` was given.
+fn sample_inputs(suite: &Value) -> HashMap<Owner, Value> {
+    let samples = suite.get("samples").and_then(Value::as_array);
+    let input = |sample: &Value| {
+        let id = sample.get("id").or_else(|| sample.get("sample_id"))?;
+        let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        Some((id_or_row(id), sample.get("input").filter(|input| !input.is_null())?.clone()))
+    };
+    samples.into_iter().flatten().filter_map(input).collect()
+}
+
+/// Ids are what the dataset says, and row numbers where it says nothing.
+fn id_or_row(id: String) -> Owner {
+    let number = id.parse().ok().filter(|number: &usize| number.to_string() == id);
+    number.map_or(Owner::Id(id), Owner::IdOrRow)
+}
+
+fn letta_results(
+    file: &str,
+    text: &str,
+    trial: Option<u32>,
+) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     let results = letta_dir::read_results(text).map_err(|problem| {
         let line = text.lines().nth(problem.line.saturating_sub(1)).unwrap_or_default();
         vec![Diagnostic::error(
@@ -70,23 +132,40 @@ fn letta_results(file: &str, text: &str) -> Result<Vec<Recording>, Vec<Diagnosti
             problem.message.clone(),
         )]
     })?;
-    let recording = |result: letta_dir::LettaResult| {
-        let mut object = Map::new();
-        object.insert("trajectory".to_owned(), result.trajectory);
-        if let Some(model) = result.model {
-            object.insert("model".to_owned(), Value::from(model));
+    let mut recordings: Vec<Recording> = Vec::with_capacity(results.len());
+    let mut places: HashMap<(Owner, Option<String>), usize> = HashMap::new();
+    for result in results {
+        let model = result.model.clone();
+        let recording = letta_recording(result, trial);
+        let key = (recording.owner.clone(), model);
+        match places.get(&key).and_then(|at| recordings.get_mut(*at)) {
+            Some(earlier) => *earlier = recording,
+            None => {
+                places.insert(key, recordings.len());
+                recordings.push(recording);
+            }
         }
-        if let Some(state) = result.agent_state {
-            object.insert("agent_state".to_owned(), state);
-        }
-        let owner = match result.row_number {
-            Some(row) => Owner::Row(row as usize),
-            None => Owner::Id(result.sample_id),
-        };
-        let input = (!result.input.is_null()).then_some(result.input);
-        Recording { owner, text: Value::Object(object).to_string(), input }
+    }
+    Ok(recordings)
+}
+
+fn letta_recording(result: letta_dir::LettaResult, trial: Option<u32>) -> Recording {
+    let mut object = Map::new();
+    object.insert("trajectory".to_owned(), result.trajectory);
+    let members = [
+        ("model", result.model.map(Value::from)),
+        ("trial", trial.map(Value::from)),
+        ("agent_state", result.agent_state),
+    ];
+    for (name, value) in members {
+        object.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    let owner = match result.row_number {
+        Some(row) => Owner::Row(row as usize),
+        None => id_or_row(result.sample_id),
     };
-    Ok(results.into_iter().map(recording).collect())
+    let input = (!result.input.is_null()).then_some(result.input);
+    Recording { owner, text: Value::Object(object).to_string(), input }
 }
 
 /// One file a sample, named by its id.
@@ -101,7 +180,7 @@ fn from_folder(
         let file = join(path, name);
         let object = match extension {
             "json" => json!({"trajectory": parsed(&file, &text_of(&file, read)?)?}),
-            "jsonl" => json!({"trajectory": text_of(&file, read)?}),
+            "jsonl" => json!({"trajectory": parsed_lines(&file, &text_of(&file, read)?)?}),
             "txt" | "md" => json!({"output": text_of(&file, read)?}),
             _ => continue,
         };
@@ -128,9 +207,26 @@ fn parsed(file: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
     })
 }
 
+/// Messages or events, one a line.
+fn parsed_lines(file: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
+    let rows = split::split(file, text, DatasetFormat::Jsonl)?;
+    let value = |row: split::RawRecord<'_>| {
+        serde_json::from_str::<Value>(&row.text).map_err(|error| {
+            let at = split::offset_of(&row.text, error.line(), error.column());
+            let message = format!("bad JSON: {}", split::plain_message(&error));
+            let place = split::record_place(file, text, row.start, Some(at..at + 1));
+            vec![Diagnostic::error(place, message)]
+        })
+    };
+    rows.into_iter().map(value).collect()
+}
+
 /// A file of records with an id each.
 fn from_file(path: &str, read: ReadFile<'_>) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     let text = text_of(path, read)?;
+    if is_letta_file(&text) {
+        return letta_results(path, &text, None);
+    }
     let format =
         match path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref()
         {
@@ -139,9 +235,6 @@ fn from_file(path: &str, read: ReadFile<'_>) -> Result<Vec<Recording>, Vec<Diagn
             _ => DatasetFormat::Jsonl,
         };
     let rows = split::split(path, &text, format)?;
-    if rows.first().is_some_and(|row| is_letta_line(&row.text)) {
-        return letta_results(path, &text);
-    }
     let spec =
         RowSpec { cells: format == DatasetFormat::Csv, fields: FieldMap::default(), format: None };
     let mut problems = Vec::new();
@@ -165,13 +258,20 @@ fn from_file(path: &str, read: ReadFile<'_>) -> Result<Vec<Recording>, Vec<Diagn
     }
 }
 
-/// Letta result lines wrap a `result`, or carry both `sample_id` and `submissions`.
-fn is_letta_line(row: &str) -> bool {
-    let Ok(value) = serde_json::from_str::<Value>(row) else { return false };
+/// Letta result lines wrap a `result`, or name sample and model; the oldest files are one object
+/// with all `results`.
+fn is_letta_file(text: &str) -> bool {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    if !first.starts_with('{') {
+        return false;
+    }
+    let value = serde_json::from_str(first).or_else(|_| serde_json::from_str(text));
+    let Ok(Value::Object(value)) = value else { return false };
     let is_type = |kind: &str| value.get("type").and_then(Value::as_str) == Some(kind);
-    ((is_type("result") || is_type("header"))
-        && (value.get("result").is_some() || value.get("suite").is_some()))
-        || (value.get("sample_id").is_some() && value.get("submissions").is_some())
+    let has = |name: &str| value.contains_key(name);
+    ((is_type("result") || is_type("header")) && (has("result") || has("suite")))
+        || (has("sample_id") && (has("submissions") || has("model_handle")))
+        || (has("suite") && value.get("results").is_some_and(Value::is_array))
 }
 
 type Wrong = (String, Option<std::ops::Range<usize>>);

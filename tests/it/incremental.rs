@@ -27,7 +27,9 @@ gate: {metric_key: kind, metric: avg_score, op: gte, value: 0.5}
 const SAMPLES: usize = 1_000;
 
 fn row(id: usize, output: &str) -> String {
-    format!("{{\"id\": \"s{id}\", \"input\": \"question {id}\", \"ground_truth\": \"a\", \"output\": \"{output} {id}\"}}")
+    format!(
+        "{{\"id\": \"s{id}\", \"input\": \"question {id}\", \"ground_truth\": \"a\", \"output\": \"{output} {id}\"}}"
+    )
 }
 
 fn rows() -> Vec<String> {
@@ -98,7 +100,13 @@ impl Loop {
         let world = World { system: &self.system, executor: &executor, progress: &mut Quiet };
         let settings = Settings::default();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let settling = settle(&mut self.session, self.store.take().unwrap(), world, &settings, std::future::pending());
+        let settling = settle(
+            &mut self.session,
+            self.store.take().unwrap(),
+            world,
+            &settings,
+            std::future::pending(),
+        );
         let (_, store) = runtime.block_on(settling).unwrap();
         self.store = Some(store);
         let summary = results::summary(&self.session.db, self.session.root);
@@ -145,15 +153,24 @@ fn one_edited_sample_runs_its_chunk_and_its_own_actions() {
     rows[500] = row(500, "another answer");
     session.system.set("data.jsonl", rows.join("\n"));
     let did = session.evaluate();
-    assert_eq!(did.asked, ["Is it kind? another answer 500", "Is it short? another answer 500"].map(with_format));
+    assert_eq!(
+        did.asked,
+        ["Is it kind? another answer 500", "Is it short? another answer 500"].map(with_format)
+    );
     // Its own chunk, or two if the cut moved; one query for each of the three graders.
     assert!((3..=6).contains(&did.ran("plans")), "{:?}", did.ran);
-    assert!((1..=2).contains(&did.ran("submissions")), "the graders share one extractor: {:?}", did.ran);
+    assert!(
+        (1..=2).contains(&did.ran("submissions")),
+        "the graders share one extractor: {:?}",
+        did.ran
+    );
     assert_eq!(did.ran("suite") + did.ran("graders") + did.ran("ready"), 0, "{:?}", did.ran);
 }
 
 fn with_format(rendered: &str) -> String {
-    format!("{rendered}\n\nReply with one JSON object and nothing else: {{\"score\": <number from 0 to 1>, \"rationale\": <string>}}.")
+    format!(
+        "{rendered}\n\nReply with one JSON object and nothing else: {{\"score\": <number from 0 to 1>, \"rationale\": <string>}}."
+    )
 }
 
 #[test]
@@ -178,9 +195,21 @@ fn what_no_key_holds_asks_nothing() {
         ("ids renamed", "data.jsonl", renamed.join("\n")),
         ("blank lines", "data.jsonl", rows().join("\n\n\r\n")),
         ("a comment in the suite", "suite.yaml", format!("# a comment\n{SUITE}")),
-        ("a timeout", "suite.yaml", SUITE.replace("endpoint: e}", "endpoint: e, timeout: 7, max_retries: 1}")),
-        ("a base URL behind an endpoint", "suite.yaml", SUITE.replace("endpoint: e}", "endpoint: e, base_url: http://x/v1}")),
-        ("a key variable", "suite.yaml", SUITE.replace("endpoint: e}", "endpoint: e, api_key_env: K}")),
+        (
+            "a timeout",
+            "suite.yaml",
+            SUITE.replace("endpoint: e}", "endpoint: e, timeout: 7, max_retries: 1}"),
+        ),
+        (
+            "a base URL behind an endpoint",
+            "suite.yaml",
+            SUITE.replace("endpoint: e}", "endpoint: e, base_url: http://x/v1}"),
+        ),
+        (
+            "a key variable",
+            "suite.yaml",
+            SUITE.replace("endpoint: e}", "endpoint: e, api_key_env: K}"),
+        ),
     ] {
         let mut session = evaluated();
         session.system.set(file, &text);
@@ -194,7 +223,8 @@ fn a_comment_in_the_suite_runs_the_reader_alone() {
     let mut session = evaluated();
     session.system.set("suite.yaml", format!("# a comment\n{SUITE}"));
     let did = session.evaluate();
-    let per_chunk = ["checked", "submissions", "graded_texts", "plans", "cells", "observations", "mask"];
+    let per_chunk =
+        ["checked", "submissions", "graded_texts", "plans", "cells", "observations", "mask"];
     assert!(per_chunk.iter().all(|query| did.ran(query) == 0), "{:?}", did.ran);
 }
 
@@ -205,7 +235,12 @@ fn a_rubric_edit_touches_its_own_plans_alone() {
     let did = session.evaluate();
     assert_eq!(did.asked.len(), SAMPLES);
     assert!(did.asked.iter().all(|prompt| prompt.starts_with("Is it really kind?")));
-    assert_eq!((did.ran("plans"), did.ran("submissions"), did.ran("ready")), (session.chunks(), 0, 1), "{:?}", did.ran);
+    assert_eq!(
+        (did.ran("plans"), did.ran("submissions"), did.ran("ready")),
+        (session.chunks(), 0, 1),
+        "{:?}",
+        did.ran
+    );
     session.system.set("kind.txt", "Is it kind? {submission}");
     let back = session.evaluate();
     assert_eq!(back.asked, Vec::<String>::new(), "a rubric that is put back is in the store");
@@ -214,7 +249,10 @@ fn a_rubric_edit_touches_its_own_plans_alone() {
 #[test]
 fn an_extractor_that_picks_the_same_text_stops_the_wave() {
     let mut session = evaluated();
-    session.system.set("suite.yaml", SUITE.replace("prompt_path: kind.txt", "prompt_path: kind.txt, extractor: all_assistant"));
+    session.system.set(
+        "suite.yaml",
+        SUITE.replace("prompt_path: kind.txt", "prompt_path: kind.txt, extractor: all_assistant"),
+    );
     let did = session.evaluate();
     assert_eq!((did.ran("plans"), did.ran("cells"), did.asked.len()), (0, 0, 0), "{:?}", did.ran);
     assert_eq!(did.ran("submissions"), session.chunks());
@@ -226,8 +264,10 @@ fn a_threshold_runs_the_gate_alone() {
     session.system.set("suite.yaml", SUITE.replace("value: 0.5", "value: 0.6"));
     let did = session.evaluate();
     assert!(did.asked.is_empty());
-    let suite_level = ["suite", "row_spec", "graders", "gate_rule", "gate_report", "narrowing", "required_vars"];
-    let beyond: Vec<&str> = did.queries().into_iter().filter(|query| !suite_level.contains(query)).collect();
+    let suite_level =
+        ["suite", "row_spec", "graders", "gate_rule", "gate_report", "narrowing", "required_vars"];
+    let beyond: Vec<&str> =
+        did.queries().into_iter().filter(|query| !suite_level.contains(query)).collect();
     assert_eq!(beyond, Vec::<&str>::new());
     assert_eq!(did.ran("gate_report"), 1);
 }
@@ -235,7 +275,10 @@ fn a_threshold_runs_the_gate_alone() {
 #[test]
 fn another_grader_asks_for_itself_alone() {
     let mut session = evaluated();
-    let edited = SUITE.replace("gate:", "  more: {kind: rubric, prompt: 'More? {submission}', model: m, endpoint: e}\ngate:");
+    let edited = SUITE.replace(
+        "gate:",
+        "  more: {kind: rubric, prompt: 'More? {submission}', model: m, endpoint: e}\ngate:",
+    );
     session.system.set("suite.yaml", edited);
     let did = session.evaluate();
     assert_eq!((did.asked.len(), did.ran("plans")), (SAMPLES, session.chunks()), "{:?}", did.ran);
@@ -246,7 +289,8 @@ fn slots_are_reused_through_many_rewrites() {
     let mut session = evaluated();
     let before = session.chunks();
     for round in 0..20 {
-        let rewritten: Vec<String> = (0..SAMPLES).map(|id| row(id, if round % 2 == 0 { "odd" } else { "even" })).collect();
+        let rewritten: Vec<String> =
+            (0..SAMPLES).map(|id| row(id, if round % 2 == 0 { "odd" } else { "even" })).collect();
         session.system.set("data.jsonl", rewritten.join("\n"));
         session.evaluate();
     }
