@@ -36,6 +36,17 @@ pub fn decide(gate: &Gate, grades: &Grades<'_>) -> GateReport {
     }
 }
 
+/// The graders that `gate` needs, each as often as it is named.
+pub fn graders(gate: &Gate) -> Vec<&str> {
+    match gate {
+        Gate::Simple(condition) => vec![&condition.metric_key],
+        Gate::WeightedAverage { weights, .. } => {
+            weights.iter().map(|(grader, _)| grader.as_str()).collect()
+        }
+        Gate::Logical { conditions, .. } => conditions.iter().flat_map(graders).collect(),
+    }
+}
+
 /// The sign of a comparison.
 pub fn sign(op: Op) -> &'static str {
     match op {

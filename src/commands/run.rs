@@ -8,6 +8,7 @@ use super::place::Surroundings;
 use super::{Console, validate};
 use crate::cli::{Format, RunArgs, SelectArgs};
 use crate::db::inputs::Overrides;
+use crate::db::queries::gate_rule;
 use crate::db::{Database, results};
 use crate::diagnostic::Diagnostic;
 use crate::driver::session::Session;
@@ -40,6 +41,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
     }
     let mut status = ExitStatus::Success;
     for (surroundings, session) in loaded {
+        say_left_out(&session, console.err)?;
         let ended = run_one(args, &surroundings, session, console)?;
         status = status.and(ended);
         if ended == ExitStatus::Interrupted {
@@ -91,6 +93,19 @@ pub fn loaded_session(
         ));
     }
     Ok(session)
+}
+
+/// Without its gate a run passes whatever it finds, so that is said.
+fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
+    let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
+    if gate_rule(&session.db, session.root).is_none() {
+        let rule = crate::gate::rule(gate);
+        writeln!(
+            err,
+            "note: the gate `{rule}` is left out: it needs graders that --grader leaves out"
+        )?;
+    }
+    Ok(())
 }
 
 fn run_one(
@@ -268,7 +283,7 @@ fn header(session: &Session, args: &RunArgs) -> Header {
         .insert("graders".to_owned(), Value::Array(suite.map(grader_settings).unwrap_or_default()));
     settings.insert(
         "gate".to_owned(),
-        json!(suite.and_then(|suite| suite.gate.as_ref()).map(crate::gate::rule)),
+        json!(gate_rule(&session.db, session.root).as_ref().map(crate::gate::rule)),
     );
     Header {
         format: FORMAT,

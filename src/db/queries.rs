@@ -116,10 +116,13 @@ pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
         .collect()
 }
 
-/// The gate of the suite.
+/// The gate of the suite; none if the command line leaves out a grader that it needs.
 #[salsa::tracked]
 pub fn gate_rule(db: &dyn Db, root: Root) -> Option<Gate> {
-    suite(db, root).suite.as_ref()?.gate.clone()
+    let gate = suite(db, root).suite.as_ref()?.gate.as_ref()?;
+    let only = &root.overrides(db).graders;
+    let is_left = |name: &str| only.is_empty() || only.iter().any(|left| left == name);
+    gate::graders(gate).into_iter().all(is_left).then(|| gate.clone())
 }
 
 /// The base URL the environment names for judges.
