@@ -20,6 +20,7 @@ use crate::progress::bar::Bar;
 use crate::progress::plain::Plain;
 use crate::progress::{Progress, Quiet};
 use crate::record::{self, RunFacts};
+use crate::report::labels::labelled;
 use crate::report::terminal::{TerminalFacts, TerminalOptions};
 use crate::report::{
     FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
@@ -358,12 +359,14 @@ fn show(
     let mut out = std::io::BufWriter::new(&mut *console.out);
     match args.format {
         Format::Text if args.quiet => {}
-        Format::Text => terminal::write(report, facts, options, &mut out)?,
         Format::Json => json_report::write(report, &mut out)?,
         Format::Jsonl => jsonl::write(report, &mut out)?,
-        Format::Junit => junit::write(report, &mut out)?,
-        Format::Markdown => markdown::write(report, LISTED_FAILURES, &mut out)?,
-        Format::Github => github::write(report, LISTED_FAILURES, &mut out)?,
+        format => labelled(report, |report| match format {
+            Format::Junit => junit::write(report, &mut out),
+            Format::Markdown => markdown::write(report, LISTED_FAILURES, &mut out),
+            Format::Github => github::write(report, LISTED_FAILURES, &mut out),
+            _ => terminal::write(report, &facts, options, &mut out),
+        })?,
     }
     out.flush()
 }

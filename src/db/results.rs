@@ -18,7 +18,7 @@ use crate::grade::Grade;
 use crate::judge::JudgeAction;
 use crate::metric::{Metric, Observation};
 use crate::outcome::Tokens;
-use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, Usage};
+use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, Usage, labels};
 
 /// The aggregates of everything that is graded by now.
 pub fn summary(db: &Database, root: Root) -> Summary {
@@ -34,6 +34,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         samples: selection.samples,
         results: selection.cases,
         metrics: Ordered(metrics.collect()),
+        labels: labels(db, root),
         by_model: (selection.models.len() > 1).then(|| by_model(db, root)),
         by_tag: by_tag(db, root),
         gate: queries::gate_report(db, root).clone(),
@@ -42,6 +43,16 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         ),
         cost: None,
     }
+}
+
+/// The display names of the graders that are left.
+fn labels(db: &Database, root: Root) -> Ordered<String> {
+    let Some(suite) = &queries::suite(db, root).suite else { return Ordered::default() };
+    let is_left = |name: &str| queries::graders(db, root).iter().any(|left| left.name(db) == name);
+    let names = suite.graders.iter().filter(|grader| is_left(&grader.name));
+    let names: Vec<(&str, Option<&str>)> =
+        names.map(|grader| (grader.name.as_str(), grader.display_name.as_deref())).collect();
+    labels::usable(&names)
 }
 
 fn by_model(db: &Database, root: Root) -> Ordered<Ordered<Metric>> {

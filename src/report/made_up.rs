@@ -84,6 +84,7 @@ pub(crate) fn empty() -> Run {
         samples: 0,
         results: 0,
         metrics: Ordered::default(),
+        labels: Ordered::default(),
         by_model: None,
         by_tag: None,
         gate: GateReport::default(),

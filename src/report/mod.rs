@@ -7,6 +7,7 @@ pub mod github;
 pub mod json;
 pub mod jsonl;
 pub mod junit;
+pub mod labels;
 pub mod markdown;
 pub mod terminal;
 pub mod text;
@@ -153,6 +154,9 @@ pub struct Summary {
     pub results: usize,
     /// Grader → its aggregates, in the order of the suite.
     pub metrics: Ordered<Metric>,
+    /// Grader → its name for people; only graders that have another than their key.
+    #[serde(skip_serializing_if = "has_none")]
+    pub labels: Ordered<String>,
     /// Model → grader → aggregates; only with more than one model.
     pub by_model: Option<Ordered<Ordered<Metric>>>,
     /// Tag → grader → aggregates; only where rows have tags. Sorted by tag.
@@ -163,6 +167,10 @@ pub struct Summary {
     pub usage: Ordered<Usage>,
     /// What the judgments cost when they were made, in US dollars, where prices are known.
     pub cost: Option<f64>,
+}
+
+fn has_none(labels: &Ordered<String>) -> bool {
+    labels.0.is_empty()
 }
 
 /// Tokens of judgments.

@@ -328,9 +328,10 @@ fn fact_lines(summary: &Summary, facts: &TerminalFacts, width: usize) -> Vec<Str
         .into_iter()
         .filter_map(|(name, count)| count.map(|count| format!("{count} {name}")))
         .collect();
+    let title = if parts.is_empty() { "graded" } else { "actions:" };
     parts.extend(facts.seconds.map(|seconds| format!("in {seconds:.1} s")));
     if !parts.is_empty() {
-        shown.push(format!("actions: {}", parts.join(", ")));
+        shown.push(format!("{title} {}", parts.join(", ")));
     }
     shown.extend(facts.report.as_ref().map(|report| format!("report: {}", sanitize(report))));
     shown.iter().map(|line| faint(&cut(line, width))).collect()
