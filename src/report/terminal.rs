@@ -188,27 +188,37 @@ fn title(text: &str) -> Cell {
     words(text).styled(TITLE)
 }
 
-/// pass^k and pass@k of the first graders that have trials.
+/// pass^k and pass@k of the first graders that have trials, and what trials do to their standard errors.
 fn curve_lines(metrics: &Ordered<Metric>, most: usize, width: usize) -> Vec<String> {
     let mut curves = Vec::new();
     for (grader, metric) in &metrics.0 {
         if let (Some(hat), Some(at)) = (&metric.pass_hat, &metric.pass_at) {
-            curves.push((grader, hat, at));
+            curves.push((grader, metric, [hat, at]));
         }
     }
-    let longest = curves.iter().map(|(_, hat, _)| *hat).max_by_key(|hat| hat.0.len());
+    let longest = curves.iter().map(|(_, _, [hat, _])| *hat).max_by_key(|hat| hat.0.len());
     let Some(longest) = longest else { return Vec::new() };
-    let mut header = vec![title("trials"), title("k")];
+    let mut header = vec![title("trials"), title("stderr"), title("k")];
     header.extend(longest.0.iter().map(|(k, _)| number(k.as_str()).styled(TITLE)));
     let mut rows = vec![header];
-    for (grader, hat, at) in curves.iter().take(most) {
-        for (name, estimate, curve) in [(grader.as_str(), "pass^k", hat), ("", "pass@k", at)] {
+    for (grader, metric, [hat, at]) in curves.iter().take(most) {
+        let clustered = fine("clustered", metric.stderr);
+        let naive = fine("naive", metric.stderr_naive);
+        for (name, error, estimate, curve) in
+            [(grader.as_str(), clustered, "pass^k", hat), ("", naive, "pass@k", at)]
+        {
             let points =
                 longest.0.iter().map(|(k, _)| number(score_or_dash(curve.get(k).copied())));
-            rows.push([words(name), words(estimate)].into_iter().chain(points).collect());
+            let names = [words(name), words(&error), words(estimate)];
+            rows.push(names.into_iter().chain(points).collect());
         }
     }
     with_rest(&rows, curves.len().saturating_sub(most), "grader", width)
+}
+
+/// A standard error fine enough to tell the clustered one from the naive one.
+fn fine(name: &str, error: Option<f64>) -> String {
+    error.map_or_else(|| format!("{name} -"), |error| format!("{name:<9} {error:.4}"))
 }
 
 /// The rows under their title, if there are any, and how many more there are.
@@ -321,7 +331,8 @@ fn fact_lines(summary: &Summary, facts: &TerminalFacts, width: usize) -> Vec<Str
             usages().map(|usage| usage.output_tokens).sum(),
         );
         let cost = summary.cost.map_or_else(String::new, |cost| format!(", ${cost:.4}"));
-        shown.push(format!("{judgments} judgments: {sent} tokens in, {received} out{cost}"));
+        let judgments = count(usize::try_from(judgments).unwrap_or(usize::MAX), "judgment");
+        shown.push(format!("{judgments}: {sent} tokens in, {received} out{cost}"));
     }
     let counts = [("asked", facts.asked), ("cached", facts.cached), ("failed", facts.failed)];
     let mut parts: Vec<String> = counts
@@ -378,9 +389,9 @@ mod tests {
         accuracy   4       0  0.500 ± 0.000  50.0%  0.000   0.500  1.000      0.500
         quality|x  4       2  0.625 ± 0.375  50.0%  0.250   0.625  1.000      0.312
 
-        trials    k           1      2
-        accuracy  pass^k  0.500  0.000
-                  pass@k  0.500  1.000
+        trials    stderr            k           1      2
+        accuracy  clustered 0.0000  pass^k  0.500  0.000
+                  naive     0.2887  pass@k  0.500  1.000
 
         3 failures               grader     score  rationale
         s1 [m:1,x] [trial 0]     quality|x  0.250  </testcase> ]]>| ::error::@team `code` <img src=x>##[err…
