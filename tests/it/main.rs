@@ -7,6 +7,8 @@ mod space;
 mod test_data;
 
 mod durability;
+mod docs;
+mod examples;
 mod incremental;
 mod run;
 mod tidy;
