@@ -166,19 +166,19 @@ mod tests {
     fn a_rubric_that_names_the_submission_is_the_whole_message() {
         let vars = Map::new();
         let placeholders = Placeholders {
-            input: "the question",
-            submission: "the submission",
-            ground_truth: Some("the truth"),
+            input: "QUESTION",
+            submission: "SUBMITTED",
+            ground_truth: Some("TRUTH"),
             vars: &vars,
             row: Row { text: "{}" },
         };
         let whole = user_message("Judge: {submission}\n", &placeholders, (1.0, 5.0));
         assert_eq!(
             whole,
-            "Judge: the submission\n\nReply with one JSON object and nothing else: {\"score\": <number from 1 to 5>, \"rationale\": <string>}."
+            "Judge: SUBMITTED\n\nReply with one JSON object and nothing else: {\"score\": <number from 1 to 5>, \"rationale\": <string>}."
         );
         let sections = user_message("Is it kind?", &placeholders, (0.0, 1.0));
-        for part in ["Is it kind?", "the question", "the truth", "the submission", "from 0 to 1"] {
+        for part in ["Is it kind?", "QUESTION", "TRUTH", "SUBMITTED", "from 0 to 1"] {
             assert_eq!(sections.matches(part).count(), 1, "{part}");
         }
         assert!(!names("{Submission} {submission }", "submission"));
