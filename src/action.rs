@@ -4,7 +4,9 @@
 //! and one that explains, so what `explain` shows can never drift from what is hashed. A change in what an
 //! ingredient means must raise the version in [`KEY_CONTEXT`].
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
@@ -125,8 +127,43 @@ impl Ingredients for Explanation {
 }
 
 /// The content address of an action: a blake3 digest.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ActionKey(pub [u8; 32]);
+
+/// A map by action key.
+pub type KeyMap<V> = HashMap<ActionKey, V, BuildHasherDefault<DigestHasher>>;
+/// A set of action keys.
+pub type KeySet = HashSet<ActionKey, BuildHasherDefault<DigestHasher>>;
+
+/// Hashes a digest by its first bytes: it is random already.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 ^= word;
+    }
+}
+
+impl Hash for ActionKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.0[..8]);
+        state.write_u64(u64::from_le_bytes(word));
+    }
+}
 
 impl ActionKey {
     /// The key written as 64 hexadecimal digits.

@@ -4,6 +4,10 @@
 //! enough that editing one record re-reads few others. The cuts depend on the records alone, so a record
 //! inserted in the middle moves no cut but its own. Chunks hold no position: a chunk that moved is unchanged.
 
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::join::Joined;
@@ -15,13 +19,27 @@ const MOST_RECORDS: usize = 256;
 /// A chunk that reaches so many bytes ends, so that large trajectories are not read again in hundreds.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The records of one chunk: one text and where each record ends in it.
+/// The records of one chunk: one text and where each record stands in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Records {
     hash: u128,
-    text: Box<str>,
-    /// For each record the end of its row and the end of what was recorded for it.
-    ends: Box<[[u32; 2]]>,
+    text: Text,
+    spans: Box<[Span]>,
+}
+
+/// The text of a chunk: its own, or a part of the file that all chunks of a first reading share.
+#[derive(Clone, PartialEq, Eq)]
+enum Text {
+    Own(Box<str>),
+    Shared { file: Arc<String>, from: usize },
+}
+
+/// A row and what was recorded for it, as bytes of the chunk's text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Span {
+    start: u32,
+    row_end: u32,
+    end: u32,
 }
 
 impl std::fmt::Debug for Records {
@@ -33,7 +51,7 @@ impl std::fmt::Debug for Records {
 impl Records {
     /// A chunk without records: what an unused slot holds.
     pub fn empty() -> Self {
-        Self { hash: 0, text: Box::default(), ends: Box::default() }
+        Self { hash: 0, text: Text::Own(Box::default()), spans: Box::default() }
     }
 
     /// Identifies the content within this process.
@@ -43,78 +61,131 @@ impl Records {
 
     /// How many records it holds.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.spans.len()
     }
 
     /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.spans.is_empty()
     }
 
     /// The row and the recorded text of record `at`, below [`Records::len`].
     pub fn get(&self, at: usize) -> (&str, &str) {
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before][1] as usize);
-        let [row_end, end] = self.ends[at].map(|end| end as usize);
-        (&self.text[start..row_end], &self.text[row_end..end])
+        let text = match &self.text {
+            Text::Own(text) => text,
+            Text::Shared { file, from } => &file[*from..],
+        };
+        let Span { start, row_end, end } = self.spans[at];
+        (&text[start as usize..row_end as usize], &text[row_end as usize..end as usize])
     }
 
     /// The records in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         (0..self.len()).map(|at| self.get(at))
     }
+
+    /// Records with a text of their own.
+    fn own(hash: u128, records: &[Joined<'_>]) -> Self {
+        let mut text = String::with_capacity(
+            records.iter().map(|record| record.row.len() + record.recorded.len()).sum(),
+        );
+        let mut spans = Vec::with_capacity(records.len());
+        for record in records {
+            let start = text.len() as u32;
+            text.push_str(&record.row);
+            let row_end = text.len() as u32;
+            text.push_str(&record.recorded);
+            spans.push(Span { start, row_end, end: text.len() as u32 });
+        }
+        Self { hash, text: Text::Own(text.into_boxed_str()), spans: spans.into_boxed_slice() }
+    }
+
+    /// Records that are parts of `file`, if all of them are.
+    fn shared(hash: u128, records: &[Joined<'_>], file: &Arc<String>) -> Option<Self> {
+        let base = file.as_ptr().addr();
+        let within = |row: &str| {
+            row.as_ptr().addr().checked_sub(base).filter(|at| at + row.len() <= file.len())
+        };
+        let from = within(&records.first()?.row)?;
+        let span = |record: &Joined<'_>| {
+            let start =
+                within(&record.row).filter(|_| record.recorded.is_empty())?.checked_sub(from)?;
+            let end = u32::try_from(start + record.row.len()).ok()?;
+            Some(Span { start: start as u32, row_end: end, end })
+        };
+        let spans: Option<Box<[Span]>> = records.iter().map(span).collect();
+        Some(Self { hash, text: Text::Shared { file: Arc::clone(file), from }, spans: spans? })
+    }
 }
 
-/// Cuts the records of a dataset into chunks.
-pub fn chunks(records: &[Joined<'_>]) -> Vec<Records> {
-    let mut chunks = Vec::with_capacity(records.len() / 48 + 1);
-    let mut open = Builder::default();
-    for record in records {
-        let cut = open.push(&record.row, &record.recorded);
-        if cut || open.ends.len() >= MOST_RECORDS || open.text.len() >= MOST_BYTES {
-            chunks.push(std::mem::take(&mut open).build());
+/// A chunk of a dataset that was read: its content only where nobody holds it yet.
+#[derive(Debug)]
+pub struct Chunked {
+    /// Identifies the content.
+    pub hash: u128,
+    /// The content, if it is new.
+    pub fresh: Option<Records>,
+}
+
+/// Cuts the records of a dataset into chunks. `held` counts the chunks that are there already, by hash; `file` is
+/// the text that records were cut from.
+pub fn chunks(
+    records: &[Joined<'_>],
+    mut held: HashMap<u128, usize>,
+    file: &Arc<String>,
+) -> Vec<Chunked> {
+    let cuts = cuts(records);
+    let mut is_held = |hash| match held.get_mut(&hash) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
+    };
+    let cuts: Vec<(Range<usize>, u128, bool)> =
+        cuts.into_iter().map(|(range, hash)| (range, hash, is_held(hash))).collect();
+    // A share keeps the whole file in memory: worth it when most of it is new, as it is the first time.
+    let is_shared = cuts.iter().filter(|(_, _, held)| !held).count() * 2 > cuts.len();
+    let build = |(range, hash, held): (Range<usize>, u128, bool)| {
+        let records = &records[range];
+        let shared = || is_shared.then(|| Records::shared(hash, records, file)).flatten();
+        Chunked {
+            hash,
+            fresh: (!held).then(|| shared().unwrap_or_else(|| Records::own(hash, records))),
+        }
+    };
+    cuts.into_iter().map(build).collect()
+}
+
+/// Where the chunks are, and the hash of each.
+fn cuts(records: &[Joined<'_>]) -> Vec<(Range<usize>, u128)> {
+    let mut cuts = Vec::with_capacity(records.len() / 48 + 1);
+    let (mut from, mut bytes, mut hasher) = (0, 0, Xxh3::new());
+    for (at, record) in records.iter().enumerate() {
+        let row = xxh3_64(record.row.as_bytes());
+        let recorded =
+            if record.recorded.is_empty() { 0 } else { xxh3_64(record.recorded.as_bytes()) };
+        let hash = row ^ recorded.rotate_left(17);
+        hasher.update(&row.to_le_bytes());
+        hasher.update(&recorded.to_le_bytes());
+        bytes += record.row.len() + record.recorded.len();
+        let is_full = at + 1 - from >= MOST_RECORDS || bytes >= MOST_BYTES;
+        if hash & CUT_MASK == 0 || is_full || at + 1 == records.len() {
+            cuts.push((from..at + 1, hasher.digest128()));
+            (from, bytes, hasher) = (at + 1, 0, Xxh3::new());
         }
     }
-    if !open.ends.is_empty() {
-        chunks.push(open.build());
-    }
-    chunks
-}
-
-#[derive(Default)]
-struct Builder {
-    text: String,
-    ends: Vec<[u32; 2]>,
-    hasher: Xxh3,
-}
-
-impl Builder {
-    /// Takes a record in and says whether its content ends the chunk.
-    fn push(&mut self, row: &str, recorded: &str) -> bool {
-        let start = self.text.len();
-        self.text.push_str(row);
-        let row_end = self.text.len() as u32;
-        self.text.push_str(recorded);
-        self.ends.push([row_end, self.text.len() as u32]);
-        let hash = xxh3_64(&self.text.as_bytes()[start..]);
-        self.hasher.update(&hash.to_le_bytes());
-        self.hasher.update(&(row.len() as u64).to_le_bytes());
-        hash & CUT_MASK == 0
-    }
-
-    fn build(self) -> Records {
-        Records {
-            hash: self.hasher.digest128(),
-            text: self.text.into_boxed_str(),
-            ends: self.ends.into_boxed_slice(),
-        }
-    }
+    cuts
 }
 
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
 
-    use super::{Records, chunks};
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    use super::{Chunked, Records};
     use crate::dataset::join::Joined;
     use crate::dataset::split::Start;
 
@@ -130,6 +201,41 @@ mod tests {
 
     fn rows(count: usize) -> Vec<String> {
         (0..count).map(|at| format!("{{\"id\": {at}}}")).collect()
+    }
+
+    fn chunks(records: &[Joined<'_>]) -> Vec<Records> {
+        let chunked = super::chunks(records, HashMap::new(), &Arc::default());
+        chunked.into_iter().filter_map(|chunk| chunk.fresh).collect()
+    }
+
+    #[test]
+    fn a_first_reading_shares_the_file_and_an_edit_builds_its_chunk_alone() {
+        let file = Arc::new(rows(2_000).join("\n"));
+        let joined: Vec<Joined<'_>> = file
+            .lines()
+            .map(|row| Joined {
+                row: Cow::Borrowed(row),
+                recorded: Cow::Borrowed(""),
+                start: Start::default(),
+            })
+            .collect();
+        let first = super::chunks(&joined, HashMap::new(), &file);
+        let held: Vec<&str> = first
+            .iter()
+            .filter_map(|chunk| chunk.fresh.as_ref())
+            .flat_map(Records::iter)
+            .map(|(row, _)| row)
+            .collect();
+        assert_eq!(held, rows(2_000));
+        assert!(Arc::strong_count(&file) > first.len(), "every chunk shares the file");
+        let counts = first.iter().map(|chunk| (chunk.hash, 1)).collect();
+        let edited = Arc::new(file.replace("{\"id\": 1000}", "{\"id\": \"x\"}"));
+        let joined = self::joined(edited.lines().map(str::to_owned))
+            .into_iter()
+            .map(|row| Joined { recorded: Cow::Borrowed(""), ..row });
+        let second: Vec<Chunked> = super::chunks(&joined.collect::<Vec<_>>(), counts, &edited);
+        assert!((1..=2).contains(&second.iter().filter(|chunk| chunk.fresh.is_some()).count()));
+        assert_eq!(Arc::strong_count(&edited), 1, "an edit does not keep the whole file");
     }
 
     #[test]

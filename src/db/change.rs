@@ -10,7 +10,7 @@ use salsa::Setter;
 use super::Database;
 use super::inputs::{Chunk, File, Overrides, Root};
 use crate::action::ActionKey;
-use crate::dataset::chunk::Records;
+use crate::dataset::chunk::{Chunked, Records};
 use crate::outcome::Outcome;
 use crate::suite::FileText;
 
@@ -20,7 +20,7 @@ pub struct Change {
     /// Files that were read.
     pub files: Vec<(File, FileText)>,
     /// The dataset's chunks, if it was read.
-    pub chunks: Option<Vec<Records>>,
+    pub chunks: Option<Vec<Chunked>>,
     /// The command line, if it changed.
     pub overrides: Option<Overrides>,
     /// Outcomes that arrived.
@@ -57,25 +57,29 @@ impl Change {
 
 /// Keeps the slot of every chunk whose content is unchanged, wherever it moved; the others take slots that
 /// became free, and new ones only when none is left.
-fn set_chunks(db: &mut Database, root: Root, chunks: Vec<Records>) {
+fn set_chunks(db: &mut Database, root: Root, chunks: Vec<Chunked>) {
     let before = root.chunks(db).clone();
     let mut by_hash: HashMap<u128, Vec<Chunk>> = HashMap::new();
     for slot in before.iter().rev() {
         by_hash.entry(slot.records(db).hash()).or_default().push(*slot);
     }
-    let mut kept: Vec<Option<Chunk>> = Vec::with_capacity(chunks.len());
-    for records in &chunks {
-        kept.push(by_hash.get_mut(&records.hash()).and_then(Vec::pop));
+    let mut kept = Vec::with_capacity(chunks.len());
+    for chunk in &chunks {
+        let slot = match chunk.fresh {
+            None => by_hash.get_mut(&chunk.hash).and_then(Vec::pop),
+            Some(_) => None,
+        };
+        kept.push(slot);
     }
     let used: HashSet<Chunk> = kept.iter().flatten().copied().collect();
     let mut free: Vec<Chunk> =
         before.iter().rev().filter(|slot| !used.contains(slot)).copied().collect();
     free.extend(db.take_spare_slots());
     let mut order = Vec::with_capacity(chunks.len());
-    for (records, slot) in chunks.into_iter().zip(kept) {
+    for (chunk, slot) in chunks.into_iter().zip(kept) {
         order.push(match slot {
             Some(slot) => slot,
-            None => fill_slot(db, root, free.pop(), records),
+            None => fill_slot(db, root, free.pop(), chunk.fresh.unwrap_or_else(Records::empty)),
         });
     }
     for slot in &free {

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use salsa::Storage;
 
-use crate::action::ActionKey;
+use crate::action::{ActionKey, KeyMap};
 use crate::outcome::Outcome;
 use crate::suite::FileText;
 use inputs::{Chunk, File};
@@ -46,7 +46,7 @@ pub trait Db: salsa::Database {
 pub struct Database {
     storage: Storage<Self>,
     files: Arc<Mutex<HashMap<String, File>>>,
-    outcomes: Arc<RwLock<HashMap<ActionKey, Arc<Outcome>>>>,
+    outcomes: Arc<RwLock<KeyMap<Arc<Outcome>>>>,
     spare_slots: Vec<Chunk>,
     executed: Arc<Mutex<Vec<String>>>,
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::inputs::{Chunk, Root};
 use super::selection::{Narrowing, Place, Selection, Who, select};
 use super::{Db, inputs};
-use crate::action::ActionKey;
 use crate::dataset::chunk::Records;
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row::{self, Record};
@@ -311,8 +310,8 @@ pub fn graded_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> 
 
 /// What is to be done for a chunk's cases.
 #[salsa::tracked]
-pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[Planned]> {
-    let Some(spec) = row_spec(db, chunk.root(db)) else { return Box::default() };
+pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Planned]> {
+    let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
     let (grader, submissions) = (ready(db, grader), graded_texts(db, chunk, grader));
     let files = |path: &str| row_file(db, chunk.root(db), path);
     let of = cases(chunk.records(db), spec).zip(submissions.iter()).zip(mask(db, chunk).iter());
@@ -362,21 +361,6 @@ pub struct Cells {
     pub tokens: Tokens,
     /// How many judgments there were.
     pub judgments: u64,
-    /// What is waited for: case, turn, vote, key.
-    pub pending: Box<[Ask]>,
-}
-
-/// An action that a case waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
-    /// The case in its chunk.
-    pub case: u32,
-    /// The turn of the case.
-    pub turn: u32,
-    /// The vote.
-    pub vote: u32,
-    /// The action.
-    pub key: ActionKey,
 }
 
 /// Plans joined with what came of their actions.
@@ -384,53 +368,31 @@ pub struct Ask {
 pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
     let plans = plans(db, chunk, grader);
     let Threshold(threshold) = grader.pass_threshold(db);
-    let waits = plans.iter().any(|planned| !planned.keys().is_empty());
-    if waits {
+    if plans.iter().any(|planned| !matches!(planned, Planned::Graded(_) | Planned::Skipped)) {
         // Reading the epoch is what makes this query run again when outcomes arrive.
         let _ = chunk.epoch(db);
     }
     let (ready, outcomes) = (ready(db, grader), |key| db.outcome(key));
     let mut joined = Cells::default();
-    let mut pending = Vec::new();
-    let cell = |(case, planned): (usize, &Planned)| {
+    let cell = |planned: &Planned| {
         if *planned == Planned::Skipped {
             return Cell { score: 0.0, state: CellState::Skipped };
         }
-        let Some(graded) = evaluate::grade(planned, ready, &outcomes, threshold) else {
-            let missing =
-                planned.keys().into_iter().filter(|(_, _, key)| db.outcome(*key).is_none());
-            pending.extend(missing.map(|(turn, vote, key)| Ask {
-                case: case as u32,
-                turn,
-                vote,
-                key,
-            }));
+        let Some(brief) = evaluate::brief(planned, ready, &outcomes, threshold) else {
             return Cell { score: 0.0, state: CellState::Pending };
         };
-        joined.tokens.input += graded.tokens.input;
-        joined.tokens.output += graded.tokens.output;
-        joined.judgments += u64::from(graded.judgments);
-        let state = match &graded.grade.error {
-            Some(_) => CellState::Errored,
-            None if graded.grade.passes(threshold) => CellState::Passed,
-            None => CellState::Failed,
+        joined.tokens.input += brief.tokens.input;
+        joined.tokens.output += brief.tokens.output;
+        joined.judgments += u64::from(brief.judgments);
+        let state = match (brief.errored, brief.pass) {
+            (true, _) => CellState::Errored,
+            (false, true) => CellState::Passed,
+            (false, false) => CellState::Failed,
         };
-        Cell { score: graded.grade.score, state }
+        Cell { score: brief.score, state }
     };
-    joined.cells = plans.iter().enumerate().map(cell).collect();
-    joined.pending = pending.into_boxed_slice();
+    joined.cells = plans.iter().map(cell).collect();
     joined
-}
-
-/// What a chunk waits for, over all graders: grader and action.
-#[salsa::tracked]
-pub fn pending(db: &dyn Db, chunk: Chunk) -> Box<[(u32, Ask)]> {
-    let graders = graders(db, chunk.root(db)).iter().zip(0..);
-    graders
-        .flat_map(|(grader, at)| {
-            cells(db, chunk, *grader).pending.iter().map(move |ask| (at, *ask))
-        })
-        .collect()
 }
 
 /// A grader's grades in dataset order.

@@ -217,15 +217,15 @@ fn turn_lines(grades: Vec<Grade>, submission: &Submission) -> Vec<TurnLine> {
 /// Renders an action of the plan again, to be executed.
 pub fn action_of(
     db: &Database,
-    chunk: Chunk,
+    (chunk, case): (Chunk, usize),
     grader: Grader<'_>,
-    ask: queries::Ask,
+    turn_and_vote: [u32; 2],
 ) -> Option<JudgeAction> {
     let root = chunk.root(db);
     let spec = queries::row_spec(db, root).as_ref()?;
-    let (_, record) = record_of(db, chunk, ask.case as usize)?;
+    let (_, record) = record_of(db, chunk, case)?;
     let submissions = queries::graded_texts(db, chunk, grader);
-    let case = Case { record, spec, submission: submissions.get(ask.case as usize)? };
+    let case = Case { record, spec, submission: submissions.get(case)? };
     let files = |path: &str| queries::row_file(db, root, path);
-    evaluate::action(&case, queries::ready(db, grader), &files, [ask.turn, ask.vote])
+    evaluate::action(&case, queries::ready(db, grader), &files, turn_and_vote)
 }

@@ -9,26 +9,12 @@ use std::pin::Pin;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
+use super::waiting::Waiting;
 use crate::action::{Action, ActionKey};
-use crate::db::inputs::Chunk;
-use crate::db::queries::Ask;
 use crate::exec::{Executor, Launch};
 use crate::outcome::{Outcome, Stored, Tokens, read_body};
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::system::System;
-
-/// An action that waits, and who for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
-    /// The chunk that was planned.
-    pub(super) chunk: Chunk,
-    /// The ordinal of the grader.
-    pub(super) grader: u32,
-    /// The action.
-    pub(super) ask: Ask,
-    /// The generation its outcome is kept under.
-    pub(super) generation: u32,
-}
 
 /// An action that landed.
 #[derive(Debug)]
@@ -175,7 +161,7 @@ impl<'a> Flight<'a> {
 /// Makes a batch durable. Where another process has kept an outcome meanwhile, that one stands: then both report
 /// the same.
 fn keep(store: &mut dyn OutcomeStore, batch: &mut [Landed], at: &str) -> Result<(), StoreError> {
-    let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.waiting.ask.key).collect();
+    let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.waiting.key).collect();
     let mut entries = Vec::with_capacity(batch.len());
     for (landed, held) in batch.iter_mut().zip(store.get_many(&keys)) {
         let generation = landed.waiting.generation;
@@ -185,7 +171,7 @@ fn keep(store: &mut dyn OutcomeStore, batch: &mut [Landed], at: &str) -> Result<
         } else if landed.outcome.is_kept() {
             // Failures that may pass are not kept.
             let stored = Stored::new(&landed.action, landed.outcome.clone(), at.to_owned());
-            let key = landed.waiting.ask.key;
+            let key = landed.waiting.key;
             entries.push(Entry { key, generation, body: stored.to_body() });
         }
     }

@@ -8,3 +8,4 @@ mod flight;
 pub mod recordings;
 pub mod session;
 pub mod settle;
+mod waiting;

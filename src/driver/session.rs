@@ -3,7 +3,7 @@
 //! Loading asks the graph which files it needs, reads them, and asks again, until it needs no more. The
 //! dataset is cut and joined here, before the database sees it, so that an edit sets one chunk and not all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::dataset::chunk;
@@ -15,6 +15,7 @@ use crate::db::inputs::{Chunk, File, Overrides, Root};
 use crate::db::{Database, Db, queries};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::driver::recordings;
+use crate::driver::waiting::SettledPlans;
 use crate::suite::{DatasetSpec, FileText, Suite, TargetSpec};
 use crate::system::{FileBytes, System, folder_of, join as join_path};
 
@@ -30,6 +31,7 @@ pub struct Session {
     pub root: Root,
     /// The digest of every file that was read, by path.
     pub digests: BTreeMap<String, String>,
+    pub(super) settled_plans: SettledPlans,
     starts: Vec<Start>,
 }
 
@@ -43,7 +45,13 @@ impl Session {
     ) -> Self {
         let suite = db.file(path);
         let root = Root::new(&db, suite, Arc::new(environment), overrides, Vec::new());
-        Self { db, root, digests: BTreeMap::new(), starts: Vec::new() }
+        Self {
+            db,
+            root,
+            digests: BTreeMap::new(),
+            settled_plans: SettledPlans::default(),
+            starts: Vec::new(),
+        }
     }
 
     /// The suite, once it is loaded without errors.
@@ -126,10 +134,11 @@ impl Session {
             Ok(bytes) => bytes,
             Err(reason) => return vec![self.unreadable_dataset(&path, &reason)],
         };
-        let text = match split::decode(&path, &bytes) {
-            Ok(text) => text,
-            Err(diagnostic) => return vec![diagnostic],
-        };
+        if let Err(diagnostic) = split::decode(&path, &bytes) {
+            return vec![diagnostic];
+        }
+        let file = Arc::new(String::from_utf8(bytes).unwrap_or_default());
+        let text = file.strip_prefix('\u{feff}').unwrap_or(&file);
         let rows = match split::split(&path, text, suite.dataset.format) {
             Ok(rows) => rows,
             Err(diagnostics) => return shortened(diagnostics),
@@ -146,7 +155,8 @@ impl Session {
             }
         };
         self.starts = joined.iter().map(|record| record.start).collect();
-        let change = Change { chunks: Some(chunk::chunks(&joined)), ..Change::default() };
+        let chunks = chunk::chunks(&joined, self.held_chunks(), &file);
+        let change = Change { chunks: Some(chunks), ..Change::default() };
         drop(joined);
         change.apply(&mut self.db, self.root);
         diagnostics.extend(shortened(self.row_problems(&suite.dataset, text)));
@@ -272,6 +282,14 @@ impl Session {
                 .hint("give trials of one sample their number: \"trial\": 0, 1, …; other samples need other ids")
         };
         duplicates.iter().map(diagnostic).collect()
+    }
+
+    fn held_chunks(&self) -> HashMap<u128, usize> {
+        let mut held = HashMap::new();
+        for chunk in self.root.chunks(&self.db) {
+            *held.entry(chunk.records(&self.db).hash()).or_insert(0) += 1;
+        }
+        held
     }
 
     /// The chunks of the dataset.

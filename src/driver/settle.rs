@@ -4,18 +4,17 @@
 //! thread, and only then enters the graph: what a report shows is on disk. A write that fails stops the
 //! asking, because nothing is paid for that cannot be kept.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::flight::{Flight, Landed, Step, Waiting};
+use super::flight::{Flight, Landed, Step};
 use super::session::Session;
+use super::waiting::{WaitList, Waiting};
 use crate::action::ActionKey;
-use crate::db::Db;
 use crate::db::change::Change;
-use crate::db::inputs::Chunk;
-use crate::db::queries::{self, Ask, Grader};
+use crate::db::queries::{self, Grader};
 use crate::db::results;
 use crate::exec::{Executor, Launch, Secret};
 use crate::outcome::{Failure, FailureKind, Outcome, Tokens, read_body};
@@ -140,145 +139,58 @@ pub async fn settle<'a>(
     settling.give_up_rest();
     settling.settled.warnings.extend(store.take_warnings());
     settling.world.progress.event(&Event::Finished);
-    Ok((settling.settled, store))
+    Ok((settling.finish(), store))
 }
 
 struct Settling<'a> {
     session: &'a mut Session,
     world: World<'a>,
     settings: &'a Settings,
-    /// Planned and not in the graph yet, in dataset order, each key once.
-    queue: VecDeque<Waiting>,
-    /// The chunks that wait for each key.
-    chunks: HashMap<ActionKey, Vec<Chunk>>,
+    list: WaitList,
     settled: Settled,
 }
 
 impl<'a> Settling<'a> {
     fn new(session: &'a mut Session, world: World<'a>, settings: &'a Settings) -> Self {
-        let (queue, chunks, settled) = (VecDeque::new(), HashMap::new(), Settled::default());
-        Self { session, world, settings, queue, chunks, settled }
+        Self { session, world, settings, list: WaitList::default(), settled: Settled::default() }
     }
 
     /// Collects what the graph waits for, reading files that rows name on the way.
     fn plan(&mut self) {
         loop {
-            self.scan();
+            self.list = WaitList::scan(self.session);
             if !self.session.read_unread(self.world.system) {
                 break;
             }
         }
-        let events =
-            self.settled.tallies.iter().map(|(name, tally)| (name.clone(), tally.total)).collect();
-        self.world.progress.event(&Event::Planned(events));
+        let totals = self.list.tallies.iter().map(|(name, tally)| (name.clone(), tally.total));
+        self.world.progress.event(&Event::Planned(totals.collect()));
     }
 
-    fn scan(&mut self) {
-        let (db, root) = (&self.session.db, self.session.root);
-        let mut seen: HashSet<ActionKey> = HashSet::new();
-        self.queue.clear();
-        self.chunks.clear();
-        let graders = queries::graders(db, root);
-        self.settled.tallies =
-            graders.iter().map(|grader| (grader.name(db).clone(), Tally::default())).collect();
-        for chunk in root.chunks(db) {
-            for (grader, at) in graders.iter().zip(0..) {
-                for (case, planned) in queries::plans(db, *chunk, *grader).iter().enumerate() {
-                    for (turn, vote, key) in planned.keys() {
-                        let waiting = self.chunks.entry(key).or_default();
-                        if waiting.last() != Some(chunk) {
-                            waiting.push(*chunk);
-                        }
-                        if seen.insert(key) {
-                            let ask = Ask { case: case as u32, turn, vote, key };
-                            let tally = &mut self.settled.tallies[at as usize].1;
-                            tally.total += 1;
-                            if db.outcome(key).is_some_and(|outcome| outcome.is_kept()) {
-                                tally.cached += 1;
-                                continue;
-                            }
-                            self.queue.push_back(Waiting {
-                                chunk: *chunk,
-                                grader: at,
-                                ask,
-                                generation: 0,
-                            });
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes everything out of the queue that the store has.
+    /// Brings in everything that the store has.
     fn look_up(&mut self, store: &mut dyn OutcomeStore) {
-        let keys: Vec<ActionKey> = self.queue.iter().map(|waiting| waiting.ask.key).collect();
-        let entries = store.get_many(&keys);
-        let mut found = Vec::new();
-        let mut missing = VecDeque::new();
-        for (mut waiting, entry) in std::mem::take(&mut self.queue).into_iter().zip(entries) {
-            let kept = entry.as_ref().and_then(|entry| self.usable(&waiting, entry));
-            match kept {
-                Some(outcome) => {
-                    self.tally(waiting.grader).cached += 1;
-                    found.push((waiting.ask.key, Arc::new(outcome)));
-                }
-                None => {
-                    waiting.generation =
-                        entry.map_or(0, |entry| entry.generation.saturating_add(1));
-                    missing.push_back(waiting);
-                }
-            }
-        }
-        self.queue = missing;
-        let cached = self.settled.tallies.iter().map(|(_, tally)| tally.cached).sum();
+        let (settings, warnings) = (self.settings, &mut self.settled.warnings);
+        let mut usable = |grader: &str, entry: &Entry| usable(settings, grader, entry, warnings);
+        let (outcomes, waiting) = self.list.look_up(store, &mut usable);
+        let change = Change { outcomes, waiting, ..Change::default() };
+        change.apply(&mut self.session.db, self.session.root);
+        let cached = self.list.tallies.iter().map(|(_, tally)| tally.cached).sum();
         self.world.progress.event(&Event::Cached(cached));
-        self.bring_in(found);
     }
 
-    /// The outcome of a stored entry, unless it is to be asked anew.
-    fn usable(&mut self, waiting: &Waiting, entry: &Entry) -> Option<Outcome> {
-        let name = &self.settled.tallies[waiting.grader as usize].0;
-        let refreshed = match &self.settings.refresh {
-            Refresh::None => false,
-            Refresh::All => true,
-            Refresh::Graders(names) => names.contains(name),
-        };
-        if refreshed && self.settings.closed.is_none() {
-            return None;
-        }
-        match read_body(&entry.body) {
-            Ok(Outcome::Failure(_))
-                if self.settings.retry_errors && self.settings.closed.is_none() =>
-            {
-                None
-            }
-            Ok(outcome) => Some(outcome),
-            Err(error) => {
-                let warning = format!(
-                    "the stored outcome of {} cannot be read and is asked again: {error}",
-                    entry.key
-                );
-                self.settled.warnings.push(warning);
-                None
-            }
-        }
+    fn finish(self) -> Settled {
+        let tallies = self.list.remember(self.session);
+        Settled { tallies, ..self.settled }
     }
 
     fn tally(&mut self, grader: u32) -> &mut Tally {
-        &mut self.settled.tallies[grader as usize].1
+        &mut self.list.tallies[grader as usize].1
     }
 
     fn bring_in(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
-        if outcomes.is_empty() {
-            return;
-        }
-        let mut waiting: Vec<Chunk> = Vec::new();
         let mut seen = HashSet::new();
-        for (key, _) in &outcomes {
-            let chunks = self.chunks.get(key).into_iter().flatten();
-            waiting.extend(chunks.filter(|chunk| seen.insert(**chunk)));
-        }
+        let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
+        let waiting = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
         let change = Change { outcomes, waiting, ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);
     }
@@ -290,7 +202,7 @@ impl<'a> Settling<'a> {
         }
         let (db, root) = (&self.session.db, self.session.root);
         for (grader, at) in queries::graders(db, root).iter().zip(0..) {
-            let count = self.queue.iter().filter(|waiting| waiting.grader == at).count();
+            let count = self.list.queue.iter().filter(|waiting| waiting.grader == at).count();
             if count > 0 && self.api_key(*grader).is_none() && needs_key(&self.base_url(*grader)) {
                 let (variable, grader) = (key_variable(db, *grader), grader.name(db).clone());
                 return Err(CannotAsk::NoKey { variable, grader, count });
@@ -318,7 +230,12 @@ impl<'a> Settling<'a> {
         let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
         let GraderKind::Rubric(rubric) = grader.kind(db) else { return None };
         Some(Launch {
-            action: results::action_of(db, waiting.chunk, grader, waiting.ask)?,
+            action: results::action_of(
+                db,
+                (waiting.chunk, waiting.case as usize),
+                grader,
+                [waiting.turn, waiting.vote],
+            )?,
             base_url: self.base_url(grader),
             api_key: self.api_key(grader),
             max_retries: rubric.max_retries,
@@ -355,13 +272,13 @@ impl<'a> Settling<'a> {
     fn launch_more(&mut self, flight: &mut Flight<'a>) {
         while flight.has_room(self.settings.max_concurrent) {
             if self.budget_is_used() {
-                self.settled.out_of_budget = !self.queue.is_empty();
+                self.settled.out_of_budget = !self.list.queue.is_empty();
                 return;
             }
-            let Some(waiting) = self.queue.pop_front() else { return };
+            let Some(waiting) = self.list.queue.pop_front() else { return };
             let Some(launch) = self.launch(&waiting) else { continue };
             self.tally(waiting.grader).asked += 1;
-            self.settled.asked.push(waiting.ask.key);
+            self.settled.asked.push(waiting.key);
             self.world.progress.event(&Event::Asked);
             flight.launch(waiting, launch, self.world.executor);
         }
@@ -381,7 +298,7 @@ impl<'a> Settling<'a> {
 
     fn take_in(&mut self, batch: Vec<Landed>) {
         let outcomes =
-            batch.into_iter().map(|landed| (landed.waiting.ask.key, Arc::new(landed.outcome)));
+            batch.into_iter().map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
         self.bring_in(outcomes.collect());
     }
 
@@ -402,15 +319,44 @@ impl<'a> Settling<'a> {
         let mut given_up = Vec::new();
         let known =
             |settling: &Self, key| crate::db::Db::outcome(&settling.session.db, key).is_some();
-        let rest: Vec<Waiting> = std::mem::take(&mut self.queue).into();
+        let rest: Vec<Waiting> = std::mem::take(&mut self.list.queue).into();
         for waiting in rest {
             self.tally(waiting.grader).pending += 1;
-            if !known(self, waiting.ask.key) {
+            if !known(self, waiting.key) {
                 let failure = Failure { kind, message: message.clone(), reply: None, usage: None };
-                given_up.push((waiting.ask.key, Arc::new(Outcome::Failure(failure))));
+                given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
             }
         }
         self.bring_in(given_up);
+    }
+}
+
+/// The outcome of a stored entry, unless it is to be asked anew.
+fn usable(
+    settings: &Settings,
+    grader: &str,
+    entry: &Entry,
+    warnings: &mut Vec<String>,
+) -> Option<Outcome> {
+    let may_ask = settings.closed.is_none();
+    let refreshed = match &settings.refresh {
+        Refresh::None => false,
+        Refresh::All => true,
+        Refresh::Graders(names) => names.iter().any(|name| name == grader),
+    };
+    if refreshed && may_ask {
+        return None;
+    }
+    match read_body(&entry.body) {
+        Ok(Outcome::Failure(_)) if settings.retry_errors && may_ask => None,
+        Ok(outcome) => Some(outcome),
+        Err(error) => {
+            let key = entry.key;
+            warnings.push(format!(
+                "the stored outcome of {key} cannot be read and is asked again: {error}"
+            ));
+            None
+        }
     }
 }
 

@@ -40,8 +40,8 @@ pub fn grade(
 ) -> Option<Graded> {
     match planned {
         Planned::Graded(grade) => Some(Graded::plain(grade.clone())),
-        Planned::Ask(key) => judged(&[*key], grader, outcomes),
-        Planned::Votes(keys) => judged(keys, grader, outcomes),
+        Planned::Ask(key) => Ballot::count(&[*key], grader, outcomes).map(Ballot::grade),
+        Planned::Votes(keys) => Ballot::count(keys, grader, outcomes).map(Ballot::grade),
         Planned::Turns(turns) => {
             let turns: Option<Vec<Graded>> =
                 turns.iter().map(|turn| self::grade(turn, grader, outcomes, threshold)).collect();
@@ -49,6 +49,55 @@ pub fn grade(
         }
         Planned::Blocked | Planned::Skipped => None,
     }
+}
+
+/// As much of a grade as aggregates need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Brief {
+    /// 0.0..=1.0.
+    pub score: f64,
+    /// Whether it counts as a pass.
+    pub pass: bool,
+    /// Whether it could not be made.
+    pub errored: bool,
+    /// Tokens its judgments used when they were made.
+    pub tokens: Tokens,
+    /// How many replies it was made of.
+    pub judgments: u32,
+}
+
+/// The same grade as [`grade`], without the words: those are read again when a report needs them.
+pub fn brief(
+    planned: &Planned,
+    grader: &ReadyGrader,
+    outcomes: Outcomes<'_>,
+    threshold: f64,
+) -> Option<Brief> {
+    let of_grade = |grade: &Grade, tokens, judgments| Brief {
+        score: grade.score,
+        pass: grade.passes(threshold),
+        errored: grade.error.is_some(),
+        tokens,
+        judgments,
+    };
+    let keys = match planned {
+        Planned::Graded(grade) => return Some(of_grade(grade, Tokens::default(), 0)),
+        Planned::Ask(key) => std::slice::from_ref(key),
+        Planned::Votes(keys) => keys,
+        Planned::Turns(_) | Planned::Blocked | Planned::Skipped => {
+            let graded = self::grade(planned, grader, outcomes, threshold)?;
+            return Some(of_grade(&graded.grade, graded.tokens, graded.judgments));
+        }
+    };
+    let ballot = Ballot::count(keys, grader, outcomes)?;
+    let score = ballot.score();
+    Some(Brief {
+        score: score.unwrap_or(0.0),
+        pass: score.is_some_and(|score| score >= threshold),
+        errored: score.is_none(),
+        tokens: ballot.tokens,
+        judgments: ballot.replies,
+    })
 }
 
 fn mean_of_turns(turns: &[Graded], threshold: f64) -> Graded {
@@ -81,43 +130,77 @@ fn add(left: Tokens, right: Tokens) -> Tokens {
     Tokens { input: left.input + right.input, output: left.output + right.output }
 }
 
-fn judged(keys: &[ActionKey], grader: &ReadyGrader, outcomes: Outcomes<'_>) -> Option<Graded> {
-    let Method::Judge(judge) = &grader.method else { return None };
-    let mut votes = Vec::with_capacity(keys.len());
-    let mut failures = Vec::new();
-    let mut tokens = Tokens::default();
-    let mut model = None;
-    for key in keys {
-        let outcome = outcomes(*key)?;
-        match outcome.as_ref() {
+/// What the votes on one submission say.
+struct Ballot<'a> {
+    judge: &'a Judge,
+    votes: Vec<reply::Verdict>,
+    failures: Vec<(&'static str, String, Option<String>)>,
+    tokens: Tokens,
+    model: Option<String>,
+    replies: u32,
+}
+
+impl<'a> Ballot<'a> {
+    /// The votes under `keys`, once all of them are there.
+    fn count(keys: &[ActionKey], grader: &'a ReadyGrader, outcomes: Outcomes<'_>) -> Option<Self> {
+        let Method::Judge(judge) = &grader.method else { return None };
+        let (votes, failures) = (Vec::with_capacity(keys.len()), Vec::new());
+        let mut ballot =
+            Self { judge, votes, failures, tokens: Tokens::default(), model: None, replies: 0 };
+        for key in keys {
+            ballot.add(outcomes(*key)?.as_ref());
+        }
+        Some(ballot)
+    }
+
+    fn add(&mut self, outcome: &Outcome) {
+        match outcome {
             Outcome::Reply(reply) => {
-                tokens = add(tokens, reply.usage.unwrap_or_default());
-                model = model.or_else(|| reply.model.clone());
-                match reply::read(&reply.text, judge.scale()) {
-                    Ok(verdict) => votes.push(verdict),
-                    Err(fault) => failures.push(("invalid_reply", fault, Some(reply.text.clone()))),
+                self.replies += 1;
+                self.tokens = add(self.tokens, reply.usage.unwrap_or_default());
+                self.model = self.model.take().or_else(|| reply.model.clone());
+                match reply::read(&reply.text, self.judge.scale()) {
+                    Ok(verdict) => self.votes.push(verdict),
+                    Err(fault) => {
+                        self.failures.push(("invalid_reply", fault, Some(reply.text.clone())))
+                    }
                 }
             }
             Outcome::Failure(failure) => {
-                tokens = add(tokens, failure.usage.unwrap_or_default());
-                failures.push((
-                    failure.kind.name(),
-                    failure.message.clone(),
-                    failure.reply.clone(),
-                ));
+                self.tokens = add(self.tokens, failure.usage.unwrap_or_default());
+                let (kind, message) = (failure.kind.name(), failure.message.clone());
+                self.failures.push((kind, message, failure.reply.clone()));
             }
         }
     }
-    let mut grade = if votes.len() * 2 > keys.len() {
-        combine(&votes, judge)
-    } else {
-        failed_grade(failures.first()?.clone())
-    };
-    describe(&mut grade, judge, model, tokens);
-    if !failures.is_empty() && grade.error.is_none() {
-        put(&mut grade, "failed_votes", json!(failures.len()));
+
+    /// The score, where more than half of the votes gave a verdict.
+    fn score(&self) -> Option<f64> {
+        if self.votes.len() <= self.failures.len() {
+            return None;
+        }
+        let mut scores: Vec<f64> = self.votes.iter().map(|vote| vote.score).collect();
+        scores.sort_by(f64::total_cmp);
+        let middle = scores.len() / 2;
+        Some(match self.judge.rubric.combine {
+            Combine::Mean => scores.iter().sum::<f64>() / scores.len() as f64,
+            Combine::Median if scores.len() % 2 == 1 => scores[middle],
+            Combine::Median => f64::midpoint(scores[middle - 1], scores[middle]),
+        })
     }
-    Some(Graded { grade, tokens, judgments: keys.len() as u32, per_turn: None })
+
+    fn grade(mut self) -> Graded {
+        let mut grade = match (self.score(), self.failures.first()) {
+            (Some(score), _) => combine(score, &self.votes, self.judge),
+            (None, Some(failure)) => failed_grade(failure.clone()),
+            (None, None) => Grade::failed("no_votes", "there are no votes"),
+        };
+        describe(&mut grade, self.judge, self.model.take(), self.tokens);
+        if !self.failures.is_empty() && grade.error.is_none() {
+            put(&mut grade, "failed_votes", json!(self.failures.len()));
+        }
+        Graded { grade, tokens: self.tokens, judgments: self.replies, per_turn: None }
+    }
 }
 
 fn failed_grade((kind, message, reply): (&str, String, Option<String>)) -> Grade {
@@ -128,16 +211,8 @@ fn failed_grade((kind, message, reply): (&str, String, Option<String>)) -> Grade
     grade
 }
 
-/// More than half of the votes gave a verdict: their median or mean, with the rationale of the nearest one.
-fn combine(votes: &[reply::Verdict], judge: &Judge) -> Grade {
-    let mut scores: Vec<f64> = votes.iter().map(|vote| vote.score).collect();
-    scores.sort_by(f64::total_cmp);
-    let middle = scores.len() / 2;
-    let score = match judge.rubric.combine {
-        Combine::Mean => scores.iter().sum::<f64>() / scores.len() as f64,
-        Combine::Median if scores.len() % 2 == 1 => scores[middle],
-        Combine::Median => f64::midpoint(scores[middle - 1], scores[middle]),
-    };
+/// The grade of `score`, with the rationale of the vote nearest to it.
+fn combine(score: f64, votes: &[reply::Verdict], judge: &Judge) -> Grade {
     let distance = |vote: &reply::Verdict| (vote.score - score).abs();
     let nearest = votes.iter().min_by(|left, right| distance(left).total_cmp(&distance(right)));
     let rationale = nearest.map(|vote| vote.rationale.clone()).unwrap_or_default();

@@ -20,7 +20,7 @@ use crate::judge::{Judge, JudgeAction};
 use crate::path::Row;
 use crate::suite::FileText;
 
-pub use join::{Graded, Outcomes, grade};
+pub use join::{Brief, Graded, Outcomes, brief, grade};
 
 /// What a grader is given of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,20 +105,22 @@ pub enum Planned {
 impl Planned {
     /// The keys of its actions with their turn and vote, in order.
     pub fn keys(&self) -> Vec<(u32, u32, ActionKey)> {
-        let at_turn = |turn: u32, planned: &Self| -> Vec<(u32, u32, ActionKey)> {
-            match planned {
-                Self::Ask(key) => vec![(turn, 0, *key)],
-                Self::Votes(keys) => {
-                    keys.iter().zip(0..).map(|(key, vote)| (turn, vote, *key)).collect()
-                }
-                _ => Vec::new(),
-            }
-        };
+        let mut keys = Vec::new();
+        self.each_key(&mut |turn, vote, key| keys.push((turn, vote, key)));
+        keys
+    }
+
+    /// Visits turn, vote and key of its actions, in order.
+    pub fn each_key(&self, visit: &mut dyn FnMut(u32, u32, ActionKey)) {
         match self {
             Self::Turns(turns) => {
-                turns.iter().zip(0..).flat_map(|(planned, turn)| at_turn(turn, planned)).collect()
+                for (planned, turn) in turns.iter().zip(0..) {
+                    planned.each_key(&mut |_, vote, key| visit(turn, vote, key));
+                }
             }
-            single => at_turn(0, single),
+            Self::Ask(key) => visit(0, 0, *key),
+            Self::Votes(keys) => keys.iter().zip(0..).for_each(|(key, vote)| visit(0, vote, *key)),
+            Self::Graded(_) | Self::Blocked | Self::Skipped => {}
         }
     }
 }

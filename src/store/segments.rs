@@ -6,7 +6,7 @@
 //! A failed write is final for this store: after it nobody knows what of the file is on disk. Open it again to go on.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::idx::{self, Slot};
 use super::line::{self, Position, Scanned};
 use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner};
-use crate::action::ActionKey;
+use crate::action::{ActionKey, KeyMap};
 
 /// The size at which a segment is sealed, in bytes.
 const SEAL_AT: u64 = 64 << 20;
@@ -212,9 +212,9 @@ struct Index {
     segments: Vec<Segment>,
     numbers: BTreeMap<String, u32>,
     entries: u64,
-    winners: HashMap<ActionKey, Slot>,
+    winners: KeyMap<Slot>,
     /// Further entries that had the generation of the winner: only their bodies tell who wins. They are rare.
-    ties: HashMap<ActionKey, Vec<Slot>>,
+    ties: KeyMap<Vec<Slot>>,
 }
 
 struct Segment {

@@ -29,8 +29,10 @@ fn said(at: usize) -> String {
 }
 
 fn rows(ats: std::ops::Range<usize>) -> String {
-    ats.map(|at| format!("{{\"id\": \"s{at}\", \"input\": \"q{at}\", \"output\": \"{}\"}}\n", said(at)))
-        .collect()
+    ats.map(|at| {
+        format!("{{\"id\": \"s{at}\", \"input\": \"q{at}\", \"output\": \"{}\"}}\n", said(at))
+    })
+    .collect()
 }
 
 fn space(ats: std::ops::Range<usize>) -> Space {
@@ -40,7 +42,11 @@ fn space(ats: std::ops::Range<usize>) -> Space {
 /// The submission inside a prompt of the suite.
 fn judged(asked: &Asked) -> String {
     let prompt = asked.prompt();
-    prompt.split(['«', '»']).nth(1).unwrap_or_else(|| panic!("no submission in {prompt}")).to_owned()
+    prompt
+        .split(['«', '»'])
+        .nth(1)
+        .unwrap_or_else(|| panic!("no submission in {prompt}"))
+        .to_owned()
 }
 
 /// A judge whose rationale is the submission, so that the store can be read without evalrs.
@@ -201,8 +207,12 @@ fn a_tail_that_a_power_cut_left_is_cut_off_and_asked_again() {
         space.run_with(&echo(Order::AtOnce), &["run", "suite.yaml", "--max-concurrent", "1"]);
         std::fs::read(&space.segments()[0]).unwrap()
     };
-    let ends: Vec<usize> =
-        whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+    let ends: Vec<usize> = whole
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'\n')
+        .map(|(at, _)| at + 1)
+        .collect();
     assert_eq!(ends.len(), 5);
     for cut in [ends[3], ends[3] + 1, ends[3] + 70, ends[4] - 1, ends[2] - 1, 1, 0] {
         let space = space(0..5);

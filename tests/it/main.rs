@@ -6,8 +6,8 @@ mod space;
 #[path = "../../src/test_data.rs"]
 mod test_data;
 
-mod durability;
 mod docs;
+mod durability;
 mod examples;
 mod incremental;
 mod run;
