@@ -15,6 +15,7 @@
 //! ids are reused: called from outside they would intern their arguments for ever.
 
 pub mod change;
+pub mod folds;
 pub mod inputs;
 pub mod queries;
 pub mod results;

@@ -17,9 +17,7 @@ use crate::gate;
 use crate::grade::reference::ReferencePattern;
 use crate::grade::registry;
 use crate::judge::Judge;
-use crate::metric::Observation;
 use crate::outcome::Tokens;
-use crate::report::GateReport;
 use crate::suite::{
     ExtractorSpec, FileText, Files, Gate, GraderKind, SuiteReading, TargetSpec, read_suite,
 };
@@ -393,36 +391,4 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
     };
     joined.cells = plans.iter().map(cell).collect();
     joined
-}
-
-/// A grader's grades in dataset order.
-#[salsa::tracked]
-pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observation]> {
-    let mut all = Vec::new();
-    for chunk in grader.root(db).chunks(db) {
-        let places = places(db, *chunk).iter();
-        let cells = cells(db, *chunk, grader).cells.iter();
-        all.extend(cells.zip(places).filter(|(_, place)| place.is_in()).map(|(cell, place)| {
-            Observation {
-                sample: place.sample,
-                model: place.model,
-                score: cell.score,
-                pass: cell.state == CellState::Passed,
-                errored: matches!(cell.state, CellState::Errored | CellState::Pending),
-            }
-        }));
-    }
-    Arc::from(all)
-}
-
-/// What the gate says.
-#[salsa::tracked]
-pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
-    let Some(rule) = gate_rule(db, root) else { return GateReport::default() };
-    let graders = graders(db, root);
-    let by_name = |name: &str| {
-        let grader = graders.iter().find(|grader| grader.name(db) == name)?;
-        Some(&observations(db, *grader)[..])
-    };
-    gate::decide(rule, &by_name)
 }

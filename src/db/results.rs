@@ -3,22 +3,19 @@
 //! Lines are not memoised: each is needed once, when the run is written, and keeping them would cost more
 //! than the dataset itself.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
 use super::selection::{Place, named};
-use super::{Database, Db};
+use super::{Database, Db, folds};
 use crate::dataset::row::{self, Record};
 use crate::dataset::{GroundTruth, Input};
 use crate::evaluate::{self, Case, Graded, Planned, ReadyGrader, Submission};
 use crate::grade::Grade;
 use crate::judge::JudgeAction;
-use crate::metric::{Metric, Observation};
 use crate::outcome::Tokens;
-use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, Usage, labels};
+use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, labels};
 
 /// The aggregates of everything that is graded by now.
 pub fn summary(db: &Database, root: Root) -> Summary {
@@ -26,8 +23,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
     let graders = queries::graders(db, root);
     let suite = queries::suite(db, root).suite.as_ref();
     let name = |grader: &Grader<'_>| grader.name(db).clone();
-    let metrics =
-        graders.iter().map(|grader| (name(grader), Metric::of(queries::observations(db, *grader))));
+    let metrics = graders.iter().map(|grader| (name(grader), folds::metric(db, *grader).clone()));
     Summary {
         format: FORMAT,
         suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
@@ -35,11 +31,14 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         results: selection.cases,
         metrics: Ordered(metrics.collect()),
         labels: labels(db, root),
-        by_model: (selection.models.len() > 1).then(|| by_model(db, root)),
-        by_tag: by_tag(db, root),
-        gate: queries::gate_report(db, root).clone(),
+        by_model: (selection.models.len() > 1).then(|| folds::by_model(db, root).clone()),
+        by_tag: folds::by_tag(db, root).clone(),
+        gate: folds::gate_report(db, root).clone(),
         usage: Ordered(
-            graders.iter().filter_map(|grader| Some((name(grader), usage(db, *grader)?))).collect(),
+            graders
+                .iter()
+                .filter_map(|grader| Some((name(grader), (*folds::usage(db, *grader))?)))
+                .collect(),
         ),
         cost: None,
     }
@@ -53,61 +52,6 @@ fn labels(db: &Database, root: Root) -> Ordered<String> {
     let names: Vec<(&str, Option<&str>)> =
         names.map(|grader| (grader.name.as_str(), grader.display_name.as_deref())).collect();
     labels::usable(&names)
-}
-
-fn by_model(db: &Database, root: Root) -> Ordered<Ordered<Metric>> {
-    let models = &queries::selection(db, root).models;
-    let of_model = |ordinal: u32| {
-        let metrics = queries::graders(db, root).iter().map(|grader| {
-            let all = queries::observations(db, *grader).iter();
-            let own: Vec<Observation> = all.filter(|seen| seen.model == ordinal).copied().collect();
-            (grader.name(db).clone(), Metric::of(&own))
-        });
-        Ordered(metrics.collect())
-    };
-    let named = models.iter().zip(0..).map(|(model, ordinal)| {
-        (model.clone().unwrap_or_else(|| "(none)".to_owned()), of_model(ordinal))
-    });
-    Ordered(named.collect())
-}
-
-/// The aggregates of each tag, sorted by tag; none where no row has one.
-fn by_tag(db: &Database, root: Root) -> Option<Ordered<Ordered<Metric>>> {
-    let mut ordinals: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    let mut ordinal = 0;
-    for chunk in root.chunks(db) {
-        let whos = queries::checked(db, *chunk).whos.iter();
-        for (who, _) in whos.zip(queries::places(db, *chunk)).filter(|(_, place)| place.is_in()) {
-            for tag in &who.identity.tags {
-                ordinals.entry(tag).or_default().push(ordinal);
-            }
-            ordinal += 1;
-        }
-    }
-    if ordinals.is_empty() {
-        return None;
-    }
-    let graders = queries::graders(db, root);
-    let of_tag = |own: &[usize]| {
-        let metrics = graders.iter().map(|grader| {
-            let all = queries::observations(db, *grader);
-            let own: Vec<Observation> = own.iter().filter_map(|at| all.get(*at)).copied().collect();
-            (grader.name(db).clone(), Metric::of(&own))
-        });
-        Ordered(metrics.collect())
-    };
-    Some(Ordered(ordinals.into_iter().map(|(tag, own)| (tag.to_owned(), of_tag(&own))).collect()))
-}
-
-fn usage(db: &Database, grader: Grader<'_>) -> Option<Usage> {
-    let mut usage = Usage::default();
-    for chunk in grader.root(db).chunks(db) {
-        let cells = queries::cells(db, *chunk, grader);
-        usage.judgments += cells.judgments;
-        usage.input_tokens += cells.tokens.input;
-        usage.output_tokens += cells.tokens.output;
-    }
-    (usage.judgments > 0).then_some(usage)
 }
 
 /// The results in dataset order, each read when it is asked for.

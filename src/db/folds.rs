@@ -1,0 +1,111 @@
+//! Folds over every chunk: aggregates, breakdowns and the gate.
+//!
+//! Each is a query, so that an evaluation in which nothing changed aggregates nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Db;
+use super::inputs::Root;
+use super::queries::{self, CellState, Grader, cells, gate_rule, graders, places};
+use crate::gate;
+use crate::metric::{Metric, Observation};
+use crate::report::{GateReport, Ordered, Usage};
+
+/// A grader's grades in dataset order.
+#[salsa::tracked]
+pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observation]> {
+    let mut all = Vec::new();
+    for chunk in grader.root(db).chunks(db) {
+        let places = places(db, *chunk).iter();
+        let cells = cells(db, *chunk, grader).cells.iter();
+        all.extend(cells.zip(places).filter(|(_, place)| place.is_in()).map(|(cell, place)| {
+            Observation {
+                sample: place.sample,
+                model: place.model,
+                score: cell.score,
+                pass: cell.state == CellState::Passed,
+                errored: matches!(cell.state, CellState::Errored | CellState::Pending),
+            }
+        }));
+    }
+    Arc::from(all)
+}
+
+/// What the gate says.
+#[salsa::tracked]
+pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
+    let Some(rule) = gate_rule(db, root) else { return GateReport::default() };
+    let graders = graders(db, root);
+    let by_name = |name: &str| {
+        let grader = graders.iter().find(|grader| grader.name(db) == name)?;
+        Some(&observations(db, *grader)[..])
+    };
+    gate::decide(rule, &by_name)
+}
+
+/// A grader's aggregates.
+#[salsa::tracked]
+pub fn metric<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Metric {
+    Metric::of(observations(db, grader))
+}
+
+/// Model → grader → aggregates, in the order models appear.
+#[salsa::tracked]
+pub fn by_model(db: &dyn Db, root: Root) -> Ordered<Ordered<Metric>> {
+    let models = &queries::selection(db, root).models;
+    let of_model = |ordinal: u32| {
+        let metrics = queries::graders(db, root).iter().map(|grader| {
+            let all = observations(db, *grader).iter();
+            let own: Vec<Observation> = all.filter(|seen| seen.model == ordinal).copied().collect();
+            (grader.name(db).clone(), Metric::of(&own))
+        });
+        Ordered(metrics.collect())
+    };
+    let named = models.iter().zip(0..).map(|(model, ordinal)| {
+        (model.clone().unwrap_or_else(|| "(none)".to_owned()), of_model(ordinal))
+    });
+    Ordered(named.collect())
+}
+
+/// The aggregates of each tag, sorted by tag; none where no row has one.
+#[salsa::tracked]
+pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
+    let mut ordinals: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut ordinal = 0;
+    for chunk in root.chunks(db) {
+        let whos = queries::checked(db, *chunk).whos.iter();
+        for (who, _) in whos.zip(queries::places(db, *chunk)).filter(|(_, place)| place.is_in()) {
+            for tag in &who.identity.tags {
+                ordinals.entry(tag).or_default().push(ordinal);
+            }
+            ordinal += 1;
+        }
+    }
+    if ordinals.is_empty() {
+        return None;
+    }
+    let graders = queries::graders(db, root);
+    let of_tag = |own: &[usize]| {
+        let metrics = graders.iter().map(|grader| {
+            let all = observations(db, *grader);
+            let own: Vec<Observation> = own.iter().filter_map(|at| all.get(*at)).copied().collect();
+            (grader.name(db).clone(), Metric::of(&own))
+        });
+        Ordered(metrics.collect())
+    };
+    Some(Ordered(ordinals.into_iter().map(|(tag, own)| (tag.to_owned(), of_tag(&own))).collect()))
+}
+
+/// What a grader's judgments used when they were made; none if it has none.
+#[salsa::tracked]
+pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Usage> {
+    let mut usage = Usage::default();
+    for chunk in grader.root(db).chunks(db) {
+        let cells = queries::cells(db, *chunk, grader);
+        usage.judgments += cells.judgments;
+        usage.input_tokens += cells.tokens.input;
+        usage.output_tokens += cells.tokens.output;
+    }
+    (usage.judgments > 0).then_some(usage)
+}
