@@ -1,1 +1,228 @@
-//! Documentation.
+//! What README.md and docs/ say, checked: every YAML and JSON Lines snippet is valid, every command line parses, and the
+//! tables list what the registry knows.
+//!
+//! A snippet of a part of a suite says which part behind its language (```` ```yaml gate ````); the test completes it.
+#![expect(clippy::disallowed_methods, reason = "tests read the documents of this repository")]
+
+use std::path::Path;
+
+use clap::Parser;
+use evalrs::cli::Cli;
+use evalrs::dataset::fields::FIELDS;
+use evalrs::registry::{self, Described};
+
+use crate::space::Space;
+
+/// A fenced block: the file it stands in, its line, what follows the fence, its text.
+struct Snippet {
+    place: String,
+    info: String,
+    text: String,
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+}
+
+fn documents() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let entries = std::fs::read_dir(root.join("docs")).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| format!("docs/{}", entry.unwrap().file_name().to_string_lossy()))
+        .filter(|name| name.ends_with(".md"))
+        .collect();
+    names.extend(["README.md", "ARCHITECTURE.md", "cache/README.md"].map(str::to_owned));
+    names.sort();
+    names
+}
+
+fn snippets(language: &str) -> Vec<Snippet> {
+    let mut found = Vec::new();
+    for name in documents() {
+        let text = read(&name);
+        let mut lines = text.lines().enumerate();
+        while let Some((at, line)) = lines.next() {
+            let Some(info) = line.strip_prefix("```") else { continue };
+            let body: Vec<&str> =
+                lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
+            let (written, rest) = info.split_once(' ').unwrap_or((info, ""));
+            if written == language {
+                let place = format!("{name}:{}", at + 1);
+                let text = body.join("\n") + "\n";
+                found.push(Snippet { place, info: rest.to_owned(), text });
+            }
+        }
+    }
+    found
+}
+
+/// The files that snippets name.
+fn space() -> Space {
+    let row = r#"{"id": "s", "input": "q", "ground_truth": "a", "output": "a", "tags": ["smoke"], "metadata": {"stars": 3}}"#;
+    let episode = r#"[{"task_id": 7, "traj": [{"role": "user", "content": "hi"}], "info": {"task": {"instruction": "greet"}}}]"#;
+    let answers = r#"{"question": "q", "answer": "a", "answers": {"small": {"text": "x"}, "large": {"text": "y"}}}"#;
+    let trajectory = r#"{"id": "s", "messages": [{"role": "assistant", "content": "a"}]}"#;
+    let base = "name: base\ndataset: dataset.jsonl\ngraders: {accuracy: {kind: tool, function: contains}}\ngate: {metric_key: accuracy, op: gte, value: 0.5}\n";
+    Space::new(&[
+        ("dataset.jsonl", row),
+        ("episodes.json", episode),
+        ("answers.jsonl", answers),
+        ("trajectories.jsonl", trajectory),
+        ("rubric.txt", "Is {submission} right?"),
+        ("base.yaml", base),
+    ])
+}
+
+/// The suite that a snippet is, or is a part of.
+fn suite_of(snippet: &Snippet) -> String {
+    let grader = |name: &str| format!("  {name}: {{kind: tool, function: contains}}\n");
+    let graders =
+        format!("graders:\n{}{}{}", grader("accuracy"), grader("tone"), grader("quality"));
+    let head = "name: snippet\n";
+    let dataset = "dataset: dataset.jsonl\n";
+    let text = &snippet.text;
+    match snippet.info.as_str() {
+        "" => text.clone(),
+        "graders" => format!("{head}{dataset}{text}"),
+        "dataset" => format!("{head}{text}{graders}"),
+        "target" | "gate" => format!("{head}{dataset}{graders}{text}"),
+        other => panic!("{}: no part of a suite is called `{other}`", snippet.place),
+    }
+}
+
+fn check_valid(place: &str, space: &Space) {
+    let ran = space.run(&["validate", "suite.yaml"]);
+    assert_eq!((ran.code(), ran.stderr().as_str()), (0, ""), "{place}");
+}
+
+#[test]
+fn every_suite_snippet_is_valid() {
+    let snippets = snippets("yaml");
+    assert!(snippets.len() >= 8, "the documents have snippets");
+    for snippet in snippets {
+        let space = space();
+        space.write("suite.yaml", suite_of(&snippet));
+        check_valid(&snippet.place, &space);
+    }
+}
+
+#[test]
+fn every_dataset_snippet_is_valid() {
+    let snippets = snippets("jsonl");
+    assert!(snippets.len() >= 2, "the documents have snippets");
+    for snippet in snippets {
+        let suite = "name: snippet\ndataset: dataset.jsonl\ngraders: {any: {kind: tool, function: contains}}\n";
+        let space = Space::new(&[("suite.yaml", suite), ("dataset.jsonl", &snippet.text)]);
+        check_valid(&snippet.place, &space);
+    }
+}
+
+#[test]
+fn every_command_line_parses() {
+    let mut seen = 0;
+    for snippet in snippets("sh").into_iter().chain(snippets("console")) {
+        for line in snippet.text.lines() {
+            let line = line.trim_start_matches("$ ");
+            let line = line.replace("cargo run --release -- ", "evalrs ");
+            let commands = line.split(" #").next().unwrap().split(['|', ';', '&']).map(str::trim);
+            for command in commands.filter(|command| command.starts_with("evalrs ")) {
+                let parsed = Cli::try_parse_from(command.split_whitespace());
+                assert!(parsed.is_ok(), "{}: `{command}`: {:?}", snippet.place, parsed.err());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 8, "the documents have command lines");
+}
+
+/// The rows of the table under `heading` of docs/suite.md whose header starts with `first`.
+fn table(first: &str) -> Vec<Vec<String>> {
+    let text = read("docs/suite.md");
+    let start = text.find(&format!("| {first} |")).unwrap();
+    let rows = text[start..].lines().skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| {
+        let cells = row.trim_matches('|').split(" | ");
+        cells.map(|cell| cell.trim().trim_matches('|').trim().to_owned()).collect()
+    })
+    .collect()
+}
+
+fn names_in(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+fn check_table(first: &str, entries: &[Described]) {
+    let listed: Vec<(String, Vec<String>)> = table(first)
+        .iter()
+        .map(|row| (row[0].trim_matches('`').to_owned(), names_in(row.last().unwrap())))
+        .collect();
+    let known: Vec<(String, Vec<String>)> = entries
+        .iter()
+        .map(|entry| {
+            (entry.id.to_owned(), entry.option_names().into_iter().map(str::to_owned).collect())
+        })
+        .collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn tables_list_what_the_registry_knows() {
+    let (rubric, tools): (Vec<Described>, Vec<Described>) =
+        registry::graders().into_iter().partition(|grader| grader.id == "rubric");
+    check_table("grader", &tools);
+    check_table("extractor", &registry::extractors());
+    let first_cells =
+        |first: &str| table(first).iter().map(|row| row[0].trim_matches('`').to_owned()).collect();
+    let options: Vec<String> = first_cells("option");
+    assert_eq!(options, rubric[0].option_names());
+    let mut formats: Vec<String> = first_cells("`format`");
+    formats.sort();
+    assert_eq!(
+        formats,
+        ["anthropic", "claude_code", "letta", "openai_chat", "steps", "text"],
+        "the formats that `target` takes"
+    );
+}
+
+#[test]
+fn the_table_of_fields_lists_every_field_and_alias() {
+    let text = read("docs/suite.md");
+    let dataset = &text[text.find("## Dataset").unwrap()..text.find("## Target").unwrap()];
+    let mut listed: Vec<(String, Vec<String>)> = Vec::new();
+    for row in dataset.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').collect();
+        listed.push((cells[1].trim().trim_matches('`').to_owned(), names_in(cells[3])));
+    }
+    listed.sort();
+    let mut known: Vec<(String, Vec<String>)> = FIELDS
+        .iter()
+        .map(|(name, aliases)| {
+            ((*name).to_owned(), aliases.iter().map(|alias| (*alias).to_owned()).collect())
+        })
+        .collect();
+    known.sort();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn ci_runs_the_test_command_of_the_readme() {
+    let readme = read("README.md");
+    let section = &readme[readme.find("## Try it").unwrap()..];
+    let command = section.lines().find(|line| line.starts_with("cargo test")).unwrap();
+    let command = command.split(" #").next().unwrap().trim();
+    let ci = read(".ci/run");
+    assert!(ci.lines().any(|line| line.trim_end().ends_with(command)), "`{command}` in .ci/run");
+}
+
+#[test]
+fn the_code_map_names_every_module() {
+    let map = read("ARCHITECTURE.md");
+    assert!(map.lines().count() < 200, "ARCHITECTURE.md is to be read in one sitting");
+    let modules = read("src/lib.rs");
+    let missing: Vec<&str> = modules
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+        .filter(|module| !map.contains(&format!("`{module}`")))
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new(), "modules that the code map leaves out");
+}
