@@ -41,11 +41,11 @@ impl Surroundings {
         for name in console.system.list(&self.cache_dir).unwrap_or_default() {
             if name.ends_with(".judgments.jsonl") {
                 let path = join(&self.cache_dir, &name);
-                match console.system.read(&path) {
-                    FileBytes::Bytes(bytes) => committed.add(&path, &bytes),
-                    other => writeln!(
+                match console.system.read(&path).into_bytes() {
+                    Ok(bytes) => committed.add(&path, &bytes),
+                    Err(reason) => writeln!(
                         console.err,
-                        "warning: cannot read the judgments in `{path}`: {other:?}"
+                        "warning: cannot read the judgments in `{path}`: {reason}"
                     )?,
                 }
             }

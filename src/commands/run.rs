@@ -26,7 +26,7 @@ use crate::report::{
     FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
     markdown, terminal,
 };
-use crate::system::join;
+use crate::system::{System, join};
 
 /// Failures a pull request comment or annotation lists.
 const LISTED_FAILURES: usize = 20;
@@ -125,10 +125,9 @@ fn run_one(
     let lines =
         || -> crate::report::Results<'_> { Box::new(results::lines(&session.db, session.root)) };
     let report = Report { header: &header, summary: &summary, results: &lines };
-    let id = record::run_id(&started);
     let facts = RunFacts {
         format: FORMAT,
-        id: id.clone(),
+        id: record::run_id(&started),
         suite: header.suite.clone(),
         started,
         finished: console.system.now(),
@@ -139,22 +138,35 @@ fn run_one(
         asked: settled.asked.iter().map(ToString::to_string).collect(),
         warnings: settled.warnings.clone(),
     };
-    let home = join(&surroundings.root, ".evalrs");
-    let folder = join(&join(&home, "runs"), &id);
-    record::write(console.system, &folder, &report, &facts)?;
-    record::set_latest(console.system, &home, &id)?;
-    if let Some(output) = &args.output {
-        record::write(console.system, output, &report, &facts)?;
-    }
+    // A record that cannot be written takes the report on the screen with it no more than the judgments.
+    let recorded = write_record(args, surroundings, (&report, &facts), console.system);
     warn(&settled, console.err)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     show(
         args,
         &report,
-        &terminal_facts(&settled, seconds, args.output.clone().unwrap_or(folder)),
+        &terminal_facts(&settled, seconds, recorded.as_ref().ok().cloned()),
         console,
     )?;
+    recorded?;
     Ok(status)
+}
+
+/// Writes the record of a run, and says where it stands.
+fn write_record(
+    args: &RunArgs,
+    surroundings: &Surroundings,
+    (report, facts): (&Report<'_>, &RunFacts),
+    system: &dyn System,
+) -> std::io::Result<String> {
+    if let Some(output) = &args.output {
+        record::write(system, output, report, facts)?;
+    }
+    let home = join(&surroundings.root, ".evalrs");
+    let folder = join(&join(&home, "runs"), &facts.id);
+    record::write(system, &folder, report, facts)?;
+    record::set_latest(system, &home, &facts.id)?;
+    Ok(args.output.clone().unwrap_or(folder))
 }
 
 fn settings(args: &RunArgs, surroundings: &Surroundings, session: &Session) -> Settings {
@@ -336,7 +348,7 @@ fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-fn terminal_facts(settled: &Settled, seconds: f64, report: String) -> TerminalFacts {
+fn terminal_facts(settled: &Settled, seconds: f64, report: Option<String>) -> TerminalFacts {
     let sum =
         |of: fn(&Tally) -> u64| settled.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>();
     let has_actions = sum(|tally| tally.total) > 0;
@@ -345,7 +357,7 @@ fn terminal_facts(settled: &Settled, seconds: f64, report: String) -> TerminalFa
         cached: has_actions.then(|| sum(|tally| tally.cached)),
         failed: has_actions.then(|| sum(|tally| tally.failed)),
         seconds: Some(seconds),
-        report: Some(report),
+        report,
     }
 }
 

@@ -200,15 +200,9 @@ impl Session {
     }
 
     fn read_big(&mut self, system: &dyn System, path: &str) -> Result<Vec<u8>, String> {
-        match system.read(path) {
-            FileBytes::Bytes(bytes) => {
-                self.digests.insert(path.to_owned(), blake3::hash(&bytes).to_hex().to_string());
-                Ok(bytes)
-            }
-            FileBytes::Missing => Err("there is no such file".to_owned()),
-            FileBytes::Folder => Err("it is a folder".to_owned()),
-            FileBytes::Unreadable(reason) => Err(reason),
-        }
+        let bytes = system.read(path).into_bytes()?;
+        self.digests.insert(path.to_owned(), blake3::hash(&bytes).to_hex().to_string());
+        Ok(bytes)
     }
 
     fn unreadable_dataset(&self, path: &str, reason: &str) -> Diagnostic {

@@ -20,13 +20,25 @@ pub enum FileBytes {
     Unreadable(String),
 }
 
+impl FileBytes {
+    /// The bytes, or why there are none.
+    pub fn into_bytes(self) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            Self::Missing => Err("there is no such file".to_owned()),
+            Self::Folder => Err("it is a folder".to_owned()),
+            Self::Unreadable(reason) => Err(reason),
+        }
+    }
+}
+
 /// The outside.
 pub trait System {
     /// Reads a file.
     fn read(&self, path: &str) -> FileBytes;
     /// The names in a folder, sorted; none if it is no folder.
     fn list(&self, folder: &str) -> Option<Vec<String>>;
-    /// Writes a file so that nobody ever sees half of it, making its folder if needed.
+    /// Writes a file so that nobody ever sees half of it, making its folder if needed. An error names the file.
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()>;
     /// The environment.
     fn environment(&self) -> BTreeMap<String, String>;

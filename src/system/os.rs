@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is where the effects are")]
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, Error, ErrorKind, IntoInnerError, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -32,18 +32,8 @@ impl System for OsSystem {
     }
 
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()> {
-        let folder = match folder_of(path) {
-            "" => ".",
-            folder => folder,
-        };
-        std::fs::create_dir_all(folder)?;
-        let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
-        contents(&mut file)?;
-        file.flush()?;
-        let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        readable_by_all(file.as_file())?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
+        write_atomically(path, contents).map_err(named)
     }
 
     fn environment(&self) -> BTreeMap<String, String> {
@@ -66,6 +56,21 @@ impl System for OsSystem {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed()
     }
+}
+
+fn write_atomically(path: &str, contents: Contents<'_>) -> std::io::Result<()> {
+    let folder = match folder_of(path) {
+        "" => ".",
+        folder => folder,
+    };
+    std::fs::create_dir_all(folder)?;
+    let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
+    contents(&mut file)?;
+    file.flush()?;
+    let file = file.into_inner().map_err(IntoInnerError::into_error)?;
+    readable_by_all(file.as_file())?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// Temporary files are made for their owner alone; records are for everybody, as any file a program writes.
