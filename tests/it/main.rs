@@ -12,4 +12,5 @@ mod durability;
 mod examples;
 mod incremental;
 mod run;
+mod store_faults;
 mod tidy;

@@ -1,1 +1,250 @@
-//! x
+//! A store that cannot be written, is damaged, or holds bad lines: what is said, what is asked, how it ends.
+#![expect(clippy::disallowed_methods, reason = "tests damage the files of the store themselves")]
+
+use serde_json::{Value, json};
+
+use crate::judge::{Answer, Judge};
+use crate::space::{Ran, Space};
+
+const SUITE: &str = "\
+name: faults
+dataset: data.jsonl
+graders:
+  quality: {kind: rubric, prompt: 'Is {submission} polite?', model: judge-1, endpoint: test, max_retries: 0}
+gate: {metric_key: quality, metric: avg_score, op: gte, value: 0.0}
+max_concurrent: 4
+";
+
+fn rows(count: usize) -> String {
+    (0..count)
+        .map(|at| format!("{{\"id\": \"s{at}\", \"input\": \"q\", \"output\": \"answer {at}\"}}\n"))
+        .collect()
+}
+
+fn space(count: usize) -> Space {
+    Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows(count))])
+}
+
+fn judge() -> Judge {
+    Judge::new(|_, _| Answer::text(&json!({"score": 1.0, "rationale": "polite"}).to_string()))
+}
+
+fn errors_of(space: &Space, kind: &str) -> usize {
+    let results = space.record("results.jsonl");
+    let lines = results.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line["grades"]["quality"]["error"]["kind"] == kind).count()
+}
+
+/// More rows than can be asked for while a write is on its way to fail.
+const MANY: usize = 1000;
+
+/// A run over many rows whose store cannot be written at all.
+fn check_unwritable(space: &Space, args: &[&str], said: &str) {
+    let judge = judge();
+    let ran = space.run_with(&judge, args);
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
+    let error = ran.stderr().lines().find(|line| line.starts_with("error: ")).map(str::to_owned);
+    let error = error.unwrap_or_default();
+    assert!(
+        error.starts_with(&format!("error: cannot write the store at `{said}`: ")),
+        "{}",
+        ran.shown()
+    );
+    assert!(
+        error
+            .ends_with("; asking was stopped, because what cannot be kept would be paid for again"),
+        "{error}"
+    );
+    // What was under way when the first write failed has landed; nothing was asked after that.
+    let asked = judge.count();
+    assert!((1..MANY).contains(&asked), "{asked} asked");
+    assert_eq!(space.actions("quality"), [asked as u64, 0, 0, (MANY - asked) as u64]);
+    assert_eq!(errors_of(space, "not_asked"), MANY - asked);
+}
+
+#[test]
+fn a_store_that_cannot_be_made_stops_the_asking() {
+    let run = ["run", "suite.yaml"];
+    let space = space(MANY);
+    space.write("cache", "a file");
+    check_unwritable(&space, &run, "cache/v1/seg");
+    let space = self::space(MANY);
+    space.write("cache/v1", "a file");
+    check_unwritable(&space, &run, "cache/v1/seg");
+}
+
+/// Nobody can make folders in /proc, not even root.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_in_a_read_only_folder_stops_the_asking() {
+    let args = ["run", "suite.yaml", "--cache-dir", "/proc/evalrs-cache"];
+    check_unwritable(&space(MANY), &args, "/proc/evalrs-cache/v1/seg");
+}
+
+/// The binary with a limit on the size of files, as if the disk were full: in units of 512 bytes.
+#[cfg(unix)]
+fn run_with_small_disk(space: &Space, judge: &Judge, units: usize) -> Ran {
+    let evalrs = space.command(&[]);
+    let script = format!("trap '' XFSZ; ulimit -f {units}; exec \"$0\" run suite.yaml");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script]).arg(evalrs.get_program());
+    command.current_dir(space.path("")).env_clear().env("OPENAI_BASE_URL", judge.url());
+    Ran(command.output().unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_fills_up_keeps_what_fitted_and_the_rerun_asks_for_the_rest() {
+    let space = space(MANY);
+    let first = judge();
+    // The report has less than 400 bytes a row, the store more than 1000: the store is what does not fit.
+    let ran = run_with_small_disk(&space, &first, MANY * 600 / 512);
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
+    assert!(
+        ran.stderr().contains("error: cannot write the store at `cache/v1/seg/"),
+        "{}",
+        ran.shown()
+    );
+    let kept = space.stored_lines().len();
+    assert!((1..MANY).contains(&kept), "{kept} kept");
+    assert!((kept..MANY).contains(&first.count()), "{} asked, {kept} kept", first.count());
+    let not_asked = errors_of(&space, "not_asked");
+    assert_eq!(first.count(), MANY - not_asked, "what was paid for is in the report");
+    let verified = space.run(&["cache", "verify", "suite.yaml"]);
+    assert_eq!(verified.code(), 0, "{}", verified.shown());
+    let rest = judge();
+    assert_eq!(space.run_with(&rest, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!((rest.count(), space.stored_lines().len()), (MANY - kept, MANY));
+}
+
+/// A workspace with an answered suite of four rows.
+fn answered() -> (Space, String) {
+    let space = space(4);
+    assert_eq!(space.run_with(&judge(), &["run", "suite.yaml", "--max-concurrent", "1"]).code(), 0);
+    let segment = space.segments().remove(0);
+    let name = segment.file_name().unwrap().to_str().unwrap();
+    (space, format!("cache/v1/seg/{name}"))
+}
+
+#[test]
+fn a_damaged_line_is_named_and_asked_again() {
+    for has_index in [true, false] {
+        let (space, segment) = answered();
+        let index = segment.replace(".jsonl", ".idx");
+        assert!(space.path(&index).exists(), "a segment that was sealed has an index");
+        if !has_index {
+            std::fs::remove_file(space.path(&index)).unwrap();
+        }
+        let first = space.record("results.jsonl");
+        space.write(
+            &segment,
+            space
+                .read(&segment)
+                .replacen("polite?", "POLITE?", 2)
+                .replacen("POLITE?", "polite?", 1),
+        );
+        let verified = space.run(&["cache", "verify", "suite.yaml"]);
+        assert_eq!(verified.code(), 3, "{}", verified.shown());
+        let problem =
+            format!("skipped the stored outcome at `{segment}:2`: the checksum does not match");
+        assert!(verified.stderr().contains(&problem), "{}", verified.shown());
+        assert!(verified.stdout().contains("cache: 3 entries, "), "{}", verified.shown());
+        let judge = judge();
+        let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+        assert_eq!((ran.code(), judge.count()), (0, 1), "{}", ran.shown());
+        assert!(ran.stderr().contains(&format!("warning: {problem}\n")), "{}", ran.shown());
+        assert!(space.record("run.json").contains(&problem));
+        assert_eq!(
+            (space.actions("quality"), space.record("results.jsonl")),
+            ([1, 3, 0, 0], first)
+        );
+        assert_eq!(
+            space.run(&["run", "suite.yaml", "--frozen"]).code(),
+            0,
+            "what was asked again is kept"
+        );
+    }
+}
+
+#[test]
+fn a_segment_of_garbage_hides_no_other() {
+    let (space, _) = answered();
+    space.write(
+        "cache/v1/seg/00000000000-1-0000000000000000.jsonl",
+        b"\xff\xfe\x00garbage\nmore\n{}\n".as_slice(),
+    );
+    space.write("cache/v1/seg/00000000000-1-0000000000000000.idx", b"nonsense".as_slice());
+    std::fs::create_dir(space.path("cache/v1/seg/00000000000-1-0000000000000001.jsonl")).unwrap();
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!((ran.code(), space.actions("quality")), (0, [0, 4, 0, 0]), "{}", ran.shown());
+}
+
+#[test]
+fn an_outcome_of_another_shape_is_asked_again() {
+    let (space, segment) = answered();
+    std::fs::remove_file(space.path(&segment.replace(".jsonl", ".idx"))).unwrap();
+    let text = space.read(&segment);
+    let line = text.lines().next().unwrap();
+    // A body that is intact as a line and means nothing to this version, from a later one perhaps.
+    let content = format!(
+        "{},\"v\":{{\"outcome\":{{\"vision\":1}}}}",
+        &line[..line.find(",\"v\":").unwrap()]
+    );
+    let foreign = format!("{content},\"c\":\"{:08x}\"}}", crc32fast::hash(content.as_bytes()));
+    space.write(&segment, text.replacen(line, &foreign, 1));
+    let judge = judge();
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!((ran.code(), judge.count()), (0, 1), "{}", ran.shown());
+    let key = &line[6..70];
+    let said = format!("warning: the stored outcome of {key} cannot be read and is asked again: ");
+    assert!(ran.stderr().contains(&said), "{}", ran.shown());
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0, "the new one wins");
+}
+
+#[test]
+fn a_bad_line_of_committed_judgments_is_named_and_the_others_are_used() {
+    let (space, _) = answered();
+    assert_eq!(space.run(&["cache", "export", "suite.yaml"]).code(), 0);
+    let committed = "cache/faults.judgments.jsonl";
+    let text = space.read(committed);
+    std::fs::remove_dir_all(space.path("cache/v1")).unwrap();
+    let conflict = text.replacen('\n', "\n<<<<<<< ours\n", 1);
+    space.write(committed, &conflict);
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!((ran.code(), space.actions("quality")), (0, [0, 4, 0, 0]), "{}", ran.shown());
+    let said = format!("warning: skipped the stored outcome at `{committed}:2`: not an entry\n");
+    assert!(ran.stderr().contains(&said), "{}", ran.shown());
+    let damaged = text.replacen("polite?", "rude?", 1);
+    space.write(committed, &damaged);
+    let judge = judge();
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    let said = format!(
+        "warning: skipped the stored outcome at `{committed}:1`: the checksum does not match\n"
+    );
+    assert!(ran.stderr().contains(&said), "{}", ran.shown());
+    assert_eq!((ran.code(), judge.count(), space.read(committed)), (0, 1, damaged));
+}
+
+#[test]
+fn judgments_that_cannot_be_read_are_named() {
+    let space = space(1);
+    std::fs::create_dir_all(space.path("cache/faults.judgments.jsonl")).unwrap();
+    let ran = space.run_with(&judge(), &["run", "suite.yaml"]);
+    let said =
+        "warning: cannot read the judgments in `cache/faults.judgments.jsonl`: it is a folder\n";
+    assert_eq!(ran.code(), 0);
+    assert!(ran.stderr().contains(said), "{}", ran.shown());
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_named_after_the_report_was_shown() {
+    for args in [vec!["run", "suite.yaml"], vec!["run", "suite.yaml", "--format", "jsonl"]] {
+        let space = space(2);
+        space.write(".evalrs", "a file");
+        let ran = space.run_with(&judge(), &args);
+        assert_eq!(ran.code(), 3, "{}", ran.shown());
+        assert!(ran.stderr().contains("error: cannot write: `.evalrs/runs/"), "{}", ran.shown());
+        assert!(ran.stdout().lines().count() >= 2, "{}", ran.shown());
+        assert_eq!(space.stored_lines().len(), 2, "the judgments are kept");
+    }
+}
