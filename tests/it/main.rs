@@ -11,6 +11,7 @@ mod docs;
 mod durability;
 mod examples;
 mod incremental;
+mod real_data;
 mod run;
 mod store_faults;
 mod tidy;
