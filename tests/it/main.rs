@@ -7,10 +7,12 @@ mod space;
 mod test_data;
 
 mod determinism;
+mod dialects;
 mod docs;
 mod durability;
 mod examples;
 mod incremental;
+mod narrowing;
 mod real_data;
 mod run;
 mod store_faults;
