@@ -377,7 +377,7 @@ fn show(
             Format::Junit => junit::write(report, &mut out),
             Format::Markdown => markdown::write(report, LISTED_FAILURES, &mut out),
             Format::Github => github::write(report, LISTED_FAILURES, &mut out),
-            _ => terminal::write(report, &facts, options, &mut out),
+            _ => terminal::write(report, facts, options, &mut out),
         })?,
     }
     out.flush()

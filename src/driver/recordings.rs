@@ -88,10 +88,10 @@ fn letta_files(
     let mut files = Vec::new();
     for name in names {
         let (path, trial) = (join(folder, &name), run_number(&name).or(trial));
-        if name.ends_with(".jsonl") || name == "results.json" {
-            files.push((path, trial));
-        } else if depth > 1 && !name.contains('.') {
-            files.extend(letta_files(&path, system, depth - 1, trial));
+        match name.rsplit_once('.') {
+            Some((_, "jsonl") | ("results", "json")) => files.push((path, trial)),
+            None if depth > 1 => files.extend(letta_files(&path, system, depth - 1, trial)),
+            _ => {}
         }
     }
     files
@@ -242,7 +242,7 @@ fn from_file(path: &str, read: ReadFile<'_>) -> Result<Vec<Recording>, Vec<Diagn
     for row in rows {
         match owner(&row.text, &spec) {
             Ok(owner) => {
-                recordings.push(Recording { owner, text: row.text.into_owned(), input: None })
+                recordings.push(Recording { owner, text: row.text.into_owned(), input: None });
             }
             Err((message, span)) => {
                 let place = split::record_place(path, &text, row.start, span);

@@ -45,9 +45,8 @@ fn rows(samples: &[(&str, Value, &str)]) -> String {
     samples.iter().enumerate().map(row).collect()
 }
 
-#[test]
-fn the_mission_page_runs_as_it_is_written() {
-    let suite = "\
+/// Every grader of the page in one suite.
+const MISSION: &str = "\
 name: mission
 dataset: dataset.jsonl
 graders:
@@ -89,7 +88,8 @@ graders:
     extractor: last_assistant
 gate: {metric_key: accuracy, metric: avg_score, op: gte, value: 0.25}
 ";
-    let rubric = "\
+
+const RUBRIC: &str = "\
 Evaluate the response for:
 1. Accuracy: Does it correctly answer the question?
 
@@ -99,6 +99,9 @@ Response: {submission}
 
 Score from 0.0 to 1.0 where {\"score\": 1.0} is perfect.
 ";
+
+#[test]
+fn the_mission_page_runs_as_it_is_written() {
     let samples = [
         (" Paris \n", json!("Paris"), "capital of france: paris"),
         (
@@ -111,8 +114,8 @@ Score from 0.0 to 1.0 where {\"score\": 1.0} is perfect.
         ("no reference", Value::Null, ""),
     ];
     let space = Space::new(&[
-        ("suite.yaml", suite),
-        ("quality_rubric.txt", rubric),
+        ("suite.yaml", MISSION),
+        ("quality_rubric.txt", RUBRIC),
         ("dataset.jsonl", &rows(&samples)),
     ]);
     let judge = opinionated();
@@ -220,7 +223,7 @@ fn result(id: usize, turns: &[&str], input: &Value, [model, said]: [&str; 2]) ->
 
 /// Runs a suite over the directory of [`letta`]: its exit code, the value of its gate and each grader's scores.
 #[track_caller]
-fn check(suite: &str, code: i32, value: Value, expected: &[(&str, [f64; 4])]) {
+fn check(suite: &str, code: i32, value: &Value, expected: &[(&str, [f64; 4])]) {
     let space = letta(suite);
     let judge = opinionated();
     let ran = space.run_with(&judge, &["run", "suite.yaml", "--cached", "cached"]);
@@ -228,7 +231,7 @@ fn check(suite: &str, code: i32, value: Value, expected: &[(&str, [f64; 4])]) {
     for (grader, expected) in expected {
         assert_eq!(scores(&space, grader), expected, "{grader}: {}", ran.shown());
     }
-    assert_eq!(gate(&space)["value"], value, "{}", ran.shown());
+    assert_eq!(gate(&space)["value"], *value, "{}", ran.shown());
 }
 
 #[test]
@@ -243,7 +246,7 @@ graders:
 gate: {metric_key: quality, metric: avg_score, op: gte, value: 0.5, pass_op: gte, pass_value: 0.8}
 ";
     let expected = [("accuracy", [1.0; 4]), ("quality", [0.85, 0.85, 0.25, 0.25])];
-    check(suite, 0, json!(0.55), &expected);
+    check(suite, 0, &json!(0.55), &expected);
     let single = "\
 name: core-memory-read
 dataset: data.csv
@@ -252,7 +255,7 @@ grader: {kind: tool, function: contains}
 gate: {op: gt, value: 1}
 max_samples: 100
 ";
-    check(single, 1, json!(1.0), &[("default", [1.0; 4])]);
+    check(single, 1, &json!(1.0), &[("default", [1.0; 4])]);
 }
 
 #[test]
@@ -267,7 +270,7 @@ graders:
 gate: {metric_key: ascii, metric: accuracy, op: gte, value: 50}
 ";
     let expected = [("quality", [0.85, 0.85, 0.25, 0.25]), ("ascii", [0.0, 0.0, 1.0, 1.0])];
-    check(suite, 0, json!(0.5), &expected);
+    check(suite, 0, &json!(0.5), &expected);
 }
 
 #[test]
@@ -283,7 +286,7 @@ gate: {metric_key: remembers, metric: avg_score, op: gte, value: 0.33}
 num_runs: 2
 ";
     let expected = [("fetched", [1.0; 4]), ("remembers", [0.0, 0.0, 1.0, 1.0])];
-    check(suite, 0, json!(0.5), &expected);
+    check(suite, 0, &json!(0.5), &expected);
 }
 
 #[test]
@@ -299,7 +302,7 @@ graders:
     let expected = [("quality", [0.85; 4]), ("ascii", [0.0, 0.0, 1.0, 1.0])];
     let weighted = "gate: {kind: weighted_average, aggregation: avg_score, weights: {quality: 0.7, ascii: 0.3}, op: gte, value: 0.75}\n";
     let value = 0.7 * 0.85 + 0.3 * 0.5;
-    check(&format!("{graders}{weighted}"), 1, json!(value), &expected);
+    check(&format!("{graders}{weighted}"), 1, &json!(value), &expected);
     let logical = "\
 gate:
   kind: logical
@@ -312,11 +315,11 @@ gate:
         - {metric_key: ascii, aggregation: accuracy, op: gte, value: 60}
         - {kind: simple, metric_key: ascii, aggregation: max, op: eq, value: 1}
 ";
-    check(&format!("{graders}{logical}"), 0, Value::Null, &expected);
+    check(&format!("{graders}{logical}"), 0, &Value::Null, &expected);
     check(
         &format!("{graders}{}", logical.replace("operator: or", "operator: and")),
         1,
-        Value::Null,
+        &Value::Null,
         &expected,
     );
 }
@@ -331,7 +334,7 @@ graders:
   accuracy: {kind: tool, function: contains, display_name: Accuracy}
 reward: {kind: metric, metric_key: accuracy}
 ";
-    check(suite, 0, Value::Null, &[("accuracy", [1.0; 4])]);
+    check(suite, 0, &Value::Null, &[("accuracy", [1.0; 4])]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::Judge;
-use crate::space::Space;
+use crate::space::{Space, jsonl};
 
 fn results(space: &Space) -> Vec<Value> {
     space.record("results.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -212,13 +212,11 @@ fn people_read_display_names_and_machines_keys() {
 
 #[test]
 fn trials_are_counted_from_the_first() {
-    let rows: String = (0..12)
-        .map(|at| {
-            let (id, trial) = (at / 4, at % 4);
-            let output = if trial < id + 1 { "yes" } else { "no" };
-            format!("{}\n", json!({"id": id, "trial": trial, "input": "q", "ground_truth": "yes", "output": output}))
-        })
-        .collect();
+    let rows = jsonl((0..12).map(|at| {
+        let (id, trial) = (at / 4, at % 4);
+        let output = if trial < id + 1 { "yes" } else { "no" };
+        json!({"id": id, "trial": trial, "input": "q", "ground_truth": "yes", "output": output})
+    }));
     let suite =
         "name: t\ndataset: data.jsonl\ngraders:\n  a: {kind: tool, function: exact_match}\n";
     let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", &rows)]);

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::Judge;
-use crate::space::{Ran, Space};
+use crate::space::{Ran, Space, jsonl};
 use crate::test_data;
 
 /// The data set's `expected.json` and the path of one of its files; none where the data is absent.
@@ -196,8 +196,7 @@ const MODELS: [&str; 4] =
 fn gsm8k_is_graded_row_by_row_as_its_makers_did() {
     let set = "gsm8k-humaneval-outputs";
     let Some((expected, path)) = data(set, "gsm8k-example_model_solutions.jsonl") else { return };
-    let outputs: String =
-        MODELS.iter().map(|model| format!("      {model}: {model}.solution\n")).collect();
+    let outputs = MODELS.map(|model| format!("      {model}: {model}.solution\n")).concat();
     let suite = format!(
         "\
 name: gsm8k
@@ -269,9 +268,9 @@ fn prometheus_scores_are_mapped_from_one_to_five() {
     let Some((expected, path)) = data("prometheus-vicuna-rubric", "vicuna_eval.json") else {
         return;
     };
-    let graders: String = (0..3)
+    let graders = [0, 1, 2]
         .map(|run| format!("  run_{run}: {{kind: tool, function: recorded_score, pass_threshold: 0.75, config: {{path: 'gpt4_score[{run}]', scale: {{min: 1, max: 5}}}}}}\n"))
-        .collect();
+        .concat();
     let suite = format!(
         "\
 name: prometheus
@@ -307,27 +306,22 @@ fn pandalm_judges_agree_with_people_as_often_as_published() {
         return;
     };
     let (labels, gpt, own) = (records(&labels), records(&gpt), records(&own));
-    let rows: String = labels
-        .iter()
-        .zip(gpt.iter().zip(&own))
-        .map(|(row, (gpt, own))| {
-            let annotators = [1, 2, 3].map(|n| row[format!("annotator{n}")].as_u64().unwrap());
-            let said = |label: u64| annotators.iter().filter(|said| **said == label).count();
-            let majority = [0, 1, 2].into_iter().max_by_key(|label| said(*label)).unwrap();
-            let gpt = gpt["gpt_result"].as_str().unwrap();
-            let gpt = gpt.parse::<u64>().ok().filter(|label| *label <= 2).unwrap_or(0);
-            let row = json!({"id": row["idx"], "input": row["instruction"], "ground_truth": majority,
-                "judges": {"gpt": gpt, "pandalm": own["pandalm_result"]}});
-            format!("{row}\n")
-        })
-        .collect();
+    let rows = labels.iter().zip(gpt.iter().zip(&own)).map(|(row, (gpt, own))| {
+        let annotators = [1, 2, 3].map(|n| row[format!("annotator{n}")].as_u64().unwrap());
+        let said = |label: u64| annotators.iter().filter(|said| **said == label).count();
+        let majority = [0, 1, 2].into_iter().max_by_key(|label| said(*label)).unwrap();
+        let gpt = gpt["gpt_result"].as_str().unwrap();
+        let gpt = gpt.parse::<u64>().ok().filter(|label| *label <= 2).unwrap_or(0);
+        json!({"id": row["idx"], "input": row["instruction"], "ground_truth": majority,
+                "judges": {"gpt": gpt, "pandalm": own["pandalm_result"]}})
+    });
     let suite = "\
 name: pandalm
 dataset: {path: rows.jsonl, fields: {outputs: {gpt: judges.gpt, pandalm: judges.pandalm}}}
 graders:
   agrees: {kind: tool, function: exact_match}
 ";
-    let space = Space::new(&[("suite.yaml", suite), ("rows.jsonl", &rows)]);
+    let space = Space::new(&[("suite.yaml", suite), ("rows.jsonl", &jsonl(rows))]);
     run(&space, &["--quiet"], 0);
     let summary = summary(&space);
     for (model, key) in [
@@ -398,13 +392,11 @@ fn a_claude_code_session_is_one_trajectory_wherever_it_lies() {
     let expected = &expected["claude-code-2.0.25-stream.jsonl"];
     let session = read(&path);
     let names = expected["tool_uses_by_name"].as_object().unwrap();
-    let by_name = |own: &str| -> String {
-        names
+    let by_name: Vec<String> = names
             .iter()
-            .map(|(name, count)| format!("  {own}{name}: {{kind: tool, function: tool_called, include_subagents: true, config: {{name: {name}, min: {count}, max: {count}}}}}\n"))
-            .collect()
-    };
-    let suite = format!("{CLAUDE}{}", by_name("n_"));
+            .map(|(name, count)| format!("  n_{name}: {{kind: tool, function: tool_called, include_subagents: true, config: {{name: {name}, min: {count}, max: {count}}}}}\n"))
+            .collect();
+    let suite = format!("{CLAUDE}{}", by_name.concat());
     let space = Space::new(&[
         ("suite.yaml", &suite),
         ("data.jsonl", "{\"id\": \"session\", \"input\": \"check your tools\"}\n"),
@@ -693,11 +685,9 @@ fn json_in_csv_cells_reaches_the_rubric() {
     let said = |row: &std::collections::HashMap<String, String>| {
         format!("{} has used {}", row["sample_id"], row["skill"])
     };
-    let lines: String = rows
-        .iter()
-        .rev()
-        .map(|row| format!("{}\n", json!({"id": row["sample_id"], "messages": [{"role": "assistant", "content": said(row)}]})))
-        .collect();
+    let lines = jsonl(rows.iter().rev().map(|row| {
+        json!({"id": row["sample_id"], "messages": [{"role": "assistant", "content": said(row)}]})
+    }));
     let suite = format!(
         "\
 name: skills

@@ -218,3 +218,8 @@ impl Ran {
         run.replace_all(&text, "RUN").into_owned()
     }
 }
+
+/// Rows as the text of a JSON Lines file.
+pub(crate) fn jsonl(rows: impl IntoIterator<Item = serde_json::Value>) -> String {
+    rows.into_iter().map(|row| row.to_string() + "\n").collect::<Vec<_>>().concat()
+}
