@@ -70,11 +70,18 @@ pub struct RowProblem {
     pub label: Option<String>,
     /// The likely fix.
     pub hint: Option<String>,
+    /// It is about the joined recording, not about the row.
+    pub recorded: bool,
 }
 
 impl RowProblem {
-    pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { span: None, message: message.into(), label: None, hint: None }
+    /// A problem of the row as a whole.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { span: None, message: message.into(), label: None, hint: None, recorded: false }
+    }
+
+    pub(super) fn of_recording(self) -> Self {
+        Self { recorded: true, ..self }
     }
 
     pub(super) fn at(self, row: &str, raw: &RawValue) -> Self {
@@ -240,6 +247,18 @@ fn raw_at<'a>(raw: &'a RawValue, path: &str) -> Option<&'a RawValue> {
     }
 }
 
+/// A CSV row as the JSON row it stands for: our names, and what stands in cells parsed.
+pub fn parsed_cells(row: &str, spec: &RowSpec) -> Result<String, RowProblem> {
+    let fields = Fields::new(row, spec)?;
+    let mut parsed = Map::new();
+    for (name, _) in FIELDS {
+        if let Some(value) = fields.value(name)? {
+            parsed.insert((*name).to_owned(), value);
+        }
+    }
+    Ok(Value::Object(parsed).to_string())
+}
+
 /// The other names of our field `name`.
 pub fn aliases(name: &str) -> &'static [&'static str] {
     FIELDS.iter().find(|(ours, _)| *ours == name).map_or(&[], |(_, aliases)| aliases)
@@ -261,7 +280,8 @@ fn syntax_problem(row: &str, error: &serde_json::Error) -> RowProblem {
     RowProblem { span: Some(at..(at + 1).min(row.len())), ..problem }
 }
 
-pub(super) fn deep_problem(at: usize) -> RowProblem {
+/// What is wrong with a row whose JSON is nested too deep at byte `at`.
+pub fn deep_problem(at: usize) -> RowProblem {
     let problem =
         RowProblem::new("the JSON is nested more than 128 deep").label("level 129 opens here");
     RowProblem { span: Some(at..at + 1), ..problem }

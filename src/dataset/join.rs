@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -43,6 +44,12 @@ pub struct Recording {
     pub text: String,
     /// The input it was recorded with, to be compared with the row's.
     pub input: Option<Value>,
+    /// The file it stands in.
+    pub file: Arc<str>,
+    /// Where it starts in that file.
+    pub start: Start,
+    /// Whether `text` is what stands there, and not made of it.
+    pub verbatim: bool,
 }
 
 /// The two files that are joined, for messages.

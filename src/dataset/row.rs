@@ -41,16 +41,12 @@ pub fn identity(record: Record<'_>, spec: &RowSpec) -> Result<Identity, RowProbl
 }
 
 fn identity_of(fields: &Fields<'_>, record: Record<'_>) -> Result<Identity, RowProblem> {
-    let joined = joined_spec(fields.spec);
-    let recorded = match record.recorded {
-        "" => None,
-        text => Some(Fields::new(text, &joined)?),
-    };
     let mut trial = read_trial(fields)?;
     let mut model = read_model(fields)?;
-    if let Some(recorded) = &recorded {
-        trial = read_trial(recorded)?.or(trial);
-        model = read_model(recorded)?.or(model);
+    if !record.recorded.is_empty() {
+        let (own_trial, own_model) = recorded_identity(record.recorded, fields.spec)?;
+        trial = own_trial.or(trial);
+        model = own_model.or(model);
     }
     if let Some((name, _)) = fields.spec.fields.outputs.get(record.case) {
         model = Some(name.clone());
@@ -61,6 +57,23 @@ fn identity_of(fields: &Fields<'_>, record: Record<'_>) -> Result<Identity, RowP
         trial: trial.unwrap_or(0),
         tags: read_tags(fields)?,
     })
+}
+
+/// The trial and the model that a joined recording names.
+fn recorded_identity(
+    text: &str,
+    spec: &RowSpec,
+) -> Result<(Option<u32>, Option<String>), RowProblem> {
+    let spec = joined_spec(spec);
+    let read = |fields: &Fields<'_>| Ok((read_trial(fields)?, read_model(fields)?));
+    Fields::new(text, &spec).and_then(|fields| read(&fields)).map_err(RowProblem::of_recording)
+}
+
+/// Everything that is wrong with a recording before it is joined with a row.
+pub fn check_recording(text: &str, spec: &RowSpec) -> Result<(), RowProblem> {
+    let spec = joined_spec(spec);
+    recorded_identity(text, &spec)?;
+    recorded(Record { row: "{}", recorded: text, case: 0 }, &spec).map(drop)
 }
 
 /// Records of a trajectory file use our own names.
@@ -173,10 +186,7 @@ fn read_ground_truth(
     fields: &Fields<'_>,
     input: &Input,
 ) -> Result<Option<GroundTruth>, RowProblem> {
-    let value = match fields.value("ground_truth")? {
-        None => return Ok(None),
-        Some(value) => value,
-    };
+    let Some(value) = fields.value("ground_truth")? else { return Ok(None) };
     let per_turn = match (&value, input) {
         (Value::Array(items), Input::Turns(turns)) => Some((items, turns.len())),
         _ => None,
@@ -207,12 +217,12 @@ pub fn recorded(record: Record<'_>, spec: &RowSpec) -> Result<Recorded, RowProbl
     if let Some((name, path)) = spec.fields.outputs.get(record.case) {
         return output_at(&fields, name, path);
     }
+    if record.recorded.is_empty() {
+        return recorded_of(&fields);
+    }
     let joined_spec = joined_spec(spec);
-    let source = match record.recorded {
-        "" => fields,
-        text => Fields::new(text, &joined_spec)?,
-    };
-    recorded_of(&source)
+    let read = Fields::new(record.recorded, &joined_spec).and_then(|fields| recorded_of(&fields));
+    read.map_err(RowProblem::of_recording)
 }
 
 fn recorded_of(fields: &Fields<'_>) -> Result<Recorded, RowProblem> {

@@ -3,13 +3,15 @@
 //! Letta directories are read in every layout they have had. A result that is recorded twice in one file counts
 //! as it was last: older releases append to the files of the run before.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::dataset::fields::{Fields, RowSpec};
+use crate::dataset::fields::{Fields, RowProblem, RowSpec, deep_problem, parsed_cells};
 use crate::dataset::join::{Owner, Recording};
-use crate::dataset::split;
+use crate::dataset::row::check_recording;
+use crate::dataset::split::{self, Start};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::suite::{DatasetFormat, FieldMap};
 use crate::system::{System, join};
@@ -35,6 +37,31 @@ pub fn read(
         }
         Some(names) => from_folder(path, &names, read),
     }
+}
+
+/// Everything that is wrong with single recordings at `path`, where they stand. Reading them found nothing wrong, but
+/// joined rows could not be read.
+pub fn problems(
+    path: &str,
+    system: &dyn System,
+    read_file: ReadFile<'_>,
+    spec: &RowSpec,
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let mut texts: BTreeMap<Arc<str>, String> = BTreeMap::new();
+    let mut found = Vec::new();
+    for recording in read(path, system, read_file)? {
+        let Err(problem) = check_recording(&recording.text, spec) else { continue };
+        let file = Arc::clone(&recording.file);
+        if !texts.contains_key(&file) {
+            texts.insert(Arc::clone(&file), text_of(&file, read_file)?);
+        }
+        let text = texts.get(&file).map_or("", String::as_str);
+        let span = problem.span.clone().filter(|_| recording.verbatim);
+        let place = split::record_place(&file, text, recording.start, span);
+        found
+            .push(Diagnostic { label: problem.label, ..Diagnostic::error(place, problem.message) });
+    }
+    Ok(found)
 }
 
 fn unreadable(path: &str, reason: &str) -> Vec<Diagnostic> {
@@ -134,9 +161,10 @@ fn letta_results(
     })?;
     let mut recordings: Vec<Recording> = Vec::with_capacity(results.len());
     let mut places: HashMap<(Owner, Option<String>), usize> = HashMap::new();
+    let file_name: Arc<str> = file.into();
     for result in results {
         let model = result.model.clone();
-        let recording = letta_recording(result, trial);
+        let recording = letta_recording(result, trial, &file_name);
         let key = (recording.owner.clone(), model);
         match places.get(&key).and_then(|at| recordings.get_mut(*at)) {
             Some(earlier) => *earlier = recording,
@@ -149,7 +177,12 @@ fn letta_results(
     Ok(recordings)
 }
 
-fn letta_recording(result: letta_dir::LettaResult, trial: Option<u32>) -> Recording {
+fn letta_recording(
+    result: letta_dir::LettaResult,
+    trial: Option<u32>,
+    file: &Arc<str>,
+) -> Recording {
+    let start = Start { line: result.line as u32, column: 0 };
     let mut object = Map::new();
     object.insert("trajectory".to_owned(), result.trajectory);
     let members = [
@@ -165,7 +198,8 @@ fn letta_recording(result: letta_dir::LettaResult, trial: Option<u32>) -> Record
         None => id_or_row(result.sample_id),
     };
     let input = (!result.input.is_null()).then_some(result.input);
-    Recording { owner, text: Value::Object(object).to_string(), input }
+    let (text, file) = (Value::Object(object).to_string(), Arc::clone(file));
+    Recording { owner, text, input, file, start, verbatim: false }
 }
 
 /// One file a sample, named by its id.
@@ -188,6 +222,9 @@ fn from_folder(
             owner: Owner::Id(id.to_owned()),
             text: object.to_string(),
             input: None,
+            file: file.into(),
+            start: Start { line: 1, column: 0 },
+            verbatim: false,
         });
     }
     if recordings.is_empty() {
@@ -239,14 +276,14 @@ fn from_file(path: &str, read: ReadFile<'_>) -> Result<Vec<Recording>, Vec<Diagn
         RowSpec { cells: format == DatasetFormat::Csv, fields: FieldMap::default(), format: None };
     let mut problems = Vec::new();
     let mut recordings = Vec::with_capacity(rows.len());
+    let file: Arc<str> = path.into();
     for row in rows {
-        match owner(&row.text, &spec) {
-            Ok(owner) => {
-                recordings.push(Recording { owner, text: row.text.into_owned(), input: None });
-            }
-            Err((message, span)) => {
+        match recording(&row, &spec, &file) {
+            Ok(recording) => recordings.push(recording),
+            Err(problem) => {
+                let span = problem.span.filter(|_| !spec.cells);
                 let place = split::record_place(path, &text, row.start, span);
-                problems.push(Diagnostic::error(place, message).hint("every record of a trajectory file names its sample: {\"id\": …, \"trajectory\": […]}"));
+                problems.push(Diagnostic::error(place, problem.message).hint("every record of a trajectory file names its sample: {\"id\": …, \"trajectory\": […]}"));
             }
         }
     }
@@ -256,6 +293,17 @@ fn from_file(path: &str, read: ReadFile<'_>) -> Result<Vec<Recording>, Vec<Diagn
         problems.truncate(split::SHOWN_PROBLEMS);
         Err(problems)
     }
+}
+
+fn recording(
+    row: &split::RawRecord<'_>,
+    spec: &RowSpec,
+    file: &Arc<str>,
+) -> Result<Recording, RowProblem> {
+    let owner = owner(&row.text, spec)?;
+    let text = if spec.cells { parsed_cells(&row.text, spec)? } else { row.text.to_string() };
+    let (file, start) = (Arc::clone(file), row.start);
+    Ok(Recording { owner, text, input: None, file, start, verbatim: !spec.cells })
 }
 
 /// Letta result lines wrap a `result`, or name sample and model; the oldest files are one object
@@ -274,17 +322,15 @@ fn is_letta_file(text: &str) -> bool {
         || (has("suite") && value.get("results").is_some_and(Value::is_array))
 }
 
-type Wrong = (String, Option<std::ops::Range<usize>>);
-
-fn owner(row: &str, spec: &RowSpec) -> Result<Owner, Wrong> {
+fn owner(row: &str, spec: &RowSpec) -> Result<Owner, RowProblem> {
     if let Some(at) = split::too_deep(row) {
-        return Err(("the JSON is nested more than 128 deep".to_owned(), Some(at..at + 1)));
+        return Err(deep_problem(at));
     }
-    let fields = Fields::new(row, spec).map_err(|problem| (problem.message, problem.span))?;
+    let fields = Fields::new(row, spec)?;
     let id = fields.raw("id").and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
     match id {
         Some(Value::String(id)) => Ok(Owner::Id(id)),
         Some(Value::Number(id)) => Ok(Owner::Id(id.to_string())),
-        _ => Err(("the record has no `id`".to_owned(), None)),
+        _ => Err(RowProblem::new("the record has no `id`")),
     }
 }

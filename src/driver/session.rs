@@ -160,6 +160,7 @@ impl Session {
         drop(joined);
         change.apply(&mut self.db, self.root);
         diagnostics.extend(shortened(self.row_problems(&suite.dataset, text)));
+        diagnostics.extend(shortened(self.recording_problems(system, suite)));
         diagnostics
     }
 
@@ -217,7 +218,8 @@ impl Session {
         let mut found = Vec::new();
         let mut before = 0;
         for chunk in self.root.chunks(&self.db) {
-            for (at, problem) in &queries::checked(&self.db, *chunk).problems {
+            let problems = queries::checked(&self.db, *chunk).problems.iter();
+            for (at, problem) in problems.filter(|(_, problem)| !problem.recorded) {
                 found.push(self.row_diagnostic(dataset, text, (before + at, problem)));
             }
             for (at, grader, names) in queries::missing_vars(&self.db, *chunk) {
@@ -234,6 +236,24 @@ impl Session {
             found.extend(self.duplicates(dataset, text));
         }
         found
+    }
+
+    /// Everything that is wrong with joined recordings, found again where they stand.
+    fn recording_problems(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
+        let first = self.root.chunks(&self.db).iter().find_map(|chunk| {
+            let problems = &queries::checked(&self.db, *chunk).problems;
+            problems.iter().map(|(_, problem)| problem).find(|problem| problem.recorded)
+        });
+        let (Some(first), Ok(Some(source))) = (first.cloned(), self.recordings_of(suite)) else {
+            return Vec::new();
+        };
+        let Some(spec) = queries::row_spec(&self.db, self.root).clone() else { return Vec::new() };
+        let mut read = |path: &str| self.read_big(system, path);
+        match recordings::problems(&source, system, &mut read, &spec) {
+            Ok(found) if !found.is_empty() => found,
+            Ok(_) => vec![Diagnostic::error(Place::file(source), first.message)],
+            Err(diagnostics) => diagnostics,
+        }
     }
 
     fn row_diagnostic(
@@ -262,16 +282,22 @@ impl Session {
     fn duplicates(&self, dataset: &DatasetSpec, text: &str) -> Vec<Diagnostic> {
         let duplicates = &queries::selection(&self.db, self.root).duplicates;
         let diagnostic = |duplicate: &crate::db::selection::Duplicate| {
-            let first = self.starts.get(duplicate.first).copied().unwrap_or_default().line;
+            let [first, second] = [duplicate.first, duplicate.second]
+                .map(|at| self.starts.get(at).copied().unwrap_or_default());
             let model = duplicate
                 .model
                 .as_ref()
                 .map(|model| format!(", model `{model}`"))
                 .unwrap_or_default();
-            let message = format!(
-                "the id `{}` (trial {}{model}) is already taken by line {first}",
-                duplicate.id, duplicate.trial
-            );
+            let (id, trial) = (&duplicate.id, duplicate.trial);
+            let message = if first == second {
+                format!("the sample `{id}` (trial {trial}{model}) was recorded more than once")
+            } else {
+                format!(
+                    "the id `{id}` (trial {trial}{model}) is already taken by line {}",
+                    first.line
+                )
+            };
             Diagnostic::error(self.record_place(dataset, text, duplicate.second), message)
                 .hint("give trials of one sample their number: \"trial\": 0, 1, …; other samples need other ids")
         };

@@ -14,6 +14,7 @@ mod examples;
 mod incremental;
 mod narrowing;
 mod real_data;
+mod recordings;
 mod run;
 mod store_faults;
 mod tidy;

@@ -1,0 +1,176 @@
+//! Trajectories beside the dataset: every form they may lie in, and where their faults are reported.
+
+use serde_json::{Value, json};
+
+use crate::space::{Ran, Space};
+
+const SUITE: &str = "\
+name: recorded
+dataset: data.jsonl
+target: {kind: recorded, path: PATH}
+graders:
+  right: {kind: tool, function: exact_match}
+";
+
+const ROWS: &str = "\
+{\"id\": \"é\", \"input\": \"q\", \"ground_truth\": \"x\"}
+{\"id\": 2, \"input\": \"q\", \"ground_truth\": \"y\"}
+";
+
+/// Runs the suite over recordings at `path`.
+fn run(path: &str, files: &[(&str, &str)]) -> (Space, Ran) {
+    let space = Space::new(&[("suite.yaml", &SUITE.replace("PATH", path)), ("data.jsonl", ROWS)]);
+    for (name, text) in files {
+        space.write(name, text);
+    }
+    let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+    (space, ran)
+}
+
+/// Sample, model, trial and whether it is right, of every result.
+fn verdicts(space: &Space) -> Vec<(String, Value, u64, bool)> {
+    let line = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let id = line["sample_id"].as_str().unwrap().to_owned();
+        let pass = line["grades"]["right"]["pass"].as_bool().unwrap();
+        (id, line["model"].clone(), line["trial"].as_u64().unwrap(), pass)
+    };
+    space.record("results.jsonl").lines().map(line).collect()
+}
+
+#[track_caller]
+fn check(path: &str, files: &[(&str, &str)], expected: &[(&str, Value, u64, bool)]) {
+    let (space, ran) = run(path, files);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let expected = expected
+        .iter()
+        .map(|(id, model, trial, pass)| ((*id).to_owned(), model.clone(), *trial, *pass));
+    assert_eq!(verdicts(&space), expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn recordings_lie_in_files_and_folders_of_many_forms() {
+    let both = [("é", Value::Null, 0, true), ("2", Value::Null, 0, false)];
+    let said = |text: &str| json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": text}]);
+    check(
+        "t.jsonl",
+        &[(
+            "t.jsonl",
+            "{\"sample_id\": \"2\", \"output\": \"?\"}\n\n{\"id\": \"é\", \"output\": \"x\"}",
+        )],
+        &both,
+    );
+    let array = json!([{"id": 2, "messages": said("?")}, {"id": "é", "trajectory": [said("x")]}]);
+    check("t.json", &[("t.json", &format!("{array:#}"))], &both);
+    let chat =
+        said("x").as_array().unwrap().iter().map(|m| format!("{m}\n")).collect::<Vec<_>>().concat();
+    check("t", &[("t/é.jsonl", &chat), ("t/2.txt", "?"), ("t/notes.pdf", "%PDF")], &both);
+    check("t", &[("t/é.json", &said("x").to_string()), ("t/2.md", "?")], &both);
+}
+
+#[test]
+fn recordings_carry_models_and_trials() {
+    let rows = "\
+{\"id\": \"é\", \"model\": \"m\", \"output\": \"x\"}
+{\"id\": 2, \"model\": \"m\", \"output\": \"y\"}
+{\"id\": \"é\", \"model\": \"n\", \"trial\": 1, \"output\": \"?\"}
+";
+    let expected =
+        [("é", json!("m"), 0, true), ("é", json!("n"), 1, false), ("2", json!("m"), 0, true)];
+    check("t.jsonl", &[("t.jsonl", rows)], &expected);
+    let cells = "id,model,trial,output\né,m,0,x\n2,m,,y\né,n,1,?\n";
+    check("t.csv", &[("t.csv", cells)], &expected);
+    let whole = "id,model,trial,trajectory\né,m,0,\"[{\"\"role\"\": \"\"assistant\"\", \"\"content\"\": \"\"x\"\"}]\"\n2,m,0,y\né,n,1,?\n";
+    check("t.csv", &[("t.csv", whole)], &expected);
+}
+
+#[test]
+fn faults_of_recordings_are_shown_where_they_are() {
+    let fault = |path: &str, files: &[(&str, &str)], said: [&str; 2]| {
+        let (_, ran) = run(path, files);
+        assert_eq!(ran.code(), 2, "{}", ran.shown());
+        let stderr = ran.stderr();
+        assert!(said.iter().all(|said| stderr.contains(said)), "{said:?} in {stderr}");
+    };
+    let good = "{\"id\": \"é\", \"output\": \"x\"}\n";
+    let jsonl = |line: &str| format!("{good}\n{line}\n");
+    for (line, said) in [
+        (
+            "{\"id\": 2, \"trajectory\": 7}",
+            ["expected messages, turns, events, steps or text, found a number", "t.jsonl:3:25"],
+        ),
+        (
+            "{\"id\": 2, \"messages\": [{\"role\": \"user\", \"content\": 1}]}",
+            ["at `/0/content`, found a number", "t.jsonl:3:23"],
+        ),
+        (
+            "{\"id\": 2, \"output\": \"x\", \"trial\": \"first\"}",
+            ["`trial` is a string", "t.jsonl:3:35"],
+        ),
+        (
+            "{\"id\": 2, \"outptu\": \"x\"}",
+            ["it has no `output`, `trajectory` or `messages`", "t.jsonl:3:1"],
+        ),
+        ("{\"output\": \"x\"}", ["the record has no `id`", "t.jsonl:3:1"]),
+        ("{\"id\": 2, \"output\": \"x\"", ["bad JSON: EOF", "t.jsonl:3:23"]),
+        (
+            "{\"id\": \"é\", \"output\": \"y\"}",
+            ["the sample `é` (trial 0) was recorded more than once", "data.jsonl:1:1"],
+        ),
+    ] {
+        fault("t.jsonl", &[("t.jsonl", &jsonl(line))], said);
+    }
+    fault(
+        "t.csv",
+        &[("t.csv", "id,output,trial\né,x,\n2,\"a\nb\",soon\n")],
+        ["`trial` is a string", "t.csv:3:1"],
+    );
+    fault("t", &[("t/é.json", "[\n{]")], ["bad JSON", "t/é.json:2:2"]);
+    fault("t", &[("t/é.json", "[7]")], ["expected messages", "t/é.json:1:1"]);
+    fault(
+        "t",
+        &[("t/é.jsonl", "{\"role\": \"user\", \"content\": \"q\"}\n{\"role\"")],
+        ["bad JSON", "t/é.jsonl:2:"],
+    );
+    fault(
+        "t",
+        &[("t/readme.pdf", "")],
+        ["the folder holds no results.jsonl and no `<id>.json`", "-> t\n"],
+    );
+    fault("t.jsonl", &[], ["cannot read the trajectories: there is no such file", "-> t.jsonl\n"]);
+    let letta = "{\"type\": \"result\", \"result\": {\"sample\": {\"id\": 1, \"input\": \"q\"}, \"trajectory\": [[{\"message_type\": 5}]]}}";
+    fault(
+        "t",
+        &[("t/results.jsonl", &format!("\n{letta}\n"))],
+        ["expected", "t/results.jsonl:2:1"],
+    );
+    fault(
+        "t",
+        &[("t/results.jsonl", "{\"sample\": 1}x")],
+        ["this is no JSON", "t/results.jsonl:1:"],
+    );
+}
+
+#[test]
+fn samples_and_recordings_without_each_other_are_said() {
+    let (space, ran) = run(
+        "t.jsonl",
+        &[("t.jsonl", "{\"id\": 2, \"output\": \"y\"}\n{\"id\": 3, \"output\": \"y\"}\n")],
+    );
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert_eq!(verdicts(&space), [("2".to_owned(), Value::Null, 0, true)]);
+    insta::assert_snapshot!(ran.stderr(), @r"
+    warning: 1 sample has no trajectory in `t.jsonl` and is left out: `é`
+    --> data.jsonl
+
+    warning: 1 trajectory belongs to no sample of `data.jsonl`
+    --> t.jsonl
+    ");
+    let (_, ran) = run("t.jsonl", &[("t.jsonl", "{\"id\": 7, \"output\": \"y\"}\n")]);
+    assert_eq!(ran.code(), 2);
+    insta::assert_snapshot!(ran.stderr(), @r"
+    error: no sample of `data.jsonl` has a trajectory in `t.jsonl`
+    --> t.jsonl
+     = help: trajectories join by `id`; the dataset has `é`, `2`, …
+    ");
+}
