@@ -183,3 +183,267 @@ impl fmt::Debug for ActionKey {
         write!(f, "ActionKey({self})")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::{Map, json};
+
+    use super::{Action, ActionKey, Ingredients, KEY_CONTEXT, KeyHasher};
+    use crate::judge::template::Placeholders;
+    use crate::judge::{Judge, JudgeAction};
+    use crate::path::Row;
+    use crate::suite::{Combine, RubricSpec};
+
+    fn action() -> JudgeAction {
+        JudgeAction {
+            provider: "openai".to_owned(),
+            endpoint: "https://judge.example/v1".to_owned(),
+            model: "judge-1".to_owned(),
+            system: "You judge.".to_owned(),
+            user: "Is «é» kind?".to_owned(),
+            temperature: Some(0.25),
+            seed: Some(-7),
+            max_tokens: Some(64),
+            top_p: None,
+            extra_body: r#"{"a":1}"#.to_owned(),
+            scale: (1.0, 5.0),
+            vote: 2,
+        }
+    }
+
+    fn key_of(action: JudgeAction) -> ActionKey {
+        Action::Judge(action).key()
+    }
+
+    /// A store is worth as much as its keys are stable. If this must change, so must the version in the context.
+    #[test]
+    fn a_key_stays_what_it_is() {
+        assert_eq!(KEY_CONTEXT, "evalrs action v1");
+        // Computed with Python's blake3 from the layout that `KeyHasher::field` describes.
+        let expected = "3384a8415fd245f08ff2993a3b9866cb7cfe970d7d4470e7b3c099912df8ba81";
+        let key = key_of(action());
+        assert_eq!(key.to_string(), expected);
+        assert_eq!(ActionKey::parse(expected), Some(key));
+        assert_eq!(ActionKey::parse(&expected[1..]), None);
+    }
+
+    type Change = fn(&mut JudgeAction);
+
+    /// Every ingredient with a change of it.
+    const CHANGES: &[(&str, Change)] = &[
+        ("provider", |action| action.provider = "other".to_owned()),
+        ("endpoint", |action| action.endpoint.push('/')),
+        ("model", |action| action.model.push('2')),
+        ("system", |action| action.system.push(' ')),
+        ("user", |action| action.user.push('\n')),
+        ("user", |action| action.user = "Is «e\u{301}» kind?".to_owned()),
+        ("user", |action| action.user.clear()),
+        ("temperature", |action| action.temperature = Some(0.250_000_000_000_000_1)),
+        ("temperature", |action| action.temperature = Some(0.0)),
+        ("temperature", |action| action.temperature = None),
+        ("seed", |action| action.seed = Some(7)),
+        ("seed", |action| action.seed = Some(i64::MAX)),
+        ("seed", |action| action.seed = Some(i64::MAX - 1)),
+        ("seed", |action| action.seed = None),
+        ("max_tokens", |action| action.max_tokens = Some(u32::MAX)),
+        ("max_tokens", |action| action.max_tokens = None),
+        ("top_p", |action| action.top_p = Some(0.25)),
+        ("top_p", |action| action.top_p = Some(0.0)),
+        ("extra_body", |action| action.extra_body.clear()),
+        ("extra_body", |action| action.extra_body = r#"{"a":"1"}"#.to_owned()),
+        ("scale_min", |action| action.scale.0 = 0.0),
+        ("scale_max", |action| action.scale.1 = 1.0),
+        ("vote", |action| action.vote = 0),
+        ("vote", |action| action.vote = 3),
+    ];
+
+    #[test]
+    fn every_ingredient_changes_the_key_and_says_so() {
+        let base = Action::Judge(action());
+        let mut keys = BTreeSet::from([base.key()]);
+        for (name, change) in CHANGES {
+            let mut changed = action();
+            change(&mut changed);
+            let changed = Action::Judge(changed);
+            assert!(keys.insert(changed.key()), "{name}: the key of another action");
+            let pairs = base.ingredients().into_iter().zip(changed.ingredients());
+            let differing: Vec<String> =
+                pairs.filter(|(left, right)| left != right).map(|(left, _)| left.name).collect();
+            assert_eq!(differing, [*name]);
+        }
+        let walked: BTreeSet<String> =
+            base.ingredients().into_iter().map(|ingredient| ingredient.name).collect();
+        let changed = CHANGES.iter().map(|(name, _)| (*name).to_owned());
+        // These two are the same in every action so far.
+        let constant = ["kind", "response_format"].map(str::to_owned);
+        assert_eq!(walked, changed.chain(constant).collect(), "every ingredient has a change");
+        assert_eq!(walked.len(), base.ingredients().len(), "each is visited once");
+    }
+
+    #[test]
+    fn equal_actions_have_equal_keys() {
+        assert_eq!(key_of(action()), key_of(action()));
+        let zero = |zero| key_of(JudgeAction { temperature: Some(zero), ..action() });
+        assert_eq!(zero(0.0), zero(-0.0), "both zeros are one number");
+    }
+
+    #[test]
+    fn no_text_moves_between_ingredients() {
+        let with = |system: &str, user: &str| {
+            key_of(JudgeAction { system: system.to_owned(), user: user.to_owned(), ..action() })
+        };
+        let keys = [
+            with("ab", "c"),
+            with("a", "bc"),
+            with("abc", ""),
+            with("", "abc"),
+            with("a", "b\u{0}c"),
+            with("a\u{0}b", "c"),
+            with("ab\u{1}\u{4}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}user", "c"),
+        ];
+        assert_eq!(BTreeSet::from(keys).len(), keys.len());
+    }
+
+    #[test]
+    fn absent_empty_zero_and_text_of_a_number_are_four_things() {
+        let walks: [fn(&mut KeyHasher); 6] = [
+            |to| to.text_or_absent("x", None),
+            |to| to.text("x", ""),
+            |to| to.text("x", "0"),
+            |to| to.number("x", 0.0),
+            |to| to.text("x", "\0\0\0\0\0\0\0\0"),
+            |to| to.text("y", ""),
+        ];
+        let digest = |walk: fn(&mut KeyHasher)| {
+            let mut hasher = KeyHasher(blake3::Hasher::new_derive_key(KEY_CONTEXT));
+            walk(&mut hasher);
+            *hasher.0.finalize().as_bytes()
+        };
+        assert_eq!(walks.map(digest).into_iter().collect::<BTreeSet<_>>().len(), walks.len());
+    }
+
+    #[test]
+    fn long_ingredients_are_shown_by_beginning_and_digest() {
+        let shown = |user: String| {
+            let ingredients = Action::Judge(JudgeAction { user, ..action() }).ingredients();
+            ingredients.into_iter().find(|ingredient| ingredient.name == "user").unwrap()
+        };
+        let whole = shown("é".repeat(200));
+        assert_eq!((whole.preview, whole.digest), (Some("é".repeat(200)), None));
+        let [left, right] = ["a", "b"].map(|last| shown("é".repeat(200) + last));
+        assert_eq!(left.preview, right.preview);
+        assert!(left.digest.is_some() && left.digest != right.digest, "{left:?} {right:?}");
+    }
+
+    fn rubric() -> RubricSpec {
+        RubricSpec {
+            prompt: "Is {submission} kind?".to_owned(),
+            model: "judge-1".to_owned(),
+            provider: "openai".to_owned(),
+            base_url: None,
+            endpoint: Some("test".to_owned()),
+            api_key_env: None,
+            temperature: Some(0.0),
+            seed: None,
+            max_tokens: None,
+            top_p: None,
+            extra_body: Map::new(),
+            max_retries: 5,
+            timeout: 120.0,
+            scale: None,
+            rubric_vars: Vec::new(),
+            votes: 1,
+            combine: Combine::Median,
+        }
+    }
+
+    type Edit = fn(&mut RubricSpec);
+
+    /// The key of the first vote on one submission.
+    fn key_with(change: impl Fn(&mut RubricSpec), environment_base_url: Option<&str>) -> ActionKey {
+        let mut rubric = rubric();
+        change(&mut rubric);
+        let template = rubric.prompt.clone();
+        let placeholders = Placeholders {
+            input: "q",
+            submission: "s",
+            ground_truth: None,
+            vars: &Map::new(),
+            row: Row { text: "{}" },
+        };
+        key_of(Judge::new(rubric, environment_base_url).action(&template, &placeholders, 0))
+    }
+
+    #[test]
+    fn what_changes_no_answer_is_in_no_key() {
+        let base = key_with(|_| (), None);
+        let changes: &[(&str, Edit)] = &[
+            ("base_url under an endpoint", |rubric| rubric.base_url = Some("http://b".to_owned())),
+            ("api_key_env", |rubric| rubric.api_key_env = Some("OTHER".to_owned())),
+            ("max_retries", |rubric| rubric.max_retries = 0),
+            ("timeout", |rubric| rubric.timeout = 0.5),
+            ("rubric_vars", |rubric| rubric.rubric_vars = vec!["tone".to_owned()]),
+            ("votes", |rubric| rubric.votes = 3),
+            ("combine", |rubric| rubric.combine = Combine::Mean),
+            ("the scale that is none", |rubric| rubric.scale = Some((0.0, 1.0))),
+        ];
+        for (what, change) in changes {
+            assert_eq!(key_with(change, None), base, "{what}");
+        }
+        assert_eq!(key_with(|_| (), Some("http://elsewhere/v1")), base);
+    }
+
+    #[test]
+    fn what_may_change_an_answer_is_in_the_key() {
+        let changes: &[(&str, Edit)] = &[
+            ("nothing", |_| ()),
+            ("prompt", |rubric| rubric.prompt.push_str(" Really?")),
+            ("model", |rubric| rubric.model = "judge-2".to_owned()),
+            ("provider", |rubric| rubric.provider = "other".to_owned()),
+            ("endpoint", |rubric| rubric.endpoint = Some("other".to_owned())),
+            ("temperature", |rubric| rubric.temperature = Some(1.0)),
+            ("seed", |rubric| rubric.seed = Some(0)),
+            ("max_tokens", |rubric| rubric.max_tokens = Some(1)),
+            ("top_p", |rubric| rubric.top_p = Some(1.0)),
+            ("scale", |rubric| rubric.scale = Some((1.0, 5.0))),
+            ("extra_body", |rubric| {
+                rubric.extra_body.insert("top_k".to_owned(), json!(1));
+            }),
+        ];
+        let mut keys = BTreeSet::new();
+        for (what, change) in changes {
+            assert!(keys.insert(key_with(change, None)), "{what}");
+        }
+        let no_endpoint: Edit = |rubric| rubric.endpoint = None;
+        for base_url in [None, Some("http://one/v1"), Some("http://two/v1")] {
+            assert!(keys.insert(key_with(no_endpoint, base_url)), "{base_url:?}");
+        }
+        let slash = key_with(no_endpoint, Some("http://one/v1/"));
+        assert_eq!(slash, key_with(no_endpoint, Some("http://one/v1")));
+    }
+
+    #[test]
+    fn the_order_of_further_members_is_in_no_key() {
+        let with = |text: &str| {
+            let body = serde_json::from_str(text).unwrap();
+            key_with(move |rubric| rubric.extra_body = Map::clone(&body), None)
+        };
+        let base = with(r#"{"a": 1, "b": {"c": [1, 2], "d": null}}"#);
+        assert_eq!(with(r#"{"b": {"d": null, "c": [1, 2]}, "a": 1}"#), base);
+        assert_ne!(with(r#"{"b": {"d": null, "c": [2, 1]}, "a": 1}"#), base);
+    }
+
+    #[test]
+    fn a_password_in_the_base_url_is_in_no_key() {
+        let no_endpoint: Edit = |rubric| rubric.endpoint = None;
+        let bare = key_with(no_endpoint, Some("https://judge.example/v1"));
+        for base_url in ["https://user:pass@judge.example/v1", "https://t%40ken@judge.example/v1/"]
+        {
+            assert_eq!(key_with(no_endpoint, Some(base_url)), bare, "{base_url}");
+        }
+        let with_at = key_with(no_endpoint, Some("https://judge.example/v1/@me"));
+        assert_ne!(with_at, key_with(no_endpoint, Some("https://me")), "an @ of the path stays");
+    }
+}

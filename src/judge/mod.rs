@@ -122,7 +122,7 @@ impl Judge {
         let rubric = &self.rubric;
         JudgeAction {
             provider: rubric.provider.clone(),
-            endpoint: rubric.endpoint.clone().unwrap_or_else(|| self.base_url.clone()),
+            endpoint: rubric.endpoint.clone().unwrap_or_else(|| without_password(&self.base_url)),
             model: rubric.model.clone(),
             system: system_message(self.scale()),
             user: template::user_message(template, placeholders, self.scale()),
@@ -134,6 +134,16 @@ impl Judge {
             scale: self.scale(),
             vote,
         }
+    }
+}
+
+/// A URL without the name and password that may stand before its host: keys are written to disk.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..host_end].rfind('@') {
+        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
+        None => url.to_owned(),
     }
 }
 

@@ -152,7 +152,7 @@ pub struct RubricSpec {
     pub model: String,
     /// Who serves it; `openai` is any OpenAI-compatible endpoint.
     pub provider: String,
-    /// Where it is asked, if not where the environment says. No part of the key.
+    /// Where it is asked, if not where the environment says. In the key only if there is no `endpoint`.
     pub base_url: Option<String>,
     /// Stands for the base URL in the key.
     pub endpoint: Option<String>,

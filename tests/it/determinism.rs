@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Asked, Judge, Order};
-use crate::space::Space;
+use crate::space::{Space, lines};
 
 /// Tools and judges, votes, tags, a gate over several graders.
 const SUITE: &str = "\
@@ -46,7 +46,7 @@ fn rows() -> String {
             ],
         }));
     }
-    rows.iter().map(|row| format!("{row}\n")).collect()
+    lines(rows)
 }
 
 fn space() -> Space {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Asked, Judge, Order};
-use crate::space::{Ran, Space};
+use crate::space::{Ran, Space, lines};
 
 /// Requests under way at once.
 const AT_ONCE: usize = 8;
@@ -29,10 +29,7 @@ fn said(at: usize) -> String {
 }
 
 fn rows(ats: std::ops::Range<usize>) -> String {
-    ats.map(|at| {
-        format!("{{\"id\": \"s{at}\", \"input\": \"q{at}\", \"output\": \"{}\"}}\n", said(at))
-    })
-    .collect()
+    lines(ats.map(|at| json!({"id": format!("s{at}"), "input": "q", "output": said(at)})))
 }
 
 fn space(ats: std::ops::Range<usize>) -> Space {
@@ -187,7 +184,7 @@ fn kill_while_it_reports(space: &Space, rest: &BTreeSet<String>) {
             let text = space.read(&format!(".evalrs/runs/{run}/{file}"));
             let is_whole = match file.as_str() {
                 "results.jsonl" => text.ends_with("}\n") && text.lines().all(is_json),
-                name if name.ends_with(".json") => is_json(&text),
+                "header.json" | "summary.json" | "run.json" => is_json(&text),
                 // A temporary file that was never given its name.
                 _ => true,
             };

@@ -27,6 +27,7 @@ impl Answer {
     }
 
     /// A chat completion with this message.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write the message where it is used")]
     pub(crate) fn completion(message: Value, finish: &str) -> Self {
         let body = json!({
             "model": "scripted-1",
@@ -69,7 +70,7 @@ impl Asked {
 type Script = dyn Fn(usize, &Asked) -> Answer + Send + Sync;
 
 /// How long anybody waits for something that must come.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// In which order replies are given.
 pub(crate) enum Order {
@@ -304,7 +305,7 @@ fn reply(status: u16, headers: Vec<(&'static str, String)>, body: &str) -> Strin
         "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n"
     );
     for (name, value) in headers {
-        reply.push_str(&format!("{name}: {value}\r\n"));
+        reply.extend([name, ": ", &value, "\r\n"]);
     }
     reply.push_str("\r\n");
     reply.push_str(body);
@@ -320,7 +321,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
         reader.read_line(&mut line).ok()?;
         match line.trim_end().split_once(':') {
             Some((name, value)) => {
-                headers.push((name.to_ascii_lowercase(), value.trim().to_owned()))
+                headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
             }
             None => break,
         }

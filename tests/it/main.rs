@@ -12,6 +12,7 @@ mod docs;
 mod durability;
 mod examples;
 mod incremental;
+mod keys;
 mod narrowing;
 mod real_data;
 mod recordings;

@@ -1,7 +1,7 @@
 //! `evalrs run` with a judge: asked once, replayed for ever, and every way it can go wrong.
 
 use crate::judge::{Answer, Judge};
-use crate::space::Space;
+use crate::space::{Ran, Space, lines};
 
 const SUITE: &str = "\
 name: support
@@ -12,11 +12,9 @@ gate: {metric_key: quality, metric: avg_score, op: gte, value: 0.5}
 ";
 
 fn rows(count: usize) -> String {
-    (0..count)
-        .map(|at| {
-            format!("{{\"id\": \"s{at}\", \"input\": \"q{at}\", \"output\": \"answer {at}\"}}\n")
-        })
-        .collect()
+    lines((0..count).map(|at| {
+        format!("{{\"id\": \"s{at}\", \"input\": \"q{at}\", \"output\": \"answer {at}\"}}")
+    }))
 }
 
 fn space(count: usize) -> Space {
@@ -185,6 +183,26 @@ fn a_secret_is_sent_to_the_judge_and_written_nowhere() {
         written.contains("wrong key Bearer [secret]") && !written.contains("very-secret"),
         "{written}"
     );
+}
+
+#[test]
+fn a_password_in_the_base_url_is_written_nowhere() {
+    let judge =
+        Judge::new(|number, _| if number == 0 { Answer::score(1.0) } else { Answer::HangUp });
+    let (url, space) = (judge.url().replace("//", "//me:very-secret@"), space(2));
+    space
+        .write("suite.yaml", SUITE.replace(", endpoint: test, max_retries: 2", ", max_retries: 0"));
+    let mut command = space.command(&["run", "suite.yaml", "--max-concurrent", "1"]);
+    let ran = Ran(command.env("OPENAI_BASE_URL", url).output().unwrap());
+    assert_eq!(space.actions("quality"), [2, 0, 1, 0]);
+    let mut written = vec![ran.shown(), space.stored_lines().concat()];
+    written.extend(
+        ["header.json", "results.jsonl", "summary.json", "run.json"].map(|name| space.record(name)),
+    );
+    for text in written {
+        assert!(!text.contains("very-secret"), "{text}");
+    }
+    assert_eq!(space.stored_lines().len(), 1);
 }
 
 #[test]

@@ -137,6 +137,16 @@ impl Space {
     }
 }
 
+/// Each item as a line.
+pub(crate) fn lines(items: impl IntoIterator<Item = impl ToString>) -> String {
+    let mut text = String::new();
+    for item in items {
+        text.push_str(&item.to_string());
+        text.push('\n');
+    }
+    text
+}
+
 fn evalrs(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evalrs"));
     command.current_dir(dir).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", dir);

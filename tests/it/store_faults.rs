@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge};
-use crate::space::{Ran, Space};
+use crate::space::{Ran, Space, lines};
 
 const SUITE: &str = "\
 name: faults
@@ -16,9 +16,7 @@ max_concurrent: 4
 ";
 
 fn rows(count: usize) -> String {
-    (0..count)
-        .map(|at| format!("{{\"id\": \"s{at}\", \"input\": \"q\", \"output\": \"answer {at}\"}}\n"))
-        .collect()
+    lines((0..count).map(|at| json!({"id": at, "input": "q", "output": format!("answer {at}")})))
 }
 
 fn space(count: usize) -> Space {
