@@ -44,13 +44,13 @@ pub fn lookup<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// The ends of every prefix of `path` that may be one key, shortest first.
-fn key_ends(path: &str) -> impl Iterator<Item = usize> {
+pub(crate) fn key_ends(path: &str) -> impl Iterator<Item = usize> {
     let inner = path.char_indices().filter(|(_, c)| matches!(c, '.' | '[')).map(|(at, _)| at);
     inner.filter(|at| *at > 0).chain([path.len()])
 }
 
 /// A leading `[3]` or `3` and what follows it.
-fn index(path: &str) -> Option<(usize, &str)> {
+pub(crate) fn index(path: &str) -> Option<(usize, &str)> {
     if let Some(rest) = path.strip_prefix('[') {
         let (digits, rest) = rest.split_once(']')?;
         return Some((digits.parse().ok()?, rest));

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::split::{offset_of, plain_message, too_deep};
+use crate::path;
 use crate::suite::{DatasetFormat, DatasetSpec, FieldMap};
 use crate::trajectory::TrajectoryFormat;
 
@@ -118,6 +119,12 @@ impl<'a> RawObject<'a> {
         self.0.iter().map(|(key, _)| key.as_ref())
     }
 
+    /// What stands at a dotted path; at each level the longest matching key wins.
+    fn at_path(&self, path: &str) -> Option<&'a RawValue> {
+        let found = |end: usize| raw_at(self.get(path.get(..end)?)?, path.get(end..)?);
+        path::key_ends(path).filter_map(found).last()
+    }
+
     pub(super) fn twice(&self) -> Option<(&str, &'a RawValue)> {
         self.0.iter().enumerate().find_map(|(at, (key, value))| {
             self.0[..at].iter().any(|(earlier, _)| earlier == key).then_some((key.as_ref(), *value))
@@ -184,10 +191,7 @@ impl<'a> Fields<'a> {
 
     /// What stands at a dotted path of the row.
     pub fn at_path(&self, path: &str) -> Option<&'a RawValue> {
-        self.members.get(path).or_else(|| {
-            let (first, rest) = path.split_once('.')?;
-            raw_at(self.members.get(first)?, rest)
-        })
+        self.members.at_path(path)
     }
 
     pub(super) fn value(&self, name: &str) -> Result<Option<Value>, RowProblem> {
@@ -230,21 +234,18 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// [`crate::path::lookup`] over values that are not read.
 fn raw_at<'a>(raw: &'a RawValue, path: &str) -> Option<&'a RawValue> {
-    let (head, rest) = match path.split_once('.') {
-        Some((head, rest)) => (head, Some(rest)),
-        None => (path, None),
-    };
-    let found = if let Ok(object) = serde_json::from_str::<RawObject<'a>>(raw.get()) {
-        object.get(path).map(|whole| (whole, None)).or_else(|| Some((object.get(head)?, rest)))
-    } else {
-        let items: Vec<&'a RawValue> = serde_json::from_str(raw.get()).ok()?;
-        items.get(head.parse::<usize>().ok()?).map(|item| (*item, rest))
-    };
-    match found? {
-        (raw, None) => Some(raw),
-        (raw, Some(rest)) => raw_at(raw, rest),
+    let path = path.strip_prefix('.').unwrap_or(path);
+    if path.is_empty() {
+        return Some(raw);
     }
+    if let Ok(object) = serde_json::from_str::<RawObject<'a>>(raw.get()) {
+        return object.at_path(path);
+    }
+    let items: Vec<&'a RawValue> = serde_json::from_str(raw.get()).ok()?;
+    let (index, rest) = path::index(path)?;
+    raw_at(items.get(index)?, rest)
 }
 
 /// A CSV row as the JSON row it stands for: our names, and what stands in cells parsed.
