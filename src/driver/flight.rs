@@ -1,7 +1,8 @@
 //! What is under way: actions being executed, and outcomes on their way to the disk.
 //!
 //! The store travels: while a batch is written it is away on another thread, and what lands meanwhile
-//! gathers into the next batch. So a slow disk makes larger batches, never a slower judge.
+//! gathers into the next batch. So a slow disk makes larger batches, and only at last a slower judge: what is
+//! paid for and not safe yet has a bound.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,6 +16,9 @@ use crate::exec::{Executor, Launch};
 use crate::outcome::{Outcome, Stored, Tokens, read_body};
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::system::System;
+
+/// The most outcomes that have landed and wait for the disk before nothing more is asked.
+const MOST_UNWRITTEN: usize = 100;
 
 /// An action that landed.
 #[derive(Debug)]
@@ -78,7 +82,7 @@ impl<'a> Flight<'a> {
 
     /// Whether one more action may start.
     pub(super) fn has_room(&self, most: usize) -> bool {
-        !self.stopped && self.flying.len() < most.max(1)
+        !self.stopped && self.flying.len() < most.max(1) && self.landed.len() < MOST_UNWRITTEN
     }
 
     /// Starts an action.

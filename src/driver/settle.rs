@@ -252,8 +252,8 @@ impl<'a> Settling<'a> {
         let mut stop = pin!(stop);
         let mut flight = Flight::new(store, self.settings.closed.is_some());
         loop {
-            self.launch_more(&mut flight);
             flight.write_landed(self.world.system);
+            self.launch_more(&mut flight);
             if flight.is_over() {
                 return flight.into_store();
             }

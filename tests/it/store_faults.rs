@@ -33,7 +33,7 @@ fn errors_of(space: &Space, kind: &str) -> usize {
     lines.filter(|line| line["grades"]["quality"]["error"]["kind"] == kind).count()
 }
 
-/// More rows than can be asked for while a write is on its way to fail.
+/// Many more rows than can be asked for while a write is on its way to fail: see `UNWRITTEN` in `durability`.
 const MANY: usize = 1000;
 
 /// A run over many rows whose store cannot be written at all.
