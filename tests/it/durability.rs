@@ -96,13 +96,14 @@ fn kills() -> usize {
 /// - the next run asks only for what is not stored, each once.
 ///
 /// And when a dataset is through: the last run asked for exactly the rest, and its report has the bytes of a run
-/// that nobody killed. Last: from the judge's reply to the outcome on disk it takes less than 50 ms, at least
-/// in the fastest quarter of the measurements: the rest is left to busy machines.
+/// that nobody killed. Last: from the judge's reply to the outcome on disk it takes less than 50 ms beyond the six
+/// syncs that a new segment and two batches need, at least in the fastest quarter of the measurements: the rest is
+/// left to busy machines.
 #[test]
 fn a_kill_loses_only_what_was_in_flight() {
     const ROWS: usize = 240;
     let mut random = fastrand::Rng::with_seed(20);
-    let mut delays: Vec<Duration> = Vec::new();
+    let (mut delays, mut syncs) = (Vec::new(), Vec::new());
     let (mut left, mut dataset) = (kills(), 0);
     let space = space(0..1);
     while left > 0 {
@@ -112,7 +113,8 @@ fn a_kill_loses_only_what_was_in_flight() {
         let mut rest: BTreeSet<String> = ats.clone().map(said).collect();
         while left > 0 && rest.len() > 5 * AT_ONCE {
             let killed = kill_once(&space, &rest, &mut random);
-            delays.push(killed.delay);
+            delays.extend(killed.delay);
+            syncs.push(space.sync_time());
             rest = killed.rest;
             left -= 1;
         }
@@ -126,9 +128,15 @@ fn a_kill_loses_only_what_was_in_flight() {
         assert_eq!((ran.code(), names(&judge.asked())), (0, rest), "{}", ran.shown());
         assert_eq!(report(&space), undisturbed(ats));
     }
-    delays.sort();
-    let quarter = delays[delays.len() / 4];
-    assert!(quarter < Duration::from_millis(50), "durable after {quarter:?}: {delays:?}");
+    let quarter = |times: &mut Vec<Duration>| {
+        times.sort();
+        times[times.len() / 4]
+    };
+    let (delay, sync) = (quarter(&mut delays), quarter(&mut syncs));
+    assert!(
+        delay < Duration::from_millis(50) + 6 * sync,
+        "durable after {delay:?}, a sync takes {sync:?}"
+    );
 }
 
 /// The report of a run that nobody killed.
@@ -141,8 +149,8 @@ fn undisturbed(ats: std::ops::Range<usize>) -> [String; 3] {
 struct Killed {
     /// What is not stored yet.
     rest: BTreeSet<String>,
-    /// From the last reply to the store that holds it.
-    delay: Duration,
+    /// From the last reply to the store that holds it, if there was one.
+    delay: Option<Duration>,
 }
 
 /// Starts a run, kills it at a random moment and checks what is left.
@@ -153,7 +161,7 @@ fn kill_once(space: &Space, rest: &BTreeSet<String>, random: &mut fastrand::Rng)
     let judge = echo(Order::UpTo(synced));
     let running = space.start(&judge, &["run", "suite.yaml"]);
     judge.wait_given(synced);
-    let delay = space.wait_stored(before.len() + synced);
+    let delay = Some(space.wait_stored(before.len() + synced)).filter(|_| synced > 0);
     judge.order(if goes_on { Order::AtOnce } else { Order::UpTo(synced + more) });
     judge.wait_given(synced + more);
     running.kill();

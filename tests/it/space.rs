@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests touch their own files and start the binary")]
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -119,6 +120,15 @@ impl Space {
             assert!(since.elapsed() < PATIENCE, "waited in vain for {count} stored outcomes");
             std::thread::yield_now();
         }
+        since.elapsed()
+    }
+
+    /// How long this machine takes to make one line of a new file durable.
+    pub(crate) fn sync_time(&self) -> Duration {
+        let since = Instant::now();
+        let mut file = std::fs::File::create(self.path("sync")).unwrap();
+        file.write_all(b"a line\n").unwrap();
+        file.sync_all().unwrap();
         since.elapsed()
     }
 
