@@ -1,5 +1,7 @@
 //! A progress bar: for people at a terminal.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{Event, Progress};
@@ -10,6 +12,7 @@ pub struct Bar {
     drawn: ProgressBar,
     total: u64,
     cached: u64,
+    under_way: u64,
     failed: u64,
     tokens: u64,
     last_failure: String,
@@ -22,13 +25,22 @@ impl Default for Bar {
             "{bar:30} {pos}/{len} judgments  {per_sec}  {elapsed} elapsed, {eta} left  {msg}",
         );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { drawn: bar, total: 0, cached: 0, failed: 0, tokens: 0, last_failure: String::new() }
+        Self {
+            drawn: bar,
+            total: 0,
+            cached: 0,
+            under_way: 0,
+            failed: 0,
+            tokens: 0,
+            last_failure: String::new(),
+        }
     }
 }
 
 impl Bar {
     fn message(&self) -> String {
-        let mut message = format!("{} cached, {} tokens", self.cached, self.tokens);
+        let mut message =
+            format!("{} cached, {} under way, {} tokens", self.cached, self.under_way, self.tokens);
         if self.failed > 0 {
             let failure: String =
                 self.last_failure.chars().filter(|c| !c.is_control()).take(60).collect();
@@ -47,8 +59,14 @@ impl Progress for Bar {
                 self.drawn.set_length(self.total.saturating_sub(*cached));
                 self.drawn.set_message(self.message());
             }
-            Event::Asked => self.drawn.tick(),
+            Event::Asked => {
+                self.under_way += 1;
+                // Redrawn while nothing lands, so that a slow judge does not look like a stuck program.
+                self.drawn.enable_steady_tick(Duration::from_millis(200));
+                self.drawn.set_message(self.message());
+            }
             Event::Landed { failure, tokens } => {
+                self.under_way = self.under_way.saturating_sub(1);
                 self.tokens += tokens.input + tokens.output;
                 if let Some(message) = failure {
                     self.failed += 1;
