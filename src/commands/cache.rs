@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::Console;
-use super::place::Surroundings;
+use super::place::{Surroundings, committed_files};
 use super::run::{loaded_session, overrides};
 use crate::action::ActionKey;
 use crate::cli::{CacheArgs, CacheCommand, ExportArgs};
 use crate::db::queries;
 use crate::error::{Error, ExitStatus};
-use crate::store;
+use crate::store::{self, Committed};
 use crate::system::join;
 
 /// Runs the subcommand.
@@ -48,7 +48,32 @@ fn verify(dir: &str, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     for bad in &report.problems {
         writeln!(console.err, "  {bad}")?;
     }
-    Ok(if report.problems.is_empty() { ExitStatus::Success } else { ExitStatus::Incomplete })
+    let committed_is_right = verify_committed(dir, console)?;
+    let is_right = report.problems.is_empty() && committed_is_right;
+    Ok(if is_right { ExitStatus::Success } else { ExitStatus::Incomplete })
+}
+
+/// Checks every file of committed judgments beside the store; false if a line of one is bad.
+fn verify_committed(dir: &str, console: &mut Console<'_>) -> Result<bool, Error> {
+    let mut is_right = true;
+    for path in committed_files(dir, console.system) {
+        let mut committed = Committed::default();
+        match console.system.read(&path).into_bytes() {
+            Ok(bytes) => committed.add(&path, &bytes),
+            Err(reason) => {
+                writeln!(console.err, "  cannot read `{path}`: {reason}")?;
+                is_right = false;
+                continue;
+            }
+        }
+        let (judgments, bad) = (committed.keys().count(), committed.take_warnings());
+        writeln!(console.out, "{path}: {judgments} judgments, {} bad lines", bad.len())?;
+        for line in &bad {
+            writeln!(console.err, "  {line}")?;
+        }
+        is_right &= bad.is_empty();
+    }
+    Ok(is_right)
 }
 
 fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

@@ -6,6 +6,7 @@ use super::Console;
 use crate::cli::{ListArgs, Listed};
 use crate::error::{Error, ExitStatus};
 use crate::registry;
+use crate::report::text::columns;
 
 /// Prints the registry.
 pub fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -20,13 +21,32 @@ pub fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitStatus, Er
         writeln!(console.out, "{:#}", json!(objects))?;
         return Ok(ExitStatus::Success);
     }
-    let width = entries.iter().map(|entry| entry.id.len()).max().unwrap_or_default();
+    let indent = entries.iter().map(|entry| entry.id.len()).max().unwrap_or_default() + 2;
     for entry in &entries {
-        writeln!(console.out, "{:width$}  {}", entry.id, entry.description)?;
+        write!(console.out, "{:indent$}", entry.id)?;
+        write_wrapped(entry.description, indent, console)?;
         let options = entry.option_names();
         if !options.is_empty() {
-            writeln!(console.out, "{:width$}    options: {}", "", options.join(", "))?;
+            write!(console.out, "{:indent$}", "")?;
+            write_wrapped(&format!("options: {}", options.join(", ")), indent, console)?;
         }
     }
     Ok(ExitStatus::Success)
+}
+
+/// Ends a line that is written up to column `indent` with `text`, in as many lines as the terminal needs.
+fn write_wrapped(text: &str, indent: usize, console: &mut Console<'_>) -> std::io::Result<()> {
+    let mut column = indent;
+    for (at, word) in text.split(' ').enumerate() {
+        let words = columns(word);
+        if at > 0 && column + 1 + words > console.width {
+            write!(console.out, "\n{:indent$}{word}", "")?;
+            column = indent + words;
+        } else {
+            let gap = usize::from(at > 0);
+            write!(console.out, "{:gap$}{word}", "")?;
+            column += gap + words;
+        }
+    }
+    writeln!(console.out)
 }

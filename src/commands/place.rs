@@ -38,21 +38,24 @@ impl Surroundings {
     /// The store, over the judgments committed beside it.
     pub fn store(&self, console: &mut Console<'_>) -> Result<Box<dyn OutcomeStore>, Error> {
         let mut committed = Committed::default();
-        for name in console.system.list(&self.cache_dir).unwrap_or_default() {
-            if name.ends_with(".judgments.jsonl") {
-                let path = join(&self.cache_dir, &name);
-                match console.system.read(&path).into_bytes() {
-                    Ok(bytes) => committed.add(&path, &bytes),
-                    Err(reason) => writeln!(
-                        console.err,
-                        "warning: cannot read the judgments in `{path}`: {reason}"
-                    )?,
-                }
+        for path in committed_files(&self.cache_dir, console.system) {
+            match console.system.read(&path).into_bytes() {
+                Ok(bytes) => committed.add(&path, &bytes),
+                Err(reason) => writeln!(
+                    console.err,
+                    "warning: cannot read the judgments in `{path}`: {reason}"
+                )?,
             }
         }
         let segments = SegmentStore::open(&self.cache_dir);
         Ok(Box::new(Layered::new(Box::new(segments), committed)))
     }
+}
+
+/// The files of committed judgments in the folder of a store, sorted.
+pub fn committed_files(dir: &str, system: &dyn System) -> Vec<String> {
+    let names = system.list(dir).unwrap_or_default().into_iter();
+    names.filter(|name| name.ends_with(".judgments.jsonl")).map(|name| join(dir, &name)).collect()
 }
 
 fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace), Error> {

@@ -41,7 +41,10 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
         loaded.push((surroundings, session));
     }
     let mut status = ExitStatus::Success;
-    for (surroundings, session) in loaded {
+    for (at, (surroundings, session)) in loaded.into_iter().enumerate() {
+        if at > 0 && args.format == Format::Text && !args.quiet {
+            writeln!(console.out)?;
+        }
         say_left_out(&session, console.err)?;
         let ended = run_one(args, &surroundings, session, console)?;
         status = status.and(ended);

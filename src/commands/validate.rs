@@ -10,7 +10,10 @@ use crate::db::inputs::Overrides;
 use crate::diagnostic::Diagnostic;
 use crate::driver::session::Session;
 use crate::error::{Error, ExitStatus};
+use crate::grade::registry;
+use crate::report::text::count;
 use crate::suite::canonical::canonical;
+use crate::suite::{GraderKind, GraderSpec};
 
 /// Checks every suite and says what is wrong.
 pub fn validate(args: &ValidateArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -62,23 +65,35 @@ fn describe(path: &str, session: &Session, out: &mut dyn Write) -> std::io::Resu
     let selection = crate::db::queries::selection(db, root);
     let Some(suite) = session.suite() else { return Ok(()) };
     writeln!(out, "{path}: valid")?;
-    writeln!(out, "  suite    {} ({})", suite.name, crate::db::queries::suite(db, root).dialect)?;
+    writeln!(out, "  suite    {}", suite.name)?;
+    let samples = if selection.samples == selection.all_samples {
+        count(selection.samples, "sample")
+    } else {
+        format!("{} of {}", selection.samples, count(selection.all_samples, "sample"))
+    };
+    let results = count(selection.cases, "result");
     let models = selection.models.iter().flatten().count();
     let models = if models > 1 { format!(", {models} models") } else { String::new() };
-    writeln!(
-        out,
-        "  dataset  {}: {} samples, {} evaluated, {} results{models}",
-        suite.dataset.path, selection.all_samples, selection.samples, selection.cases
-    )?;
+    writeln!(out, "  dataset  {}: {samples}, {results}{models}", suite.dataset.path)?;
     for grader in &suite.graders {
-        let how = match &grader.kind {
-            crate::suite::GraderKind::Tool(tool) => tool.function.clone(),
-            crate::suite::GraderKind::Rubric(rubric) => format!("rubric, {}", rubric.model),
-        };
-        writeln!(out, "  grader   {}: {how} of {}", grader.name, grader.extractor.name)?;
+        writeln!(out, "  grader   {}: {}", grader.name, how(grader))?;
     }
     match &suite.gate {
         Some(gate) => writeln!(out, "  gate     {}", crate::gate::rule(gate)),
         None => writeln!(out, "  gate     none: the exit code is 0 whatever the scores"),
+    }
+}
+
+/// How a grader grades, and what.
+fn how(grader: &GraderSpec) -> String {
+    let extractor = &grader.extractor.name;
+    match &grader.kind {
+        GraderKind::Tool(tool)
+            if registry::find(&tool.function).is_some_and(|info| info.reads_trajectory) =>
+        {
+            format!("{} of the trajectory", tool.function)
+        }
+        GraderKind::Tool(tool) => format!("{} of {extractor}", tool.function),
+        GraderKind::Rubric(rubric) => format!("rubric of {extractor}, by {}", rubric.model),
     }
 }

@@ -157,6 +157,19 @@ fn committed_judgments_are_exported_byte_for_byte() {
 }
 
 #[test]
+fn committed_judgments_are_verified_with_the_store() {
+    let space = clone();
+    let verify = || space.run(&["cache", "verify"]);
+    let shown = "cache: 0 entries, 0 bytes, 0 bad lines\ncache/rubric.judgments.jsonl: 6 judgments, 0 bad lines\n";
+    assert_eq!((verify().code(), verify().stdout().as_str()), (0, shown));
+    let lines = space.read("cache/rubric.judgments.jsonl");
+    space.write("cache/rubric.judgments.jsonl", lines.replacen("0.5", "0.9", 1));
+    let ran = verify();
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
+    assert!(ran.stdout().contains("5 judgments, 1 bad lines"), "{}", ran.shown());
+}
+
+#[test]
 fn the_example_judge_is_asked_for_one_edited_sample_alone() {
     let space = clone();
     let judge = crate::judge::Judge::new(|_, _| crate::judge::Answer::score(1.0));
