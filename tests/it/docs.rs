@@ -28,8 +28,9 @@ fn documents() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let entries = std::fs::read_dir(root.join("docs")).unwrap();
     let mut names: Vec<String> = entries
-        .map(|entry| format!("docs/{}", entry.unwrap().file_name().to_string_lossy()))
-        .filter(|name| name.ends_with(".md"))
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .map(|path| format!("docs/{}", path.file_name().unwrap().to_string_lossy()))
         .collect();
     names.extend(["README.md", "ARCHITECTURE.md", "cache/README.md"].map(str::to_owned));
     names.sort();
