@@ -5,6 +5,7 @@
 //! inserted in the middle moves no cut but its own. Chunks hold no position: a chunk that moved is unchanged.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -129,9 +130,9 @@ pub struct Chunked {
 
 /// Cuts the records of a dataset into chunks. `held` counts the chunks that are there already, by hash; `file` is
 /// the text that records were cut from.
-pub fn chunks(
+pub fn chunks<S: BuildHasher>(
     records: &[Joined<'_>],
-    mut held: HashMap<u128, usize>,
+    mut held: HashMap<u128, usize, S>,
     file: &Arc<String>,
 ) -> Vec<Chunked> {
     let cuts = cuts(records);
@@ -228,7 +229,7 @@ mod tests {
             .collect();
         assert_eq!(held, rows(2_000));
         assert!(Arc::strong_count(&file) > first.len(), "every chunk shares the file");
-        let counts = first.iter().map(|chunk| (chunk.hash, 1)).collect();
+        let counts: HashMap<u128, usize> = first.iter().map(|chunk| (chunk.hash, 1)).collect();
         let edited = Arc::new(file.replace("{\"id\": 1000}", "{\"id\": \"x\"}"));
         let joined = self::joined(edited.lines().map(str::to_owned))
             .into_iter()

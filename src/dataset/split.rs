@@ -270,7 +270,7 @@ fn unclosed_quote(
 ) -> Option<Diagnostic> {
     let quotes = memchr::memchr_iter(b'"', text.as_bytes()).count();
     let swallowed = last.iter().next_back().is_some_and(|cell| cell.contains('\n'));
-    if quotes % 2 == 0 || !swallowed {
+    if quotes.is_multiple_of(2) || !swallowed {
         return None;
     }
     let start = records.last()?.start;

@@ -162,7 +162,7 @@ impl<'a> Ballot<'a> {
                 match reply::read(&reply.text, self.judge.scale()) {
                     Ok(verdict) => self.votes.push(verdict),
                     Err(fault) => {
-                        self.failures.push(("invalid_reply", fault, Some(reply.text.clone())))
+                        self.failures.push(("invalid_reply", fault, Some(reply.text.clone())));
                     }
                 }
             }
