@@ -7,11 +7,12 @@
 use std::fmt;
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use serde::Serialize;
 
-/// The longest part of a source line that is kept, in bytes: records of megabytes stand on one line.
-const SOURCE_WINDOW: usize = 160;
+/// The longest part of a source line that is kept, in bytes: records of megabytes stand on one line. It fits
+/// the width at which the renderer would cut lines itself.
+const SOURCE_WINDOW: usize = 120;
 
 /// How bad a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -32,7 +33,7 @@ pub struct Place {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The part of the source line around the column.
+    /// The part of the source line around the column; `…` stands where the line is cut.
     pub source: String,
     /// The marked bytes of `source`.
     pub marked: Range<usize>,
@@ -48,7 +49,7 @@ impl Place {
     pub fn in_text(path: impl Into<String>, text: &str, span: Range<usize>) -> Self {
         let start = floor_char(text, span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let line = text[..start].bytes().filter(|&byte| byte == b'\n').count() + 1;
+        let line = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() + 1;
         let rest = &text[line_start..];
         let line_text = rest.split('\n').next().unwrap_or(rest);
         let end = floor_char(text, span.end.max(start));
@@ -72,9 +73,16 @@ impl Place {
             floor_char(line_text, start.saturating_sub(SOURCE_WINDOW / 2))
         };
         let to = floor_char(line_text, (from + SOURCE_WINDOW).min(line_text.len()));
-        let source = line_text[from..to].replace(|c: char| c.is_control() && c != '\t', "\u{fffd}");
-        let marked =
-            if source.len() == to - from { start - from..end.min(to) - from } else { 0..0 };
+        let end = end.min(to);
+        let mut source = String::from(if from > 0 { "…" } else { "" });
+        push_printable(&mut source, &line_text[from..start]);
+        let marked_from = source.len();
+        push_printable(&mut source, &line_text[start..end]);
+        let marked = marked_from..source.len();
+        push_printable(&mut source, &line_text[end..to]);
+        if to < line_text.len() {
+            source.push('…');
+        }
         Self { path: path.into(), line, column, source, marked }
     }
 }
@@ -85,6 +93,29 @@ impl fmt::Display for Place {
             0 => write!(f, "{}", self.path),
             line => write!(f, "{}:{}:{}", self.path, line, self.column),
         }
+    }
+}
+
+fn push_printable(line: &mut String, text: &str) {
+    line.extend(text.chars().map(visible));
+}
+
+/// Names that a message repeats may hold anything.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c == '\n' { ' ' } else { visible(c) }).collect()
+}
+
+/// Control characters could move the cursor of whoever reads the message.
+fn visible(c: char) -> char {
+    if c.is_control() && c != '\t' { '\u{fffd}' } else { c }
+}
+
+/// The start of a name that may be longer than any message should be.
+pub fn clipped(name: &str) -> std::borrow::Cow<'_, str> {
+    const MOST: usize = 80;
+    match name.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+        None => name.into(),
     }
 }
 
@@ -153,12 +184,13 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let mut group = Group::with_title(level.primary_title(self.message.as_str()));
+        let (message, label) = (printable(&self.message), self.label.as_deref().map(printable));
+        let mut group = Group::with_title(level.primary_title(message));
         match &self.place {
             Some(place) if place.line > 0 => {
                 let annotation = AnnotationKind::Primary
                     .span(place.marked.clone())
-                    .label(self.label.as_deref().unwrap_or_default());
+                    .label(label.unwrap_or_default());
                 let snippet = Snippet::source(place.source.as_str())
                     .path(place.path.as_str())
                     .line_start(place.line)
@@ -167,27 +199,99 @@ impl Diagnostic {
                 group = group.element(snippet);
             }
             Some(place) => {
-                group = group.element(annotate_snippets::Origin::path(place.path.as_str()));
+                group = group.element(Origin::path(place.path.as_str()));
             }
             None => {}
         }
         if let Some(hint) = &self.hint {
-            group = group.element(Level::HELP.message(hint.as_str()));
+            group = group.element(Level::HELP.message(printable(hint)));
         }
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        renderer.render(&[group])
+        let rendered = renderer.render(&[group]);
+        match &self.place {
+            Some(place) if place.line > 0 => with_true_column(rendered, place),
+            _ => rendered,
+        }
     }
 }
 
-/// The name in `known` that was most likely meant by `name`, if any is near enough.
+/// The renderer knows only a part of a long line, and counts columns from the cut.
+fn with_true_column(mut rendered: String, place: &Place) -> String {
+    let before = place.source.get(..place.marked.start).unwrap_or_default();
+    let counted = format!("{}:{}:{}", place.path, place.line, before.chars().count() + 1);
+    let header = rendered.find('\n').unwrap_or_default();
+    if let Some(at) = rendered[header..].find(&counted) {
+        let at = header + at;
+        rendered.replace_range(at..at + counted.len(), &place.to_string());
+    }
+    rendered
+}
+
+/// The name in `known` that was most likely meant by `name`, if any is near enough: about one slip in three
+/// characters of the longer name, and at least half of the shorter one right.
 pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const LONGEST: usize = 100;
     let lower = name.to_lowercase();
+    let length = lower.chars().count();
+    let most = |other: usize| (other.max(length).div_ceil(3)).min(other.min(length) / 2);
+    // Names may be megabytes long, and counting slips takes the product of both lengths.
+    let may_be_near = |candidate: &&str| {
+        let other = candidate.chars().count();
+        other.max(length) <= LONGEST && other.abs_diff(length) <= most(other)
+    };
+    let near = |(slips, candidate): &(usize, &str)| *slips <= most(candidate.chars().count());
     known
         .into_iter()
+        .filter(may_be_near)
         .map(|candidate| {
             (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
         })
-        .filter(|(distance, candidate)| *distance <= candidate.len().max(lower.len()).div_ceil(3))
-        .min_by_key(|(distance, _)| *distance)
+        .filter(near)
+        .min_by_key(|(slips, _)| *slips)
         .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Diagnostic, Place, suggest};
+
+    #[test]
+    fn suggestions_are_near() {
+        for (name, expected) in [
+            ("taget", Some("target")),
+            ("inptu", Some("input")),
+            ("Metric_Key", Some("metric_key")),
+            ("idd", Some("id")),
+            ("ID", Some("id")),
+            ("x", None),
+            ("i", None),
+            ("no", None),
+            ("graders", None),
+        ] {
+            let known = ["target", "input", "metric_key", "id", "op"];
+            assert_eq!(suggest(name, known), expected, "{name}");
+        }
+    }
+
+    fn shown(line: &str, marked: &str) -> (usize, String, String) {
+        let start = line.find(marked).expect("the marked text is in the line");
+        let place = Place::in_line("f", 7, line, start..start + marked.len());
+        let text = place.source[place.marked.clone()].to_owned();
+        let rendered = Diagnostic::error(place.clone(), "wrong").render(false);
+        assert!(rendered.contains(&format!("--> {place}\n")), "{rendered}");
+        (place.column, text, place.source)
+    }
+
+    #[test]
+    fn a_cut_line_keeps_its_column_and_its_mark() {
+        let long = format!("{}<here>{}", "é".repeat(100), "z".repeat(300));
+        let (column, marked, source) = shown(&long, "<here>");
+        assert_eq!((column, marked.as_str()), (101, "<here>"));
+        assert!(source.starts_with("…é") && source.ends_with("z…"), "{source}");
+        let (column, marked, source) = shown("a\0b\u{1b}<here>\0", "<here>\0");
+        assert_eq!((column, marked.as_str()), (5, "<here>\u{fffd}"));
+        assert_eq!(source, "a\u{fffd}b\u{fffd}<here>\u{fffd}");
+        let (column, marked, source) = shown("short", "short");
+        assert_eq!((column, marked.as_str(), source.as_str()), (1, "short", "short"));
+    }
 }

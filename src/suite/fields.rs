@@ -14,6 +14,9 @@ use crate::diagnostic::{Diagnostic, Place, Severity, suggest};
 /// The most problems that are shown: a generated suite may repeat one slip thousands of times.
 const MOST: usize = 200;
 
+/// The most choices that are listed beside a value.
+const MOST_CHOICES: usize = 8;
+
 /// What was found wrong so far, and the texts it stands in.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
@@ -198,9 +201,15 @@ impl Findings {
         let likely = suggest(text, names.iter().copied())
             .filter(|_| field.value.style != Style::Interpolated);
         let hint = likely.map(|name| format!("did you mean `{name}`?"));
+        // `exact-match` is `exact_match`, and need not be read twice.
+        let again = |name: &str| name.contains('-') && names.contains(&&*name.replace('-', "_"));
+        let shown: Vec<&str> = names.iter().copied().filter(|name| !again(name)).collect();
         let diagnostic = self.error(field.value.span, message);
-        diagnostic.label = Some(one_of(names));
-        diagnostic.hint = hint;
+        if shown.len() <= MOST_CHOICES {
+            (diagnostic.label, diagnostic.hint) = (Some(one_of(&shown)), hint);
+        } else {
+            diagnostic.hint = hint.or_else(|| Some(one_of(&shown)));
+        }
     }
 
     /// The fields of a mapping; reports anything else.

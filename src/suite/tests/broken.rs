@@ -168,10 +168,10 @@ fn yaml_errors_say_where_and_what_to_do() {
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ndescription: \"a\\0b\0\"\n"), @r###"
     error: there is a NUL character here: this is no text file
-     --> suite.yaml:5:1
+     --> suite.yaml:5:19
       |
     5 | description: "a\0b�"
-      | ^
+      |                   ^
     "###);
 }
 
