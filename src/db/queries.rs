@@ -182,8 +182,13 @@ pub fn checked(db: &dyn Db, chunk: Chunk) -> Checked {
                 let content_id = identity.id.is_none().then(|| content_id(&record));
                 checked.whos.push(Who { identity, content_id });
             }
-            Err(problem) if record.case == 0 => checked.problems.push((at, problem)),
-            Err(_) => {}
+            // What is wrong with the row is wrong with all its cases, and said once.
+            Err(problem) => {
+                let problem = (at, problem);
+                if checked.problems.last() != Some(&problem) {
+                    checked.problems.push(problem);
+                }
+            }
         }
     }
     checked
