@@ -4,6 +4,7 @@
 //! in one place: the `fields` mapping, then our name, then its aliases.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -11,7 +12,9 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::split::{offset_of, plain_message, too_deep};
+use super::split::too_deep;
+use super::syntax::slip;
+use crate::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::path;
 use crate::suite::{DatasetFormat, DatasetSpec, FieldMap};
 use crate::trajectory::TrajectoryFormat;
@@ -81,6 +84,12 @@ impl RowProblem {
         Self { span: None, message: message.into(), label: None, hint: None, recorded: false }
     }
 
+    /// The problem at a place, for people.
+    pub fn diagnostic(self, place: Place) -> Diagnostic {
+        let Self { message, label, hint, .. } = self;
+        Diagnostic { label, hint, ..Diagnostic::error(place, message) }
+    }
+
     pub(super) fn of_recording(self) -> Self {
         Self { recorded: true, ..self }
     }
@@ -125,10 +134,11 @@ impl<'a> RawObject<'a> {
         path::key_ends(path).filter_map(found).last()
     }
 
+    /// The first name that was seen before, with its second value.
     pub(super) fn twice(&self) -> Option<(&str, &'a RawValue)> {
-        self.0.iter().enumerate().find_map(|(at, (key, value))| {
-            self.0[..at].iter().any(|(earlier, _)| earlier == key).then_some((key.as_ref(), *value))
-        })
+        let mut seen = BTreeSet::new();
+        let again = self.0.iter().find(|(key, _)| !seen.insert(key.as_ref()))?;
+        Some((again.0.as_ref(), again.1))
     }
 }
 
@@ -179,14 +189,54 @@ impl<'a> Fields<'a> {
 
     /// The raw value of our field `name`: mapped, under its own name, or under one alias. Null is absent.
     pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
-        let found = match self.spec.fields.paths.iter().find(|(ours, _)| ours == name) {
-            Some((_, path)) => self.at_path(path),
+        let found = match self.mapped(name) {
+            Some(path) => self.at_path(path),
             None => self
                 .members
                 .get(name)
                 .or_else(|| aliases(name).iter().find_map(|alias| self.members.get(alias))),
         };
         found.filter(|raw| raw.get() != "null")
+    }
+
+    /// How the row is read.
+    pub fn spec(&self) -> &'a RowSpec {
+        self.spec
+    }
+
+    /// The path that the suite's `fields` gives our field `name`.
+    pub(super) fn mapped(&self, name: &str) -> Option<&'a str> {
+        let found = self.spec.fields.paths.iter().find(|(ours, _)| ours == name);
+        found.map(|(_, path)| path.as_str())
+    }
+
+    /// The first names of the row: enough to look for a misspelt one.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.names().take(1_000)
+    }
+
+    /// Why our field `name`, which a row needs, is not there: what the suite or the row says instead.
+    pub(super) fn instead_of(&self, name: &'static str) -> Option<String> {
+        if let Some(path) = self.mapped(name) {
+            let names = self.some_names();
+            return Some(format!("`fields` reads `{name}` from `{path}`; the row has {names}"));
+        }
+        let ours = || std::iter::once(&name).chain(aliases(name)).copied();
+        if let Some(null) = ours().find(|ours| self.members.get(ours).is_some()) {
+            return Some(format!("`{null}` is null; write \"\" if it is empty"));
+        }
+        let near = ours().find_map(|ours| suggest(ours, self.names()))?;
+        Some(format!("rename `{near}`, or say `fields: {{{name}: {near}}}` in the suite"))
+    }
+
+    /// The first names of the row, for messages.
+    pub fn some_names(&self) -> String {
+        let mut names: Vec<String> =
+            self.members.names().take(12).map(|name| format!("`{}`", clipped(name))).collect();
+        if self.members.names().count() > names.len() {
+            names.push("…".to_owned());
+        }
+        if names.is_empty() { "no fields".to_owned() } else { names.join(", ") }
     }
 
     /// What stands at a dotted path of the row.
@@ -197,8 +247,11 @@ impl<'a> Fields<'a> {
     pub(super) fn value(&self, name: &str) -> Result<Option<Value>, RowProblem> {
         let Some(raw) = self.raw(name) else { return Ok(None) };
         let parsed = serde_json::from_str(raw.get()).map_err(|error| {
-            RowProblem::new(format!("bad JSON in `{name}`: {}", plain_message(&error)))
-                .at(self.row, raw)
+            let slip = slip(raw.get(), &error);
+            let problem = RowProblem::new(format!("bad JSON in `{name}`: {}", slip.message));
+            let RowProblem { span, .. } = problem.clone().at(self.row, raw);
+            let span = span.map(|at| at.start + slip.span.start..at.start + slip.span.end);
+            RowProblem { span, hint: slip.hint.map(str::to_owned), ..problem }
         })?;
         match parsed {
             Value::String(cell) if self.spec.cells => {
@@ -260,6 +313,18 @@ pub fn parsed_cells(row: &str, spec: &RowSpec) -> Result<String, RowProblem> {
     Ok(Value::Object(parsed).to_string())
 }
 
+/// The innermost value on the way of a JSON Pointer into `raw` that is there.
+pub(super) fn deepest<'a>(raw: &'a RawValue, pointer: &str) -> &'a RawValue {
+    let mut found = raw;
+    for step in pointer.split('/').skip(1) {
+        match raw_at(found, step) {
+            Some(inner) => found = inner,
+            None => break,
+        }
+    }
+    found
+}
+
 /// The other names of our field `name`.
 pub fn aliases(name: &str) -> &'static [&'static str] {
     FIELDS.iter().find(|(ours, _)| *ours == name).map_or(&[], |(_, aliases)| aliases)
@@ -269,16 +334,17 @@ fn syntax_problem(row: &str, error: &serde_json::Error) -> RowProblem {
     if let Some(at) = too_deep(row) {
         return deep_problem(at);
     }
-    let at = offset_of(row, error.line(), error.column());
-    let message = plain_message(error);
-    let problem = if error.is_data() {
-        RowProblem::new("the row is no JSON object")
-            .label("expected `{`")
-            .hint("write one object a row: {\"input\": \"…\", \"output\": \"…\"}")
-    } else {
-        RowProblem::new(format!("bad JSON: {message}"))
-    };
-    RowProblem { span: Some(at..(at + 1).min(row.len())), ..problem }
+    let slip = slip(row, error);
+    if error.is_data() {
+        return RowProblem {
+            span: Some(0..1.min(row.len())),
+            ..RowProblem::new("the row is no JSON object")
+        }
+        .label("expected `{`")
+        .hint("write one object a row: {\"input\": \"…\", \"output\": \"…\"}");
+    }
+    let problem = RowProblem::new(format!("bad JSON: {}", slip.message));
+    RowProblem { span: Some(slip.span), hint: slip.hint.map(str::to_owned), ..problem }
 }
 
 /// What is wrong with a row whose JSON is nested too deep at byte `at`.
@@ -294,14 +360,20 @@ fn cell_value(name: &str, cell: String) -> Result<Value, RowProblem> {
     let bracketed = |open, close| trimmed.starts_with(open) && trimmed.ends_with(close);
     let parse = |what: &str| {
         serde_json::from_str(trimmed).map_err(|error| {
-            RowProblem::new(format!("`{name}` holds bad JSON: {error}"))
-                .label(format!("expected {what}"))
+            let slip = slip(trimmed, &error);
+            let character = trimmed[..slip.span.start].chars().count() + 1;
+            let problem = RowProblem::new(format!(
+                "the cell `{name}` is bad JSON: {} (character {character})",
+                slip.message
+            ));
+            let hint = slip.hint.map(str::to_owned);
+            RowProblem { hint, ..problem.label(format!("expected {what}")) }
         })
     };
     match name {
         "input" | "ground_truth" | "tags" if bracketed('[', ']') => {
             parse("a JSON array").or_else(|problem| {
-                if name == "input" { Err(problem) } else { Ok(Value::String(cell.clone())) }
+                if name == "ground_truth" { Ok(Value::String(cell.clone())) } else { Err(problem) }
             })
         }
         "metadata" | "rubric_vars" | "extra_vars" | "agent_args" => parse("a JSON object"),

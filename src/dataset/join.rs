@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::fields::{Fields, RowSpec};
+use super::fields::{Fields, RowSpec, json_text};
 use super::split::{RawRecord, Start, record_place};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, clipped};
 
 /// A dataset row with what was recorded for it; several rows of one sample are its trials and models.
 #[derive(Clone, Debug)]
@@ -80,23 +80,33 @@ pub fn join<'a>(
 ) -> (Vec<Joined<'a>>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let total = recordings.len();
+    let owned = some_of(recordings.iter().map(|recording| match &recording.owner {
+        Owner::Id(id) => id.clone(),
+        Owner::Row(row) | Owner::IdOrRow(row) => row.to_string(),
+    }));
+    let by_row = matches!(recordings.first(), Some(Recording { owner: Owner::Row(_), .. }));
     let mut by_owner: HashMap<Owner, Vec<Recording>> = HashMap::new();
     for recording in recordings {
         by_owner.entry(recording.owner.clone()).or_default().push(recording);
     }
     let mut joined = Vec::with_capacity(total);
     let mut without = Vec::new();
+    let mut has_ids = false;
     let mut used = 0;
     for (at, row) in rows.into_iter().enumerate() {
         let id = row_id(&row.text, spec);
         let name = id.clone().unwrap_or_else(|| format!("row {}", at + 1));
-        let Some(found) = owners(at, id).iter().find_map(|owner| by_owner.remove(owner)) else {
+        let own = owners(at, id.clone());
+        let Some(found) = own.iter().find_map(|owner| by_owner.remove(owner)) else {
+            has_ids |= id.is_some();
             without.push(name);
             continue;
         };
         used += found.len();
-        if found.iter().any(|recording| input_differs(&row.text, spec, recording)) {
-            diagnostics.push(input_mismatch(&row, files, &name));
+        if let Some(other) =
+            found.iter().find(|recording| input_differs(&row.text, spec, recording))
+        {
+            diagnostics.push(input_mismatch(&row, files, (&name, other)));
         }
         for recording in found {
             joined.push(Joined {
@@ -106,7 +116,8 @@ pub fn join<'a>(
             });
         }
     }
-    diagnostics.extend(leftovers(&without, total - used, joined.is_empty(), files));
+    let leftovers = Leftovers { without: &without, has_ids, owned, by_row, unused: total - used };
+    diagnostics.extend(leftovers.diagnostics(joined.is_empty(), files));
     (joined, diagnostics)
 }
 
@@ -150,45 +161,92 @@ fn input_differs(row: &str, spec: &RowSpec, recording: &Recording) -> bool {
     }
 }
 
-fn input_mismatch(row: &RawRecord<'_>, files: JoinedFiles<'_>, name: &str) -> Diagnostic {
-    Diagnostic::error(
-        record_place(files.dataset, files.text, row.start, None),
-        format!("`{name}` was recorded with another input in `{}`", files.recordings),
-    )
-    .hint(
-        "results belong to the dataset they were made with; rows without ids join by their number",
-    )
+fn input_mismatch(
+    row: &RawRecord<'_>,
+    files: JoinedFiles<'_>,
+    (name, recording): (&str, &Recording),
+) -> Diagnostic {
+    let place = record_place(files.dataset, files.text, row.start, None);
+    let recorded = recording.input.as_ref().map(json_text).unwrap_or_default();
+    let (name, file) = (clipped(name), files.recordings);
+    Diagnostic::error(place, format!("`{name}` was recorded with another input in `{file}`"))
+        .label(format!("recorded with `{}`", clipped(&recorded)))
+        .hint("results belong to the dataset they were made with; rows without ids join by their number")
 }
 
-fn leftovers(
-    without: &[String],
+/// Names that a message lists.
+const SOME: usize = 3;
+
+/// The first few names, and whether there are more.
+fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len() > SOME;
+    let mut some: Vec<String> =
+        names.take(SOME).map(|name| format!("`{}`", clipped(&name))).collect();
+    if more {
+        some.push("…".to_owned());
+    }
+    some.join(", ")
+}
+
+/// What found no partner.
+struct Leftovers<'a> {
+    /// The rows without a recording, by id or number.
+    without: &'a [String],
+    /// Whether one of them has an id.
+    has_ids: bool,
+    /// Some owners of recordings.
+    owned: String,
+    /// Whether those are row numbers.
+    by_row: bool,
+    /// How many recordings belong to no row.
     unused: usize,
-    none: bool,
-    files: JoinedFiles<'_>,
-) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    let some = without.iter().take(3).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
-    if none {
+}
+
+impl Leftovers<'_> {
+    fn diagnostics(&self, none: bool, files: JoinedFiles<'_>) -> Vec<Diagnostic> {
+        let some = some_of(self.without.iter().cloned());
+        if none {
+            return vec![self.nothing_joined(&some, files)];
+        }
+        let mut found = Vec::new();
+        if !self.without.is_empty() {
+            let message = format!(
+                "{} no trajectory in `{}` and {} left out: {}",
+                counted(self.without.len(), ["sample has", "samples have"]),
+                files.recordings,
+                if self.without.len() == 1 { "is" } else { "are" },
+                some,
+            );
+            found.push(Diagnostic::warning(Place::file(files.dataset), message));
+        }
+        if self.unused > 0 {
+            let belong = counted(self.unused, ["trajectory belongs", "trajectories belong"]);
+            let message = format!("{belong} to no sample of `{}`", files.dataset);
+            found.push(Diagnostic::warning(Place::file(files.recordings), message));
+        }
+        found
+    }
+
+    fn nothing_joined(&self, some: &str, files: JoinedFiles<'_>) -> Diagnostic {
+        let (owned, rows) = (&self.owned, self.without.len());
         let message =
             format!("no sample of `{}` has a trajectory in `{}`", files.dataset, files.recordings);
-        let hint = format!("trajectories join by `id`; the dataset has {some}, …");
-        found.push(Diagnostic::error(Place::file(files.recordings), message).hint(hint));
-    } else if !without.is_empty() {
-        let message = format!(
-            "{} no trajectory in `{}` and {} left out: {some}{}",
-            counted(without.len(), ["sample has", "samples have"]),
-            files.recordings,
-            if without.len() == 1 { "is" } else { "are" },
-            if without.len() > 3 { ", …" } else { "" }
-        );
-        found.push(Diagnostic::warning(Place::file(files.dataset), message));
+        let hint = match some {
+            _ if self.by_row => format!(
+                "they join by row number, from 0: the dataset has {}, the trajectories are of {owned}",
+                counted(rows, ["row", "rows"])
+            ),
+            _ if !self.has_ids => format!(
+                "they join by `id`, and the rows of the dataset have none; the trajectories are of {owned}"
+            ),
+            some => {
+                format!(
+                    "they join by `id`: the dataset has {some}; the trajectories are of {owned}"
+                )
+            }
+        };
+        Diagnostic::error(Place::file(files.recordings), message).hint(hint)
     }
-    if unused > 0 && !none {
-        let belong = counted(unused, ["trajectory belongs", "trajectories belong"]);
-        let message = format!("{belong} to no sample of `{}`", files.dataset);
-        found.push(Diagnostic::warning(Place::file(files.recordings), message));
-    }
-    found
 }
 
 fn counted(count: usize, [one, many]: [&str; 2]) -> String {

@@ -4,11 +4,13 @@
 //! unit everywhere is the record's own JSON text: it is what chunks hold and what is read again on demand,
 //! because reading it again is cheaper than keeping it.
 
+mod cells;
 pub mod chunk;
 pub mod fields;
 pub mod join;
 pub mod row;
 pub mod split;
+pub mod syntax;
 
 use serde_json::{Map, Value};
 

@@ -3,12 +3,16 @@
 //! Everything here is cheap enough to be done again whenever it is needed; nothing is kept.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::fields::{FIELDS, Fields, RowProblem, RowSpec, deep_problem, json_text};
+use super::fields::{
+    FIELDS, Fields, RowProblem, RowSpec, deep_problem, deepest, json_text, kind_of,
+};
 use super::split::too_deep;
 use super::{GroundTruth, Input, Recorded, Sample};
+use crate::diagnostic::clipped;
 use crate::suite::FieldMap;
-use crate::trajectory::{self, Trajectory};
+use crate::trajectory::{self, Trajectory, TrajectoryProblem};
 
 /// One record: a dataset row, and what another file recorded for it.
 #[derive(Clone, Copy, Debug)]
@@ -84,8 +88,10 @@ fn joined_spec(spec: &RowSpec) -> RowSpec {
 fn read_id(fields: &Fields<'_>) -> Result<Option<String>, RowProblem> {
     match fields.value("id")? {
         None => Ok(None),
-        Some(Value::String(text)) if text.is_empty() => {
-            Err(fields.wrong("id", "a string that is not empty", &Value::from(text)))
+        Some(empty @ Value::String(_)) if empty == "" => {
+            let wrong = fields.wrong("id", "a string or an integer", &empty);
+            Err(RowProblem { message: "`id` is empty".to_owned(), ..wrong }
+                .hint("rows without an `id` get one from their content"))
         }
         Some(Value::String(text)) => Ok(Some(text)),
         Some(Value::Number(number)) if number.is_i64() || number.is_u64() => {
@@ -111,12 +117,16 @@ fn read_model(fields: &Fields<'_>) -> Result<Option<String>, RowProblem> {
 
 fn read_tags(fields: &Fields<'_>) -> Result<Vec<String>, RowProblem> {
     let wrong = |found: &Value| fields.wrong("tags", "a list of strings", found);
+    let wrong_tag = |item: &Value| {
+        let message = format!("an entry of `tags` is {}", kind_of(item));
+        RowProblem { message, ..wrong(item) }
+    };
     match fields.value("tags")? {
         None => Ok(Vec::new()),
         Some(Value::String(tag)) => Ok(vec![tag]),
         Some(Value::Array(items)) => items
             .iter()
-            .map(|item| item.as_str().map(str::to_owned).ok_or_else(|| wrong(item)))
+            .map(|item| item.as_str().map(str::to_owned).ok_or_else(|| wrong_tag(item)))
             .collect(),
         Some(other) => Err(wrong(&other)),
     }
@@ -145,15 +155,12 @@ pub fn sample(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> 
 }
 
 fn no_input(fields: &Fields<'_>) -> RowProblem {
-    let names: Vec<&str> = fields.members.names().take(12).collect();
-    let near = crate::diagnostic::suggest("input", names.iter().copied());
-    let hint = match near {
-        Some(near) => format!("rename `{near}`, or say `fields: {{input: {near}}}` in the suite"),
-        None => format!(
-            "the row has {}; say which one it is: `fields: {{input: NAME}}`",
-            names.join(", ")
-        ),
-    };
+    let hint = fields.instead_of("input").unwrap_or_else(|| {
+        let names = fields.some_names();
+        format!(
+            "the row has {names}; if one is the input, say `fields: {{input: NAME}}` in the suite"
+        )
+    });
     RowProblem::new("the row has no `input`").hint(hint)
 }
 
@@ -196,9 +203,12 @@ fn read_ground_truth(
             Ok(Some(GroundTruth::Turns(items.iter().map(json_text).collect())))
         }
         Some((items, turns)) => {
-            let message =
-                format!("`ground_truth` has {} entries, `input` has {turns} turns", items.len());
-            let problem = RowProblem::new(message).label("expected one entry a turn");
+            let entries = counted(items.len(), ["entry", "entries"]);
+            let turns = counted(turns, ["turn", "turns"]);
+            let message = format!("`ground_truth` has {entries}, `input` has {turns}");
+            let problem = RowProblem::new(message)
+                .label("expected one entry a turn")
+                .hint("one reference for the whole trajectory is a string, not a list");
             Err(fields
                 .raw("ground_truth")
                 .map_or(problem.clone(), |raw| problem.at(fields.row, raw)))
@@ -211,6 +221,10 @@ fn read_ground_truth(
     }
 }
 
+fn counted(count: usize, [one, many]: [&str; 2]) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// Reads what was recorded of the target for a case.
 pub fn recorded(record: Record<'_>, spec: &RowSpec) -> Result<Recorded, RowProblem> {
     let fields = Fields::new(record.row, spec)?;
@@ -218,14 +232,19 @@ pub fn recorded(record: Record<'_>, spec: &RowSpec) -> Result<Recorded, RowProbl
         return output_at(&fields, name, path);
     }
     if record.recorded.is_empty() {
-        return recorded_of(&fields);
+        return recorded_of(&fields)?.ok_or_else(|| nothing_recorded(&fields));
     }
     let joined_spec = joined_spec(spec);
-    let read = Fields::new(record.recorded, &joined_spec).and_then(|fields| recorded_of(&fields));
-    read.map_err(RowProblem::of_recording)
+    let nothing = |fields: &Fields<'_>| {
+        RowProblem::new("the recording has no `output`, `trajectory` or `messages`")
+            .hint(format!("it has {}", fields.some_names()))
+    };
+    let read = |fields: Fields<'_>| recorded_of(&fields)?.ok_or_else(|| nothing(&fields));
+    Fields::new(record.recorded, &joined_spec).and_then(read).map_err(RowProblem::of_recording)
 }
 
-fn recorded_of(fields: &Fields<'_>) -> Result<Recorded, RowProblem> {
+/// What the fields record; none if they hold nothing recorded.
+fn recorded_of(fields: &Fields<'_>) -> Result<Option<Recorded>, RowProblem> {
     let output = match fields.value("output")? {
         None => None,
         Some(Value::Array(_) | Value::Object(_))
@@ -238,21 +257,37 @@ fn recorded_of(fields: &Fields<'_>) -> Result<Recorded, RowProblem> {
     let name =
         ["trajectory", "messages", "output"].into_iter().find(|name| fields.raw(name).is_some());
     let mut trajectory = match name {
-        None => return Err(nothing_recorded(fields)),
+        None => return Ok(None),
         Some("output") if output.is_some() => {
             Trajectory::from_output(output.as_deref().unwrap_or_default())
         }
         Some(name) => {
             let value = fields.value(name)?.unwrap_or_default();
-            trajectory::read(&value, fields.spec.format).map_err(|problem| {
-                let message = format!("`{name}` is no trajectory: {problem}");
-                let problem = RowProblem::new(message);
-                fields.raw(name).map_or(problem.clone(), |raw| problem.at(fields.row, raw))
-            })?
+            trajectory::read(&value, fields.spec.format)
+                .map_err(|problem| no_trajectory(fields, (name, fields.raw(name)), &problem))?
         }
     };
     trajectory.agent_state = trajectory.agent_state.or(fields.value("agent_state")?);
-    Ok(Recorded { trajectory, output })
+    Ok(Some(Recorded { trajectory, output }))
+}
+
+fn no_trajectory(
+    fields: &Fields<'_>,
+    (name, raw): (&str, Option<&RawValue>),
+    problem: &TrajectoryProblem,
+) -> RowProblem {
+    let wrong = RowProblem::new(format!("`{name}` is no trajectory: {problem}"));
+    let wrong = match raw {
+        Some(raw) => wrong.at(fields.row, deepest(raw, &problem.pointer)),
+        None => wrong,
+    };
+    match (fields.spec.format, problem.pointer.as_str()) {
+        (Some(_), _) => wrong.hint("`target.format` says how trajectories are read; without it the format is detected row by row"),
+        (None, "") => wrong.hint(
+            "a message has `role` and `content` (OpenAI, Anthropic), `message_type` (Letta) or `type` (Claude Code, steps)",
+        ),
+        (None, _) => wrong,
+    }
 }
 
 fn output_at(fields: &Fields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
@@ -265,9 +300,8 @@ fn output_at(fields: &Fields<'_>, name: &str, path: &str) -> Result<Recorded, Ro
     match value {
         Value::Null => Ok(Recorded::default()),
         Value::Array(_) | Value::Object(_) => {
-            let trajectory = trajectory::read(&value, fields.spec.format).map_err(|problem| {
-                RowProblem::new(format!("`{path}` is no trajectory: {problem}")).at(fields.row, raw)
-            })?;
+            let trajectory = trajectory::read(&value, fields.spec.format)
+                .map_err(|problem| no_trajectory(fields, (path, Some(raw)), &problem))?;
             Ok(Recorded { trajectory, output: None })
         }
         scalar => {
@@ -278,11 +312,15 @@ fn output_at(fields: &Fields<'_>, name: &str, path: &str) -> Result<Recorded, Ro
 }
 
 fn nothing_recorded(fields: &Fields<'_>) -> RowProblem {
-    let names: Vec<&str> = fields.members.names().take(12).collect();
-    RowProblem::new("nothing was recorded for this row: it has no `output`, `trajectory` or `messages`").hint(format!(
-        "the row has {}; map one with `fields: {{output: NAME}}`, or name a file: `target: {{kind: recorded, path: trajectories.jsonl}}`",
-        names.join(", ")
-    ))
+    let problem = RowProblem::new(
+        "nothing was recorded for this row: it has no `output`, `trajectory` or `messages`",
+    );
+    let mut names = ["output", "trajectory", "messages"].into_iter();
+    let hint = names.find_map(|name| fields.instead_of(name)).unwrap_or_else(|| {
+        let names = fields.some_names();
+        format!("the row has {names}; map one with `fields: {{output: NAME}}`, or name a file: `target: {{kind: recorded, path: trajectories.jsonl}}`")
+    });
+    problem.hint(hint)
 }
 
 /// Everything that is wrong with a case, cheapest first: what the queries later rely on.
@@ -292,8 +330,9 @@ pub fn check(record: Record<'_>, spec: &RowSpec) -> Result<Identity, RowProblem>
     }
     let fields = Fields::new(record.row, spec)?;
     if let Some((name, raw)) = fields.members.twice() {
-        let problem = RowProblem::new(format!("the key `{name}` appears twice in the row"))
-            .at(record.row, raw);
+        let problem =
+            RowProblem::new(format!("the key `{}` appears twice in the row", clipped(name)))
+                .at(record.row, raw);
         return Err(problem.hint("remove one of them"));
     }
     ambiguous(&fields)?;

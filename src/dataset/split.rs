@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
+use super::cells;
+use super::syntax::slip;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::suite::DatasetFormat;
 
@@ -27,6 +28,8 @@ pub struct Start {
     pub line: u32,
     /// The byte column in that line, from 0.
     pub column: u32,
+    /// The byte in the file, its byte order mark not counted.
+    pub offset: usize,
 }
 
 /// One row, not yet read.
@@ -41,27 +44,37 @@ pub struct RawRecord<'a> {
 /// The bytes of a file as text, without a byte order mark; a diagnostic for anything that is no text.
 pub fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Diagnostic> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-        let at = good.len();
-        let rest = String::from_utf8_lossy(&bytes[error.valid_up_to()..]);
-        let line_end: String = rest.chars().take(40).take_while(|c| *c != '\n').collect();
-        Diagnostic::error(
-            Place::in_text(path, &format!("{good}{line_end}"), at..at + '\u{fffd}'.len_utf8()),
-            "the file is not UTF-8",
-        )
-        .label("this byte starts no character")
-        .hint("save the file as UTF-8")
-    })?;
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(
+            Diagnostic::error(Place::file(path), "the file is UTF-16").hint("save it as UTF-8")
+        );
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| not_utf8(path, bytes, &error))?;
     match memchr::memchr(0, text.as_bytes()) {
         None => Ok(text),
         Some(at) => Err(Diagnostic::error(
             Place::in_text(path, text, at..at + 1),
-            "the file holds a NUL byte",
+            "there is a NUL character here: this is no text file",
         )
-        .label("text files have none")
-        .hint("is this a text file? UTF-16 files must be saved as UTF-8")),
+        .hint("if the file is UTF-16, save it as UTF-8")),
     }
+}
+
+fn not_utf8(path: &str, bytes: &[u8], error: &std::str::Utf8Error) -> Diagnostic {
+    let (good, rest) = bytes.split_at(error.valid_up_to());
+    let line = memchr::memchr_iter(b'\n', good).count() + 1;
+    let line_start = memchr::memrchr(b'\n', good).map_or(0, |at| at + 1);
+    let before = String::from_utf8_lossy(&good[line_start..]);
+    let line_end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    let after = String::from_utf8_lossy(&rest[..line_end]);
+    let marked = before.len()..before.len() + '\u{fffd}'.len_utf8();
+    let byte = rest.first().copied().unwrap_or_default();
+    Diagnostic::error(
+        Place::in_line(path, line, &format!("{before}{after}"), marked),
+        "the file is not UTF-8",
+    )
+    .label(format!("the byte 0x{byte:02x} is part of no character"))
+    .hint("save the file as UTF-8")
 }
 
 /// The records of the file, in order, or everything that is wrong with its shape.
@@ -73,7 +86,7 @@ pub fn split<'a>(
     let records = match format {
         DatasetFormat::Jsonl => jsonl(path, text)?,
         DatasetFormat::Json => json_array(path, text).map_err(|diagnostic| vec![diagnostic])?,
-        DatasetFormat::Csv => csv_rows(path, text)?,
+        DatasetFormat::Csv => cells::rows(path, text)?,
     };
     if records.is_empty() {
         let hint = match format {
@@ -94,6 +107,9 @@ pub fn split<'a>(
 }
 
 fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagnostic>> {
+    if let Some(problem) = no_lines(path, text) {
+        return Err(vec![problem]);
+    }
     let mut records = Vec::new();
     let mut problems = Vec::new();
     let mut from = 0;
@@ -108,197 +124,105 @@ fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagno
             continue;
         }
         if trimmed.len() > RECORD_LIMIT {
-            problems.push(too_long(path, line, raw));
+            problems.push(too_long(Place::in_line(path, line as usize, raw, 0..1), raw.len()));
             continue;
         }
         let column = (trimmed.as_ptr().addr() - raw.as_ptr().addr()) as u32;
-        records.push(RawRecord { text: Cow::Borrowed(trimmed), start: Start { line, column } });
+        let offset = trimmed.as_ptr().addr() - text.as_ptr().addr();
+        let start = Start { line, column, offset };
+        records.push(RawRecord { text: Cow::Borrowed(trimmed), start });
     }
     if problems.is_empty() { Ok(records) } else { Err(problems) }
 }
 
-fn too_long(path: &str, line: u32, text: &str) -> Diagnostic {
-    let megabytes = text.len() >> 20;
-    Diagnostic::error(
-        Place::in_line(path, line as usize, text, 0..1),
-        format!("the record is {megabytes} MB long"),
-    )
-    .label(format!("at most {} MB are read", RECORD_LIMIT >> 20))
-    .hint("record long outputs apart and grade an excerpt")
+/// A file that is JSON, but not one object a line: every line of it would be wrong.
+fn no_lines(path: &str, text: &str) -> Option<Diagnostic> {
+    let from = text.len() - text.trim_start().len();
+    let first = text[from..].lines().next()?.trim_end();
+    let (message, hint) = if first.starts_with('[') {
+        let _: Vec<serde::de::IgnoredAny> = serde_json::from_str(text).ok()?;
+        if text[from..].trim_end().lines().nth(1).is_none() && !first.contains('{') {
+            return None;
+        }
+        (
+            "the dataset is one JSON array, not one object a line",
+            "name it .json, or say `dataset: {path: …, format: json}`",
+        )
+    } else if first == "{" {
+        (
+            "an object begins here that goes on over several lines",
+            "in a .jsonl file every object stands on one line; an array of objects is a .json file",
+        )
+    } else if first.starts_with('{') || serde_json::from_str::<serde::de::IgnoredAny>(first).is_ok()
+    {
+        return None;
+    } else {
+        (
+            "the dataset is not one JSON object a line",
+            "comments have no place in it; a CSV file is named .csv, or say `dataset: {path: …, format: csv}`",
+        )
+    };
+    let end = from + text[from..].chars().next().map_or(0, char::len_utf8);
+    Some(Diagnostic::error(Place::in_text(path, text, from..end), message).hint(hint))
+}
+
+/// Says that a record of `length` bytes is longer than the limit.
+pub fn too_long(place: Place, length: usize) -> Diagnostic {
+    Diagnostic::error(place, format!("the record is {} MB long", length >> 20))
+        .label(format!("at most {} MB are read", RECORD_LIMIT >> 20))
+        .hint("record long outputs apart and grade an excerpt")
 }
 
 fn json_array<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Diagnostic> {
-    let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| {
-        let offset = offset_of(text, error.line(), error.column());
-        let place = Place::in_text(path, text, offset..offset + 1);
-        let starts = text.trim_start();
-        let diagnostic = Diagnostic::error(place, format!("bad JSON: {}", plain_message(&error)));
-        if starts.starts_with('{') {
-            diagnostic
-                .hint("a .json dataset is one array of objects; for one object a line use .jsonl")
-        } else {
-            diagnostic
-        }
-    })?;
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let items: Vec<&RawValue> =
+        serde_json::from_str(text).map_err(|error| no_array(path, text, &error))?;
     let mut lines = LineCounter::default();
     let mut records = Vec::with_capacity(items.len());
     for item in items {
         let offset = item.get().as_ptr().addr() - text.as_ptr().addr();
         let start = lines.advance(text, offset);
         if item.get().len() > RECORD_LIMIT {
-            return Err(too_long(path, start.line, item.get()));
+            return Err(too_long(record_place(path, text, start, Some(0..1)), item.get().len()));
         }
         records.push(RawRecord { text: Cow::Borrowed(item.get()), start });
     }
     Ok(records)
 }
 
-/// The words of a JSON error, without the position that serde appends.
-pub fn plain_message(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    match message.rfind(" at line ") {
-        Some(at) => message[..at].to_owned(),
-        None => message,
+fn no_array(path: &str, text: &str, error: &serde_json::Error) -> Diagnostic {
+    if error.is_data() {
+        let from = text.len() - text.trim_start().len();
+        let place = Place::in_text(path, text, from..from + 1);
+        return Diagnostic::error(place, "the dataset is no JSON array")
+            .label("expected `[`")
+            .hint("a .json dataset is one array of objects; one object a line is `dataset: {path: …, format: jsonl}`");
     }
-}
-
-/// The byte offset of serde's line (from 1) and column (from 1, the column of the last byte read).
-pub fn offset_of(text: &str, line: usize, column: usize) -> usize {
-    let line_start = if line <= 1 {
-        0
-    } else {
-        memchr::memchr_iter(b'\n', text.as_bytes()).nth(line - 2).map_or(text.len(), |at| at + 1)
-    };
-    (line_start + column.saturating_sub(1)).min(text.len())
+    let slip = slip(text, error);
+    let place = Place::in_text(path, text, slip.span.clone());
+    slip.diagnostic("bad JSON", place)
 }
 
 /// Counts lines once over a text that is visited in order.
 #[derive(Default)]
-struct LineCounter {
+pub(super) struct LineCounter {
     line: u32,
     line_start: usize,
     counted: usize,
 }
 
 impl LineCounter {
-    fn advance(&mut self, text: &str, offset: usize) -> Start {
+    /// Where `offset`, no less than the last one, stands.
+    pub(super) fn advance(&mut self, text: &str, offset: usize) -> Start {
         for at in memchr::memchr_iter(b'\n', &text.as_bytes()[self.counted..offset]) {
             self.line += 1;
             self.line_start = self.counted + at + 1;
         }
         self.counted = offset;
-        Start { line: self.line + 1, column: (offset - self.line_start) as u32 }
+        Start { line: self.line + 1, column: (offset - self.line_start) as u32, offset }
     }
-}
-
-fn csv_rows<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagnostic>> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
-    let headers = match reader.headers() {
-        Ok(headers) => headers.clone(),
-        Err(error) => return Err(vec![csv_error(path, text, &error)]),
-    };
-    check_headers(path, text, &headers)?;
-    let mut records = Vec::new();
-    let mut problems = Vec::new();
-    let mut lines = LineCounter::default();
-    let mut row = csv::StringRecord::new();
-    loop {
-        let offset = reader.position().byte() as usize;
-        match reader.read_record(&mut row) {
-            Ok(false) => break,
-            Err(error) => {
-                problems.push(csv_error(path, text, &error));
-                break;
-            }
-            Ok(true) => {}
-        }
-        let start = lines.advance(text, skip_blank_lines(text, offset));
-        if row.len() > headers.len() {
-            problems.push(too_many_cells(path, text, start, [row.len(), headers.len()]));
-            continue;
-        }
-        let cells = headers.iter().zip(row.iter()).filter(|(_, cell)| !cell.is_empty());
-        let object: Map<String, Value> =
-            cells.map(|(name, cell)| (name.to_owned(), Value::from(cell))).collect();
-        if !object.is_empty() {
-            records.push(RawRecord { text: Cow::Owned(Value::Object(object).to_string()), start });
-        }
-    }
-    problems.extend(unclosed_quote(path, text, &records, &row));
-    if problems.is_empty() { Ok(records) } else { Err(problems) }
-}
-
-fn check_headers(
-    path: &str,
-    text: &str,
-    headers: &csv::StringRecord,
-) -> Result<(), Vec<Diagnostic>> {
-    let first = text.lines().next().unwrap_or_default();
-    let mut problems = Vec::new();
-    for (at, name) in headers.iter().enumerate() {
-        if headers.iter().take(at).any(|earlier| earlier == name) && !name.is_empty() {
-            let from = first.rfind(name).unwrap_or(0);
-            let place = Place::in_line(path, 1, first, from..from + name.len());
-            problems.push(
-                Diagnostic::error(place, format!("the column `{name}` appears twice"))
-                    .hint("give every column a name of its own"),
-            );
-        }
-    }
-    if problems.is_empty() { Ok(()) } else { Err(problems) }
-}
-
-fn too_many_cells(
-    path: &str,
-    text: &str,
-    start: Start,
-    [cells, columns]: [usize; 2],
-) -> Diagnostic {
-    Diagnostic::error(
-        line_place(path, text, start),
-        format!("the row has {cells} cells, the header has {columns}"),
-    )
-    .hint("put cells that contain commas or line breaks into double quotes")
-}
-
-/// A quote that is never closed swallows the rest of the file into its last cell.
-fn unclosed_quote(
-    path: &str,
-    text: &str,
-    records: &[RawRecord<'_>],
-    last: &csv::StringRecord,
-) -> Option<Diagnostic> {
-    let quotes = memchr::memchr_iter(b'"', text.as_bytes()).count();
-    let swallowed = last.iter().next_back().is_some_and(|cell| cell.contains('\n'));
-    if quotes.is_multiple_of(2) || !swallowed {
-        return None;
-    }
-    let start = records.last()?.start;
-    Some(
-        Diagnostic::error(
-            line_place(path, text, start),
-            "a quoted cell that starts in this row is never closed",
-        )
-        .hint("close it with a double quote; a quote inside a quoted cell is written twice"),
-    )
-}
-
-fn skip_blank_lines(text: &str, mut offset: usize) -> usize {
-    while matches!(text.as_bytes().get(offset), Some(b'\n' | b'\r')) {
-        offset += 1;
-    }
-    offset.min(text.len())
-}
-
-fn csv_error(path: &str, text: &str, error: &csv::Error) -> Diagnostic {
-    let place = match error.position() {
-        Some(position) => {
-            let offset = (position.byte() as usize).min(text.len());
-            Place::in_text(path, text, offset..offset)
-        }
-        None => Place::file(path),
-    };
-    Diagnostic::error(place, format!("bad CSV: {error}"))
 }
 
 /// The line a record starts on, marked from its start to its end.
@@ -307,13 +231,19 @@ pub fn line_place(path: &str, text: &str, start: Start) -> Place {
 }
 
 /// The bytes `span` of the record that starts at `start` in the file `text`; the rest of its first line if none.
+///
+/// Counts lines from the record on: a file of a million wrong rows must not be read a million times.
 pub fn record_place(path: &str, text: &str, start: Start, span: Option<Range<usize>>) -> Place {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let record = offset_of(text, start.line as usize, start.column as usize + 1);
-    let line_end =
-        memchr::memchr(b'\n', &text.as_bytes()[record..]).map_or(text.len(), |at| record + at);
-    let span = span.map_or(record..line_end, |span| record + span.start..record + span.end);
-    Place::in_text(path, text, span)
+    let Some(record) = text.get(start.offset..) else { return Place::file(path) };
+    let skipped = span.as_ref().map_or(0, |span| span.start.min(record.len()));
+    let breaks = memchr::memchr_iter(b'\n', &record.as_bytes()[..skipped]);
+    let line = start.line as usize + breaks.count();
+    let at = start.offset + skipped;
+    let line_start = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |before| before + 1);
+    let line_end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end);
+    let end = span.map_or(line_end, |span| start.offset + span.end).min(line_end);
+    Place::in_line(path, line, &text[line_start..line_end], at - line_start..end - line_start)
 }
 
 /// Where the nesting of a JSON text passes [`DEPTH_LIMIT`], if it does.

@@ -1,10 +1,12 @@
 //! Joins the pure graph with effects: loads what the graph asks for, executes what it waits for.
 //!
 //! `session` owns the database and brings files in; `settle` looks pending actions up in the store, executes
-//! the rest (`flight`) and brings their outcomes in; `recordings` reads what targets left behind. Nothing here decides
+//! the rest (`flight`) and brings their outcomes in; `recordings` reads what targets left behind;
+//! `problems` says where rows are wrong. Nothing here decides
 //! what is evaluated or how: that is the graph's business.
 
 mod flight;
+mod problems;
 pub mod recordings;
 pub mod session;
 pub mod settle;

@@ -11,8 +11,10 @@ use serde_json::{Map, Value, json};
 use crate::dataset::fields::{Fields, RowProblem, RowSpec, deep_problem, parsed_cells};
 use crate::dataset::join::{Owner, Recording};
 use crate::dataset::row::check_recording;
-use crate::dataset::split::{self, Start};
+use crate::dataset::split::{self, RECORD_LIMIT, Start};
+use crate::dataset::syntax::slip;
 use crate::diagnostic::{Diagnostic, Place};
+use crate::driver::problems::shortened;
 use crate::suite::{DatasetFormat, FieldMap};
 use crate::system::{System, join};
 use crate::trajectory::letta_dir;
@@ -24,32 +26,64 @@ pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<Vec<u8>, String>;
 const LETTA_FILES: [&str; 6] =
     ["results.jsonl", "results.json", "suite.json", "header.json", "aggregate_stats.json", "run_1"];
 
-/// The recordings at `path`: a file, or a folder.
-pub fn read(
-    path: &str,
-    system: &dyn System,
-    read: ReadFile<'_>,
-) -> Result<Vec<Recording>, Vec<Diagnostic>> {
-    match system.list(path) {
-        None => from_file(path, read),
-        Some(names) if names.iter().any(|name| LETTA_FILES.contains(&name.as_str())) => {
-            from_letta_folder(path, system, read)
-        }
-        Some(names) => from_folder(path, &names, read),
+/// Where recordings are, and where that is said.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// A file or folder.
+    pub path: String,
+    /// The suite's `target.path`; none if the command line says it.
+    pub said: Option<Place>,
+}
+
+impl Source {
+    /// Nothing can be read there.
+    fn unreadable(&self, reason: &str) -> Vec<Diagnostic> {
+        let (place, hint) = match &self.said {
+            Some(place) => (place.clone(), "paths are relative to the suite's folder"),
+            None => (
+                Place::file(&self.path),
+                "`--cached` names a result directory or a file of trajectories",
+            ),
+        };
+        let message = format!("cannot read the trajectories `{}`: {reason}", self.path);
+        vec![Diagnostic::error(place, message).hint(hint)]
     }
 }
 
-/// Everything that is wrong with single recordings at `path`, where they stand. Reading them found nothing wrong, but
-/// joined rows could not be read.
+/// The recordings of `source`: a file, or a folder.
+pub fn read(
+    source: &Source,
+    system: &dyn System,
+    read: ReadFile<'_>,
+) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+    let path = &source.path;
+    let Some(names) = system.list(path) else {
+        let bytes = read(path).map_err(|reason| source.unreadable(&reason))?;
+        return from_file(path, &decoded(path, &bytes)?);
+    };
+    let (recordings, expected) = if names.iter().any(|name| LETTA_FILES.contains(&name.as_str())) {
+        (from_letta_folder(path, system, read)?, "results.jsonl, or one file a model")
+    } else {
+        let expected = "results.jsonl, or `<id>.json`, `<id>.jsonl`, `<id>.txt`";
+        (from_folder(path, &names, read)?, expected)
+    };
+    if recordings.is_empty() {
+        return Err(source.unreadable(&format!("the folder holds no results ({expected})")));
+    }
+    Ok(recordings)
+}
+
+/// Everything that is wrong with single recordings of `source`, where they stand. Reading them found nothing wrong,
+/// but joined rows could not be read.
 pub fn problems(
-    path: &str,
+    source: &Source,
     system: &dyn System,
     read_file: ReadFile<'_>,
     spec: &RowSpec,
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let mut texts: BTreeMap<Arc<str>, String> = BTreeMap::new();
     let mut found = Vec::new();
-    for recording in read(path, system, read_file)? {
+    for recording in read(source, system, read_file)? {
         let Err(problem) = check_recording(&recording.text, spec) else { continue };
         let file = Arc::clone(&recording.file);
         if !texts.contains_key(&file) {
@@ -58,22 +92,22 @@ pub fn problems(
         let text = texts.get(&file).map_or("", String::as_str);
         let span = problem.span.clone().filter(|_| recording.verbatim);
         let place = split::record_place(&file, text, recording.start, span);
-        found
-            .push(Diagnostic { label: problem.label, ..Diagnostic::error(place, problem.message) });
+        found.push(problem.diagnostic(place));
     }
     Ok(found)
 }
 
-fn unreadable(path: &str, reason: &str) -> Vec<Diagnostic> {
-    vec![
-        Diagnostic::error(Place::file(path), format!("cannot read the trajectories: {reason}"))
-            .hint("`target.path` and `--cached` name a file of trajectories or a result directory"),
-    ]
+fn decoded(path: &str, bytes: &[u8]) -> Result<String, Vec<Diagnostic>> {
+    split::decode(path, bytes).map(str::to_owned).map_err(|diagnostic| vec![diagnostic])
 }
 
+/// The text of a file inside the source.
 fn text_of(path: &str, read: ReadFile<'_>) -> Result<String, Vec<Diagnostic>> {
-    let bytes = read(path).map_err(|reason| unreadable(path, &reason))?;
-    split::decode(path, &bytes).map(str::to_owned).map_err(|diagnostic| vec![diagnostic])
+    let bytes = read(path).map_err(|reason| {
+        let message = format!("cannot read the trajectories: {reason}");
+        vec![Diagnostic::error(Place::file(path), message)]
+    })?;
+    decoded(path, &bytes)
 }
 
 fn from_letta_folder(
@@ -85,12 +119,6 @@ fn from_letta_folder(
     for (file, trial) in letta_files(path, system, 2, None) {
         let text = text_of(&file, read)?;
         recordings.extend(letta_results(&file, &text, trial)?);
-    }
-    if recordings.is_empty() {
-        return Err(unreadable(
-            path,
-            "the directory holds no results (results.jsonl, or one file a model)",
-        ));
     }
     if system.list(path).is_some_and(|names| names.iter().any(|name| name == "suite.json")) {
         let file = join(path, "suite.json");
@@ -152,19 +180,21 @@ fn letta_results(
     text: &str,
     trial: Option<u32>,
 ) -> Result<Vec<Recording>, Vec<Diagnostic>> {
-    let results = letta_dir::read_results(text).map_err(|problem| {
-        let line = text.lines().nth(problem.line.saturating_sub(1)).unwrap_or_default();
-        vec![Diagnostic::error(
-            Place::in_line(file, problem.line, line, 0..line.len().min(40)),
-            problem.message.clone(),
-        )]
-    })?;
+    let results = letta_dir::read_results(text)
+        .map_err(|problem| vec![letta_problem(file, text, &problem)])?;
+    let starts = line_starts(text);
+    let too_long = starts.iter().zip(text.split('\n')).find(|(_, line)| line.len() > RECORD_LIMIT);
+    if let Some((start, line)) = too_long {
+        let place = split::record_place(file, text, *start, Some(0..1));
+        return Err(vec![split::too_long(place, line.len())]);
+    }
     let mut recordings: Vec<Recording> = Vec::with_capacity(results.len());
     let mut places: HashMap<(Owner, Option<String>), usize> = HashMap::new();
     let file_name: Arc<str> = file.into();
     for result in results {
         let model = result.model.clone();
-        let recording = letta_recording(result, trial, &file_name);
+        let start = starts.get(result.line.saturating_sub(1)).copied().unwrap_or_default();
+        let recording = letta_recording(result, trial, (&file_name, start));
         let key = (recording.owner.clone(), model);
         match places.get(&key).and_then(|at| recordings.get_mut(*at)) {
             Some(earlier) => *earlier = recording,
@@ -177,12 +207,37 @@ fn letta_results(
     Ok(recordings)
 }
 
+fn letta_problem(file: &str, text: &str, problem: &letta_dir::LettaProblem) -> Diagnostic {
+    let line = text.split('\n').nth(problem.line.saturating_sub(1)).unwrap_or_default();
+    let place = |span| Place::in_line(file, problem.line, line, span);
+    if let Some(at) = split::too_deep(line) {
+        return deep_problem(at).diagnostic(place(at..at + 1));
+    }
+    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(line)
+        && !line.trim().is_empty()
+    {
+        let slip = slip(line, &error);
+        let place = place(slip.span.clone());
+        return slip.diagnostic("bad JSON in a line of results", place);
+    }
+    let key = "\"trajectory\"";
+    let about = line.find(key).filter(|_| problem.message.ends_with("in `trajectory`"));
+    let span = about.map_or(0..line.len(), |at| at..at + key.len());
+    Diagnostic::error(place(span), format!("this is no line of Letta results: {}", problem.message))
+}
+
+/// Where every line of a file starts.
+fn line_starts(text: &str) -> Vec<Start> {
+    let offsets =
+        std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
+    offsets.zip(1..).map(|(offset, line)| Start { line, column: 0, offset }).collect()
+}
+
 fn letta_recording(
     result: letta_dir::LettaResult,
     trial: Option<u32>,
-    file: &Arc<str>,
+    (file, start): (&Arc<str>, Start),
 ) -> Recording {
-    let start = Start { line: result.line as u32, column: 0 };
     let mut object = Map::new();
     object.insert("trajectory".to_owned(), result.trajectory);
     let members = [
@@ -211,58 +266,63 @@ fn from_folder(
     let mut recordings = Vec::new();
     for name in names {
         let Some((id, extension)) = name.rsplit_once('.') else { continue };
+        if id.is_empty() || !matches!(extension, "json" | "jsonl" | "txt" | "md") {
+            continue;
+        }
         let file = join(path, name);
+        let text = text_of(&file, read)?;
+        if text.len() > RECORD_LIMIT {
+            return Err(vec![split::too_long(Place::file(&file), text.len())]);
+        }
         let object = match extension {
-            "json" => json!({"trajectory": parsed(&file, &text_of(&file, read)?)?}),
-            "jsonl" => json!({"trajectory": parsed_lines(&file, &text_of(&file, read)?)?}),
-            "txt" | "md" => json!({"output": text_of(&file, read)?}),
-            _ => continue,
+            "json" => json!({"trajectory": parsed(&file, &text)?}),
+            "jsonl" => json!({"trajectory": parsed_lines(&file, &text)?}),
+            _ => json!({"output": text}),
         };
         recordings.push(Recording {
             owner: Owner::Id(id.to_owned()),
             text: object.to_string(),
             input: None,
             file: file.into(),
-            start: Start { line: 1, column: 0 },
+            start: Start { line: 1, ..Start::default() },
             verbatim: false,
         });
-    }
-    if recordings.is_empty() {
-        return Err(unreadable(
-            path,
-            "the folder holds no results.jsonl and no `<id>.json`, `<id>.jsonl` or `<id>.txt`",
-        ));
     }
     Ok(recordings)
 }
 
 fn parsed(file: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
+    if let Some(at) = split::too_deep(text) {
+        return Err(vec![deep_problem(at).diagnostic(Place::in_text(file, text, at..at + 1))]);
+    }
     serde_json::from_str(text).map_err(|error| {
-        let at = split::offset_of(text, error.line(), error.column());
-        let message = format!("bad JSON: {}", split::plain_message(&error));
-        vec![Diagnostic::error(Place::in_text(file, text, at..at + 1), message)]
+        let slip = slip(text, &error);
+        let place = Place::in_text(file, text, slip.span.clone());
+        vec![slip.diagnostic("bad JSON", place)]
     })
 }
 
 /// Messages or events, one a line.
 fn parsed_lines(file: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
-    let rows = split::split(file, text, DatasetFormat::Jsonl)?;
+    let rows = split::split(file, text, DatasetFormat::Jsonl).map_err(of_trajectories)?;
     let value = |row: split::RawRecord<'_>| {
-        serde_json::from_str::<Value>(&row.text).map_err(|error| {
-            let at = split::offset_of(&row.text, error.line(), error.column());
-            let message = format!("bad JSON: {}", split::plain_message(&error));
+        if let Some(at) = split::too_deep(&row.text) {
             let place = split::record_place(file, text, row.start, Some(at..at + 1));
-            vec![Diagnostic::error(place, message)]
+            return Err(vec![deep_problem(at).diagnostic(place)]);
+        }
+        serde_json::from_str::<Value>(&row.text).map_err(|error| {
+            let slip = slip(&row.text, &error);
+            let place = split::record_place(file, text, row.start, Some(slip.span.clone()));
+            vec![slip.diagnostic("bad JSON", place)]
         })
     };
     rows.into_iter().map(value).collect()
 }
 
 /// A file of records with an id each.
-fn from_file(path: &str, read: ReadFile<'_>) -> Result<Vec<Recording>, Vec<Diagnostic>> {
-    let text = text_of(path, read)?;
-    if is_letta_file(&text) {
-        return letta_results(path, &text, None);
+fn from_file(path: &str, text: &str) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+    if is_letta_file(text) {
+        return letta_results(path, text, None);
     }
     let format =
         match path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref()
@@ -271,7 +331,14 @@ fn from_file(path: &str, read: ReadFile<'_>) -> Result<Vec<Recording>, Vec<Diagn
             Some("csv") => DatasetFormat::Csv,
             _ => DatasetFormat::Jsonl,
         };
-    let rows = split::split(path, &text, format)?;
+    let from = text.len() - text.trim_start().len();
+    if format == DatasetFormat::Jsonl && from < text.len() && !text[from..].starts_with(['{', '['])
+    {
+        let place = Place::in_text(path, text, from..from + 1);
+        let problem = Diagnostic::error(place, "this is no file of trajectories");
+        return Err(vec![problem.label("expected `{`").hint(HINT)]);
+    }
+    let rows = split::split(path, text, format).map_err(of_trajectories)?;
     let spec =
         RowSpec { cells: format == DatasetFormat::Csv, fields: FieldMap::default(), format: None };
     let mut problems = Vec::new();
@@ -281,19 +348,29 @@ fn from_file(path: &str, read: ReadFile<'_>) -> Result<Vec<Recording>, Vec<Diagn
         match recording(&row, &spec, &file) {
             Ok(recording) => recordings.push(recording),
             Err(problem) => {
-                let span = problem.span.filter(|_| !spec.cells);
-                let place = split::record_place(path, &text, row.start, span);
-                problems.push(Diagnostic::error(place, problem.message).hint("every record of a trajectory file names its sample: {\"id\": …, \"trajectory\": […]}"));
+                let span = problem.span.clone().filter(|_| !spec.cells);
+                let place = split::record_place(path, text, row.start, span);
+                problems.push(problem.diagnostic(place));
             }
         }
     }
-    if problems.is_empty() {
-        Ok(recordings)
-    } else {
-        problems.truncate(split::SHOWN_PROBLEMS);
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(recordings) } else { Err(shortened(problems)) }
 }
+
+/// What is wrong with the shape of a file, said of trajectories.
+fn of_trajectories(mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    for problem in &mut problems {
+        problem.message = problem.message.replace("the dataset", "the file of trajectories");
+        let is_of_file = problem.place.as_ref().is_some_and(|place| place.line == 0);
+        if is_of_file && problem.hint.as_ref().is_some_and(|hint| hint.starts_with("write ")) {
+            problem.hint = Some(HINT.to_owned());
+        }
+    }
+    problems
+}
+
+const HINT: &str =
+    "every record of a trajectory file names its sample: {\"id\": …, \"trajectory\": […]}";
 
 fn recording(
     row: &split::RawRecord<'_>,
@@ -331,6 +408,11 @@ fn owner(row: &str, spec: &RowSpec) -> Result<Owner, RowProblem> {
     match id {
         Some(Value::String(id)) => Ok(Owner::Id(id)),
         Some(Value::Number(id)) => Ok(Owner::Id(id.to_string())),
-        _ => Err(RowProblem::new("the record has no `id`")),
+        Some(_) => Err(no_id("the `id` of the record is no string and no number".to_owned())),
+        None => Err(no_id(format!("the record has no `id`, only {}", fields.some_names()))),
     }
+}
+
+fn no_id(message: String) -> RowProblem {
+    RowProblem { hint: Some(HINT.to_owned()), ..RowProblem::new(message) }
 }

@@ -7,16 +7,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::dataset::chunk;
-use crate::dataset::fields::{RowProblem, RowSpec};
+use crate::dataset::fields::RowSpec;
 use crate::dataset::join::{self, Joined, JoinedFiles};
-use crate::dataset::split::{self, SHOWN_PROBLEMS, Start};
+use crate::dataset::split::{self, Start};
 use crate::db::change::Change;
 use crate::db::inputs::{Chunk, File, Overrides, Root};
 use crate::db::{Database, Db, queries};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::driver::recordings;
+use crate::driver::problems::{Loaded, shortened};
+use crate::driver::recordings::{self, Source};
 use crate::driver::waiting::SettledPlans;
-use crate::suite::{DatasetSpec, FileText, Suite, TargetSpec};
+use crate::suite::source::mask_lines;
+use crate::suite::{FileText, Suite, TargetSpec};
 use crate::system::{FileBytes, System, folder_of, join as join_path};
 
 /// The largest suite, rubric or other small file, in bytes.
@@ -103,8 +105,9 @@ impl Session {
             FileBytes::Folder => FileText::Unreadable("it is a folder".to_owned()),
             FileBytes::Unreadable(reason) => FileText::Unreadable(reason),
             FileBytes::Bytes(bytes) => {
+                let text = small_text(&path, &bytes);
                 self.digests.insert(path, blake3::hash(&bytes).to_hex().to_string());
-                small_text(bytes)
+                text
             }
         };
         let change = Change { files: vec![(file, text)], ..Change::default() };
@@ -123,7 +126,8 @@ impl Session {
                     Place::file(path),
                     format!("the suite has no grader `{name}`"),
                 );
-                problem.hint(format!("it has {}", known.join(", ")))
+                let quoted = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+                problem.hint(format!("it has {}", quoted.join(", ")))
             })
             .collect()
     }
@@ -146,34 +150,34 @@ impl Session {
         let (joined, mut diagnostics) = match self.recordings_of(suite) {
             Err(diagnostic) => return vec![diagnostic],
             Ok(None) => (join::alone(rows), Vec::new()),
-            Ok(Some(source)) => {
-                let files = JoinedFiles { dataset: &path, text, recordings: &source };
-                match self.join(system, suite, (rows, files)) {
-                    Ok(joined) => joined,
-                    Err(diagnostics) => return diagnostics,
-                }
-            }
+            Ok(Some(source)) => match self.join(system, suite, (rows, text, &source)) {
+                Ok(joined) => joined,
+                Err(diagnostics) => return diagnostics,
+            },
         };
         self.starts = joined.iter().map(|record| record.start).collect();
         let chunks = chunk::chunks(&joined, self.held_chunks(), &file);
         let change = Change { chunks: Some(chunks), ..Change::default() };
         drop(joined);
         change.apply(&mut self.db, self.root);
-        diagnostics.extend(shortened(self.row_problems(&suite.dataset, text)));
+        let loaded = Loaded { session: (&self.db, self.root), text, starts: &self.starts };
+        diagnostics.extend(loaded.problems(&suite.dataset));
         diagnostics.extend(shortened(self.recording_problems(system, suite)));
         diagnostics
     }
 
     /// The file or folder that holds the trajectories, if rows do not carry them.
-    fn recordings_of(&self, suite: &Suite) -> Result<Option<String>, Diagnostic> {
+    fn recordings_of(&self, suite: &Suite) -> Result<Option<Source>, Diagnostic> {
         if let Some(cached) = &self.root.overrides(&self.db).cached {
-            return Ok(Some(cached.clone()));
+            return Ok(Some(Source { path: cached.clone(), said: None }));
         }
+        let place = queries::suite(&self.db, self.root).target_place.clone();
         match &suite.target {
-            TargetSpec::Recorded { path, .. } => Ok(path.clone()),
+            TargetSpec::Recorded { path, .. } => {
+                Ok(path.clone().map(|path| Source { path, said: place }))
+            }
             TargetSpec::NotRunnable { kind } => {
                 let path = self.root.suite(&self.db).path(&self.db).clone();
-                let place = queries::suite(&self.db, self.root).target_place.clone();
                 let message = format!("this version cannot run a target of kind `{kind}`");
                 Err(Diagnostic::error(place.unwrap_or_else(|| Place::file(path)), message).hint(
                     "grade recorded results instead: `--cached DIR` with a result directory, or `target: {kind: recorded, path: trajectories.jsonl}`",
@@ -186,12 +190,13 @@ impl Session {
         &mut self,
         system: &dyn System,
         suite: &Suite,
-        (rows, files): (Vec<split::RawRecord<'a>>, JoinedFiles<'_>),
+        (rows, text, source): (Vec<split::RawRecord<'a>>, &str, &Source),
     ) -> Result<(Vec<Joined<'a>>, Vec<Diagnostic>), Vec<Diagnostic>> {
         let recordings = {
             let mut read = |path: &str| self.read_big(system, path);
-            recordings::read(files.recordings, system, &mut read)?
+            recordings::read(source, system, &mut read)?
         };
+        let files = JoinedFiles { dataset: &suite.dataset.path, text, recordings: &source.path };
         let spec = RowSpec::new(&suite.dataset, None);
         let (joined, diagnostics) = join::join(rows, recordings, &spec, files);
         if diagnostics.iter().any(Diagnostic::is_error) {
@@ -213,31 +218,6 @@ impl Session {
             .hint("paths are relative to the suite's folder")
     }
 
-    /// Everything that is wrong with single rows, in dataset order.
-    fn row_problems(&self, dataset: &DatasetSpec, text: &str) -> Vec<Diagnostic> {
-        let mut found = Vec::new();
-        let mut before = 0;
-        for chunk in self.root.chunks(&self.db) {
-            let problems = queries::checked(&self.db, *chunk).problems.iter();
-            for (at, problem) in problems.filter(|(_, problem)| !problem.recorded) {
-                found.push(self.row_diagnostic(dataset, text, (before + at, problem)));
-            }
-            for (at, grader, names) in queries::missing_vars(&self.db, *chunk) {
-                let place = self.record_place(dataset, text, before + at);
-                let names =
-                    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                let message =
-                    format!("the grader `{grader}` needs {names} in the row's `rubric_vars`");
-                found.push(Diagnostic::error(place, message));
-            }
-            before += chunk.records(&self.db).len();
-        }
-        if found.is_empty() {
-            found.extend(self.duplicates(dataset, text));
-        }
-        found
-    }
-
     /// Everything that is wrong with joined recordings, found again where they stand.
     fn recording_problems(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
         let first = self.root.chunks(&self.db).iter().find_map(|chunk| {
@@ -251,57 +231,9 @@ impl Session {
         let mut read = |path: &str| self.read_big(system, path);
         match recordings::problems(&source, system, &mut read, &spec) {
             Ok(found) if !found.is_empty() => found,
-            Ok(_) => vec![Diagnostic::error(Place::file(source), first.message)],
+            Ok(_) => vec![first.diagnostic(Place::file(source.path))],
             Err(diagnostics) => diagnostics,
         }
-    }
-
-    fn row_diagnostic(
-        &self,
-        dataset: &DatasetSpec,
-        text: &str,
-        (at, problem): (usize, &RowProblem),
-    ) -> Diagnostic {
-        let start = self.starts.get(at).copied().unwrap_or_default();
-        let is_csv = dataset.format == crate::suite::DatasetFormat::Csv;
-        let span = problem.span.clone().filter(|_| !is_csv);
-        let mut diagnostic = Diagnostic::error(
-            split::record_place(&dataset.path, text, start, span),
-            problem.message.clone(),
-        );
-        diagnostic.label.clone_from(&problem.label);
-        diagnostic.hint.clone_from(&problem.hint);
-        diagnostic
-    }
-
-    fn record_place(&self, dataset: &DatasetSpec, text: &str, at: usize) -> Place {
-        let start = self.starts.get(at).copied().unwrap_or_default();
-        split::record_place(&dataset.path, text, start, None)
-    }
-
-    fn duplicates(&self, dataset: &DatasetSpec, text: &str) -> Vec<Diagnostic> {
-        let duplicates = &queries::selection(&self.db, self.root).duplicates;
-        let diagnostic = |duplicate: &crate::db::selection::Duplicate| {
-            let [first, second] = [duplicate.first, duplicate.second]
-                .map(|at| self.starts.get(at).copied().unwrap_or_default());
-            let model = duplicate
-                .model
-                .as_ref()
-                .map(|model| format!(", model `{model}`"))
-                .unwrap_or_default();
-            let (id, trial) = (&duplicate.id, duplicate.trial);
-            let message = if first == second {
-                format!("the sample `{id}` (trial {trial}{model}) was recorded more than once")
-            } else {
-                format!(
-                    "the id `{id}` (trial {trial}{model}) is already taken by line {}",
-                    first.line
-                )
-            };
-            Diagnostic::error(self.record_place(dataset, text, duplicate.second), message)
-                .hint("give trials of one sample their number: \"trial\": 0, 1, …; other samples need other ids")
-        };
-        duplicates.iter().map(diagnostic).collect()
     }
 
     fn held_chunks(&self) -> HashMap<u128, usize> {
@@ -330,30 +262,26 @@ impl Session {
     }
 }
 
-fn small_text(bytes: Vec<u8>) -> FileText {
+fn small_text(path: &str, bytes: &[u8]) -> FileText {
     if bytes.len() > SMALL_FILE_LIMIT {
         return FileText::Unreadable(format!("it is larger than {} MB", SMALL_FILE_LIMIT >> 20));
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => FileText::Text(text.strip_prefix('\u{feff}').unwrap_or(&text).into()),
-        Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            let line = memchr::memchr_iter(b'\n', &error.as_bytes()[..at]).count() + 1;
-            FileText::Unreadable(format!("it is not UTF-8: the first wrong byte is on line {line}"))
+    match split::decode(path, bytes) {
+        Ok(text) => FileText::Text(text.into()),
+        Err(mut diagnostic) => {
+            diagnostic.place = diagnostic.place.map(|place| masked(&place, bytes));
+            FileText::NoText(Box::new(diagnostic))
         }
     }
 }
 
-/// The first problems, and how many more there are.
-fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let more = diagnostics.len().saturating_sub(SHOWN_PROBLEMS);
-    diagnostics.truncate(SHOWN_PROBLEMS);
-    if let (1.., Some(last)) = (more, diagnostics.last()) {
-        let path = last.place.as_ref().map(|place| place.path.clone()).unwrap_or_default();
-        diagnostics.push(Diagnostic::error(
-            Place::file(path),
-            format!("{more} more problems of this file are not shown"),
-        ));
-    }
-    diagnostics
+/// The place with the secrets of its line hidden: suites may hold some.
+fn masked(place: &Place, bytes: &[u8]) -> Place {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    let line = text.split('\n').nth(place.line.saturating_sub(1)).unwrap_or_default();
+    let at = line.char_indices().nth(place.column.saturating_sub(1));
+    let span = at.map_or(0..0, |(at, c)| at..at + c.len_utf8());
+    let shown = Place::in_line(place.path.as_str(), place.line, &mask_lines(line), span);
+    Place { column: place.column, ..shown }
 }

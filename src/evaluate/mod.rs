@@ -354,6 +354,10 @@ fn template_of(
         FileText::Unreadable(reason) => {
             Err(Grade::failed("rubric", format!("cannot read the rubric file `{path}`: {reason}")))
         }
+        FileText::NoText(problem) => {
+            let message = format!("cannot read the rubric file `{path}`: {}", problem.message);
+            Err(Grade::failed("rubric", message))
+        }
     }
 }
 

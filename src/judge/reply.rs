@@ -64,7 +64,7 @@ fn object_in(text: &str) -> Result<Map<String, Value>, String> {
             return Ok(object);
         }
     }
-    Err(format!("the reply is no JSON object: {}", crate::dataset::split::plain_message(&whole)))
+    Err(format!("the reply is no JSON object: {}", crate::dataset::syntax::plain_message(&whole)))
 }
 
 #[cfg(test)]

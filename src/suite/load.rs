@@ -47,6 +47,10 @@ impl Looked {
                 }
                 return None;
             }
+            FileText::NoText(diagnostic) => {
+                findings.diagnostics.push(*diagnostic);
+                return None;
+            }
             FileText::Missing => format!("there is no file `{path}`"),
             FileText::Unreadable(why) => format!("cannot read `{path}`: {why}"),
         };

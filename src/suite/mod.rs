@@ -311,6 +311,8 @@ pub enum FileText {
     Missing,
     /// It is there but cannot be read: why.
     Unreadable(String),
+    /// It is there but no text: what is wrong with its bytes, and where.
+    NoText(Box<crate::diagnostic::Diagnostic>),
     /// What it says.
     Text(std::sync::Arc<str>),
 }

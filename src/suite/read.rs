@@ -48,6 +48,8 @@ pub struct SuiteReading {
     pub dataset_place: Option<Place>,
     /// Where the recorded trajectories are named.
     pub target_place: Option<Place>,
+    /// Where the dataset's `fields` name what of a row: our name or the output's, and the place.
+    pub field_places: Vec<(String, Place)>,
 }
 
 /// Reads the suite at `path`.
@@ -60,6 +62,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         reading.dialect = dialect(&root);
         reading.dataset_place = place_of(&root, "dataset", &reader.findings);
         reading.target_place = place_of(&root, "target", &reader.findings);
+        reading.field_places = field_places(&root, &reader.findings);
         reading.suite = suite(&root, &mut reader);
     }
     if reader.findings.failed() || !reader.looked.unread.is_empty() {
@@ -166,14 +169,23 @@ fn limits(fields: &mut Fields<'_>, findings: &mut Findings) -> Limits {
     }
 }
 
-/// The place of the `path` of a section, or of the section if it is a path itself.
+/// The place of the `path` of a section, or else of what says most about it.
 fn place_of(root: &Node, section: &str, findings: &Findings) -> Option<Place> {
     let node = root.get(section)?;
     let node = match &node.value {
-        Kind::Map(_) => node.get("path")?,
+        Kind::Map(_) => node.get("path").or_else(|| node.get("kind")).unwrap_or(node),
         _ => node,
     };
     Some(findings.sources.place(node.span))
+}
+
+/// The places of the paths in the dataset's `fields`, those of `outputs` among them.
+fn field_places(root: &Node, findings: &Findings) -> Vec<(String, Place)> {
+    let fields = root.get("dataset").and_then(|dataset| dataset.get("fields"));
+    let entries = fields.map(Node::entries).unwrap_or_default();
+    let outputs = entries.iter().filter(|entry| entry.key == "outputs");
+    let all = entries.iter().chain(outputs.flat_map(|entry| entry.value.entries()));
+    all.map(|entry| (entry.key.clone(), findings.sources.place(entry.value.span))).collect()
 }
 
 /// The newest dialect the suite shows a sign of; `mission` where there is no sign.

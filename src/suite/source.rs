@@ -134,7 +134,7 @@ fn mask(secret: &str) -> String {
 /// Masks what follows `api_key:` on its line, and every word that looks like a key.
 ///
 /// This works on text that is no YAML too, because syntax errors quote their line as well.
-fn mask_lines(text: &str) -> String {
+pub(crate) fn mask_lines(text: &str) -> String {
     text.split_inclusive('\n').map(mask_line).collect()
 }
 

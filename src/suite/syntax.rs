@@ -87,6 +87,13 @@ fn of_scanner(kind: &ErrorKind) -> (String, &'static str) {
             "a list entry is expected here",
             "start the line with `- `, or check the indentation",
         ),
+        ErrorKind::InvalidBlockEntryWhitespace => {
+            words("a tab follows the `-` of this list entry", "write `- ` with a space")
+        }
+        ErrorKind::ExpectedDocumentStart => words(
+            "the YAML ended before this line, and more follows",
+            "a suite is one mapping, like `name: my-suite`; rows of data belong into its dataset",
+        ),
         ErrorKind::InvalidQuotedScalarIndent => {
             words("the quoted text above is not closed before this line", "close the quote")
         }

@@ -108,7 +108,7 @@ fn turns_without_a_truth_each_are_an_error_with_a_place() {
     let ran = space.run(&["run", "suite.yaml"]);
     assert_eq!(ran.code(), 2);
     let stderr = ran.stderr();
-    assert!(stderr.contains("`ground_truth` has 1 entries, `input` has 2 turns"), "{stderr}");
+    assert!(stderr.contains("`ground_truth` has 1 entry, `input` has 2 turns"), "{stderr}");
     assert!(stderr.contains("data.jsonl:2:44"), "{stderr}");
 }
 

@@ -501,8 +501,12 @@ fn an_agent_target_needs_its_recorded_results() {
     let ran = run(&space, &[], 2);
     insta::assert_snapshot!(ran.stderr(), @r"
     error: this version cannot run a target of kind `agent`
-    --> suite.yaml
-     = help: grade recorded results instead: `--cached DIR` with a result directory, or `target: {kind: recorded, path: trajectories.jsonl}`
+     --> suite.yaml:3:16
+      |
+    3 | target: {kind: agent, agent_file: filesystem.af}
+      |                ^^^^^
+      |
+      = help: grade recorded results instead: `--cached DIR` with a result directory, or `target: {kind: recorded, path: trajectories.jsonl}`
     ");
 }
 

@@ -101,7 +101,7 @@ fn faults_of_recordings_are_shown_where_they_are() {
         ),
         (
             "{\"id\": 2, \"messages\": [{\"role\": \"user\", \"content\": 1}]}",
-            ["at `/0/content`, found a number", "t.jsonl:3:23"],
+            ["at `/0/content`, found a number", "t.jsonl:3:52"],
         ),
         (
             "{\"id\": 2, \"output\": \"x\", \"trial\": \"first\"}",
@@ -109,10 +109,13 @@ fn faults_of_recordings_are_shown_where_they_are() {
         ),
         (
             "{\"id\": 2, \"outptu\": \"x\"}",
-            ["it has no `output`, `trajectory` or `messages`", "t.jsonl:3:1"],
+            ["the recording has no `output`, `trajectory` or `messages`", "t.jsonl:3:1"],
         ),
         ("{\"output\": \"x\"}", ["the record has no `id`", "t.jsonl:3:1"]),
-        ("{\"id\": 2, \"output\": \"x\"", ["bad JSON: EOF", "t.jsonl:3:23"]),
+        (
+            "{\"id\": 2, \"output\": \"x\"",
+            ["bad JSON: the text ends inside an object", "t.jsonl:3:23"],
+        ),
         (
             "{\"id\": \"é\", \"output\": \"y\"}",
             ["the sample `é` (trial 0) was recorded more than once", "data.jsonl:1:1"],
@@ -135,9 +138,13 @@ fn faults_of_recordings_are_shown_where_they_are() {
     fault(
         "t",
         &[("t/readme.pdf", "")],
-        ["the folder holds no results.jsonl and no `<id>.json`", "-> t\n"],
+        ["the folder holds no results (results.jsonl, or `<id>.json`", "-> suite.yaml:3:32\n"],
     );
-    fault("t.jsonl", &[], ["cannot read the trajectories: there is no such file", "-> t.jsonl\n"]);
+    fault(
+        "t.jsonl",
+        &[],
+        ["cannot read the trajectories `t.jsonl`: there is no such file", "-> suite.yaml:3:32\n"],
+    );
     let letta = "{\"type\": \"result\", \"result\": {\"sample\": {\"id\": 1, \"input\": \"q\"}, \"trajectory\": [[{\"message_type\": 5}]]}}";
     fault(
         "t",
@@ -147,7 +154,7 @@ fn faults_of_recordings_are_shown_where_they_are() {
     fault(
         "t",
         &[("t/results.jsonl", "{\"sample\": 1}x")],
-        ["this is no JSON", "t/results.jsonl:1:"],
+        ["bad JSON in a line of results", "t/results.jsonl:1:14"],
     );
 }
 
@@ -171,6 +178,6 @@ fn samples_and_recordings_without_each_other_are_said() {
     insta::assert_snapshot!(ran.stderr(), @r"
     error: no sample of `data.jsonl` has a trajectory in `t.jsonl`
     --> t.jsonl
-     = help: trajectories join by `id`; the dataset has `é`, `2`, …
+     = help: they join by `id`: the dataset has `é`, `2`; the trajectories are of `7`
     ");
 }

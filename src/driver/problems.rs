@@ -1,0 +1,166 @@
+//! Says what is wrong with the rows of a loaded dataset, and where.
+//!
+//! The queries find problems and know no file; this knows where every row was read. Problems of joined recordings
+//! are found again by `recordings`, where they stand.
+
+use crate::dataset::fields::Fields;
+use crate::dataset::split::{self, SHOWN_PROBLEMS, Start};
+use crate::db::inputs::Root;
+use crate::db::selection::Duplicate;
+use crate::db::{Database, queries};
+use crate::diagnostic::{Diagnostic, Place, clipped, suggest};
+use crate::suite::{DatasetFormat, DatasetSpec};
+
+/// A dataset that the database holds, and where it came from.
+pub(super) struct Loaded<'a> {
+    pub(super) session: (&'a Database, Root),
+    /// The text of the dataset.
+    pub(super) text: &'a str,
+    /// Where each record starts.
+    pub(super) starts: &'a [Start],
+}
+
+impl Loaded<'_> {
+    /// Everything that is wrong with the dataset, in its order.
+    pub(super) fn problems(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let unmapped = self.unmapped(dataset);
+        if !unmapped.is_empty() {
+            return unmapped;
+        }
+        let mut found = self.of_rows(dataset);
+        let (db, root) = self.session;
+        // Who a case is can be told only where everything could be read.
+        if found.is_empty()
+            && root.chunks(db).iter().all(|chunk| queries::checked(db, *chunk).problems.is_empty())
+        {
+            found = self.duplicates(dataset);
+        }
+        shortened(found)
+    }
+
+    /// Paths of `fields` that no row has.
+    fn unmapped(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let Some(spec) = queries::row_spec(db, root) else { return Vec::new() };
+        let reading = queries::suite(db, root);
+        let mapped = dataset.fields.paths.iter().chain(&dataset.fields.outputs);
+        // Empty cells of CSV are absent, their column is not.
+        let columns = match dataset.format {
+            DatasetFormat::Csv => self.text.lines().find(|line| !line.is_empty()),
+            _ => None,
+        };
+        let mut found = Vec::new();
+        for (name, path) in mapped {
+            let rows = || {
+                let chunks = root.chunks(db).iter();
+                chunks.flat_map(|chunk| chunk.records(db).iter().map(|(row, _)| row))
+            };
+            let has = |row: &str| {
+                // A row that cannot be taken apart is another problem.
+                Fields::new(row, spec).map_or(true, |fields| fields.at_path(path).is_some())
+            };
+            if columns.is_some_and(|columns| columns.contains(path)) || rows().any(has) {
+                continue;
+            }
+            let said = reading.field_places.iter().find(|(key, _)| key == name);
+            let place = said.map_or_else(|| Place::file(&dataset.path), |(_, place)| place.clone());
+            let hint = rows().next().and_then(|row| instead(&Fields::new(row, spec).ok()?, path));
+            let message = format!("no row of the dataset has `{path}`");
+            found.push(Diagnostic { hint, ..Diagnostic::error(place, message) });
+        }
+        found
+    }
+
+    /// What is wrong with single rows.
+    fn of_rows(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let mut found = Vec::new();
+        let mut before = 0;
+        for chunk in root.chunks(db) {
+            let problems = queries::checked(db, *chunk).problems.iter();
+            for (at, problem) in problems.filter(|(_, problem)| !problem.recorded) {
+                let span = problem.span.clone().filter(|_| dataset.format != DatasetFormat::Csv);
+                let place = self.place(dataset, before + at, span);
+                found.push(problem.clone().diagnostic(place));
+            }
+            for (at, grader, names) in queries::missing_vars(db, *chunk) {
+                found.push(missing(self.place(dataset, before + at, None), grader, names));
+            }
+            before += chunk.records(db).len();
+        }
+        found
+    }
+
+    /// The bytes `span` of record `at`; its first line if none.
+    fn place(
+        &self,
+        dataset: &DatasetSpec,
+        at: usize,
+        span: Option<std::ops::Range<usize>>,
+    ) -> Place {
+        let start = self.starts.get(at).copied().unwrap_or_default();
+        split::record_place(&dataset.path, self.text, start, span)
+    }
+
+    fn duplicates(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let diagnostic = |duplicate: &Duplicate| {
+            let [first, second] = [duplicate.first, duplicate.second]
+                .map(|at| self.starts.get(at).copied().unwrap_or_default());
+            let model =
+                duplicate.model.as_deref().map(|model| format!(", model `{}`", clipped(model)));
+            let (id, trial) = (clipped(&duplicate.id), duplicate.trial);
+            let case = format!("`{id}` (trial {trial}{})", model.unwrap_or_default());
+            let message = if first == second {
+                format!("the sample {case} was recorded more than once")
+            } else {
+                format!("the id {case} is already taken by line {}", first.line)
+            };
+            Diagnostic::error(self.place(dataset, duplicate.second, None), message).hint(
+                "number the trials of one sample with \"trial\": 0, 1, …; give other samples other ids",
+            )
+        };
+        queries::selection(db, root).duplicates.iter().map(diagnostic).collect()
+    }
+}
+
+/// What a row has instead of what stands at no `path` of it: the names beside the last step that is wrong.
+fn instead(fields: &Fields<'_>, path: &str) -> Option<String> {
+    if let Some((parent, last)) = path.rsplit_once('.')
+        && let Some(raw) = fields.at_path(parent)
+    {
+        let inner = Fields::new(raw.get(), fields.spec()).ok()?;
+        return Some(match suggest(last, inner.names()) {
+            Some(near) => format!("did you mean `{parent}.{}`?", clipped(near)),
+            None => format!("`{parent}` of the first row has {}", inner.some_names()),
+        });
+    }
+    Some(match suggest(path, fields.names()) {
+        Some(near) => format!("did you mean `{}`?", clipped(near)),
+        None => format!("the first row has {}", fields.some_names()),
+    })
+}
+
+fn missing(place: Place, grader: &str, names: &[String]) -> Diagnostic {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let message =
+        format!("the grader `{grader}` needs {} in the row's `rubric_vars`", quoted.join(", "));
+    let example: Vec<String> = names.iter().map(|name| format!("\"{name}\": …")).collect();
+    Diagnostic::error(place, message)
+        .hint(format!("add \"rubric_vars\": {{{}}} to the row", example.join(", ")))
+}
+
+/// The first problems, and how many more there are.
+pub(super) fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let more = diagnostics.len().saturating_sub(SHOWN_PROBLEMS);
+    diagnostics.truncate(SHOWN_PROBLEMS);
+    if let (1.., Some(last)) = (more, diagnostics.last()) {
+        let path = last.place.as_ref().map(|place| place.path.clone()).unwrap_or_default();
+        let message = match more {
+            1 => "1 more problem of this file is not shown".to_owned(),
+            more => format!("{more} more problems of this file are not shown"),
+        };
+        diagnostics.push(Diagnostic::error(Place::file(path), message));
+    }
+    diagnostics
+}
