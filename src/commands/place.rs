@@ -1,8 +1,12 @@
 //! Where a suite's workspace, store and settings are.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::Console;
+use crate::dataset::split::decode;
+use crate::diagnostic::{Diagnostic, Place};
 use crate::error::Error;
 use crate::store::{Committed, Layered, OutcomeStore, SegmentStore};
 use crate::system::{FileBytes, System, folder_of, join};
@@ -63,13 +67,17 @@ fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace)
     let mut shown = folder.to_owned();
     loop {
         let path = join(&shown, "evalrs.toml");
-        if let FileBytes::Bytes(bytes) = system.read(&join(&candidate, "evalrs.toml")) {
-            let text = String::from_utf8_lossy(&bytes);
-            let (workspace, diagnostics) = read_workspace(&path, &text);
-            if diagnostics.iter().any(crate::diagnostic::Diagnostic::is_error) {
-                return Err(Error::Diagnostics(diagnostics));
+        match system.read(&join(&candidate, "evalrs.toml")) {
+            FileBytes::Bytes(bytes) => return Ok((shown, settings(&path, &bytes)?)),
+            // Folders above may be somebody else's.
+            FileBytes::Unreadable(reason) if shown == folder => {
+                let message = format!("cannot read the settings: {reason}");
+                return Err(Error::Diagnostics(vec![Diagnostic::error(
+                    Place::file(path),
+                    message,
+                )]));
             }
-            return Ok((shown, workspace));
+            _ => {}
         }
         let parent = folder_of(&candidate).to_owned();
         if parent == candidate || parent.is_empty() {
@@ -78,6 +86,15 @@ fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace)
         shown = shorter(&shown, &parent);
         candidate = parent;
     }
+}
+
+fn settings(path: &str, bytes: &[u8]) -> Result<Workspace, Error> {
+    let text = decode(path, bytes).map_err(|problem| Error::Diagnostics(vec![problem]))?;
+    let (workspace, diagnostics) = read_workspace(path, text);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Error::Diagnostics(diagnostics));
+    }
+    Ok(workspace)
 }
 
 /// The folder above `shown`: relative as long as it can be, so that messages stay short.
@@ -98,17 +115,75 @@ fn environment(folder: &str, system: &dyn System) -> Result<BTreeMap<String, Str
         paths.push(".env");
     }
     for path in paths {
-        let FileBytes::Bytes(bytes) = system.read(path) else { continue };
-        for item in dotenvy::from_read_iter(bytes.as_slice()) {
-            // The error of the parser quotes the line, which may hold a secret.
-            let (name, value) = item.map_err(|_| {
-                Error::plain(
-                    format!("`{path}` holds a line that is no `NAME=value`"),
-                    "quote values that contain spaces or `#`",
-                )
-            })?;
-            environment.entry(name).or_insert(value);
+        match system.read(path) {
+            FileBytes::Bytes(bytes) => read_env(path, &bytes, &mut environment)?,
+            // A folder of that name is a virtual environment of Python.
+            FileBytes::Missing | FileBytes::Folder => {}
+            FileBytes::Unreadable(reason) => {
+                let message = format!("cannot read the environment file: {reason}");
+                return Err(Error::Diagnostics(vec![Diagnostic::error(
+                    Place::file(path),
+                    message,
+                )]));
+            }
         }
     }
     Ok(environment)
+}
+
+fn read_env(
+    path: &str,
+    bytes: &[u8],
+    environment: &mut BTreeMap<String, String>,
+) -> Result<(), Error> {
+    let text = decode(path, bytes).map_err(|mut problem| {
+        // Every line may hold a secret, and the parser's error would quote it.
+        problem.place = problem.place.map(|place| bare_place(path, place.line));
+        Error::Diagnostics(vec![problem])
+    })?;
+    let lines = Lines { text, given: Rc::default() };
+    let given = Rc::clone(&lines.given);
+    for item in dotenvy::from_read_iter(lines) {
+        let (name, value) = item.map_err(|error| {
+            let before = match &error {
+                dotenvy::Error::LineParse(lines, _) => lines.trim_end().matches('\n').count(),
+                _ => 0,
+            };
+            let line = given.get().saturating_sub(before);
+            let message = "this is no `NAME=value`";
+            let hint = "quote a value that contains spaces, quotes or `#`, and close every quote";
+            Error::Diagnostics(vec![Diagnostic::error(bare_place(path, line), message).hint(hint)])
+        })?;
+        environment.entry(name).or_insert(value);
+    }
+    Ok(())
+}
+
+/// A line without what it says.
+fn bare_place(path: &str, line: usize) -> Place {
+    match line {
+        0 => Place::file(path),
+        line => Place::in_line(path, line, "(not shown: it may hold a secret)", 0..0),
+    }
+}
+
+/// A text that is read line by line, and counts the lines it gave: the parser does not say where it is.
+struct Lines<'a> {
+    text: &'a str,
+    given: Rc<Cell<usize>>,
+}
+
+impl std::io::Read for Lines<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let end = self.text.find('\n').map_or(self.text.len(), |at| at + 1);
+        let mut count = end.min(buffer.len());
+        while !self.text.is_char_boundary(count) {
+            count -= 1;
+        }
+        let (line, rest) = self.text.split_at(count);
+        buffer[..count].copy_from_slice(line.as_bytes());
+        self.given.set(self.given.get() + usize::from(count > 0 && count == end));
+        self.text = rest;
+        Ok(count)
+    }
 }
