@@ -6,6 +6,7 @@ mod space;
 #[path = "../../src/test_data.rs"]
 mod test_data;
 
+mod bad_input;
 mod determinism;
 mod dialects;
 mod docs;

@@ -1,0 +1,177 @@
+//! Broken suites, and the files that suites name.
+
+use std::fmt::Write;
+
+use evalrs::system::FileBytes;
+
+use super::case::{Case, SUITE, case};
+
+/// A suite with a rubric grader whose settings are `settings`.
+fn rubric(settings: &str) -> String {
+    SUITE.replace(
+        "gate:",
+        &format!("  judged: {{kind: rubric, model: m, base_url: \"http://localhost:1/v1\", {settings}}}\ngate:"),
+    )
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = files();
+    cases.extend(yaml());
+    cases.extend(values());
+    cases.extend(names());
+    cases.extend(rubrics());
+    cases
+}
+
+fn files() -> Vec<Case> {
+    let denied = || FileBytes::Unreadable("Permission denied (os error 13)".to_owned());
+    let utf16: Vec<u8> = SUITE.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    vec![
+        case("suite missing").without("suite.yaml"),
+        case("suite empty").suite(""),
+        case("suite of blank lines and a comment").suite("\u{feff}\n  \n# later\n"),
+        case("suite is a folder").without("suite.yaml").file("suite.yaml/inner.yaml", SUITE),
+        case("suite unreadable").fault("suite.yaml", denied()),
+        case("suite of 5 MB").suite(format!("{SUITE}# {}\n", "x".repeat(5 << 20))),
+        case("suite with NUL").with("bad", "b\0ad"),
+        case("suite with NUL after a secret")
+            .suite("name: s\ntarget: {api_key: sk-abcdefghijklmnop, path: \"a\0b\"}\n"),
+        case("suite in Latin-1").suite(b"name: caf\xe9\ndataset: data.jsonl\n"),
+        case("suite in Latin-1 with a secret").suite(b"name: s\napi_key: hush-hush # caf\xe9\n"),
+        case("suite in UTF-16").suite([b"\xff\xfe".as_slice(), &utf16].concat()),
+        case("suite in UTF-16 without its mark").suite(utf16.clone()),
+        case("dataset missing").without("data.jsonl"),
+        case("dataset is a folder").without("data.jsonl").file("data.jsonl/part-1.jsonl", "{}"),
+        case("dataset unreadable").fault("data.jsonl", denied()),
+        case("extends a missing file").lines("extends: base.yaml\n"),
+        case("extends itself in a circle")
+            .lines("extends: base.yaml\n")
+            .file("base.yaml", "extends: ./suite.yaml\n"),
+        case("extends a broken file")
+            .lines("extends: base.yaml\n")
+            .file("base.yaml", "max_samples: many\nnum_run: 3\n"),
+        case("extends a file in Latin-1")
+            .lines("extends: base.yaml\n")
+            .file("base.yaml", b"description: na\xefve\n"),
+    ]
+}
+
+fn yaml() -> Vec<Case> {
+    let bomb = {
+        let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+        for level in 1..9 {
+            let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
+            writeln!(text, "a{level}: &a{level} [{aliases}]").unwrap();
+        }
+        text
+    };
+    let deep_block =
+        (0..200).map(|level| format!("{}a:\n", " ".repeat(level))).collect::<Vec<_>>().concat();
+    vec![
+        case("YAML alias bomb").lines(&bomb),
+        case("YAML merge bomb").lines("a: &a {b: 1}\nc: &c\n  <<: [*a, *a, *a]\n  <<: *c\n"),
+        case("YAML 200 lists deep").lines(&format!("x: {}{}\n", "[".repeat(200), "]".repeat(200))),
+        case("YAML 200 mappings deep").lines(&deep_block),
+        case("YAML indented with a tab").with("  same:", "\tsame:"),
+        case("YAML with a tab after the dash").lines("sample_tags:\n-\t- a\n"),
+        case("YAML key written twice").lines("dataset: other.jsonl\n"),
+        case("YAML grader written twice")
+            .with("gate:", "  same: {kind: tool, function: contains}\ngate:"),
+        case("YAML never closed").with("op: gte, value: 0.5}", "op: gte, value: 0.5"),
+        case("YAML quote never closed").with("name: bad", "name: \"bad"),
+        case("YAML with a colon in text").with("name: bad", "name: bad: worse"),
+        case("YAML two documents").lines("---\nname: second\n"),
+        case("YAML list").suite("- name: s\n- dataset: d.jsonl\n"),
+        case("YAML scalar").suite("dataset.jsonl\n"),
+        case("YAML is JSON Lines").suite(super::case::DATA),
+        case("YAML with a tag of a program").with("bad", "!!python/object:os.system ls"),
+        case("YAML bad indentation").with("  same:", "  first:\n     kind: tool\n   same:"),
+    ]
+}
+
+fn values() -> Vec<Case> {
+    vec![
+        case("wrong types everywhere").suite(
+            "name: [s]\ndataset: 5\ntarget: recorded\ngraders: [a, b]\ngate: yes\nmax_samples: -1\nsample_tags: {a: b}\nnum_runs: 1.5\nmax_concurrent: zero\n",
+        ),
+        case("nothing but a name").suite("name: s\n"),
+        case("grader of no kind").with("kind: tool, ", ""),
+        case("grader is text").with("{kind: tool, function: exact_match}", "exact_match"),
+        case("threshold of a percentage beyond 100")
+            .with("metric_key: same, op: gte, value: 0.5", "metric_key: same, metric: accuracy, op: gte, value: 150"),
+        case("threshold is text").with("value: 0.5", "value: high"),
+        case("value is not a number").with("value: 0.5", "value: .inf"),
+        case("weights all zero").with(
+            "{metric_key: same, op: gte, value: 0.5}",
+            "{kind: weighted_average, weights: {same: 0}, op: gte, value: 0.5}",
+        ),
+        case("logical gate without conditions").with(
+            "{metric_key: same, op: gte, value: 0.5}",
+            "{kind: logical, operator: and, conditions: []}",
+        ),
+        case("bad pattern").with(
+            "function: exact_match",
+            "function: contains, extractor: pattern, extractor_config: {pattern: \"(unclosed\"}",
+        ),
+        case("bad JSON path").with(
+            "function: exact_match",
+            "function: contains, extractor: json_path, extractor_config: {path: \"$..[\"}",
+        ),
+        case("bad ground truth pattern")
+            .with("function: exact_match", "function: exact_match, ground_truth_pattern: \"[a\""),
+        case("variable that is not set").with("bad", "\"${NOT_SET_ANYWHERE}\""),
+        case("target of a kind that cannot run").lines("target: {kind: letta_agent, agent_id: a}\n"),
+        case("target format misspelt").lines("target: {kind: recorded, format: opnai_chat}\n"),
+        case("dataset of an unknown format").with("data.jsonl", "data.xlsx"),
+    ]
+}
+
+fn names() -> Vec<Case> {
+    vec![
+        case("suite's fields misspelt").suite(
+            "nmae: s\ndatset: data.jsonl\ngraders:\n  same: {kind: tol, fucntion: exact_match}\n",
+        ),
+        case("field of one letter").lines("x: 1\n"),
+        case("function misspelt").with("exact_match", "exact_mach"),
+        case("function of one letter").with("exact_match", "e"),
+        case("extractor misspelt")
+            .with("function: exact_match", "function: exact_match, extractor: last_asistant"),
+        case("option misspelt")
+            .with("function: exact_match", "function: numeric, config: {tolerence: 1}"),
+        case("command line names an unknown grader").grader("sane"),
+        case("gate of an unknown grader").with("metric_key: same", "metric_key: sane"),
+        case("gate of a metric that is none").with("op: gte", "metric: avg_scor, op: gte"),
+        case("gate of an unknown operator").with("op: gte", "op: \">>\""),
+        case("weights of an unknown grader").with(
+            "{metric_key: same, op: gte, value: 0.5}",
+            "{kind: weighted_average, weights: {same: 1, other: 1}, op: gte, value: 0.5}",
+        ),
+        case("a line of 5,000 characters")
+            .lines(&format!("sample_tags: [{}5, b]\n", "a, ".repeat(1_600))),
+    ]
+}
+
+fn rubrics() -> Vec<Case> {
+    let denied = FileBytes::Unreadable("Permission denied (os error 13)".to_owned());
+    let from_file = || rubric("prompt_path: rubric.txt");
+    vec![
+        case("rubric file missing").suite(from_file()),
+        case("rubric file is a folder").suite(from_file()).file("rubric.txt/a.txt", "x"),
+        case("rubric file unreadable").suite(from_file()).fault("rubric.txt", denied),
+        case("rubric file empty").suite(from_file()).file("rubric.txt", " \n"),
+        case("rubric file in Latin-1").suite(from_file()).file("rubric.txt", b"Is it\nna\xefve?\n"),
+        case("rubric file with NUL").suite(from_file()).file("rubric.txt", "Judge\0"),
+        case("rubric file of 5 MB").suite(from_file()).file("rubric.txt", "x".repeat(5 << 20)),
+        case("rubric twice").suite(rubric("prompt: Judge., prompt_path: rubric.txt")),
+        case("rubric nowhere").suite(rubric("temperature: 0")),
+        case("rubric of an unknown provider").suite(rubric("prompt: Judge., provider: opneai")),
+        case("rubric settings out of range")
+            .suite(rubric("prompt: Judge., temperature: 3, timeout: 0, votes: 0, max_retries: -1")),
+        case("rubric variables missing from rows")
+            .suite(rubric("prompt: \"Follow {policy}.\", rubric_vars: [policy, tone]"))
+            .file(
+                "data.jsonl",
+                "{\"input\": \"a\", \"output\": \"b\", \"rubric_vars\": {\"policy\": \"p\", \"tone\": \"t\"}}\n{\"input\": \"c\", \"output\": \"d\", \"rubric_vars\": {\"policy\": \"p\"}}\n{\"input\": \"e\", \"output\": \"f\"}\n",
+            ),
+    ]
+}

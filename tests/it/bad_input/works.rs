@@ -1,0 +1,261 @@
+//! Odd files that are right, asserted on the results they give.
+
+use evalrs::db::results;
+use evalrs::diagnostic::Diagnostic;
+use evalrs::report::ResultLine;
+use serde_json::{Value, json};
+
+use super::case::{Case, DATA, SUITE, case};
+use crate::space::Space;
+
+/// What a case gives: id, input, ground truth, submission and score of each result.
+fn results(case: &Case) -> Value {
+    lines(case)
+        .iter()
+        .map(|line| {
+            let (_, submission) = &line.submissions.0[0];
+            let (_, grade) = &line.grades.0[0];
+            json!([line.sample_id, line.input, line.ground_truth, submission, grade.score])
+        })
+        .collect()
+}
+
+fn lines(case: &Case) -> Vec<ResultLine> {
+    let (session, diagnostics) = case.load();
+    let said: Vec<String> = diagnostics.iter().map(|said| said.render(false)).collect();
+    assert!(!diagnostics.iter().any(Diagnostic::is_error), "{}: {said:?}", case.name);
+    let session = session.unwrap();
+    results::lines(&session.db, session.root).collect()
+}
+
+#[track_caller]
+fn check(case: &Case, expected: &Value) {
+    assert_eq!(&results(case), expected, "{}", case.name);
+}
+
+/// The results of [`DATA`].
+fn plain() -> Value {
+    json!([["a", "one", "1", "1", 1.0], ["b", "two", "2", "2", 1.0]])
+}
+
+#[test]
+fn marks_line_breaks_and_blank_lines_mean_nothing() {
+    let json = format!("[{}]", DATA.trim_end().replace('\n', ","));
+    let csv = "id,input,ground_truth,output\na,one,1,1\nb,two,2,2\n";
+    for (path, text) in [("data.jsonl", DATA), ("data.json", &json), ("data.csv", csv)] {
+        let variants = [
+            ("as it is", text.to_owned()),
+            ("with a byte order mark", format!("\u{feff}{text}")),
+            ("with CRLF", text.replace('\n', "\r\n")),
+            ("without a last line break", text.trim_end().to_owned()),
+            ("with blank lines", format!("\n\n{}\n\n\n", text.replace('\n', "\n\n"))),
+            (
+                "with all of it",
+                format!("\u{feff}\r\n{}", text.trim_end().replace('\n', "\r\n\r\n")),
+            ),
+        ];
+        for (name, text) in variants {
+            check(&case(name).data(path, text), &plain());
+        }
+    }
+}
+
+#[test]
+fn suites_and_settings_may_have_marks_and_crlf() {
+    let odd = |text: &str| format!("\u{feff}{}", text.trim_end().replace('\n', "\r\n"));
+    let case = case("odd suite")
+        .suite(odd(SUITE))
+        .file("evalrs.toml", odd("[run]\nmax_concurrent = 2\n"))
+        .file(".env", odd("A=1\n\n# note\nB=\"two words\"\n"));
+    check(&case, &plain());
+}
+
+#[test]
+fn a_record_of_20_mb_is_read() {
+    let long = "x".repeat(20 << 20);
+    let rows = format!(
+        "{DATA}{{\"id\": \"c\", \"input\": \"i\", \"ground_truth\": \"y\", \"output\": \"{long}\"}}\n"
+    );
+    let lines = lines(&case("20 MB").file("data.jsonl", rows));
+    assert_eq!(lines.len(), 3);
+    assert!(lines[2].submissions.0[0].1 == long);
+}
+
+#[test]
+fn nesting_of_128_is_read() {
+    // The row, its trajectory's message and 126 lists.
+    let deep = format!("{}{}", "[".repeat(125), "]".repeat(125));
+    let row = format!(
+        "{{\"id\": \"a\", \"input\": \"i\", \"ground_truth\": \"y\", \"output\": \"y\", \"note\": [{deep}, {deep}]}}"
+    );
+    check(&case("deep").file("data.jsonl", row), &json!([["a", "i", "y", "y", 1.0]]));
+}
+
+#[test]
+fn csv_cells_may_hold_anything() {
+    let text = "id,input,ground_truth,output,tags,rubric_vars,trial\n\
+        1,\"two\nlines, \"\"quoted\"\"\",\"two\r\nlines\",\"two\r\nlines\",\"a, b\",\"{\"\"x\"\": [1]}\",0\n\
+        2, 5\" pipe ,007,007,\"[\"\"a\"\"]\",,1\n\
+        \n\
+        ü,\"[\"\"q1\"\", \"\"q2\"\"]\",\"[\"\"r1\"\", \"\"r2\"\"]\",x,,,\n";
+    let found = results(&case("cells").data("data.csv", text));
+    assert_eq!(
+        found[0],
+        json!(["1", "two\nlines, \"quoted\"", "two\r\nlines", "two\r\nlines", 1.0])
+    );
+    assert_eq!(found[1], json!(["2", " 5\" pipe ", "007", "007", 1.0]));
+    assert_eq!(
+        found[2].as_array().unwrap()[..3],
+        [json!("ü"), json!(["q1", "q2"]), json!(["r1", "r2"])]
+    );
+}
+
+#[test]
+fn csv_trajectories_are_json_in_a_cell() {
+    let text = "id,question,answer,messages\n\
+        1,q,hello,\"[{\"\"role\"\": \"\"user\"\", \"\"content\"\": \"\"q\"\"}, {\"\"role\"\": \"\"assistant\"\", \"\"content\"\": \"\"hello\"\"}]\"\n";
+    check(
+        &case("trajectories").data("data.csv", text),
+        &json!([["1", "q", "hello", "hello", 1.0]]),
+    );
+}
+
+#[test]
+fn ids_are_integers_or_any_text() {
+    let ids = [
+        ("7", "7"),
+        ("-3", "-3"),
+        ("\"日本語 🦀\"", "日本語 🦀"),
+        ("\"../../etc/passwd\"", "../../etc/passwd"),
+        ("\"/\"", "/"),
+        ("\"a\\u0000b\"", "a\0b"),
+        ("\" \"", " "),
+        ("18446744073709551615", "18446744073709551615"),
+    ];
+    let rows = ids
+        .map(|(id, _)| format!("{{\"id\": {id}, \"input\": \"i\", \"output\": \"o\"}}\n"))
+        .concat();
+    let found = lines(&case("ids").file("data.jsonl", rows));
+    let found: Vec<&str> = found.iter().map(|line| line.sample_id.as_str()).collect();
+    assert_eq!(found, ids.map(|(_, id)| id));
+}
+
+#[test]
+fn ground_truth_may_be_a_number_or_a_truth_value() {
+    let rows: String =
+        ["5", "5.0", "1e3", "-0", "true", "false", "null", "\"5\"", "12345678901234567890123"]
+            .map(|value| {
+                format!("{{\"input\": \"i\", \"ground_truth\": {value}, \"output\": {value}}}\n")
+            })
+            .concat()
+            .replace("\"output\": null", "\"output\": \"\"");
+    let found = results(&case("scalars").file("data.jsonl", rows));
+    let truths: Vec<&Value> = found.as_array().unwrap().iter().map(|result| &result[2]).collect();
+    let expected =
+        json!(["5", "5.0", "1e3", "-0", "true", "false", null, "5", "12345678901234567890123"]);
+    assert_eq!(json!(truths), expected);
+}
+
+#[test]
+fn a_list_of_inputs_with_a_list_of_truths_is_graded_turn_by_turn() {
+    let row = json!({
+        "id": "a",
+        "input": ["q1", "q2"],
+        "ground_truth": ["r1", 2],
+        "messages": [
+            {"role": "user", "content": "q1"}, {"role": "assistant", "content": "r1"},
+            {"role": "user", "content": "q2"}, {"role": "assistant", "content": "3"},
+        ],
+    });
+    let lines = lines(&case("turns").file("data.jsonl", row.to_string()));
+    let grade = &lines[0].grades.0[0].1;
+    let turns: Vec<f64> = grade.per_turn.as_ref().unwrap().iter().map(|turn| turn.score).collect();
+    assert_eq!((turns, grade.score), (vec![1.0, 0.0], 0.5));
+    assert_eq!(lines[0].submissions.0[0].1, "[Turn 0] r1 | [Turn 1] 3");
+    let one = "{\"input\": \"q\", \"ground_truth\": [\"r\", \"s\"], \"output\": \"r\"}";
+    assert_eq!(
+        results(&case("one").file("data.jsonl", one))[0][2],
+        json!("[\"r\",\"s\"]"),
+        "one input keeps a list as its JSON text"
+    );
+}
+
+#[test]
+fn rows_without_ids_get_one_from_their_content() {
+    let same = "{\"input\": \"i\", \"output\": \"o\"}\n";
+    let other = "{\"input\": \"j\", \"output\": \"o\"}\n";
+    let found = lines(&case("no ids").file("data.jsonl", format!("{same}{other}{same}{same}")));
+    let ids: Vec<&str> = found.iter().map(|line| line.sample_id.as_str()).collect();
+    assert!(ids[0].len() == 12 && ids[0] != ids[1], "{ids:?}");
+    assert_eq!(ids[2..], [format!("{}-2", ids[0]), format!("{}-3", ids[0])]);
+    let moved = lines(&case("moved").file("data.jsonl", format!("{other}{same}")));
+    assert_eq!([moved[0].sample_id.as_str(), moved[1].sample_id.as_str()], [ids[1], ids[0]]);
+}
+
+#[test]
+fn every_alias_of_a_field_is_read() {
+    for input in ["input", "prompt", "question"] {
+        for truth in ["ground_truth", "expected", "target", "ideal", "hint", "answer"] {
+            for id in ["id", "sample_id"] {
+                let row = json!({id: "a", input: "q", truth: "r", "output": "r"}).to_string();
+                check(
+                    &case("aliases").file("data.jsonl", row),
+                    &json!([["a", "q", "r", "r", 1.0]]),
+                );
+            }
+        }
+    }
+    let both = json!({"question": "no", "input": "q", "answer": "no", "ground_truth": "r", "output": "r", "id": "a", "sample_id": "no"});
+    let both = case("the canonical name wins").file("data.jsonl", both.to_string());
+    check(&both, &json!([["a", "q", "r", "r", 1.0]]));
+}
+
+#[test]
+fn rows_of_one_id_are_trials_and_models() {
+    let rows = "{\"id\": 1, \"input\": \"q\", \"output\": \"o\", \"trial\": 0}\n\
+        {\"id\": 1, \"input\": \"q\", \"output\": \"o\", \"trial\": 1}\n\
+        {\"id\": 1, \"input\": \"q\", \"output\": \"o\", \"model\": \"m\"}\n";
+    let found = lines(&case("trials").file("data.jsonl", rows));
+    let found: Vec<_> = found
+        .iter()
+        .map(|line| (line.sample_id.as_str(), line.trial, line.model.as_deref()))
+        .collect();
+    assert_eq!(found, [("1", 0, None), ("1", 1, None), ("1", 0, Some("m"))]);
+}
+
+/// Ids are data: they name no file, and move no cursor.
+#[test]
+fn ids_that_look_like_paths_write_nothing_elsewhere() {
+    let rows = ["../../escaped", "/tmp/evalrs-escaped", "..", "a/b", "c\\u0000d", "\\u001b[2J\\u001b[31mred\\u0007"]
+        .map(|id| format!("{{\"id\": \"{id}\", \"input\": \"i\", \"ground_truth\": \"x\", \"output\": \"y\\u001b[0m\"}}\n"))
+        .concat();
+    let space = Space::new(&[("w/x/suite.yaml", SUITE), ("w/x/data.jsonl", &rows)]);
+    let formats = ["json", "jsonl", "junit", "markdown"].map(|format| ["--format", format]);
+    for format in formats.iter().map(<[&str; 2]>::as_slice).chain([[].as_slice()]) {
+        let ran = space.run(&[&["run", "w/x/suite.yaml", "--color", "always"], format].concat());
+        assert_eq!(ran.code(), 1, "{}", ran.shown());
+        let said = ran.stdout() + &ran.stderr();
+        assert!(!said.contains("\u{1b}[2J") && !said.contains('\u{7}'), "{format:?}: {said:?}");
+    }
+    let mut found = Vec::new();
+    files(&space.path(""), &mut found);
+    found.retain(|path| !path.contains("/.evalrs/"));
+    found.sort();
+    assert_eq!(found, ["w/x/data.jsonl", "w/x/suite.yaml"]);
+}
+
+/// The files under a folder, relative to it.
+#[expect(clippy::disallowed_methods, reason = "looks at what the binary wrote")]
+fn files(root: &std::path::Path, found: &mut Vec<String>) {
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path.strip_prefix(root).unwrap().to_string_lossy().into_owned());
+            }
+        }
+    }
+}
