@@ -2,8 +2,8 @@
 //!
 //! Everything here is cheap enough to be done again whenever it is needed; nothing is kept.
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::fields::{
     FIELDS, Fields, RowProblem, RowSpec, deep_problem, deepest, json_text, kind_of,
@@ -38,10 +38,82 @@ pub struct Identity {
     pub tags: Vec<String>,
 }
 
-/// Who a case is, without reading anything else of it.
-pub fn identity(record: Record<'_>, spec: &RowSpec) -> Result<Identity, RowProblem> {
-    let fields = Fields::new(record.row, spec)?;
-    identity_of(&fields, record)
+/// A record taken apart, of which each part is read when it is asked for.
+#[derive(Debug)]
+pub struct Opened<'a> {
+    fields: Fields<'a>,
+    record: Record<'a>,
+}
+
+impl<'a> Opened<'a> {
+    /// Takes the record apart.
+    pub fn new(record: Record<'a>, spec: &'a RowSpec) -> Result<Self, RowProblem> {
+        Ok(Self { fields: Fields::new(record.row, spec)?, record })
+    }
+
+    /// The record.
+    pub fn record(&self) -> Record<'a> {
+        self.record
+    }
+
+    /// Who the case is.
+    pub fn identity(&self) -> Result<Identity, RowProblem> {
+        identity_of(&self.fields, self.record)
+    }
+
+    /// What the target was given; without an `input`, what the user said in the trajectory.
+    pub fn input(&self) -> Result<Input, RowProblem> {
+        match read_input(&self.fields)? {
+            Some(input) => Ok(input),
+            None => input_of(&self.recorded()?.trajectory).ok_or_else(|| no_input(&self.fields)),
+        }
+    }
+
+    /// The reference answer. The input is read only where it decides what a list means.
+    pub fn ground_truth(&self) -> Result<Option<GroundTruth>, RowProblem> {
+        let input = if self.lists("ground_truth") { Some(self.input()?) } else { None };
+        read_ground_truth(&self.fields, input.as_ref())
+    }
+
+    /// Whether input and ground truth look like one entry a turn, without reading either.
+    pub fn may_be_per_turn(&self) -> bool {
+        self.lists("ground_truth") && self.lists("input")
+    }
+
+    fn lists(&self, name: &str) -> bool {
+        self.fields
+            .raw(name)
+            .is_some_and(|raw| raw.get().trim_start_matches(['"', ' ']).starts_with('['))
+    }
+
+    /// Values for the placeholders of rubrics.
+    pub fn rubric_vars(&self) -> Result<Map<String, Value>, RowProblem> {
+        self.fields.object("rubric_vars")
+    }
+
+    /// A rubric of the row's own.
+    pub fn rubric(&self) -> Result<Option<String>, RowProblem> {
+        self.fields.text("rubric")
+    }
+
+    /// A file that holds a rubric of the row's own, inside the suite's folder.
+    pub fn rubric_path(&self) -> Result<Option<String>, RowProblem> {
+        let Some(path) = self.fields.text("rubric_path")? else { return Ok(None) };
+        if path.starts_with('/') || path.split(['/', '\\']).any(|part| part == "..") {
+            let problem = RowProblem::new("`rubric_path` leads out of the suite's folder");
+            let problem = problem.hint("a row names rubrics beside the suite or below it");
+            return Err(match self.fields.raw("rubric_path") {
+                Some(raw) => problem.at(self.fields.row, raw),
+                None => problem,
+            });
+        }
+        Ok(Some(path))
+    }
+
+    /// What was recorded of the target.
+    pub fn recorded(&self) -> Result<Recorded, RowProblem> {
+        recorded(&self.fields, self.record)
+    }
 }
 
 fn identity_of(fields: &Fields<'_>, record: Record<'_>) -> Result<Identity, RowProblem> {
@@ -77,7 +149,7 @@ fn recorded_identity(
 pub fn check_recording(text: &str, spec: &RowSpec) -> Result<(), RowProblem> {
     let spec = joined_spec(spec);
     recorded_identity(text, &spec)?;
-    recorded(Record { row: "{}", recorded: text, case: 0 }, &spec).map(drop)
+    Opened::new(Record { row: "{}", recorded: text, case: 0 }, &spec)?.recorded().map(drop)
 }
 
 /// Records of a trajectory file use our own names.
@@ -134,21 +206,19 @@ fn read_tags(fields: &Fields<'_>) -> Result<Vec<String>, RowProblem> {
 
 /// Reads a case, without its trajectory.
 pub fn sample(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
-    let fields = Fields::new(record.row, spec)?;
-    let identity = identity_of(&fields, record)?;
-    let input = match read_input(&fields)? {
-        Some(input) => input,
-        None => input_of(&recorded(record, spec)?.trajectory).ok_or_else(|| no_input(&fields))?,
-    };
-    let ground_truth = read_ground_truth(&fields, &input)?;
+    sample_of(&Opened::new(record, spec)?)
+}
+
+fn sample_of(opened: &Opened<'_>) -> Result<Sample, RowProblem> {
+    let identity = opened.identity()?;
     Ok(Sample {
         id: identity.id,
-        input,
-        ground_truth,
-        rubric_vars: fields.object("rubric_vars")?,
+        input: opened.input()?,
+        ground_truth: opened.ground_truth()?,
+        rubric_vars: opened.rubric_vars()?,
         tags: identity.tags,
-        rubric: fields.text("rubric")?,
-        rubric_path: fields.text("rubric_path")?,
+        rubric: opened.rubric()?,
+        rubric_path: opened.rubric_path()?,
         trial: identity.trial,
         model: identity.model,
     })
@@ -191,11 +261,11 @@ fn input_of(trajectory: &Trajectory) -> Option<Input> {
 
 fn read_ground_truth(
     fields: &Fields<'_>,
-    input: &Input,
+    input: Option<&Input>,
 ) -> Result<Option<GroundTruth>, RowProblem> {
     let Some(value) = fields.value("ground_truth")? else { return Ok(None) };
     let per_turn = match (&value, input) {
-        (Value::Array(items), Input::Turns(turns)) => Some((items, turns.len())),
+        (Value::Array(items), Some(Input::Turns(turns))) => Some((items, turns.len())),
         _ => None,
     };
     match per_turn {
@@ -226,15 +296,14 @@ fn counted(count: usize, [one, many]: [&str; 2]) -> String {
 }
 
 /// Reads what was recorded of the target for a case.
-pub fn recorded(record: Record<'_>, spec: &RowSpec) -> Result<Recorded, RowProblem> {
-    let fields = Fields::new(record.row, spec)?;
-    if let Some((name, path)) = spec.fields.outputs.get(record.case) {
-        return output_at(&fields, name, path);
+fn recorded(fields: &Fields<'_>, record: Record<'_>) -> Result<Recorded, RowProblem> {
+    if let Some((name, path)) = fields.spec.fields.outputs.get(record.case) {
+        return output_at(fields, name, path);
     }
     if record.recorded.is_empty() {
-        return recorded_of(&fields)?.ok_or_else(|| nothing_recorded(&fields));
+        return recorded_of(fields)?.ok_or_else(|| nothing_recorded(fields));
     }
-    let joined_spec = joined_spec(spec);
+    let joined_spec = joined_spec(fields.spec);
     let nothing = |fields: &Fields<'_>| {
         RowProblem::new("the recording has no `output`, `trajectory` or `messages`")
             .hint(format!("it has {}", fields.some_names()))
@@ -328,16 +397,17 @@ pub fn check(record: Record<'_>, spec: &RowSpec) -> Result<Identity, RowProblem>
     if let Some(at) = too_deep(record.row) {
         return Err(deep_problem(at));
     }
-    let fields = Fields::new(record.row, spec)?;
+    let opened = Opened::new(record, spec)?;
+    let fields = &opened.fields;
     if let Some((name, raw)) = fields.members.twice() {
         let problem =
             RowProblem::new(format!("the key `{}` appears twice in the row", clipped(name)))
                 .at(record.row, raw);
         return Err(problem.hint("remove one of them"));
     }
-    ambiguous(&fields)?;
-    let read = sample(record, spec)?;
-    recorded(record, spec)?;
+    ambiguous(fields)?;
+    let read = sample_of(&opened)?;
+    opened.recorded()?;
     Ok(Identity { id: read.id, model: read.model, trial: read.trial, tags: read.tags })
 }
 
@@ -360,14 +430,4 @@ fn ambiguous(fields: &Fields<'_>) -> Result<(), RowProblem> {
         }
     }
     Ok(())
-}
-
-/// Whether input and ground truth of a row both look like lists, without reading either.
-pub fn may_be_per_turn(record: Record<'_>, spec: &RowSpec) -> bool {
-    let Ok(fields) = Fields::new(record.row, spec) else { return false };
-    ["input", "ground_truth"].iter().all(|name| {
-        fields
-            .raw(name)
-            .is_some_and(|raw| raw.get().trim_start_matches(['"', ' ']).starts_with('['))
-    })
 }

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::action::{Action, ActionKey};
 use crate::dataset::fields::{RowProblem, RowSpec};
-use crate::dataset::row::{self, Record};
-use crate::dataset::{GroundTruth, Input, Recorded, Sample};
+use crate::dataset::row::{Opened, Record};
+use crate::dataset::{GroundTruth, Input, Recorded};
 use crate::extract::{ExtractError, ExtractFrom, Extractor};
 use crate::grade::reference::ReferencePattern;
 use crate::grade::registry::ToolGrader;
@@ -19,6 +19,7 @@ use crate::judge::template::Placeholders;
 use crate::judge::{Judge, JudgeAction};
 use crate::path::Row;
 use crate::suite::FileText;
+use crate::trajectory::Trajectory;
 
 pub use join::{Brief, Graded, Outcomes, brief, grade};
 
@@ -141,16 +142,16 @@ fn submission_or_problem(
     spec: &RowSpec,
     extractor: &Picker,
 ) -> Result<Submission, RowProblem> {
-    let recorded = row::recorded(record, spec)?;
-    if row::may_be_per_turn(record, spec) {
-        let sample = row::sample(record, spec)?;
-        if let Some(turns) = turns_of(&sample) {
-            let pick_turn = |turn: usize| {
-                let one = Recorded { trajectory: recorded.trajectory.turn(turn), output: None };
-                pick(&one, record, extractor)
-            };
-            return Ok(Submission::Turns((0..turns).map(pick_turn).collect()));
-        }
+    let opened = Opened::new(record, spec)?;
+    let recorded = opened.recorded()?;
+    if opened.may_be_per_turn()
+        && let Some(GroundTruth::Turns(turns)) = opened.ground_truth()?
+    {
+        let pick_turn = |turn: usize| {
+            let one = Recorded { trajectory: recorded.trajectory.turn(turn), output: None };
+            pick(&one, record, extractor)
+        };
+        return Ok(Submission::Turns((0..turns.len()).map(pick_turn).collect()));
     }
     Ok(pick(&recorded, record, extractor))
 }
@@ -171,14 +172,6 @@ fn pick(recorded: &Recorded, record: Record<'_>, extractor: &Picker) -> Submissi
     }
 }
 
-/// The number of turns, where turns are graded one by one.
-fn turns_of(sample: &Sample) -> Option<usize> {
-    match (&sample.input, &sample.ground_truth) {
-        (Input::Turns(turns), Some(GroundTruth::Turns(_))) => Some(turns.len()),
-        _ => None,
-    }
-}
-
 /// One case as its graders see it.
 #[derive(Debug)]
 pub struct Case<'a> {
@@ -195,49 +188,46 @@ pub type RubricFiles<'a> = &'a dyn Fn(&str) -> FileText;
 
 /// Grades the case, or names the actions that will.
 pub fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
-    let sample = match row::sample(case.record, case.spec) {
-        Ok(sample) => sample,
-        Err(problem) => return Planned::Graded(Grade::failed("data", problem.message)),
+    let opened = match Opened::new(case.record, case.spec) {
+        Ok(opened) => opened,
+        Err(problem) => return Planned::Graded(unreadable(problem)),
     };
+    let part =
+        |turn, submission| plan_part(&Part { row: &opened, turn, submission }, grader, files);
     match case.submission {
-        Submission::Turns(turns) => {
-            let planned = turns.iter().enumerate().map(|(turn, submission)| {
-                plan_part(
-                    &Part { case, sample: &sample, turn: Some(turn), submission },
-                    grader,
-                    files,
-                )
-            });
-            Planned::Turns(planned.collect())
-        }
-        submission => {
-            plan_part(&Part { case, sample: &sample, turn: None, submission }, grader, files)
-        }
+        Submission::Turns(turns) => Planned::Turns(
+            turns.iter().enumerate().map(|(at, turn)| part(Some(at), turn)).collect(),
+        ),
+        submission => part(None, submission),
     }
 }
 
-/// A case, or one turn of it.
+/// The grade of a row that cannot be read: suites with such rows do not run, this keeps plans total.
+fn unreadable(problem: RowProblem) -> Grade {
+    Grade::failed("data", problem.message)
+}
+
+/// A case, or one turn of it. Of its row only what the grader needs is read.
 struct Part<'a> {
-    case: &'a Case<'a>,
-    sample: &'a Sample,
+    row: &'a Opened<'a>,
     turn: Option<usize>,
     submission: &'a Submission,
 }
 
 impl Part<'_> {
-    fn input(&self) -> String {
-        match (&self.sample.input, self.turn) {
+    fn input(&self) -> Result<String, Grade> {
+        Ok(match (self.row.input().map_err(unreadable)?, self.turn) {
             (Input::Turns(turns), Some(turn)) => turns.get(turn).cloned().unwrap_or_default(),
-            (input, _) => input_text(input),
-        }
+            (input, _) => input_text(&input),
+        })
     }
 
     /// The reference answer, or why there is none to be had.
     fn ground_truth(&self, grader: &ReadyGrader) -> Result<Option<String>, Grade> {
-        let whole = match (&self.sample.ground_truth, self.turn) {
+        let whole = match (self.row.ground_truth().map_err(unreadable)?, self.turn) {
             (Some(GroundTruth::Turns(turns)), Some(turn)) => turns.get(turn).cloned(),
             (Some(GroundTruth::Turns(turns)), None) => Some(json!(turns).to_string()),
-            (Some(GroundTruth::Text(text)), _) => Some(text.clone()),
+            (Some(GroundTruth::Text(text)), _) => Some(text),
             (None, _) => None,
         };
         let (Some(pattern), Some(text)) = (&grader.reference, &whole) else { return Ok(whole) };
@@ -249,6 +239,24 @@ impl Part<'_> {
             )),
             Err(problem) => Err(Grade::failed("ground_truth", problem.to_string())),
         }
+    }
+
+    /// The rubric of this row: its own, a file of its own, else the grader's. None if the file is not read yet.
+    fn template(&self, judge: &Judge, files: RubricFiles<'_>) -> Result<Option<String>, Grade> {
+        if let Some(rubric) = self.row.rubric().map_err(unreadable)? {
+            return Ok(Some(rubric));
+        }
+        let Some(path) = self.row.rubric_path().map_err(unreadable)? else {
+            return Ok(Some(judge.rubric.prompt.clone()));
+        };
+        let why = match files(&path) {
+            FileText::Text(text) => return Ok(Some(text.to_string())),
+            FileText::Unread => return Ok(None),
+            FileText::Missing => "there is no such file".to_owned(),
+            FileText::Unreadable(reason) => reason,
+            FileText::NoText(problem) => problem.message,
+        };
+        Err(Grade::failed("rubric", format!("cannot read the rubric `{path}`: {why}")))
     }
 }
 
@@ -273,34 +281,28 @@ fn plan_part(part: &Part<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> P
         Submission::Text(text) => text,
         Submission::Turns(_) => return Planned::Skipped,
     };
-    let ground_truth = match part.ground_truth(grader) {
-        Ok(ground_truth) => ground_truth,
-        Err(grade) => return Planned::Graded(grade),
+    let planned = match &grader.method {
+        Method::Broken(message) => Err(Grade::failed("grader", message.clone())),
+        Method::Tool(tool) => grade_with_tool(part, tool, grader, text).map(Planned::Graded),
+        Method::Judge(judge) => plan_judge(part, judge, (grader, files), text),
     };
-    match &grader.method {
-        Method::Broken(message) => Planned::Graded(Grade::failed("grader", message.clone())),
-        Method::Tool(tool) => Planned::Graded(grade_with_tool(
-            part,
-            tool,
-            [text, &ground_truth.unwrap_or_default()],
-            grader.include_subagents,
-        )),
-        Method::Judge(judge) => {
-            let template = match template_of(part.sample, judge, files) {
-                Ok(Some(template)) => template,
-                Ok(None) => return Planned::Blocked,
-                Err(grade) => return Planned::Graded(grade),
-            };
-            let ask =
-                |vote| judge_action(part, judge, [&template, text], ground_truth.as_deref(), vote);
-            if judge.rubric.votes <= 1 {
-                return Planned::Ask(Action::Judge(ask(0)).key());
-            }
-            Planned::Votes(
-                (0..judge.rubric.votes).map(|vote| Action::Judge(ask(vote)).key()).collect(),
-            )
-        }
+    planned.unwrap_or_else(Planned::Graded)
+}
+
+fn plan_judge(
+    part: &Part<'_>,
+    judge: &Judge,
+    (grader, files): (&ReadyGrader, RubricFiles<'_>),
+    text: &str,
+) -> Result<Planned, Grade> {
+    let ground_truth = part.ground_truth(grader)?;
+    let Some(template) = part.template(judge, files)? else { return Ok(Planned::Blocked) };
+    let first = judge_action(part, judge, [&template, text], ground_truth.as_deref())?;
+    if judge.rubric.votes <= 1 {
+        return Ok(Planned::Ask(Action::Judge(first).key()));
     }
+    let vote = |vote| Action::Judge(JudgeAction { vote, ..first.clone() }).key();
+    Ok(Planned::Votes((0..judge.rubric.votes).map(vote).collect()))
 }
 
 /// Graders of tool calls and of recorded scores look at something else than the submission.
@@ -314,69 +316,40 @@ fn grades_without_text(grader: &ReadyGrader) -> bool {
 fn grade_with_tool(
     part: &Part<'_>,
     tool: &ReadyTool,
-    [text, truth]: [&str; 2],
-    include_subagents: bool,
-) -> Grade {
-    let recorded = if tool.reads_trajectory {
-        row::recorded(part.case.record, part.case.spec).unwrap_or_default()
-    } else {
-        Recorded::default()
+    grader: &ReadyGrader,
+    text: &str,
+) -> Result<Grade, Grade> {
+    let ground_truth = part.ground_truth(grader)?;
+    let trajectory = match (tool.reads_trajectory, part.turn) {
+        (false, _) => Trajectory::default(),
+        (true, None) => part.row.recorded().map_err(unreadable)?.trajectory,
+        (true, Some(turn)) => part.row.recorded().map_err(unreadable)?.trajectory.turn(turn),
     };
-    let trajectory = match part.turn {
-        Some(turn) => recorded.trajectory.turn(turn),
-        None => recorded.trajectory,
-    };
-    tool.grader.grade(&Subject {
+    Ok(tool.grader.grade(&Subject {
         submission: text,
-        ground_truth: (!truth.is_empty()).then_some(truth),
+        ground_truth: ground_truth.as_deref().filter(|truth| !truth.is_empty()),
         trajectory: &trajectory,
-        row: Row { text: part.case.record.row },
-        include_subagents,
-    })
+        row: Row { text: part.row.record().row },
+        include_subagents: grader.include_subagents,
+    }))
 }
 
-/// The rubric of this row: its own, a file of its own, else the grader's. None if the file is not read yet.
-fn template_of(
-    sample: &Sample,
-    judge: &Judge,
-    files: RubricFiles<'_>,
-) -> Result<Option<String>, Grade> {
-    if let Some(rubric) = &sample.rubric {
-        return Ok(Some(rubric.clone()));
-    }
-    let Some(path) = &sample.rubric_path else { return Ok(Some(judge.rubric.prompt.clone())) };
-    match files(path) {
-        FileText::Text(text) => Ok(Some(text.to_string())),
-        FileText::Unread => Ok(None),
-        FileText::Missing => {
-            Err(Grade::failed("rubric", format!("there is no rubric file `{path}`")))
-        }
-        FileText::Unreadable(reason) => {
-            Err(Grade::failed("rubric", format!("cannot read the rubric file `{path}`: {reason}")))
-        }
-        FileText::NoText(problem) => {
-            let message = format!("cannot read the rubric file `{path}`: {}", problem.message);
-            Err(Grade::failed("rubric", message))
-        }
-    }
-}
-
+/// The first vote's action.
 fn judge_action(
     part: &Part<'_>,
     judge: &Judge,
     [template, submission]: [&str; 2],
     ground_truth: Option<&str>,
-    vote: u32,
-) -> JudgeAction {
-    let input = part.input();
+) -> Result<JudgeAction, Grade> {
+    let (input, vars) = (part.input()?, part.row.rubric_vars().map_err(unreadable)?);
     let placeholders = Placeholders {
         input: &input,
         submission,
         ground_truth,
-        vars: &part.sample.rubric_vars,
-        row: Row { text: part.case.record.row },
+        vars: &vars,
+        row: Row { text: part.row.record().row },
     };
-    judge.action(template, &placeholders, vote)
+    Ok(judge.action(template, &placeholders, 0))
 }
 
 /// Renders one action of a case again: plans keep keys, not prompts.
@@ -386,16 +359,17 @@ pub fn action(
     files: RubricFiles<'_>,
     [turn, vote]: [u32; 2],
 ) -> Option<JudgeAction> {
-    let sample = row::sample(case.record, case.spec).ok()?;
+    let opened = Opened::new(case.record, case.spec).ok()?;
     let (turn, submission) = match case.submission {
         Submission::Turns(turns) => (Some(turn as usize), turns.get(turn as usize)?),
         submission => (None, submission),
     };
-    let part = Part { case, sample: &sample, turn, submission };
+    let part = Part { row: &opened, turn, submission };
     let (Method::Judge(judge), Submission::Text(text)) = (&grader.method, submission) else {
         return None;
     };
-    let template = template_of(&sample, judge, files).ok()??;
+    let template = part.template(judge, files).ok()??;
     let ground_truth = part.ground_truth(grader).ok()?;
-    Some(judge_action(&part, judge, [&template, text], ground_truth.as_deref(), vote))
+    let action = judge_action(&part, judge, [&template, text], ground_truth.as_deref()).ok()?;
+    Some(JudgeAction { vote, ..action })
 }

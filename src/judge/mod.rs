@@ -97,6 +97,8 @@ pub struct Judge {
     pub rubric: RubricSpec,
     /// Where requests go.
     pub base_url: String,
+    /// What all of its actions have in common; the user message is empty.
+    blank: JudgeAction,
 }
 
 impl Judge {
@@ -104,12 +106,27 @@ impl Judge {
     pub fn new(rubric: RubricSpec, environment_base_url: Option<&str>) -> Self {
         let said = rubric.base_url.as_deref().or(environment_base_url);
         let base_url = said.unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/').to_owned();
-        Self { rubric, base_url }
+        let scale = rubric.scale.unwrap_or((0.0, 1.0));
+        let blank = JudgeAction {
+            provider: rubric.provider.clone(),
+            endpoint: rubric.endpoint.clone().unwrap_or_else(|| without_password(&base_url)),
+            model: rubric.model.clone(),
+            system: system_message(scale),
+            user: String::new(),
+            temperature: rubric.effective_temperature(),
+            seed: rubric.seed,
+            max_tokens: rubric.max_tokens,
+            top_p: rubric.top_p,
+            extra_body: sorted_text(&rubric.extra_body),
+            scale,
+            vote: 0,
+        };
+        Self { rubric, base_url, blank }
     }
 
     /// The range the judge scores in.
     pub fn scale(&self) -> (f64, f64) {
-        self.rubric.scale.unwrap_or((0.0, 1.0))
+        self.blank.scale
     }
 
     /// The action that asks for judgment `vote` of what `placeholders` hold; `template` is the rubric's text.
@@ -119,21 +136,8 @@ impl Judge {
         placeholders: &Placeholders<'_>,
         vote: u32,
     ) -> JudgeAction {
-        let rubric = &self.rubric;
-        JudgeAction {
-            provider: rubric.provider.clone(),
-            endpoint: rubric.endpoint.clone().unwrap_or_else(|| without_password(&self.base_url)),
-            model: rubric.model.clone(),
-            system: system_message(self.scale()),
-            user: template::user_message(template, placeholders, self.scale()),
-            temperature: rubric.effective_temperature(),
-            seed: rubric.seed,
-            max_tokens: rubric.max_tokens,
-            top_p: rubric.top_p,
-            extra_body: sorted_text(&rubric.extra_body),
-            scale: self.scale(),
-            vote,
-        }
+        let user = template::user_message(template, placeholders, self.scale());
+        JudgeAction { user, vote, ..self.blank.clone() }
     }
 }
 
