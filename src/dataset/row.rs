@@ -393,7 +393,7 @@ fn nothing_recorded(fields: &Fields<'_>) -> RowProblem {
 }
 
 /// Everything that is wrong with a case, cheapest first: what the queries later rely on.
-pub fn check(record: Record<'_>, spec: &RowSpec) -> Result<Identity, RowProblem> {
+pub fn check(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
     if let Some(at) = too_deep(record.row) {
         return Err(deep_problem(at));
     }
@@ -408,7 +408,7 @@ pub fn check(record: Record<'_>, spec: &RowSpec) -> Result<Identity, RowProblem>
     ambiguous(fields)?;
     let read = sample_of(&opened)?;
     opened.recorded()?;
-    Ok(Identity { id: read.id, model: read.model, trial: read.trial, tags: read.tags })
+    Ok(read)
 }
 
 /// Two aliases of one field, and neither is our name nor mapped.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::inputs::{Chunk, Root};
 use super::selection::{Narrowing, Place, Selection, Who, select};
 use super::{Db, inputs};
+use crate::dataset::Sample;
 use crate::dataset::chunk::Records;
 use crate::dataset::fields::{RowProblem, RowSpec};
-use crate::dataset::row::{self, Record};
+use crate::dataset::row::{self, Identity, Record};
 use crate::evaluate::{self, Case, Method, Planned, ReadyGrader, ReadyTool, Submission};
 use crate::extract::Extractor;
 use crate::gate;
@@ -168,6 +169,8 @@ pub struct Checked {
     pub whos: Vec<Who>,
     /// What is wrong: record, problem.
     pub problems: Vec<(usize, RowProblem)>,
+    /// Rubrics that rows name: record, path from the suite's folder.
+    pub rubric_files: Vec<(usize, String)>,
 }
 
 /// The cases of a chunk and everything that is wrong with them.
@@ -178,9 +181,12 @@ pub fn checked(db: &dyn Db, chunk: Chunk) -> Checked {
     let mut checked = Checked::default();
     for (at, record) in cases(records, spec) {
         match row::check(record, spec) {
-            Ok(identity) => {
-                let content_id = identity.id.is_none().then(|| content_id(&record));
-                checked.whos.push(Who { identity, content_id });
+            Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
+                let content_id = id.is_none().then(|| content_id(&record));
+                checked
+                    .whos
+                    .push(Who { identity: Identity { id, model, trial, tags }, content_id });
+                checked.rubric_files.extend(rubric_path.map(|path| (at, path)));
             }
             // What is wrong with the row is wrong with all its cases, and said once.
             Err(problem) => {

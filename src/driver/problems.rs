@@ -3,13 +3,18 @@
 //! The queries find problems and know no file; this knows where every row was read. Problems of joined recordings
 //! are found again by `recordings`, where they stand.
 
+use std::collections::HashMap;
+
 use crate::dataset::fields::Fields;
 use crate::dataset::split::{self, SHOWN_PROBLEMS, Start};
 use crate::db::inputs::Root;
 use crate::db::selection::Duplicate;
 use crate::db::{Database, queries};
 use crate::diagnostic::{Diagnostic, Place, clipped, suggest};
-use crate::suite::{DatasetFormat, DatasetSpec};
+use crate::suite::{DatasetFormat, DatasetSpec, FileText};
+
+/// Problems with the same sentence that are shown: the rest are one mistake made in every row.
+const SHOWN_ALIKE: usize = 3;
 
 /// A dataset that the database holds, and where it came from.
 pub(super) struct Loaded<'a> {
@@ -86,6 +91,17 @@ impl Loaded<'_> {
             for (at, grader, names) in queries::missing_vars(db, *chunk) {
                 found.push(missing(self.place(dataset, before + at, None), grader, names));
             }
+            for (at, path) in &queries::checked(db, *chunk).rubric_files {
+                let why = match queries::row_file(db, root, path) {
+                    FileText::Text(_) | FileText::Unread => continue,
+                    FileText::Missing => "there is no such file".to_owned(),
+                    FileText::Unreadable(reason) => reason,
+                    FileText::NoText(problem) => problem.message,
+                };
+                let message = format!("cannot read the rubric `{}`: {why}", clipped(path));
+                let problem = Diagnostic::error(self.place(dataset, before + at, None), message);
+                found.push(problem.hint("`rubric_path` is relative to the suite's folder"));
+            }
             before += chunk.records(db).len();
         }
         found
@@ -150,10 +166,17 @@ fn missing(place: Place, grader: &str, names: &[String]) -> Diagnostic {
         .hint(format!("add \"rubric_vars\": {{{}}} to the row", example.join(", ")))
 }
 
-/// The first problems, and how many more there are.
+/// The first problems, of those that are alike fewer still, and how many more there are.
 pub(super) fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let more = diagnostics.len().saturating_sub(SHOWN_PROBLEMS);
+    let all = diagnostics.len();
+    let mut alike: HashMap<String, usize> = HashMap::new();
+    diagnostics.retain(|diagnostic| {
+        let seen = alike.entry(diagnostic.message.clone()).or_insert(0);
+        *seen += 1;
+        *seen <= SHOWN_ALIKE
+    });
     diagnostics.truncate(SHOWN_PROBLEMS);
+    let more = all - diagnostics.len();
     if let (1.., Some(last)) = (more, diagnostics.last()) {
         let path = last.place.as_ref().map(|place| place.path.clone()).unwrap_or_default();
         let message = match more {

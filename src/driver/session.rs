@@ -160,10 +160,21 @@ impl Session {
         let change = Change { chunks: Some(chunks), ..Change::default() };
         drop(joined);
         change.apply(&mut self.db, self.root);
+        self.read_row_files(system);
         let loaded = Loaded { session: (&self.db, self.root), text, starts: &self.starts };
         diagnostics.extend(loaded.problems(&suite.dataset));
         diagnostics.extend(shortened(self.recording_problems(system, suite)));
         diagnostics
+    }
+
+    /// Reads the rubrics that rows name, so that one that is not there is found before anything runs.
+    fn read_row_files(&mut self, system: &dyn System) {
+        for chunk in self.root.chunks(&self.db) {
+            for (_, path) in &queries::checked(&self.db, *chunk).rubric_files {
+                let _ = queries::row_file(&self.db, self.root, path);
+            }
+        }
+        self.read_unread(system);
     }
 
     /// The file or folder that holds the trajectories, if rows do not carry them.
@@ -253,7 +264,12 @@ impl Session {
     pub fn relative(&self, path: &str) -> String {
         let folder = folder_of(self.root.suite(&self.db).path(&self.db));
         let inside = path.strip_prefix(folder).map(|rest| rest.trim_start_matches('/'));
-        inside.filter(|_| !folder.is_empty()).unwrap_or(path).to_owned()
+        let relative = inside.filter(|_| !folder.is_empty()).unwrap_or(path);
+        // Reports hold no path of a machine: of a file that is named absolutely, its name.
+        match relative.rsplit_once('/') {
+            Some((_, name)) if relative.starts_with('/') => name.to_owned(),
+            _ => relative.to_owned(),
+        }
     }
 
     /// A path beside the suite.

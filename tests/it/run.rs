@@ -225,3 +225,66 @@ fn a_refresh_asks_again_and_the_newest_answer_stays() {
     assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
     assert_eq!(judge.count(), 2);
 }
+
+#[test]
+fn a_row_may_bring_a_rubric_or_name_one_beside_the_suite() {
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    let rows = "{\"id\": 1, \"input\": \"a\", \"output\": \"x\", \"rubric\": \"Own: {submission}\"}\n\
+                {\"id\": 2, \"input\": \"b\", \"output\": \"y\", \"rubric_path\": \"rubrics/strict.txt\"}\n";
+    let space = Space::new(&[("s/suite.yaml", SUITE), ("s/data.jsonl", rows)]);
+    let ran = space.run_with(&judge, &["run", "s/suite.yaml"]);
+    assert_eq!((ran.code(), judge.count()), (2, 0));
+    assert!(
+        ran.stderr().contains("cannot read the rubric `rubrics/strict.txt`: there is no such file"),
+        "{}",
+        ran.stderr()
+    );
+    assert!(ran.stderr().contains("s/data.jsonl:2:1"), "{}", ran.stderr());
+    space.write("s/rubrics/strict.txt", "Strict: {submission}");
+    assert_eq!(space.run_with(&judge, &["run", "s/suite.yaml"]).code(), 0);
+    let asked: Vec<String> = judge
+        .asked()
+        .iter()
+        .map(|asked| asked.prompt().lines().next().unwrap().to_owned())
+        .collect();
+    assert_eq!(asked.len(), 2);
+    assert!(
+        asked.contains(&"Own: x".to_owned()) && asked.contains(&"Strict: y".to_owned()),
+        "{asked:?}"
+    );
+}
+
+#[test]
+fn a_row_cannot_send_files_from_elsewhere_to_a_judge() {
+    for path in ["/etc/passwd", "../secret.txt", "a/../../secret.txt"] {
+        let judge = Judge::new(|_, _| Answer::score(1.0));
+        let row = format!(
+            "{{\"id\": 1, \"input\": \"a\", \"output\": \"x\", \"rubric_path\": \"{path}\"}}\n"
+        );
+        let space = Space::new(&[
+            ("s/suite.yaml", SUITE),
+            ("s/data.jsonl", &row),
+            ("secret.txt", "secret {submission}"),
+        ]);
+        let ran = space.run_with(&judge, &["run", "s/suite.yaml"]);
+        assert_eq!((ran.code(), judge.count()), (2, 0), "{path}");
+        assert!(
+            ran.stderr().contains("`rubric_path` leads out of the suite's folder"),
+            "{}",
+            ran.stderr()
+        );
+    }
+}
+
+#[test]
+fn reports_name_no_path_of_the_machine() {
+    let data = Space::new(&[("data.jsonl", &rows(1))]);
+    let absolute = data.path("data.jsonl").to_string_lossy().into_owned();
+    let suite = SUITE.replace("data.jsonl", &absolute);
+    let space = Space::new(&[("suite.yaml", &suite)]);
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    let header: serde_json::Value = serde_json::from_str(&space.record("header.json")).unwrap();
+    let inputs: Vec<&String> = header["inputs"].as_object().unwrap().keys().collect();
+    assert_eq!(inputs, ["data.jsonl", "suite.yaml"]);
+}
