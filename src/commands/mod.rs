@@ -9,7 +9,7 @@ pub mod validate;
 use std::io::Write;
 
 use crate::cli::{Cli, Command};
-use crate::error::{Error, ExitStatus};
+use crate::error::ExitStatus;
 use crate::system::System;
 
 /// What a command works with.
@@ -34,21 +34,53 @@ impl std::fmt::Debug for Console<'_> {
 
 /// Runs the command; an error is said on the error stream.
 pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
-    let done = match &cli.command {
-        Command::Run(args) => run::run(args, console),
-        Command::Validate(args) => validate::validate(args, console),
-        Command::List(args) => list::list(args, console),
-        Command::Cache(args) => cache::cache(args, console),
+    let (mut out, mut err) = (UntilClosed(Some(console.out)), UntilClosed(Some(console.err)));
+    let mut console = Console {
+        system: console.system,
+        out: &mut out,
+        err: &mut err,
+        is_terminal: console.is_terminal,
+        width: console.width,
     };
-    done.unwrap_or_else(|error| report(&error, console))
+    let done = match &cli.command {
+        Command::Run(args) => run::run(args, &mut console),
+        Command::Validate(args) => validate::validate(args, &mut console),
+        Command::List(args) => list::list(args, &mut console),
+        Command::Cache(args) => cache::cache(args, &mut console),
+    };
+    done.unwrap_or_else(|error| {
+        // Where the error stream is gone too, the exit code still says it.
+        let _ = writeln!(console.err, "{error}");
+        error.status()
+    })
 }
 
-fn report(error: &Error, console: &mut Console<'_>) -> ExitStatus {
-    // A reader that has seen enough closed the pipe: that is no failure.
-    if matches!(error, Error::Io(error) if error.kind() == std::io::ErrorKind::BrokenPipe) {
-        return ExitStatus::Success;
+/// A stream whose reader may go away: one that has seen enough is no failure, and changes neither what is done
+/// nor the exit code.
+struct UntilClosed<'a>(Option<&'a mut dyn Write>);
+
+impl UntilClosed<'_> {
+    fn or_closed<T>(&mut self, done: std::io::Result<T>, closed: T) -> std::io::Result<T> {
+        match done {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                self.0 = None;
+                Ok(closed)
+            }
+            done => done,
+        }
     }
-    // Where the error stream is gone too, the exit code still says it.
-    let _ = writeln!(console.err, "{error}");
-    error.status()
+}
+
+impl Write for UntilClosed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let Some(stream) = &mut self.0 else { return Ok(bytes.len()) };
+        let done = stream.write(bytes);
+        self.or_closed(done, bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let Some(stream) = &mut self.0 else { return Ok(()) };
+        let done = stream.flush();
+        self.or_closed(done, ())
+    }
 }

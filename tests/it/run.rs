@@ -288,3 +288,17 @@ fn reports_name_no_path_of_the_machine() {
     let inputs: Vec<&String> = header["inputs"].as_object().unwrap().keys().collect();
     assert_eq!(inputs, ["data.jsonl", "suite.yaml"]);
 }
+
+fn a_reader_that_goes_away_does_not_change_the_verdict() {
+    let suite = "name: t\ndataset: data.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ngate: {metric_key: a, op: gte, value: 1}\n";
+    let row = "{\"input\": \"q\", \"ground_truth\": \"no\", \"output\": \"yes\"}\n";
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", row)]);
+    for args in [&["run", "suite.yaml"][..], &["run", "suite.yaml", "--format", "jsonl"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status =
+            space.command(args).stdout(writer).stderr(std::process::Stdio::null()).status();
+        assert_eq!(status.unwrap().code(), Some(1), "{args:?}");
+        assert!(space.record("summary.json").contains("\"failed\""));
+    }
+}
