@@ -1,5 +1,6 @@
 //! `evalrs cache`: works with the store of outcomes.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Console;
@@ -8,9 +9,10 @@ use super::run::{loaded_session, overrides};
 use crate::action::ActionKey;
 use crate::cli::{CacheArgs, CacheCommand, ExportArgs};
 use crate::db::queries;
+use crate::driver::session::Session;
 use crate::error::{Error, ExitStatus};
 use crate::store::{self, Committed};
-use crate::system::join;
+use crate::system::{System, join};
 
 /// Runs the subcommand.
 pub fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -79,9 +81,9 @@ fn verify_committed(dir: &str, console: &mut Console<'_>) -> Result<bool, Error>
 fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let surroundings =
         Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
-    let session = loaded_session(&args.suite, &surroundings, overrides(&args.select), console)?;
+    let mut session = loaded_session(&args.suite, &surroundings, overrides(&args.select), console)?;
     let mut store = surroundings.store(console)?;
-    let keys = planned_keys(&session);
+    let keys = planned_keys(&mut session, console.system);
     let found: Vec<_> = store.get_many(&keys).into_iter().flatten().collect();
     let missing = keys.len() - found.len();
     let text = store::render(&found)
@@ -103,18 +105,22 @@ fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Er
     Ok(ExitStatus::Success)
 }
 
-fn planned_keys(session: &crate::driver::session::Session) -> Vec<ActionKey> {
-    let (db, root) = (&session.db, session.root);
-    let mut keys: Vec<ActionKey> = Vec::new();
-    for chunk in root.chunks(db) {
-        for grader in queries::graders(db, root) {
-            let plans = queries::plans(db, *chunk, *grader).iter();
-            keys.extend(plans.flat_map(crate::evaluate::Planned::keys).map(|(_, _, key)| key));
+/// The keys of everything that is planned, sorted. Plans wait for files that rows name until those are read.
+fn planned_keys(session: &mut Session, system: &dyn System) -> Vec<ActionKey> {
+    loop {
+        let (db, root) = (&session.db, session.root);
+        let mut keys = BTreeSet::new();
+        for chunk in root.chunks(db) {
+            for grader in queries::graders(db, root) {
+                for planned in queries::plans(db, *chunk, *grader).iter() {
+                    planned.each_key(&mut |_, _, key| _ = keys.insert(key));
+                }
+            }
+        }
+        if !session.read_unread(system) {
+            return keys.into_iter().collect();
         }
     }
-    keys.sort();
-    keys.dedup();
-    keys
 }
 
 /// A suite's name as the name of a file.

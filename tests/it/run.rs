@@ -302,3 +302,14 @@ fn a_reader_that_goes_away_does_not_change_the_verdict() {
         assert!(space.record("summary.json").contains("\"failed\""));
     }
 }
+
+#[test]
+fn judgments_by_a_rubric_of_the_row_are_exported_too() {
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    let rows = "{\"id\": 1, \"input\": \"a\", \"output\": \"x\", \"rubric_path\": \"own.txt\"}\n{\"id\": 2, \"input\": \"b\", \"output\": \"y\"}\n";
+    let space =
+        Space::new(&[("suite.yaml", SUITE), ("data.jsonl", rows), ("own.txt", "Is it short?")]);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    let ran = space.run(&["cache", "export", "suite.yaml"]);
+    assert_eq!((ran.code(), space.read("cache/support.judgments.jsonl").lines().count()), (0, 2));
+}
