@@ -77,7 +77,11 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
         let whos = queries::checked(db, *chunk).whos.iter();
         for (who, _) in whos.zip(queries::places(db, *chunk)).filter(|(_, place)| place.is_in()) {
             for tag in &who.identity.tags {
-                ordinals.entry(tag).or_default().push(ordinal);
+                let own = ordinals.entry(tag).or_default();
+                // A row may name a tag twice.
+                if own.last() != Some(&ordinal) {
+                    own.push(ordinal);
+                }
             }
             ordinal += 1;
         }

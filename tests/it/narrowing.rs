@@ -163,6 +163,17 @@ fn tags_are_broken_down_in_order_and_overlap() {
 }
 
 #[test]
+fn a_row_that_names_a_tag_twice_counts_once_under_it() {
+    let space = turns_space();
+    let (once, twice) = (r#"["x","y"]"#, r#"["x","y","x"]"#);
+    assert!(turns().contains(once));
+    space.write("data.jsonl", turns().replace(once, twice));
+    space.run(&["run", "suite.yaml"]);
+    assert_eq!(results(&space).len(), 4);
+    assert_eq!(summary(&space)["by_tag"]["x"]["says"]["n"], 1);
+}
+
+#[test]
 fn a_gate_whose_grader_is_left_out_is_left_out_and_that_is_said() {
     let space = turns_space();
     let ran = space.run(&["run", "suite.yaml", "--grader", "looks", "--failures", "0"]);
