@@ -26,6 +26,7 @@ use crate::report::{
     FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
     markdown, terminal,
 };
+use crate::suite::Suite;
 use crate::system::{System, join};
 
 /// Failures a pull request comment or annotation lists.
@@ -33,6 +34,12 @@ const LISTED_FAILURES: usize = 20;
 
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    if let (Some(output), 2..) = (&args.output, args.suites.len()) {
+        return Err(Error::plain(
+            format!("`--output {output}` would hold the record of the last suite alone"),
+            "run the suites one by one; every record is also under `.evalrs/runs`",
+        ));
+    }
     let mut loaded = Vec::new();
     for suite in &args.suites {
         let surroundings =
@@ -40,6 +47,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
         let session = loaded_session(suite, &surroundings, overrides(&args.select), console)?;
         loaded.push((surroundings, session));
     }
+    check_refreshed(args, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let mut status = ExitStatus::Success;
     for (at, (surroundings, session)) in loaded.into_iter().enumerate() {
         if at > 0 && args.format == Format::Text && !args.quiet {
@@ -53,6 +61,23 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
         }
     }
     Ok(status)
+}
+
+/// A misspelt `--refresh` would replay what it should ask again.
+fn check_refreshed<'a>(
+    args: &RunArgs,
+    suites: impl Iterator<Item = &'a Suite>,
+) -> Result<(), Error> {
+    let names = suites.flat_map(|suite| suite.graders.iter().map(|grader| grader.name.as_str()));
+    let known: Vec<&str> = names.collect();
+    let wanted = args.refresh.iter().filter(|name| !name.is_empty());
+    match wanted.into_iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Error::plain(
+            format!("`--refresh={name}` names no grader"),
+            format!("there is `{}`", known.join("`, `")),
+        )),
+    }
 }
 
 /// What the command line says over a suite.
@@ -82,18 +107,19 @@ pub fn loaded_session(
         return Err(Error::Diagnostics(diagnostics));
     }
     validate::say(&diagnostics, console.err)?;
-    let selection = crate::db::queries::selection(&session.db, session.root);
-    if selection.samples == 0 && !wanted.is_empty() {
+    let unknown = results::unknown_samples(&session.db, session.root, wanted);
+    if !unknown.is_empty() {
         return Err(Error::plain(
-            format!("{suite}: no sample has the id `{}`", wanted.join("`, `")),
+            format!("{suite}: no sample has the id `{}`", unknown.join("`, `")),
             "ids are those of results.jsonl",
         ));
     }
+    let selection = crate::db::queries::selection(&session.db, session.root);
     if selection.samples == 0 {
         let message = format!("{suite}: none of the {} samples is selected", selection.all_samples);
         return Err(Error::plain(
             message,
-            "check `--tags`, `sample_tags`, `max_samples` and `--trials`",
+            "check `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0",
         ));
     }
     Ok(session)

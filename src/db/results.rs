@@ -98,6 +98,21 @@ fn line(db: &Database, chunk: Chunk, case: usize, place: Place) -> Option<Result
     })
 }
 
+/// Those of `ids` that no sample of the dataset has, selected or not.
+pub fn unknown_samples(db: &Database, root: Root, mut ids: Vec<String>) -> Vec<String> {
+    for chunk in root.chunks(db) {
+        if ids.is_empty() {
+            break;
+        }
+        for (who, place) in
+            queries::checked(db, *chunk).whos.iter().zip(queries::places(db, *chunk))
+        {
+            ids.retain(|id| *id != named(who.id(), place.occurrence));
+        }
+    }
+    ids
+}
+
 /// The position of a case's record in its chunk, and the case.
 pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<(usize, Record<'_>)> {
     let per_record = queries::row_spec(db, chunk.root(db)).as_ref()?.cases();

@@ -140,6 +140,10 @@ fn a_selection_of_nothing_is_an_error() {
         (&["--tags", "unknown"][..], "none of the 4 samples is selected"),
         (&["--max-samples", "0"], "none of the 4 samples is selected"),
         (&["--sample", "e"], "no sample has the id `e`"),
+        (&["--sample", "a", "--sample", "e", "--sample", "f"], "no sample has the id `e`, `f`"),
+        (&["--sample", "c", "--tags", "y"], "none of the 4 samples is selected"),
+        (&["--refresh=says", "--refresh=sayz"], "`--refresh=sayz` names no grader"),
+        (&["suite.yaml", "--output", "out"], "the record of the last suite alone"),
         (&["--grader", "sayz"], "the suite has no grader `sayz`"),
         (&["--trials", "0"], "invalid value '0'"),
     ] {

@@ -220,6 +220,8 @@ fn a_refresh_asks_again_and_the_newest_answer_stays() {
     let judge = Judge::new(|number, _| Answer::score(if number == 0 { 0.25 } else { 1.0 }));
     let space = space(1);
     assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 1);
+    let other = SUITE.replace("gate:", "  other: {kind: tool, function: contains}\ngate:");
+    space.write("suite.yaml", other);
     assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--refresh=other"]).code(), 1);
     assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--refresh=quality"]).code(), 0);
     assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
