@@ -108,8 +108,8 @@ pub fn select(chunks: &[&[Who]], narrowing: &Narrowing) -> Selection {
 /// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory.
 struct Selecting<'a> {
     narrowing: &'a Narrowing,
-    /// Sample → its ordinal, or [`Place::OUT`].
-    samples: HashMap<u128, u32>,
+    /// Sample → its ordinal or [`Place::OUT`], or nothing while no trial of it is in.
+    samples: HashMap<u128, Option<u32>>,
     /// Case → the record it was first seen in, and how often.
     cases: HashMap<u128, (usize, u32)>,
     models: HashMap<Option<String>, u32>,
@@ -124,10 +124,9 @@ impl<'a> Selecting<'a> {
 
     fn place(&mut self, who: &Who, record: usize) -> Place {
         let occurrence = self.occurrence(who, record);
-        let sample = self.sample(who, occurrence);
-        let out = sample == Place::OUT
-            || self.narrowing.trials.is_some_and(|trials| who.identity.trial >= trials);
-        if out {
+        let trial_is_in = self.narrowing.trials.is_none_or(|trials| who.identity.trial < trials);
+        let sample = self.sample(who, occurrence, trial_is_in);
+        if sample == Place::OUT {
             return Place { sample: Place::OUT, model: 0, occurrence };
         }
         self.done.cases += 1;
@@ -158,12 +157,19 @@ impl<'a> Selecting<'a> {
         1
     }
 
-    fn sample(&mut self, who: &Who, occurrence: u32) -> u32 {
+    /// The ordinal of a case's sample. The first case whose trial is in decides whether the sample is: one that has
+    /// no such trial takes no place of `max_samples`.
+    fn sample(&mut self, who: &Who, occurrence: u32, trial_is_in: bool) -> u32 {
         let key = hash(&[who.id()], occurrence);
-        if let Some(ordinal) = self.samples.get(&key) {
-            return *ordinal;
+        let seen = self.samples.get(&key).copied();
+        self.done.all_samples += usize::from(seen.is_none());
+        if !trial_is_in {
+            self.samples.entry(key).or_insert(None);
+            return Place::OUT;
         }
-        self.done.all_samples += 1;
+        if let Some(Some(ordinal)) = seen {
+            return ordinal;
+        }
         let narrowing = self.narrowing;
         let tagged = narrowing.tags.is_empty()
             || narrowing.tags.iter().any(|tag| who.identity.tags.contains(tag));
@@ -176,7 +182,7 @@ impl<'a> Selecting<'a> {
         } else {
             Place::OUT
         };
-        self.samples.insert(key, ordinal);
+        self.samples.insert(key, Some(ordinal));
         ordinal
     }
 
@@ -261,6 +267,20 @@ mod tests {
         assert!(selection.duplicates.is_empty());
         assert_eq!(samples(&selection), [Some(0), Some(1), Some(2)]);
         assert_eq!(selection.places[1][1], Place { sample: 2, model: 0, occurrence: 2 });
+    }
+
+    #[test]
+    fn a_sample_without_a_trial_that_is_in_takes_no_place() {
+        let whos = [
+            who("a", None, 1, &[]),
+            who("b", None, 1, &["x"]),
+            who("b", None, 0, &["x"]),
+            who("c", None, 0, &["x"]),
+        ];
+        let narrowing = Narrowing { trials: Some(1), max_samples: Some(1), ..Narrowing::default() };
+        let selection = run(&whos, &narrowing);
+        assert_eq!(samples(&selection), [None, None, Some(0), None]);
+        assert_eq!((selection.samples, selection.cases, selection.all_samples), (1, 1, 3));
     }
 
     #[test]
