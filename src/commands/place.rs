@@ -63,7 +63,8 @@ pub fn committed_files(dir: &str, system: &dyn System) -> Vec<String> {
 }
 
 fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace), Error> {
-    let mut candidate = system.absolute(if folder.is_empty() { "." } else { folder });
+    let mut candidate =
+        without_parents(&system.absolute(if folder.is_empty() { "." } else { folder }));
     let mut shown = folder.to_owned();
     loop {
         let path = join(&shown, "evalrs.toml");
@@ -88,6 +89,19 @@ fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace)
     }
 }
 
+/// An absolute path with every `..` carried out: the folder above `/a/../b` is `/`.
+fn without_parents(absolute: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in absolute.split('/') {
+        match name {
+            ".." => _ = names.pop(),
+            "" | "." => {}
+            name => names.push(name),
+        }
+    }
+    format!("/{}", names.join("/"))
+}
+
 fn settings(path: &str, bytes: &[u8]) -> Result<Workspace, Error> {
     let text = decode(path, bytes).map_err(|problem| Error::Diagnostics(vec![problem]))?;
     let (workspace, diagnostics) = read_workspace(path, text);
@@ -99,7 +113,7 @@ fn settings(path: &str, bytes: &[u8]) -> Result<Workspace, Error> {
 
 /// The folder above `shown`: relative as long as it can be, so that messages stay short.
 fn shorter(shown: &str, absolute: &str) -> String {
-    match shown.trim_end_matches("/.") {
+    match shown.trim_end_matches("/.").trim_end_matches('/') {
         "" | "." => absolute.to_owned(),
         shown if shown.starts_with('/') || shown.contains("..") => absolute.to_owned(),
         shown => folder_of(shown).to_owned(),
@@ -185,5 +199,28 @@ impl std::io::Read for Lines<'_> {
         self.given.set(self.given.get() + usize::from(count > 0 && count == end));
         self.text = rest;
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Surroundings;
+    use crate::system::memory::MemorySystem;
+
+    #[test]
+    fn the_workspace_is_the_nearest_folder_above_the_suite() {
+        let files = ["/x/evalrs.toml", "/z/x/evalrs.toml"];
+        let system = MemorySystem::with(&files.map(|path| (path, "")));
+        for (suite, cache) in [
+            ("x/suite.yaml", "x/cache"),
+            ("x/y/suite.yaml", "x/cache"),
+            ("x//y/suite.yaml", "x/cache"),
+            ("z/suite.yaml", "z/cache"),
+            // The folder the way leads through is not above the suite.
+            ("z/x/../suite.yaml", "z/x/../cache"),
+        ] {
+            let found = Surroundings::find(suite, None, &system).unwrap();
+            assert_eq!(found.cache_dir, cache, "{suite}");
+        }
     }
 }

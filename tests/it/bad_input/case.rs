@@ -110,7 +110,7 @@ impl Case {
             system.set_fault(path, file.clone());
             if path == "evalrs.toml" {
                 // The root of a workspace is looked for from the root of the file system.
-                system.set_fault("/./evalrs.toml", file.clone());
+                system.set_fault("/evalrs.toml", file.clone());
             }
         }
         system
