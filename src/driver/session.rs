@@ -263,8 +263,9 @@ impl Session {
     /// A path as it is written from the suite's folder.
     pub fn relative(&self, path: &str) -> String {
         let folder = folder_of(self.root.suite(&self.db).path(&self.db));
-        let inside = path.strip_prefix(folder).map(|rest| rest.trim_start_matches('/'));
-        let relative = inside.filter(|_| !folder.is_empty()).unwrap_or(path);
+        let inside = path.strip_prefix(folder.trim_end_matches('/')).filter(|_| !folder.is_empty());
+        // The folder `a` holds `a/b`, and not `ab`.
+        let relative = inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path);
         // Reports hold no path of a machine: of a file that is named absolutely, its name.
         match relative.rsplit_once('/') {
             Some((_, name)) if relative.starts_with('/') => name.to_owned(),

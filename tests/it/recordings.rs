@@ -181,3 +181,17 @@ fn samples_and_recordings_without_each_other_are_said() {
      = help: they join by `id`: the dataset has `é`, `2`; the trajectories are of `7`
     ");
 }
+
+#[test]
+fn a_folder_whose_name_only_begins_like_the_suites_is_another_one() {
+    let space = Space::new(&[
+        ("a/suite.yaml", &SUITE.replace("PATH", "t.jsonl")),
+        ("a/data.jsonl", ROWS),
+        ("abc/t.jsonl", "{\"id\": \"é\", \"output\": \"x\"}\n{\"id\": 2, \"output\": \"y\"}\n"),
+    ]);
+    let ran = space.run(&["run", "a/suite.yaml", "--cached", "abc/t.jsonl", "--output", "out"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let header: Value = serde_json::from_str(&space.read("out/header.json")).unwrap();
+    let inputs: Vec<&String> = header["inputs"].as_object().unwrap().keys().collect();
+    assert_eq!(inputs, ["data.jsonl", "suite.yaml", "abc/t.jsonl"]);
+}

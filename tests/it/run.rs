@@ -291,6 +291,7 @@ fn reports_name_no_path_of_the_machine() {
     assert_eq!(inputs, ["data.jsonl", "suite.yaml"]);
 }
 
+#[test]
 fn a_reader_that_goes_away_does_not_change_the_verdict() {
     let suite = "name: t\ndataset: data.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ngate: {metric_key: a, op: gte, value: 1}\n";
     let row = "{\"input\": \"q\", \"ground_truth\": \"no\", \"output\": \"yes\"}\n";
