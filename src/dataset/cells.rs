@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, Place, clipped};
 pub(super) fn rows<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagnostic>> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let headers = match reader.headers() {
-        Ok(headers) => headers.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>(),
+        Ok(headers) => trimmed(headers),
         Err(error) => return Err(vec![bad_csv(path, text, &error)]),
     };
     check_headers(path, text, &headers)?;
@@ -51,6 +51,16 @@ pub(super) fn rows<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, 
         }
     }
     if problems.is_empty() { Ok(records) } else { Err(problems) }
+}
+
+/// The names of the columns; none if the header cannot be read.
+pub fn column_names(text: &str) -> Vec<String> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    reader.headers().map(trimmed).unwrap_or_default()
+}
+
+fn trimmed(headers: &csv::StringRecord) -> Vec<String> {
+    headers.iter().map(|name| name.trim().to_owned()).collect()
 }
 
 fn check_headers(path: &str, text: &str, headers: &[String]) -> Result<(), Vec<Diagnostic>> {

@@ -4,7 +4,7 @@
 //! unit everywhere is the record's own JSON text: it is what chunks hold and what is read again on demand,
 //! because reading it again is cheaper than keeping it.
 
-mod cells;
+pub mod cells;
 pub mod chunk;
 pub mod fields;
 pub mod join;

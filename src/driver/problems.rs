@@ -5,12 +5,14 @@
 
 use std::collections::HashMap;
 
+use crate::dataset::cells::column_names;
 use crate::dataset::fields::Fields;
 use crate::dataset::split::{self, SHOWN_PROBLEMS, Start};
 use crate::db::inputs::Root;
 use crate::db::selection::Duplicate;
 use crate::db::{Database, queries};
 use crate::diagnostic::{Diagnostic, Place, clipped, suggest};
+use crate::path::key_ends;
 use crate::suite::{DatasetFormat, DatasetSpec, FileText};
 
 /// Problems with the same sentence that are shown: the rest are one mistake made in every row.
@@ -51,8 +53,11 @@ impl Loaded<'_> {
         let mapped = dataset.fields.paths.iter().chain(&dataset.fields.outputs);
         // Empty cells of CSV are absent, their column is not.
         let columns = match dataset.format {
-            DatasetFormat::Csv => self.text.lines().find(|line| !line.is_empty()),
-            _ => None,
+            DatasetFormat::Csv => column_names(self.text),
+            _ => Vec::new(),
+        };
+        let is_column = |path: &str| {
+            key_ends(path).any(|end| columns.iter().any(|column| path.get(..end) == Some(column)))
         };
         let mut found = Vec::new();
         for (name, path) in mapped {
@@ -64,7 +69,7 @@ impl Loaded<'_> {
                 // A row that cannot be taken apart is another problem.
                 Fields::new(row, spec).map_or(true, |fields| fields.at_path(path).is_some())
             };
-            if columns.is_some_and(|columns| columns.contains(path)) || rows().any(has) {
+            if is_column(path) || rows().any(has) {
                 continue;
             }
             let said = reading.field_places.iter().find(|(key, _)| key == name);

@@ -281,6 +281,10 @@ pub(super) fn csv() -> Vec<Case> {
                 "\n  path: data.csv\n  fields: {input: question, output: a}",
             ),
         ),
+        bad("csv fields name a part of a column", "q,a,truths\nx,y,z\n").suite(SUITE.replace(
+            "data.jsonl",
+            "\n  path: data.csv\n  fields: {input: q, output: a, ground_truth: truth}",
+        )),
         case("csv in Latin-1").data("data.csv", b"input,output\nna\xefve,b\n"),
         bad("csv with NUL", "input,output\na\0,b\n"),
         bad("csv with a record of 33 MB", &huge),
