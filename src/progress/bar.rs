@@ -5,6 +5,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{Event, Progress};
+use crate::report::text::{cut, sanitize};
 
 /// Draws a bar on standard error.
 #[derive(Debug)]
@@ -42,8 +43,7 @@ impl Bar {
         let mut message =
             format!("{} cached, {} under way, {} tokens", self.cached, self.under_way, self.tokens);
         if self.failed > 0 {
-            let failure: String =
-                self.last_failure.chars().filter(|c| !c.is_control()).take(60).collect();
+            let failure = cut(&sanitize(&self.last_failure), 60);
             message = format!("{message}, {} failed: {failure}", self.failed);
         }
         message

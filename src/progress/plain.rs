@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::{Event, Progress};
+use crate::report::text::sanitize;
 
 /// Writes lines to a stream.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ impl<W: Write> Progress for Plain<W> {
                 if let Some(message) = failure {
                     self.failed += 1;
                     if self.failed <= 3 {
-                        self.line(&format!("  failed: {message}"));
+                        self.line(&format!("  failed: {}", sanitize(message)));
                     }
                 }
                 let (landed, to_ask) = (self.landed, self.to_ask().max(1));
@@ -60,5 +61,28 @@ impl<W: Write> Progress for Plain<W> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Plain;
+    use crate::outcome::Tokens;
+    use crate::progress::{Event, Progress};
+
+    #[test]
+    fn what_a_server_says_stays_on_one_line_and_commands_no_terminal() {
+        let mut shown = Vec::new();
+        let mut plain = Plain::new(&mut shown);
+        plain.event(&Event::Planned(vec![("quality".to_owned(), 1)]));
+        plain.event(&Event::Cached(0));
+        let failure = Some("500:\n::error::gone\u{1b}[2J".to_owned());
+        plain.event(&Event::Landed { failure, tokens: Tokens::default() });
+        let expected = "\
+1 judgments: 0 cached, 1 to ask
+  failed: 500: ::error::gone
+  1/1 asked, 1 failed
+";
+        assert_eq!(String::from_utf8_lossy(&shown), expected);
     }
 }
