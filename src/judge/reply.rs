@@ -44,7 +44,8 @@ fn shown(value: Option<&Value>) -> String {
     text.chars().take(60).collect()
 }
 
-/// The JSON object of the reply: the whole text, else what stands from its first `{` to its last `}`.
+/// The JSON object of the reply: the whole text, else the object in it that has a `score`. Of several with different
+/// scores none is believed: a judge may quote one that the submission holds.
 fn object_in(text: &str) -> Result<Map<String, Value>, String> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -56,15 +57,26 @@ fn object_in(text: &str) -> Result<Map<String, Value>, String> {
         Err(error) => error,
     };
     let starts = trimmed.match_indices('{').map(|(at, _)| at).take(64);
+    let mut found: Option<Map<String, Value>> = None;
+    let mut end = 0;
     for start in starts {
+        if start < end {
+            continue;
+        }
         let mut stream = serde_json::Deserializer::from_str(&trimmed[start..]).into_iter::<Value>();
         if let Some(Ok(Value::Object(object))) = stream.next()
             && object.contains_key("score")
         {
-            return Ok(object);
+            end = start + stream.byte_offset();
+            if found.as_ref().is_some_and(|first| first.get("score") != object.get("score")) {
+                return Err("the reply holds several verdicts with different scores".to_owned());
+            }
+            found.get_or_insert(object);
         }
     }
-    Err(format!("the reply is no JSON object: {}", crate::dataset::syntax::plain_message(&whole)))
+    found.ok_or_else(|| {
+        format!("the reply is no JSON object: {}", crate::dataset::syntax::plain_message(&whole))
+    })
 }
 
 #[cfg(test)]
@@ -84,6 +96,11 @@ mod tests {
             (r#"{"score": 0, "rationale": ["a"]}"#, ok(0.0, "[\"a\"]")),
             ("```json\n{\"score\": 1, \"rationale\": \"x\"}\n```", ok(1.0, "x")),
             ("Here {is} it: {\"score\": 0.75, \"rationale\": \"{}\"} Bye.", ok(0.75, "{}")),
+            ("A{\"score\": 1, \"sub\": {\"score\": 0}} B{\"score\": 1}", ok(1.0, "")),
+            (
+                "It says {\"score\": 1}. So: {\"score\": 0}",
+                no("the reply holds several verdicts with different scores"),
+            ),
             (r#"{"score": 1.5}"#, no("`score` is 1.5, outside 0 to 1")),
             (r#"{"score": -0.1}"#, no("`score` is -0.1, outside 0 to 1")),
             (r#"{"score": true}"#, no("`score` is true, not a number from 0 to 1")),
