@@ -144,10 +144,9 @@ async fn send(
         None => (plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()), None),
     })?;
     match retry::classify(status) {
-        None => Answer::read(&bytes).map_err(|failure| (failure, None)),
+        None => Answer::read(&bytes, secret).map_err(|failure| (failure, None)),
         Some(kind) => {
-            let said = said_in(&bytes);
-            let said = secret.map_or(said.clone(), |secret| secret.remove_from(&said));
+            let said = said_in(&bytes, secret);
             Err((plain(kind, format!("the judge answered {status}: {said}")), delay))
         }
     }
@@ -179,13 +178,18 @@ fn transport(error: &reqwest::Error, timeout: f64, secret: Option<&Secret>) -> F
         message = format!("{message}: {cause}");
         source = cause.source();
     }
-    let message = secret.map_or(message.clone(), |secret| secret.remove_from(&message));
+    let message = without(secret, &message);
     let kind = if error.is_builder() { FailureKind::BadRequest } else { FailureKind::Connection };
     plain(kind, message)
 }
 
+/// The text without the secret. Always before the text is cut: a part of a secret is not found any more.
+fn without(secret: Option<&Secret>, text: &str) -> String {
+    secret.map_or_else(|| text.to_owned(), |secret| secret.remove_from(text))
+}
+
 /// The message inside an error body, or its beginning.
-fn said_in(bytes: &[u8]) -> String {
+fn said_in(bytes: &[u8], secret: Option<&Secret>) -> String {
     let parsed: Option<Value> = serde_json::from_slice(bytes).ok();
     let message = parsed.as_ref().and_then(|body| {
         body.pointer("/error/message").or_else(|| body.get("message")).or_else(|| body.get("error"))
@@ -195,7 +199,7 @@ fn said_in(bytes: &[u8]) -> String {
         Some(other) => other.to_string(),
         None => String::from_utf8_lossy(bytes).into_owned(),
     };
-    let text: String = text.trim().chars().take(300).collect();
+    let text: String = without(secret, &text).trim().chars().take(300).collect();
     if text.is_empty() { "(no message)".to_owned() } else { text }
 }
 
@@ -214,7 +218,8 @@ struct Completion {
     #[serde(default)]
     choices: Vec<Choice>,
     model: Option<String>,
-    usage: Option<Usage>,
+    #[serde(default)]
+    usage: Value,
 }
 
 #[derive(Deserialize)]
@@ -225,22 +230,28 @@ struct Choice {
 
 #[derive(Deserialize)]
 struct Message {
-    content: Option<String>,
+    #[serde(default)]
+    content: Value,
     refusal: Option<String>,
 }
 
-#[derive(Deserialize, Default)]
-struct Usage {
-    #[serde(default)]
-    prompt_tokens: u64,
-    #[serde(default)]
-    completion_tokens: u64,
+/// The text of a message, which some servers give in parts. What was paid for is not thrown away for its shape.
+fn content_text(content: Value) -> Option<String> {
+    match content {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        Value::Array(parts) => {
+            Some(parts.iter().filter_map(|part| part.get("text")?.as_str()).collect())
+        }
+        other => Some(other.to_string()),
+    }
 }
 
 impl Answer {
-    fn read(bytes: &[u8]) -> Result<Self, Failure> {
+    fn read(bytes: &[u8], secret: Option<&Secret>) -> Result<Self, Failure> {
         let no_completion = |what: &str| {
-            let beginning: String = String::from_utf8_lossy(bytes).chars().take(120).collect();
+            let text = without(secret, &String::from_utf8_lossy(bytes));
+            let beginning: String = text.chars().take(120).collect();
             // A gateway's error page with status 200 is the server's failure, not the judge's word.
             plain(
                 FailureKind::Server,
@@ -251,13 +262,14 @@ impl Answer {
             serde_json::from_slice(bytes).map_err(|error| no_completion(&error.to_string()))?;
         let choice =
             completion.choices.into_iter().next().ok_or_else(|| no_completion("no choices"))?;
-        let usage = completion.usage.unwrap_or_default();
+        let used = |name: &str| completion.usage.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let tokens = Tokens { input: used("prompt_tokens"), output: used("completion_tokens") };
         Ok(Self {
-            content: choice.message.content,
+            content: content_text(choice.message.content),
             refusal: choice.message.refusal,
             finish: choice.finish_reason,
             model: completion.model,
-            tokens: Tokens { input: usage.prompt_tokens, output: usage.completion_tokens },
+            tokens,
         })
     }
 

@@ -17,8 +17,8 @@ pub fn classify(status: u16) -> Option<FailureKind> {
         200..=299 => None,
         401 | 403 => Some(FailureKind::Unauthorized),
         429 => Some(FailureKind::RateLimited),
-        408 | 409 => Some(FailureKind::Server),
-        status if status >= 500 => Some(FailureKind::Server),
+        // A redirection that leads nowhere says nothing of the request.
+        300..=399 | 408 | 409 | 500.. => Some(FailureKind::Server),
         _ => Some(FailureKind::BadRequest),
     }
 }
@@ -73,6 +73,7 @@ mod tests {
     #[test]
     fn statuses_are_classified_and_some_retried() {
         for (status, retried, kept) in [
+            (304, true, false),
             (400, false, true),
             (401, false, false),
             (403, false, false),

@@ -316,3 +316,39 @@ fn judgments_by_a_rubric_of_the_row_are_exported_too() {
     let ran = space.run(&["cache", "export", "suite.yaml"]);
     assert_eq!((ran.code(), space.read("cache/support.judgments.jsonl").lines().count()), (0, 2));
 }
+
+#[test]
+fn a_reply_that_was_paid_for_is_read_whatever_its_shape() {
+    let reply = |content: serde_json::Value, usage: serde_json::Value| {
+        let message = serde_json::json!({"role": "assistant", "content": content});
+        let choice = serde_json::json!({"message": message, "finish_reason": "stop"});
+        serde_json::json!({"choices": [choice], "usage": usage}).to_string()
+    };
+    let verdict = "{\"score\": 1, \"rationale\": \"so\"}";
+    let parts = serde_json::json!([{"type": "thinking", "thinking": []}, {"type": "text", "text": verdict}]);
+    let used = serde_json::json!({"prompt_tokens": null, "completion_tokens": 3});
+    for body in [reply(verdict.into(), used), reply(parts, serde_json::Value::Null)] {
+        let judge = Judge::new(move |_, _| Answer::Http(200, Vec::new(), body.clone()));
+        let space = space(1);
+        let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+        assert_eq!((ran.code(), judge.count()), (0, 1), "{}", ran.shown());
+    }
+}
+
+#[test]
+fn no_part_of_a_secret_is_shown_where_a_message_is_cut() {
+    let secret = "sk-very-secret";
+    // The message is cut at 300 characters, what is no completion at 120: both inside the key.
+    for (status, before) in [(401, 295), (200, 115)] {
+        let body = "x".repeat(before) + secret;
+        let judge = Judge::new(move |_, _| Answer::Http(status, Vec::new(), body.clone()));
+        let space = Space::new(&[
+            ("suite.yaml", &SUITE.replace("max_retries: 2", "max_retries: 0")),
+            ("data.jsonl", &rows(1)),
+            (".env", &format!("OPENAI_API_KEY={secret}\n")),
+        ]);
+        let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+        let written = space.record("results.jsonl") + &ran.shown();
+        assert!(written.contains("xxx") && !written.contains("xsk"), "{status}: {written}");
+    }
+}
