@@ -32,7 +32,8 @@ impl Surroundings {
         let (root, workspace) = workspace_of(folder, system)?;
         let cache_dir = match (cache_dir, &workspace.cache_dir) {
             (Some(said), _) => said.to_owned(),
-            (None, Some(said)) => join(&root, said),
+            // It is joined to the folder of `evalrs.toml` already.
+            (None, Some(said)) => said.clone(),
             (None, None) => join(&root, "cache"),
         };
         let environment = environment(folder, system)?;
@@ -221,6 +222,22 @@ mod tests {
         ] {
             let found = Surroundings::find(suite, None, &system).unwrap();
             assert_eq!(found.cache_dir, cache, "{suite}");
+        }
+    }
+
+    #[test]
+    fn the_store_is_the_same_wherever_the_command_is_run() {
+        for (dir, below, inside) in [("c", "/w/x/c", "c"), ("../c", "/w/x/../c", "../c")] {
+            let toml = format!("[cache]\ndir = \"{dir}\"\n");
+            let system =
+                MemorySystem::with(&[("/w/x/evalrs.toml", &toml), ("/evalrs.toml", &toml)]);
+            for (suite, cache) in [("/w/x/y/suite.yaml", below), ("suite.yaml", inside)] {
+                let found = Surroundings::find(suite, None, &system).unwrap();
+                assert_eq!(found.cache_dir, cache, "{suite}");
+            }
+            let system = MemorySystem::with(&[("/x/evalrs.toml", &toml)]);
+            let found = Surroundings::find("x/y/suite.yaml", None, &system).unwrap();
+            assert_eq!(found.cache_dir, format!("x/{dir}"));
         }
     }
 }
