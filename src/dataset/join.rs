@@ -70,8 +70,11 @@ pub fn alone(rows: Vec<RawRecord<'_>>) -> Vec<Joined<'_>> {
         .collect()
 }
 
-/// Rows with their recordings, one result for each recording of a row, in dataset order. Rows and recordings
-/// without a partner are left out with a warning.
+/// What stands for the recording of a row that has none: its grades are errors, never left out.
+pub const NOT_RECORDED: &str = "null";
+
+/// Rows with their recordings, one result for each recording of a row, in dataset order. Rows without a recording
+/// are said and stay, recordings without a row are said and left out.
 pub fn join<'a>(
     rows: Vec<RawRecord<'a>>,
     recordings: Vec<Recording>,
@@ -100,6 +103,11 @@ pub fn join<'a>(
         let Some(found) = own.iter().find_map(|owner| by_owner.remove(owner)) else {
             has_ids |= id.is_some();
             without.push(name);
+            joined.push(Joined {
+                recorded: Cow::Borrowed(NOT_RECORDED),
+                row: row.text,
+                start: row.start,
+            });
             continue;
         };
         used += found.len();
@@ -117,7 +125,7 @@ pub fn join<'a>(
         }
     }
     let leftovers = Leftovers { without: &without, has_ids, owned, by_row, unused: total - used };
-    diagnostics.extend(leftovers.diagnostics(joined.is_empty(), files));
+    diagnostics.extend(leftovers.diagnostics(used == 0, files));
     (joined, diagnostics)
 }
 
@@ -211,11 +219,9 @@ impl Leftovers<'_> {
         let mut found = Vec::new();
         if !self.without.is_empty() {
             let message = format!(
-                "{} no trajectory in `{}` and {} left out: {}",
+                "{} no trajectory in `{}` and cannot be graded: {some}",
                 counted(self.without.len(), ["sample has", "samples have"]),
                 files.recordings,
-                if self.without.len() == 1 { "is" } else { "are" },
-                some,
             );
             found.push(Diagnostic::warning(Place::file(files.dataset), message));
         }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::fields::{
     FIELDS, Fields, RowProblem, RowSpec, deep_problem, deepest, json_text, kind_of,
 };
+use super::join::NOT_RECORDED;
 use super::split::too_deep;
 use super::{GroundTruth, Input, Recorded, Sample};
 use crate::diagnostic::clipped;
@@ -119,7 +120,7 @@ impl<'a> Opened<'a> {
 fn identity_of(fields: &Fields<'_>, record: Record<'_>) -> Result<Identity, RowProblem> {
     let mut trial = read_trial(fields)?;
     let mut model = read_model(fields)?;
-    if !record.recorded.is_empty() {
+    if !matches!(record.recorded, "" | NOT_RECORDED) {
         let (own_trial, own_model) = recorded_identity(record.recorded, fields.spec)?;
         trial = own_trial.or(trial);
         model = own_model.or(model);
@@ -303,6 +304,9 @@ fn recorded(fields: &Fields<'_>, record: Record<'_>) -> Result<Recorded, RowProb
     if record.recorded.is_empty() {
         return recorded_of(fields)?.ok_or_else(|| nothing_recorded(fields));
     }
+    if record.recorded == NOT_RECORDED {
+        return Err(RowProblem::new("no trajectory was recorded for this sample"));
+    }
     let joined_spec = joined_spec(fields.spec);
     let nothing = |fields: &Fields<'_>| {
         RowProblem::new("the recording has no `output`, `trajectory` or `messages`")
@@ -407,7 +411,9 @@ pub fn check(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
     }
     ambiguous(fields)?;
     let read = sample_of(&opened)?;
-    opened.recorded()?;
+    if record.recorded != NOT_RECORDED {
+        opened.recorded()?;
+    }
     Ok(read)
 }
 

@@ -165,9 +165,11 @@ fn samples_and_recordings_without_each_other_are_said() {
         &[("t.jsonl", "{\"id\": 2, \"output\": \"y\"}\n{\"id\": 3, \"output\": \"y\"}\n")],
     );
     assert_eq!(ran.code(), 0, "{}", ran.shown());
-    assert_eq!(verdicts(&space), [("2".to_owned(), Value::Null, 0, true)]);
+    let ungraded = ("é".to_owned(), Value::Null, 0, false);
+    assert_eq!(verdicts(&space), [ungraded, ("2".to_owned(), Value::Null, 0, true)]);
+    assert!(space.record("summary.json").contains("\"errors\": 1"), "it is an error, no verdict");
     insta::assert_snapshot!(ran.stderr(), @r"
-    warning: 1 sample has no trajectory in `t.jsonl` and is left out: `é`
+    warning: 1 sample has no trajectory in `t.jsonl` and cannot be graded: `é`
     --> data.jsonl
 
     warning: 1 trajectory belongs to no sample of `data.jsonl`
