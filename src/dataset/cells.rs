@@ -43,10 +43,12 @@ pub(super) fn rows<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, 
             problems.push(problem);
             continue;
         }
-        let cells = headers.iter().zip(row.iter()).filter(|(_, cell)| !cell.is_empty());
+        // Empty is absent, but for an agent that said nothing.
+        let kept = |(name, cell): &(&String, &str)| !cell.is_empty() || *name == "output";
+        let cells = headers.iter().zip(row.iter()).filter(kept);
         let object: Map<String, Value> =
             cells.map(|(name, cell)| (name.clone(), Value::from(cell))).collect();
-        if !object.is_empty() {
+        if row.iter().any(|cell| !cell.is_empty()) {
             records.push(RawRecord { text: Cow::Owned(Value::Object(object).to_string()), start });
         }
     }
