@@ -67,7 +67,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub offline: bool,
     /// Asks again what is stored, of one grader (--refresh=GRADER) or of all.
-    #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["frozen", "offline"])]
     pub refresh: Vec<String>,
     /// Asks stored failures again.
     #[arg(long)]

@@ -30,6 +30,7 @@ impl Surroundings {
     pub fn find(suite: &str, cache_dir: Option<&str>, system: &dyn System) -> Result<Self, Error> {
         let folder = folder_of(suite);
         let (root, workspace) = workspace_of(folder, system)?;
+        only_available(&workspace)?;
         let cache_dir = match (cache_dir, &workspace.cache_dir) {
             (Some(said), _) => said.to_owned(),
             // It is joined to the folder of `evalrs.toml` already.
@@ -61,6 +62,21 @@ impl Surroundings {
 pub fn committed_files(dir: &str, system: &dyn System) -> Vec<String> {
     let names = system.list(dir).unwrap_or_default().into_iter();
     names.filter(|name| name.ends_with(".judgments.jsonl")).map(|name| join(dir, &name)).collect()
+}
+
+/// A limit that is not kept, or a setting without effect, is worse than none.
+fn only_available(workspace: &Workspace) -> Result<(), Error> {
+    let unavailable = [
+        ("max_cost", workspace.max_cost.is_some(), "limit the calls instead: `max_calls`"),
+        ("color", workspace.color.is_some(), "use `--color` or `NO_COLOR`"),
+    ];
+    match unavailable.iter().find(|(_, is_set, _)| *is_set) {
+        Some((name, _, hint)) => Err(Error::plain(
+            format!("`{name}` of evalrs.toml is not available in this version"),
+            *hint,
+        )),
+        None => Ok(()),
+    }
 }
 
 fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace), Error> {

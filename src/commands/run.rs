@@ -34,12 +34,7 @@ const LISTED_FAILURES: usize = 20;
 
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    if let (Some(output), 2..) = (&args.output, args.suites.len()) {
-        return Err(Error::plain(
-            format!("`--output {output}` would hold the record of the last suite alone"),
-            "run the suites one by one; every record is also under `.evalrs/runs`",
-        ));
-    }
+    check_one_document(args)?;
     let mut loaded = Vec::new();
     for suite in &args.suites {
         let surroundings =
@@ -61,6 +56,22 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
         }
     }
     Ok(status)
+}
+
+/// Some results hold one suite and no more.
+fn check_one_document(args: &RunArgs) -> Result<(), Error> {
+    let several = args.suites.len() > 1;
+    let hint = "run the suites one by one; every record is also under `.evalrs/runs`";
+    match (&args.output, args.format) {
+        (Some(output), _) if several => Err(Error::plain(
+            format!("`--output {output}` would hold the record of the last suite alone"),
+            hint,
+        )),
+        (None, Format::Json | Format::Junit) if several => {
+            Err(Error::plain("`--format json` and `junit` are one document, for one suite", hint))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A misspelt `--refresh` would replay what it should ask again.
@@ -150,7 +161,7 @@ fn run_one(
     let settled = settle_here(args, surroundings, (&mut session, &settings), console)?;
     let summary = results::summary(&session.db, session.root);
     let status = status_of(&settled, summary.gate.status);
-    let header = header(&session, args);
+    let header = header(&session);
     let lines =
         || -> crate::report::Results<'_> { Box::new(results::lines(&session.db, session.root)) };
     let report = Report { header: &header, summary: &summary, results: &lines };
@@ -302,31 +313,22 @@ fn status_of(settled: &Settled, gate: Option<GateStatus>) -> ExitStatus {
     }
 }
 
-fn header(session: &Session, args: &RunArgs) -> Header {
+fn header(session: &Session) -> Header {
     let suite = session.suite();
     let inputs =
         session.digests.iter().map(|(path, digest)| (session.relative(path), digest.clone()));
-    let mut settings = Map::new();
     let overrides = session.root.overrides(&session.db);
-    settings.insert(
-        "max_samples".to_owned(),
-        json!(overrides.max_samples.or_else(|| suite?.max_samples)),
-    );
-    settings.insert(
-        "tags".to_owned(),
-        json!(if overrides.tags.is_empty() {
-            suite.map(|suite| suite.sample_tags.clone()).unwrap_or_default()
-        } else {
-            overrides.tags.clone()
-        }),
-    );
-    settings.insert("samples".to_owned(), json!(args.select.samples));
-    settings
-        .insert("graders".to_owned(), Value::Array(suite.map(grader_settings).unwrap_or_default()));
-    settings.insert(
-        "gate".to_owned(),
-        json!(gate_rule(&session.db, session.root).as_ref().map(crate::gate::rule)),
-    );
+    let narrowing = crate::db::queries::narrowing(&session.db, session.root);
+    let gate = gate_rule(&session.db, session.root).as_ref().map(crate::gate::rule);
+    let graders = suite.map(|suite| grader_settings(suite, &overrides.graders));
+    let settings = Map::from_iter([
+        ("max_samples".to_owned(), json!(narrowing.max_samples)),
+        ("tags".to_owned(), json!(narrowing.tags)),
+        ("samples".to_owned(), json!(narrowing.samples)),
+        ("trials".to_owned(), json!(narrowing.trials)),
+        ("graders".to_owned(), Value::Array(graders.unwrap_or_default())),
+        ("gate".to_owned(), json!(gate)),
+    ]);
     Header {
         format: FORMAT,
         suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
@@ -337,7 +339,7 @@ fn header(session: &Session, args: &RunArgs) -> Header {
     }
 }
 
-fn grader_settings(suite: &crate::suite::Suite) -> Vec<Value> {
+fn grader_settings(suite: &Suite, only: &[String]) -> Vec<Value> {
     let of = |grader: &crate::suite::GraderSpec| {
         let mut object = json!({
             "name": grader.name,
@@ -351,7 +353,9 @@ fn grader_settings(suite: &crate::suite::Suite) -> Vec<Value> {
         object[name] = Value::from(value.as_str());
         object
     };
-    suite.graders.iter().map(of).collect()
+    let is_left =
+        |grader: &&crate::suite::GraderSpec| only.is_empty() || only.contains(&grader.name);
+    suite.graders.iter().filter(is_left).map(of).collect()
 }
 
 fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {

@@ -11,8 +11,8 @@
 //! - An *epoch* is a counter on a chunk. Outcomes are put into the side table first, then the epochs of the
 //!   chunks that waited are raised: only their joins run again.
 //!
-//! Queries that take two arguments are called from inside other queries alone, with chunks and graders whose
-//! ids are reused: called from outside they would intern their arguments for ever.
+//! Queries that take two arguments take chunks and graders alone, whose ids are reused: with ever-new ids they would
+//! intern their arguments for ever.
 
 pub mod change;
 pub mod folds;

@@ -126,7 +126,11 @@ pub fn gate_rule(db: &dyn Db, root: Root) -> Option<Gate> {
 /// The base URL the environment names for judges.
 #[salsa::tracked]
 fn environment_base_url(db: &dyn Db, root: Root) -> Option<String> {
-    root.environment(db).get("OPENAI_BASE_URL").filter(|url| !url.is_empty()).cloned()
+    root.environment(db)
+        .get("OPENAI_BASE_URL")
+        .map(|url| url.trim())
+        .filter(|url| !url.is_empty())
+        .map(str::to_owned)
 }
 
 /// A grader made ready; never compared, because what it is made of is.
@@ -251,7 +255,7 @@ fn required_vars(db: &dyn Db, root: Root) -> Vec<(String, Vec<String>)> {
 }
 
 #[salsa::tracked]
-fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
+pub fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
     let overrides: &inputs::Overrides = root.overrides(db);
     let suite = suite(db, root).suite.as_ref();
     let tags = match suite {

@@ -148,7 +148,7 @@ fn grade_line(
 fn grade_now(db: &Database, planned: &Planned, ready: &ReadyGrader, threshold: f64) -> Graded {
     let outcomes = |key| db.outcome(key);
     evaluate::grade(planned, ready, &outcomes, threshold).unwrap_or_else(|| Graded {
-        grade: Grade::failed("not_asked", "the run ended before the judge was asked"),
+        grade: Grade::failed("not_asked", "the run ended before the judge answered"),
         tokens: Tokens::default(),
         judgments: 0,
         per_turn: None,

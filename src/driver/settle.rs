@@ -175,7 +175,9 @@ impl<'a> Settling<'a> {
         let change = Change { outcomes, waiting, ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);
         let cached = self.list.tallies.iter().map(|(_, tally)| tally.cached).sum();
-        self.world.progress.event(&Event::Cached(cached));
+        if self.settings.closed.is_none() {
+            self.world.progress.event(&Event::Cached(cached));
+        }
     }
 
     fn finish(self) -> Settled {

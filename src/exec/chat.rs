@@ -31,6 +31,8 @@ impl ChatExecutor {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .http1_only()
+            // A prompt goes where the suite says, and nowhere a server points to.
+            .redirect(reqwest::redirect::Policy::none())
             .pool_max_idle_per_host(concurrency)
             .user_agent(concat!("evalrs/", env!("CARGO_PKG_VERSION")))
             .build()

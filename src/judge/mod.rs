@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::action::Ingredients;
 use crate::suite::RubricSpec;
+use crate::suite::rubric::reasons;
 use template::Placeholders;
 
 /// Where a judge is asked when nobody says: the first party of the protocol.
@@ -72,10 +73,12 @@ impl JudgeAction {
             {"role": "user", "content": self.user},
         ]);
         body.insert("messages".to_owned(), messages);
+        // Models that reason refuse the older name.
+        let tokens_name = if reasons(&self.model) { "max_completion_tokens" } else { "max_tokens" };
         let optional = [
             ("temperature", self.temperature.map(Value::from)),
             ("seed", self.seed.map(Value::from)),
-            ("max_tokens", self.max_tokens.map(Value::from)),
+            (tokens_name, self.max_tokens.map(Value::from)),
             ("top_p", self.top_p.map(Value::from)),
         ];
         for (name, value) in optional {

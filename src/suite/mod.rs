@@ -11,7 +11,7 @@ mod graders;
 mod interpolate;
 mod load;
 mod read;
-mod rubric;
+pub(crate) mod rubric;
 mod scalar;
 pub mod source;
 mod syntax;

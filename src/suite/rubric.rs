@@ -16,10 +16,14 @@ impl RubricSpec {
     /// The temperature to send: 1.0 for models that reason (`o1*`, `o3*`, `o4*`, `gpt-5*`), which take no other;
     /// none if the suite says null, whatever the model.
     pub fn effective_temperature(&self) -> Option<f64> {
-        let model = self.model.rsplit('/').next().unwrap_or_default();
-        let reasons = ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix));
-        self.temperature.map(|temperature| if reasons { 1.0 } else { temperature })
+        self.temperature.map(|temperature| if reasons(&self.model) { 1.0 } else { temperature })
     }
+}
+
+/// Whether a model is of those that reason before they answer: they take other settings.
+pub(crate) fn reasons(model: &str) -> bool {
+    let model = model.rsplit('/').next().unwrap_or_default();
+    ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix))
 }
 
 /// Reads what a `rubric` or `model_judge` grader has beyond other graders.

@@ -352,3 +352,55 @@ fn no_part_of_a_secret_is_shown_where_a_message_is_cut() {
         assert!(written.contains("xxx") && !written.contains("xsk"), "{status}: {written}");
     }
 }
+
+#[test]
+fn settings_without_effect_are_refused() {
+    for (setting, name) in [("max_cost = 1.5", "max_cost"), ("color = \"never\"", "color")] {
+        let space = space(1);
+        space.write("evalrs.toml", format!("[run]\n{setting}\n"));
+        let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+        assert_eq!(ran.code(), 2);
+        assert!(
+            ran.stderr().contains(&format!("`{name}` of evalrs.toml is not available")),
+            "{}",
+            ran.stderr()
+        );
+    }
+}
+
+#[test]
+fn one_document_holds_one_suite() {
+    let space = space(1);
+    space.write("other.yaml", SUITE);
+    for args in [["--format", "json"], ["--format", "junit"], ["--output", "out"]] {
+        let ran = space.run(&["run", "suite.yaml", "other.yaml", "--frozen", args[0], args[1]]);
+        assert_eq!(ran.code(), 2, "{}", ran.shown());
+        assert!(ran.stderr().contains("one by one"), "{}", ran.stderr());
+    }
+}
+
+#[test]
+fn an_agent_that_said_nothing_fails_and_is_no_mistake() {
+    let suite = "name: t\ndataset: data.csv\ngraders:\n  a: {kind: tool, function: contains}\n";
+    let space = Space::new(&[
+        ("suite.yaml", suite),
+        ("data.csv", "input,ground_truth,output\nq,a,\nr,b,b\n"),
+    ]);
+    let ran = space.run(&["run", "suite.yaml", "--format", "jsonl"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let line: serde_json::Value =
+        serde_json::from_str(ran.stdout().lines().next().unwrap()).unwrap();
+    assert_eq!(line["grades"]["a"]["rationale"], "Empty submission - extractor found no content");
+    assert_eq!(line["grades"]["a"]["error"], serde_json::Value::Null);
+}
+
+#[test]
+fn models_that_reason_are_asked_in_their_own_terms() {
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    for (model, name) in [("o3-mini", "max_completion_tokens"), ("gpt-4o-mini", "max_tokens")] {
+        let suite = SUITE.replace("model: judge-1", &format!("model: {model}, max_tokens: 50"));
+        let space = Space::new(&[("suite.yaml", &suite), ("data.jsonl", &rows(1))]);
+        assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+        assert_eq!(judge.asked().last().unwrap().body[name], 50, "{model}");
+    }
+}
