@@ -1,11 +1,11 @@
 //! A progress bar: for people at a terminal.
 
+use std::fmt::Write;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::{Event, Progress};
-use crate::report::text::{cut, sanitize};
 
 /// Draws a bar on standard error.
 #[derive(Debug)]
@@ -23,9 +23,10 @@ impl Default for Bar {
     fn default() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template(
-            "{bar:30} {pos}/{len} judgments  {per_sec}  {elapsed} elapsed, {eta} left  {msg}",
+            "{bar:20} {pos}/{len} judgments  {elapsed}{left}  {wide_msg}",
         );
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.with_key("left", left));
         Self {
             drawn: bar,
             total: 0,
@@ -40,13 +41,23 @@ impl Default for Bar {
 
 impl Bar {
     fn message(&self) -> String {
-        let mut message =
-            format!("{} cached, {} under way, {} tokens", self.cached, self.under_way, self.tokens);
-        if self.failed > 0 {
-            let failure = cut(&sanitize(&self.last_failure), 60);
-            message = format!("{message}, {} failed: {failure}", self.failed);
+        // What matters most comes first, for a narrow terminal cuts the line at its end.
+        let counts =
+            format!("{} under way, {} cached, {} tokens", self.under_way, self.cached, self.tokens);
+        if self.failed == 0 {
+            return counts;
         }
-        message
+        let failure: String =
+            self.last_failure.chars().filter(|c| !c.is_control()).take(60).collect();
+        format!("{} failed: {failure}; {counts}", self.failed)
+    }
+}
+
+/// Rate and time left: neither is known before something landed.
+fn left(state: &ProgressState, out: &mut dyn Write) {
+    if state.pos() > 0 {
+        // A display that takes no text is no reason to stop grading.
+        let _ = write!(out, ", {:.1}/s, {:#} left", state.per_sec(), HumanDuration(state.eta()));
     }
 }
 
