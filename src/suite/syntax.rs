@@ -48,6 +48,12 @@ impl Problem {
             ),
             Self::NotFinite => words("this is not a finite number", ""),
         };
+        let hint = match self {
+            Self::Scan(_) if hint.is_empty() && place.source.contains("${") => {
+                "inside `{…}` and `[…]` a variable needs quotes: `\"${NAME}\"`"
+            }
+            _ => hint,
+        };
         let diagnostic = Diagnostic::error(place, message);
         if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) }
     }

@@ -295,3 +295,16 @@ graders:
         assert!(header.contains(&format!("\"{file}\":")), "{header}");
     }
 }
+
+#[test]
+fn a_variable_inside_braces_needs_quotes() {
+    let suite = "name: s\ndataset: data.jsonl\ngraders: {same: {kind: tool, function: contains}}\ngate: {metric_key: same, op: gte, value: ${LEAST:-0.5}}\n";
+    let row = json!({"id": 1, "input": "q", "ground_truth": "a", "output": "a"}).to_string();
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", &row)]);
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_eq!(ran.code(), 2);
+    let expected = "inside `{…}` and `[…]` a variable needs quotes: `\"${NAME}\"`";
+    assert!(ran.stderr().contains(expected), "{}", ran.stderr());
+    space.write("suite.yaml", suite.replace("${LEAST:-0.5}", "\"${LEAST:-0.5}\""));
+    assert_eq!(space.run(&["run", "suite.yaml"]).code(), 0);
+}
