@@ -14,6 +14,7 @@ use crate::db::change::Change;
 use crate::db::inputs::{Chunk, File, Overrides, Root};
 use crate::db::{Database, Db, queries};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::driver::doubts;
 use crate::driver::problems::{Loaded, shortened};
 use crate::driver::recordings::{self, Source};
 use crate::driver::waiting::SettledPlans;
@@ -162,7 +163,11 @@ impl Session {
         change.apply(&mut self.db, self.root);
         self.read_row_files(system);
         let loaded = Loaded { session: (&self.db, self.root), text, starts: &self.starts };
-        diagnostics.extend(loaded.problems(&suite.dataset));
+        let problems = loaded.problems(&suite.dataset);
+        if problems.is_empty() {
+            diagnostics.extend(doubts::doubts(&self.db, self.root));
+        }
+        diagnostics.extend(problems);
         diagnostics.extend(shortened(self.recording_problems(system, suite)));
         diagnostics
     }

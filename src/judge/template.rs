@@ -82,6 +82,18 @@ fn as_text(value: &Value) -> String {
     }
 }
 
+/// Every name in braces of the rubric that does not always stand for something, once each.
+pub fn open_names(template: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for placeholder in pieces(template).filter_map(|(_, placeholder)| placeholder) {
+        let name = &placeholder[1..placeholder.len() - 1];
+        if !matches!(name, "input" | "submission" | "ground_truth") && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// Whether the rubric names `{name}`.
 pub fn names(template: &str, name: &str) -> bool {
     pieces(template).any(|(_, placeholder)| {

@@ -404,3 +404,26 @@ fn models_that_reason_are_asked_in_their_own_terms() {
         assert_eq!(judge.asked().last().unwrap().body[name], 50, "{model}");
     }
 }
+
+#[test]
+fn what_a_grader_looks_for_in_vain_is_said_before_it_is_paid_for() {
+    let suite = "name: t\ndataset: data.jsonl\ngraders:\n  a: {kind: tool, function: contains}\n  \
+                 b: {kind: rubric, prompt: '{inptu} {tone} {row.lang} {row.nope} {\"score\": 1} {submission}', model: m, endpoint: e}\n";
+    let row = "{\"input\": \"q\", \"output\": \"o\", \"lang\": \"de\", \"rubric_vars\": {\"tone\": \"kind\"}}\n";
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", row)]);
+    let ran = space.run(&["validate", "suite.yaml"]);
+    assert_eq!(ran.code(), 0);
+    insta::assert_snapshot!(ran.stderr(), @r"
+    warning: no row has a `ground_truth`: `a` (contains) will give every row 0.0
+    --> suite.yaml
+     = help: say where it is: `fields: {ground_truth: NAME}`
+
+    warning: the rubric of `b` names `{inptu}`, which no row has: the judge is sent the braces
+    --> suite.yaml
+     = help: did you mean `{input}`?
+
+    warning: the rubric of `b` names `{row.nope}`, which no row has: the judge is sent the braces
+    --> suite.yaml
+     = help: a rubric can name `{input}`, `{submission}`, `{ground_truth}`, the names in `rubric_vars`, and `{row.KEY}`
+    ");
+}
