@@ -372,6 +372,10 @@ fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
             "error: {error}; asking was stopped, because what cannot be kept would be paid for again"
         )?;
     }
+    if settled.replayed_failures > 0 {
+        let count = settled.replayed_failures;
+        writeln!(err, "failures replayed from the store: {count}; `--retry-errors` asks again")?;
+    }
     if settled.out_of_budget {
         writeln!(err, "stopped: the budget of calls is used up")?;
     }

@@ -103,6 +103,8 @@ pub struct Settled {
     pub out_of_budget: bool,
     /// The store could not be written.
     pub write_error: Option<StoreError>,
+    /// Stored failures that stood for an answer.
+    pub replayed_failures: u64,
     /// What went wrong while reading the store.
     pub warnings: Vec<String>,
 }
@@ -170,7 +172,12 @@ impl<'a> Settling<'a> {
     /// Brings in everything that the store has.
     fn look_up(&mut self, store: &mut dyn OutcomeStore) {
         let (settings, warnings) = (self.settings, &mut self.settled.warnings);
-        let mut usable = |grader: &str, entry: &Entry| usable(settings, grader, entry, warnings);
+        let replayed = &mut self.settled.replayed_failures;
+        let mut usable = |grader: &str, entry: &Entry| {
+            let outcome = usable(settings, grader, entry, warnings);
+            *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
+            outcome
+        };
         let (outcomes, waiting) = self.list.look_up(store, &mut usable);
         let change = Change { outcomes, waiting, ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);
