@@ -11,6 +11,9 @@ const MESSAGES: usize = 200;
 /// The longest rationale that is kept, in characters.
 const RATIONALE: usize = 2000;
 
+/// How much is shown of what was expected and of what came, in characters.
+const COMPARED: usize = 60;
+
 /// What was found in one pass over the results.
 #[derive(Debug, Default)]
 pub(crate) struct Digest {
@@ -76,7 +79,7 @@ impl Digest {
                 trial: result.trial,
                 grader: grader.to_owned(),
                 score: grade.score,
-                rationale: grade.rationale.chars().take(RATIONALE).collect(),
+                rationale: reason(result, grader, grade).chars().take(RATIONALE).collect(),
             });
         }
     }
@@ -100,6 +103,28 @@ impl Digest {
     }
 }
 
+/// The rationale of a grade for people. One that only says no is followed by what was expected and what came: records
+/// hold both anyway, and their rationale is fixed.
+pub(crate) fn reason(result: &ResultLine, grader: &str, grade: &GradeLine) -> String {
+    let rationale = &grade.rationale;
+    let (Some(submission), Some(truth)) =
+        (result.submissions.get(grader), result.ground_truth.as_str())
+    else {
+        return rationale.clone();
+    };
+    if !rationale.ends_with(": False") {
+        return rationale.clone();
+    }
+    format!("{rationale} (expected `{}`, found `{}`)", beginning(truth), beginning(submission))
+}
+
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(COMPARED) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
 /// The name of one result: `id [model] [trial n]`, the trial only where there are several.
 pub(crate) fn label(sample_id: &str, model: Option<&str>, trial: Option<u32>) -> String {
     let model = model.map_or_else(String::new, |model| format!(" [{model}]"));
@@ -118,6 +143,28 @@ impl Failure {
 mod tests {
     use super::*;
     use crate::report::made_up;
+
+    #[test]
+    fn a_rationale_that_only_says_no_is_followed_by_what_was_compared() {
+        let mut result = made_up::graded(0, 0.0);
+        let (grader, grade) = result.grades.0[0].clone();
+        result.ground_truth = "Paris".into();
+        result.submissions.0 = vec![(grader.clone(), "x".repeat(100))];
+        for (rationale, expected) in [
+            (
+                "Exact match: False",
+                format!("Exact match: False (expected `Paris`, found `{}…`)", "x".repeat(60)),
+            ),
+            ("Exact match: True", "Exact match: True".to_owned()),
+            ("too rude", "too rude".to_owned()),
+        ] {
+            let grade = GradeLine { rationale: rationale.to_owned(), ..grade.clone() };
+            assert_eq!(reason(&result, &grader, &grade), expected);
+        }
+        result.ground_truth = serde_json::Value::Null;
+        let grade = GradeLine { rationale: "Exact match: False".to_owned(), ..grade };
+        assert_eq!(reason(&result, &grader, &grade), "Exact match: False");
+    }
 
     #[test]
     fn errors_are_grouped_and_are_no_failures() {

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::digest::label;
+use super::digest::{label, reason};
 use super::text::{cut, sanitize, score};
 use super::{GradeLine, Report, ResultLine};
 
@@ -99,7 +99,7 @@ fn write_cases<W: Write>(
     trials: bool,
 ) -> io::Result<()> {
     (report.results)().try_for_each(|result| match result.grades.get(grader) {
-        Some(grade) => write_case(xml, &result, grade, class, trials),
+        Some(grade) => write_case(xml, &result, (grader, grade), class, trials),
         None => Ok(()),
     })
 }
@@ -107,7 +107,7 @@ fn write_cases<W: Write>(
 fn write_case<W: Write>(
     xml: &mut Writer<W>,
     result: &ResultLine,
-    grade: &GradeLine,
+    (grader, grade): (&str, &GradeLine),
     class: &str,
     trials: bool,
 ) -> io::Result<()> {
@@ -126,7 +126,7 @@ fn write_case<W: Write>(
         xml.create_element(element)
             .with_attribute(("message", clean(&message).as_ref()))
             .with_attribute(("type", clean(kind).as_ref()))
-            .write_text_content(BytesText::new(&clean(&grade.rationale)))?;
+            .write_text_content(BytesText::new(&clean(&reason(result, grader, grade))))?;
         Ok(())
     })
     .map(drop)
