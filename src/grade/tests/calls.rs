@@ -1,0 +1,265 @@
+//! Graders of tool calls, and of scores that were recorded.
+
+use super::*;
+
+fn call(name: &str, arguments: &str) -> Message {
+    let call = ToolCall { id: None, name: name.to_owned(), arguments: arguments.to_owned() };
+    Message { body: Body::ToolCall(call), subagent: false }
+}
+
+fn answer(failed: bool) -> Message {
+    let answer = ToolReturn { call_id: None, output: "x".to_owned(), failed };
+    Message { body: Body::ToolReturn(answer), subagent: false }
+}
+
+fn of_subagent(message: Message) -> Message {
+    Message { subagent: true, ..message }
+}
+
+fn trajectory(messages: Vec<Message>) -> Trajectory {
+    Trajectory { turns: vec![Turn { messages }], agent_state: None }
+}
+
+fn grade_calls(
+    function: &str,
+    config: &Value,
+    trajectory: &Trajectory,
+    ground_truth: Option<&str>,
+) -> Grade {
+    let subject = Subject {
+        submission: "",
+        ground_truth,
+        trajectory,
+        row: Row {
+            text: r#"{"info": {"task": {"actions": [{"name": "b", "kwargs": {"y": [1]}}]}}, "n": 1}"#,
+        },
+        include_subagents: config.get("max") == Some(&json!(99)),
+    };
+    compiled(function, config).unwrap().grade(&subject)
+}
+
+#[test]
+fn calls_are_counted() {
+    let made = trajectory(vec![
+        call("search", r#"{"q": "x", "limit": 5}"#),
+        answer(false),
+        call("search", r#"{"q": "y"}"#),
+        answer(true),
+        call("book", ""),
+        call("odd", "no json"),
+        of_subagent(call("secret", "{}")),
+        of_subagent(answer(true)),
+    ]);
+    for (function, config, expected) in [
+        ("tool_called", json!({"name": "search"}), "Tool called: True"),
+        (
+            "tool_called",
+            json!({"name": "none"}),
+            "Tool called: False (`none` called 0 times, at least 1 expected)",
+        ),
+        ("tool_called", json!({"names": ["search", "book"]}), "Tool called: True"),
+        (
+            "tool_called",
+            json!({"names": ["search", "no", "nor"]}),
+            "Tool called: False (`no` called 0 times, at least 1 expected; `nor` called 0 times, at least 1 expected)",
+        ),
+        ("tool_called", json!({"name": "search", "args": {"q": "x"}}), "Tool called: True"),
+        (
+            "tool_called",
+            json!({"name": "search", "args": {"q": "x"}, "min": 2}),
+            "Tool called: False (`search` called once, at least 2 expected)",
+        ),
+        ("tool_called", json!({"name": "search", "args": {"limit": 5.0}}), "Tool called: True"),
+        (
+            "tool_called",
+            json!({"name": "search", "max": 1}),
+            "Tool called: False (`search` called 2 times, at most 1 expected)",
+        ),
+        (
+            "tool_called",
+            json!({"name": "search", "max": 0}),
+            "Tool called: False (`search` called 2 times, at most 0 expected)",
+        ),
+        ("tool_called", json!({"name": "refund", "max": 0}), "Tool called: True"),
+        (
+            "tool_called",
+            json!({"name": "odd", "args": {"a": 1}}),
+            "Tool called: False (`odd` called 0 times, at least 1 expected)",
+        ),
+        ("tool_called", json!({"name": "book", "args": {}}), "Tool called: True"),
+        (
+            "tool_called",
+            json!({"name": "secret"}),
+            "Tool called: False (`secret` called 0 times, at least 1 expected)",
+        ),
+        ("tool_called", json!({"name": "secret", "max": 99}), "Tool called: True"),
+        ("max_tool_calls", json!({"max": 4}), "Tool calls: 4 of at most 4: True"),
+        ("max_tool_calls", json!({"max": 3}), "Tool calls: 4 of at most 3: False"),
+        ("max_tool_calls", json!({"max": 99}), "Tool calls: 5 of at most 99: True"),
+        ("no_tool_errors", json!({}), "No tool errors: False (1 failed)"),
+    ] {
+        let grade = grade_calls(function, &config, &made, None);
+        assert_eq!(grade.rationale, expected, "{function} {config}");
+        assert_eq!(grade.passes(1.0), expected.ends_with("True"), "{function} {config}");
+    }
+    let fine = trajectory(vec![call("a", "{}"), answer(false)]);
+    assert_eq!(
+        grade_calls("no_tool_errors", &json!({}), &fine, None).rationale,
+        "No tool errors: True"
+    );
+}
+
+fn three_calls() -> Trajectory {
+    trajectory(vec![
+        call("think", "{}"),
+        call("a", r#"{"x": 1, "name": "Ann", "at": "$5.00"}"#),
+        call("b", r#"{"y": [1]}"#),
+    ])
+}
+
+const CALLS_MATCH: &str = "Tool calls match: True";
+
+/// Options of `tool_calls_match`, and why three calls do not match; nothing if they do.
+fn check_calls(cases: &[(Value, &str)]) {
+    for (config, wrong) in cases {
+        let grade = grade_calls("tool_calls_match", config, &three_calls(), None);
+        let expected = match *wrong {
+            "" => CALLS_MATCH.to_owned(),
+            wrong => format!("Tool calls match: False ({wrong})"),
+        };
+        assert_eq!(grade.rationale, expected, "{config}");
+        assert_eq!(grade.passes(1.0), wrong.is_empty(), "{config}");
+    }
+}
+
+#[test]
+fn calls_match_as_strictly_as_wanted() {
+    let a = json!({"name": "a", "arguments": {"x": 1.0, "name": "Ann", "at": "$5.00"}});
+    let b = json!({"name": "b", "args": {"y": [1]}});
+    check_calls(&[
+        (json!({"expected": ["think", a, b]}), ""),
+        (json!({"expected": [a, b], "ignore_tools": ["think"]}), ""),
+        (json!({"expected": ["think", b, a]}), "call 2: `b` expected, `a` made"),
+        (json!({"expected": ["think", a]}), "call 3: `b` is not expected"),
+        (json!({"expected": ["think", a, b, b]}), "call 4: `b` is missing"),
+        (
+            json!({"expected": ["think", {"name": "a", "input": {"x": 1}}, b]}),
+            "call 2: `a` has other arguments than expected",
+        ),
+        (
+            json!({"expected": ["think", {"name": "a", "input": {"x": 1}}, b], "arguments": "subset"}),
+            "",
+        ),
+        (
+            json!({"expected": ["think", {"name": "a", "input": {"x": 2}}, b], "arguments": "subset"}),
+            "call 2: `a` has other arguments than expected",
+        ),
+        (
+            json!({"expected": ["think", {"name": "a", "input": {"x": 2}}, b], "arguments": "ignore"}),
+            "",
+        ),
+        (json!({"expected": [b, a, "think"], "mode": "unordered"}), ""),
+        (json!({"expected": [b, a], "mode": "unordered"}), "`think` is not expected, or not so"),
+        (
+            json!({"expected": [b, a, "think", "think"], "mode": "unordered"}),
+            "`think` is missing, or has other arguments",
+        ),
+        (json!({"expected": [b], "mode": "superset"}), ""),
+        (json!({"expected": [b, b], "mode": "superset"}), "`b` is missing, or has other arguments"),
+        (json!({"expected": [b, a, "think", "more"], "mode": "subset"}), ""),
+        (json!({"expected": [b, a], "mode": "subset"}), "`think` is not expected, or not so"),
+        (json!({"expected": [], "mode": "superset"}), ""),
+        (
+            json!({"expected": [{"function": {"name": "b", "arguments": "{\"y\":[1]}"}}], "mode": "superset"}),
+            "",
+        ),
+        (json!({"path": "info.task.actions", "mode": "superset"}), ""),
+        (json!({"path": "info.task.actions"}), "call 1: `b` expected, `think` made"),
+    ]);
+}
+
+#[test]
+fn arguments_match_as_loosely_as_wanted() {
+    let loose =
+        json!({"a": {"at": "numeric"}, "*": {"name": "ignore_case", "x": "ignore", "y": "regex"}});
+    check_calls(&[
+        (
+            json!({"expected": [{"name": "a", "kwargs": {"name": "ANN", "at": "5"}}], "mode": "superset", "comparators": loose}),
+            "",
+        ),
+        (
+            json!({"expected": [{"name": "a", "kwargs": {"name": "ANN", "at": "6"}}], "mode": "superset", "comparators": loose}),
+            "`a` is missing, or has other arguments",
+        ),
+        (
+            json!({"expected": [{"name": "b", "kwargs": {"y": r"^\[\d\]$"}}], "mode": "superset", "comparators": loose}),
+            "",
+        ),
+    ]);
+}
+
+#[test]
+fn expected_calls_may_stand_in_the_ground_truth() {
+    let grade =
+        |config: Value, truth| grade_calls("tool_calls_match", &config, &three_calls(), truth);
+    let superset = || json!({"mode": "superset"});
+    assert_eq!(grade(superset(), Some(r#"[{"name": "b"}]"#)).rationale, CALLS_MATCH);
+    assert_eq!(grade(superset(), None).rationale, "No ground_truth answer provided");
+    assert_eq!(kind(&grade(superset(), Some("{}"))), "invalid_ground_truth");
+    assert_eq!(kind(&grade(superset(), Some("[{}]"))), "invalid_ground_truth");
+    assert_eq!(kind(&grade(json!({"path": "n"}), None)), "invalid_ground_truth");
+    let bad_pattern = json!({"mode": "superset", "comparators": {"*": {"y": "regex"}}});
+    let truth = r#"[{"name": "b", "args": {"y": "("}}]"#;
+    assert_eq!(kind(&grade(bad_pattern, Some(truth))), "invalid_ground_truth");
+}
+
+#[test]
+fn no_pairing_is_missed() {
+    // Each expected call fits several: a first-come pairing of `any` with the first would lose `one`.
+    let made = trajectory(vec![call("t", r#"{"a": 1, "b": 1}"#), call("t", r#"{"a": 1}"#)]);
+    let config = json!({
+        "expected": [{"name": "t", "args": {"a": 1}}, {"name": "t", "args": {"b": 1}}],
+        "mode": "unordered", "arguments": "subset"
+    });
+    assert!(grade_calls("tool_calls_match", &config, &made, None).passes(1.0));
+    let many = trajectory((0..1001).map(|_| call("t", "{}")).collect());
+    assert_eq!(kind(&grade_calls("tool_calls_match", &config, &many, None)), "too_large");
+}
+
+#[test]
+fn recorded_scores_are_taken_over() {
+    let row = r#"{"metadata": {"reward": 0.25, "text": " 0.5 ", "ok": true, "not": false, "stars": 4,
+        "none": null, "nan": "nan", "list": [1], "five": 5}, "a.b": 1}"#;
+    let scale = json!({"min": 1, "max": 5});
+    for (config, expected) in [
+        (json!({"path": "metadata.reward"}), Ok(0.25)),
+        (json!({"path": "metadata.text"}), Ok(0.5)),
+        (json!({"path": "metadata.ok"}), Ok(1.0)),
+        (json!({"path": "metadata.not", "scale": scale}), Ok(0.0)),
+        (json!({"path": "metadata.stars", "scale": scale}), Ok(0.75)),
+        (json!({"path": "metadata.list[0]"}), Ok(1.0)),
+        (json!({"path": "a.b"}), Ok(1.0)),
+        (json!({"path": "metadata.five"}), Err("`metadata.five` is 5, not within 0 to 1")),
+        (
+            json!({"path": "metadata.reward", "scale": scale}),
+            Err("`metadata.reward` is 0.25, not within 1 to 5"),
+        ),
+        (json!({"path": "metadata.none"}), Err("the row has no `metadata.none`")),
+        (json!({"path": "reward"}), Err("the row has no `reward`")),
+        (json!({"path": "metadata.nan"}), Err("`metadata.nan` is no number")),
+        (json!({"path": "metadata.list"}), Err("`metadata.list` is no number")),
+    ] {
+        let subject = Subject {
+            submission: "",
+            ground_truth: None,
+            trajectory: &Trajectory::default(),
+            row: Row { text: row },
+            include_subagents: false,
+        };
+        let grade = compiled("recorded_score", &config).unwrap().grade(&subject);
+        let found =
+            grade.error.as_ref().map_or(Ok(grade.score), |error| Err(error.message.as_str()));
+        assert_eq!(found, expected, "{config}");
+        assert_eq!(kind(&grade), if expected.is_ok() { "" } else { "invalid_score" });
+    }
+}

@@ -1,0 +1,130 @@
+//! The store against a map, over arbitrary steps and arbitrary damage.
+
+use super::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Put {
+        by: usize,
+        entries: Vec<(u8, u32, u8)>,
+    },
+    Ask {
+        by: usize,
+    },
+    /// Ends a process and starts another: by exit, or by a kill in the middle of a write.
+    Restart {
+        by: usize,
+        killed: Option<usize>,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let entries = proptest::collection::vec((0..5_u8, 0..3_u32, 0..4_u8), 1..5);
+    prop_oneof![
+        4 => (0..2_usize, entries).prop_map(|(by, entries)| Step::Put { by, entries }),
+        2 => (0..2_usize).prop_map(|by| Step::Ask { by }),
+        1 => (0..2_usize, proptest::option::of(0..120_usize))
+            .prop_map(|(by, killed)| Step::Restart { by, killed }),
+    ]
+}
+
+fn body(number: u8) -> String {
+    format!(r#"{{"rationale":"{}"}}"#, "why ".repeat(usize::from(number)))
+}
+
+/// Whatever was put for each key, by generation and digest: the last one wins.
+type Model = BTreeMap<u8, BTreeSet<(u32, [u8; 32], u8)>>;
+
+/// Asks for every key and one that nobody ever puts: a miss makes a store look at the others.
+fn check(store: &mut dyn OutcomeStore, model: &Model) {
+    let keys: Vec<ActionKey> = (0..6).map(key).collect();
+    let found = store.get_many(&keys);
+    for (number, found) in (0..6_u8).zip(found) {
+        let best = model.get(&number).and_then(BTreeSet::last);
+        let expected = best.map(|(generation, _, text)| entry(number, *generation, &body(*text)));
+        assert_eq!(found, expected);
+    }
+    assert_eq!(store.keys(), model.keys().map(|number| key(*number)).collect::<Vec<_>>());
+    assert_eq!(store.take_warnings(), [] as [String; 0]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn two_processes_agree_with_a_map(steps in proptest::collection::vec(step(), 1..12)) {
+        let dir = fresh();
+        let mut stores = [SegmentStore::open(dir.path()), SegmentStore::open(dir.path())];
+        let mut memory = MemoryStore::default();
+        let mut model = Model::new();
+        for step in steps {
+            match step {
+                Step::Put { by, entries } => {
+                    for &(number, generation, text) in &entries {
+                        let digest = *blake3::hash(body(text).as_bytes()).as_bytes();
+                        model.entry(number).or_default().insert((generation, digest, text));
+                    }
+                    let entries: Vec<Entry> = entries
+                        .into_iter()
+                        .map(|(number, generation, text)| entry(number, generation, &body(text)))
+                        .collect();
+                    stores[by].put_many(&entries).unwrap();
+                    memory.put_many(&entries).unwrap();
+                }
+                Step::Ask { by } => check(&mut stores[by], &model),
+                Step::Restart { by, killed } => {
+                    let old = std::mem::replace(&mut stores[by], SegmentStore::open(dir.path()));
+                    if let Some(cut) = killed {
+                        std::mem::forget(old);
+                        let torn = text_of(&[entry(5, 9, &body(3))]);
+                        let name = format!("{cut}-killed-{}.jsonl", fastrand::u64(..));
+                        fs::create_dir_all(folder(dir.path())).unwrap();
+                        fs::write(folder(dir.path()).join(name), &torn[..cut]).unwrap();
+                    }
+                }
+            }
+        }
+        for store in &mut stores {
+            check(store, &model);
+        }
+        check(&mut memory, &model);
+        check(&mut SegmentStore::open(dir.path()), &model);
+    }
+
+    #[test]
+    fn arbitrary_bytes_hide_no_intact_line(
+        noise in proptest::collection::vec(
+            prop_oneof![Just(b'\n'), Just(b'"'), Just(b'{'), Just(0xff), any::<u8>()], 0..200),
+        side in proptest::collection::vec(any::<u8>(), 0..100),
+    ) {
+        let text = text_of(&three());
+        let dir = segment(&[text.as_bytes(), &noise, b"\n", text.as_bytes()].concat());
+        fs::write(folder(dir.path()).join("0-1-2.idx"), &side).unwrap();
+        prop_assert_eq!(reread(dir.path()).0, "111");
+        let mut committed = Committed::default();
+        committed.add("a", &[&noise, &b"\n"[..], text.as_bytes()].concat());
+        prop_assert_eq!(committed.keys().count(), 3);
+    }
+
+    #[test]
+    fn a_mutation_costs_the_lines_it_touches_only(
+        at in any::<proptest::sample::Index>(),
+        insert in proptest::collection::vec(any::<u8>(), 0..4),
+        remove in 0..4_usize,
+    ) {
+        let text = text_of(&three()).into_bytes();
+        let from = at.index(text.len());
+        let to = (from + remove).min(text.len());
+        let mutated = [&text[..from], &insert[..], &text[to..]].concat();
+        // A line survives if it stands as it was, between the same line breaks.
+        let survivors: BTreeSet<&[u8]> = mutated.split_inclusive(|byte| *byte == b'\n').collect();
+        let lines = text.split_inclusive(|byte| *byte == b'\n');
+        let expected: Vec<bool> = lines.map(|line| survivors.contains(line)).collect();
+        let dir = segment(&mutated);
+        let (marks, _) = reread(dir.path());
+        for (mark, expected) in marks.chars().zip(expected) {
+            // What is read is right in any case: `reread` compares it.
+            prop_assert!(mark == '1' || !expected, "{marks}");
+        }
+    }
+}
