@@ -235,7 +235,9 @@ pub fn missing_vars(db: &dyn Db, chunk: Chunk) -> Vec<(usize, String, Vec<String
         for (grader, names) in required {
             let absent = |name: &&String| !sample.rubric_vars.contains_key(*name);
             let names: Vec<String> = names.iter().filter(absent).cloned().collect();
-            if !names.is_empty() && sample.rubric.is_none() {
+            // A row with a rubric of its own is not judged by the grader's.
+            let own = sample.rubric.is_some() || sample.rubric_path.is_some();
+            if !names.is_empty() && !own {
                 missing.push((at, grader.clone(), names));
             }
         }

@@ -258,6 +258,22 @@ fn a_row_may_bring_a_rubric_or_name_one_beside_the_suite() {
 }
 
 #[test]
+fn a_row_with_a_rubric_of_its_own_needs_no_variables_of_the_graders() {
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    let suite = SUITE
+        .replace("'Is {submission} polite?'", "'Is {submission} {tone}?', rubric_vars: [tone]");
+    let rows = "{\"id\": 1, \"input\": \"a\", \"output\": \"x\", \"rubric_vars\": {\"tone\": \"kind\"}}\n\
+                {\"id\": 2, \"input\": \"b\", \"output\": \"y\", \"rubric_path\": \"own.txt\"}\n";
+    let space = Space::new(&[
+        ("suite.yaml", &suite),
+        ("data.jsonl", rows),
+        ("own.txt", "Own: {submission}"),
+    ]);
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!((ran.code(), judge.count()), (0, 2), "{}", ran.shown());
+}
+
+#[test]
 fn a_row_cannot_send_files_from_elsewhere_to_a_judge() {
     for path in ["/etc/passwd", "../secret.txt", "a/../../secret.txt"] {
         let judge = Judge::new(|_, _| Answer::score(1.0));
