@@ -20,7 +20,7 @@ use crate::driver::recordings::{self, Source};
 use crate::driver::waiting::SettledPlans;
 use crate::suite::source::mask_lines;
 use crate::suite::{FileText, Suite, TargetSpec};
-use crate::system::{FileBytes, System, folder_of, join as join_path};
+use crate::system::{FileBytes, System, folder_of};
 
 /// The largest suite, rubric or other small file, in bytes.
 const SMALL_FILE_LIMIT: usize = 4 << 20;
@@ -276,11 +276,6 @@ impl Session {
             Some((_, name)) if relative.starts_with('/') => name.to_owned(),
             _ => relative.to_owned(),
         }
-    }
-
-    /// A path beside the suite.
-    pub fn beside(&self, name: &str) -> String {
-        join_path(folder_of(self.root.suite(&self.db).path(&self.db)), name)
     }
 }
 

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Contents, FileBytes, System};
 
-/// Files, variables and a clock that stands still.
+/// Files, an empty environment and a clock that stands still.
 #[derive(Debug, Default)]
 pub struct MemorySystem {
     files: RefCell<BTreeMap<String, FileBytes>>,
-    environment: RefCell<BTreeMap<String, String>>,
 }
 
 impl MemorySystem {
@@ -36,11 +35,6 @@ impl MemorySystem {
     /// Removes a file.
     pub fn remove(&self, path: &str) {
         self.files.borrow_mut().remove(path);
-    }
-
-    /// Sets an environment variable.
-    pub fn set_env(&self, name: &str, value: &str) {
-        self.environment.borrow_mut().insert(name.to_owned(), value.to_owned());
     }
 
     /// The text of a file that was written.
@@ -80,7 +74,7 @@ impl System for MemorySystem {
     }
 
     fn environment(&self) -> BTreeMap<String, String> {
-        self.environment.borrow().clone()
+        BTreeMap::new()
     }
 
     fn absolute(&self, path: &str) -> String {
