@@ -22,6 +22,7 @@ use evalrs::db::{Database, results};
 use evalrs::driver::session::Session;
 use evalrs::driver::settle::{Settings, World, settle};
 use evalrs::exec::{Executing, Executor, Launch};
+use evalrs::judge::question::Question;
 use evalrs::judge::template::Placeholders;
 use evalrs::judge::{Judge, reply};
 use evalrs::outcome::{Outcome, Reply, Stored, read_body};
@@ -121,7 +122,7 @@ fn judge() -> Judge {
     assert!(session.load(&system).is_empty());
     let grader = session.suite().unwrap().graders.last().unwrap().clone();
     match grader.kind {
-        evalrs::suite::GraderKind::Rubric(rubric) => Judge::new(*rubric, None),
+        evalrs::suite::GraderKind::Rubric(rubric) => Judge::new(*rubric, &|_| None),
         evalrs::suite::GraderKind::Tool(_) => panic!("the last grader is the judge"),
     }
 }
@@ -131,11 +132,12 @@ fn plain_action(judge: &Judge, row: &PlainRow<'_>, text: &str) -> Action {
     let placeholders = Placeholders {
         input: &row.input,
         submission: &row.output,
+        other: None,
         ground_truth: Some(&row.ground_truth),
         vars: &vars,
         row: Row { text },
     };
-    Action::Judge(judge.action(RUBRIC, &placeholders, 0))
+    Action::Judge(judge.action(RUBRIC, &placeholders, 0).unwrap())
 }
 
 /// What the engine does, without an engine: parse, grade, render, hash, look up, read the reply, fold.
@@ -155,7 +157,7 @@ fn plain_loop(folder: &Path, judge: &Judge) -> f64 {
     let mut judged = 0.0;
     for entry in store.get_many(&keys) {
         if let Outcome::Reply(found) = read_body(&entry.unwrap().body).unwrap() {
-            judged += reply::read(&found.text, (0.0, 1.0)).unwrap().score;
+            judged += reply::read(&found.text, Question::score((0.0, 1.0))).unwrap().score;
         }
     }
     (deterministic + judged) / keys.len() as f64

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::JudgeAction;
 
 /// The domain of every key; its version is raised when keys change their meaning.
-pub const KEY_CONTEXT: &str = "evalrs action v1";
+pub const KEY_CONTEXT: &str = "evalrs action v2";
 
 /// The longest ingredient that is kept as it is, in characters; longer ones are kept as digest and preview.
 const PREVIEW: usize = 200;
@@ -28,9 +28,9 @@ pub enum Action {
 impl Action {
     /// Its content address.
     pub fn key(&self) -> ActionKey {
-        let mut hasher = KeyHasher(blake3::Hasher::new_derive_key(KEY_CONTEXT));
+        let mut hasher = KeyHasher::new();
         self.walk(&mut hasher);
-        ActionKey(*hasher.0.finalize().as_bytes())
+        hasher.finish()
     }
 
     /// What its key is made of, for people.
@@ -81,21 +81,73 @@ impl KeyHasher {
     }
 }
 
+impl KeyHasher {
+    fn new() -> Self {
+        Self(blake3::Hasher::new_derive_key(KEY_CONTEXT))
+    }
+
+    fn absent(&mut self, name: &str) {
+        self.field(0, name, &[]);
+    }
+
+    fn text(&mut self, name: &str, text: &str) {
+        match end_of_preview(text) {
+            None => self.field(1, name, text.as_bytes()),
+            Some(_) => self.digest(name, &blake3::hash(text.as_bytes())),
+        }
+    }
+
+    fn digest(&mut self, name: &str, digest: &blake3::Hash) {
+        self.field(3, name, digest.as_bytes());
+    }
+
+    fn number(&mut self, name: &str, number: f64) {
+        // Both zeros are one number.
+        self.field(2, name, &(number + 0.0).to_bits().to_le_bytes());
+    }
+
+    fn finish(&self) -> ActionKey {
+        ActionKey(*self.0.finalize().as_bytes())
+    }
+}
+
 impl Ingredients for KeyHasher {
     fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
         match value {
-            None => self.field(0, name, &[]),
-            Some(text) => self.field(1, name, text.as_bytes()),
+            None => self.absent(name),
+            Some(text) => KeyHasher::text(self, name, text),
         }
     }
 
     fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
         match value {
-            None => self.field(0, name, &[]),
-            // Both zeros are one number.
-            Some(number) => self.field(2, name, &(number + 0.0).to_bits().to_le_bytes()),
+            None => self.absent(name),
+            Some(number) => KeyHasher::number(self, name, number),
         }
     }
+}
+
+/// Where the preview of a text ends, if the text is longer.
+fn end_of_preview(text: &str) -> Option<usize> {
+    text.char_indices().nth(PREVIEW).map(|(at, _)| at)
+}
+
+/// The key that is made of these ingredients, as they are kept beside an outcome. None if they are no such
+/// ingredients.
+pub fn key_of(ingredients: &[Ingredient]) -> Option<ActionKey> {
+    let mut hasher = KeyHasher::new();
+    for Ingredient { name, preview, digest, number } in ingredients {
+        match (preview, digest) {
+            (None, _) => hasher.absent(name),
+            (Some(_), Some(digest)) => {
+                hasher.digest(name, &blake3::Hash::from_hex(digest).ok()?);
+            }
+            (Some(text), None) if *number => hasher.number(name, text.parse().ok()?),
+            (Some(text), None) if end_of_preview(text).is_none() => hasher.text(name, text),
+            (Some(_), None) => return None,
+        }
+    }
+    (!ingredients.is_empty()).then(|| hasher.finish())
 }
 
 /// One ingredient of a key, as it is shown and kept beside an outcome.
@@ -108,21 +160,24 @@ pub struct Ingredient {
     /// The blake3 digest of a text that is longer than its preview.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// Whether the text stands for a number.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub number: bool,
 }
 
 struct Explanation(Vec<Ingredient>);
 
 impl Ingredients for Explanation {
     fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
-        let end = value.and_then(|text| text.char_indices().nth(PREVIEW)).map(|(at, _)| at);
+        let end = value.and_then(end_of_preview);
         let digest = end.and(value).map(|text| blake3::hash(text.as_bytes()).to_hex().to_string());
         let preview = value.map(|text| text[..end.unwrap_or(text.len())].to_owned());
-        self.0.push(Ingredient { name: name.to_owned(), preview, digest });
+        self.0.push(Ingredient { name: name.to_owned(), preview, digest, number: false });
     }
 
     fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
-        let preview = value.map(|number| number.to_string());
-        self.0.push(Ingredient { name: name.to_owned(), preview, digest: None });
+        let preview = value.map(|number| (number + 0.0).to_string());
+        self.0.push(Ingredient { name: name.to_owned(), preview, digest: None, number: true });
     }
 }
 
@@ -190,11 +245,14 @@ mod tests {
 
     use serde_json::{Map, json};
 
-    use super::{Action, ActionKey, Ingredients, KEY_CONTEXT, KeyHasher};
+    use super::{Action, ActionKey, Ingredient, Ingredients, KEY_CONTEXT, KeyHasher};
+    use crate::judge::question::Question;
     use crate::judge::template::Placeholders;
     use crate::judge::{Judge, JudgeAction};
     use crate::path::Row;
-    use crate::suite::{Combine, RubricSpec};
+    use crate::suite::{
+        Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec,
+    };
 
     fn action() -> JudgeAction {
         JudgeAction {
@@ -208,7 +266,9 @@ mod tests {
             max_tokens: Some(64),
             top_p: None,
             extra_body: r#"{"a":1}"#.to_owned(),
-            scale: (1.0, 5.0),
+            headers: "x-a: b".to_owned(),
+            response_format: ReplyFormat::Auto,
+            question: Question::score((1.0, 5.0)),
             vote: 2,
         }
     }
@@ -220,9 +280,9 @@ mod tests {
     /// A store is worth as much as its keys are stable. If this must change, so must the version in the context.
     #[test]
     fn a_key_stays_what_it_is() {
-        assert_eq!(KEY_CONTEXT, "evalrs action v1");
+        assert_eq!(KEY_CONTEXT, "evalrs action v2");
         // Computed with Python's blake3 from the layout that `KeyHasher::field` describes.
-        let expected = "3384a8415fd245f08ff2993a3b9866cb7cfe970d7d4470e7b3c099912df8ba81";
+        let expected = "31ec39318166ba67998f42b3c834383a45b496d78641ba11d46170d0939ce902";
         let key = key_of(action());
         assert_eq!(key.to_string(), expected);
         assert_eq!(ActionKey::parse(expected), Some(key));
@@ -253,8 +313,14 @@ mod tests {
         ("top_p", |action| action.top_p = Some(0.0)),
         ("extra_body", |action| action.extra_body.clear()),
         ("extra_body", |action| action.extra_body = r#"{"a":"1"}"#.to_owned()),
-        ("scale_min", |action| action.scale.0 = 0.0),
-        ("scale_max", |action| action.scale.1 = 1.0),
+        ("headers", |action| action.headers.clear()),
+        ("headers", |action| action.headers.push('c')),
+        ("response_format", |action| action.response_format = ReplyFormat::JsonSchema),
+        ("response_format", |action| action.response_format = ReplyFormat::JsonObject),
+        ("response_format", |action| action.response_format = ReplyFormat::Text),
+        ("response_schema", |action| action.question = Question::score((0.0, 5.0))),
+        ("response_schema", |action| action.question = Question::score((1.0, 1.5))),
+        ("response_schema", |action| action.question = Question::Compare),
         ("vote", |action| action.vote = 0),
         ("vote", |action| action.vote = 3),
     ];
@@ -276,10 +342,35 @@ mod tests {
         let walked: BTreeSet<String> =
             base.ingredients().into_iter().map(|ingredient| ingredient.name).collect();
         let changed = CHANGES.iter().map(|(name, _)| (*name).to_owned());
-        // These two are the same in every action so far.
-        let constant = ["kind", "response_format"].map(str::to_owned);
+        // This one is the same in every action so far.
+        let constant = ["kind"].map(str::to_owned);
         assert_eq!(walked, changed.chain(constant).collect(), "every ingredient has a change");
         assert_eq!(walked.len(), base.ingredients().len(), "each is visited once");
+    }
+
+    #[test]
+    fn a_key_is_made_again_from_what_is_kept() {
+        let long = "é".repeat(200) + "a";
+        for (_, change) in CHANGES {
+            for user in ["", "short", &long] {
+                let mut action = JudgeAction { user: user.to_owned(), ..action() };
+                change(&mut action);
+                let action = Action::Judge(action);
+                let text = serde_json::to_string(&action.ingredients()).unwrap();
+                let kept: Vec<Ingredient> = serde_json::from_str(&text).unwrap();
+                assert_eq!(super::key_of(&kept), Some(action.key()));
+            }
+        }
+        let kept = |preview: &str, digest: Option<&str>, number| Ingredient {
+            name: "x".to_owned(),
+            preview: Some(preview.to_owned()),
+            digest: digest.map(str::to_owned),
+            number,
+        };
+        assert_eq!(super::key_of(&[]), None);
+        assert_eq!(super::key_of(&[kept("x", Some("no digest"), false)]), None);
+        assert_eq!(super::key_of(&[kept("no number", None, true)]), None);
+        assert_eq!(super::key_of(&[kept(&long, None, false)]), None, "a text without its digest");
     }
 
     #[test]
@@ -317,9 +408,9 @@ mod tests {
             |to| to.text("y", ""),
         ];
         let digest = |walk: fn(&mut KeyHasher)| {
-            let mut hasher = KeyHasher(blake3::Hasher::new_derive_key(KEY_CONTEXT));
+            let mut hasher = KeyHasher::new();
             walk(&mut hasher);
-            *hasher.0.finalize().as_bytes()
+            hasher.finish().0
         };
         assert_eq!(walks.map(digest).into_iter().collect::<BTreeSet<_>>().len(), walks.len());
     }
@@ -338,25 +429,12 @@ mod tests {
     }
 
     fn rubric() -> RubricSpec {
-        RubricSpec {
-            prompt: "Is {submission} kind?".to_owned(),
+        let judge = JudgeSpec {
             model: "judge-1".to_owned(),
-            provider: "openai".to_owned(),
-            base_url: None,
             endpoint: Some("test".to_owned()),
-            api_key_env: None,
-            temperature: Some(0.0),
-            seed: None,
-            max_tokens: None,
-            top_p: None,
-            extra_body: Map::new(),
-            max_retries: 5,
-            timeout: 120.0,
-            scale: None,
-            rubric_vars: Vec::new(),
-            votes: 1,
-            combine: Combine::Median,
-        }
+            ..JudgeSpec::default()
+        };
+        RubricSpec::new("Is {submission} kind?", judge)
     }
 
     type Edit = fn(&mut RubricSpec);
@@ -369,22 +447,35 @@ mod tests {
         let placeholders = Placeholders {
             input: "q",
             submission: "s",
+            other: None,
             ground_truth: None,
             vars: &Map::new(),
             row: Row { text: "{}" },
         };
-        key_of(Judge::new(rubric, environment_base_url).action(&template, &placeholders, 0))
+        let base_url = |_: &str| environment_base_url.map(str::to_owned);
+        key_of(Judge::new(rubric, &base_url).action(&template, &placeholders, 0).unwrap())
     }
 
     #[test]
     fn what_changes_no_answer_is_in_no_key() {
         let base = key_with(|_| (), None);
         let changes: &[(&str, Edit)] = &[
-            ("base_url under an endpoint", |rubric| rubric.base_url = Some("http://b".to_owned())),
-            ("api_key_env", |rubric| rubric.api_key_env = Some("OTHER".to_owned())),
-            ("max_retries", |rubric| rubric.max_retries = 0),
-            ("timeout", |rubric| rubric.timeout = 0.5),
+            ("base_url under an endpoint", |rubric| {
+                rubric.judges[0].base_url = Some("http://b".to_owned());
+            }),
+            ("api_key_env", |rubric| rubric.judges[0].api_key_env = Some("OTHER".to_owned())),
+            ("max_retries", |rubric| rubric.judges[0].patience.max_retries = 0),
+            ("timeout", |rubric| rubric.judges[0].patience.timeout = 0.5),
             ("rubric_vars", |rubric| rubric.rubric_vars = vec!["tone".to_owned()]),
+            ("deadline", |rubric| rubric.judges[0].patience.deadline = 1.0),
+            ("requests", |rubric| rubric.judges[0].patience.max_requests_per_minute = Some(1)),
+            ("tokens", |rubric| rubric.judges[0].patience.max_tokens_per_minute = Some(1)),
+            ("a secret header", |rubric| {
+                let value = HeaderValue::Variable("KEY".to_owned());
+                rubric.judges[0].headers = vec![HeaderSpec { name: "x-key".to_owned(), value }];
+            }),
+            ("confirm_fails", |rubric| rubric.confirm_fails = 2),
+            ("a further judge", |rubric| rubric.judges.push(JudgeSpec::default())),
             ("votes", |rubric| rubric.votes = 3),
             ("combine", |rubric| rubric.combine = Combine::Mean),
             ("the scale that is none", |rubric| rubric.scale = Some((0.0, 1.0))),
@@ -400,23 +491,29 @@ mod tests {
         let changes: &[(&str, Edit)] = &[
             ("nothing", |_| ()),
             ("prompt", |rubric| rubric.prompt.push_str(" Really?")),
-            ("model", |rubric| rubric.model = "judge-2".to_owned()),
-            ("provider", |rubric| rubric.provider = "other".to_owned()),
-            ("endpoint", |rubric| rubric.endpoint = Some("other".to_owned())),
-            ("temperature", |rubric| rubric.temperature = Some(1.0)),
-            ("seed", |rubric| rubric.seed = Some(0)),
-            ("max_tokens", |rubric| rubric.max_tokens = Some(1)),
-            ("top_p", |rubric| rubric.top_p = Some(1.0)),
+            ("model", |rubric| rubric.judges[0].model = "judge-2".to_owned()),
+            ("provider", |rubric| rubric.judges[0].provider = "other".to_owned()),
+            ("endpoint", |rubric| rubric.judges[0].endpoint = Some("other".to_owned())),
+            ("temperature", |rubric| rubric.judges[0].temperature = Some(1.0)),
+            ("seed", |rubric| rubric.judges[0].seed = Some(0)),
+            ("max_tokens", |rubric| rubric.judges[0].max_tokens = Some(1)),
+            ("top_p", |rubric| rubric.judges[0].top_p = Some(1.0)),
+            ("response_format", |rubric| rubric.judges[0].response_format = ReplyFormat::Text),
+            ("headers", |rubric| {
+                let value = HeaderValue::Text("on".to_owned());
+                rubric.judges[0].headers = vec![HeaderSpec { name: "x-beta".to_owned(), value }];
+            }),
+            ("comparing", |rubric| rubric.compare_to = Some(CompareTo::Field("b".to_owned()))),
             ("scale", |rubric| rubric.scale = Some((1.0, 5.0))),
             ("extra_body", |rubric| {
-                rubric.extra_body.insert("top_k".to_owned(), json!(1));
+                rubric.judges[0].extra_body.insert("top_k".to_owned(), json!(1));
             }),
         ];
         let mut keys = BTreeSet::new();
         for (what, change) in changes {
             assert!(keys.insert(key_with(change, None)), "{what}");
         }
-        let no_endpoint: Edit = |rubric| rubric.endpoint = None;
+        let no_endpoint: Edit = |rubric| rubric.judges[0].endpoint = None;
         for base_url in [None, Some("http://one/v1"), Some("http://two/v1")] {
             assert!(keys.insert(key_with(no_endpoint, base_url)), "{base_url:?}");
         }
@@ -428,7 +525,7 @@ mod tests {
     fn the_order_of_further_members_is_in_no_key() {
         let with = |text: &str| {
             let body = serde_json::from_str(text).unwrap();
-            key_with(move |rubric| rubric.extra_body = Map::clone(&body), None)
+            key_with(move |rubric| rubric.judges[0].extra_body = Map::clone(&body), None)
         };
         let base = with(r#"{"a": 1, "b": {"c": [1, 2], "d": null}}"#);
         assert_eq!(with(r#"{"b": {"d": null, "c": [1, 2]}, "a": 1}"#), base);
@@ -437,7 +534,7 @@ mod tests {
 
     #[test]
     fn a_password_in_the_base_url_is_in_no_key() {
-        let no_endpoint: Edit = |rubric| rubric.endpoint = None;
+        let no_endpoint: Edit = |rubric| rubric.judges[0].endpoint = None;
         let bare = key_with(no_endpoint, Some("https://judge.example/v1"));
         for base_url in ["https://user:pass@judge.example/v1", "https://t%40ken@judge.example/v1/"]
         {

@@ -147,16 +147,36 @@ pub struct Stored {
     /// When it was asked, RFC 3339.
     #[serde(default)]
     pub at: String,
-    /// The version of evalrs that asked.
+    /// The version of evalrs that asked or imported.
     #[serde(default)]
     pub by: String,
+    /// Where the judgment comes from.
+    #[serde(default, skip_serializing_if = "Origin::is_asked")]
+    pub origin: Origin,
+}
+
+/// Where a judgment comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The judge was asked.
+    #[default]
+    Asked,
+    /// It was made elsewhere and imported: the name of the file.
+    Imported(String),
+}
+
+impl Origin {
+    fn is_asked(&self) -> bool {
+        *self == Self::Asked
+    }
 }
 
 impl Stored {
     /// What is kept of `outcome`, asked at `at`.
     pub fn new(action: &Action, outcome: Outcome, at: String) -> Self {
         let by = concat!("evalrs ", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { outcome, ingredients: action.ingredients(), at, by }
+        Self { outcome, ingredients: action.ingredients(), at, by, origin: Origin::Asked }
     }
 
     /// The body of a store entry.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::extract::{EXTRACTORS, check_options};
 use crate::grade::registry::{self, GRADERS};
 use crate::grade::{OptionProblem, ToolSpec};
+use crate::judge::provider::PROVIDERS;
 use crate::python::regex::Regex;
 use crate::suite::Registry;
 
@@ -131,16 +132,22 @@ pub fn targets() -> Vec<Described> {
 
 /// Every provider of judge models.
 pub fn providers() -> Vec<Described> {
-    vec![Described {
-        id: "openai",
-        name: "OpenAI-compatible",
-        description: "Any endpoint with POST /chat/completions: OpenAI, Azure, OpenRouter, vLLM, llama.cpp, Ollama, LiteLLM.",
-        kind: "provider",
-        options: json!({"type": "object"}),
-        scoring: "",
-    }]
+    let described = PROVIDERS.iter().map(|provider| {
+        let info = provider.info();
+        Described {
+            id: info.id,
+            name: info.name,
+            description: info.description,
+            kind: "provider",
+            options: json!({"type": "object"}),
+            scoring: "",
+        }
+    });
+    described.collect()
 }
 
+static PROVIDER_IDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| PROVIDERS.iter().map(|provider| provider.info().id).collect());
 static GRADER_IDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     GRADERS
         .iter()
@@ -155,7 +162,7 @@ pub fn registry() -> Registry<'static> {
     Registry {
         graders: &GRADER_IDS,
         extractors: &EXTRACTOR_IDS,
-        providers: &["openai"],
+        providers: &PROVIDER_IDS,
         check_grader,
         check_extractor,
         check_pattern: |pattern| Regex::new(pattern).err().map(|problem| problem.to_string()),

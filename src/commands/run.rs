@@ -273,7 +273,7 @@ fn settle_here(
 
 #[cfg(feature = "judge")]
 fn executor(concurrency: usize) -> Result<Box<dyn Executor>, Error> {
-    let executor = crate::exec::chat::ChatExecutor::new(concurrency);
+    let executor = crate::exec::http::HttpExecutor::new(concurrency);
     executor
         .map(|executor| Box::new(executor) as Box<dyn Executor>)
         .map_err(|message| Error::Plain { message, hint: None })
@@ -348,7 +348,7 @@ fn grader_settings(suite: &Suite, only: &[String]) -> Vec<Value> {
         });
         let (name, value) = match &grader.kind {
             crate::suite::GraderKind::Tool(tool) => ("function", &tool.function),
-            crate::suite::GraderKind::Rubric(rubric) => ("model", &rubric.model),
+            crate::suite::GraderKind::Rubric(rubric) => ("model", &rubric.judges[0].model),
         };
         object[name] = Value::from(value.as_str());
         object

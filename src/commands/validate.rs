@@ -94,6 +94,8 @@ fn how(grader: &GraderSpec) -> String {
             format!("{} of the trajectory", tool.function)
         }
         GraderKind::Tool(tool) => format!("{} of {extractor}", tool.function),
-        GraderKind::Rubric(rubric) => format!("rubric of {extractor}, by {}", rubric.model),
+        GraderKind::Rubric(rubric) => {
+            format!("rubric of {extractor}, by {}", rubric.judges[0].model)
+        }
     }
 }

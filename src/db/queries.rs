@@ -18,6 +18,7 @@ use crate::gate;
 use crate::grade::reference::ReferencePattern;
 use crate::grade::registry;
 use crate::judge::Judge;
+use crate::judge::provider::PROVIDERS;
 use crate::outcome::Tokens;
 use crate::suite::{
     ExtractorSpec, FileText, Files, Gate, GraderKind, SuiteReading, TargetSpec, read_suite,
@@ -123,14 +124,15 @@ pub fn gate_rule(db: &dyn Db, root: Root) -> Option<Gate> {
     gate::graders(gate).into_iter().all(is_left).then(|| gate.clone())
 }
 
-/// The base URL the environment names for judges.
+/// The base URLs that the environment names for judges, by provider.
 #[salsa::tracked]
-fn environment_base_url(db: &dyn Db, root: Root) -> Option<String> {
-    root.environment(db)
-        .get("OPENAI_BASE_URL")
-        .map(|url| url.trim())
-        .filter(|url| !url.is_empty())
-        .map(str::to_owned)
+fn environment_base_urls(db: &dyn Db, root: Root) -> Vec<(&'static str, String)> {
+    let named = PROVIDERS.iter().filter_map(|provider| {
+        let info = provider.info();
+        let url = root.environment(db).get(info.base_url_variable)?.trim();
+        (!url.is_empty()).then(|| (info.id, url.to_owned()))
+    });
+    named.collect()
 }
 
 /// A grader made ready; never compared, because what it is made of is.
@@ -149,8 +151,11 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
             ),
         },
         GraderKind::Rubric(rubric) => {
-            let base_url = environment_base_url(db, grader.root(db)).as_deref();
-            Method::Judge(Box::new(Judge::new(rubric.as_ref().clone(), base_url)))
+            let named = environment_base_urls(db, grader.root(db));
+            let base_url = |provider: &str| {
+                named.iter().find(|(id, _)| *id == provider).map(|(_, url)| url.clone())
+            };
+            Method::Judge(Box::new(Judge::new(rubric.as_ref().clone(), &base_url)))
         }
     };
     let reference = grader

@@ -178,7 +178,7 @@ pub fn action_of(
     db: &Database,
     (chunk, case): (Chunk, usize),
     grader: Grader<'_>,
-    turn_and_vote: [u32; 2],
+    turn_and_ballot: [u32; 2],
 ) -> Option<JudgeAction> {
     let root = chunk.root(db);
     let spec = queries::row_spec(db, root).as_ref()?;
@@ -186,5 +186,5 @@ pub fn action_of(
     let submissions = queries::graded_texts(db, chunk, grader);
     let case = Case { record, spec, submission: submissions.get(case)? };
     let files = |path: &str| queries::row_file(db, root, path);
-    evaluate::action(&case, queries::ready(db, grader), &files, turn_and_vote)
+    evaluate::action(&case, queries::ready(db, grader), &files, turn_and_ballot)
 }

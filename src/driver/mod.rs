@@ -8,6 +8,7 @@
 mod doubts;
 mod flight;
 mod problems;
+mod reach;
 pub mod recordings;
 pub mod session;
 pub mod settle;

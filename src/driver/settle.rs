@@ -4,19 +4,22 @@
 //! thread, and only then enters the graph: what a report shows is on disk. A write that fails stops the
 //! asking, because nothing is paid for that cannot be kept.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
 use super::flight::{Flight, Landed, Step};
+use super::reach::{Reach, key_variables};
 use super::session::Session;
 use super::waiting::{WaitList, Waiting};
 use crate::action::ActionKey;
 use crate::db::change::Change;
-use crate::db::queries::{self, Grader};
+use crate::db::queries;
 use crate::db::results;
-use crate::exec::{Executor, Launch, Secret};
+use crate::evaluate::Method;
+use crate::exec::{Executor, Launch};
+use crate::judge::Judge;
 use crate::outcome::{Failure, FailureKind, Outcome, Tokens, read_body};
 use crate::progress::{Event, Progress};
 use crate::store::{Entry, OutcomeStore, StoreError};
@@ -209,46 +212,61 @@ impl<'a> Settling<'a> {
         if self.settings.closed.is_some() {
             return Ok(());
         }
-        let (db, root) = (&self.session.db, self.session.root);
-        for (grader, at) in queries::graders(db, root).iter().zip(0..) {
-            let count = self.list.queue.iter().filter(|waiting| waiting.grader == at).count();
-            if count > 0 && self.api_key(*grader).is_none() && needs_key(&self.base_url(*grader)) {
-                let (variable, grader) = (key_variable(db, *grader), grader.name(db).clone());
-                return Err(CannotAsk::NoKey { variable, grader, count });
+        let mut keyless: BTreeMap<(u32, usize), usize> = BTreeMap::new();
+        for waiting in &self.list.queue {
+            if let Some((judge, at)) = self.judge_of(waiting)
+                && self.seat(judge, at).is_some_and(|seat| seat.needs_key())
+            {
+                *keyless.entry((waiting.grader, at)).or_default() += 1;
             }
         }
-        Ok(())
+        let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = queries::graders(db, root)[grader as usize];
+        let variable = match grader.kind(db) {
+            GraderKind::Rubric(rubric) => key_variables(&rubric.judges[at]).join("` or `"),
+            GraderKind::Tool(_) => String::new(),
+        };
+        Err(CannotAsk::NoKey { variable, grader: grader.name(db).clone(), count })
     }
 
-    fn base_url(&self, grader: Grader<'_>) -> String {
-        match &queries::ready(&self.session.db, grader).method {
-            crate::evaluate::Method::Judge(judge) => judge.base_url.clone(),
-            _ => String::new(),
+    /// The judge that `waiting` is for.
+    fn judge_of(&self, waiting: &Waiting) -> Option<(&Judge, usize)> {
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
+        match &queries::ready(db, grader).method {
+            Method::Judge(judge) => Some((judge, judge.ballot(waiting.ballot).judge)),
+            Method::Tool(_) | Method::Broken(_) => None,
         }
     }
 
-    fn api_key(&self, grader: Grader<'_>) -> Option<Secret> {
-        let variable = key_variable(&self.session.db, grader);
-        let value = self.session.root.environment(&self.session.db).get(&variable)?;
-        (!value.trim().is_empty()).then(|| Secret::new(value.trim().to_owned()))
+    /// How the judge at `at` is reached.
+    fn seat<'s>(&'s self, judge: &'s Judge, at: usize) -> Option<Reach<'s>> {
+        let environment = self.session.root.environment(&self.session.db);
+        Some(Reach {
+            spec: judge.rubric.judges.get(at)?,
+            base_url: &judge.seats.get(at)?.base_url,
+            environment,
+        })
     }
 
     /// Renders what waits as something that can be executed.
     fn launch(&self, waiting: &Waiting) -> Option<Launch> {
         let (db, root) = (&self.session.db, self.session.root);
         let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
-        let GraderKind::Rubric(rubric) = grader.kind(db) else { return None };
+        let (judge, at) = self.judge_of(waiting)?;
+        let reach = self.seat(judge, at)?;
         Some(Launch {
             action: results::action_of(
                 db,
                 (waiting.chunk, waiting.case as usize),
                 grader,
-                [waiting.turn, waiting.vote],
+                [waiting.turn, waiting.ballot],
             )?,
-            base_url: self.base_url(grader),
-            api_key: self.api_key(grader),
-            max_retries: rubric.max_retries,
-            timeout: rubric.timeout,
+            base_url: reach.base_url.to_owned(),
+            api_key: reach.api_key(),
+            headers: reach.headers(),
+            patience: reach.spec.patience.clone(),
         })
     }
 
@@ -367,17 +385,4 @@ fn usable(
             None
         }
     }
-}
-
-fn key_variable(db: &crate::db::Database, grader: Grader<'_>) -> String {
-    match grader.kind(db) {
-        GraderKind::Rubric(rubric) => rubric.api_key_env.clone(),
-        GraderKind::Tool(_) => None,
-    }
-    .unwrap_or_else(|| "OPENAI_API_KEY".to_owned())
-}
-
-/// Servers of one's own often take no key; the first party always does.
-fn needs_key(base_url: &str) -> bool {
-    base_url == crate::judge::DEFAULT_BASE_URL
 }

@@ -46,8 +46,8 @@ pub(super) struct Waiting {
     pub(super) case: u32,
     /// The turn of the case.
     pub(super) turn: u32,
-    /// The vote.
-    pub(super) vote: u32,
+    /// The ballot of its judges.
+    pub(super) ballot: u32,
     /// The action.
     pub(super) key: ActionKey,
     /// The generation its outcome is kept under.
@@ -89,7 +89,7 @@ impl WaitList {
         for (grader, plans) in plans.iter().enumerate() {
             let tally = &mut self.tallies[grader].1;
             for (case, planned) in plans.iter().enumerate() {
-                planned.each_key(&mut |turn, vote, key| {
+                planned.each_key(&mut |turn, ballot, key| {
                     if !seen.insert(key) {
                         return;
                     }
@@ -104,7 +104,7 @@ impl WaitList {
                         grader,
                         case,
                         turn,
-                        vote,
+                        ballot,
                         key,
                         generation: 0,
                     });

@@ -159,7 +159,7 @@ impl<'a> Ballot<'a> {
                 self.replies += 1;
                 self.tokens = add(self.tokens, reply.usage.unwrap_or_default());
                 self.model = self.model.take().or_else(|| reply.model.clone());
-                match reply::read(&reply.text, self.judge.scale()) {
+                match reply::read(&reply.text, self.judge.question()) {
                     Ok(verdict) => self.votes.push(verdict),
                     Err(fault) => {
                         self.failures.push(("invalid_reply", fault, Some(reply.text.clone())));
@@ -184,8 +184,10 @@ impl<'a> Ballot<'a> {
         let middle = scores.len() / 2;
         Some(match self.judge.rubric.combine {
             Combine::Mean => scores.iter().sum::<f64>() / scores.len() as f64,
-            Combine::Median if scores.len() % 2 == 1 => scores[middle],
-            Combine::Median => f64::midpoint(scores[middle - 1], scores[middle]),
+            Combine::Median | Combine::Majority if scores.len() % 2 == 1 => scores[middle],
+            Combine::Median | Combine::Majority => {
+                f64::midpoint(scores[middle - 1], scores[middle])
+            }
         })
     }
 
@@ -228,7 +230,7 @@ fn combine(score: f64, votes: &[reply::Verdict], judge: &Judge) -> Grade {
 }
 
 fn describe(grade: &mut Grade, judge: &Judge, model: Option<String>, tokens: Tokens) {
-    put(grade, "model", Value::from(model.unwrap_or_else(|| judge.rubric.model.clone())));
+    put(grade, "model", Value::from(model.unwrap_or_else(|| judge.rubric.judges[0].model.clone())));
     if tokens != Tokens::default() {
         put(grade, "usage", json!({"input_tokens": tokens.input, "output_tokens": tokens.output}));
     }

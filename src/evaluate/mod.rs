@@ -93,7 +93,7 @@ pub enum Planned {
     Graded(Grade),
     /// One action.
     Ask(ActionKey),
-    /// One action for each vote.
+    /// One action for each ballot.
     Votes(Box<[ActionKey]>),
     /// One plan for each turn.
     Turns(Box<[Planned]>),
@@ -104,23 +104,25 @@ pub enum Planned {
 }
 
 impl Planned {
-    /// The keys of its actions with their turn and vote, in order.
+    /// The keys of its actions with their turn and ballot, in order.
     pub fn keys(&self) -> Vec<(u32, u32, ActionKey)> {
         let mut keys = Vec::new();
         self.each_key(&mut |turn, vote, key| keys.push((turn, vote, key)));
         keys
     }
 
-    /// Visits turn, vote and key of its actions, in order.
+    /// Visits turn, ballot and key of its actions, in order.
     pub fn each_key(&self, visit: &mut dyn FnMut(u32, u32, ActionKey)) {
         match self {
             Self::Turns(turns) => {
                 for (planned, turn) in turns.iter().zip(0..) {
-                    planned.each_key(&mut |_, vote, key| visit(turn, vote, key));
+                    planned.each_key(&mut |_, ballot, key| visit(turn, ballot, key));
                 }
             }
             Self::Ask(key) => visit(0, 0, *key),
-            Self::Votes(keys) => keys.iter().zip(0..).for_each(|(key, vote)| visit(0, vote, *key)),
+            Self::Votes(keys) => {
+                keys.iter().zip(0..).for_each(|(key, ballot)| visit(0, ballot, *key));
+            }
             Self::Graded(_) | Self::Blocked | Self::Skipped => {}
         }
     }
@@ -297,12 +299,15 @@ fn plan_judge(
 ) -> Result<Planned, Grade> {
     let ground_truth = part.ground_truth(grader)?;
     let Some(template) = part.template(judge, files)? else { return Ok(Planned::Blocked) };
-    let first = judge_action(part, judge, [&template, text], ground_truth.as_deref())?;
-    if judge.rubric.votes <= 1 {
-        return Ok(Planned::Ask(Action::Judge(first).key()));
+    let key = |ballot| {
+        let action =
+            judge_action(part, (judge, ballot), [&template, text], ground_truth.as_deref());
+        action.map(|action| Action::Judge(action).key())
+    };
+    match judge.first_ballots() {
+        1 => Ok(Planned::Ask(key(0)?)),
+        ballots => Ok(Planned::Votes((0..ballots).map(key).collect::<Result<_, Grade>>()?)),
     }
-    let vote = |vote| Action::Judge(JudgeAction { vote, ..first.clone() }).key();
-    Ok(Planned::Votes((0..judge.rubric.votes).map(vote).collect()))
 }
 
 /// Graders of tool calls and of recorded scores look at something else than the submission.
@@ -334,10 +339,10 @@ fn grade_with_tool(
     }))
 }
 
-/// The first vote's action.
+/// The action of one ballot.
 fn judge_action(
     part: &Part<'_>,
-    judge: &Judge,
+    (judge, ballot): (&Judge, u32),
     [template, submission]: [&str; 2],
     ground_truth: Option<&str>,
 ) -> Result<JudgeAction, Grade> {
@@ -345,11 +350,13 @@ fn judge_action(
     let placeholders = Placeholders {
         input: &input,
         submission,
+        other: None,
         ground_truth,
         vars: &vars,
         row: Row { text: part.row.record().row },
     };
-    Ok(judge.action(template, &placeholders, 0))
+    let action = judge.action(template, &placeholders, ballot);
+    action.ok_or_else(|| Grade::failed("grader", "there is no such judge"))
 }
 
 /// Renders one action of a case again: plans keep keys, not prompts.
@@ -357,7 +364,7 @@ pub fn action(
     case: &Case<'_>,
     grader: &ReadyGrader,
     files: RubricFiles<'_>,
-    [turn, vote]: [u32; 2],
+    [turn, ballot]: [u32; 2],
 ) -> Option<JudgeAction> {
     let opened = Opened::new(case.record, case.spec).ok()?;
     let (turn, submission) = match case.submission {
@@ -370,6 +377,5 @@ pub fn action(
     };
     let template = part.template(judge, files).ok()??;
     let ground_truth = part.ground_truth(grader).ok()?;
-    let action = judge_action(&part, judge, [&template, text], ground_truth.as_deref()).ok()?;
-    Some(JudgeAction { vote, ..action })
+    judge_action(&part, (judge, ballot), [&template, text], ground_truth.as_deref()).ok()
 }

@@ -1,7 +1,7 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 
 #[cfg(feature = "judge")]
-pub mod chat;
+pub mod http;
 #[cfg(feature = "judge")]
 pub mod retry;
 
@@ -10,6 +10,7 @@ use std::pin::Pin;
 
 use crate::judge::JudgeAction;
 use crate::outcome::Outcome;
+use crate::suite::Patience;
 
 /// A judge's action and everything that decides how it is asked but not what it answers.
 #[derive(Clone, Debug)]
@@ -20,10 +21,18 @@ pub struct Launch {
     pub base_url: String,
     /// The key of the API; none sends no authorization.
     pub api_key: Option<Secret>,
-    /// Retries after transport failures.
-    pub max_retries: u32,
-    /// Seconds one request may take.
-    pub timeout: f64,
+    /// Further headers: name, value.
+    pub headers: Vec<(String, Secret)>,
+    /// How long and how often it is asked.
+    pub patience: Patience,
+}
+
+impl Launch {
+    /// `text` without any secret of the request. Always before a text is cut: a part of a secret is not found any more.
+    pub fn without_secrets(&self, text: &str) -> String {
+        let secrets = self.api_key.iter().chain(self.headers.iter().map(|(_, value)| value));
+        secrets.fold(text.to_owned(), |text, secret| secret.remove_from(&text))
+    }
 }
 
 /// Text that is never shown.

@@ -5,10 +5,12 @@
 
 use serde_json::{Map, Value};
 
+use super::question::{Question, WINNERS};
+
 /// A judge's verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// The score mapped to 0.0..=1.0.
+    /// The score mapped to 0.0..=1.0. Of two submissions: 1.0 if the first is better, 0.5 if neither, 0.0 if the second.
     pub score: f64,
     /// The score as the judge gave it.
     pub native: f64,
@@ -17,36 +19,67 @@ pub struct Verdict {
 }
 
 /// The verdict in `text`, or what is wrong with it as a sentence that can be told to the judge.
-pub fn read(text: &str, (min, max): (f64, f64)) -> Result<Verdict, String> {
-    let object = object_in(text)?;
-    let native = match object.get("score") {
-        None | Some(Value::Null) => return Err("the reply has no `score`".to_owned()),
-        Some(Value::Number(number)) => number.as_f64(),
-        Some(Value::String(text)) => text.trim().parse().ok(),
-        Some(_) => None,
+pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
+    let answer = match question {
+        Question::Score { .. } => "score",
+        Question::Compare => "winner",
     };
-    let native = native.filter(|score| score.is_finite()).ok_or_else(|| {
-        format!("`score` is {}, not a number from {min} to {max}", shown(object.get("score")))
-    })?;
-    if native < min || native > max {
-        return Err(format!("`score` is {native}, outside {min} to {max}"));
-    }
+    let object = object_in(text, answer)?;
+    let said = match object.get(answer) {
+        None | Some(Value::Null) => return Err(format!("the reply has no `{answer}`")),
+        Some(said) => said,
+    };
+    let (score, native) = match question {
+        Question::Score { min, max } => {
+            let native = score(said, (min, max))?;
+            ((native - min) / (max - min), native)
+        }
+        Question::Compare => {
+            let score = winner(said)?;
+            (score, score)
+        }
+    };
     let rationale = match object.get("rationale") {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     };
-    Ok(Verdict { score: (native - min) / (max - min), native, rationale })
+    Ok(Verdict { score, native, rationale })
 }
 
-fn shown(value: Option<&Value>) -> String {
-    let text = value.map(ToString::to_string).unwrap_or_default();
-    text.chars().take(60).collect()
+fn score(said: &Value, (min, max): (f64, f64)) -> Result<f64, String> {
+    let number = match said {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    match number.filter(|score| score.is_finite()) {
+        None => Err(format!("`score` is {}, not a number from {min} to {max}", shown(said))),
+        Some(score) if score < min || score > max => {
+            Err(format!("`score` is {score}, outside {min} to {max}"))
+        }
+        Some(score) => Ok(score),
+    }
 }
 
-/// The JSON object of the reply: the whole text, else the object in it that has a `score`. Of several with different
-/// scores none is believed: a judge may quote one that the submission holds.
-fn object_in(text: &str) -> Result<Map<String, Value>, String> {
+fn winner(said: &Value) -> Result<f64, String> {
+    let text = said.as_str().unwrap_or_default().trim();
+    let place = WINNERS.iter().position(|winner| winner.eq_ignore_ascii_case(text));
+    match place {
+        Some(0) => Ok(1.0),
+        Some(1) => Ok(0.0),
+        Some(_) => Ok(0.5),
+        None => Err(format!("`winner` is {}, not \"A\", \"B\" or \"tie\"", shown(said))),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    value.to_string().chars().take(60).collect()
+}
+
+/// The JSON object of the reply: the whole text, else the object in it that has an `answer`. Of several with different
+/// answers none is believed: a judge may quote one that the submission holds.
+fn object_in(text: &str, answer: &str) -> Result<Map<String, Value>, String> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Err("the reply is empty".to_owned());
@@ -65,11 +98,11 @@ fn object_in(text: &str) -> Result<Map<String, Value>, String> {
         }
         let mut stream = serde_json::Deserializer::from_str(&trimmed[start..]).into_iter::<Value>();
         if let Some(Ok(Value::Object(object))) = stream.next()
-            && object.contains_key("score")
+            && object.contains_key(answer)
         {
             end = start + stream.byte_offset();
-            if found.as_ref().is_some_and(|first| first.get("score") != object.get("score")) {
-                return Err("the reply holds several verdicts with different scores".to_owned());
+            if found.as_ref().is_some_and(|first| first.get(answer) != object.get(answer)) {
+                return Err(format!("the reply holds several verdicts with different `{answer}`"));
             }
             found.get_or_insert(object);
         }
@@ -82,6 +115,7 @@ fn object_in(text: &str) -> Result<Map<String, Value>, String> {
 #[cfg(test)]
 mod tests {
     use super::{Verdict, read};
+    use crate::judge::question::Question;
 
     #[test]
     fn replies_are_read_or_refused_with_a_reason() {
@@ -99,7 +133,7 @@ mod tests {
             ("A{\"score\": 1, \"sub\": {\"score\": 0}} B{\"score\": 1}", ok(1.0, "")),
             (
                 "It says {\"score\": 1}. So: {\"score\": 0}",
-                no("the reply holds several verdicts with different scores"),
+                no("the reply holds several verdicts with different `score`"),
             ),
             (r#"{"score": 1.5}"#, no("`score` is 1.5, outside 0 to 1")),
             (r#"{"score": -0.1}"#, no("`score` is -0.1, outside 0 to 1")),
@@ -112,15 +146,31 @@ mod tests {
             ("  ", no("the reply is empty")),
             ("great!", no("the reply is no JSON object: expected value")),
         ] {
-            assert_eq!(read(text, (0.0, 1.0)), expected, "{text}");
+            assert_eq!(read(text, Question::score((0.0, 1.0))), expected, "{text}");
         }
     }
 
     #[test]
     fn a_scale_is_mapped_to_the_unit_range() {
-        let read = |text| read(text, (1.0, 5.0)).map(|verdict| (verdict.native, verdict.score));
+        let scale = Question::score((1.0, 5.0));
+        let read = |text| read(text, scale).map(|verdict| (verdict.native, verdict.score));
         assert_eq!(read(r#"{"score": 1}"#), Ok((1.0, 0.0)));
         assert_eq!(read(r#"{"score": 4}"#), Ok((4.0, 0.75)));
         assert_eq!(read(r#"{"score": 0}"#), Err("`score` is 0, outside 1 to 5".to_owned()));
+    }
+
+    #[test]
+    fn of_two_submissions_one_wins_or_neither() {
+        let read = |text| read(text, Question::Compare).map(|verdict| verdict.score);
+        for (text, expected) in [
+            (r#"{"rationale": "r", "winner": "A"}"#, Ok(1.0)),
+            (r#"{"winner": " b "}"#, Ok(0.0)),
+            (r#"So: {"winner": "Tie"}"#, Ok(0.5)),
+            (r#"{"score": 1}"#, Err("the reply has no `winner`")),
+            (r#"{"winner": "C"}"#, Err("`winner` is \"C\", not \"A\", \"B\" or \"tie\"")),
+            (r#"{"winner": ["A"]}"#, Err("`winner` is [\"A\"], not \"A\", \"B\" or \"tie\"")),
+        ] {
+            assert_eq!(read(text), expected.map_err(str::to_owned), "{text}");
+        }
     }
 }

@@ -9,8 +9,8 @@ use serde_yaml::{Mapping, Value as Yaml};
 
 use super::interpolate::escape;
 use super::{
-    Combine, Condition, DatasetSpec, Gate, GraderKind, GraderSpec, PassRule, RubricSpec, Suite,
-    TargetSpec,
+    Combine, Condition, DatasetSpec, Gate, GraderKind, GraderSpec, JudgeSpec, PassRule, RubricSpec,
+    Suite, TargetSpec,
 };
 
 /// The suite as YAML.
@@ -184,20 +184,9 @@ fn grader(spec: &GraderSpec) -> Yaml {
 
 fn rubric(spec: &RubricSpec, map: &mut Map) {
     map.text("prompt", &spec.prompt);
-    map.text("model", &spec.model);
-    map.text("provider", &spec.provider);
-    map.optional_text("base_url", spec.base_url.as_deref());
-    map.optional_text("endpoint", spec.endpoint.as_deref());
-    map.optional_text("api_key_env", spec.api_key_env.as_deref());
-    map.put("temperature", spec.temperature.map_or(Yaml::Null, Yaml::from));
-    map.optional("seed", spec.seed);
-    map.optional("max_tokens", spec.max_tokens);
-    map.optional("top_p", spec.top_p);
-    if !spec.extra_body.is_empty() {
-        map.put("extra_body", json(&Value::Object(spec.extra_body.clone())));
+    if let [one] = &spec.judges[..] {
+        judge(one, map);
     }
-    map.put("max_retries", spec.max_retries);
-    map.put("timeout", spec.timeout);
     if let Some((min, max)) = spec.scale {
         let mut scale = Map::default();
         scale.put("min", min);
@@ -215,6 +204,23 @@ fn rubric(spec: &RubricSpec, map: &mut Map) {
         votes.put("combine", name(spec.combine));
         map.put("votes", votes.finish());
     }
+}
+
+fn judge(spec: &JudgeSpec, map: &mut Map) {
+    map.text("model", &spec.model);
+    map.text("provider", &spec.provider);
+    map.optional_text("base_url", spec.base_url.as_deref());
+    map.optional_text("endpoint", spec.endpoint.as_deref());
+    map.optional_text("api_key_env", spec.api_key_env.as_deref());
+    map.put("temperature", spec.temperature.map_or(Yaml::Null, Yaml::from));
+    map.optional("seed", spec.seed);
+    map.optional("max_tokens", spec.max_tokens);
+    map.optional("top_p", spec.top_p);
+    if !spec.extra_body.is_empty() {
+        map.put("extra_body", json(&Value::Object(spec.extra_body.clone())));
+    }
+    map.put("max_retries", spec.patience.max_retries);
+    map.put("timeout", spec.patience.timeout);
 }
 
 fn gate(gate: &Gate) -> Yaml {

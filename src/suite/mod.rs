@@ -9,6 +9,7 @@ pub(crate) mod fields;
 mod gate;
 mod graders;
 mod interpolate;
+mod judging;
 mod load;
 mod read;
 pub(crate) mod rubric;
@@ -17,6 +18,10 @@ pub mod source;
 mod syntax;
 pub mod tree;
 
+pub(crate) use judging::reasons;
+pub use judging::{
+    Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, Patience, ReplyFormat, RubricSpec,
+};
 pub use read::{Registry, SuiteReading, read_suite};
 
 use serde::Serialize;
@@ -141,56 +146,6 @@ impl ExtractorSpec {
     pub fn options(&self) -> Map<String, Value> {
         serde_json::from_str(&self.config).unwrap_or_default()
     }
-}
-
-/// A judge and what it is asked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RubricSpec {
-    /// The text of the rubric, a template.
-    pub prompt: String,
-    /// The judge model.
-    pub model: String,
-    /// Who serves it; `openai` is any OpenAI-compatible endpoint.
-    pub provider: String,
-    /// Where it is asked, if not where the environment says. In the key only if there is no `endpoint`.
-    pub base_url: Option<String>,
-    /// Stands for the base URL in the key.
-    pub endpoint: Option<String>,
-    /// The environment variable that holds the key of the API.
-    pub api_key_env: Option<String>,
-    /// The sampling temperature, 0..=2; none leaves it out of the request.
-    pub temperature: Option<f64>,
-    /// The sampling seed.
-    pub seed: Option<i64>,
-    /// The most tokens of a reply.
-    pub max_tokens: Option<u32>,
-    /// Nucleus sampling, 0..=1.
-    pub top_p: Option<f64>,
-    /// Further members of the request body, an object.
-    pub extra_body: Map<String, Value>,
-    /// Retries of one request after transport failures.
-    pub max_retries: u32,
-    /// Seconds one request may take.
-    pub timeout: f64,
-    /// The range the judge scores in; mapped to 0..=1. None is 0..=1 itself.
-    pub scale: Option<(f64, f64)>,
-    /// Names of sample variables the rubric must find.
-    pub rubric_vars: Vec<String>,
-    /// Independent judgments of one submission, at least 1.
-    pub votes: u32,
-    /// How votes become one score.
-    pub combine: Combine,
-}
-
-/// How votes become one score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Combine {
-    /// The middle one; of an even number, the mean of the middle two.
-    #[default]
-    Median,
-    /// The arithmetic mean.
-    Mean,
 }
 
 /// The rule that decides whether a run passed.

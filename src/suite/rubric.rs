@@ -1,7 +1,7 @@
 //! The fields only judges have.
 //!
 //! A rubric file is read here because its text is part of the suite: it is kept verbatim, only a byte-order
-//! mark is dropped. What a model does with a setting is said by [`RubricSpec::effective_temperature`]; the
+//! mark is dropped. What a model does with a setting is said by [`JudgeSpec::effective_temperature`]; the
 //! spec keeps what the suite wrote.
 
 use std::ops::RangeInclusive;
@@ -10,21 +10,7 @@ use super::fields::{Fields, Findings};
 use super::graders::options;
 use super::read::Reader;
 use super::tree::{Entry, Kind};
-use super::{Combine, RubricSpec};
-
-impl RubricSpec {
-    /// The temperature to send: 1.0 for models that reason (`o1*`, `o3*`, `o4*`, `gpt-5*`), which take no other;
-    /// none if the suite says null, whatever the model.
-    pub fn effective_temperature(&self) -> Option<f64> {
-        self.temperature.map(|temperature| if reasons(&self.model) { 1.0 } else { temperature })
-    }
-}
-
-/// Whether a model is of those that reason before they answer: they take other settings.
-pub(crate) fn reasons(model: &str) -> bool {
-    let model = model.rsplit('/').next().unwrap_or_default();
-    ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix))
-}
+use super::{Combine, JudgeSpec, Patience, ReplyFormat, RubricSpec};
 
 /// Reads what a `rubric` or `model_judge` grader has beyond other graders.
 pub(super) fn rubric(
@@ -53,24 +39,32 @@ pub(super) fn rubric(
     if agent {
         return None;
     }
-    Some(RubricSpec {
-        prompt: prompt?,
+    let patience = Patience {
+        max_retries: max_retries.and_then(|value| u32::try_from(value).ok()).unwrap_or(5),
+        timeout: timeout.unwrap_or(120.0),
+        ..Patience::default()
+    };
+    let judge = JudgeSpec {
         model,
         provider,
         base_url,
         endpoint,
         api_key_env,
+        headers: Vec::new(),
         temperature: sampling.temperature,
         seed: sampling.seed,
         max_tokens: sampling.max_tokens,
         top_p: sampling.top_p,
         extra_body: extra_body?,
-        max_retries: max_retries.and_then(|value| u32::try_from(value).ok()).unwrap_or(5),
-        timeout: timeout.unwrap_or(120.0),
+        response_format: ReplyFormat::Auto,
+        patience,
+    };
+    Some(RubricSpec {
         scale,
         rubric_vars: rubric_vars.unwrap_or_default(),
         votes,
         combine,
+        ..RubricSpec::new(prompt?, judge)
     })
 }
 

@@ -156,7 +156,7 @@ fn check_prompts(judge: &Judge) {
         let at = |text: &str| asked.prompt().find(text).unwrap_or(usize::MAX);
         let [rubric, question] = ["Evaluate the creativity", "question"].map(at);
         assert!(rubric < question && question < asked.prompt().len(), "{}", asked.prompt());
-        assert_eq!(asked.body["response_format"], json!({"type": "json_object"}));
+        assert_eq!(asked.body["response_format"]["type"], "json_schema");
     }
 }
 

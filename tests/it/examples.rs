@@ -29,6 +29,7 @@ const EXAMPLES: &[Example] = &[
         &[
             ("opening-hours-rude", 0, "helpful"),
             ("return-book", 0, "helpful"),
+            ("return-book-vague", 0, "helpful"),
             ("gift-card", 0, "helpful"),
             ("gift-card-wrong", 0, "helpful"),
         ],

@@ -169,7 +169,7 @@ fn one_edited_sample_runs_its_chunk_and_its_own_actions() {
 
 fn with_format(rendered: &str) -> String {
     format!(
-        "{rendered}\n\nReply with one JSON object and nothing else: {{\"score\": <number from 0 to 1>, \"rationale\": <string>}}."
+        "{rendered}\n\nReply with one JSON object and nothing else: {{\"rationale\": <string>, \"score\": <number from 0 to 1>}}."
     )
 }
 

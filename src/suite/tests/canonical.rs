@@ -88,9 +88,9 @@ proptest! {
         before.sample_tags = vec![text.clone(), "b".to_owned()];
         let rubric = rubric_of(&mut before);
         rubric.prompt = format!("x{text}");
-        rubric.extra_body.insert("v".to_owned(), json!([text, number, seed, {"k": text}]));
+        rubric.judges[0].extra_body.insert("v".to_owned(), json!([text, number, seed, {"k": text}]));
         rubric.scale = Some((number, f64::MAX)).filter(|(min, max)| min < max);
-        rubric.seed = Some(seed);
+        rubric.judges[0].seed = Some(seed);
         round_trip(&before);
     }
 }

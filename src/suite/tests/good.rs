@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::suite::{
     Aggregation, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate, GraderKind,
-    GraderSpec, Logic, Op, PassRule, RubricSpec, TargetSpec,
+    GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, ReplyFormat, RubricSpec, TargetSpec,
 };
 use crate::trajectory::TrajectoryFormat;
 
@@ -55,24 +55,35 @@ fn everything_has_its_default() {
         kind: GraderKind::Tool(ToolSpec { function: "contains".to_owned(), config: Map::new() }),
     };
     assert_eq!(suite.graders, [grader]);
-    let expected = RubricSpec {
-        prompt: "Judge.".to_owned(),
+    let judge = JudgeSpec {
         model: "gpt-4o-mini".to_owned(),
         provider: "openai".to_owned(),
         base_url: None,
         endpoint: None,
         api_key_env: None,
+        headers: Vec::new(),
         temperature: Some(0.0),
         seed: None,
         max_tokens: None,
         top_p: None,
         extra_body: Map::new(),
-        max_retries: 5,
-        timeout: 120.0,
+        response_format: ReplyFormat::Auto,
+        patience: Patience {
+            max_retries: 5,
+            timeout: 120.0,
+            deadline: 900.0,
+            ..Patience::default()
+        },
+    };
+    let expected = RubricSpec {
+        prompt: "Judge.".to_owned(),
+        judges: vec![judge],
         scale: None,
         rubric_vars: Vec::new(),
         votes: 1,
         combine: Combine::Median,
+        confirm_fails: 0,
+        compare_to: None,
     };
     assert_eq!(rubric(""), expected);
 }
@@ -90,8 +101,7 @@ fn every_field_of_a_rubric_is_read() {
     else {
         unreachable!()
     };
-    let expected = RubricSpec {
-        prompt: "Judge.".to_owned(),
+    let judge = JudgeSpec {
         model: "m".to_owned(),
         provider: "anthropic".to_owned(),
         base_url: Some("http://localhost:1/v1".to_owned()),
@@ -102,12 +112,15 @@ fn every_field_of_a_rubric_is_read() {
         max_tokens: Some(64),
         top_p: Some(0.5),
         extra_body,
-        max_retries: 2,
-        timeout: 30.0,
+        patience: Patience { max_retries: 2, timeout: 30.0, ..Patience::default() },
+        ..JudgeSpec::default()
+    };
+    let expected = RubricSpec {
         scale: Some((1.0, 5.0)),
         rubric_vars: vec!["a".to_owned(), "b".to_owned()],
         votes: 3,
         combine: Combine::Mean,
+        ..RubricSpec::new("Judge.", judge)
     };
     assert_eq!(read, expected);
     assert_eq!(rubric("    scale: {min: 0, max: 1}\n    votes: 5\n").scale, None);
@@ -128,8 +141,8 @@ fn models_that_reason_are_sent_temperature_one() {
         ("olmo-2", "0.5", Some(0.5)),
     ] {
         let rubric = rubric(&format!("    model: {model}\n    temperature: {temperature}\n"));
-        assert_eq!(rubric.effective_temperature(), expected, "{model}");
-        assert_eq!(rubric.temperature, temperature.parse().ok(), "{model}");
+        assert_eq!(rubric.judges[0].effective_temperature(), expected, "{model}");
+        assert_eq!(rubric.judges[0].temperature, temperature.parse().ok(), "{model}");
     }
 }
 
@@ -471,8 +484,8 @@ fn variables_reach_numbers_and_whole_suites() {
     let suite = reading.suite.unwrap();
     assert_eq!((suite.dataset.path.as_str(), suite.max_samples), ("rows.jsonl", Some(12)));
     let GraderKind::Rubric(rubric) = &suite.graders[0].kind else { panic!("{suite:?}") };
-    assert_eq!((rubric.temperature, rubric.seed), (Some(0.25), Some(12)));
-    assert_eq!(rubric.base_url.as_deref(), Some("https://judge.example/v1"));
+    assert_eq!((rubric.judges[0].temperature, rubric.judges[0].seed), (Some(0.25), Some(12)));
+    assert_eq!(rubric.judges[0].base_url.as_deref(), Some("https://judge.example/v1"));
     assert_eq!(rubric.prompt, "{input} costs $5");
 }
 
@@ -486,7 +499,7 @@ fn a_key_in_a_suite_is_taken_out_and_never_kept() {
     assert!(!debug.contains("my-very-secret"), "{debug}");
     let suite = reading.suite.unwrap();
     let GraderKind::Rubric(rubric) = &suite.graders[0].kind else { panic!("{suite:?}") };
-    assert_eq!(Value::Object(rubric.extra_body.clone()), json!({"user": "u"}));
+    assert_eq!(Value::Object(rubric.judges[0].extra_body.clone()), json!({"user": "u"}));
 }
 
 #[test]

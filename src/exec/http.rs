@@ -1,0 +1,345 @@
+//! Asks a judge over HTTP.
+//!
+//! One shared client. What is said and how replies read is the provider's; here it is sent, again after transport
+//! failures. A reply that is no verdict is asked again at most twice with its fault named, because clamping or guessing
+//! would hide a broken judge.
+#![expect(clippy::disallowed_methods, reason = "Retry-After dates are compared with the clock")]
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+
+use super::{Executing, Executor, Launch, retry};
+use crate::judge::provider::{self, Answer, Auth, Correction, Ending, Provider, Request, Shape};
+use crate::judge::reply;
+use crate::outcome::{Failure, FailureKind, Outcome, Reply, Tokens};
+use crate::suite::ReplyFormat;
+
+/// How often a reply that is no verdict is asked again.
+const RE_ASKS: usize = 2;
+/// The longest reply that is read, in bytes.
+const REPLY_LIMIT: usize = 8 << 20;
+
+/// Executes judges' actions over HTTP.
+#[derive(Debug)]
+pub struct HttpExecutor {
+    client: reqwest::Client,
+    /// The strictest shape that each endpoint's model is known to take: those before it were refused.
+    shapes: RefCell<BTreeMap<[String; 2], Shape>>,
+}
+
+impl HttpExecutor {
+    /// An executor whose connections are shared by at most `concurrency` requests.
+    pub fn new(concurrency: usize) -> Result<Self, String> {
+        // Another part of the process may have installed it already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .http1_only()
+            // A prompt goes where the suite says, and nowhere a server points to.
+            .redirect(reqwest::redirect::Policy::none())
+            .pool_max_idle_per_host(concurrency)
+            .user_agent(concat!("evalrs/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| format!("cannot set up HTTP: {error}"))?;
+        Ok(Self { client, shapes: RefCell::default() })
+    }
+
+    /// The shape that the next request asks for.
+    fn shape(&self, launch: &Launch, provider: &dyn Provider) -> Shape {
+        let shapes = provider.shapes();
+        let wanted = match launch.action.response_format {
+            ReplyFormat::JsonSchema => Shape::Schema,
+            ReplyFormat::JsonObject => Shape::Object,
+            ReplyFormat::Text => Shape::Words,
+            ReplyFormat::Auto => {
+                let known = self.shapes.borrow().get(&place(launch)).copied();
+                known.unwrap_or(shapes[0])
+            }
+        };
+        // A provider without a JSON mode is asked in words.
+        shapes.iter().copied().find(|shape| *shape >= wanted).unwrap_or(Shape::Words)
+    }
+
+    /// Whether the failure says that `shape` is not to be had, and another one is. That is remembered.
+    fn gives_way(&self, launch: &Launch, shape: Shape, failure: &Failure) -> bool {
+        let provider = provider::find(&launch.action.provider);
+        let shapes = provider.map(Provider::shapes).unwrap_or_default();
+        let weaker = shapes.iter().copied().find(|weaker| *weaker > shape);
+        let (ReplyFormat::Auto, FailureKind::BadRequest, Some(weaker)) =
+            (launch.action.response_format, failure.kind, weaker)
+        else {
+            return false;
+        };
+        let is_about_it = speaks_of_shapes(&failure.message);
+        if is_about_it {
+            self.shapes.borrow_mut().insert(place(launch), weaker);
+        }
+        is_about_it
+    }
+
+    /// Asks until there is a verdict, or what came is no verdict for the third time.
+    async fn ask(&self, launch: &Launch) -> Outcome {
+        let Some(provider) = provider::find(&launch.action.provider) else {
+            let message = format!("there is no provider `{}`", launch.action.provider);
+            return Outcome::Failure(plain(FailureKind::BadRequest, message));
+        };
+        let mut corrections: Vec<Correction> = Vec::new();
+        let mut tokens = Tokens::default();
+        loop {
+            let answer = match self.ask_once(launch, provider, &corrections).await {
+                Ok(answer) => answer,
+                Err(failure) => {
+                    return Outcome::Failure(Failure { usage: used(tokens), ..failure });
+                }
+            };
+            tokens.input += answer.usage.input;
+            tokens.output += answer.usage.output;
+            let text = match verdict_text(&answer) {
+                Err(failure) => {
+                    return Outcome::Failure(Failure { usage: used(tokens), ..failure });
+                }
+                Ok(text) => text.to_owned(),
+            };
+            let Err(fault) = reply::read(&text, launch.action.question) else {
+                return Outcome::Reply(Reply { text, model: answer.model, usage: used(tokens) });
+            };
+            if corrections.len() == RE_ASKS {
+                let message = format!("invalid reply, asked {} times: {fault}", RE_ASKS + 1);
+                return Outcome::Failure(Failure {
+                    kind: FailureKind::InvalidReply,
+                    message,
+                    reply: Some(text),
+                    usage: used(tokens),
+                });
+            }
+            corrections.push(Correction { reply: text, fault });
+        }
+    }
+
+    /// One answer, in the strictest shape that the endpoint takes.
+    async fn ask_once(
+        &self,
+        launch: &Launch,
+        provider: &dyn Provider,
+        corrections: &[Correction],
+    ) -> Result<Answer, Failure> {
+        loop {
+            let shape = self.shape(launch, provider);
+            let request = provider.request(&launch.action, shape, corrections);
+            let failure = match self.send_with_retries(launch, provider, &request).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            if !self.gives_way(launch, shape, &failure) {
+                return Err(failure);
+            }
+        }
+    }
+
+    async fn send_with_retries(
+        &self,
+        launch: &Launch,
+        provider: &dyn Provider,
+        request: &Request,
+    ) -> Result<Answer, Failure> {
+        let mut attempt = 0;
+        loop {
+            let (failure, asked_delay) = match self.send(launch, provider, request).await {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            if attempt >= launch.patience.max_retries || !retry::is_retried(failure.kind) {
+                return Err(failure);
+            }
+            attempt += 1;
+            tokio::time::sleep(retry::delay(attempt, asked_delay, fastrand::f64())).await;
+        }
+    }
+
+    async fn send(
+        &self,
+        launch: &Launch,
+        provider: &dyn Provider,
+        request: &Request,
+    ) -> Result<Answer, Failed> {
+        let sending = self.prepared(launch, provider, request);
+        let response = sending.send().await.map_err(|error| (transport(&error, launch), None))?;
+        let status = response.status().as_u16();
+        let header =
+            |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let delay = retry::asked_delay(header("retry-after-ms"), header("retry-after"), now);
+        let bytes = read_body(response).await.map_err(|error| match error {
+            Some(error) => (transport(&error, launch), None),
+            None => {
+                (plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()), None)
+            }
+        })?;
+        match retry::classify(status) {
+            None => answer(&bytes, launch, provider).map_err(|failure| (failure, None)),
+            Some(kind) => {
+                let said = said_in(&bytes, launch);
+                Err((plain(kind, format!("the judge answered {status}: {said}")), delay))
+            }
+        }
+    }
+
+    fn prepared(
+        &self,
+        launch: &Launch,
+        provider: &dyn Provider,
+        request: &Request,
+    ) -> reqwest::RequestBuilder {
+        let timeout = Duration::try_from_secs_f64(launch.patience.timeout);
+        let mut sending = self
+            .client
+            .post(url(&launch.base_url, &request.path))
+            .json(&request.body)
+            .timeout(timeout.unwrap_or(Duration::from_mins(2)));
+        let info = provider.info();
+        for (name, value) in info.headers {
+            sending = sending.header(*name, *value);
+        }
+        if let Some(key) = &launch.api_key {
+            sending = match info.auth {
+                Auth::Bearer => sending.bearer_auth(key.reveal()),
+                Auth::Header(name) => sending.header(name, key.reveal()),
+            };
+        }
+        for (name, value) in &launch.headers {
+            sending = sending.header(name, value.reveal());
+        }
+        sending
+    }
+}
+
+impl Executor for HttpExecutor {
+    fn execute(&self, launch: Launch) -> Executing<'_> {
+        Box::pin(async move { self.ask(&launch).await })
+    }
+}
+
+/// What shapes depend on: who serves which model.
+fn place(launch: &Launch) -> [String; 2] {
+    [launch.base_url.clone(), launch.action.model.clone()]
+}
+
+/// Whether a server's complaint is about the way in which the shape of a reply was asked for.
+fn speaks_of_shapes(message: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "response_format",
+        "json_schema",
+        "json_object",
+        "json schema",
+        "structured output",
+        "output_config",
+        "output_format",
+        "response_schema",
+        "responseschema",
+    ];
+    let message = message.to_ascii_lowercase();
+    WORDS.iter().any(|word| message.contains(word))
+}
+
+/// The URL of a request. What stands after a `?` of the base URL stays at the end: some servers want a version there.
+fn url(base_url: &str, path: &str) -> String {
+    match base_url.split_once('?') {
+        Some((base, query)) => format!("{}{path}?{query}", base.trim_end_matches('/')),
+        None => format!("{base_url}{path}"),
+    }
+}
+
+fn used(tokens: Tokens) -> Option<Tokens> {
+    (tokens != Tokens::default()).then_some(tokens)
+}
+
+/// A failure and how long the server asks to wait.
+type Failed = (Failure, Option<Duration>);
+
+/// The whole body, or nothing if it passes the limit.
+async fn read_body(mut response: reqwest::Response) -> Result<Vec<u8>, Option<reqwest::Error>> {
+    let mut bytes = Vec::new();
+    while let Some(part) = response.chunk().await.map_err(Some)? {
+        if bytes.len() + part.len() > REPLY_LIMIT {
+            return Err(None);
+        }
+        bytes.extend_from_slice(&part);
+    }
+    Ok(bytes)
+}
+
+fn plain(kind: FailureKind, message: String) -> Failure {
+    Failure { kind, message, reply: None, usage: None }
+}
+
+fn transport(error: &reqwest::Error, launch: &Launch) -> Failure {
+    if error.is_timeout() {
+        let message = format!("no answer within {} s", launch.patience.timeout);
+        return plain(FailureKind::Timeout, message);
+    }
+    let mut message = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        message = format!("{message}: {cause}");
+        source = cause.source();
+    }
+    let message = launch.without_secrets(&message);
+    let kind = if error.is_builder() { FailureKind::BadRequest } else { FailureKind::Connection };
+    plain(kind, message)
+}
+
+/// The message inside an error body, or its beginning.
+fn said_in(bytes: &[u8], launch: &Launch) -> String {
+    let parsed: Option<Value> = serde_json::from_slice(bytes).ok();
+    let message = parsed.as_ref().and_then(|body| {
+        body.pointer("/error/message").or_else(|| body.get("message")).or_else(|| body.get("error"))
+    });
+    let text = match message {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::from_utf8_lossy(bytes).into_owned(),
+    };
+    let text: String = launch.without_secrets(&text).trim().chars().take(300).collect();
+    if text.is_empty() { "(no message)".to_owned() } else { text }
+}
+
+/// What the body of a successful response says.
+fn answer(bytes: &[u8], launch: &Launch, provider: &dyn Provider) -> Result<Answer, Failure> {
+    let body: Result<Value, String> =
+        serde_json::from_slice(bytes).map_err(|error| error.to_string());
+    body.and_then(|body| provider.answer(&body)).map_err(|what| {
+        let text = launch.without_secrets(&String::from_utf8_lossy(bytes));
+        let beginning: String = text.chars().take(120).collect();
+        let name = provider.info().name;
+        // A gateway's error page with status 200 is the server's failure, not the judge's word.
+        plain(
+            FailureKind::Server,
+            format!("the endpoint's reply is none of an {name} API ({what}): {beginning}"),
+        )
+    })
+}
+
+/// The text that should hold a verdict, or why there is none.
+fn verdict_text(answer: &Answer) -> Result<&str, Failure> {
+    let text = answer.text.as_deref().unwrap_or_default();
+    let because = |said: &str| if said.is_empty() { String::new() } else { format!(": {said}") };
+    let (kind, message) = match &answer.ending {
+        Ending::Refused(said) => {
+            (FailureKind::Refused, format!("the judge refused{}", because(said)))
+        }
+        Ending::Filtered(said) => {
+            (FailureKind::Filtered, format!("a content filter stopped the reply{}", because(said)))
+        }
+        Ending::Truncated => (
+            FailureKind::Truncated,
+            "the reply ended at its token limit; raise `max_tokens`".to_owned(),
+        ),
+        Ending::Complete if text.trim().is_empty() => {
+            (FailureKind::EmptyReply, "the judge replied nothing".to_owned())
+        }
+        Ending::Complete => return Ok(text),
+    };
+    Err(Failure { kind, message, reply: answer.text.clone(), usage: None })
+}

@@ -1,0 +1,146 @@
+//! The APIs judges are asked through: an action in the words of each, and what came back in ours.
+//!
+//! One file a provider, each implementing [`Provider`] as pure functions: `exec` sends what they write and gives them
+//! what it received. A further provider is one more file and one more line in [`PROVIDERS`].
+
+mod openai;
+
+use serde_json::{Map, Value};
+
+use super::JudgeAction;
+use super::question::Question;
+use crate::outcome::Tokens;
+
+/// Every provider.
+pub const PROVIDERS: &[&dyn Provider] = &[&openai::OpenAi];
+
+/// The provider with this id.
+pub fn find(id: &str) -> Option<&'static dyn Provider> {
+    PROVIDERS.iter().find(|provider| provider.info().id == id).copied()
+}
+
+/// An API that judges are asked through.
+pub trait Provider: Sync {
+    /// What is the same in all of its requests.
+    fn info(&self) -> &'static ProviderInfo;
+
+    /// The ways in which it can be asked for the shape of a reply, the strictest first; the last always works.
+    fn shapes(&self) -> &'static [Shape];
+
+    /// The request for an action; `corrections` are earlier replies that were no verdicts.
+    fn request(&self, action: &JudgeAction, shape: Shape, corrections: &[Correction]) -> Request;
+
+    /// What a successful response says, or why it is none of this API.
+    fn answer(&self, body: &Value) -> Result<Answer, String>;
+}
+
+/// What is the same in all requests to a provider.
+#[derive(Debug)]
+pub struct ProviderInfo {
+    /// Its name in suites and keys.
+    pub id: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// One sentence on what it reaches.
+    pub description: &'static str,
+    /// Where it is asked if nobody says; without a slash at its end.
+    pub base_url: &'static str,
+    /// The environment variable that names another place.
+    pub base_url_variable: &'static str,
+    /// The environment variables that may hold the key, the first that is set counts.
+    pub key_variables: &'static [&'static str],
+    /// The environment variable with further headers, one `Name: value` a line.
+    pub headers_variable: &'static str,
+    /// How the key is sent.
+    pub auth: Auth,
+    /// Headers of every request.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The most tokens of a reply where the suite says nothing; none leaves it to the server.
+    pub max_tokens: Option<u32>,
+}
+
+/// How the key of an API is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// As `Authorization: Bearer …`.
+    Bearer,
+    /// In a header of its own.
+    Header(&'static str),
+}
+
+/// A way to ask for the shape of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Shape {
+    /// By a JSON schema.
+    Schema,
+    /// As some JSON object.
+    Object,
+    /// In words alone.
+    Words,
+}
+
+/// A reply that was no verdict, and what was said to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Correction {
+    /// The reply.
+    pub reply: String,
+    /// What is wrong with it.
+    pub fault: String,
+}
+
+impl Correction {
+    /// The message that tells the judge.
+    pub fn message(&self, question: Question) -> String {
+        let (fault, shape) = (&self.fault, question.shape());
+        format!("That is no valid verdict: {fault}. Reply again with one JSON object: {shape}.")
+    }
+}
+
+/// A request: what follows the base URL, and the body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The path after the base URL, with the slash before it.
+    pub path: String,
+    /// The body, a JSON object.
+    pub body: Map<String, Value>,
+}
+
+/// What a response says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The text of the reply, if there is one.
+    pub text: Option<String>,
+    /// How the reply ended.
+    pub ending: Ending,
+    /// The model that says it answered.
+    pub model: Option<String>,
+    /// What the request used.
+    pub usage: Tokens,
+}
+
+/// How a reply ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// At its end.
+    Complete,
+    /// At its token limit.
+    Truncated,
+    /// The model refused, with these words.
+    Refused(String),
+    /// A filter of the provider stopped it: what it says of that.
+    Filtered(String),
+}
+
+/// Puts each setting that is set into the body.
+fn put_settings(body: &mut Map<String, Value>, settings: &[(&str, Option<Value>)]) {
+    for (name, value) in settings {
+        if let Some(value) = value {
+            body.insert((*name).to_owned(), value.clone());
+        }
+    }
+}
+
+/// The further members of the request that the suite asked for; they win over ours.
+fn extra_body(action: &JudgeAction) -> Map<String, Value> {
+    serde_json::from_str(&action.extra_body).unwrap_or_default()
+}

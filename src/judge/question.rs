@@ -1,0 +1,76 @@
+//! What a judge is asked, and the shape of the reply that is wanted.
+//!
+//! The shape is said three times: in words to every model, as a JSON schema to endpoints that take one, and by
+//! [`super::reply`], which believes nothing else. All three are made here.
+
+use serde_json::{Value, json};
+
+/// What a judge is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Question {
+    /// How good is the submission?
+    Score {
+        /// The score of complete failure.
+        min: f64,
+        /// The score of full success, greater than `min`.
+        max: f64,
+    },
+    /// Which of two submissions is better?
+    Compare,
+}
+
+/// The order in which two submissions are shown to a judge: judges favour places, so both are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The submission first. Also where there is only one.
+    Forward,
+    /// The submission second.
+    Reversed,
+}
+
+/// The answers to [`Question::Compare`].
+pub const WINNERS: [&str; 3] = ["A", "B", "tie"];
+
+impl Question {
+    /// How good is the submission, on this scale?
+    pub fn score((min, max): (f64, f64)) -> Self {
+        Self::Score { min, max }
+    }
+
+    /// In how many orders it is asked.
+    pub fn orders(self) -> u32 {
+        match self {
+            Self::Score { .. } => 1,
+            Self::Compare => 2,
+        }
+    }
+
+    /// The reply that is wanted, in words. The rationale comes first: a score that follows its reasons is better
+    /// founded than reasons that follow a score.
+    pub fn shape(self) -> String {
+        match self {
+            Self::Score { min, max } => {
+                format!("{{\"rationale\": <string>, \"score\": <number from {min} to {max}>}}")
+            }
+            Self::Compare => {
+                "{\"rationale\": <string>, \"winner\": \"A\" or \"B\" or \"tie\"}".to_owned()
+            }
+        }
+    }
+
+    /// The reply that is wanted, as a JSON schema.
+    pub fn schema(self) -> Value {
+        let (name, answer) = match self {
+            Self::Score { min, max } => {
+                ("score", json!({"type": "number", "minimum": min, "maximum": max}))
+            }
+            Self::Compare => ("winner", json!({"type": "string", "enum": WINNERS})),
+        };
+        json!({
+            "type": "object",
+            "properties": {"rationale": {"type": "string"}, name: answer},
+            "required": ["rationale", name],
+            "additionalProperties": false,
+        })
+    }
+}

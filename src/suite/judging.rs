@@ -1,0 +1,203 @@
+//! What a suite says of a rubric grader: what is judged, by whom, and how often.
+//!
+//! A rubric grader has one judge or a panel of them. What is asked is of the grader; who is asked, and with which
+//! settings, is of each judge.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A rubric and who judges by it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RubricSpec {
+    /// The text of the rubric, a template.
+    pub prompt: String,
+    /// Who is asked, at least one; more than one is a panel.
+    pub judges: Vec<JudgeSpec>,
+    /// The range the judges score in; mapped to 0..=1. None is 0..=1 itself.
+    pub scale: Option<(f64, f64)>,
+    /// Names of sample variables the rubric must find.
+    pub rubric_vars: Vec<String>,
+    /// Independent judgments of one submission by each judge, at least 1.
+    pub votes: u32,
+    /// How votes become one score.
+    pub combine: Combine,
+    /// Further votes of each judge on a submission whose first votes are below the pass threshold.
+    pub confirm_fails: u32,
+    /// What submissions are compared with, where the judge is asked which of two is better.
+    pub compare_to: Option<CompareTo>,
+}
+
+/// One judge: a model, where it is asked, and with which settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgeSpec {
+    /// The model.
+    pub model: String,
+    /// The protocol; `openai` is any OpenAI-compatible endpoint.
+    pub provider: String,
+    /// Where it is asked, if not where the environment says. In the key only if there is no `endpoint`.
+    pub base_url: Option<String>,
+    /// Stands for the base URL in the key.
+    pub endpoint: Option<String>,
+    /// The environment variable that holds the key of the API.
+    pub api_key_env: Option<String>,
+    /// Further headers of its requests, in the order of the file.
+    pub headers: Vec<HeaderSpec>,
+    /// The sampling temperature, 0..=2; none leaves it out of the request.
+    pub temperature: Option<f64>,
+    /// The sampling seed.
+    pub seed: Option<i64>,
+    /// The most tokens of a reply.
+    pub max_tokens: Option<u32>,
+    /// Nucleus sampling, 0..=1.
+    pub top_p: Option<f64>,
+    /// Further members of the request body, an object.
+    pub extra_body: Map<String, Value>,
+    /// How the shape of the reply is asked for.
+    pub response_format: ReplyFormat,
+    /// How long and how often it is asked; in no key.
+    pub patience: Patience,
+}
+
+/// How long and how often a judge is asked. Nothing of it is in a key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patience {
+    /// Retries of one request after transport failures.
+    pub max_retries: u32,
+    /// Seconds one request may take.
+    pub timeout: f64,
+    /// Seconds one judgment may take, retries and waits between them included.
+    pub deadline: f64,
+    /// The most requests that are sent to the endpoint in a minute.
+    pub max_requests_per_minute: Option<u32>,
+    /// The most tokens, sent and received, that are used at the endpoint in a minute.
+    pub max_tokens_per_minute: Option<u64>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            max_retries: 5,
+            timeout: 120.0,
+            deadline: 900.0,
+            max_requests_per_minute: None,
+            max_tokens_per_minute: None,
+        }
+    }
+}
+
+/// A header of a judge's requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderSpec {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub value: HeaderValue,
+}
+
+/// What a header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderValue {
+    /// The text itself, which is in the key: it may change what is answered.
+    Text(String),
+    /// What the environment variable of this name holds: a secret, in no key.
+    Variable(String),
+}
+
+/// How the shape of a reply is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyFormat {
+    /// By a JSON schema where the endpoint offers that, else as JSON, else in words alone.
+    #[default]
+    Auto,
+    /// By a JSON schema.
+    JsonSchema,
+    /// As some JSON object.
+    JsonObject,
+    /// In words alone.
+    Text,
+}
+
+impl ReplyFormat {
+    /// Its name in suites and keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::JsonSchema => "json_schema",
+            Self::JsonObject => "json_object",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// What submissions are compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompareTo {
+    /// A field of the row, a dotted path.
+    Field(String),
+    /// The record of a run, joined to the suite's folder: its submission of the same sample.
+    Run(String),
+}
+
+/// How votes become one score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Combine {
+    /// The middle one; of an even number, the mean of the middle two.
+    #[default]
+    Median,
+    /// The arithmetic mean.
+    Mean,
+    /// The score that most votes gave; of several such, their mean.
+    Majority,
+}
+
+impl Default for JudgeSpec {
+    fn default() -> Self {
+        Self {
+            model: "gpt-4o-mini".to_owned(),
+            provider: "openai".to_owned(),
+            base_url: None,
+            endpoint: None,
+            api_key_env: None,
+            headers: Vec::new(),
+            temperature: Some(0.0),
+            seed: None,
+            max_tokens: None,
+            top_p: None,
+            extra_body: Map::new(),
+            response_format: ReplyFormat::Auto,
+            patience: Patience::default(),
+        }
+    }
+}
+
+impl RubricSpec {
+    /// The rubric `prompt`, by which `judge` judges each submission once.
+    pub fn new(prompt: impl Into<String>, judge: JudgeSpec) -> Self {
+        Self {
+            prompt: prompt.into(),
+            judges: vec![judge],
+            scale: None,
+            rubric_vars: Vec::new(),
+            votes: 1,
+            combine: Combine::default(),
+            confirm_fails: 0,
+            compare_to: None,
+        }
+    }
+}
+
+impl JudgeSpec {
+    /// The temperature to send: 1.0 for models that reason (`o1*`, `o3*`, `o4*`, `gpt-5*`), which take no other;
+    /// none if the suite says null, whatever the model.
+    pub fn effective_temperature(&self) -> Option<f64> {
+        self.temperature.map(|temperature| if reasons(&self.model) { 1.0 } else { temperature })
+    }
+}
+
+/// Whether a model is of those that reason before they answer: they take other settings.
+pub(crate) fn reasons(model: &str) -> bool {
+    let model = model.rsplit('/').next().unwrap_or_default();
+    ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix))
+}
