@@ -32,6 +32,7 @@ pub mod judge;
 pub mod metric;
 pub mod outcome;
 pub mod path;
+pub mod price;
 pub mod progress;
 pub mod python;
 pub mod record;

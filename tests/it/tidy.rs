@@ -19,6 +19,7 @@ const PURE: &[&str] = &[
     "metric",
     "outcome",
     "path",
+    "price",
     "python",
     "registry",
     "report",
