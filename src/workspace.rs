@@ -7,6 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Diagnostic, Place};
+use crate::price::Price;
 use crate::suite::fields::{Fields, Findings};
 use crate::suite::source::Span;
 use crate::suite::tree::{Entry, Kind, Node, Style};
@@ -25,6 +26,14 @@ pub struct Workspace {
     pub max_cost: Option<f64>,
     /// The most requests a run may send.
     pub max_calls: Option<u64>,
+    /// The most requests that may be sent in a minute, at least 1.
+    pub max_requests_per_minute: Option<u32>,
+    /// The most tokens that may be sent and asked for in a minute, at least 1.
+    pub max_tokens_per_minute: Option<u64>,
+    /// How many identical failures end a run, at least 1.
+    pub max_identical_failures: Option<u32>,
+    /// What models cost, by name, in the order of the file. These overrule list prices.
+    pub prices: Vec<(String, Price)>,
 }
 
 /// When output has colour.
@@ -78,6 +87,9 @@ fn workspace(entries: &[Entry], findings: &mut Findings) -> Workspace {
     {
         read_run(run, &mut workspace, findings);
     }
+    if let Some(field) = fields.take("prices") {
+        workspace.prices = read_prices(field, findings);
+    }
     fields.finish("`evalrs.toml`", findings);
     workspace
 }
@@ -85,12 +97,8 @@ fn workspace(entries: &[Entry], findings: &mut Findings) -> Workspace {
 fn read_run(mut run: Fields<'_>, workspace: &mut Workspace, findings: &mut Findings) {
     const COLORS: [(&str, Color); 3] =
         [("auto", Color::Auto), ("always", Color::Always), ("never", Color::Never)];
-    workspace.max_concurrent = run
-        .take("max_concurrent")
-        .and_then(|field| {
-            findings.whole(field, 1..=i64::from(u32::MAX), "a whole number of at least 1")
-        })
-        .and_then(|value| usize::try_from(value).ok());
+    let most = i64::from(u32::MAX);
+    workspace.max_concurrent = at_least_one(run.take("max_concurrent"), most, findings);
     workspace.color = run.take("color").and_then(|field| findings.choice(field, &COLORS));
     workspace.max_cost = run.take("max_cost").and_then(|field| {
         findings.number(field, 0.0..=f64::MAX, "a number of US dollars, 0 or more")
@@ -99,7 +107,66 @@ fn read_run(mut run: Fields<'_>, workspace: &mut Workspace, findings: &mut Findi
         .take("max_calls")
         .and_then(|field| findings.whole(field, 0..=i64::MAX, "a whole number, 0 or more"))
         .and_then(|value| u64::try_from(value).ok());
+    workspace.max_requests_per_minute =
+        at_least_one(run.take("max_requests_per_minute"), most, findings);
+    workspace.max_tokens_per_minute =
+        at_least_one(run.take("max_tokens_per_minute"), i64::MAX, findings);
+    workspace.max_identical_failures =
+        at_least_one(run.take("max_identical_failures"), most, findings);
     run.finish("`[run]`", findings);
+}
+
+fn at_least_one<T: TryFrom<i64>>(
+    field: Option<&Entry>,
+    most: i64,
+    findings: &mut Findings,
+) -> Option<T> {
+    let value = findings.whole(field?, 1..=most, "a whole number of at least 1")?;
+    T::try_from(value).ok()
+}
+
+fn read_prices(field: &Entry, findings: &mut Findings) -> Vec<(String, Price)> {
+    let Kind::Map(models) = &field.value.value else {
+        findings.wrong_type(field, "a mapping");
+        return Vec::new();
+    };
+    models
+        .iter()
+        .filter_map(|model| Some((model.key.clone(), read_price(model, findings)?)))
+        .collect()
+}
+
+fn read_price(model: &Entry, findings: &mut Findings) -> Option<Price> {
+    const RANGE: &str = "a number of US dollars a million tokens, 0 or more";
+    if let Some((name, part)) = name_cut_at_dots(model) {
+        let message = format!("the price of `{}` has no field `{}`", model.key, part.key);
+        findings.error(part.key_span, message).hint =
+            Some(format!("put a name with dots in quotes: `[prices.\"{name}\"]`"));
+        return None;
+    }
+    let mut fields = findings.fields(model)?;
+    let mut part = |name: &'static str, findings: &mut Findings| {
+        let Some(field) = fields.take(name) else {
+            let message = format!("the price of `{}` needs `{name}`", model.key);
+            findings.error(model.key_span, message).label = Some(RANGE.to_owned());
+            return None;
+        };
+        findings.number(field, 0.0..=f64::MAX, RANGE)
+    };
+    let (input, output) = (part("input", findings), part("output", findings));
+    fields.finish("a price", findings);
+    Some(Price { input: input?, output: output? })
+}
+
+/// The name that was meant, and its second part, where dots without quotes made tables of `gpt-4.1`.
+fn name_cut_at_dots(model: &Entry) -> Option<(String, &Entry)> {
+    let Kind::Map(parts) = &model.value.value else { return None };
+    let is_rest = |part: &&Entry| {
+        matches!(part.value.value, Kind::Map(_)) && !["input", "output"].contains(&&*part.key)
+    };
+    let part = parts.iter().find(is_rest)?;
+    let rest = name_cut_at_dots(part).map_or_else(|| part.key.clone(), |(rest, _)| rest);
+    Some((format!("{}.{rest}", model.key), part))
 }
 
 /// The entries of a table in the order of the file.
@@ -160,6 +227,27 @@ mod tests {
                     color: Some(Color::Never),
                     max_cost: Some(2.5),
                     max_calls: Some(1000),
+                    ..Workspace::default()
+                },
+            ),
+            (
+                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1",
+                Workspace {
+                    max_requests_per_minute: Some(60),
+                    max_tokens_per_minute: Some(9_000_000_000),
+                    max_identical_failures: Some(1),
+                    ..Workspace::default()
+                },
+            ),
+            (
+                "[prices.\"gpt-4o-mini\"]\ninput = 0.15\noutput = 0.6\n[prices]\n\"acme/llama-3.1\" = { input = 0, output = 0 }\nclaude-opus-4.output = 75\nclaude-opus-4.input = 15\n",
+                Workspace {
+                    prices: vec![
+                        ("gpt-4o-mini".to_owned(), Price { input: 0.15, output: 0.6 }),
+                        ("acme/llama-3.1".to_owned(), Price { input: 0.0, output: 0.0 }),
+                        ("claude-opus-4".to_owned(), Price { input: 15.0, output: 75.0 }),
+                    ],
+                    ..Workspace::default()
                 },
             ),
             (
@@ -265,7 +353,90 @@ mod tests {
         2 | api_key = "**************"
           | ^^^^^^^
           |
-          = help: known fields: `cache`, `run`
+          = help: known fields: `cache`, `run`, `prices`
+        "##);
+    }
+
+    #[test]
+    fn prices_that_are_none_are_shown_where_they_stand() {
+        insta::assert_snapshot!(check("[prices.a]\ninput = -1\noutptu = 2\n[prices.b]\ninput = inf\noutput = \"x\"\n[prices]\nc = 3\n").1, @r##"
+        error: the price of `a` needs `output`
+         --> root/evalrs.toml:1:9
+          |
+        1 | [prices.a]
+          |         ^ a number of US dollars a million tokens, 0 or more
+
+        error: `input` must be a number of US dollars a million tokens, 0 or more
+         --> root/evalrs.toml:2:9
+          |
+        2 | input = -1
+          |         ^^
+
+        error: a price has no field `outptu`
+         --> root/evalrs.toml:3:1
+          |
+        3 | outptu = 2
+          | ^^^^^^
+          |
+          = help: did you mean `output`?
+
+        error: `input` must be a number of US dollars a million tokens, 0 or more
+         --> root/evalrs.toml:5:9
+          |
+        5 | input = inf
+          |         ^^^
+
+        error: `output` must be a number, not text
+         --> root/evalrs.toml:6:10
+          |
+        6 | output = "x"
+          |          ^^^
+
+        error: `c` must be a mapping, not a number
+         --> root/evalrs.toml:8:5
+          |
+        8 | c = 3
+          |     ^
+        "##);
+        insta::assert_snapshot!(check("[prices.gpt-4.1-mini]\ninput = 1\noutput = 2\n[prices.o]\ninput = {}\noutput = 2\n").1, @r##"
+        error: the price of `gpt-4` has no field `1-mini`
+         --> root/evalrs.toml:1:15
+          |
+        1 | [prices.gpt-4.1-mini]
+          |               ^^^^^^
+          |
+          = help: put a name with dots in quotes: `[prices."gpt-4.1-mini"]`
+
+        error: `input` must be a number, not a mapping
+         --> root/evalrs.toml:5:9
+          |
+        5 | input = {}
+          |         ^^
+        "##);
+        insta::assert_snapshot!(check("prices = 3\n[run]\nmax_requests_per_minute = 0\nmax_tokens_per_minute = 0.5\nmax_identical_failures = 4294967296\n").1, @r##"
+        error: `prices` must be a mapping, not a number
+         --> root/evalrs.toml:1:10
+          |
+        1 | prices = 3
+          |          ^
+
+        error: `max_requests_per_minute` must be a whole number of at least 1
+         --> root/evalrs.toml:3:27
+          |
+        3 | max_requests_per_minute = 0
+          |                           ^
+
+        error: `max_tokens_per_minute` must be a whole number of at least 1
+         --> root/evalrs.toml:4:25
+          |
+        4 | max_tokens_per_minute = 0.5
+          |                         ^^^
+
+        error: `max_identical_failures` must be a whole number of at least 1
+         --> root/evalrs.toml:5:26
+          |
+        5 | max_identical_failures = 4294967296
+          |                          ^^^^^^^^^^
         "##);
     }
 
