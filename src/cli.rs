@@ -60,6 +60,9 @@ pub struct RunArgs {
     /// Stops after so many actions and exits with 3.
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
+    /// Stops before more than so many US dollars are spent and exits with 3.
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub max_cost: Option<f64>,
     /// Sends nothing: an action without a stored outcome is an error, and the exit code is 3.
     #[arg(long)]
     pub frozen: bool,
@@ -78,6 +81,14 @@ pub struct RunArgs {
     /// How many failures the report lists.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub failures: usize,
+}
+
+/// An amount of money.
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount = text.trim_start_matches('$').parse().ok();
+    amount
+        .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
+        .ok_or_else(|| "this is no number of US dollars".to_owned())
 }
 
 /// Which part of a suite is evaluated.

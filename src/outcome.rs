@@ -3,9 +3,12 @@
 //! A failure is an outcome too. Only failures that would come again are kept; the rest are shown in the
 //! run they happened in and asked again by the next.
 
+use std::ops::Add;
+
 use serde::{Deserialize, Serialize};
 
 use crate::action::{Action, Ingredient};
+use crate::price::{Cost, Prices};
 
 /// What came of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,18 +28,39 @@ pub struct Reply {
     /// The model that says it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tokens of every request that led to it.
+    /// What every request that led to it used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Tokens>,
+    pub usage: Option<Usage>,
 }
 
-/// Tokens of one or more requests.
+/// What one or more requests used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
+pub struct Usage {
     /// Tokens sent.
+    #[serde(default)]
     pub input: u64,
     /// Tokens received.
+    #[serde(default)]
     pub output: u64,
+    /// What they cost, by the prices of the day they were made; none where no price was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+}
+
+/// The old name.
+pub type Tokens = Usage;
+
+impl Add for Usage {
+    type Output = Self;
+
+    /// The sum. A cost that is not known adds nothing.
+    fn add(self, other: Self) -> Self {
+        let cost = match (self.cost, other.cost) {
+            (Some(left), Some(right)) => Some(left + right),
+            (left, right) => left.or(right),
+        };
+        Self { input: self.input + other.input, output: self.output + other.output, cost }
+    }
 }
 
 /// Why there is no reply.
@@ -49,9 +73,9 @@ pub struct Failure {
     /// The text the judge sent instead of a verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<String>,
-    /// Tokens of every request that led to it.
+    /// What every request that led to it used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Tokens>,
+    pub usage: Option<Usage>,
 }
 
 /// The ways an action can end without a reply.
@@ -127,6 +151,31 @@ impl FailureKind {
 }
 
 impl Outcome {
+    /// What it used; nothing where that is not known.
+    pub fn usage(&self) -> Usage {
+        let usage = match self {
+            Self::Reply(reply) => reply.usage,
+            Self::Failure(failure) => failure.usage,
+        };
+        usage.unwrap_or_default()
+    }
+
+    /// The same outcome with what it cost, if the price of `asked`, the model that was asked, or of the model that
+    /// says it answered is known. A cost that the server told stands.
+    #[must_use]
+    pub fn priced(mut self, prices: &Prices, asked: &str) -> Self {
+        let (usage, answered) = match &mut self {
+            Self::Reply(reply) => (&mut reply.usage, reply.model.as_deref()),
+            Self::Failure(failure) => (&mut failure.usage, None),
+        };
+        let price = prices.of(asked).or_else(|| prices.of(answered?));
+        if let (Some(usage), Some(price)) = (usage, price) {
+            let of_list = price.cost(usage.input, usage.output);
+            usage.cost.get_or_insert(of_list);
+        }
+        self
+    }
+
     /// Whether it is kept on disk.
     pub fn is_kept(&self) -> bool {
         match self {

@@ -8,6 +8,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::driver::settle::Tally;
+use crate::outcome::Usage;
 use crate::report::{Ordered, Report, jsonl};
 use crate::system::{FileBytes, System, join};
 
@@ -32,6 +33,10 @@ pub struct RunFacts {
     pub interrupted: bool,
     /// Grader → what its actions came to.
     pub actions: Ordered<Tally>,
+    /// What was used in this run.
+    pub spent: Usage,
+    /// What the judgments that were found in the store had used when they were asked.
+    pub saved: Usage,
     /// The keys executed in this run; all other judgments were replayed.
     pub asked: Vec<String>,
     /// What went wrong on the way without stopping it.

@@ -66,10 +66,7 @@ pub fn committed_files(dir: &str, system: &dyn System) -> Vec<String> {
 
 /// A limit that is not kept, or a setting without effect, is worse than none.
 fn only_available(workspace: &Workspace) -> Result<(), Error> {
-    let unavailable = [
-        ("max_cost", workspace.max_cost.is_some(), "limit the calls instead: `max_calls`"),
-        ("color", workspace.color.is_some(), "use `--color` or `NO_COLOR`"),
-    ];
+    let unavailable = [("color", workspace.color.is_some(), "use `--color` or `NO_COLOR`")];
     match unavailable.iter().find(|(_, is_set, _)| *is_set) {
         Some((name, _, hint)) => Err(Error::plain(
             format!("`{name}` of evalrs.toml is not available in this version"),

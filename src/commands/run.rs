@@ -11,11 +11,13 @@ use crate::db::inputs::Overrides;
 use crate::db::queries::gate_rule;
 use crate::db::{Database, results};
 use crate::diagnostic::Diagnostic;
+use crate::driver::budget::Limits;
 use crate::driver::session::Session;
-use crate::driver::settle::{Refresh, Settings, Settled, Tally, World, settle};
+use crate::driver::settle::{CannotAsk, Refresh, Settings, Settled, Tally, World, settle};
 use crate::error::{Error, ExitStatus};
 use crate::exec::{Executing, Executor, Launch};
 use crate::outcome::{Failure, FailureKind, Outcome};
+use crate::price::{Cost, Prices};
 use crate::progress::bar::Bar;
 use crate::progress::plain::Plain;
 use crate::progress::{Progress, Quiet};
@@ -175,6 +177,8 @@ fn run_one(
         exit_code: status.code(),
         interrupted: settled.interrupted,
         actions: Ordered(settled.tallies.clone()),
+        spent: settled.spent(),
+        saved: settled.saved(),
         asked: settled.asked.iter().map(ToString::to_string).collect(),
         warnings: settled.warnings.clone(),
     };
@@ -229,7 +233,14 @@ fn settings(args: &RunArgs, surroundings: &Surroundings, session: &Session) -> S
             .or(surroundings.workspace.max_concurrent)
             .unwrap_or(default.max_concurrent),
         closed,
-        max_calls: args.max_calls.or(surroundings.workspace.max_calls),
+        limits: Limits {
+            max_calls: args.max_calls.or(surroundings.workspace.max_calls),
+            max_cost: args
+                .max_cost
+                .or(surroundings.workspace.max_cost)
+                .and_then(Cost::from_dollars),
+        },
+        prices: Prices::new(surroundings.workspace.prices.clone()),
         refresh,
         retry_errors: args.retry_errors,
     }
@@ -264,10 +275,16 @@ fn settle_here(
             drop(store);
             Ok(settled)
         }
-        Err(cannot) => Err(Error::plain(
-            cannot.to_string(),
-            "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`",
-        )),
+        Err(cannot) => Err(Error::plain(cannot.to_string(), hint_for(&cannot))),
+    }
+}
+
+fn hint_for(cannot: &CannotAsk) -> String {
+    match cannot {
+        CannotAsk::NoKey { .. } => "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`".to_owned(),
+        CannotAsk::NoPrice { model } => format!(
+            "say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
+        ),
     }
 }
 
@@ -377,7 +394,10 @@ fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
         writeln!(err, "failures replayed from the store: {count}; `--retry-errors` asks again")?;
     }
     if settled.out_of_budget {
-        writeln!(err, "stopped: the budget of calls is used up")?;
+        writeln!(
+            err,
+            "stopped: the budget is used up; a rerun with a larger one asks for the rest"
+        )?;
     }
     if settled.interrupted {
         writeln!(err, "interrupted: finished judgments are kept, a rerun asks for the rest")?;
@@ -393,6 +413,8 @@ fn terminal_facts(settled: &Settled, seconds: f64, report: Option<String>) -> Te
         asked: has_actions.then(|| sum(|tally| tally.asked)),
         cached: has_actions.then(|| sum(|tally| tally.cached)),
         failed: has_actions.then(|| sum(|tally| tally.failed)),
+        spent: settled.spent(),
+        saved: settled.saved(),
         seconds: Some(seconds),
         report,
     }

@@ -104,12 +104,13 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
 /// What a grader's judgments used when they were made; none if it has none.
 #[salsa::tracked]
 pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Usage> {
-    let mut usage = Usage::default();
+    let (mut judgments, mut used) = (0, crate::outcome::Usage::default());
     for chunk in grader.root(db).chunks(db) {
         let cells = queries::cells(db, *chunk, grader);
-        usage.judgments += cells.judgments;
-        usage.input_tokens += cells.tokens.input;
-        usage.output_tokens += cells.tokens.output;
+        judgments += cells.judgments;
+        used = used + cells.tokens;
     }
-    (usage.judgments > 0).then_some(usage)
+    let crate::outcome::Usage { input, output, cost } = used;
+    let usage = Usage { judgments, input_tokens: input, output_tokens: output, cost };
+    (judgments > 0).then_some(usage)
 }

@@ -401,8 +401,7 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
         let Some(brief) = evaluate::brief(planned, ready, &outcomes, threshold) else {
             return Cell { score: 0.0, state: CellState::Pending };
         };
-        joined.tokens.input += brief.tokens.input;
-        joined.tokens.output += brief.tokens.output;
+        joined.tokens = joined.tokens + brief.tokens;
         joined.judgments += u64::from(brief.judgments);
         let state = match (brief.errored, brief.pass) {
             (true, _) => CellState::Errored,

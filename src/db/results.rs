@@ -15,6 +15,7 @@ use crate::evaluate::{self, Case, Graded, Planned, ReadyGrader, Submission};
 use crate::grade::Grade;
 use crate::judge::JudgeAction;
 use crate::outcome::Tokens;
+use crate::price::Cost;
 use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, labels};
 
 /// The aggregates of everything that is graded by now.
@@ -23,6 +24,11 @@ pub fn summary(db: &Database, root: Root) -> Summary {
     let graders = queries::graders(db, root);
     let suite = queries::suite(db, root).suite.as_ref();
     let name = |grader: &Grader<'_>| grader.name(db).clone();
+    let usage: Vec<_> = graders
+        .iter()
+        .filter_map(|grader| Some((name(grader), (*folds::usage(db, *grader))?)))
+        .collect();
+    let costs: Vec<Cost> = usage.iter().filter_map(|(_, usage)| usage.cost).collect();
     let metrics = graders.iter().map(|grader| (name(grader), folds::metric(db, *grader).clone()));
     Summary {
         format: FORMAT,
@@ -34,13 +40,8 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         by_model: (selection.models.len() > 1).then(|| folds::by_model(db, root).clone()),
         by_tag: folds::by_tag(db, root).clone(),
         gate: folds::gate_report(db, root).clone(),
-        usage: Ordered(
-            graders
-                .iter()
-                .filter_map(|grader| Some((name(grader), (*folds::usage(db, *grader))?)))
-                .collect(),
-        ),
-        cost: None,
+        usage: Ordered(usage),
+        cost: (!costs.is_empty()).then(|| costs.into_iter().sum()),
     }
 }
 

@@ -14,6 +14,7 @@ use super::waiting::Waiting;
 use crate::action::{Action, ActionKey};
 use crate::exec::{Executor, Launch};
 use crate::outcome::{Outcome, Stored, Tokens, read_body};
+use crate::price::Prices;
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::system::System;
 
@@ -36,8 +37,8 @@ pub(super) enum Step {
     Stopped,
     /// An action landed; it is not durable yet.
     Landed {
-        /// The ordinal of the grader.
-        grader: u32,
+        /// What waited for it.
+        waiting: Waiting,
         /// What it used.
         usage: Tokens,
         /// Why it has no reply, if it has none.
@@ -86,10 +87,18 @@ impl<'a> Flight<'a> {
     }
 
     /// Starts an action.
-    pub(super) fn launch(&mut self, waiting: Waiting, launch: Launch, executor: &'a dyn Executor) {
-        let action = Action::Judge(launch.action.clone());
-        let flying =
-            async move { Landed { waiting, action, outcome: executor.execute(launch).await } };
+    pub(super) fn launch(
+        &mut self,
+        waiting: Waiting,
+        launch: Launch,
+        executor: &'a dyn Executor,
+        prices: &'a Prices,
+    ) {
+        let action = launch.action.clone();
+        let flying = async move {
+            let outcome = executor.execute(launch).await.priced(prices, &action.model);
+            Landed { waiting, action: Action::Judge(action), outcome }
+        };
         self.flying.push(Box::pin(flying));
     }
 
@@ -152,13 +161,13 @@ impl<'a> Flight<'a> {
     }
 
     fn land(&mut self, landed: Landed) -> Step {
-        let (usage, failure) = match &landed.outcome {
-            Outcome::Reply(reply) => (reply.usage, None),
-            Outcome::Failure(failure) => (failure.usage, Some(failure.message.clone())),
+        let failure = match &landed.outcome {
+            Outcome::Reply(_) => None,
+            Outcome::Failure(failure) => Some(failure.message.clone()),
         };
-        let grader = landed.waiting.grader;
+        let (waiting, usage) = (landed.waiting, landed.outcome.usage());
         self.landed.push(landed);
-        Step::Landed { grader, usage: usage.unwrap_or_default(), failure }
+        Step::Landed { waiting, usage, failure }
     }
 }
 

@@ -5,6 +5,7 @@
 //! `problems` says where rows are wrong. Nothing here decides
 //! what is evaluated or how: that is the graph's business.
 
+pub mod budget;
 mod doubts;
 mod flight;
 mod problems;

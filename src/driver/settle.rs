@@ -9,6 +9,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
+use super::budget::{Budget, Limits};
 use super::flight::{Flight, Landed, Step};
 use super::reach::{Reach, key_variables};
 use super::session::Session;
@@ -19,8 +20,9 @@ use crate::db::queries;
 use crate::db::results;
 use crate::evaluate::Method;
 use crate::exec::{Executor, Launch};
-use crate::judge::Judge;
-use crate::outcome::{Failure, FailureKind, Outcome, Tokens, read_body};
+use crate::judge::{Judge, JudgeAction};
+use crate::outcome::{Failure, FailureKind, Outcome, Usage, read_body};
+use crate::price::{Cost, Prices};
 use crate::progress::{Event, Progress};
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::suite::GraderKind;
@@ -33,8 +35,10 @@ pub struct Settings {
     pub max_concurrent: usize,
     /// Why nothing may be asked, if nothing may: `--frozen`, `--offline`.
     pub closed: Option<&'static str>,
-    /// The most actions executed.
-    pub max_calls: Option<u64>,
+    /// What it may spend.
+    pub limits: Limits,
+    /// What judges cost.
+    pub prices: Prices,
     /// Whose stored outcomes are asked anew.
     pub refresh: Refresh,
     /// Whether stored failures are asked anew.
@@ -46,7 +50,8 @@ impl Default for Settings {
         Self {
             max_concurrent: 15,
             closed: None,
-            max_calls: None,
+            limits: Limits::default(),
+            prices: Prices::default(),
             refresh: Refresh::None,
             retry_errors: false,
         }
@@ -87,10 +92,10 @@ pub struct Tally {
     pub failed: u64,
     /// Neither found nor executed.
     pub pending: u64,
-    /// Tokens sent in this run.
-    pub input_tokens: u64,
-    /// Tokens received in this run.
-    pub output_tokens: u64,
+    /// What was used in this run.
+    pub spent: Usage,
+    /// What those found in the store had used when they were asked.
+    pub saved: Usage,
 }
 
 /// How settling ended.
@@ -112,6 +117,18 @@ pub struct Settled {
     pub warnings: Vec<String>,
 }
 
+impl Settled {
+    /// What was used in this run.
+    pub fn spent(&self) -> Usage {
+        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.spent)
+    }
+
+    /// What the judgments found in the store had used when they were asked.
+    pub fn saved(&self) -> Usage {
+        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.saved)
+    }
+}
+
 /// Why nothing could be asked.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CannotAsk {
@@ -124,6 +141,12 @@ pub enum CannotAsk {
         grader: String,
         /// How many judgments wait for it.
         count: usize,
+    },
+    /// A limit on the cost cannot be kept.
+    #[error("the price of `{model}` is not known, so `--max-cost` cannot be kept")]
+    NoPrice {
+        /// The model.
+        model: String,
     },
 }
 
@@ -152,12 +175,14 @@ struct Settling<'a> {
     world: World<'a>,
     settings: &'a Settings,
     list: WaitList,
+    budget: Budget,
     settled: Settled,
 }
 
 impl<'a> Settling<'a> {
     fn new(session: &'a mut Session, world: World<'a>, settings: &'a Settings) -> Self {
-        Self { session, world, settings, list: WaitList::default(), settled: Settled::default() }
+        let (list, budget) = (WaitList::default(), Budget::new(settings.limits));
+        Self { session, world, settings, list, budget, settled: Settled::default() }
     }
 
     /// Collects what the graph waits for, reading files that rows name on the way.
@@ -220,6 +245,7 @@ impl<'a> Settling<'a> {
                 *keyless.entry((waiting.grader, at)).or_default() += 1;
             }
         }
+        self.check_prices()?;
         let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
         let (db, root) = (&self.session.db, self.session.root);
         let grader = queries::graders(db, root)[grader as usize];
@@ -228,6 +254,21 @@ impl<'a> Settling<'a> {
             GraderKind::Tool(_) => String::new(),
         };
         Err(CannotAsk::NoKey { variable, grader: grader.name(db).clone(), count })
+    }
+
+    /// A limit on money is worth nothing where a price is not known.
+    fn check_prices(&self) -> Result<(), CannotAsk> {
+        if !self.budget.counts_money() {
+            return Ok(());
+        }
+        let mut models = self.list.queue.iter().filter_map(|waiting| {
+            let (judge, at) = self.judge_of(waiting)?;
+            judge.rubric.judges.get(at).map(|spec| &spec.model)
+        });
+        match models.find(|model| self.settings.prices.of(model).is_none()) {
+            Some(model) => Err(CannotAsk::NoPrice { model: model.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// The judge that `waiting` is for.
@@ -282,11 +323,13 @@ impl<'a> Settling<'a> {
             flight.write_landed(self.world.system);
             self.launch_more(&mut flight);
             if flight.is_over() {
+                self.settled.out_of_budget =
+                    self.budget.is_used_up() && !self.list.queue.is_empty();
                 return flight.into_store();
             }
             match flight.next(stop.as_mut()).await {
                 Step::Stopped => self.settled.interrupted = true,
-                Step::Landed { grader, usage, failure } => self.count(grader, (usage, failure)),
+                Step::Landed { waiting, usage, failure } => self.count(waiting, usage, failure),
                 Step::Written(batch, result) => {
                     self.settled.write_error = result.err().or(self.settled.write_error.take());
                     self.take_in(batch);
@@ -298,27 +341,33 @@ impl<'a> Settling<'a> {
     /// Fills the free places of the flight from the queue.
     fn launch_more(&mut self, flight: &mut Flight<'a>) {
         while flight.has_room(self.settings.max_concurrent) {
-            if self.budget_is_used() {
-                self.settled.out_of_budget = !self.list.queue.is_empty();
-                return;
-            }
             let Some(waiting) = self.list.queue.pop_front() else { return };
             let Some(launch) = self.launch(&waiting) else { continue };
+            let expected = self.expected_cost(&launch.action);
+            if !self.budget.allows(expected) {
+                self.list.queue.push_front(waiting);
+                return;
+            }
+            self.budget.sent(expected);
             self.tally(waiting.grader).asked += 1;
             self.settled.asked.push(waiting.key);
             self.world.progress.event(&Event::Asked);
-            flight.launch(waiting, launch, self.world.executor);
+            let (executor, prices) = (self.world.executor, &self.settings.prices);
+            flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
         }
     }
 
-    fn budget_is_used(&self) -> bool {
-        self.settings.max_calls.is_some_and(|most| self.settled.asked.len() as u64 >= most)
+    /// What an action will probably cost; nothing where nobody counts.
+    fn expected_cost(&self, action: &JudgeAction) -> Cost {
+        let price = self.budget.counts_money().then(|| self.settings.prices.of(&action.model));
+        let bytes = action.system.len() + action.user.len();
+        price.flatten().map_or(Cost::ZERO, |price| self.budget.expected(bytes, price))
     }
 
-    fn count(&mut self, grader: u32, (usage, failure): (Tokens, Option<String>)) {
-        let tally = self.tally(grader);
-        tally.input_tokens += usage.input;
-        tally.output_tokens += usage.output;
+    fn count(&mut self, waiting: Waiting, usage: Usage, failure: Option<String>) {
+        self.budget.landed(waiting.expected, usage);
+        let tally = self.tally(waiting.grader);
+        tally.spent = tally.spent + usage;
         tally.failed += u64::from(failure.is_some());
         self.world.progress.event(&Event::Landed { failure, tokens: usage });
     }

@@ -14,6 +14,7 @@ use crate::db::inputs::Chunk;
 use crate::db::queries;
 use crate::evaluate::Planned;
 use crate::outcome::Outcome;
+use crate::price::Cost;
 use crate::store::{Entry, OutcomeStore};
 
 /// Keys looked up at once: their bodies are in memory together.
@@ -52,6 +53,8 @@ pub(super) struct Waiting {
     pub(super) key: ActionKey,
     /// The generation its outcome is kept under.
     pub(super) generation: u32,
+    /// What it is expected to cost, while it is under way.
+    pub(super) expected: Cost,
 }
 
 /// What a session waits for.
@@ -107,6 +110,7 @@ impl WaitList {
                         ballot,
                         key,
                         generation: 0,
+                        expected: Cost::ZERO,
                     });
                 });
             }
@@ -129,6 +133,7 @@ impl WaitList {
                 let (name, tally) = &mut self.tallies[waiting.grader as usize];
                 if let Some(outcome) = entry.as_ref().and_then(|entry| usable(name, entry)) {
                     tally.cached += 1;
+                    tally.saved = tally.saved + outcome.usage();
                     found.push((waiting.key, Arc::new(outcome)));
                 } else {
                     let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));

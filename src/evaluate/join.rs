@@ -127,7 +127,7 @@ fn mean_of_turns(turns: &[Graded], threshold: f64) -> Graded {
 }
 
 fn add(left: Tokens, right: Tokens) -> Tokens {
-    Tokens { input: left.input + right.input, output: left.output + right.output }
+    left + right
 }
 
 /// What the votes on one submission say.
@@ -233,6 +233,9 @@ fn describe(grade: &mut Grade, judge: &Judge, model: Option<String>, tokens: Tok
     put(grade, "model", Value::from(model.unwrap_or_else(|| judge.rubric.judges[0].model.clone())));
     if tokens != Tokens::default() {
         put(grade, "usage", json!({"input_tokens": tokens.input, "output_tokens": tokens.output}));
+    }
+    if let Some(cost) = tokens.cost {
+        put(grade, "cost", json!(cost));
     }
 }
 

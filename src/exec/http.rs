@@ -94,8 +94,7 @@ impl HttpExecutor {
                     return Outcome::Failure(Failure { usage: used(tokens), ..failure });
                 }
             };
-            tokens.input += answer.usage.input;
-            tokens.output += answer.usage.output;
+            tokens = tokens + answer.usage;
             let text = match verdict_text(&answer) {
                 Err(failure) => {
                     return Outcome::Failure(Failure { usage: used(tokens), ..failure });

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::grade::GradeError;
 use crate::metric::{Metric, Observation};
+use crate::price::Cost;
 use crate::suite::Op;
 
 /// A whole run in memory.
@@ -133,9 +134,14 @@ pub(crate) fn hostile() -> Run {
         rule: Some("quality|x avg_score >= 0.8".to_owned()),
         conditions: Vec::new(),
     };
-    let usage = Usage { judgments: 4, input_tokens: 1234, output_tokens: 56 };
+    let usage = Usage {
+        judgments: 4,
+        input_tokens: 1234,
+        output_tokens: 56,
+        cost: Cost::from_dollars(0.0123),
+    };
     run.summary.usage = Ordered(vec![("quality|x".to_owned(), usage)]);
-    run.summary.cost = Some(0.0123);
+    run.summary.cost = Cost::from_dollars(0.0123);
     run
 }
 

@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::grade::GradeError;
 use crate::metric::Metric;
+use crate::price::Cost;
 
 /// The version of every file of a run record.
 pub const FORMAT: u32 = 1;
@@ -166,14 +167,14 @@ pub struct Summary {
     /// Grader → tokens its judgments used, whenever they were made.
     pub usage: Ordered<Usage>,
     /// What the judgments cost when they were made, in US dollars, where prices are known.
-    pub cost: Option<f64>,
+    pub cost: Option<Cost>,
 }
 
 fn has_none(labels: &Ordered<String>) -> bool {
     labels.0.is_empty()
 }
 
-/// Tokens of judgments.
+/// What judgments used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Usage {
     /// Judgments counted.
@@ -182,6 +183,8 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Tokens received.
     pub output_tokens: u64,
+    /// What they cost when they were made, in US dollars; null where no price was known.
+    pub cost: Option<Cost>,
 }
 
 /// What a gate says.

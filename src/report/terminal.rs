@@ -14,6 +14,7 @@ use super::table::{Cell, lines, number, words};
 use super::text::{count, cut, mean_and_error, percent, sanitize, score, score_or_dash};
 use super::{GateReport, GateStatus, Ordered, Report, Summary, verdict};
 use crate::metric::Metric;
+use crate::outcome::Usage;
 
 /// The lines a report may take, however large the run.
 const SCREEN: usize = 44;
@@ -44,6 +45,10 @@ pub struct TerminalFacts {
     pub cached: Option<u64>,
     /// Actions that failed.
     pub failed: Option<u64>,
+    /// What the run used.
+    pub spent: Usage,
+    /// What the judgments it found in the store had used when they were asked.
+    pub saved: Usage,
     /// Wall time of the run, in seconds.
     pub seconds: Option<f64>,
     /// Where all results stand.
@@ -330,7 +335,7 @@ fn fact_lines(summary: &Summary, facts: &TerminalFacts, width: usize) -> Vec<Str
             usages().map(|usage| usage.input_tokens).sum(),
             usages().map(|usage| usage.output_tokens).sum(),
         );
-        let cost = summary.cost.map_or_else(String::new, |cost| format!(", ${cost:.4}"));
+        let cost = summary.cost.map_or_else(String::new, |cost| format!(", {cost}"));
         let judgments = count(usize::try_from(judgments).unwrap_or(usize::MAX), "judgment");
         shown.push(format!("{judgments}: {sent} tokens in, {received} out{cost}"));
     }
@@ -344,8 +349,21 @@ fn fact_lines(summary: &Summary, facts: &TerminalFacts, width: usize) -> Vec<Str
     if !parts.is_empty() {
         shown.push(format!("{title} {}", parts.join(", ")));
     }
+    shown.extend(money(facts));
     shown.extend(facts.report.as_ref().map(|report| format!("report: {}", sanitize(report))));
     shown.iter().map(|line| faint(&cut(line, width))).collect()
+}
+
+/// What the run spent and saved; nothing where neither is known.
+fn money(facts: &TerminalFacts) -> Option<String> {
+    let part = |name: &str, usage: Usage| {
+        let cost = usage.cost.map_or_else(String::new, |cost| format!("{cost}, "));
+        let tokens = usage.input + usage.output;
+        (tokens > 0).then(|| format!("{name} {cost}{tokens} tokens"))
+    };
+    let parts = [part("spent", facts.spent), part("saved", facts.saved)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn faint(text: &str) -> String {
@@ -357,6 +375,7 @@ mod tests {
     use anstream::adapter::strip_str;
 
     use super::*;
+    use crate::price::Cost;
     use crate::report::made_up::{self, Run};
     use crate::report::text::columns;
 
@@ -365,6 +384,8 @@ mod tests {
             asked: Some(4),
             cached: Some(96),
             failed: Some(2),
+            spent: Usage { input: 1000, output: 50, cost: Cost::from_dollars(0.002) },
+            saved: Usage { input: 24_000, output: 1200, cost: Cost::from_dollars(0.0481) },
             seconds: Some(12.34),
             report: Some(".evalrs/runs/7".to_owned()),
         }
@@ -403,6 +424,7 @@ mod tests {
 
         4 judgments: 1234 tokens in, 56 out, $0.0123
         actions: 4 asked, 96 cached, 2 failed, in 12.3 s
+        spent $0.0020, 1050 tokens; saved $0.0481, 25200 tokens
         report: .evalrs/runs/7
         "#);
     }

@@ -83,6 +83,7 @@ impl Provider for OpenAi {
             usage: Tokens {
                 input: used("/usage/prompt_tokens"),
                 output: used("/usage/completion_tokens"),
+                cost: None,
             },
         })
     }

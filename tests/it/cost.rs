@@ -1,0 +1,105 @@
+//! What judgments cost: reported as it was when they were asked, told apart into spent and saved, and limited.
+
+use serde_json::{Value, json};
+
+use crate::judge::{Answer, Judge};
+use crate::space::{Space, jsonl};
+
+const SUITE: &str = "\
+name: support
+dataset: data.jsonl
+graders:
+  quality: {kind: rubric, prompt: 'Is {submission} polite?', model: judge-1, endpoint: test}
+";
+
+/// A dollar a judgment: 200 tokens of a reply.
+const PRICES: &str = "[prices.\"judge-1\"]\ninput = 0.0\noutput = 5000.0\n";
+
+fn space(prices: &str) -> Space {
+    let rows = (0..6).map(|at| json!({"id": at, "input": "q", "output": format!("answer {at}")}));
+    Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &jsonl(rows)), ("evalrs.toml", prices)])
+}
+
+fn judge() -> Judge {
+    Judge::new(|_, _| {
+        let body = json!({
+            "model": "judge-1-0613",
+            "choices": [{"message": {"content": "{\"rationale\": \"r\", \"score\": 1}"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 300, "completion_tokens": 200},
+        });
+        Answer::Http(200, Vec::new(), body.to_string())
+    })
+}
+
+fn of(space: &Space, file: &str, pointer: &str) -> Value {
+    let record: Value = serde_json::from_str(&space.record(file)).unwrap();
+    record.pointer(pointer).unwrap().clone()
+}
+
+#[test]
+fn judgments_are_reported_with_what_they_cost_when_they_were_asked() {
+    let (space, judge) = (space(PRICES), judge());
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    assert!(ran.stdout().contains("\nspent $6.00, 3000 tokens\n"), "{}", ran.stdout());
+    let (report, grade) = (space.record("summary.json"), "/usage/quality/cost");
+    assert_eq!(of(&space, "summary.json", grade), json!(6.0));
+    assert_eq!(of(&space, "summary.json", "/cost"), json!(6.0));
+    assert_eq!(of(&space, "run.json", "/spent/cost"), json!(6.0));
+    let line: Value =
+        serde_json::from_str(space.record("results.jsonl").lines().next().unwrap()).unwrap();
+    assert_eq!(line["grades"]["quality"]["metadata"]["cost"], json!(1.0));
+    space.write("evalrs.toml", PRICES.replace("5000", "9000"));
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    assert!(ran.stdout().contains("\nsaved $6.00, 3000 tokens\n"), "{}", ran.stdout());
+    assert_eq!(space.record("summary.json"), report, "what was paid does not change");
+    assert_eq!(of(&space, "run.json", "/saved/cost"), json!(6.0));
+    assert_eq!(of(&space, "run.json", "/spent"), json!({"input": 0, "output": 0}));
+}
+
+#[test]
+fn a_model_without_a_price_costs_nobody_knows_what() {
+    let (space, judge) = (space(""), judge());
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!(of(&space, "summary.json", "/cost"), Value::Null);
+    assert_eq!(of(&space, "run.json", "/spent"), json!({"input": 1800, "output": 1200}));
+}
+
+#[test]
+fn a_limit_on_the_cost_is_kept_whatever_is_under_way() {
+    for concurrency in ["1", "5"] {
+        let (space, judge) = (space(PRICES), judge());
+        let run = ["run", "suite.yaml", "--max-concurrent", concurrency, "--max-cost", "$2.5"];
+        let ran = space.run_with(&judge, &run);
+        assert_eq!((ran.code(), judge.count()), (3, 2), "{}", ran.shown());
+        assert!(ran.stderr().contains("stopped: the budget is used up"), "{}", ran.stderr());
+        assert_eq!(space.actions("quality"), [2, 0, 0, 4]);
+        assert_eq!(of(&space, "run.json", "/spent/cost"), json!(2.0));
+        let ran = space.run_with(&judge, &run);
+        assert_eq!((ran.code(), judge.count()), (3, 4), "what is stored costs nothing");
+        assert_eq!(space.run_with(&judge, &run).code(), 0);
+    }
+}
+
+#[test]
+fn a_limit_of_the_workspace_is_overruled_by_the_command_line() {
+    let (space, judge) = (space(&format!("{PRICES}[run]\nmax_cost = 1\n")), judge());
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 3);
+    assert_eq!(judge.count(), 1);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--max-cost", "100"]).code(), 0);
+}
+
+#[test]
+fn a_limit_that_cannot_be_kept_stops_before_anything_is_asked() {
+    let (space, judge) = (space(""), judge());
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--max-cost", "5"]);
+    insta::assert_snapshot!(ran.shown(), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    6 judgments: 0 cached, 6 to ask
+    error: the price of `judge-1` is not known, so `--max-cost` cannot be kept
+      help: say it in evalrs.toml, in US dollars a million tokens: `[prices."judge-1"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`
+    "#);
+    assert_eq!(judge.count(), 0);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--max-cost", "-1"]).code(), 2);
+}
