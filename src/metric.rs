@@ -5,6 +5,8 @@
 //! then depends neither on the order in which grades came in nor on how they were chunked, ten times 0.1 is
 //! 1.0, and a greater score can never give a smaller mean, which is what a gate's bounds rest on.
 
+pub mod agreement;
+
 use serde::Serialize;
 
 use crate::report::Ordered;
