@@ -43,5 +43,6 @@ pub mod suite;
 pub mod system;
 #[cfg(test)]
 mod test_data;
+pub mod tokens;
 pub mod trajectory;
 pub mod workspace;

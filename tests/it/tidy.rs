@@ -24,6 +24,7 @@ const PURE: &[&str] = &[
     "registry",
     "report",
     "suite",
+    "tokens",
     "trajectory",
     "workspace",
 ];
