@@ -194,22 +194,23 @@ pub struct CacheArgs {
 pub enum CacheCommand {
     /// Writes the judgments a suite needs as a file to commit, sorted by key.
     Export(ExportArgs),
-    /// Checks every entry of the store.
-    Verify {
-        /// The suite whose store it is; else the working directory's.
-        #[arg(value_name = "SUITE")]
-        suite: Option<String>,
-        #[command(flatten)]
-        store: StoreArgs,
-    },
+    /// Checks every entry of the store and of the committed files.
+    Verify(PlaceArgs),
     /// Prints where the store is.
-    Path {
-        /// The suite whose store it is; else the working directory's.
-        #[arg(value_name = "SUITE")]
-        suite: Option<String>,
-        #[command(flatten)]
-        store: StoreArgs,
-    },
+    Path(PlaceArgs),
+}
+
+/// Which store is meant.
+#[derive(Debug, Args)]
+pub struct PlaceArgs {
+    /// The suite whose store it is; else the working directory's.
+    #[arg(value_name = "SUITE")]
+    pub suite: Option<String>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Prints the result as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `evalrs cache export`.
@@ -225,4 +226,7 @@ pub struct ExportArgs {
     pub select: SelectArgs,
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Prints what was written as JSON.
+    #[arg(long)]
+    pub json: bool,
 }

@@ -21,7 +21,7 @@ impl Committed {
     pub fn add(&mut self, path: &str, text: &[u8]) {
         // The last line counts without a line break too: editors drop it, and the checksum finds a torn one.
         let text = text.chain(&b"\n"[..]);
-        match line::scan(text, path, Position::START, |_, _, entry| self.entries.insert(entry)) {
+        match line::scan(text, path, Position::START, |found| self.entries.insert(found.entry)) {
             Ok(scanned) => self.warnings.extend(scanned.skipped),
             Err(error) => self.warnings.push(format!("cannot read `{path}`: {error}")),
         }

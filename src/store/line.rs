@@ -28,6 +28,18 @@ impl Position {
     pub(super) const START: Self = Self { offset: 0, line: 1 };
 }
 
+/// An entry and where it stands.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The number of its line, from 1.
+    pub(super) line: u64,
+    /// Where its line starts, in bytes.
+    pub(super) offset: u32,
+    /// The bytes of its line without the line break.
+    pub(super) length: u32,
+    pub(super) entry: Entry,
+}
+
 /// What came of reading lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Scanned {
@@ -86,13 +98,13 @@ fn is_object(body: &str) -> bool {
     body.starts_with('{') && body.ends_with('}')
 }
 
-/// Reads every line that ends with a line break and visits the entries with their offset and length in bytes. Other
-/// lines are skipped with a warning, which calls the file `path`; blank ones without.
+/// Reads every line that ends with a line break and visits the entries. Other lines are skipped with a warning, which
+/// calls the file `path`; blank ones without.
 pub(super) fn scan(
     mut reader: impl BufRead,
     path: &str,
     from: Position,
-    mut visit: impl FnMut(u32, u32, Entry),
+    mut visit: impl FnMut(Found),
 ) -> io::Result<Scanned> {
     let Position { mut offset, mut line } = from;
     let mut skipped = Vec::new();
@@ -110,7 +122,9 @@ pub(super) fn scan(
             return Ok(Scanned { end: Position { offset, line }, skipped });
         };
         match (found, u32::try_from(offset)) {
-            (Ok(entry), Ok(offset)) => visit(offset, buffer.len() as u32 - 1, entry),
+            (Ok(entry), Ok(offset)) => {
+                visit(Found { line, offset, length: buffer.len() as u32 - 1, entry });
+            }
             _ if skipped.len() == WARNING_LIMIT || buffer.trim_ascii().is_empty() => {}
             (found, _) => {
                 let reason = found.err().unwrap_or("beyond the first 4 GiB");

@@ -9,13 +9,15 @@ mod layered;
 mod line;
 mod memory;
 mod segments;
+mod verify;
 
 use crate::action::ActionKey;
 
 pub use committed::{Committed, render};
 pub use layered::Layered;
 pub use memory::MemoryStore;
-pub use segments::{SegmentStore, VerifyReport, verify};
+pub use segments::SegmentStore;
+pub use verify::{Check, Checked, VerifyReport, read_lines, verify};
 
 /// How many warnings a store gives: a file of garbage has millions of bad lines.
 const WARNING_LIMIT: usize = 1000;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::idx::{self, Slot};
-use super::line::{self, Position, Scanned};
+use super::line::{self, Found, Position, Scanned};
 use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner};
 use crate::action::{ActionKey, KeyMap};
 
@@ -46,7 +46,7 @@ impl SegmentStore {
     /// The store in the cache folder `dir`, which need not exist.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
         Self {
-            folder: dir.into().join("v1").join("seg"),
+            folder: segment_folder(&dir.into()),
             index: Index::default(),
             own: None,
             broken: None,
@@ -179,29 +179,6 @@ impl Drop for SegmentStore {
     }
 }
 
-/// What [`verify`] found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VerifyReport {
-    /// The intact entries, those that no longer win included.
-    pub entries: u64,
-    /// The bytes of the segments up to the last line break of each: a torn tail is no damage.
-    pub bytes: u64,
-    /// What is wrong, each with file and line.
-    pub problems: Vec<String>,
-}
-
-/// Reads every line of the store in the cache folder `dir`; changes nothing.
-pub fn verify(dir: &Path) -> VerifyReport {
-    let mut store = SegmentStore::open(dir);
-    store.index.scan_only = true;
-    store.refresh();
-    VerifyReport {
-        entries: store.index.entries,
-        bytes: store.index.segments.iter().map(|segment| segment.end.offset).sum(),
-        problems: store.take_warnings(),
-    }
-}
-
 /// Where every entry stands, as far as the files have been looked at.
 #[derive(Default)]
 struct Index {
@@ -242,7 +219,8 @@ impl Index {
             }
             return Ok(Vec::new());
         }
-        let scanned = scan_file(path, number, end, |key, slot| self.add(key, slot))?;
+        let scanned =
+            scan_file(path, end, |found| self.add(found.entry.key, slot(number, &found)))?;
         self.segments[number as usize].end = scanned.end;
         Ok(scanned.skipped)
     }
@@ -271,8 +249,13 @@ impl Index {
     }
 }
 
+/// The folder of the segments of the store in the cache folder `dir`.
+pub(super) fn segment_folder(dir: &Path) -> PathBuf {
+    dir.join("v1").join("seg")
+}
+
 /// The segments of a folder, in the order of their creation; none if there is no folder.
-fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
+pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
     let files = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         files => files?,
@@ -304,19 +287,16 @@ fn create_segment(folder: &Path) -> Result<Own, StoreError> {
     Ok(Own { name, file, length: 0 })
 }
 
-fn scan_file(
+/// Visits the entries of the segment at `path` from a line on.
+pub(super) fn scan_file(
     path: &Path,
-    segment: u32,
     from: Position,
-    mut visit: impl FnMut(ActionKey, Slot),
+    visit: impl FnMut(Found),
 ) -> io::Result<Scanned> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from.offset))?;
     let reader = BufReader::with_capacity(1 << 16, file);
-    line::scan(reader, &path.to_string_lossy(), from, |offset, length, entry| {
-        let generation = entry.generation;
-        visit(entry.key, Slot { segment, offset, length, generation });
-    })
+    line::scan(reader, &path.to_string_lossy(), from, visit)
 }
 
 /// Reads the entries of one file; a line that cannot be read does not hide the others.
@@ -353,6 +333,11 @@ fn read_entry(mut reader: impl io::Read, slot: &Slot) -> io::Result<Entry> {
     entry.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
+fn slot(segment: u32, found: &Found) -> Slot {
+    let Found { offset, length, ref entry, .. } = *found;
+    Slot { segment, offset, length, generation: entry.generation }
+}
+
 /// The entries of segment `number` at `path` by its side file, if that is one for `length` bytes.
 fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, Slot)>> {
     let path = path.with_extension("idx");
@@ -364,16 +349,16 @@ fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, Slo
 /// Writes the side file of the segment at `path`, under a temporary name first.
 fn write_idx(path: &Path) -> io::Result<()> {
     let mut entries = Vec::new();
-    scan_file(path, 0, Position::START, |key, slot| entries.push((key, slot)))?;
+    scan_file(path, Position::START, |found| entries.push((found.entry.key, slot(0, &found))))?;
     let temporary = path.with_extension("idx.tmp");
     fs::write(&temporary, idx::encode(&entries))?;
     fs::rename(&temporary, path.with_extension("idx"))
 }
 
-fn write_error(path: &Path, error: &io::Error) -> StoreError {
+pub(super) fn write_error(path: &Path, error: &io::Error) -> StoreError {
     StoreError::Write { path: path.display().to_string(), reason: error.to_string() }
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> String {
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> String {
     format!("cannot read the store at `{}`: {error}", path.display())
 }

@@ -7,6 +7,7 @@ mod space;
 mod test_data;
 
 mod bad_input;
+mod cache;
 mod cost;
 mod determinism;
 mod dialects;

@@ -1,0 +1,121 @@
+//! `evalrs cache verify`: every line read again, every body understood, every key computed again where that is possible.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{surroundings, write_json};
+use crate::action::{ActionKey, Ingredient};
+use crate::cli::PlaceArgs;
+use crate::commands::Console;
+use crate::commands::place::committed_files;
+use crate::error::{Error, ExitStatus};
+use crate::outcome::Stored;
+use crate::report::text::count;
+use crate::store::{self, Checked, Entry, VerifyReport};
+
+/// Checks the store and the committed files beside it; incomplete if anything is wrong.
+pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let dir = surroundings(args, console)?.cache_dir;
+    let store = store::verify(Path::new(&dir), &check);
+    let mut committed = Vec::new();
+    for path in committed_files(&dir, console.system) {
+        let mut keys = BTreeSet::new();
+        let report = match console.system.read(&path).into_bytes() {
+            Ok(bytes) => {
+                store::read_lines(&path, &bytes, &check, &mut |entry| _ = keys.insert(entry.key))
+            }
+            Err(reason) => VerifyReport {
+                problems: vec![format!("cannot read `{path}`: {reason}")],
+                ..VerifyReport::default()
+            },
+        };
+        committed.push((path, keys.len(), report));
+    }
+    if args.json {
+        let committed: Vec<Value> = committed
+            .iter()
+            .map(|(path, judgments, report)| {
+                let mut object = report_json("path", path, report);
+                object["judgments"] = json!(judgments);
+                object
+            })
+            .collect();
+        let store = report_json("dir", &dir, &store);
+        write_json(&json!({"format": 1, "store": store, "committed": committed}), console)?;
+    } else {
+        say(&format!("{dir}: {}, {} bytes", count_entries(&store), store.bytes), &store, console)?;
+        for (path, judgments, report) in &committed {
+            say(&format!("{path}: {}", count(*judgments, "judgment")), report, console)?;
+        }
+    }
+    let mut reports = committed.iter().map(|(_, _, report)| report).chain([&store]);
+    let is_right = reports.all(|report| report.problems.is_empty());
+    Ok(if is_right { ExitStatus::Success } else { ExitStatus::Incomplete })
+}
+
+fn count_entries(report: &VerifyReport) -> String {
+    if report.entries == 1 { "1 entry".to_owned() } else { format!("{} entries", report.entries) }
+}
+
+fn say(head: &str, report: &VerifyReport, console: &mut Console<'_>) -> std::io::Result<()> {
+    let (recomputed, bad) = (report.recomputed, report.problems.len());
+    writeln!(console.out, "{head}, {recomputed} keys recomputed, {bad} bad lines")?;
+    report.problems.iter().try_for_each(|problem| writeln!(console.err, "  {problem}"))
+}
+
+fn report_json(name: &str, place: &str, report: &VerifyReport) -> Value {
+    json!({
+        name: place,
+        "entries": report.entries,
+        "recomputed": report.recomputed,
+        "bytes": report.bytes,
+        "problems": report.problems,
+    })
+}
+
+/// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.
+pub(super) fn check(entry: &Entry) -> Result<Checked, String> {
+    check_with(entry, &key_of)
+}
+
+type KeyOf<'a> = &'a dyn Fn(&[Ingredient]) -> Option<ActionKey>;
+
+fn check_with(entry: &Entry, key_of: KeyOf<'_>) -> Result<Checked, String> {
+    let stored: Stored =
+        serde_json::from_str(&entry.body).map_err(|error| format!("is no outcome: {error}"))?;
+    match key_of(&stored.ingredients) {
+        None => Ok(Checked::Read),
+        Some(key) if key == entry.key => Ok(Checked::Recomputed),
+        Some(key) => Err(format!("was asked under another key: its ingredients come to {key}")),
+    }
+}
+
+/// The key that kept ingredients come to, where they suffice to say: previews and digests do not.
+fn key_of(_ingredients: &[Ingredient]) -> Option<ActionKey> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check, check_with};
+    use crate::action::ActionKey;
+    use crate::store::{Checked, Entry};
+
+    #[test]
+    fn an_entry_is_right_if_it_is_an_outcome_under_its_own_key() {
+        let reply = r#"{"outcome":{"reply":{"text":"{}"}}}"#;
+        let key = ActionKey([1; 32]);
+        let entry = |body: &str| Entry { key, generation: 0, body: body.to_owned() };
+        assert_eq!(check_with(&entry(reply), &|_| None), Ok(Checked::Read));
+        assert_eq!(check_with(&entry(reply), &|_| Some(key)), Ok(Checked::Recomputed));
+        let other = ActionKey([2; 32]);
+        let error = check_with(&entry(reply), &|_| Some(other)).unwrap_err();
+        assert_eq!(error, format!("was asked under another key: its ingredients come to {other}"));
+        for body in ["{}", r#"{"outcome":{"vision":1}}"#, r#"{"outcome":{"reply":{}}}"#] {
+            let error = check(&entry(body)).unwrap_err();
+            assert!(error.starts_with("is no outcome: "), "{error}");
+        }
+    }
+}
