@@ -4,11 +4,14 @@
 //! [`crate::outcome`]. A read failure is a miss with a warning, a write failure is an error.
 
 mod committed;
+mod fates;
 mod idx;
 mod layered;
 mod line;
 mod memory;
 mod segments;
+mod sweep;
+mod uses;
 mod verify;
 
 use crate::action::ActionKey;
@@ -17,6 +20,8 @@ pub use committed::{Committed, render};
 pub use layered::Layered;
 pub use memory::MemoryStore;
 pub use segments::SegmentStore;
+pub use sweep::{Sweep, SweepError, Swept, sweep};
+pub use uses::note_used;
 pub use verify::{Check, Checked, VerifyReport, read_lines, verify};
 
 /// How many warnings a store gives: a file of garbage has millions of bad lines.

@@ -1,13 +1,14 @@
 //! The store on disk: append-only files of lines, one file per writing process, and the index over them.
 //!
-//! A process writes to its own file only, so there is no lock and no file has two writers; everything else about a
-//! segment follows from that. Nothing is ever changed in place: the index in memory is made again from the files when
+//! A process writes to its own file only, so nobody waits for a lock and no file has two writers; everything else about
+//! a segment follows from that. It holds a lock on that file while it writes it, which tells a sweep to leave the file
+//! alone. Nothing is ever changed in place: the index in memory is made again from the files when
 //! they contradict it, and an index side file is believed only until a line read through it proves it wrong.
 //! A failed write is final for this store: after it nobody knows what of the file is on disk. Open it again to go on.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,7 +19,9 @@ use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner};
 use crate::action::{ActionKey, KeyMap};
 
 /// The size at which a segment is sealed, in bytes.
-const SEAL_AT: u64 = 64 << 20;
+pub(super) const SEAL_AT: u64 = 64 << 20;
+/// How often the folder is listed again because segments went away meanwhile.
+const LISTINGS: usize = 8;
 
 /// Outcomes in the segments of one cache folder.
 ///
@@ -58,29 +61,39 @@ impl SegmentStore {
 
     /// Closes the segment written so far and writes its side file; a later put starts another one.
     pub fn seal(&mut self) {
+        // Its lock is held to the end: no sweep takes the segment away under its new index.
         let Some(own) = self.own.take() else { return };
-        let path = self.folder.join(own.name);
+        let path = self.folder.join(&own.name);
         if let Err(error) = write_idx(&path) {
             self.warn([format!("cannot write an index of `{}`: {error}", path.display())]);
         }
     }
 
-    /// Indexes what is new in the folder.
+    /// Indexes what is new in the folder. A segment that a sweep removes meanwhile stands in one that is newer than
+    /// the list, so then the folder is listed again.
     fn refresh(&mut self) {
         self.index.looked = true;
-        match segment_names(&self.folder) {
-            Ok(names) => names.iter().for_each(|name| self.absorb(name)),
-            Err(error) => self.warn([unreadable(&self.folder, &error)]),
+        for _ in 0..LISTINGS {
+            match segment_names(&self.folder) {
+                Ok(names) => {
+                    if names.iter().all(|name| self.absorb(name)) {
+                        return;
+                    }
+                }
+                Err(error) => return self.warn([unreadable(&self.folder, &error)]),
+            }
         }
     }
 
-    /// Indexes what is new in one segment.
-    fn absorb(&mut self, name: &str) {
+    /// Indexes what is new in one segment, unless it went away.
+    fn absorb(&mut self, name: &str) -> bool {
         let path = self.folder.join(name);
         match self.index.absorb(name, &path) {
             Ok(skipped) => self.warn(skipped),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
             Err(error) => self.warn([unreadable(&path, &error)]),
         }
+        true
     }
 
     /// Reads the winners of `keys`, file by file from front to back, and says where the files do not hold what the index
@@ -131,14 +144,17 @@ impl OutcomeStore for SegmentStore {
         if !self.index.looked || keys.iter().any(|key| !self.index.winners.contains_key(key)) {
             self.refresh();
         }
-        let (found, problems) = self.read(keys);
-        if problems.is_empty() {
-            return found;
+        let (mut found, mut problems) = self.read(keys);
+        // A sweep may have moved entries to other segments. If that was not it, a line that a side file is wrong about
+        // may even have hidden an intact one: only a scan of all tells.
+        for scan_only in [false, true] {
+            if problems.is_empty() {
+                break;
+            }
+            self.index = Index { scan_only, ..Index::default() };
+            self.refresh();
+            (found, problems) = self.read(keys);
         }
-        // A line that the index is wrong about may even have hidden an intact one: only a scan of all tells.
-        self.index = Index { scan_only: true, ..Index::default() };
-        self.refresh();
-        let (found, problems) = self.read(keys);
         self.warn(problems);
         found
     }
@@ -271,7 +287,20 @@ pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
+/// Makes a segment that no sweep touches before it is closed.
 fn create_segment(folder: &Path) -> Result<Own, StoreError> {
+    loop {
+        let own = create_unlocked(folder)?;
+        // A sweep may have found it empty and be about to remove it. Where the system has no locks, sweeps leave
+        // everything alone.
+        let is_swept = matches!(own.file.try_lock(), Err(TryLockError::WouldBlock));
+        if !is_swept && folder.join(&own.name).exists() {
+            return Ok(own);
+        }
+    }
+}
+
+fn create_unlocked(folder: &Path) -> Result<Own, StoreError> {
     fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
     let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let (process, random) = (std::process::id(), fastrand::u64(..));

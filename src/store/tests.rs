@@ -14,6 +14,8 @@ use super::*;
 
 mod model;
 mod side_files;
+mod sweeps;
+mod uses;
 
 fn key(number: u8) -> ActionKey {
     ActionKey([number; 32])

@@ -1,5 +1,8 @@
 //! The store against a map, over arbitrary steps and arbitrary damage.
 
+use std::collections::HashMap;
+
+use super::super::sweep::{Sweep, sweep};
 use super::*;
 
 #[derive(Clone, Debug)]
@@ -16,6 +19,8 @@ enum Step {
         by: usize,
         killed: Option<usize>,
     },
+    /// Sweeps what nobody needs: no reader and no writer may notice.
+    Sweep,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -25,12 +30,16 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..2_usize).prop_map(|by| Step::Ask { by }),
         1 => (0..2_usize, proptest::option::of(0..120_usize))
             .prop_map(|(by, killed)| Step::Restart { by, killed }),
+        1 => Just(Step::Sweep),
     ]
 }
 
 fn body(number: u8) -> String {
     format!(r#"{{"rationale":"{}"}}"#, "why ".repeat(usize::from(number)))
 }
+
+/// The seconds of a day.
+const DAY: i64 = 86_400;
 
 /// Whatever was put for each key, by generation and digest: the last one wins.
 type Model = BTreeMap<u8, BTreeSet<(u32, [u8; 32], u8)>>;
@@ -72,6 +81,10 @@ proptest! {
                     memory.put_many(&entries).unwrap();
                 }
                 Step::Ask { by } => check(&mut stores[by], &model),
+                Step::Sweep => {
+                    let pack = Sweep { unused_since: None, max_size: None, made: &|_| 0, dry_run: false };
+                    prop_assert_eq!(sweep(dir.path(), &pack).unwrap().problems, [] as [String; 0]);
+                }
                 Step::Restart { by, killed } => {
                     let old = std::mem::replace(&mut stores[by], SegmentStore::open(dir.path()));
                     if let Some(cut) = killed {
@@ -89,6 +102,71 @@ proptest! {
         }
         check(&mut memory, &model);
         check(&mut SegmentStore::open(dir.path()), &model);
+    }
+
+    #[test]
+    fn a_sweep_keeps_what_a_map_keeps(
+        entries in proptest::collection::vec((0..8_u8, 0..3_u32, 0..4_u8, 0..3_usize), 0..20),
+        used in proptest::collection::vec((0..8_u8, 1..5_i64), 0..6),
+        unused_since in proptest::option::of(0..7 * DAY),
+        max_size in proptest::option::of(0..1_500_u64),
+    ) {
+        let dir = fresh();
+        fs::create_dir_all(folder(dir.path())).unwrap();
+        for segment in 0..3 {
+            let of = entries.iter().filter(|entry| entry.3 == segment);
+            let of: Vec<Entry> = of.map(|entry| self::entry(entry.0, entry.1, &body(entry.2))).collect();
+            fs::write(folder(dir.path()).join(format!("0-{segment}-0.jsonl")), text_of(&of)).unwrap();
+        }
+        for (number, day) in &used {
+            note_used(dir.path(), "a", &format!("1970-01-{day:02}T00:00:00Z"), &[key(*number)]).unwrap();
+        }
+        // The longer the body, the later it was made: within the days of the manifests.
+        let made = |text: u8| i64::from(text) * DAY + 1;
+        let made_of = |entry: &Entry| made((entry.body.matches("why").count()) as u8);
+        let sweep = Sweep { unused_since, max_size, made: &made_of, dry_run: false };
+        let swept = super::super::sweep::sweep(dir.path(), &sweep).unwrap();
+
+        let mut winners: HashMap<u8, (u32, [u8; 32], u8)> = HashMap::new();
+        for (number, generation, text, _) in &entries {
+            let digest = *blake3::hash(body(*text).as_bytes()).as_bytes();
+            let candidate = (*generation, digest, *text);
+            let held = winners.entry(*number).or_insert(candidate);
+            *held = candidate.max(*held);
+        }
+        let last_use = |number: u8, text: u8| {
+            let days = used.iter().filter(|(used, _)| *used == number).map(|(_, day)| day * DAY - 1);
+            days.max().unwrap_or(i64::MIN).max(made(text))
+        };
+        let mut left: Vec<(i64, u8, u64)> = winners
+            .iter()
+            .map(|(number, (generation, _, text))| {
+                let line = text_of(&[entry(*number, *generation, &body(*text))]);
+                (last_use(*number, *text), *number, line.len() as u64 + 40)
+            })
+            .filter(|(last_use, ..)| unused_since.is_none_or(|since| *last_use >= since))
+            .collect();
+        let unused = winners.len() - left.len();
+        left.sort_unstable();
+        while left.iter().map(|(.., size)| size).sum::<u64>() > max_size.unwrap_or(u64::MAX) {
+            left.remove(0);
+        }
+        let expected: BTreeMap<u8, Entry> = left
+            .iter()
+            .map(|(_, number, _)| {
+                let (generation, _, text) = winners[number];
+                (*number, entry(*number, generation, &body(text)))
+            })
+            .collect();
+        let keys: Vec<ActionKey> = (0..8).map(key).collect();
+        let found: Vec<Entry> =
+            SegmentStore::open(dir.path()).get_many(&keys).into_iter().flatten().collect();
+        prop_assert_eq!(found, expected.into_values().collect::<Vec<_>>());
+        let counts = [swept.kept, swept.superseded, swept.unused, swept.over_size];
+        let over_size = winners.len() - unused - left.len();
+        let counted = [left.len(), entries.len() - winners.len(), unused, over_size];
+        prop_assert_eq!(counts.map(|count| count as usize), counted);
+        prop_assert_eq!(swept.kept_bytes, left.iter().map(|(.., size)| size).sum::<u64>());
     }
 
     #[test]

@@ -1,0 +1,65 @@
+//! What becomes of each entry in a sweep: a decision over plain data. Knows no files.
+
+use crate::action::ActionKey;
+
+/// An entry that may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) key: ActionKey,
+    pub(super) generation: u32,
+    /// The blake3 digest of its body, which breaks ties of generations.
+    pub(super) digest: [u8; 32],
+    /// Where its line starts in its segment, in bytes.
+    pub(super) offset: u32,
+    /// What it takes on disk, in bytes.
+    pub(super) size: u64,
+    /// When it was last needed, in seconds of Unix time.
+    pub(super) last_use: i64,
+}
+
+/// What becomes of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It stays.
+    Kept,
+    /// Another entry of its key wins, or is the same and stands before it.
+    Superseded,
+    /// It was last used before the limit.
+    Unused,
+    /// The store is too large, and it is one of the least recently used.
+    OverSize,
+}
+
+/// The fate of each candidate: of every key one stays, if it was used since `unused_since` and is not among the least
+/// recently used that do not fit into `room` bytes.
+pub(super) fn fates(
+    candidates: &[Candidate],
+    unused_since: Option<i64>,
+    room: Option<u64>,
+) -> Vec<Fate> {
+    let mut fates = vec![Fate::Superseded; candidates.len()];
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    // Stable: of equals the first stays.
+    order.sort_by(|left, right| {
+        let (left, right) = (&candidates[*left], &candidates[*right]);
+        let newest = (right.generation, right.digest).cmp(&(left.generation, left.digest));
+        left.key.cmp(&right.key).then(newest)
+    });
+    order.dedup_by_key(|at| candidates[*at].key);
+    order.retain(|at| {
+        let is_used = unused_since.is_none_or(|since| candidates[*at].last_use >= since);
+        fates[*at] = if is_used { Fate::Kept } else { Fate::Unused };
+        is_used
+    });
+    let Some(room) = room else { return fates };
+    let mut total: u64 = order.iter().map(|at| candidates[*at].size).sum();
+    order.sort_by_key(|at| (candidates[*at].last_use, candidates[*at].key));
+    for at in order {
+        if total <= room {
+            break;
+        }
+        total -= candidates[at].size;
+        fates[at] = Fate::OverSize;
+    }
+    fates
+}

@@ -1,0 +1,236 @@
+//! Sweeps: what stays and goes, through other processes, damage and a kill at every step.
+
+use super::super::sweep::{Sweep, SweepError, Swept, sweep};
+use super::*;
+
+/// A sweep that only packs.
+const PACK: Sweep<'static> =
+    Sweep { unused_since: None, max_size: None, made: &|_| i64::MAX, dry_run: false };
+
+/// A segment for each list of entries, none of which has an index.
+fn segments(lists: &[&[Entry]]) -> TempDir {
+    let dir = fresh();
+    fs::create_dir_all(folder(dir.path())).unwrap();
+    for (at, entries) in lists.iter().enumerate() {
+        fs::write(folder(dir.path()).join(format!("0-{at}-0.jsonl")), text_of(entries)).unwrap();
+    }
+    dir
+}
+
+/// Every file of the store by name, with its bytes.
+fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut paths = files(dir, "");
+    paths.extend(fs::read_dir(dir.join("v1/use")).into_iter().flatten().map(|f| f.unwrap().path()));
+    paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// The entries of the store, line by line.
+fn lines_of(dir: &Path) -> Vec<Entry> {
+    let texts = files(dir, ".jsonl").into_iter().map(|path| fs::read_to_string(path).unwrap());
+    let mut entries: Vec<Entry> = texts
+        .flat_map(|text| {
+            text.lines().map(|line| line::parse(line.as_bytes()).unwrap()).collect::<Vec<_>>()
+        })
+        .collect();
+    entries.sort_by_key(|entry| (entry.key, entry.generation));
+    entries
+}
+
+#[test]
+fn what_others_win_over_goes_and_small_segments_become_one() {
+    let [one, two, three] = three().try_into().unwrap();
+    let newer = entry(1, 4, r#"{"newer":1}"#);
+    let dir = segments(&[
+        &[one.clone(), two.clone()],
+        &[newer.clone(), two.clone()],
+        std::slice::from_ref(&three),
+        &[],
+    ]);
+    let before = contents(dir.path());
+    let dry = sweep(dir.path(), &Sweep { dry_run: true, ..PACK }).unwrap();
+    assert_eq!(contents(dir.path()), before, "a dry run changes nothing");
+    let swept = sweep(dir.path(), &PACK).unwrap();
+    assert_eq!((swept.kept, swept.superseded, swept.packed), (3, 2, 4));
+    assert_eq!(Swept { packed: 0, ..swept.clone() }, dry, "a dry run says what would go");
+    let lines: u64 = text_of(&[newer.clone(), two.clone(), three.clone()]).len() as u64;
+    assert_eq!(swept.kept_bytes, lines + 3 * 40);
+    assert_eq!(lines_of(dir.path()), [newer, two, three]);
+    assert_eq!((files(dir.path(), ".jsonl").len(), files(dir.path(), ".idx").len()), (1, 1));
+    let packed = contents(dir.path());
+    let again = sweep(dir.path(), &PACK).unwrap();
+    assert_eq!((again.kept, again.superseded, again.packed), (3, 0, 0));
+    assert_eq!(contents(dir.path()), packed, "there is nothing more to do");
+}
+
+#[test]
+fn what_was_not_used_since_goes_by_manifest_or_else_by_age() {
+    let entries: Vec<Entry> = (1..=4).map(|number| entry(number, 0, "{}")).collect();
+    // Made at 10, 20, 30 and 40 seconds; the first was used at new year 2026 and the others never.
+    let made = |entry: &Entry| i64::from(entry.key.0[0]) * 10;
+    let end_of_year = 1_767_225_599;
+    let cases: [(Option<i64>, &[u8]); 6] = [
+        (None, &[1, 2, 3, 4]),
+        (Some(20), &[1, 2, 3, 4]),
+        (Some(21), &[1, 3, 4]),
+        (Some(41), &[1]),
+        (Some(end_of_year), &[1]),
+        (Some(end_of_year + 1), &[]),
+    ];
+    for (unused_since, expected) in cases {
+        let dir = segments(&[&entries]);
+        note_used(dir.path(), "a", "2025-12-31T00:00:00Z", &[key(1), key(9)]).unwrap();
+        let swept = sweep(dir.path(), &Sweep { unused_since, made: &made, ..PACK }).unwrap();
+        assert_eq!(swept.unused as usize, 4 - expected.len(), "{unused_since:?}");
+        let left: Vec<u8> = lines_of(dir.path()).iter().map(|entry| entry.key.0[0]).collect();
+        assert_eq!(left, expected, "{unused_since:?}");
+        assert_eq!(swept.manifests, u64::from(unused_since > Some(end_of_year)));
+    }
+}
+
+#[test]
+fn what_does_not_fit_goes_least_recently_used_first() {
+    let entries: Vec<Entry> = (1..=4).map(|number| entry(number, 0, "{}")).collect();
+    let made = |entry: &Entry| i64::from(entry.key.0[0]);
+    let size = text_of(&entries[..1]).len() as u64 + 40;
+    let cases: [(u64, &[u8]); 6] = [
+        (u64::MAX, &[1, 2, 3, 4]),
+        (4 * size, &[1, 2, 3, 4]),
+        (4 * size - 1, &[1, 3, 4]),
+        (2 * size, &[1, 4]),
+        (size, &[1]),
+        (0, &[]),
+    ];
+    for (most, expected) in cases {
+        let dir = segments(&[&entries[..2], &entries[2..]]);
+        note_used(dir.path(), "a", "2025-12-31T00:00:00Z", &[key(1)]).unwrap();
+        let swept =
+            sweep(dir.path(), &Sweep { max_size: Some(most), made: &made, ..PACK }).unwrap();
+        assert_eq!(swept.over_size as usize, 4 - expected.len(), "{most}");
+        assert!(swept.kept_bytes <= most);
+        let left: Vec<u8> = lines_of(dir.path()).iter().map(|entry| entry.key.0[0]).collect();
+        assert_eq!(left, expected, "{most}");
+    }
+}
+
+#[test]
+fn a_segment_that_is_written_is_left_alone_and_counts_for_nothing() {
+    let dir = segments(&[&three()]);
+    let mut writer = SegmentStore::open(dir.path());
+    writer.put_many(&[entry(1, 9, "{}")]).unwrap();
+    let swept = sweep(dir.path(), &PACK).unwrap();
+    assert_eq!((swept.kept, swept.superseded, swept.busy), (3, 0, 1));
+    writer.put_many(&[entry(4, 0, "{}")]).unwrap();
+    let swept = sweep(dir.path(), &Sweep { max_size: Some(0), ..PACK }).unwrap();
+    assert_eq!((swept.kept, swept.over_size, swept.busy), (0, 3, 1));
+    assert_eq!(lines_of(dir.path()).len(), 2, "what is being written stays whatever its size");
+    drop(writer);
+    let swept = sweep(dir.path(), &PACK).unwrap();
+    assert_eq!((swept.kept, swept.superseded, swept.busy), (2, 0, 0));
+}
+
+#[test]
+fn a_reader_follows_entries_to_where_they_were_moved() {
+    for hits_only in [true, false] {
+        let dir = segments(&[&three()[..1], &three()[1..]]);
+        let mut reader = SegmentStore::open(dir.path());
+        let keys: Vec<ActionKey> = (1..=if hits_only { 3 } else { 4 }).map(key).collect();
+        assert!(reader.get_many(&keys)[..3].iter().all(Option::is_some));
+        sweep(dir.path(), &PACK).unwrap();
+        let found: Vec<Entry> = reader.get_many(&keys).into_iter().flatten().collect();
+        assert_eq!(found, three());
+        sweep(dir.path(), &Sweep { max_size: Some(0), ..PACK }).unwrap();
+        assert_eq!(reader.get_many(&keys).into_iter().flatten().count(), 0);
+        assert_eq!(reader.take_warnings(), [] as [String; 0]);
+        assert_eq!(reader.keys(), []);
+    }
+}
+
+#[test]
+fn a_writer_goes_on_after_its_closed_segments_were_moved() {
+    let dir = fresh();
+    let mut writer = SegmentStore::open(dir.path());
+    writer.seal_at = 1;
+    for entry in three() {
+        writer.put_many(&[entry]).unwrap();
+        sweep(dir.path(), &PACK).unwrap();
+    }
+    assert_eq!(reread(dir.path()), ("111".to_owned(), vec![]));
+    assert_eq!(writer.get_many(&[key(1), key(2), key(3)]).into_iter().flatten().count(), 3);
+    assert_eq!(files(dir.path(), ".jsonl").len(), 1);
+}
+
+#[test]
+fn bad_lines_are_named_and_left_out_and_torn_tails_cut_off() {
+    let text = text_of(&three());
+    let dir = segment(&[b"nonsense\n", text.as_bytes(), &text.as_bytes()[..50]].concat());
+    fs::write(folder(dir.path()).join("9-9-9.idx"), "an index of nothing").unwrap();
+    fs::write(folder(dir.path()).join("9-9-9.idx.tmp"), "half of one").unwrap();
+    let swept = sweep(dir.path(), &PACK).unwrap();
+    assert_eq!((swept.kept, swept.packed), (3, 1));
+    let path = folder(dir.path()).join("0-1-2.jsonl");
+    let named = format!("skipped the stored outcome at `{}:1`: not an entry", path.display());
+    assert_eq!(swept.problems, [named]);
+    assert_eq!(lines_of(dir.path()), three());
+    assert_eq!(files(dir.path(), "").len(), 2, "one segment and its index");
+}
+
+#[test]
+fn two_sweeps_at_once_are_one_too_many() {
+    let dir = segments(&[&three()]);
+    let lock = File::options().create(true).append(true).open(dir.path().join("v1/gc.lock"));
+    lock.as_ref().unwrap().lock().unwrap();
+    assert_eq!(sweep(dir.path(), &PACK), Err(SweepError::Busy));
+    drop(lock);
+    assert_eq!(sweep(dir.path(), &PACK).unwrap().kept, 3);
+}
+
+#[test]
+fn nothing_goes_by_use_while_a_manifest_cannot_be_read() {
+    let dir = segments(&[&three()]);
+    fs::create_dir_all(dir.path().join("v1/use")).unwrap();
+    fs::write(dir.path().join("v1/use/20260101-a-0.keys"), "garbage").unwrap();
+    for (unused_since, max_size) in [(Some(i64::MIN), None), (None, Some(0))] {
+        let swept = sweep(dir.path(), &Sweep { unused_since, max_size, ..PACK });
+        assert!(matches!(swept, Err(SweepError::Uses { .. })), "{swept:?}");
+    }
+    assert_eq!(sweep(dir.path(), &PACK).unwrap().kept, 3, "packing asks for no uses");
+    let old = Sweep { unused_since: Some(i64::MAX), ..PACK };
+    assert_eq!(sweep(dir.path(), &old).unwrap().manifests, 1, "it is older than all that matters");
+}
+
+#[test]
+fn where_there_is_no_store_nothing_is_swept_or_made() {
+    let dir = fresh();
+    assert_eq!(sweep(dir.path(), &PACK), Ok(Swept::default()));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+/// A kill between any two changes leaves a state in which some of the new files and some of the old ones are there.
+#[test]
+fn a_kill_at_any_point_loses_nothing() {
+    let lists: [&[Entry]; 3] = [&three()[..1], &three()[1..2], &three()[1..]];
+    let dir = segments(&lists);
+    let old = contents(dir.path());
+    sweep(dir.path(), &PACK).unwrap();
+    let new: Vec<(PathBuf, Vec<u8>)> = contents(dir.path()).into_iter().collect();
+    let segment = new.iter().find(|(path, _)| path.extension().unwrap() == "jsonl").unwrap();
+    let restore = |files: &mut dyn Iterator<Item = (&PathBuf, &[u8])>| {
+        fs::remove_dir_all(folder(dir.path())).unwrap();
+        fs::create_dir_all(folder(dir.path())).unwrap();
+        files.for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    };
+    let whole = |(path, bytes): &(PathBuf, Vec<u8>)| (path.clone(), bytes.clone());
+    for cut in 0..=segment.1.len() {
+        let half = (&segment.0, &segment.1[..cut]);
+        restore(&mut old.iter().map(|(path, bytes)| (path, &bytes[..])).chain([half]));
+        assert_eq!(reread(dir.path()), ("111".to_owned(), vec![]), "written up to {cut}");
+    }
+    for removed in 0..=old.len() {
+        let new: Vec<_> = new.iter().map(whole).collect();
+        let rest = old.iter().skip(removed).map(|(path, bytes)| (path, &bytes[..]));
+        restore(&mut new.iter().map(|(path, bytes)| (path, &bytes[..])).chain(rest));
+        assert_eq!(reread(dir.path()), ("111".to_owned(), vec![]), "{removed} removed");
+        sweep(dir.path(), &PACK).unwrap();
+        assert_eq!(lines_of(dir.path()), three(), "the next sweep finishes it");
+    }
+}
