@@ -196,6 +196,8 @@ pub enum CacheCommand {
     Export(ExportArgs),
     /// Checks every entry of the store and of the committed files.
     Verify(PlaceArgs),
+    /// Drops outcomes that no run needs any more, and packs the rest.
+    Gc(GcArgs),
     /// Prints where the store is.
     Path(PlaceArgs),
 }
@@ -211,6 +213,22 @@ pub struct PlaceArgs {
     /// Prints the result as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `evalrs cache gc`.
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Drops what no run used since: a day (2026-01-31), or an age (30d, 12h, 2w).
+    #[arg(long, value_name = "WHEN")]
+    pub unused_since: Option<String>,
+    /// Drops the least recently used until the rest fits (500MB, 2GiB).
+    #[arg(long, value_name = "SIZE")]
+    pub max_size: Option<String>,
+    /// Says what would go and changes nothing.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `evalrs cache export`.

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
+use super::cache::note_used;
 use super::place::Surroundings;
 use super::{Console, validate};
 use crate::cli::{Format, RunArgs, SelectArgs};
@@ -160,7 +161,8 @@ fn run_one(
     let started = console.system.now();
     let clock = console.system.elapsed();
     let settings = settings(args, surroundings, &session);
-    let settled = settle_here(args, surroundings, (&mut session, &settings), console)?;
+    let mut settled = settle_here(args, surroundings, (&mut session, &settings), console)?;
+    settled.warnings.extend(note_used(&mut session, surroundings, console.system));
     let summary = results::summary(&session.db, session.root);
     let status = status_of(&settled, summary.gate.status);
     let header = header(&session);

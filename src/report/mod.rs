@@ -15,7 +15,7 @@ pub mod text;
 mod digest;
 #[cfg(test)]
 mod made_up;
-mod table;
+pub(crate) mod table;
 mod verdict;
 
 use serde::ser::SerializeMap;

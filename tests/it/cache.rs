@@ -1,10 +1,11 @@
 //! `evalrs cache` over stores written by hand, so that every date and size is known.
 
 use evalrs::action::ActionKey;
-use evalrs::store::{Entry, render};
+use evalrs::store::{Entry, OutcomeStore, SegmentStore, render};
 use serde_json::{Value, json};
 
-use crate::space::Space;
+use crate::judge::{Answer, Judge};
+use crate::space::{Space, lines};
 
 /// A key that is easy to tell from others.
 fn key(number: u8) -> ActionKey {
@@ -58,6 +59,213 @@ fn verify_names_what_is_wrong_in_every_file() {
     });
     let expected = [("cache/a.judgments.jsonl", 1, 1), ("cache/b.judgments.jsonl", 0, 1)];
     assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+/// Long ago, and so far ahead that nothing of it is ever too old.
+const OLD: &str = "2020-01-01T00:00:00Z";
+const NEW: &str = "2999-01-01T00:00:00Z";
+
+#[test]
+fn gc_says_what_goes_and_drops_it() {
+    let entries = [
+        entry(1, 0, &reply("judge-1", OLD)),
+        entry(1, 1, &reply("judge-1", NEW)),
+        entry(2, 0, &reply("judge-1", OLD)),
+        entry(3, 0, &reply("judge-1", NEW)),
+        entry(4, 0, &json!({"outcome": {"vision": "of no known age"}})),
+    ];
+    let space = Space::new(&[(SEGMENT, &(text(&entries) + "nonsense\n"))]);
+    let committed = text(&entries[..1]);
+    space.write("cache/a.judgments.jsonl", &committed);
+    let dry = space.run(&["cache", "gc", "--unused-since", "30d", "--dry-run"]);
+    insta::assert_snapshot!(dry.shown(), @r"
+    exit: 0
+    --- stdout
+    cache: would drop 2 entries (1 superseded, 1 unused), 578 B; would keep 3 entries, 757 B
+    --- stderr
+    warning: skipped the stored outcome at `cache/v1/seg/00000000001-1-0000000000000000.jsonl:6`: not an entry
+    ");
+    assert_eq!(space.read(SEGMENT).lines().count(), 6, "a dry run changes nothing");
+    let ran = space.run(&["cache", "gc", "--unused-since", "2020-01-02", "--json"]);
+    insta::assert_snapshot!(ran.shown(), @r#"
+    exit: 0
+    --- stdout
+    {
+      "format": 1,
+      "dir": "cache",
+      "dry_run": false,
+      "kept": {
+        "entries": 3,
+        "bytes": 757
+      },
+      "dropped": {
+        "superseded": 1,
+        "unused": 1,
+        "over_size": 0,
+        "bytes": 578
+      },
+      "segments": {
+        "packed": 1,
+        "busy": 0
+      },
+      "manifests_dropped": 0,
+      "problems": [
+        "skipped the stored outcome at `cache/v1/seg/00000000001-1-0000000000000000.jsonl:6`: not an entry"
+      ]
+    }
+    --- stderr
+    warning: skipped the stored outcome at `cache/v1/seg/00000000001-1-0000000000000000.jsonl:6`: not an entry
+    "#);
+    assert_eq!(space.stored_lines().len(), 3);
+    insta::assert_snapshot!(space.run(&["cache", "gc"]).shown(), @r"
+    exit: 0
+    --- stdout
+    cache: nothing to drop; 3 entries, 757 B
+    --- stderr
+    ");
+    insta::assert_snapshot!(space.run(&["cache", "gc", "--max-size", "500B"]).shown(), @r"
+    exit: 0
+    --- stdout
+    cache: dropped 1 entry (1 beyond --max-size), 289 B; kept 2 entries, 468 B
+    --- stderr
+    ");
+    assert_eq!(space.stored_lines().len(), 2);
+    assert_eq!(space.read("cache/a.judgments.jsonl"), committed);
+    assert_eq!(space.run(&["cache", "verify"]).stdout().lines().count(), 2);
+}
+
+#[test]
+fn gc_refuses_what_it_does_not_understand() {
+    let space = Space::new(&[(SEGMENT, &text(&[entry(1, 0, &reply("judge-1", OLD))]))]);
+    for args in
+        [["--unused-since", "soon"], ["--unused-since", "2999-01-01"], ["--max-size", "big"]]
+    {
+        let ran = space.run(&["cache", "gc", args[0], args[1]]);
+        assert_eq!(ran.code(), 2, "{}", ran.shown());
+        assert!(ran.stderr().contains(&format!("`{} {}`", args[0], args[1])), "{}", ran.shown());
+    }
+    space.write("cache/v1/use/20260101-a-0.keys", "garbage");
+    let ran = space.run(&["cache", "gc", "--max-size", "0"]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: cannot read what runs used in `cache/v1/use/20260101-a-0.keys`: invalid data
+      help: remove that file: what only it names then goes by its own age
+    ");
+    assert_eq!(space.stored_lines().len(), 1);
+}
+
+const SUITE: &str = "\
+name: in use
+dataset: data.jsonl
+graders:
+  quality: {kind: rubric, prompt: 'Is {submission} polite?', model: judge-1, endpoint: test, max_retries: 0}
+";
+
+fn rows(count: usize) -> String {
+    lines((0..count).map(|at| json!({"id": at, "input": "q", "output": format!("answer {at}")})))
+}
+
+/// Makes every stored outcome look as if it had been asked for long ago.
+fn age(space: &Space) {
+    let paths = space.segments();
+    let texts: Vec<String> = space.stored_lines();
+    let aged = texts.iter().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line["v"]["at"] = json!(OLD);
+        let key = ActionKey::parse(line["k"].as_str().unwrap()).unwrap();
+        Entry { key, generation: 0, body: line["v"].to_string() }
+    });
+    let aged: Vec<Entry> = aged.collect();
+    space.write(paths[0].to_str().unwrap(), text(&aged));
+}
+
+#[test]
+fn what_a_run_used_today_is_not_dropped_however_old_it_is() {
+    let space = Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows(4))]);
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    let notes = || -> Vec<String> {
+        let names = space.names("cache/v1/use").into_iter();
+        names.filter(|name| name != "lock").collect()
+    };
+    let [note] = notes().try_into().unwrap();
+    assert_eq!(note.get(8..16), Some("-in-use-"), "{note}");
+    let path = format!("cache/v1/use/{note}");
+    assert_eq!(space.path(&path).metadata().unwrap().len(), 16 + 4 * 32 + 4);
+    age(&space);
+    let gc = ["cache", "gc", "--unused-since", "1d"];
+    assert!(space.run(&gc).stdout().starts_with("cache: nothing to drop; 4 entries"));
+    // A day on which only two of them were needed: the others are old.
+    space.write(&path, "");
+    space.write("data.jsonl", rows(2));
+    let frozen = ["run", "suite.yaml", "--frozen"];
+    assert_eq!(space.run(&frozen).code(), 0);
+    let ran = space.run(&gc);
+    assert!(ran.stdout().starts_with("cache: dropped 2 entries (2 unused)"), "{}", ran.shown());
+    assert_eq!(space.run(&frozen).code(), 0);
+    // Whoever cannot note says so, and runs.
+    std::fs::remove_dir_all(space.path("cache/v1/use")).unwrap();
+    space.write("cache/v1/use", "a file");
+    let ran = space.run(&frozen);
+    assert_eq!(ran.code(), 0);
+    let said = "warning: `cache gc` will not know what this run used: cannot write the store at `cache/v1/use/";
+    assert!(ran.stderr().contains(said), "{}", ran.shown());
+}
+
+#[test]
+fn a_run_without_judgments_notes_nothing() {
+    let suite = "name: t\ndataset: data.jsonl\ngraders:\n  a: {kind: tool, function: contains}\n";
+    let row = "{\"input\": \"q\", \"ground_truth\": \"yes\", \"output\": \"yes\"}\n";
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", row)]);
+    assert_eq!(space.run(&["run", "suite.yaml"]).code(), 0);
+    assert!(!space.path("cache").exists());
+}
+
+/// After each kill every entry that wins is there, and the next gc comes to the same end.
+#[test]
+fn a_gc_that_is_killed_loses_nothing() {
+    const KEYS: u8 = 60;
+    const SEGMENTS: u64 = 4;
+    let long = "why ".repeat(1000);
+    let body =
+        |generation| json!({"outcome": {"reply": {"text": long}}, "at": NEW, "g": generation});
+    let space = Space::new(&[]);
+    let keys: Vec<ActionKey> = (0..KEYS).map(key).collect();
+    let mut random = fastrand::Rng::with_seed(7);
+    for _ in 0..8 {
+        let _ = std::fs::remove_dir_all(space.path("cache"));
+        for generation in 0..SEGMENTS as u32 {
+            let entries: Vec<Entry> =
+                (0..KEYS).map(|number| entry(number, generation, &body(generation))).collect();
+            space.write(&format!("cache/v1/seg/0-{generation}-0.jsonl"), text(&entries));
+        }
+        let judge = Judge::new(|_, _| Answer::Silence);
+        let mut running = space.start(&judge, &["cache", "gc"]);
+        let size = || {
+            let sizes = space
+                .segments()
+                .into_iter()
+                .map(|path| path.metadata().map_or(0, |file| file.len()));
+            (space.segments().len() as u64, sizes.sum::<u64>())
+        };
+        let before = size().1;
+        // Half of what it writes is one generation: the kill falls into the writing or into the removing.
+        let until = before + random.u64(..=before / SEGMENTS);
+        while !running.has_ended() && (before..until).contains(&size().1) {
+            std::thread::yield_now();
+        }
+        running.kill();
+        let mut store = SegmentStore::open(space.path("cache"));
+        let found: Vec<u32> =
+            store.get_many(&keys).into_iter().flatten().map(|entry| entry.generation).collect();
+        assert_eq!(found, [SEGMENTS as u32 - 1; KEYS as usize]);
+        assert_eq!(store.take_warnings(), [] as [String; 0]);
+        drop(store);
+        assert_eq!(space.run(&["cache", "gc"]).code(), 0);
+        assert_eq!((size().0, space.stored_lines().len()), (1, usize::from(KEYS)));
+    }
 }
 
 #[test]

@@ -174,6 +174,11 @@ impl Running {
         child.wait().unwrap();
     }
 
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.0.as_mut().unwrap().try_wait().unwrap().is_some()
+    }
+
     /// Presses Ctrl-C.
     pub(crate) fn interrupt(&self) {
         let id = self.0.as_ref().unwrap().id().to_string();

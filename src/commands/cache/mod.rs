@@ -1,7 +1,11 @@
 //! `evalrs cache`: works with the store of outcomes, one file a subcommand.
 
+mod amounts;
 mod export;
+mod gc;
 mod verify;
+
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -9,9 +13,10 @@ use super::Console;
 use super::place::Surroundings;
 use crate::action::ActionKey;
 use crate::cli::{CacheArgs, CacheCommand, PlaceArgs};
-use crate::db::queries;
+use crate::db::{Db, queries};
 use crate::driver::session::Session;
 use crate::error::{Error, ExitStatus};
+use crate::store;
 use crate::system::System;
 
 /// Runs the subcommand.
@@ -19,6 +24,7 @@ pub fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
     match &args.command {
         CacheCommand::Export(args) => export::export(args, console),
         CacheCommand::Verify(place) => verify::verify(place, console),
+        CacheCommand::Gc(args) => gc::gc(args, console),
         CacheCommand::Path(place) => path(place, console),
     }
 }
@@ -41,6 +47,19 @@ fn surroundings(place: &PlaceArgs, console: &Console<'_>) -> Result<Surroundings
 
 fn write_json(value: &Value, console: &mut Console<'_>) -> std::io::Result<()> {
     writeln!(console.out, "{value:#}")
+}
+
+/// Notes the outcomes that a settled session rests on, so that `cache gc` knows what is in use; says why if it cannot.
+pub fn note_used(
+    session: &mut Session,
+    surroundings: &Surroundings,
+    system: &dyn System,
+) -> Option<String> {
+    let suite = session.suite()?.name.clone();
+    let mut keys = planned_keys(session, system);
+    keys.retain(|key| session.db.outcome(*key).is_some_and(|outcome| outcome.is_kept()));
+    let noted = store::note_used(Path::new(&surroundings.cache_dir), &suite, &system.now(), &keys);
+    noted.err().map(|error| format!("`cache gc` will not know what this run used: {error}"))
 }
 
 /// The keys of everything that is planned, sorted. Plans wait for files that rows name until those are read.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::amounts::entries;
 use super::{surroundings, write_json};
 use crate::action::{ActionKey, Ingredient};
 use crate::cli::PlaceArgs;
@@ -45,7 +46,7 @@ pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
         let store = report_json("dir", &dir, &store);
         write_json(&json!({"format": 1, "store": store, "committed": committed}), console)?;
     } else {
-        say(&format!("{dir}: {}, {} bytes", count_entries(&store), store.bytes), &store, console)?;
+        say(&format!("{dir}: {}, {} bytes", entries(store.entries), store.bytes), &store, console)?;
         for (path, judgments, report) in &committed {
             say(&format!("{path}: {}", count(*judgments, "judgment")), report, console)?;
         }
@@ -53,10 +54,6 @@ pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
     let mut reports = committed.iter().map(|(_, _, report)| report).chain([&store]);
     let is_right = reports.all(|report| report.problems.is_empty());
     Ok(if is_right { ExitStatus::Success } else { ExitStatus::Incomplete })
-}
-
-fn count_entries(report: &VerifyReport) -> String {
-    if report.entries == 1 { "1 entry".to_owned() } else { format!("{} entries", report.entries) }
 }
 
 fn say(head: &str, report: &VerifyReport, console: &mut Console<'_>) -> std::io::Result<()> {
