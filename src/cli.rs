@@ -194,6 +194,8 @@ pub struct CacheArgs {
 pub enum CacheCommand {
     /// Writes the judgments a suite needs as a file to commit, sorted by key.
     Export(ExportArgs),
+    /// Merges exported judgments, of a colleague or another machine, into the store.
+    Import(ImportArgs),
     /// Checks every entry of the store and of the committed files.
     Verify(PlaceArgs),
     /// Drops outcomes that no run needs any more, and packs the rest.
@@ -229,6 +231,22 @@ pub struct GcArgs {
     /// Says what would go and changes nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// `evalrs cache import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// Files of judgments, as `cache export` writes them.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    /// The suite whose store it is; else the working directory's.
+    #[arg(long, value_name = "SUITE")]
+    pub suite: Option<String>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Prints the result as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `evalrs cache export`.

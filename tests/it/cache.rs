@@ -269,6 +269,99 @@ fn a_gc_that_is_killed_loses_nothing() {
 }
 
 #[test]
+fn import_merges_what_wins_and_names_bad_lines() {
+    let mine = text(&[entry(1, 1, &reply("judge-1", NEW)), entry(2, 0, &reply("judge-1", NEW))]);
+    let space = Space::new(&[(SEGMENT, &mine)]);
+    let theirs = [
+        entry(1, 0, &reply("judge-1", OLD)),
+        entry(2, 1, &reply("judge-1", OLD)),
+        entry(3, 0, &reply("judge-1", OLD)),
+        entry(4, 0, &json!({"outcome": {"vision": 1}})),
+    ];
+    space.write("theirs.jsonl", text(&theirs) + "<<<<<<< ours\n");
+    space.write("again.jsonl", text(&theirs[..3]).trim_end());
+    let ran = space.run(&["cache", "import", "theirs.jsonl", "again.jsonl"]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 3
+    --- stdout
+    theirs.jsonl: 3 judgments, 2 new, 1 already there, 2 bad lines
+    again.jsonl: 3 judgments, 0 new, 3 already there, 0 bad lines
+    --- stderr
+    warning: the stored outcome at `theirs.jsonl:4` is no outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
+    warning: skipped the stored outcome at `theirs.jsonl:5`: not an entry
+    ");
+    let mut store = SegmentStore::open(space.path("cache"));
+    let keys = [1, 2, 3, 4].map(key);
+    let generations: Vec<Option<u32>> =
+        store.get_many(&keys).into_iter().map(|entry| Some(entry?.generation)).collect();
+    assert_eq!(generations, [Some(1), Some(1), Some(0), None]);
+    drop(store);
+    // They were asked for long ago, and came today.
+    let ran = space.run(&["cache", "gc", "--unused-since", "1d"]);
+    assert!(ran.stdout().starts_with("cache: dropped 1 entry (1 superseded)"), "{}", ran.shown());
+    let ran = space.run(&["cache", "import", "again.jsonl", "--json"]);
+    let said: Value = serde_json::from_str(&ran.stdout()).unwrap();
+    let file = json!({"path": "again.jsonl", "judgments": 3, "new": 0, "already_there": 3, "problems": []});
+    assert_eq!((ran.code(), &said["files"]), (0, &json!([file])));
+}
+
+#[test]
+fn import_of_a_file_that_cannot_be_read_imports_nothing() {
+    let space = Space::new(&[("good.jsonl", &text(&[entry(1, 0, &reply("judge-1", NEW))]))]);
+    let ran = space.run(&["cache", "import", "good.jsonl", "missing.jsonl"]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: cannot read `missing.jsonl`: there is no such file
+      help: nothing was imported; the files are those that `evalrs cache export` writes
+    ");
+    assert!(!space.path("cache").exists());
+}
+
+/// The report of a run that asks nothing.
+fn frozen(space: &Space) -> [String; 3] {
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!((ran.code(), space.actions("quality")), (0, [0, 4, 0, 0]), "{}", ran.shown());
+    ["header.json", "results.jsonl", "summary.json"].map(|name| space.record(name))
+}
+
+#[test]
+fn judgments_survive_export_a_lost_store_and_an_import_elsewhere() {
+    let space = || Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows(4))]);
+    let here = space();
+    for score in [0.25, 0.5] {
+        let judge = Judge::new(move |_, _| Answer::score(score));
+        assert_eq!(here.run_with(&judge, &["run", "suite.yaml", "--refresh"]).code(), 0);
+    }
+    let report = frozen(&here);
+    assert!(
+        report[2].contains("\"avg_score_total\": 0.5"),
+        "the second asking wins: {}",
+        report[2]
+    );
+    let ran = here.run(&["cache", "export", "suite.yaml", "--json"]);
+    let path = "cache/in-use.judgments.jsonl";
+    let said: Value = serde_json::from_str(&ran.stdout()).unwrap();
+    assert_eq!((ran.code(), said), (0, json!({"path": path, "judgments": 4, "missing": 0})));
+    let exported = here.read(path);
+    assert!(exported.lines().all(|line| line.contains("\"g\":1")), "{exported}");
+    std::fs::remove_dir_all(here.path("cache/v1")).unwrap();
+    assert_eq!(frozen(&here), report, "from the committed file alone");
+    assert!(!here.path("cache/v1").exists());
+    let there = space();
+    there.write("inbox/theirs.jsonl", &exported);
+    let ran = there.run(&["cache", "import", "inbox/theirs.jsonl"]);
+    let said = "inbox/theirs.jsonl: 4 judgments, 4 new, 0 already there, 0 bad lines\n";
+    assert_eq!((ran.code(), ran.stdout().as_str()), (0, said));
+    assert_eq!(frozen(&there), report, "from the local store alone");
+    assert_eq!(there.run(&["cache", "gc"]).code(), 0);
+    assert_eq!(frozen(&there), report, "and from where a gc has put it");
+    let out = ["cache", "export", "suite.yaml", "-o", "out.jsonl"];
+    assert_eq!((there.run(&out).code(), there.read("out.jsonl")), (0, exported));
+}
+
+#[test]
 fn path_says_where_the_store_is() {
     let space = Space::new(&[]);
     assert_eq!(space.run(&["cache", "path"]).stdout(), "cache\n");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{amounts, surroundings, write_json};
+use super::{amounts, surroundings_of, write_json};
 use crate::cli::GcArgs;
 use crate::commands::Console;
 use crate::error::{Error, ExitStatus};
@@ -22,7 +22,7 @@ pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus,
         made: &made,
         dry_run: args.dry_run,
     };
-    let dir = surroundings(&args.place, console)?.cache_dir;
+    let dir = surroundings_of(&args.place, console)?.cache_dir;
     let swept = match store::sweep(Path::new(&dir), &sweep) {
         Ok(swept) => swept,
         Err(error @ SweepError::Uses { .. }) => {

@@ -3,6 +3,7 @@
 mod amounts;
 mod export;
 mod gc;
+mod import;
 mod verify;
 
 use std::path::Path;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use super::Console;
 use super::place::Surroundings;
 use crate::action::ActionKey;
-use crate::cli::{CacheArgs, CacheCommand, PlaceArgs};
+use crate::cli::{CacheArgs, CacheCommand, PlaceArgs, StoreArgs};
 use crate::db::{Db, queries};
 use crate::driver::session::Session;
 use crate::error::{Error, ExitStatus};
@@ -25,12 +26,13 @@ pub fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
         CacheCommand::Export(args) => export::export(args, console),
         CacheCommand::Verify(place) => verify::verify(place, console),
         CacheCommand::Gc(args) => gc::gc(args, console),
+        CacheCommand::Import(args) => import::import(args, console),
         CacheCommand::Path(place) => path(place, console),
     }
 }
 
 fn path(place: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let dir = surroundings(place, console)?.cache_dir;
+    let dir = surroundings_of(place, console)?.cache_dir;
     if place.json {
         write_json(&json!({"path": dir}), console)?;
     } else {
@@ -40,9 +42,18 @@ fn path(place: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
 }
 
 /// Where the store that is meant lies, and what surrounds it.
-fn surroundings(place: &PlaceArgs, console: &Console<'_>) -> Result<Surroundings, Error> {
-    let suite = place.suite.as_deref().unwrap_or("suite.yaml");
-    Surroundings::find(suite, place.store.cache_dir.as_deref(), console.system)
+fn surroundings(
+    suite: Option<&str>,
+    store: &StoreArgs,
+    console: &Console<'_>,
+) -> Result<Surroundings, Error> {
+    let suite = suite.unwrap_or("suite.yaml");
+    Surroundings::find(suite, store.cache_dir.as_deref(), console.system)
+}
+
+/// The same, where the suite stands among the arguments.
+fn surroundings_of(place: &PlaceArgs, console: &Console<'_>) -> Result<Surroundings, Error> {
+    surroundings(place.suite.as_deref(), &place.store, console)
 }
 
 fn write_json(value: &Value, console: &mut Console<'_>) -> std::io::Result<()> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::amounts::entries;
-use super::{surroundings, write_json};
+use super::{surroundings_of, write_json};
 use crate::action::{ActionKey, Ingredient};
 use crate::cli::PlaceArgs;
 use crate::commands::Console;
@@ -18,7 +18,7 @@ use crate::store::{self, Checked, Entry, VerifyReport};
 
 /// Checks the store and the committed files beside it; incomplete if anything is wrong.
 pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let dir = surroundings(args, console)?.cache_dir;
+    let dir = surroundings_of(args, console)?.cache_dir;
     let store = store::verify(Path::new(&dir), &check);
     let mut committed = Vec::new();
     for path in committed_files(&dir, console.system) {
