@@ -236,9 +236,16 @@ pub struct GcArgs {
 /// `evalrs cache import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// Files of judgments, as `cache export` writes them.
+    /// Files of judgments, as `cache export` writes them; with --as, JSON Lines, JSON or CSV with one judgment a row.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
+    /// Takes the files for judgments made elsewhere, by the judge of this grader.
+    #[arg(long = "as", num_args = 2, value_names = ["SUITE", "GRADER"], conflicts_with = "suite")]
+    pub bind: Vec<String>,
+    /// Where the fields of such a judgment stand: id, model, trial, judge, vote, score, rationale. A list of scores is
+    /// one a vote.
+    #[arg(long, value_name = "NAME=PATH,...", value_delimiter = ',', requires = "bind")]
+    pub fields: Vec<String>,
     /// The suite whose store it is; else the working directory's.
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,

@@ -8,6 +8,7 @@ pub mod cells;
 pub mod chunk;
 pub mod fields;
 pub mod join;
+pub mod judgments;
 pub mod row;
 pub mod split;
 pub mod syntax;

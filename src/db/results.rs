@@ -99,6 +99,20 @@ fn line(db: &Database, chunk: Chunk, case: usize, place: Place) -> Option<Result
     })
 }
 
+/// Every case that is evaluated: the id of its sample, who it is, and where it is planned.
+pub fn cases(
+    db: &Database,
+    root: Root,
+) -> impl Iterator<Item = (String, &row::Identity, Chunk, usize)> {
+    root.chunks(db).iter().flat_map(move |chunk| {
+        let whos = queries::checked(db, *chunk).whos.iter();
+        let placed = whos.zip(queries::places(db, *chunk)).enumerate();
+        placed.filter(|(_, (_, place))| place.is_in()).map(move |(at, (who, place))| {
+            (named(who.id(), place.occurrence), &who.identity, *chunk, at)
+        })
+    })
+}
+
 /// Those of `ids` that no sample of the dataset has, selected or not.
 pub fn unknown_samples(db: &Database, root: Root, mut ids: Vec<String>) -> Vec<String> {
     for chunk in root.chunks(db) {

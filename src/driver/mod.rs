@@ -14,3 +14,5 @@ pub mod recordings;
 pub mod session;
 pub mod settle;
 mod waiting;
+
+pub(crate) use problems::shortened;

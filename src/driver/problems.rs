@@ -172,7 +172,7 @@ fn missing(place: Place, grader: &str, names: &[String]) -> Diagnostic {
 }
 
 /// The first problems, of those that are alike fewer still, and how many more there are.
-pub(super) fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+pub(crate) fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let all = diagnostics.len();
     let mut alike: HashMap<String, usize> = HashMap::new();
     diagnostics.retain(|diagnostic| {

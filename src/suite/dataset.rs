@@ -104,17 +104,24 @@ pub(super) fn dataset(field: &Entry, reader: &mut Reader<'_>) -> Option<DatasetS
 }
 
 fn format_of(path: &str, field: &Entry, findings: &mut Findings) -> Option<DatasetFormat> {
-    let lower = path.to_ascii_lowercase();
-    let format = DATASET_FORMATS
-        .iter()
-        .find(|(name, _)| lower.strip_suffix(name).is_some_and(|before| before.ends_with('.')));
+    let format = DatasetFormat::of_name(path);
     if format.is_none() {
         findings.error(field.value.span, "the dataset's format does not show in its name").hint = Some(
             "name it .jsonl, .ndjson, .json or .csv, or write `dataset: {path: …, format: jsonl}`"
                 .to_owned(),
         );
     }
-    format.map(|(_, format)| *format)
+    format
+}
+
+impl DatasetFormat {
+    /// The format that shows in the name of a file.
+    pub fn of_name(path: &str) -> Option<Self> {
+        let lower = path.to_ascii_lowercase();
+        let ends =
+            |name: &str| lower.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
+        DATASET_FORMATS.iter().find(|(name, _)| ends(name)).map(|(_, format)| *format)
+    }
 }
 
 fn field_map(field: &Entry, findings: &mut Findings) -> FieldMap {

@@ -297,6 +297,38 @@ graders:
 }
 
 #[test]
+fn prometheus_judgments_are_imported_and_replayed() {
+    let Some((_, path)) = data("prometheus-vicuna-rubric", "vicuna_eval.json") else { return };
+    let suite = format!(
+        "\
+name: prometheus
+dataset:
+  path: {path}
+  fields: {{id: idx, input: category, output: instruction, model: response_source}}
+graders:
+  gpt4:
+    kind: rubric
+    prompt: '{{submission}}'
+    model: gpt-4-0613
+    scale: {{min: 1, max: 5}}
+    votes: {{n: 3, combine: mean}}
+"
+    );
+    let space = Space::new(&[("suite.yaml", &suite)]);
+    let fields = "id=idx,model=response_source,score=gpt4_score,rationale=gpt4_feedback";
+    let import = ["cache", "import", "--as", "suite.yaml", "gpt4", "--fields", fields, &path];
+    let ran = space.run(&import);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert!(ran.stdout().contains("960 judgments, 960 new, 0 already there"), "{}", ran.stdout());
+    let reports = [(); 2].map(|()| {
+        run(&space, &["--frozen"], 0);
+        assert_eq!(space.actions("gpt4"), [0, 960, 0, 0]);
+        ["header.json", "results.jsonl", "summary.json"].map(|name| space.record(name))
+    });
+    assert_eq!(reports[0], reports[1]);
+}
+
+#[test]
 fn pandalm_judges_agree_with_people_as_often_as_published() {
     let set = "pandalm-human-labels";
     let Some((expected, labels)) = data(set, "testset-v1.json") else { return };

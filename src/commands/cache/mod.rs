@@ -1,6 +1,7 @@
 //! `evalrs cache`: works with the store of outcomes, one file a subcommand.
 
 mod amounts;
+mod bind;
 mod export;
 mod gc;
 mod import;
@@ -26,7 +27,8 @@ pub fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
         CacheCommand::Export(args) => export::export(args, console),
         CacheCommand::Verify(place) => verify::verify(place, console),
         CacheCommand::Gc(args) => gc::gc(args, console),
-        CacheCommand::Import(args) => import::import(args, console),
+        CacheCommand::Import(args) if args.bind.is_empty() => import::import(args, console),
+        CacheCommand::Import(args) => bind::bind(args, console),
         CacheCommand::Path(place) => path(place, console),
     }
 }

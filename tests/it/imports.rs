@@ -1,0 +1,117 @@
+//! Judgments made elsewhere, bound to a suite's actions: `evalrs cache import --as`.
+
+use serde_json::{Value, json};
+
+use crate::space::{Space, jsonl};
+
+const SUITE: &str = "\
+name: tutor
+dataset: data.jsonl
+graders:
+  quality: {kind: rubric, prompt: 'Rate {submission}.', model: judge-1, endpoint: lab, scale: {min: 1, max: 5}, votes: 2}
+  short: {kind: tool, function: ascii_printable_only}
+";
+
+fn space() -> Space {
+    let rows = ["a", "b", ""].map(|id| json!({"id": format!("s{id}"), "input": "q", "output": id}));
+    Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &jsonl(rows))])
+}
+
+fn import(space: &Space, rows: &[Value], more: &[&str]) -> String {
+    space.write("made.jsonl", jsonl(rows.iter().cloned()));
+    let args = ["cache", "import", "--as", "suite.yaml", "quality", "made.jsonl"];
+    space.run(&[&args, more].concat()).shown()
+}
+
+#[test]
+fn judgments_made_elsewhere_are_replayed_like_our_own() {
+    let space = space();
+    let rows = [
+        json!({"id": "sa", "score": [5, 4], "rationale": ["good", "fair"]}),
+        json!({"id": "sb", "score": 1, "feedback": "bad"}),
+        json!({"id": "sb", "score": 2}),
+        json!({"id": "sb", "score": 3}),
+        json!({"id": "s", "score": 3}),
+        json!({"id": "nobody", "score": 3}),
+    ];
+    let shown = import(&space, &rows, &[]);
+    let said = "made.jsonl: 7 judgments, 4 new, 0 already there, 1 of no sample, 2 not asked for";
+    assert!(shown.starts_with(&format!("exit: 0\n--- stdout\n{said}\n")), "{shown}");
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let results = space.record("results.jsonl");
+    let grades: Vec<Value> = results
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["grades"]["quality"].clone())
+        .collect();
+    assert_eq!(grades[0]["metadata"]["votes"], json!([5.0, 4.0]));
+    assert_eq!((&grades[0]["score"], &grades[1]["score"]), (&json!(0.875), &json!(0.125)));
+    assert_eq!(grades[1]["rationale"], "bad");
+    for line in space.stored_lines() {
+        let entry: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(entry["v"]["origin"], json!({"imported": "made.jsonl"}));
+    }
+    let again = import(&space, &rows, &["--json"]);
+    assert!(again.contains("\"new\": 0") && again.contains("\"already_there\": 4"), "{again}");
+    assert_eq!(space.stored_lines().len(), 4);
+}
+
+#[test]
+fn fields_may_stand_anywhere() {
+    let space = space();
+    let row = json!({"who": {"id": "sa"}, "gpt": {"n": 1, "s": "4", "why": "w"}});
+    let fields = "id=who.id,vote=gpt.n,score=gpt.s,rationale=gpt.why";
+    let shown = import(&space, &[row], &["--fields", fields]);
+    assert!(shown.contains("1 judgments, 1 new"), "{shown}");
+    let entry: Value = serde_json::from_str(&space.stored_lines()[0]).unwrap();
+    let vote = entry["v"]["ingredients"].as_array().unwrap().last().unwrap();
+    assert_eq!((&vote["name"], &vote["preview"]), (&json!("vote"), &json!("1")));
+}
+
+#[test]
+fn a_file_with_mistakes_imports_nothing_and_names_them() {
+    let space = space();
+    let rows = [
+        json!({"id": "sa", "score": 4}),
+        json!({"id": "sa", "score": 6}),
+        json!({"id": "sb"}),
+        json!({"id": "sb", "score": 2, "judge": "other"}),
+    ];
+    insta::assert_snapshot!(import(&space, &rows, &[]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: `score` is 6, outside 1 to 5
+     --> made.jsonl:2:1
+      |
+    2 | {"id":"sa","score":6}
+      | ^^^^^^^^^^^^^^^^^^^^^
+
+    error: the row has no score
+     --> made.jsonl:3:1
+      |
+    3 | {"id":"sb"}
+      | ^^^^^^^^^^^
+
+    error: the grader has no judge `other`
+     --> made.jsonl:4:1
+      |
+    4 | {"id":"sb","score":2,"judge":"other"}
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    "#);
+    assert!(space.stored_lines().is_empty());
+    let strangers = import(&space, &[json!({"id": "x", "score": 1})], &[]);
+    assert!(strangers.starts_with("exit: 2"), "{strangers}");
+    assert!(strangers.contains("no judgment belongs to a sample of the suite"), "{strangers}");
+    for (args, message) in [
+        (["--as", "suite.yaml", "nobody", "made.jsonl"], "the suite has no grader `nobody`"),
+        (["--as", "suite.yaml", "short", "made.jsonl"], "`short` asks no judge"),
+        (["--as", "suite.yaml", "quality", "none.jsonl"], "cannot read `none.jsonl`"),
+    ] {
+        let ran = space.run(&[&["cache", "import"][..], &args].concat());
+        assert_eq!(ran.code(), 2, "{}", ran.shown());
+        assert!(ran.stderr().contains(message), "{}", ran.stderr());
+    }
+    let shown = import(&space, &[json!({"id": "sa", "score": 1})], &["--fields", "ID=x"]);
+    assert!(shown.contains("`--fields` has `ID=x`, which is no NAME=PATH"), "{shown}");
+}
