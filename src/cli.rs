@@ -194,6 +194,8 @@ pub struct CacheArgs {
 pub enum CacheCommand {
     /// Writes the judgments a suite needs as a file to commit, sorted by key.
     Export(ExportArgs),
+    /// Shows what the store holds: judgments by model, outcome, origin and age, and how many the last run found.
+    Stats(PlaceArgs),
     /// Merges exported judgments, of a colleague or another machine, into the store.
     Import(ImportArgs),
     /// Checks every entry of the store and of the committed files.

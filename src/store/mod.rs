@@ -19,7 +19,7 @@ use crate::action::ActionKey;
 pub use committed::{Committed, render};
 pub use layered::Layered;
 pub use memory::MemoryStore;
-pub use segments::SegmentStore;
+pub use segments::{SegmentStore, Totals};
 pub use sweep::{Sweep, SweepError, Swept, sweep};
 pub use uses::note_used;
 pub use verify::{Check, Checked, VerifyReport, read_lines, verify};

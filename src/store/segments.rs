@@ -38,6 +38,17 @@ pub struct SegmentStore {
     warned: BTreeSet<String>,
 }
 
+/// What a store takes on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Its entries, those that no longer win included.
+    pub entries: u64,
+    /// The files they stand in.
+    pub segments: u64,
+    /// The bytes of these and their indexes.
+    pub bytes: u64,
+}
+
 /// The segment this process writes.
 pub(super) struct Own {
     pub(super) name: String,
@@ -67,6 +78,15 @@ impl SegmentStore {
         if let Err(error) = write_idx(&path) {
             self.warn([format!("cannot write an index of `{}`: {error}", path.display())]);
         }
+    }
+
+    /// What the store takes on disk.
+    pub fn totals(&mut self) -> Totals {
+        self.refresh();
+        let segments = self.index.segments.iter().map(|segment| self.folder.join(&segment.name));
+        let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+        let bytes = segments.map(|path| size(&path) + size(&path.with_extension("idx"))).sum();
+        Totals { entries: self.index.entries, segments: self.index.segments.len() as u64, bytes }
     }
 
     /// Indexes what is new in the folder. A segment that a sweep removes meanwhile stands in one that is newer than

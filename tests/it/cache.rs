@@ -361,6 +361,109 @@ fn judgments_survive_export_a_lost_store_and_an_import_elsewhere() {
     assert_eq!((there.run(&out).code(), there.read("out.jsonl")), (0, exported));
 }
 
+/// A store with a committed layer and a last run.
+fn filled() -> Space {
+    let mut dear = reply("judge-2", "2998-12-31T00:00:00Z");
+    dear["outcome"]["reply"]["usage"]["cost"] = json!(0.0125);
+    dear["origin"] = json!({"imported": {"from": "elsewhere"}});
+    let refused = json!({"outcome": {"failure": {"kind": "refused", "message": "no"}}, "at": OLD});
+    let entries = [
+        entry(1, 0, &reply("judge-1", OLD)),
+        entry(1, 1, &reply("judge-1", NEW)),
+        entry(2, 0, &dear),
+        entry(3, 0, &refused),
+    ];
+    let space = Space::new(&[(SEGMENT, &text(&entries))]);
+    space.write(
+        "cache/a.judgments.jsonl",
+        text(&[entry(4, 0, &reply("judge-1", OLD)), entry(3, 1, &refused)]),
+    );
+    let tally = |total: u64, cached: u64| json!({"total": total, "cached": cached});
+    let run = json!({"id": "r", "suite": "support", "actions": {
+        "quality": tally(8, 6), "tone": tally(2, 2), "exact": tally(0, 0),
+    }});
+    space.write(".evalrs/runs/r/run.json", run.to_string());
+    space.write(".evalrs/latest", "r\n");
+    space
+}
+
+#[test]
+fn stats_are_of_all_layers_and_of_the_last_run() {
+    let space = filled();
+    insta::assert_snapshot!(space.run(&["cache", "stats"]).shown(), @r"
+    exit: 0
+    --- stdout
+    store      cache
+    entries    3 winning of 4
+    size       988 B in 1 segment
+    committed  2 judgments in cache/a.judgments.jsonl
+    asked      2020-01-01T00:00:00Z to 2999-01-01T00:00:00Z
+
+    model    judgments  tokens in  out     cost
+    judge-1          2         20    4        -
+    judge-2          1         10    2  $0.0125
+    unknown          1          0    0        -
+
+    outcome  judgments
+    reply            3
+    refused          1
+
+    origin    judgments
+    asked             3
+    imported          1
+
+    age           judgments
+    last day              2
+    last week             2
+    last 30 days          2
+
+    last run: support  cached  actions  hit rate
+    quality                 6        8     75.0%
+    tone                    2        2    100.0%
+    together                8       10     80.0%
+    --- stderr
+    ");
+}
+
+#[test]
+fn stats_as_json_say_the_same() {
+    let ran = filled().run(&["cache", "stats", "--json"]);
+    let said: Value = serde_json::from_str(&ran.stdout()).unwrap();
+    let names: Vec<&String> = said.as_object().unwrap().keys().collect();
+    let expected = [
+        "format",
+        "dir",
+        "entries",
+        "bytes",
+        "segments",
+        "committed",
+        "models",
+        "outcomes",
+        "origins",
+        "age",
+        "last_run",
+    ];
+    assert_eq!((ran.code(), names), (0, expected.map(str::to_owned).iter().collect()));
+    let dear = json!({"judgments": 1, "input_tokens": 10, "output_tokens": 2, "cost": 0.0125});
+    let hits = json!({"cached": 8, "total": 10, "rate": 0.8});
+    let outcomes = json!({"replies": 3, "failures": {"refused": 1}, "not_understood": 0});
+    assert_eq!((&said["models"]["judge-2"], &said["last_run"]["together"]), (&dear, &hits));
+    assert_eq!((&said["outcomes"], &said["age"]["month"]), (&outcomes, &json!(2)));
+    assert_eq!(said["entries"], json!({"winning": 3, "all": 4}));
+}
+
+#[test]
+fn stats_of_nothing_are_short() {
+    insta::assert_snapshot!(Space::new(&[]).run(&["cache", "stats", "in/suite.yaml"]).shown(), @r"
+    exit: 0
+    --- stdout
+    store    in/cache
+    entries  0 winning of 0
+    size     0 B in 0 segments
+    --- stderr
+    ");
+}
+
 #[test]
 fn path_says_where_the_store_is() {
     let space = Space::new(&[]);

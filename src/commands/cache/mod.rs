@@ -2,9 +2,11 @@
 
 mod amounts;
 mod bind;
+mod digest;
 mod export;
 mod gc;
 mod import;
+mod stats;
 mod verify;
 
 use std::path::Path;
@@ -29,6 +31,7 @@ pub fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
         CacheCommand::Gc(args) => gc::gc(args, console),
         CacheCommand::Import(args) if args.bind.is_empty() => import::import(args, console),
         CacheCommand::Import(args) => bind::bind(args, console),
+        CacheCommand::Stats(place) => stats::stats(place, console),
         CacheCommand::Path(place) => path(place, console),
     }
 }
