@@ -240,7 +240,8 @@ impl Survey {
         for at in packed {
             let Closed { path, length, .. } = &self.closed[at];
             match remove(path, *length) {
-                Ok(()) => self.swept.packed += 1,
+                Ok(true) => self.swept.packed += 1,
+                Ok(false) => self.swept.busy += 1,
                 Err(error) => {
                     let problem = format!("cannot remove `{}`: {error}", path.display());
                     self.problem(problem);
@@ -306,15 +307,17 @@ impl Survey {
     }
 }
 
-/// Removes a segment of this length with its index, unless a process writes it after all.
-fn remove(path: &Path, length: u64) -> io::Result<()> {
+/// Removes a segment of this length with its index, unless a process writes it after all: one that was just made.
+fn remove(path: &Path, length: u64) -> io::Result<bool> {
     let file = File::options().read(true).append(true).open(path)?;
-    file.try_lock()?;
-    if file.metadata()?.len() != length {
-        return Err(io::Error::other("it was written meanwhile"));
+    match file.try_lock() {
+        Ok(()) if file.metadata()?.len() == length => {
+            let _ = fs::remove_file(path.with_extension("idx"));
+            fs::remove_file(path).map(|()| true)
+        }
+        Ok(()) | Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
-    let _ = fs::remove_file(path.with_extension("idx"));
-    fs::remove_file(path)
 }
 
 /// Removes the indexes of segments that are gone: a writer that was killed leaves them.

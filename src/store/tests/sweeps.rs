@@ -160,6 +160,36 @@ fn a_writer_goes_on_after_its_closed_segments_were_moved() {
 }
 
 #[test]
+fn writers_and_readers_notice_nothing_of_sweeps_beside_them() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let dir = fresh();
+    let left = AtomicUsize::new(2);
+    std::thread::scope(|scope| {
+        for writer in 0..2_u8 {
+            let (dir, left) = (dir.path(), &left);
+            scope.spawn(move || {
+                let mut store = SegmentStore::open(dir);
+                // A segment for every put: most sweeps meet one that is being made or closed.
+                store.seal_at = 1;
+                let numbers: Vec<u8> = (writer * 40..writer * 40 + 40).collect();
+                for (at, number) in numbers.iter().enumerate() {
+                    store.put_many(&[entry(*number, 0, "{}")]).unwrap();
+                    let keys: Vec<ActionKey> = numbers[..=at].iter().map(|n| key(*n)).collect();
+                    assert!(store.get_many(&keys).iter().all(Option::is_some), "after {number}");
+                }
+                assert_eq!(store.take_warnings(), [] as [String; 0]);
+                left.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+        while left.load(Ordering::SeqCst) > 0 {
+            assert_eq!(sweep(dir.path(), &PACK).unwrap().problems, [] as [String; 0]);
+        }
+    });
+    let swept = sweep(dir.path(), &PACK).unwrap();
+    assert_eq!((swept.kept, swept.busy, files(dir.path(), ".jsonl").len()), (80, 0, 1));
+}
+
+#[test]
 fn bad_lines_are_named_and_left_out_and_torn_tails_cut_off() {
     let text = text_of(&three());
     let dir = segment(&[b"nonsense\n", text.as_bytes(), &text.as_bytes()[..50]].concat());
