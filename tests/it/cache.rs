@@ -156,6 +156,24 @@ fn gc_refuses_what_it_does_not_understand() {
     assert_eq!(space.stored_lines().len(), 1);
 }
 
+#[test]
+fn gc_does_not_wait_for_another_one() {
+    let space = Space::new(&[(SEGMENT, &text(&[entry(1, 0, &reply("judge-1", OLD))]))]);
+    let path = space.path("cache/v1/gc.lock");
+    let lock = std::fs::File::options().create(true).append(true).open(path).unwrap();
+    lock.lock().unwrap();
+    let ran = space.run(&["cache", "gc", "--max-size", "0"]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 3
+    --- stdout
+    --- stderr
+    error: another process sweeps the store; nothing is lost
+    ");
+    drop(lock);
+    assert_eq!(space.run(&["cache", "gc", "--max-size", "0"]).code(), 0);
+    assert_eq!(space.stored_lines().len(), 0);
+}
+
 const SUITE: &str = "\
 name: in use
 dataset: data.jsonl
