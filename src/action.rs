@@ -2,7 +2,7 @@
 //!
 //! The key is one walk over an action's ingredients: [`Ingredients`] has an implementation that hashes
 //! and one that explains, so what `explain` shows can never drift from what is hashed. A change in what an
-//! ingredient means must raise the version in [`KEY_CONTEXT`].
+//! ingredient means must raise [`KEY_VERSION`].
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -12,8 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::JudgeAction;
 
-/// The domain of every key; its version is raised when keys change their meaning.
+/// The domain of every key, with [`KEY_VERSION`] at its end.
 pub const KEY_CONTEXT: &str = "evalrs action v2";
+
+/// Raised when keys change their meaning.
+pub const KEY_VERSION: u32 = 2;
 
 /// The longest ingredient that is kept as it is, in characters; longer ones are kept as digest and preview.
 const PREVIEW: usize = 200;
@@ -281,6 +284,7 @@ mod tests {
     #[test]
     fn a_key_stays_what_it_is() {
         assert_eq!(KEY_CONTEXT, "evalrs action v2");
+        assert!(KEY_CONTEXT.ends_with(&format!(" v{}", super::KEY_VERSION)));
         // Computed with Python's blake3 from the layout that `KeyHasher::field` describes.
         let expected = "31ec39318166ba67998f42b3c834383a45b496d78641ba11d46170d0939ce902";
         let key = key_of(action());

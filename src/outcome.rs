@@ -7,7 +7,7 @@ use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-use crate::action::{Action, Ingredient};
+use crate::action::{Action, ActionKey, Ingredient, KEY_VERSION, key_of};
 use crate::price::{Cost, Prices};
 
 /// What came of an action.
@@ -199,6 +199,9 @@ pub struct Stored {
     /// The version of evalrs that asked or imported.
     #[serde(default)]
     pub by: String,
+    /// The version of the key that it was kept under.
+    #[serde(default)]
+    pub key_version: u32,
     /// Where the judgment comes from.
     #[serde(default, skip_serializing_if = "Origin::is_asked")]
     pub origin: Origin,
@@ -225,7 +228,19 @@ impl Stored {
     /// What is kept of `outcome`, asked at `at`.
     pub fn new(action: &Action, outcome: Outcome, at: String) -> Self {
         let by = concat!("evalrs ", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { outcome, ingredients: action.ingredients(), at, by, origin: Origin::Asked }
+        Self {
+            outcome,
+            ingredients: action.ingredients(),
+            at,
+            by,
+            key_version: KEY_VERSION,
+            origin: Origin::Asked,
+        }
+    }
+
+    /// The key that the kept ingredients come to; none where it was made in another way than keys are now.
+    pub fn key(&self) -> Option<ActionKey> {
+        (self.key_version == KEY_VERSION).then(|| key_of(&self.ingredients)).flatten()
     }
 
     /// The body of a store entry.

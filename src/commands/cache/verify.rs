@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::amounts::entries;
 use super::{surroundings_of, write_json};
-use crate::action::{ActionKey, Ingredient};
 use crate::cli::PlaceArgs;
 use crate::commands::Console;
 use crate::commands::place::committed_files;
@@ -74,44 +73,38 @@ fn report_json(name: &str, place: &str, report: &VerifyReport) -> Value {
 
 /// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.
 pub(super) fn check(entry: &Entry) -> Result<Checked, String> {
-    check_with(entry, &key_of)
-}
-
-type KeyOf<'a> = &'a dyn Fn(&[Ingredient]) -> Option<ActionKey>;
-
-fn check_with(entry: &Entry, key_of: KeyOf<'_>) -> Result<Checked, String> {
     let stored: Stored =
         serde_json::from_str(&entry.body).map_err(|error| format!("is no outcome: {error}"))?;
-    match key_of(&stored.ingredients) {
+    match stored.key() {
         None => Ok(Checked::Read),
         Some(key) if key == entry.key => Ok(Checked::Recomputed),
         Some(key) => Err(format!("was asked under another key: its ingredients come to {key}")),
     }
 }
 
-/// The key that kept ingredients come to, where they suffice to say: previews and digests do not.
-fn key_of(_ingredients: &[Ingredient]) -> Option<ActionKey> {
-    None
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{check, check_with};
-    use crate::action::ActionKey;
+    use super::check;
+    use crate::action::{ActionKey, KEY_VERSION};
     use crate::store::{Checked, Entry};
 
     #[test]
     fn an_entry_is_right_if_it_is_an_outcome_under_its_own_key() {
-        let reply = r#"{"outcome":{"reply":{"text":"{}"}}}"#;
-        let key = ActionKey([1; 32]);
-        let entry = |body: &str| Entry { key, generation: 0, body: body.to_owned() };
-        assert_eq!(check_with(&entry(reply), &|_| None), Ok(Checked::Read));
-        assert_eq!(check_with(&entry(reply), &|_| Some(key)), Ok(Checked::Recomputed));
-        let other = ActionKey([2; 32]);
-        let error = check_with(&entry(reply), &|_| Some(other)).unwrap_err();
-        assert_eq!(error, format!("was asked under another key: its ingredients come to {other}"));
+        let body = |version: u32, kind: &str| {
+            format!(
+                r#"{{"outcome":{{"reply":{{"text":"{{}}"}}}},"ingredients":[{{"name":"kind","preview":"{kind}"}}],"key_version":{version}}}"#
+            )
+        };
+        let entry = |body: String| Entry { key: ActionKey([1; 32]), generation: 0, body };
+        assert_eq!(check(&entry(body(KEY_VERSION - 1, "judge"))), Ok(Checked::Read));
+        let error = check(&entry(body(KEY_VERSION, "judge"))).unwrap_err();
+        let key = error.strip_prefix("was asked under another key: its ingredients come to ");
+        let key = ActionKey::parse(key.unwrap()).unwrap();
+        let right = Entry { key, ..entry(body(KEY_VERSION, "judge")) };
+        assert_eq!(check(&right), Ok(Checked::Recomputed));
+        assert!(check(&Entry { key, ..entry(body(KEY_VERSION, "program")) }).is_err());
         for body in ["{}", r#"{"outcome":{"vision":1}}"#, r#"{"outcome":{"reply":{}}}"#] {
-            let error = check(&entry(body)).unwrap_err();
+            let error = check(&entry(body.to_owned())).unwrap_err();
             assert!(error.starts_with("is no outcome: "), "{error}");
         }
     }
