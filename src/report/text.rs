@@ -17,9 +17,10 @@ const CHARS_PER_COLUMN: usize = 4;
 pub fn sanitize(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
+    let mut may_end = true;
     while let Some(char) = chars.next() {
         match char {
-            '\u{1b}' => skip_sequence(&mut chars),
+            '\u{1b}' => skip_sequence(&mut chars, &mut may_end),
             '\u{9b}' => skip_parameters(&mut chars),
             '\r' if chars.peek() == Some(&'\n') => {}
             '\n' | '\r' | '\t' | '\u{85}' | '\u{2028}' | '\u{2029}' => clean.push(' '),
@@ -102,8 +103,9 @@ fn is_unseen(char: char) -> bool {
 }
 
 /// Skips what follows an escape character. A string command that never ends is left standing as text, or a
-/// single character could hide everything after it.
-fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
+/// single character could hide everything after it. Where one does not end, none after it does: `may_end` remembers
+/// that, or a text of nothing but beginnings would be searched to its end for each of them.
+fn skip_sequence(chars: &mut Peekable<Chars<'_>>, may_end: &mut bool) {
     match chars.peek() {
         Some('[') => {
             chars.next();
@@ -111,6 +113,9 @@ fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
         }
         Some(']' | 'P' | 'X' | '^' | '_') => {
             chars.next();
+            if !*may_end {
+                return;
+            }
             let mut ahead = chars.clone();
             while let Some(char) = ahead.next() {
                 let ended = match char {
@@ -123,6 +128,7 @@ fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
                     return;
                 }
             }
+            *may_end = false;
         }
         // Two-character sequences, with the intermediates of character set selection.
         Some(' '..='/') => {
@@ -168,6 +174,12 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(sanitize(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn many_sequences_that_never_end_take_no_longer_than_text() {
+        let text = format!("\u{1b}]title\u{7}{}\u{1b}[1mx", "\u{1b}]a\u{1b}P".repeat(1 << 19));
+        assert!(sanitize(&text) == format!("{}x", "a".repeat(1 << 19)));
     }
 
     #[test]
