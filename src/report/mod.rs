@@ -11,6 +11,7 @@ pub mod labels;
 pub mod markdown;
 pub mod terminal;
 pub mod text;
+pub mod words;
 
 mod digest;
 #[cfg(test)]
