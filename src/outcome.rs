@@ -90,6 +90,8 @@ pub enum FailureKind {
     RateLimited,
     /// The key is missing or wrong (401, 403).
     Unauthorized,
+    /// The account has nothing left to pay with (402, or an error that says so): waiting does not help, paying does.
+    NoCredit,
     /// The server failed (408, 409, 5xx).
     Server,
     /// The server refused the request itself (other 4xx).
@@ -124,6 +126,7 @@ impl FailureKind {
             | Self::Connection
             | Self::RateLimited
             | Self::Unauthorized
+            | Self::NoCredit
             | Self::Server
             | Self::NotStored
             | Self::NotAsked => false,
@@ -137,6 +140,7 @@ impl FailureKind {
             Self::Connection => "connection",
             Self::RateLimited => "rate_limited",
             Self::Unauthorized => "unauthorized",
+            Self::NoCredit => "no_credit",
             Self::Server => "server",
             Self::BadRequest => "bad_request",
             Self::InvalidReply => "invalid_reply",

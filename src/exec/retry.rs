@@ -16,6 +16,7 @@ pub fn classify(status: u16) -> Option<FailureKind> {
     match status {
         200..=299 => None,
         401 | 403 => Some(FailureKind::Unauthorized),
+        402 => Some(FailureKind::NoCredit),
         429 => Some(FailureKind::RateLimited),
         // A redirection that leads nowhere says nothing of the request.
         300..=399 | 408 | 409 | 500.. => Some(FailureKind::Server),
@@ -76,6 +77,7 @@ mod tests {
             (304, true, false),
             (400, false, true),
             (401, false, false),
+            (402, false, false),
             (403, false, false),
             (404, false, true),
             (408, true, false),
