@@ -9,9 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::Value;
-
-use super::{Executing, Executor, Launch, retry};
+use super::{Executing, Executor, Launch, errors, retry};
 use crate::judge::provider::{self, Answer, Auth, Correction, Ending, Provider, Request, Shape};
 use crate::judge::reply;
 use crate::outcome::{Failure, FailureKind, Outcome, Reply, Tokens};
@@ -27,7 +25,7 @@ const REPLY_LIMIT: usize = 8 << 20;
 pub struct HttpExecutor {
     client: reqwest::Client,
     /// The strictest shape that each endpoint's model is known to take: those before it were refused.
-    shapes: RefCell<BTreeMap<[String; 2], Shape>>,
+    shapes: RefCell<BTreeMap<[String; 3], Shape>>,
 }
 
 impl HttpExecutor {
@@ -74,7 +72,10 @@ impl HttpExecutor {
         };
         let is_about_it = speaks_of_shapes(&failure.message);
         if is_about_it {
-            self.shapes.borrow_mut().insert(place(launch), weaker);
+            // An answer to an earlier request may come later.
+            let mut shapes = self.shapes.borrow_mut();
+            let known = shapes.entry(place(launch)).or_insert(weaker);
+            *known = weaker.max(*known);
         }
         is_about_it
     }
@@ -176,13 +177,16 @@ impl HttpExecutor {
                 (plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()), None)
             }
         })?;
-        match retry::classify(status) {
-            None => answer(&bytes, launch, provider).map_err(|failure| (failure, None)),
-            Some(kind) => {
-                let said = said_in(&bytes, launch);
-                Err((plain(kind, format!("the judge answered {status}: {said}")), delay))
-            }
+        let body = serde_json::from_slice(&bytes).map_err(|error| error.to_string());
+        if let Some((kind, complaint)) = errors::complaint(status, body.as_ref().ok(), provider) {
+            let clean = |text: &str| launch.without_secrets(text);
+            let said = errors::words(&bytes, body.as_ref().ok(), clean);
+            let with = if (200..300).contains(&status) { " with an error" } else { "" };
+            let failure = plain(kind, format!("the judge answered {status}{with}: {said}"));
+            return Err((failure, delay.or(complaint.delay)));
         }
+        body.and_then(|body| provider.answer(&body))
+            .map_err(|what| (no_answer(&what, &bytes, launch, provider), None))
     }
 
     fn prepared(
@@ -198,7 +202,9 @@ impl HttpExecutor {
             .json(&request.body)
             .timeout(timeout.unwrap_or(Duration::from_mins(2)));
         let info = provider.info();
-        for (name, value) in info.headers {
+        let is_said =
+            |name: &str| launch.headers.iter().any(|(said, _)| said.eq_ignore_ascii_case(name));
+        for (name, value) in info.headers.iter().filter(|(name, _)| !is_said(name)) {
             sending = sending.header(*name, *value);
         }
         if let Some(key) = &launch.api_key {
@@ -220,34 +226,57 @@ impl Executor for HttpExecutor {
     }
 }
 
-/// What shapes depend on: who serves which model.
-fn place(launch: &Launch) -> [String; 2] {
-    [launch.base_url.clone(), launch.action.model.clone()]
+/// What shapes depend on: who serves which model, and through which API.
+fn place(launch: &Launch) -> [String; 3] {
+    let action = &launch.action;
+    [action.provider.clone(), launch.base_url.clone(), action.model.clone()]
 }
 
 /// Whether a server's complaint is about the way in which the shape of a reply was asked for.
 fn speaks_of_shapes(message: &str) -> bool {
-    const WORDS: [&str; 9] = [
+    const WORDS: [&str; 15] = [
         "response_format",
         "json_schema",
         "json_object",
         "json schema",
+        "json mode",
         "structured output",
         "output_config",
         "output_format",
+        "output format",
         "response_schema",
         "responseschema",
+        "responsejsonschema",
+        "mimetype",
+        "mime_type",
+        "mime type",
     ];
     let message = message.to_ascii_lowercase();
     WORDS.iter().any(|word| message.contains(word))
 }
 
 /// The URL of a request. What stands after a `?` of the base URL stays at the end: some servers want a version there.
+/// The version at the beginning of `path` is left out where the base URL has one.
 fn url(base_url: &str, path: &str) -> String {
-    match base_url.split_once('?') {
-        Some((base, query)) => format!("{}{path}?{query}", base.trim_end_matches('/')),
-        None => format!("{base_url}{path}"),
-    }
+    let (base, query) = match base_url.split_once('?') {
+        Some((base, query)) => (base, format!("?{query}")),
+        None => (base_url, String::new()),
+    };
+    let base = base.trim_end_matches('/');
+    let mut segments = base.rsplit('/');
+    let (last, before) = (segments.next(), segments.next());
+    // Vertex AI has its models under the publisher, behind the version.
+    let has_version = last.is_some_and(is_version) || before == Some("publishers");
+    let (version, _) = path[1..].split_once('/').unwrap_or_default();
+    let path = if has_version && is_version(version) { &path[version.len() + 1..] } else { path };
+    format!("{base}{path}{query}")
+}
+
+/// Whether a segment of a path is a version: `v1`, `v1beta`.
+fn is_version(segment: &str) -> bool {
+    let number = segment.strip_prefix('v').unwrap_or_default();
+    number.starts_with(|c: char| c.is_ascii_digit())
+        && number.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 fn used(tokens: Tokens) -> Option<Tokens> {
@@ -289,35 +318,15 @@ fn transport(error: &reqwest::Error, launch: &Launch) -> Failure {
     plain(kind, message)
 }
 
-/// The message inside an error body, or its beginning.
-fn said_in(bytes: &[u8], launch: &Launch) -> String {
-    let parsed: Option<Value> = serde_json::from_slice(bytes).ok();
-    let message = parsed.as_ref().and_then(|body| {
-        body.pointer("/error/message").or_else(|| body.get("message")).or_else(|| body.get("error"))
-    });
-    let text = match message {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => String::from_utf8_lossy(bytes).into_owned(),
-    };
-    let text: String = launch.without_secrets(&text).trim().chars().take(300).collect();
-    if text.is_empty() { "(no message)".to_owned() } else { text }
-}
-
-/// What the body of a successful response says.
-fn answer(bytes: &[u8], launch: &Launch, provider: &dyn Provider) -> Result<Answer, Failure> {
-    let body: Result<Value, String> =
-        serde_json::from_slice(bytes).map_err(|error| error.to_string());
-    body.and_then(|body| provider.answer(&body)).map_err(|what| {
-        let text = launch.without_secrets(&String::from_utf8_lossy(bytes));
-        let beginning: String = text.chars().take(120).collect();
-        let name = provider.info().name;
-        // A gateway's error page with status 200 is the server's failure, not the judge's word.
-        plain(
-            FailureKind::Server,
-            format!("the endpoint's reply is none of an {name} API ({what}): {beginning}"),
-        )
-    })
+/// The failure of a server whose successful response is none of its API: a gateway's page, not the judge's word.
+fn no_answer(what: &str, bytes: &[u8], launch: &Launch, provider: &dyn Provider) -> Failure {
+    let text = launch.without_secrets(&String::from_utf8_lossy(bytes));
+    let beginning: String = text.chars().take(120).collect();
+    let name = provider.info().name;
+    plain(
+        FailureKind::Server,
+        format!("the endpoint's reply is none of the {name} API ({what}): {beginning}"),
+    )
 }
 
 /// The text that should hold a verdict, or why there is none.
@@ -342,3 +351,6 @@ fn verdict_text(answer: &Answer) -> Result<&str, Failure> {
     };
     Err(Failure { kind, message, reply: answer.text.clone(), usage: None })
 }
+
+#[cfg(test)]
+mod tests;

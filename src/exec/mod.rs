@@ -1,6 +1,8 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 
 #[cfg(feature = "judge")]
+mod errors;
+#[cfg(feature = "judge")]
 pub mod http;
 #[cfg(feature = "judge")]
 pub mod retry;

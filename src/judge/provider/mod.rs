@@ -3,20 +3,31 @@
 //! One file a provider, each implementing [`Provider`] as pure functions: `exec` sends what they write and gives them
 //! what it received. A further provider is one more file and one more line in [`PROVIDERS`].
 
+mod anthropic;
+mod google;
 mod openai;
+
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::JudgeAction;
 use super::question::Question;
-use crate::outcome::Tokens;
+use crate::outcome::{FailureKind, Tokens};
+use crate::suite::ReplyFormat;
 
 /// Every provider.
-pub const PROVIDERS: &[&dyn Provider] = &[&openai::OpenAi];
+pub const PROVIDERS: &[&dyn Provider] = &[&openai::OpenAi, &anthropic::Anthropic, &google::Google];
 
 /// The provider with this id.
 pub fn find(id: &str) -> Option<&'static dyn Provider> {
     PROVIDERS.iter().find(|provider| provider.info().id == id).copied()
+}
+
+/// Why the provider with this id cannot take a judge's setting, if it cannot: such a setting is a mistake, not ignored.
+pub fn unsupported(id: &str, field: &str) -> Option<&'static str> {
+    let unsupported = find(id)?.info().unsupported;
+    unsupported.iter().find(|(name, _)| *name == field).map(|(_, why)| *why)
 }
 
 /// An API that judges are asked through.
@@ -32,6 +43,11 @@ pub trait Provider: Sync {
 
     /// What a successful response says, or why it is none of this API.
     fn answer(&self, body: &Value) -> Result<Answer, String>;
+
+    /// What an error says beyond its status: the object that the body holds as `error`.
+    fn complaint(&self, _status: u16, _error: &Value) -> Complaint {
+        Complaint::default()
+    }
 }
 
 /// What is the same in all requests to a provider.
@@ -57,6 +73,8 @@ pub struct ProviderInfo {
     pub headers: &'static [(&'static str, &'static str)],
     /// The most tokens of a reply where the suite says nothing; none leaves it to the server.
     pub max_tokens: Option<u32>,
+    /// Settings of a judge that it has no place for, each with the reason.
+    pub unsupported: &'static [(&'static str, &'static str)],
 }
 
 /// How the key of an API is sent.
@@ -79,6 +97,17 @@ pub enum Shape {
     Words,
 }
 
+impl Shape {
+    /// The `response_format` that asks for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Schema => ReplyFormat::JsonSchema.name(),
+            Self::Object => ReplyFormat::JsonObject.name(),
+            Self::Words => ReplyFormat::Text.name(),
+        }
+    }
+}
+
 /// A reply that was no verdict, and what was said to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Correction {
@@ -99,7 +128,8 @@ impl Correction {
 /// A request: what follows the base URL, and the body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// The path after the base URL, with the slash before it.
+    /// The path after the base URL, with the slash before it. A version at its beginning gives way to that of a base
+    /// URL that has one.
     pub path: String,
     /// The body, a JSON object.
     pub body: Map<String, Value>,
@@ -116,6 +146,23 @@ pub struct Answer {
     pub model: Option<String>,
     /// What the request used.
     pub usage: Tokens,
+    /// What it cost in US dollars, 0.0 or more, where the server says so.
+    pub cost: Option<f64>,
+}
+
+/// What an error says beyond its status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Complaint {
+    /// The class of the failure, where it is not that of the status.
+    pub kind: Option<FailureKind>,
+    /// How long the server asks to wait.
+    pub delay: Option<Duration>,
+}
+
+impl From<FailureKind> for Complaint {
+    fn from(kind: FailureKind) -> Self {
+        Self { kind: Some(kind), delay: None }
+    }
 }
 
 /// How a reply ended.
@@ -140,7 +187,45 @@ fn put_settings(body: &mut Map<String, Value>, settings: &[(&str, Option<Value>)
     }
 }
 
-/// The further members of the request that the suite asked for; they win over ours.
-fn extra_body(action: &JudgeAction) -> Map<String, Value> {
-    serde_json::from_str(&action.extra_body).unwrap_or_default()
+/// Merges the further members that the suite asked for over ours: objects member by member, so that one setting inside
+/// does not cost the others their place. An object of another `type` replaces ours, as everything else does.
+fn put_extra_body(body: &mut Map<String, Value>, action: &JudgeAction) {
+    let extra: Map<String, Value> = serde_json::from_str(&action.extra_body).unwrap_or_default();
+    merge(body, extra);
 }
+
+fn merge(ours: &mut Map<String, Value>, theirs: Map<String, Value>) {
+    for (name, value) in theirs {
+        match (ours.get_mut(&name), value) {
+            (Some(Value::Object(ours)), Value::Object(theirs))
+                if theirs.get("type").is_none_or(|kind| ours.get("type") == Some(kind)) =>
+            {
+                merge(ours, theirs);
+            }
+            (_, value) => {
+                ours.insert(name, value);
+            }
+        }
+    }
+}
+
+/// The most tokens that one number of a server counts for: sums of what servers claim stay sums.
+const MOST_TOKENS: u64 = 1 << 40;
+
+/// The tokens at a JSON pointer; 0 if there are none.
+fn count(body: &Value, pointer: &str) -> u64 {
+    body.pointer(pointer).and_then(Value::as_u64).unwrap_or(0).min(MOST_TOKENS)
+}
+
+/// The text at a JSON pointer; empty if there is none.
+fn text_at<'a>(body: &'a Value, pointer: &str) -> &'a str {
+    body.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Pieces of text as one; none if there are no pieces.
+fn joined<'a>(pieces: impl Iterator<Item = &'a str>) -> Option<String> {
+    pieces.fold(None, |text: Option<String>, piece| Some(text.unwrap_or_default() + piece))
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Auth, Correction, Ending, Provider, ProviderInfo, Request, Shape, extra_body,
-    put_settings,
+    Answer, Auth, Complaint, Correction, Ending, Provider, ProviderInfo, Request, Shape, count,
+    joined, put_extra_body, put_settings, text_at,
 };
 use crate::judge::JudgeAction;
 use crate::judge::question::Question;
-use crate::outcome::Tokens;
+use crate::outcome::{FailureKind, Tokens};
 use crate::suite::reasons;
 
 /// Any OpenAI-compatible endpoint.
@@ -25,6 +25,7 @@ static INFO: ProviderInfo = ProviderInfo {
     auth: Auth::Bearer,
     headers: &[],
     max_tokens: None,
+    unsupported: &[],
 };
 
 impl Provider for OpenAi {
@@ -61,32 +62,73 @@ impl Provider for OpenAi {
                 ("response_format", response_format(shape, action.question)),
             ],
         );
-        body.extend(extra_body(action));
+        put_extra_body(&mut body, action);
         Request { path: "/chat/completions".to_owned(), body }
     }
 
     fn answer(&self, body: &Value) -> Result<Answer, String> {
         let choice = body.pointer("/choices/0").ok_or("no choices")?;
         let message = choice.get("message").ok_or("a choice without a message")?;
-        let refusal = message.get("refusal").and_then(Value::as_str).unwrap_or_default();
-        let ending = match choice.get("finish_reason").and_then(Value::as_str) {
-            _ if !refusal.is_empty() => Ending::Refused(refusal.to_owned()),
-            Some("content_filter") => Ending::Filtered(String::new()),
-            Some("length") => Ending::Truncated,
+        let refusal = refusal(message);
+        let ending = match text_at(choice, "/finish_reason") {
+            "error" => return Err("a choice that ended with an error".to_owned()),
+            _ if !refusal.is_empty() => Ending::Refused(refusal),
+            "content_filter" => Ending::Filtered(filtered_for(choice)),
+            "length" => Ending::Truncated,
             _ => Ending::Complete,
         };
-        let used = |name: &str| body.pointer(name).and_then(Value::as_u64).unwrap_or(0);
+        let cost = body.pointer("/usage/cost").and_then(Value::as_f64);
         Ok(Answer {
             text: message.get("content").and_then(content_text),
             ending,
             model: body.get("model").and_then(Value::as_str).map(str::to_owned),
             usage: Tokens {
-                input: used("/usage/prompt_tokens"),
-                output: used("/usage/completion_tokens"),
+                input: count(body, "/usage/prompt_tokens"),
+                output: count(body, "/usage/completion_tokens"),
                 cost: None,
             },
+            cost: cost.filter(|cost| *cost >= 0.0),
         })
     }
+
+    fn complaint(&self, _status: u16, error: &Value) -> Complaint {
+        const NO_CREDIT: [&str; 3] =
+            ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
+        const FILTERED: [&str; 3] =
+            ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"];
+        let codes = [
+            "/code",
+            "/type",
+            "/innererror/code",
+            // LiteLLM passes what Azure says on in here.
+            "/provider_specific_fields/innererror/code",
+        ];
+        let says = |words: &[&str]| codes.iter().any(|code| words.contains(&text_at(error, code)));
+        // OpenRouter's moderation names what it minds.
+        let is_moderated = error.pointer("/metadata/reasons").is_some_and(Value::is_array);
+        if says(&NO_CREDIT) {
+            FailureKind::NoCredit.into()
+        } else if says(&FILTERED) || is_moderated {
+            FailureKind::Filtered.into()
+        } else {
+            Complaint::default()
+        }
+    }
+}
+
+/// What the model says in place of an answer, in a member of its own or as a part of the content.
+fn refusal(message: &Value) -> String {
+    let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
+    let of_parts = parts.map(|part| text_at(part, "/refusal"));
+    std::iter::once(text_at(message, "/refusal")).chain(of_parts).collect()
+}
+
+/// The categories of Azure's content filter that stopped a reply.
+fn filtered_for(choice: &Value) -> String {
+    let results = choice.get("content_filter_results").and_then(Value::as_object);
+    let stopped = |result: &Value| result.get("filtered") == Some(&Value::Bool(true));
+    let names = results.into_iter().flatten().filter(|(_, result)| stopped(result));
+    names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn response_format(shape: Shape, question: Question) -> Option<Value> {
@@ -100,13 +142,16 @@ fn response_format(shape: Shape, question: Question) -> Option<Value> {
     }
 }
 
-/// The text of a message, which some servers give in parts. What was paid for is not thrown away for its shape.
+/// The text of a message, which some servers give in parts: those that reason are left out. What was paid for is not
+/// thrown away for its shape.
 fn content_text(content: &Value) -> Option<String> {
     match content {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         Value::Array(parts) => {
-            Some(parts.iter().filter_map(|part| part.get("text")?.as_str()).collect())
+            let is_text =
+                |part: &&Value| matches!(text_at(part, "/type"), "" | "text" | "output_text");
+            joined(parts.iter().filter(is_text).filter_map(|part| part.get("text")?.as_str()))
         }
         other => Some(other.to_string()),
     }
