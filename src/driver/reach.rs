@@ -8,6 +8,9 @@ use crate::exec::Secret;
 use crate::judge::provider::{self, Provider, ProviderInfo};
 use crate::suite::{HeaderValue, JudgeSpec};
 
+/// The headers in which APIs take keys; Azure's is the second.
+const KEY_HEADERS: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
+
 /// How one judge is reached.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach<'a> {
@@ -20,8 +23,11 @@ pub(super) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// The key of the API, if there is one.
+    /// The key of the API, if there is one. Where a header takes its place, only a key that the suite asks for.
     pub(super) fn api_key(&self) -> Option<Secret> {
+        if self.spec.api_key_env.is_none() && self.has_key_header() {
+            return None;
+        }
         key_variables(self.spec).into_iter().find_map(|name| self.variable(name))
     }
 
@@ -50,8 +56,15 @@ impl Reach<'_> {
     /// Whether nothing can be asked because the key is missing. Servers of one's own often take none; the makers' own
     /// always do.
     pub(super) fn needs_key(&self) -> bool {
-        let is_first_party = info(self.spec).is_some_and(|info| info.base_url == self.base_url);
-        is_first_party && self.api_key().is_none()
+        let is_first_party =
+            info(self.spec).is_some_and(|info| self.base_url.starts_with(info.base_url));
+        is_first_party && self.api_key().is_none() && !self.has_key_header()
+    }
+
+    fn has_key_header(&self) -> bool {
+        self.headers().iter().any(|(name, _)| {
+            KEY_HEADERS.iter().any(|key_header| name.eq_ignore_ascii_case(key_header))
+        })
     }
 
     fn variable(&self, name: &str) -> Option<Secret> {
@@ -77,4 +90,78 @@ fn put(headers: &mut Vec<(String, Secret)>, name: &str, value: Secret) {
     let name = name.trim();
     headers.retain(|(held, _)| !held.eq_ignore_ascii_case(name));
     headers.push((name.to_owned(), value));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::Reach;
+    use crate::suite::{HeaderSpec, HeaderValue, JudgeSpec};
+
+    type Change = fn(&mut JudgeSpec);
+
+    /// The key, the headers and whether a key is missing.
+    fn reached(base_url: &str, change: Change, environment: &[(&str, &str)]) -> String {
+        let mut spec = JudgeSpec { provider: "anthropic".to_owned(), ..JudgeSpec::default() };
+        change(&mut spec);
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let environment: BTreeMap<String, String> = environment.iter().map(owned).collect();
+        let reach = Reach { spec: &spec, base_url, environment: &environment };
+        let key = reach.api_key().map_or_else(|| "-".to_owned(), |key| key.reveal().to_owned());
+        let headers = reach.headers();
+        let headers: Vec<String> =
+            headers.iter().map(|(name, value)| format!("{name}={}", value.reveal())).collect();
+        format!("{key} [{}] {}", headers.join(" "), reach.needs_key())
+    }
+
+    #[test]
+    fn keys_and_headers_come_from_the_suite_and_the_environment() {
+        const MAKER: &str = "https://api.anthropic.com";
+        const OWN: &str = "http://localhost:4000";
+        let plain: Change = |_| ();
+        let header: Change = |spec| {
+            let text = |name: &str, text: &str| HeaderSpec {
+                name: name.to_owned(),
+                value: HeaderValue::Text(text.to_owned()),
+            };
+            let value = HeaderValue::Variable("TOKEN".to_owned());
+            let token = HeaderSpec { name: "Authorization".to_owned(), value };
+            spec.headers = vec![text("X-Team", "a"), token];
+        };
+        let google: Change = |spec| spec.provider = "google".to_owned();
+        for (base_url, change, environment, expected) in [
+            (MAKER, plain, &[("ANTHROPIC_API_KEY", " k \n")][..], "k [] false"),
+            (MAKER, plain, &[("ANTHROPIC_API_KEY", " ")], "- [] true"),
+            ("https://api.anthropic.com/v1", plain, &[("OPENAI_API_KEY", "k")], "- [] true"),
+            (OWN, plain, &[], "- [] false"),
+            (
+                OWN,
+                |spec| spec.api_key_env = Some("MINE".to_owned()),
+                &[("MINE", "m")],
+                "m [] false",
+            ),
+            (
+                OWN,
+                plain,
+                &[("ANTHROPIC_CUSTOM_HEADERS", "x-a: 1: 2\nno header\nX-A: 3\n x-b :4")],
+                "- [X-A=3 x-b=4] false",
+            ),
+            (
+                MAKER,
+                header,
+                &[
+                    ("TOKEN", "t"),
+                    ("ANTHROPIC_API_KEY", "k"),
+                    ("ANTHROPIC_CUSTOM_HEADERS", "x-team: b"),
+                ],
+                "- [X-Team=a Authorization=t] false",
+            ),
+            (MAKER, header, &[("ANTHROPIC_API_KEY", "k")], "k [X-Team=a] false"),
+            (OWN, google, &[("GOOGLE_API_KEY", "g")], "g [] false"),
+            (OWN, google, &[("GOOGLE_API_KEY", "g"), ("GEMINI_API_KEY", "e")], "e [] false"),
+        ] {
+            assert_eq!(reached(base_url, change, environment), expected, "{environment:?}");
+        }
+    }
 }
