@@ -189,15 +189,59 @@ impl RubricSpec {
 }
 
 impl JudgeSpec {
-    /// The temperature to send: 1.0 for models that reason (`o1*`, `o3*`, `o4*`, `gpt-5*`), which take no other;
-    /// none if the suite says null, whatever the model.
+    /// The temperature to send: 1.0 for models that take no other (`o1*`, `o3*`, `o4*`, `gpt-5*`, and those of Claude
+    /// that came after 4.6); none if the suite says null, whatever the model.
     pub fn effective_temperature(&self) -> Option<f64> {
-        self.temperature.map(|temperature| if reasons(&self.model) { 1.0 } else { temperature })
+        let is_fixed = reasons(&self.model) || is_claude_after_4_6(&self.model);
+        self.temperature.map(|temperature| if is_fixed { 1.0 } else { temperature })
     }
+}
+
+/// Whether a model is a Claude of a version that takes no temperature but 1.0: `claude-opus-4-7`, `claude-sonnet-5`.
+/// Older names have the version before the family (`claude-3-5-haiku-20241022`); dates are no versions.
+fn is_claude_after_4_6(model: &str) -> bool {
+    let Some((_, name)) = model.rsplit_once("claude-") else { return false };
+    let mut numbers = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .skip_while(|part| part.parse::<u8>().is_err())
+        .map_while(|part| part.parse::<u8>().ok());
+    let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    (major, minor) > (4, 6)
 }
 
 /// Whether a model is of those that reason before they answer: they take other settings.
 pub(crate) fn reasons(model: &str) -> bool {
     let model = model.rsplit('/').next().unwrap_or_default();
     ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::JudgeSpec;
+
+    #[test]
+    fn models_that_take_one_temperature_get_it() {
+        for (model, expected) in [
+            ("gpt-4o", 0.25),
+            ("o3-mini", 1.0),
+            ("openai/gpt-5-nano", 1.0),
+            ("claude-3-5-haiku-20241022", 0.25),
+            ("claude-3-opus-latest", 0.25),
+            ("claude-sonnet-4-20250514", 0.25),
+            ("claude-opus-4-6", 0.25),
+            ("claude-haiku-4-5-20251001", 0.25),
+            ("claude-opus-4-7", 1.0),
+            ("anthropic/claude-opus-4.8", 1.0),
+            ("us.anthropic.claude-sonnet-5-v1:0", 1.0),
+            ("claude-opus-5-20260801", 1.0),
+            ("claude-", 0.25),
+            ("claude-next", 0.25),
+            ("my-claude", 0.25),
+        ] {
+            let spec = JudgeSpec { model: model.to_owned(), ..JudgeSpec::default() };
+            let with = |temperature| JudgeSpec { temperature, ..spec.clone() };
+            assert_eq!(with(Some(0.25)).effective_temperature(), Some(expected), "{model}");
+            assert_eq!(with(None).effective_temperature(), None, "{model}");
+        }
+    }
 }
