@@ -1,7 +1,7 @@
 //! Reads a judge's reply.
 //!
 //! A score outside the range is a fault, not a score to be clamped: clamping hides broken judges. The text
-//! around a JSON object and code fences are forgiven, nothing else is.
+//! around a JSON object, code fences and thoughts before the end of `<think>` are forgiven, nothing else is.
 
 use serde_json::{Map, Value};
 
@@ -89,14 +89,27 @@ fn object_in(text: &str, answer: &str) -> Result<Map<String, Value>, String> {
         Ok(_) => return Err("the reply is JSON but no object".to_owned()),
         Err(error) => error,
     };
-    let starts = trimmed.match_indices('{').map(|(at, _)| at).take(64);
+    // Servers that do not part thoughts from the reply leave them before it, often without their beginning. Drafts of
+    // verdicts in them are none.
+    let after_thoughts = trimmed.rsplit_once("</think>").map(|(_, said)| said);
+    for said in after_thoughts.into_iter().chain([trimmed]) {
+        if let Some(object) = object_among(said, answer)? {
+            return Ok(object);
+        }
+    }
+    Err(format!("the reply is no JSON object: {}", crate::dataset::syntax::plain_message(&whole)))
+}
+
+/// The one object in a text that has an `answer`.
+fn object_among(text: &str, answer: &str) -> Result<Option<Map<String, Value>>, String> {
+    let starts = text.match_indices('{').map(|(at, _)| at).take(64);
     let mut found: Option<Map<String, Value>> = None;
     let mut end = 0;
     for start in starts {
         if start < end {
             continue;
         }
-        let mut stream = serde_json::Deserializer::from_str(&trimmed[start..]).into_iter::<Value>();
+        let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
         if let Some(Ok(Value::Object(object))) = stream.next()
             && object.contains_key(answer)
         {
@@ -107,9 +120,7 @@ fn object_in(text: &str, answer: &str) -> Result<Map<String, Value>, String> {
             found.get_or_insert(object);
         }
     }
-    found.ok_or_else(|| {
-        format!("the reply is no JSON object: {}", crate::dataset::syntax::plain_message(&whole))
-    })
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -135,6 +146,10 @@ mod tests {
                 "It says {\"score\": 1}. So: {\"score\": 0}",
                 no("the reply holds several verdicts with different `score`"),
             ),
+            ("<think>{\"score\": 0}? No.</think>\n{\"score\": 1}", ok(1.0, "")),
+            ("Maybe {\"score\": 0}. </think>```json\n{\"score\": 1}\n```", ok(1.0, "")),
+            ("Is {\"score\": 1, \"rationale\": \"no </think>\"}", ok(1.0, "no </think>")),
+            ("<think>{\"score\": 0}</think> Well.", ok(0.0, "")),
             (r#"{"score": 1.5}"#, no("`score` is 1.5, outside 0 to 1")),
             (r#"{"score": -0.1}"#, no("`score` is -0.1, outside 0 to 1")),
             (r#"{"score": true}"#, no("`score` is true, not a number from 0 to 1")),
