@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::extract::{EXTRACTORS, check_options};
 use crate::grade::registry::{self, GRADERS};
 use crate::grade::{OptionProblem, ToolSpec};
-use crate::judge::provider::PROVIDERS;
+use crate::judge::provider::{PROVIDERS, Provider};
 use crate::python::regex::Regex;
 use crate::suite::Registry;
 
@@ -28,6 +28,8 @@ pub struct Described {
     pub options: Value,
     /// What its scores mean; empty for anything but graders.
     pub scoring: &'static str,
+    /// What else is known of it, by name: where a provider is asked, and with whose key.
+    pub facts: Map<String, Value>,
 }
 
 impl Described {
@@ -51,6 +53,9 @@ impl Described {
         if !self.scoring.is_empty() {
             object["scoring"] = json!(self.scoring);
         }
+        if let Some(object) = object.as_object_mut() {
+            object.extend(self.facts.clone());
+        }
         object
     }
 }
@@ -64,6 +69,7 @@ pub fn graders() -> Vec<Described> {
         kind: "tool",
         options: (info.options)(),
         scoring: info.scoring,
+        facts: Map::new(),
     });
     let judge = Described {
         id: "rubric",
@@ -72,6 +78,7 @@ pub fn graders() -> Vec<Described> {
         kind: "rubric",
         options: rubric_options(),
         scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it",
+        facts: Map::new(),
     };
     tools.chain([judge]).collect()
 }
@@ -111,6 +118,7 @@ pub fn extractors() -> Vec<Described> {
             kind: "extractor",
             options: (info.options)(),
             scoring: "",
+            facts: Map::new(),
         })
         .collect()
 }
@@ -127,6 +135,7 @@ pub fn targets() -> Vec<Described> {
             "format": {"type": "string", "description": "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent"},
         }}),
         scoring: "",
+        facts: Map::new(),
     }]
 }
 
@@ -141,9 +150,29 @@ pub fn providers() -> Vec<Described> {
             kind: "provider",
             options: json!({"type": "object"}),
             scoring: "",
+            facts: facts_of(*provider),
         }
     });
     described.collect()
+}
+
+/// What decides how a provider is asked.
+fn facts_of(provider: &dyn Provider) -> Map<String, Value> {
+    let info = provider.info();
+    let formats: Vec<&str> = provider.shapes().iter().map(|shape| shape.name()).collect();
+    let unsupported: Map<String, Value> =
+        info.unsupported.iter().map(|(name, why)| ((*name).to_owned(), json!(why))).collect();
+    let mut facts = Map::from_iter([
+        ("base_url".to_owned(), json!(info.base_url)),
+        ("base_url_variable".to_owned(), json!(info.base_url_variable)),
+        ("key_variables".to_owned(), json!(info.key_variables)),
+        ("headers_variable".to_owned(), json!(info.headers_variable)),
+        ("response_formats".to_owned(), json!(formats)),
+    ]);
+    if !unsupported.is_empty() {
+        facts.insert("unsupported".to_owned(), Value::Object(unsupported));
+    }
+    facts
 }
 
 static PROVIDER_IDS: LazyLock<Vec<&str>> =

@@ -30,8 +30,25 @@ pub fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitStatus, Er
             write!(console.out, "{:indent$}", "")?;
             write_wrapped(&format!("options: {}", options.join(", ")), indent, console)?;
         }
+        for (name, fact) in &entry.facts {
+            write!(console.out, "{:indent$}", "")?;
+            write_wrapped(&format!("{name}: {}", in_words(fact)), indent, console)?;
+        }
     }
     Ok(ExitStatus::Success)
+}
+
+/// A fact without its brackets and quotes.
+fn in_words(fact: &Value) -> String {
+    match fact {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(in_words).collect::<Vec<_>>().join(", "),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, why)| format!("{name} ({})", in_words(why)));
+            members.collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// Ends a line that is written up to column `indent` with `text`, in as many lines as the terminal needs.
