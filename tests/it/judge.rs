@@ -37,6 +37,34 @@ impl Answer {
         Self::Http(200, Vec::new(), body.to_string())
     }
 
+    /// A message of Anthropic with this text.
+    pub(crate) fn message(text: &str, stop_reason: &str) -> Self {
+        let body = json!({
+            "type": "message",
+            "model": "scripted-1",
+            "content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": text}],
+            "stop_reason": stop_reason,
+            "usage": {"input_tokens": 4, "cache_read_input_tokens": 6, "output_tokens": 2},
+        });
+        Self::Http(200, Vec::new(), body.to_string())
+    }
+
+    /// A candidate of Google with this text.
+    pub(crate) fn candidate(text: &str, finish_reason: &str) -> Self {
+        let parts = json!([{"text": "Hm.", "thought": true}, {"text": text}]);
+        let body = json!({
+            "modelVersion": "scripted-1",
+            "candidates": [{
+                "content": {"role": "model", "parts": parts},
+                "finishReason": finish_reason,
+            }],
+            "usageMetadata": {
+                "promptTokenCount": 10, "candidatesTokenCount": 1, "thoughtsTokenCount": 1,
+            },
+        });
+        Self::Http(200, Vec::new(), body.to_string())
+    }
+
     /// A verdict.
     pub(crate) fn score(score: f64) -> Self {
         Self::text(&json!({"score": score, "rationale": format!("scored {score}")}).to_string())
@@ -51,6 +79,8 @@ impl Answer {
 /// A request as the judge saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
+    /// The path, with its query.
+    pub(crate) path: String,
     /// The headers, lower-cased names.
     pub(crate) headers: Vec<(String, String)>,
     /// The body.
@@ -58,12 +88,18 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The text of the last message.
+    /// The text of the last message, whatever the API.
     pub(crate) fn prompt(&self) -> &str {
-        self.body["messages"]
-            .as_array()
-            .and_then(|messages| messages.last()?["content"].as_str())
+        let last = |name: &str| self.body[name].as_array()?.last();
+        last("messages")
+            .and_then(|message| message["content"].as_str())
+            .or_else(|| last("contents")?["parts"][0]["text"].as_str())
             .unwrap_or_default()
+    }
+
+    /// A header, by its lower-cased name.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(held, _)| held == name).map(|(_, value)| value.as_str())
     }
 }
 
@@ -219,7 +255,12 @@ impl Judge {
 
     /// Its base URL.
     pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/v1", self.port)
+        format!("{}/v1", self.root())
+    }
+
+    /// Its base URL for APIs that have the version in their paths.
+    pub(crate) fn root(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
     }
 
     /// Every request so far.
@@ -316,6 +357,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
     let mut headers = Vec::new();
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+    let path = line.split(' ').nth(1)?.to_owned();
     loop {
         line.clear();
         reader.read_line(&mut line).ok()?;
@@ -329,5 +371,5 @@ fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
     let length = headers.iter().find(|(name, _)| name == "content-length")?.1.parse().ok()?;
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { headers, body: serde_json::from_slice(&body).unwrap() })
+    Some(Asked { path, headers, body: serde_json::from_slice(&body).unwrap() })
 }

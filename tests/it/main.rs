@@ -20,6 +20,7 @@ mod keys;
 mod narrowing;
 mod real_data;
 mod recordings;
+mod replies;
 mod run;
 mod store_faults;
 mod tidy;

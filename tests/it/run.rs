@@ -74,63 +74,6 @@ fn permanent_failures_are_stored_until_they_are_retried() {
 }
 
 #[test]
-fn an_invalid_reply_is_asked_again_twice_with_its_fault_named() {
-    let judge =
-        Judge::new(|number, _| if number < 2 { Answer::score(7.0) } else { Answer::score(0.5) });
-    let space = space(1);
-    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
-    let prompts: Vec<String> =
-        judge.asked().iter().map(|asked| asked.prompt().to_owned()).collect();
-    assert_eq!(prompts.len(), 3);
-    assert!(prompts[1].contains("`score` is 7, outside 0 to 1"), "{}", prompts[1]);
-}
-
-#[test]
-fn every_bad_reply_is_an_error_with_a_name() {
-    for (answer, kind) in [
-        (r#"{"role":"assistant","content":"nonsense"}"#, "invalid_reply"),
-        (r#"{"role":"assistant","content":"","refusal":null}"#, "empty_reply"),
-        (r#"{"role":"assistant","content":null}"#, "empty_reply"),
-        (r#"{"role":"assistant","content":null,"refusal":"I will not"}"#, "refused"),
-    ] {
-        let judge = Judge::new(move |_, _| {
-            Answer::completion(serde_json::from_str(answer).unwrap(), "stop")
-        });
-        check_kind(&judge, kind);
-    }
-    check_kind(
-        &Judge::new(|_, _| Answer::completion(serde_json::json!({"content": "{\"sc"}), "length")),
-        "truncated",
-    );
-    check_kind(
-        &Judge::new(|_, _| {
-            Answer::completion(serde_json::json!({"content": ""}), "content_filter")
-        }),
-        "filtered",
-    );
-    check_kind(
-        &Judge::new(|_, _| Answer::Http(200, vec![], "<html>gateway</html>".to_owned())),
-        "server",
-    );
-    check_kind(&Judge::new(|_, _| Answer::HangUp), "connection");
-    check_kind(&Judge::new(|_, _| Answer::error(401, "who are you")), "unauthorized");
-}
-
-fn check_kind(judge: &Judge, kind: &str) {
-    let space = Space::new(&[
-        ("suite.yaml", &SUITE.replace("max_retries: 2", "max_retries: 0")),
-        ("data.jsonl", &rows(1)),
-    ]);
-    let ran = space.run_with(judge, &["run", "suite.yaml"]);
-    let line: serde_json::Value = serde_json::from_str(&space.record("results.jsonl")).unwrap();
-    let grade = &line["grades"]["quality"];
-    assert_eq!((grade["error"]["kind"].as_str(), ran.code()), (Some(kind), 3), "{grade}");
-    assert_eq!(grade["score"], 0.0);
-    assert!(grade["rationale"].as_str().unwrap().starts_with("Error during grading: "), "{grade}");
-    assert_eq!(grade["metadata"]["error"], grade["error"]["message"]);
-}
-
-#[test]
 fn a_silent_judge_times_out() {
     let judge = Judge::new(|_, _| Answer::Silence);
     check_kind_with(&judge, "max_retries: 0, timeout: 0.05", "timeout");
