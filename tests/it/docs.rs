@@ -9,6 +9,7 @@ use std::path::Path;
 use clap::Parser;
 use evalrs::cli::Cli;
 use evalrs::dataset::fields::FIELDS;
+use evalrs::judge::provider::PROVIDERS;
 use evalrs::registry::{self, Described};
 
 use crate::space::Space;
@@ -189,6 +190,28 @@ fn tables_list_what_the_registry_knows() {
         ["anthropic", "claude_code", "letta", "openai_chat", "steps", "text"],
         "the formats that `target` takes"
     );
+}
+
+#[test]
+fn every_variable_of_a_provider_is_documented() {
+    let readme = read("README.md");
+    let environment = &readme[readme.find("## Environment").unwrap()..];
+    let rows = table("provider");
+    assert_eq!(rows.len(), PROVIDERS.len());
+    for (provider, row) in PROVIDERS.iter().zip(rows) {
+        let info = provider.info();
+        assert_eq!(row[0].trim_matches('`'), info.id);
+        assert!(row[2].contains(info.base_url), "{}", info.id);
+        let variables = info.key_variables.iter();
+        for variable in variables.chain([&info.base_url_variable, &info.headers_variable]) {
+            let name = format!("`{variable}`");
+            assert!(environment.contains(&name), "{name} in the table of the environment");
+            assert!(
+                row.iter().any(|cell| cell.contains(&name)),
+                "{name} in the table of providers"
+            );
+        }
+    }
 }
 
 #[test]

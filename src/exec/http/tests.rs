@@ -5,7 +5,7 @@ use crate::exec::Launch;
 use crate::judge::JudgeAction;
 use crate::judge::provider::{Answer, Ending, Shape, find};
 use crate::judge::question::Question;
-use crate::outcome::{FailureKind, Tokens};
+use crate::outcome::{FailureKind, Usage};
 use crate::suite::{Patience, ReplyFormat};
 
 #[test]
@@ -79,7 +79,7 @@ fn every_ending_but_a_complete_text_is_a_failure_of_its_own() {
         ),
     ] {
         let text = text.map(str::to_owned);
-        let answer = Answer { text, ending, model: None, usage: Tokens::default(), cost: None };
+        let answer = Answer { text, ending, model: None, usage: Usage::default() };
         let said = verdict_text(&answer);
         let seen = said
             .as_ref()

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::judge::JudgeAction;
 use crate::judge::question::Question;
-use crate::outcome::{FailureKind, Tokens};
+use crate::outcome::{FailureKind, Usage};
 
 /// Anthropic's Messages API.
 pub(super) struct Anthropic;
@@ -78,11 +78,11 @@ impl Provider for Anthropic {
             text: joined(texts.map(|block| text_at(block, "/text"))),
             ending,
             model: body.get("model").and_then(Value::as_str).map(str::to_owned),
-            usage: Tokens {
+            usage: Usage {
                 input: sent.iter().map(|name| count(body, &format!("/usage/{name}"))).sum(),
                 output: count(body, "/usage/output_tokens"),
+                cost: None,
             },
-            cost: None,
         })
     }
 

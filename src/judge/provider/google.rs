@@ -10,7 +10,7 @@ use super::{
     joined, put_extra_body, put_settings, text_at,
 };
 use crate::judge::JudgeAction;
-use crate::outcome::{FailureKind, Tokens};
+use crate::outcome::{FailureKind, Usage};
 
 /// Google's Gemini API.
 pub(super) struct Google;
@@ -57,7 +57,7 @@ impl Provider for Google {
             &[
                 ("temperature", action.temperature.map(Value::from)),
                 ("seed", action.seed.map(Value::from)),
-                ("maxOutputTokens", action.max_tokens.map(Value::from)),
+                ("maxOutputUsage", action.max_tokens.map(Value::from)),
                 ("topP", action.top_p.map(Value::from)),
                 ("responseMimeType", is_json.then(|| Value::from("application/json"))),
                 ("responseJsonSchema", (shape == Shape::Schema).then(|| action.question.schema())),
@@ -96,12 +96,12 @@ impl Provider for Google {
             text: joined(parts.filter_map(|part| part.get("text")?.as_str())),
             ending,
             model: body.get("modelVersion").and_then(Value::as_str).map(str::to_owned),
-            usage: Tokens {
+            usage: Usage {
                 input: count(body, "/usageMetadata/promptTokenCount"),
                 output: count(body, "/usageMetadata/candidatesTokenCount")
                     + count(body, "/usageMetadata/thoughtsTokenCount"),
+                cost: None,
             },
-            cost: None,
         })
     }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::JudgeAction;
 use super::question::Question;
-use crate::outcome::{FailureKind, Tokens};
+use crate::outcome::{FailureKind, Usage};
 use crate::suite::ReplyFormat;
 
 /// Every provider.
@@ -144,10 +144,8 @@ pub struct Answer {
     pub ending: Ending,
     /// The model that says it answered.
     pub model: Option<String>,
-    /// What the request used.
-    pub usage: Tokens,
-    /// What it cost in US dollars, 0.0 or more, where the server says so.
-    pub cost: Option<f64>,
+    /// What the request used, with what it cost where the server says so.
+    pub usage: Usage,
 }
 
 /// What an error says beyond its status.

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::judge::JudgeAction;
 use crate::judge::question::Question;
-use crate::outcome::{FailureKind, Tokens};
+use crate::outcome::{FailureKind, Usage};
+use crate::price::Cost;
 use crate::suite::reasons;
 
 /// Any OpenAI-compatible endpoint.
@@ -82,12 +83,11 @@ impl Provider for OpenAi {
             text: message.get("content").and_then(content_text),
             ending,
             model: body.get("model").and_then(Value::as_str).map(str::to_owned),
-            usage: Tokens {
+            usage: Usage {
                 input: count(body, "/usage/prompt_tokens"),
                 output: count(body, "/usage/completion_tokens"),
-                cost: None,
+                cost: cost.and_then(Cost::from_dollars),
             },
-            cost: cost.filter(|cost| *cost >= 0.0),
         })
     }
 

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::{Answer, Complaint, Correction, Ending, PROVIDERS, Shape, find, unsupported};
 use crate::judge::JudgeAction;
 use crate::judge::question::Question;
-use crate::outcome::{FailureKind, Tokens};
+use crate::outcome::{FailureKind, Usage};
+use crate::price::Cost;
 use crate::suite::ReplyFormat;
 
 fn action(model: &str) -> JudgeAction {
@@ -92,7 +93,7 @@ fn google_is_asked_as_its_api_wants() {
         "generationConfig": {
             "temperature": 0.5,
             "seed": 7,
-            "maxOutputTokens": 64,
+            "maxOutputUsage": 64,
             "topP": 0.75,
             "responseMimeType": "application/json",
             "responseJsonSchema": settings.question.schema(),
@@ -144,7 +145,7 @@ fn further_members_are_merged_over_ours() {
 
 fn answer(text: Option<&str>, ending: Ending) -> Answer {
     let text = text.map(str::to_owned);
-    Answer { text, ending, model: None, usage: Tokens::default(), cost: None }
+    Answer { text, ending, model: None, usage: Usage::default() }
 }
 
 fn check_answers(provider: &str, cases: &[(Value, Result<Answer, &str>)]) {
@@ -202,12 +203,11 @@ fn openai_answers_are_read() {
                 full,
                 Ok(Answer {
                     model: Some("m-1".to_owned()),
-                    usage: Tokens { input: 3, output: 4 },
-                    cost: Some(0.000_25),
+                    usage: Usage { input: 3, output: 4, cost: Cost::from_dollars(0.000_25) },
                     ..answer(Some("a"), Ending::Complete)
                 }),
             ),
-            (odd, Ok(Answer { usage: Tokens { input: 1 << 40, output: 0 }, ..seven })),
+            (odd, Ok(Answer { usage: Usage { input: 1 << 40, output: 0, cost: None }, ..seven })),
             (of(json!({"content": "{"}), "error"), Err("a choice that ended with an error")),
             (json!({"choices": []}), Err("no choices")),
             (json!({"choices": [{"text": "a"}]}), Err("a choice without a message")),
@@ -245,7 +245,7 @@ fn anthropic_answers_are_read() {
                 full,
                 Ok(Answer {
                     model: Some("claude-1".to_owned()),
-                    usage: Tokens { input: 321, output: 4 },
+                    usage: Usage { input: 321, output: 4, cost: None },
                     ..answer(Some("ab"), Ending::Complete)
                 }),
             ),
@@ -283,7 +283,7 @@ fn google_answers_are_read() {
             full,
             Ok(Answer {
                 model: Some("gemini-1".to_owned()),
-                usage: Tokens { input: 3, output: 54 },
+                usage: Usage { input: 3, output: 54, cost: None },
                 ..answer(Some("ab"), Ending::Complete)
             }),
         ),
