@@ -14,6 +14,7 @@
 //! Queries that take two arguments take chunks and graders alone, whose ids are reused: with ever-new ids they would
 //! intern their arguments for ever.
 
+pub mod baselines;
 pub mod change;
 pub mod folds;
 pub mod inputs;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::selection::{Narrowing, Place, Selection, Who, select};
 use super::{Db, inputs};
@@ -332,14 +333,19 @@ pub fn graded_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> 
 #[salsa::tracked]
 pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Planned]> {
     let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
+    let baselines = Baselines::of(db, chunk, grader);
     let (grader, submissions) = (ready(db, grader), graded_texts(db, chunk, grader));
     let files = |path: &str| row_file(db, chunk.root(db), path);
     let of = cases(chunk.records(db), spec).zip(submissions.iter()).zip(mask(db, chunk).iter());
-    of.map(|(((_, record), submission), is_in)| match is_in {
-        true => evaluate::plan(&Case { record, spec, submission }, grader, &files),
-        false => Planned::Skipped,
-    })
-    .collect()
+    of.enumerate()
+        .map(|(at, (((_, record), submission), is_in))| match is_in {
+            true => {
+                let baseline = baselines.case(at);
+                evaluate::plan(&Case { record, spec, submission, baseline }, grader, &files)
+            }
+            false => Planned::Skipped,
+        })
+        .collect()
 }
 
 /// The text of a file that a row names, relative to the suite's folder.

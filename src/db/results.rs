@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
 use super::selection::{Place, named};
@@ -199,7 +200,8 @@ pub fn action_of(
     let spec = queries::row_spec(db, root).as_ref()?;
     let (_, record) = record_of(db, chunk, case)?;
     let submissions = queries::graded_texts(db, chunk, grader);
-    let case = Case { record, spec, submission: submissions.get(case)? };
+    let baseline = Baselines::of(db, chunk, grader).case(case);
+    let case = Case { record, spec, submission: submissions.get(case)?, baseline };
     let files = |path: &str| queries::row_file(db, root, path);
     evaluate::action(&case, queries::ready(db, grader), &files, turn_and_ballot)
 }

@@ -1,13 +1,16 @@
-//! Plan + outcomes → grade.
+//! Plan + outcomes → grade, and which outcomes a plan wants.
+//!
+//! What a plan wants may depend on what came of its first actions: a verdict below the pass threshold is confirmed
+//! only where the suite says so. The plan holds every key from the start, so that neither an outcome nor an edit
+//! of the threshold renders anything again.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
+use super::ballots::{Poll, add};
 use super::{Method, Planned, ReadyGrader};
 use crate::action::ActionKey;
 use crate::grade::Grade;
-use crate::judge::{Judge, reply};
 use crate::outcome::{Outcome, Tokens};
-use crate::suite::Combine;
 
 /// A finished grade, and what it was made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +34,8 @@ impl Graded {
 /// Where grading finds what came of actions.
 pub type Outcomes<'a> = &'a dyn Fn(ActionKey) -> Option<std::sync::Arc<Outcome>>;
 
-/// The grade of a case, once every outcome it waits for is there. `threshold` decides which turns passed.
+/// The grade of a case, once every outcome it waits for is there. `threshold` decides which turns passed, and which
+/// verdicts are confirmed.
 pub fn grade(
     planned: &Planned,
     grader: &ReadyGrader,
@@ -40,8 +44,11 @@ pub fn grade(
 ) -> Option<Graded> {
     match planned {
         Planned::Graded(grade) => Some(Graded::plain(grade.clone())),
-        Planned::Ask(key) => Ballot::count(&[*key], grader, outcomes).map(Ballot::grade),
-        Planned::Votes(keys) => Ballot::count(keys, grader, outcomes).map(Ballot::grade),
+        Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
+            let (poll, is_confirmation) = poll(planned, grader, outcomes, threshold)?;
+            let confirmed = poll.score().filter(|_| is_confirmation).map(|score| score < threshold);
+            Some(poll.grade(confirmed))
+        }
         Planned::Turns(turns) => {
             let turns: Option<Vec<Graded>> =
                 turns.iter().map(|turn| self::grade(turn, grader, outcomes, threshold)).collect();
@@ -49,6 +56,69 @@ pub fn grade(
         }
         Planned::Blocked | Planned::Skipped => None,
     }
+}
+
+/// The ballots on one submission, once all that are wanted are there; and whether those that confirm are among them.
+fn poll<'a>(
+    planned: &Planned,
+    grader: &'a ReadyGrader,
+    outcomes: Outcomes<'_>,
+    threshold: f64,
+) -> Option<(Poll<'a>, bool)> {
+    let (Method::Judge(judge), Some((keys, first))) = (&grader.method, planned.ballots()) else {
+        return None;
+    };
+    let poll = Poll::count(judge, &keys[..first], outcomes)?;
+    if first == keys.len() || poll.score().is_none_or(|score| score >= threshold) {
+        return Some((poll, false));
+    }
+    Some((Poll::count(judge, keys, outcomes)?, true))
+}
+
+/// Visits turn, ballot and key of the actions that the plan wants by now, in order: those of its first ballots, and
+/// those that confirm a verdict which is below `threshold`.
+pub fn each_wanted(
+    planned: &Planned,
+    grader: &ReadyGrader,
+    (outcomes, threshold): (Outcomes<'_>, f64),
+    visit: &mut dyn FnMut(u32, u32, ActionKey),
+) {
+    match (planned, &grader.method) {
+        (Planned::Turns(turns), _) => {
+            for (planned, turn) in turns.iter().zip(0..) {
+                let mut visit = |_, ballot, key| visit(turn, ballot, key);
+                each_wanted(planned, grader, (outcomes, threshold), &mut visit);
+            }
+        }
+        (Planned::Confirmed { first, keys }, Method::Judge(judge)) => {
+            let first = (*first as usize).min(keys.len());
+            let poll = Poll::count(judge, &keys[..first], outcomes);
+            let score = poll.and_then(|poll| poll.score());
+            let wanted =
+                if score.is_some_and(|score| score < threshold) { keys.len() } else { first };
+            keys[..wanted].iter().zip(0..).for_each(|(key, ballot)| visit(0, ballot, *key));
+        }
+        _ => planned.each_key(visit),
+    }
+}
+
+/// The scores of the first ballots on the judges' own scale, submission by submission; none where a ballot failed or
+/// is not there yet. What is graded without a judge is left out, and so are ballots that confirm: they are asked
+/// of bad submissions alone.
+pub fn ballot_scores(
+    planned: &Planned,
+    grader: &ReadyGrader,
+    outcomes: Outcomes<'_>,
+) -> Vec<Vec<Option<f64>>> {
+    let Method::Judge(judge) = &grader.method else { return Vec::new() };
+    if let Planned::Turns(turns) = planned {
+        return turns.iter().flat_map(|turn| ballot_scores(turn, grader, outcomes)).collect();
+    }
+    let Some((keys, first)) = planned.ballots() else { return Vec::new() };
+    let orders = judge.question().orders() as usize;
+    // Vote by vote, so that one that is not there yet hides no other.
+    let of_vote = |keys: &[ActionKey]| Poll::count(judge, keys, outcomes)?.natives().next()?;
+    vec![keys[..first].chunks(orders).map(of_vote).collect()]
 }
 
 /// As much of a grade as aggregates need.
@@ -80,24 +150,24 @@ pub fn brief(
         tokens,
         judgments,
     };
-    let keys = match planned {
-        Planned::Graded(grade) => return Some(of_grade(grade, Tokens::default(), 0)),
-        Planned::Ask(key) => std::slice::from_ref(key),
-        Planned::Votes(keys) => keys,
+    match planned {
+        Planned::Graded(grade) => Some(of_grade(grade, Tokens::default(), 0)),
+        Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
+            let (poll, _) = poll(planned, grader, outcomes, threshold)?;
+            let score = poll.score();
+            Some(Brief {
+                score: score.unwrap_or(0.0),
+                pass: score.is_some_and(|score| score >= threshold),
+                errored: score.is_none(),
+                tokens: poll.tokens(),
+                judgments: poll.replies(),
+            })
+        }
         Planned::Turns(_) | Planned::Blocked | Planned::Skipped => {
             let graded = self::grade(planned, grader, outcomes, threshold)?;
-            return Some(of_grade(&graded.grade, graded.tokens, graded.judgments));
+            Some(of_grade(&graded.grade, graded.tokens, graded.judgments))
         }
-    };
-    let ballot = Ballot::count(keys, grader, outcomes)?;
-    let score = ballot.score();
-    Some(Brief {
-        score: score.unwrap_or(0.0),
-        pass: score.is_some_and(|score| score >= threshold),
-        errored: score.is_none(),
-        tokens: ballot.tokens,
-        judgments: ballot.replies,
-    })
+    }
 }
 
 fn mean_of_turns(turns: &[Graded], threshold: f64) -> Graded {
@@ -124,121 +194,4 @@ fn mean_of_turns(turns: &[Graded], threshold: f64) -> Graded {
         judgments: turns.iter().map(|turn| turn.judgments).sum(),
         per_turn: Some(grades),
     }
-}
-
-fn add(left: Tokens, right: Tokens) -> Tokens {
-    left + right
-}
-
-/// What the votes on one submission say.
-struct Ballot<'a> {
-    judge: &'a Judge,
-    votes: Vec<reply::Verdict>,
-    failures: Vec<(&'static str, String, Option<String>)>,
-    tokens: Tokens,
-    model: Option<String>,
-    replies: u32,
-}
-
-impl<'a> Ballot<'a> {
-    /// The votes under `keys`, once all of them are there.
-    fn count(keys: &[ActionKey], grader: &'a ReadyGrader, outcomes: Outcomes<'_>) -> Option<Self> {
-        let Method::Judge(judge) = &grader.method else { return None };
-        let (votes, failures) = (Vec::with_capacity(keys.len()), Vec::new());
-        let mut ballot =
-            Self { judge, votes, failures, tokens: Tokens::default(), model: None, replies: 0 };
-        for key in keys {
-            ballot.add(outcomes(*key)?.as_ref());
-        }
-        Some(ballot)
-    }
-
-    fn add(&mut self, outcome: &Outcome) {
-        match outcome {
-            Outcome::Reply(reply) => {
-                self.replies += 1;
-                self.tokens = add(self.tokens, reply.usage.unwrap_or_default());
-                self.model = self.model.take().or_else(|| reply.model.clone());
-                match reply::read(&reply.text, self.judge.question()) {
-                    Ok(verdict) => self.votes.push(verdict),
-                    Err(fault) => {
-                        self.failures.push(("invalid_reply", fault, Some(reply.text.clone())));
-                    }
-                }
-            }
-            Outcome::Failure(failure) => {
-                self.tokens = add(self.tokens, failure.usage.unwrap_or_default());
-                let (kind, message) = (failure.kind.name(), failure.message.clone());
-                self.failures.push((kind, message, failure.reply.clone()));
-            }
-        }
-    }
-
-    /// The score, where more than half of the votes gave a verdict.
-    fn score(&self) -> Option<f64> {
-        if self.votes.len() <= self.failures.len() {
-            return None;
-        }
-        let mut scores: Vec<f64> = self.votes.iter().map(|vote| vote.score).collect();
-        scores.sort_by(f64::total_cmp);
-        let middle = scores.len() / 2;
-        Some(match self.judge.rubric.combine {
-            Combine::Mean => scores.iter().sum::<f64>() / scores.len() as f64,
-            Combine::Median | Combine::Majority if scores.len() % 2 == 1 => scores[middle],
-            Combine::Median | Combine::Majority => {
-                f64::midpoint(scores[middle - 1], scores[middle])
-            }
-        })
-    }
-
-    fn grade(mut self) -> Graded {
-        let mut grade = match (self.score(), self.failures.first()) {
-            (Some(score), _) => combine(score, &self.votes, self.judge),
-            (None, Some(failure)) => failed_grade(failure.clone()),
-            (None, None) => Grade::failed("no_votes", "there are no votes"),
-        };
-        describe(&mut grade, self.judge, self.model.take(), self.tokens);
-        if !self.failures.is_empty() && grade.error.is_none() {
-            put(&mut grade, "failed_votes", json!(self.failures.len()));
-        }
-        Graded { grade, tokens: self.tokens, judgments: self.replies, per_turn: None }
-    }
-}
-
-fn failed_grade((kind, message, reply): (&str, String, Option<String>)) -> Grade {
-    let mut grade = Grade::failed(kind, message);
-    if let Some(reply) = reply {
-        put(&mut grade, "reply", Value::from(reply));
-    }
-    grade
-}
-
-/// The grade of `score`, with the rationale of the vote nearest to it.
-fn combine(score: f64, votes: &[reply::Verdict], judge: &Judge) -> Grade {
-    let distance = |vote: &reply::Verdict| (vote.score - score).abs();
-    let nearest = votes.iter().min_by(|left, right| distance(left).total_cmp(&distance(right)));
-    let rationale = nearest.map(|vote| vote.rationale.clone()).unwrap_or_default();
-    let mut grade = Grade::new(score, rationale);
-    if judge.rubric.votes > 1 {
-        put(&mut grade, "votes", votes.iter().map(|vote| vote.native).collect());
-        let agreeing = votes.iter().filter(|vote| distance(vote) < 1e-9).count();
-        put(&mut grade, "agreement", json!(agreeing as f64 / votes.len() as f64));
-    } else if let (Some(vote), true) = (votes.first(), judge.rubric.scale.is_some()) {
-        put(&mut grade, "native_score", json!(vote.native));
-    }
-    grade
-}
-
-fn describe(grade: &mut Grade, judge: &Judge, model: Option<String>, tokens: Tokens) {
-    put(grade, "model", Value::from(model.unwrap_or_else(|| judge.rubric.judges[0].model.clone())));
-    if tokens != Tokens::default() {
-        put(grade, "usage", json!({"input_tokens": tokens.input, "output_tokens": tokens.output}));
-    }
-    if let Some(cost) = tokens.cost {
-        put(grade, "cost", json!(cost));
-    }
-}
-
-fn put(grade: &mut Grade, name: &str, value: Value) {
-    grade.metadata.get_or_insert_default().insert(name.to_owned(), value);
 }

@@ -3,11 +3,17 @@
 //! Pure functions of one record; they know nothing of chunks or of the database. Planning and joining with
 //! outcomes are apart on purpose: an outcome that arrives renders no prompt again.
 
+mod asking;
+mod ballots;
+pub mod baseline;
 mod join;
+mod pairwise;
+#[cfg(test)]
+mod tests;
 
 use serde_json::json;
 
-use crate::action::{Action, ActionKey};
+use crate::action::ActionKey;
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row::{Opened, Record};
 use crate::dataset::{GroundTruth, Input, Recorded};
@@ -15,13 +21,14 @@ use crate::extract::{ExtractError, ExtractFrom, Extractor};
 use crate::grade::reference::ReferencePattern;
 use crate::grade::registry::ToolGrader;
 use crate::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, Subject};
-use crate::judge::template::Placeholders;
-use crate::judge::{Judge, JudgeAction};
+use crate::judge::Judge;
 use crate::path::Row;
 use crate::suite::FileText;
 use crate::trajectory::Trajectory;
 
-pub use join::{Brief, Graded, Outcomes, brief, grade};
+pub use asking::action;
+use baseline::Submitted;
+pub use join::{Brief, Graded, Outcomes, ballot_scores, brief, each_wanted, grade};
 
 /// What a grader is given of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +102,13 @@ pub enum Planned {
     Ask(ActionKey),
     /// One action for each ballot.
     Votes(Box<[ActionKey]>),
+    /// One action for each ballot, of which the last confirm a verdict that is below the pass threshold.
+    Confirmed {
+        /// How many ballots every submission gets.
+        first: u32,
+        /// Those, then the ones that confirm.
+        keys: Box<[ActionKey]>,
+    },
     /// One plan for each turn.
     Turns(Box<[Planned]>),
     /// A file must be read first.
@@ -111,7 +125,8 @@ impl Planned {
         keys
     }
 
-    /// Visits turn, ballot and key of its actions, in order.
+    /// Visits turn, ballot and key of its actions, in order; also of those that may not be wanted, which
+    /// [`each_wanted`] leaves out.
     pub fn each_key(&self, visit: &mut dyn FnMut(u32, u32, ActionKey)) {
         match self {
             Self::Turns(turns) => {
@@ -120,10 +135,20 @@ impl Planned {
                 }
             }
             Self::Ask(key) => visit(0, 0, *key),
-            Self::Votes(keys) => {
+            Self::Votes(keys) | Self::Confirmed { keys, .. } => {
                 keys.iter().zip(0..).for_each(|(key, ballot)| visit(0, ballot, *key));
             }
             Self::Graded(_) | Self::Blocked | Self::Skipped => {}
+        }
+    }
+
+    /// The keys of the ballots on one submission, and how many of them it gets in any case.
+    fn ballots(&self) -> Option<(&[ActionKey], usize)> {
+        match self {
+            Self::Ask(key) => Some((std::slice::from_ref(key), 1)),
+            Self::Votes(keys) => Some((keys, keys.len())),
+            Self::Confirmed { first, keys } => Some((keys, (*first as usize).min(keys.len()))),
+            Self::Graded(_) | Self::Turns(_) | Self::Blocked | Self::Skipped => None,
         }
     }
 }
@@ -183,6 +208,8 @@ pub struct Case<'a> {
     pub spec: &'a RowSpec,
     /// What the extractor picked.
     pub submission: &'a Submission,
+    /// What the recorded run that the grader compares with submitted for it, if it did.
+    pub baseline: Option<&'a Submitted>,
 }
 
 /// Where a plan finds the text of a row's own rubric file.
@@ -194,8 +221,10 @@ pub fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Pl
         Ok(opened) => opened,
         Err(problem) => return Planned::Graded(unreadable(problem)),
     };
-    let part =
-        |turn, submission| plan_part(&Part { row: &opened, turn, submission }, grader, files);
+    let part = |turn, submission| {
+        let part = Part { row: &opened, turn, submission, baseline: case.baseline };
+        plan_part(&part, grader, files)
+    };
     match case.submission {
         Submission::Turns(turns) => Planned::Turns(
             turns.iter().enumerate().map(|(at, turn)| part(Some(at), turn)).collect(),
@@ -214,6 +243,7 @@ struct Part<'a> {
     row: &'a Opened<'a>,
     turn: Option<usize>,
     submission: &'a Submission,
+    baseline: Option<&'a Submitted>,
 }
 
 impl Part<'_> {
@@ -286,28 +316,9 @@ fn plan_part(part: &Part<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> P
     let planned = match &grader.method {
         Method::Broken(message) => Err(Grade::failed("grader", message.clone())),
         Method::Tool(tool) => grade_with_tool(part, tool, grader, text).map(Planned::Graded),
-        Method::Judge(judge) => plan_judge(part, judge, (grader, files), text),
+        Method::Judge(judge) => asking::plan(part, judge, (grader, files), text),
     };
     planned.unwrap_or_else(Planned::Graded)
-}
-
-fn plan_judge(
-    part: &Part<'_>,
-    judge: &Judge,
-    (grader, files): (&ReadyGrader, RubricFiles<'_>),
-    text: &str,
-) -> Result<Planned, Grade> {
-    let ground_truth = part.ground_truth(grader)?;
-    let Some(template) = part.template(judge, files)? else { return Ok(Planned::Blocked) };
-    let key = |ballot| {
-        let action =
-            judge_action(part, (judge, ballot), [&template, text], ground_truth.as_deref());
-        action.map(|action| Action::Judge(action).key())
-    };
-    match judge.first_ballots() {
-        1 => Ok(Planned::Ask(key(0)?)),
-        ballots => Ok(Planned::Votes((0..ballots).map(key).collect::<Result<_, Grade>>()?)),
-    }
 }
 
 /// Graders of tool calls and of recorded scores look at something else than the submission.
@@ -337,45 +348,4 @@ fn grade_with_tool(
         row: Row { text: part.row.record().row },
         include_subagents: grader.include_subagents,
     }))
-}
-
-/// The action of one ballot.
-fn judge_action(
-    part: &Part<'_>,
-    (judge, ballot): (&Judge, u32),
-    [template, submission]: [&str; 2],
-    ground_truth: Option<&str>,
-) -> Result<JudgeAction, Grade> {
-    let (input, vars) = (part.input()?, part.row.rubric_vars().map_err(unreadable)?);
-    let placeholders = Placeholders {
-        input: &input,
-        submission,
-        other: None,
-        ground_truth,
-        vars: &vars,
-        row: Row { text: part.row.record().row },
-    };
-    let action = judge.action(template, &placeholders, ballot);
-    action.ok_or_else(|| Grade::failed("grader", "there is no such judge"))
-}
-
-/// Renders one action of a case again: plans keep keys, not prompts.
-pub fn action(
-    case: &Case<'_>,
-    grader: &ReadyGrader,
-    files: RubricFiles<'_>,
-    [turn, ballot]: [u32; 2],
-) -> Option<JudgeAction> {
-    let opened = Opened::new(case.record, case.spec).ok()?;
-    let (turn, submission) = match case.submission {
-        Submission::Turns(turns) => (Some(turn as usize), turns.get(turn as usize)?),
-        submission => (None, submission),
-    };
-    let part = Part { row: &opened, turn, submission };
-    let (Method::Judge(judge), Submission::Text(text)) = (&grader.method, submission) else {
-        return None;
-    };
-    let template = part.template(judge, files).ok()??;
-    let ground_truth = part.ground_truth(grader).ok()?;
-    judge_action(&part, (judge, ballot), [&template, text], ground_truth.as_deref()).ok()
 }

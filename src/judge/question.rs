@@ -45,6 +45,14 @@ impl Question {
         }
     }
 
+    /// The score `native`, as judges give it, mapped to 0.0..=1.0.
+    pub fn unit(self, native: f64) -> f64 {
+        match self {
+            Self::Score { min, max } => (native - min) / (max - min),
+            Self::Compare => native,
+        }
+    }
+
     /// The reply that is wanted, in words. The rationale comes first: a score that follows its reasons is better
     /// founded than reasons that follow a score.
     pub fn shape(self) -> String {

@@ -29,16 +29,11 @@ pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
         None | Some(Value::Null) => return Err(format!("the reply has no `{answer}`")),
         Some(said) => said,
     };
-    let (score, native) = match question {
-        Question::Score { min, max } => {
-            let native = score(said, (min, max))?;
-            ((native - min) / (max - min), native)
-        }
-        Question::Compare => {
-            let score = winner(said)?;
-            (score, score)
-        }
+    let native = match question {
+        Question::Score { min, max } => score(said, (min, max))?,
+        Question::Compare => winner(said)?,
     };
+    let score = question.unit(native);
     let rationale = match object.get("rationale") {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),

@@ -138,8 +138,8 @@ pub fn system_message(question: Question) -> String {
     )
 }
 
-/// The whole user message. A rubric that names `{submission}` (of two, `{submission_a}` and `{submission_b}`) arranges
-/// everything itself; after any other follow the question, the reference answer and what is judged.
+/// The whole user message. A rubric that names `{submission}` (of two, both `{submission_a}` and `{submission_b}`)
+/// arranges everything itself; after any other follow the question, the reference answer and what is judged.
 pub fn user_message(
     template: &str,
     placeholders: &Placeholders<'_>,
@@ -152,7 +152,11 @@ pub fn user_message(
     };
     let rubric = render(template, placeholders, pair);
     let format = format!("Reply with one JSON object and nothing else: {}.", question.shape());
-    if ["submission", "submission_a", "submission_b"].iter().any(|name| names(template, name)) {
+    let judged: &[&str] = match pair {
+        None => &["submission"],
+        Some(_) => &["submission_a", "submission_b"],
+    };
+    if judged.iter().all(|name| names(template, name)) {
         return format!("{}\n\n{format}", rubric.trim_end());
     }
     let expected = match placeholders.ground_truth {
@@ -268,6 +272,10 @@ mod tests {
         assert!(message(rubric, Some("OTHER"), Order::Reversed).starts_with("OTHER or SUBMITTED?"));
         let sections = message("Which is kinder?", Some("OTHER"), Order::Reversed);
         let place = |part: &str| sections.find(part).unwrap();
+        for half in ["{submission}?", "{submission_a}?"] {
+            let message = message(half, Some("OTHER"), Order::Forward);
+            assert!(message.contains("## Submission B\n\nOTHER"), "{message}");
+        }
         assert!(place("## Submission A\n\nOTHER") < place("## Submission B\n\nSUBMITTED"));
         assert!(place("TRUTH") < place("OTHER"), "{sections}");
     }
