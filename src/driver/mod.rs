@@ -2,7 +2,7 @@
 //!
 //! `session` owns the database and brings files in; `settle` looks pending actions up in the store, executes
 //! the rest (`flight`) and brings their outcomes in; `recordings` reads what targets left behind;
-//! `problems` says where rows are wrong. Nothing here decides
+//! `problems` says where rows are wrong, `wanted` finds what is stored without asking. Nothing here decides
 //! what is evaluated or how: that is the graph's business.
 
 pub mod budget;
@@ -14,5 +14,6 @@ pub mod recordings;
 pub mod session;
 pub mod settle;
 mod waiting;
+pub mod wanted;
 
 pub(crate) use problems::shortened;

@@ -13,8 +13,9 @@ use super::budget::{Budget, Limits};
 use super::flight::{Flight, Landed, Step};
 use super::reach::{Reach, key_variables};
 use super::session::Session;
-use super::waiting::{WaitList, Waiting};
+use super::waiting::{WaitList, Waiting, stays};
 use crate::action::ActionKey;
+use crate::db::Db;
 use crate::db::change::Change;
 use crate::db::queries;
 use crate::db::results;
@@ -160,11 +161,21 @@ pub async fn settle<'a>(
 ) -> Result<(Settled, Box<dyn OutcomeStore>), CannotAsk> {
     let mut settling = Settling::new(session, world, settings);
     settling.plan();
-    let mut store = store;
+    let (mut store, mut stop) = (store, pin!(stop));
     settling.look_up(store.as_mut());
     settling.check_keys()?;
-    let mut store = settling.execute(store, stop).await;
-    settling.give_up_rest();
+    // What confirms comes after all that it may confirm: a budget or an interruption leaves as few cases as possible
+    // without any verdict.
+    loop {
+        if settling.may_ask() {
+            store = settling.execute(store, stop.as_mut()).await;
+        }
+        settling.give_up_rest();
+        if !settling.wants_more() {
+            break;
+        }
+        settling.look_up(store.as_mut());
+    }
     settling.settled.warnings.extend(store.take_warnings());
     settling.world.progress.event(&Event::Finished);
     Ok((settling.finish(), store))
@@ -193,12 +204,40 @@ impl<'a> Settling<'a> {
                 break;
             }
         }
-        let totals = self.list.tallies.iter().map(|(name, tally)| (name.clone(), tally.total));
-        self.world.progress.event(&Event::Planned(totals.collect()));
     }
 
-    /// Brings in everything that the store has.
+    /// Whether anything may be asked by now.
+    fn may_ask(&self) -> bool {
+        let Settled { interrupted, out_of_budget, write_error, .. } = &self.settled;
+        self.settings.closed.is_none() && !interrupted && !out_of_budget && write_error.is_none()
+    }
+
+    /// Whether the plans want something that they did not want before.
+    fn wants_more(&mut self) -> bool {
+        let db = &self.session.db;
+        self.list.add_confirming(self.session, &|key| db.outcome(key))
+    }
+
+    /// Brings in everything that the store has, also of what is wanted because of that.
     fn look_up(&mut self, store: &mut dyn OutcomeStore) {
+        loop {
+            self.look_up_once(store);
+            let stays = stays(self.session);
+            if !self.list.add_confirming(self.session, &stays) {
+                break;
+            }
+        }
+        let tallies = || self.list.tallies.iter();
+        let totals = tallies().map(|(name, tally)| (name.clone(), tally.total)).collect();
+        self.world.progress.event(&Event::Planned(totals));
+        // Later there is news only if there is more to ask.
+        if self.may_ask() && (self.settled.asked.is_empty() || !self.list.queue.is_empty()) {
+            let cached = tallies().map(|(_, tally)| tally.cached).sum();
+            self.world.progress.event(&Event::Cached(cached));
+        }
+    }
+
+    fn look_up_once(&mut self, store: &mut dyn OutcomeStore) {
         let (settings, warnings) = (self.settings, &mut self.settled.warnings);
         let replayed = &mut self.settled.replayed_failures;
         let mut usable = |grader: &str, entry: &Entry| {
@@ -209,10 +248,6 @@ impl<'a> Settling<'a> {
         let (outcomes, waiting) = self.list.look_up(store, &mut usable);
         let change = Change { outcomes, waiting, ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);
-        let cached = self.list.tallies.iter().map(|(_, tally)| tally.cached).sum();
-        if self.settings.closed.is_none() {
-            self.world.progress.event(&Event::Cached(cached));
-        }
     }
 
     fn finish(self) -> Settled {
@@ -232,17 +267,20 @@ impl<'a> Settling<'a> {
         change.apply(&mut self.session.db, self.session.root);
     }
 
-    /// Nothing is asked while a key that is needed is missing.
+    /// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
     fn check_keys(&self) -> Result<(), CannotAsk> {
         if self.settings.closed.is_some() {
             return Ok(());
         }
         let mut keyless: BTreeMap<(u32, usize), usize> = BTreeMap::new();
         for waiting in &self.list.queue {
-            if let Some((judge, at)) = self.judge_of(waiting)
-                && self.seat(judge, at).is_some_and(|seat| seat.needs_key())
-            {
-                *keyless.entry((waiting.grader, at)).or_default() += 1;
+            let Some((judge, at)) = self.judge_of(waiting) else { continue };
+            let seats =
+                if judge.confirming_ballots() > 0 { 0..judge.seats.len() } else { at..at + 1 };
+            for at in seats {
+                if self.seat(judge, at).is_some_and(|seat| seat.needs_key()) {
+                    *keyless.entry((waiting.grader, at)).or_default() += 1;
+                }
             }
         }
         self.check_prices()?;

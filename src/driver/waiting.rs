@@ -1,7 +1,8 @@
-//! What a session waits for: the actions of its plans that are neither in the graph nor in the store.
+//! What a session waits for: the actions that its plans want and that are neither in the graph nor in the store.
 //!
 //! Plans that were settled before and have not changed are passed over by comparing pointers, so that looking for
-//! work costs one comparison a chunk where there is none.
+//! work costs one comparison a chunk where there is none. What a plan wants may depend on its grader's threshold and
+//! grow with what is known: ballots that confirm are wanted once the first ones are bad.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use super::settle::Tally;
 use crate::action::{ActionKey, KeyMap, KeySet};
 use crate::db::Db;
 use crate::db::inputs::Chunk;
-use crate::db::queries;
-use crate::evaluate::Planned;
+use crate::db::queries::{self, Threshold};
+use crate::evaluate::{Method, Outcomes, Planned, each_wanted};
 use crate::outcome::Outcome;
 use crate::price::Cost;
 use crate::store::{Entry, OutcomeStore};
@@ -20,18 +21,20 @@ use crate::store::{Entry, OutcomeStore};
 /// Keys looked up at once: their bodies are in memory together.
 const LOOKED_UP: usize = 2_048;
 
-/// The plans of one chunk, grader by grader.
-type Plans = Box<[Arc<[Planned]>]>;
+/// The plans of one chunk and what passes, grader by grader.
+type Plans = Box<[(Arc<[Planned]>, Threshold)]>;
 
-/// The plans whose every action has an outcome that stays.
+/// The plans of which every action that is wanted has an outcome that stays.
 #[derive(Debug, Default)]
 pub(super) struct SettledPlans(HashMap<Chunk, Plans>);
 
 impl SettledPlans {
-    fn has(&self, chunk: Chunk, plans: &[Arc<[Planned]>]) -> bool {
+    fn has(&self, chunk: Chunk, plans: &Plans) -> bool {
+        let is_same = |(left, right): (&(Arc<_>, Threshold), &(Arc<_>, Threshold))| {
+            Arc::ptr_eq(&left.0, &right.0) && left.1 == right.1
+        };
         self.0.get(&chunk).is_some_and(|settled| {
-            settled.len() == plans.len()
-                && settled.iter().zip(plans).all(|(left, right)| Arc::ptr_eq(left, right))
+            settled.len() == plans.len() && settled.iter().zip(plans).all(is_same)
         })
     }
 }
@@ -60,10 +63,13 @@ pub(super) struct Waiting {
 /// What a session waits for.
 #[derive(Debug, Default)]
 pub(super) struct WaitList {
-    /// In dataset order, each key once.
+    /// What is in no store, each key once: in dataset order, what confirms after what it may confirm.
     pub(super) queue: VecDeque<Waiting>,
     /// What the actions of each grader come to so far, in the order of the suite.
     pub(super) tallies: Vec<(String, Tally)>,
+    /// What is wanted and was not looked up yet.
+    fresh: Vec<Waiting>,
+    seen: KeySet,
     scanned: Vec<(Chunk, Plans)>,
     chunks: KeyMap<Vec<Chunk>>,
 }
@@ -76,58 +82,98 @@ impl WaitList {
         let tallies =
             graders.iter().map(|grader| (grader.name(db).clone(), Tally::default())).collect();
         let mut list = Self { tallies, ..Self::default() };
-        let mut seen = KeySet::default();
         for chunk in root.chunks(db) {
-            let plans: Plans =
-                graders.iter().map(|grader| queries::plans(db, *chunk, *grader).clone()).collect();
+            let plans: Plans = graders
+                .iter()
+                .map(|grader| {
+                    (queries::plans(db, *chunk, *grader).clone(), grader.pass_threshold(db))
+                })
+                .collect();
             if !session.settled_plans.has(*chunk, &plans) {
-                list.add(session, (*chunk, &plans), &mut seen);
                 list.scanned.push((*chunk, plans));
             }
         }
+        list.add_wanted(session, &|_| true, &stays(session));
         list
     }
 
-    fn add(&mut self, session: &Session, (chunk, plans): (Chunk, &Plans), seen: &mut KeySet) {
-        for (grader, plans) in plans.iter().enumerate() {
-            let tally = &mut self.tallies[grader].1;
-            for (case, planned) in plans.iter().enumerate() {
-                planned.each_key(&mut |turn, ballot, key| {
-                    if !seen.insert(key) {
-                        return;
-                    }
-                    tally.total += 1;
-                    if session.db.outcome(key).is_some_and(|outcome| outcome.is_kept()) {
-                        tally.cached += 1;
-                        return;
-                    }
-                    let (grader, case) = (grader as u32, case as u32);
-                    self.queue.push_back(Waiting {
-                        chunk,
-                        grader,
-                        case,
-                        turn,
-                        ballot,
-                        key,
-                        generation: 0,
-                        expected: Cost::ZERO,
-                    });
-                });
+    /// Adds what confirms verdicts that are bad by what is known now. True if something was added.
+    pub(super) fn add_confirming(&mut self, session: &Session, outcomes: Outcomes<'_>) -> bool {
+        let graders = queries::graders(&session.db, session.root);
+        let confirms = |grader: usize| match &queries::ready(&session.db, graders[grader]).method {
+            Method::Judge(judge) => judge.confirming_ballots() > 0,
+            Method::Tool(_) | Method::Broken(_) => false,
+        };
+        self.add_wanted(session, &confirms, outcomes);
+        !self.fresh.is_empty()
+    }
+
+    /// Adds what the plans of some graders want by what is known.
+    fn add_wanted(
+        &mut self,
+        session: &Session,
+        is_looked_at: &dyn Fn(usize) -> bool,
+        outcomes: Outcomes<'_>,
+    ) {
+        let graders = queries::graders(&session.db, session.root);
+        let scanned = std::mem::take(&mut self.scanned);
+        for (chunk, plans) in &scanned {
+            let looked_at = plans.iter().enumerate().filter(|(grader, _)| is_looked_at(*grader));
+            for (grader, (plans, Threshold(threshold))) in looked_at {
+                let ready = queries::ready(&session.db, graders[grader]);
+                for (planned, case) in plans.iter().zip(0..) {
+                    each_wanted(
+                        planned,
+                        ready,
+                        (outcomes, *threshold),
+                        &mut |turn, ballot, key| {
+                            let (chunk, grader) = (*chunk, grader as u32);
+                            let (generation, expected) = (0, Cost::ZERO);
+                            self.add(
+                                session,
+                                Waiting {
+                                    chunk,
+                                    grader,
+                                    case,
+                                    turn,
+                                    ballot,
+                                    key,
+                                    generation,
+                                    expected,
+                                },
+                            );
+                        },
+                    );
+                }
             }
+        }
+        self.scanned = scanned;
+    }
+
+    /// Adds an action, unless it was added before.
+    fn add(&mut self, session: &Session, waiting: Waiting) {
+        if !self.seen.insert(waiting.key) {
+            return;
+        }
+        let tally = &mut self.tallies[waiting.grader as usize].1;
+        tally.total += 1;
+        if stays(session)(waiting.key).is_some() {
+            tally.cached += 1;
+        } else {
+            self.fresh.push(waiting);
         }
     }
 
-    /// Takes everything out of the queue that the store has and that is `usable`; returns it with the chunks that
-    /// waited.
+    /// Looks up what was added. Returns what the store has and is `usable`, with the chunks that waited; queues the
+    /// rest.
     pub(super) fn look_up(
         &mut self,
         store: &mut dyn OutcomeStore,
         usable: &mut dyn FnMut(&str, &Entry) -> Option<Outcome>,
     ) -> (Vec<(ActionKey, Arc<Outcome>)>, Vec<Chunk>) {
         let mut found = Vec::new();
-        let mut missing = VecDeque::new();
-        let mut queue = std::mem::take(&mut self.queue);
-        for batch in queue.make_contiguous().chunks(LOOKED_UP) {
+        let mut missing = Vec::new();
+        for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             for (waiting, entry) in batch.iter().zip(store.get_many(&keys)) {
                 let (name, tally) = &mut self.tallies[waiting.grader as usize];
@@ -137,12 +183,12 @@ impl WaitList {
                     found.push((waiting.key, Arc::new(outcome)));
                 } else {
                     let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
-                    missing.push_back(Waiting { generation, ..*waiting });
+                    missing.push(Waiting { generation, ..*waiting });
                 }
             }
         }
-        self.queue = missing;
-        self.note_waiting_chunks();
+        self.note_waiting_chunks(&missing);
+        self.queue.extend(missing);
         let waited = if found.is_empty() {
             Vec::new()
         } else {
@@ -152,13 +198,13 @@ impl WaitList {
     }
 
     /// Remembers which chunks wait for each key that is still missing.
-    fn note_waiting_chunks(&mut self) {
-        let missing: KeySet = self.queue.iter().map(|waiting| waiting.key).collect();
+    fn note_waiting_chunks(&mut self, missing: &[Waiting]) {
+        let missing: KeySet = missing.iter().map(|waiting| waiting.key).collect();
         if missing.is_empty() {
             return;
         }
         for (chunk, plans) in &self.scanned {
-            for planned in plans.iter().flat_map(|plans| plans.iter()) {
+            for planned in plans.iter().flat_map(|(plans, _)| plans.iter()) {
                 planned.each_key(&mut |_, _, key| {
                     if missing.contains(&key) {
                         let chunks = self.chunks.entry(key).or_default();
@@ -176,17 +222,11 @@ impl WaitList {
         self.chunks.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    /// Remembers the scanned plans whose every action has an outcome that stays: those need no look again.
+    /// Remembers the scanned plans of which every action that is wanted has an outcome that stays: those need no look
+    /// again.
     pub(super) fn remember(self, session: &mut Session) -> Vec<(String, Tally)> {
         for (chunk, plans) in self.scanned {
-            let mut stays = true;
-            for planned in plans.iter().flat_map(|plans| plans.iter()) {
-                stays &= *planned != Planned::Blocked;
-                planned.each_key(&mut |_, _, key| {
-                    stays &= session.db.outcome(key).is_some_and(|outcome| outcome.is_kept());
-                });
-            }
-            if stays {
+            if is_settled(session, &plans) {
                 session.settled_plans.0.insert(chunk, plans);
             } else {
                 session.settled_plans.0.remove(&chunk);
@@ -194,4 +234,24 @@ impl WaitList {
         }
         self.tallies
     }
+}
+
+fn is_settled(session: &Session, plans: &Plans) -> bool {
+    let graders = queries::graders(&session.db, session.root);
+    let known = stays(session);
+    graders.iter().zip(plans).all(|(grader, (plans, Threshold(threshold)))| {
+        let ready = queries::ready(&session.db, *grader);
+        plans.iter().all(|planned| {
+            let mut stays = *planned != Planned::Blocked;
+            each_wanted(planned, ready, (&known, *threshold), &mut |_, _, key| {
+                stays &= known(key).is_some();
+            });
+            stays
+        })
+    })
+}
+
+/// What is known of actions and stays known. A failure that may pass is asked again, and has no say until then.
+pub(super) fn stays(session: &Session) -> impl Fn(ActionKey) -> Option<Arc<Outcome>> {
+    |key| session.db.outcome(key).filter(|outcome| outcome.is_kept())
 }

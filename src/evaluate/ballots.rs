@@ -208,8 +208,11 @@ impl<'a> Poll<'a> {
             put(grade, "model", json!(model(0)));
         }
         if self.tokens != Tokens::default() {
-            let Tokens { input, output } = self.tokens;
+            let Tokens { input, output, cost } = self.tokens;
             put(grade, "usage", json!({"input_tokens": input, "output_tokens": output}));
+            if let Some(cost) = cost {
+                put(grade, "cost", json!(cost));
+            }
         }
     }
 }
@@ -282,5 +285,5 @@ fn put(grade: &mut Grade, name: &str, value: Value) {
 
 /// The tokens of both.
 pub(super) fn add(left: Tokens, right: Tokens) -> Tokens {
-    Tokens { input: left.input + right.input, output: left.output + right.output }
+    left + right
 }

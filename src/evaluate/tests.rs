@@ -84,7 +84,7 @@ fn keys(planned: &Planned) -> Vec<ActionKey> {
 
 /// An outcome in short: a score, a winner, `!` for a failure, `?` for a reply that is no verdict.
 fn outcome(short: &str, ballot: usize) -> Outcome {
-    let usage = Some(Tokens { input: 10, output: 1 });
+    let usage = Some(Tokens { input: 10, output: 1, cost: None });
     let text = match short {
         "!" => {
             let message = format!("ballot {ballot} failed");

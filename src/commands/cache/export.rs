@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use super::{planned_keys, write_json};
+use super::write_json;
 use crate::cli::ExportArgs;
 use crate::commands::Console;
 use crate::commands::place::Surroundings;
 use crate::commands::run::{loaded_session, overrides};
+use crate::driver::wanted::wanted;
 use crate::error::{Error, ExitStatus};
 use crate::store;
 use crate::system::join;
@@ -17,9 +18,10 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
         Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
     let mut session = loaded_session(&args.suite, &surroundings, overrides(&args.select), console)?;
     let mut store = surroundings.store(console)?;
-    let keys = planned_keys(&mut session, console.system);
-    let found: Vec<_> = store.get_many(&keys).into_iter().flatten().collect();
-    let missing = keys.len() - found.len();
+    let wanted = wanted(&mut session, console.system, store.as_mut());
+    let all = wanted.len();
+    let found: Vec<_> = wanted.into_iter().filter_map(|(_, entry)| entry).collect();
+    let missing = all - found.len();
     let text = store::render(&found)
         .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
     let name = session.suite().map(|suite| file_name(&suite.name)).unwrap_or_default();
