@@ -10,6 +10,7 @@ use crate::dataset::chunk;
 use crate::dataset::fields::RowSpec;
 use crate::dataset::join::{self, Joined, JoinedFiles};
 use crate::dataset::split::{self, Start};
+use crate::db::baselines::{recorded_run, run_files};
 use crate::db::change::Change;
 use crate::db::inputs::{Chunk, File, Overrides, Root};
 use crate::db::{Database, Db, queries};
@@ -24,6 +25,8 @@ use crate::system::{FileBytes, System, folder_of};
 
 /// The largest suite, rubric or other small file, in bytes.
 const SMALL_FILE_LIMIT: usize = 4 << 20;
+/// The largest results of a run to compare with, in bytes.
+const RUN_FILE_LIMIT: usize = 512 << 20;
 
 /// A suite under evaluation.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub struct Session {
     pub digests: BTreeMap<String, String>,
     pub(super) settled_plans: SettledPlans,
     starts: Vec<Start>,
+    /// The results of runs that graders compare with.
+    run_files: Vec<File>,
 }
 
 impl Session {
@@ -54,6 +59,7 @@ impl Session {
             digests: BTreeMap::new(),
             settled_plans: SettledPlans::default(),
             starts: Vec::new(),
+            run_files: Vec::new(),
         }
     }
 
@@ -73,8 +79,22 @@ impl Session {
         if diagnostics.iter().any(Diagnostic::is_error) {
             return diagnostics;
         }
+        diagnostics.extend(self.load_runs(system));
         diagnostics.extend(self.load_dataset(system, &suite));
         diagnostics
+    }
+
+    /// Reads the recorded runs that graders compare with; says what is wrong with them.
+    fn load_runs(&mut self, system: &dyn System) -> Vec<Diagnostic> {
+        let before = std::mem::replace(&mut self.run_files, run_files(&self.db, self.root));
+        for file in self.run_files.clone() {
+            // One that was there before was read with all others.
+            if !before.contains(&file) {
+                self.read_small(system, file);
+            }
+        }
+        let readings = self.run_files.iter().map(|file| recorded_run(&self.db, *file));
+        readings.flat_map(|reading| reading.problems.clone()).collect()
     }
 
     /// Reads every small file the suite asks for, until it asks for no more.
@@ -106,7 +126,12 @@ impl Session {
             FileBytes::Folder => FileText::Unreadable("it is a folder".to_owned()),
             FileBytes::Unreadable(reason) => FileText::Unreadable(reason),
             FileBytes::Bytes(bytes) => {
-                let text = small_text(&path, &bytes);
+                let is_run = self.run_files.contains(&file);
+                let text = small_text(
+                    &path,
+                    &bytes,
+                    if is_run { RUN_FILE_LIMIT } else { SMALL_FILE_LIMIT },
+                );
                 self.digests.insert(path, blake3::hash(&bytes).to_hex().to_string());
                 text
             }
@@ -279,9 +304,9 @@ impl Session {
     }
 }
 
-fn small_text(path: &str, bytes: &[u8]) -> FileText {
-    if bytes.len() > SMALL_FILE_LIMIT {
-        return FileText::Unreadable(format!("it is larger than {} MB", SMALL_FILE_LIMIT >> 20));
+fn small_text(path: &str, bytes: &[u8], limit: usize) -> FileText {
+    if bytes.len() > limit {
+        return FileText::Unreadable(format!("it is larger than {} MB", limit >> 20));
     }
     match split::decode(path, bytes) {
         Ok(text) => FileText::Text(text.into()),
