@@ -8,7 +8,9 @@ use std::sync::Arc;
 use super::Db;
 use super::inputs::Root;
 use super::queries::{self, CellState, Grader, cells, gate_rule, graders, places};
+use crate::evaluate::{self, Method};
 use crate::gate;
+use crate::judge::question::Question;
 use crate::metric::{Metric, Observation};
 use crate::report::{GateReport, Ordered, Usage};
 
@@ -99,6 +101,33 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
         Ordered(metrics.collect())
     };
     Some(Ordered(ordinals.into_iter().map(|(tag, own)| (tag.to_owned(), of_tag(&own))).collect()))
+}
+
+/// What each ballot of a grader said, on the judges' own scale: one row for each submission that is judged, in dataset
+/// order, one column for each judge and vote, judge by judge. None where a ballot has no verdict. Empty for graders
+/// with one ballot a submission, and for those that compare. Ballots that confirm are left out: only bad
+/// submissions have them.
+#[salsa::tracked]
+pub fn ballot_scores<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Vec<Option<f64>>> {
+    let ready = queries::ready(db, grader);
+    let is_measured = match &ready.method {
+        Method::Judge(judge) => {
+            judge.first_ballots() > 1 && matches!(judge.question(), Question::Score { .. })
+        }
+        Method::Tool(_) | Method::Broken(_) => false,
+    };
+    if !is_measured {
+        return Vec::new();
+    }
+    let mut rows = Vec::new();
+    for chunk in grader.root(db).chunks(db) {
+        // Reading the epoch is what makes this query run again when outcomes arrive.
+        let _ = chunk.epoch(db);
+        for planned in queries::plans(db, *chunk, grader).iter() {
+            rows.extend(evaluate::ballot_scores(planned, ready, &|key| db.outcome(key)));
+        }
+    }
+    rows
 }
 
 /// What a grader's judgments used when they were made; none if it has none.
