@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evalrs::db::Database;
 use evalrs::db::inputs::Overrides;
-use evalrs::db::{queries, results};
+use evalrs::db::{folds, queries, results};
 use evalrs::diagnostic::Diagnostic;
 use evalrs::driver::session::Session;
 use evalrs::driver::settle::{Settings, World, settle};
@@ -36,15 +36,21 @@ fn rows() -> Vec<String> {
     (0..SAMPLES).map(|id| row(id, "answer")).collect()
 }
 
+/// The reply to a prompt.
+type Answers = fn(&str) -> String;
+
+fn score_by_length(prompt: &str) -> String {
+    let score = (prompt.len() % 11) as f64 / 10.0;
+    format!("{{\"score\": {score}, \"rationale\": \"r\"}}")
+}
+
 /// Answers from the prompt alone, and counts.
-#[derive(Default)]
-struct Counting(std::cell::RefCell<Vec<String>>);
+struct Counting(Answers, std::cell::RefCell<Vec<String>>);
 
 impl Executor for Counting {
     fn execute(&self, launch: Launch) -> Executing<'_> {
-        let score = (launch.action.user.len() % 11) as f64 / 10.0;
-        self.0.borrow_mut().push(launch.action.user);
-        let text = format!("{{\"score\": {score}, \"rationale\": \"r\"}}");
+        let text = self.0(&launch.action.user);
+        self.1.borrow_mut().push(launch.action.user);
         Box::pin(std::future::ready(Outcome::Reply(Reply { text, model: None, usage: None })))
     }
 }
@@ -54,6 +60,7 @@ struct Loop {
     system: MemorySystem,
     session: Session,
     store: Option<Box<dyn OutcomeStore>>,
+    answers: Answers,
 }
 
 fn fresh_session() -> Session {
@@ -71,6 +78,7 @@ struct Did {
 }
 
 impl Did {
+    /// How often a query ran.
     fn ran(&self, query: &str) -> usize {
         self.ran.get(query).copied().unwrap_or(0)
     }
@@ -82,13 +90,19 @@ impl Did {
 
 impl Loop {
     fn new() -> Self {
-        let system = MemorySystem::default();
-        system.set("suite.yaml", SUITE);
-        system.set("data.jsonl", rows().join("\n"));
-        system.set("kind.txt", "Is it kind? {submission}");
-        system.set("short.txt", "Is it short? {submission}");
-        let session = fresh_session();
-        Self { system, session, store: Some(Box::new(MemoryStore::default())) }
+        Self::with(&[
+            ("suite.yaml", SUITE),
+            ("data.jsonl", &rows().join("\n")),
+            ("kind.txt", "Is it kind? {submission}"),
+            ("short.txt", "Is it short? {submission}"),
+        ])
+    }
+
+    /// A session over `suite.yaml` among these files, before its first evaluation.
+    fn with(files: &[(&str, &str)]) -> Self {
+        let (system, session) = (MemorySystem::with(files), fresh_session());
+        let store = Some(Box::new(MemoryStore::default()) as Box<dyn OutcomeStore>);
+        Self { system, session, store, answers: score_by_length }
     }
 
     /// Loads what changed, asks what is missing, and folds the summary.
@@ -96,7 +110,7 @@ impl Loop {
         self.session.db.take_executed();
         let diagnostics = self.session.load(&self.system);
         assert!(!diagnostics.iter().any(Diagnostic::is_error), "{diagnostics:?}");
-        let executor = Counting::default();
+        let executor = Counting(self.answers, std::cell::RefCell::default());
         let world = World { system: &self.system, executor: &executor, progress: &mut Quiet };
         let settings = Settings::default();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -115,7 +129,7 @@ impl Loop {
         for query in self.session.db.take_executed() {
             *ran.entry(query).or_insert(0) += 1;
         }
-        Did { ran, asked: executor.0.into_inner() }
+        Did { ran, asked: executor.1.into_inner() }
     }
 
     fn chunks(&self) -> usize {
@@ -142,7 +156,8 @@ fn another_process_asks_nothing() {
     let mut session = evaluated();
     let system = std::mem::take(&mut session.system);
     let fresh = fresh_session();
-    let mut other = Loop { system, session: fresh, store: session.store.take() };
+    let store = session.store.take();
+    let mut other = Loop { system, session: fresh, store, answers: score_by_length };
     assert_eq!(other.evaluate().asked, Vec::<String>::new());
 }
 
@@ -282,6 +297,31 @@ fn another_grader_asks_for_itself_alone() {
     session.system.set("suite.yaml", edited);
     let did = session.evaluate();
     assert_eq!((did.asked.len(), did.ran("plans")), (SAMPLES, session.chunks()), "{:?}", did.ran);
+}
+
+#[test]
+fn scores_of_single_votes_are_folded_when_they_are_asked_for() {
+    let suite = SUITE
+        .replace("model: m, endpoint: e}\n  short", "model: m, endpoint: e, votes: 2}\n  short");
+    let rows =
+        ["", "a", "bb"].map(|output| format!("{{\"input\": \"q\", \"output\": \"{output}\"}}"));
+    let mut session = Loop::with(&[
+        ("suite.yaml", &suite),
+        ("data.jsonl", &rows.join("\n")),
+        ("kind.txt", "Is it kind? {submission}"),
+        ("short.txt", "Is it short? {submission}"),
+    ]);
+    let did = session.evaluate();
+    assert_eq!((did.asked.len(), did.ran("ballot_scores")), (2 * 2 + 2, 0));
+    let (db, root) = (&session.session.db, session.session.root);
+    let scores = |name: &str| {
+        let grader = queries::graders(db, root).iter().find(|grader| grader.name(db) == name);
+        folds::ballot_scores(db, *grader.unwrap()).clone()
+    };
+    let score = |at: usize| Some((did.asked[at].len() % 11) as f64 / 10.0);
+    assert_eq!(scores("kind"), [vec![score(0); 2], vec![score(2); 2]], "no row without a judge");
+    assert_eq!(scores("short"), Vec::<Vec<_>>::new(), "one ballot agrees with nobody");
+    assert_eq!(scores("exact"), Vec::<Vec<_>>::new());
 }
 
 #[test]
