@@ -35,6 +35,7 @@ pub mod path;
 pub mod price;
 pub mod progress;
 pub mod python;
+pub mod reason;
 pub mod record;
 pub mod registry;
 pub mod report;

@@ -41,6 +41,11 @@ impl Surroundings {
         Ok(Self { root, workspace, cache_dir, environment })
     }
 
+    /// The folder of the records of runs.
+    pub fn records(&self) -> String {
+        join(&self.root, ".evalrs")
+    }
+
     /// The store, over the judgments committed beside it.
     pub fn store(&self, console: &mut Console<'_>) -> Result<Box<dyn OutcomeStore>, Error> {
         let mut committed = Committed::default();

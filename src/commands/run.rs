@@ -9,13 +9,14 @@ use super::place::Surroundings;
 use super::{Console, validate};
 use crate::cli::{Format, RunArgs, SelectArgs};
 use crate::db::inputs::Overrides;
-use crate::db::queries::gate_rule;
+use crate::db::queries::{self, Grader, gate_rule};
 use crate::db::{Database, results};
 use crate::diagnostic::Diagnostic;
 use crate::driver::budget::Limits;
 use crate::driver::session::Session;
 use crate::driver::settle::{CannotAsk, Refresh, Settings, Settled, Tally, World, settle};
 use crate::error::{Error, ExitStatus};
+use crate::evaluate::Method;
 use crate::exec::{Executing, Executor, Launch};
 use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::price::{Cost, Prices};
@@ -27,7 +28,7 @@ use crate::report::labels::labelled;
 use crate::report::terminal::{TerminalFacts, TerminalOptions};
 use crate::report::{
     FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
-    markdown, terminal,
+    markdown, settings, terminal,
 };
 use crate::suite::Suite;
 use crate::system::{System, join};
@@ -169,9 +170,10 @@ fn run_one(
     let lines =
         || -> crate::report::Results<'_> { Box::new(results::lines(&session.db, session.root)) };
     let report = Report { header: &header, summary: &summary, results: &lines };
+    let home = surroundings.records();
     let facts = RunFacts {
         format: FORMAT,
-        id: record::run_id(&started),
+        id: record::run_id(&started, record::last_id(console.system, &home).as_deref()),
         suite: header.suite.clone(),
         started,
         finished: console.system.now(),
@@ -208,8 +210,8 @@ fn write_record(
     if let Some(output) = &args.output {
         record::write(system, output, report, facts)?;
     }
-    let home = join(&surroundings.root, ".evalrs");
-    let folder = join(&join(&home, "runs"), &facts.id);
+    let home = surroundings.records();
+    let folder = join(&record::runs_of(&home), &facts.id);
     record::write(system, &folder, report, facts)?;
     record::set_latest(system, &home, &facts.id)?;
     Ok(args.output.clone().unwrap_or(folder))
@@ -336,10 +338,9 @@ fn header(session: &Session) -> Header {
     let suite = session.suite();
     let inputs =
         session.digests.iter().map(|(path, digest)| (session.relative(path), digest.clone()));
-    let overrides = session.root.overrides(&session.db);
     let narrowing = crate::db::queries::narrowing(&session.db, session.root);
     let gate = gate_rule(&session.db, session.root).as_ref().map(crate::gate::rule);
-    let graders = suite.map(|suite| grader_settings(suite, &overrides.graders));
+    let graders = suite.map(|suite| grader_settings(session, suite));
     let settings = Map::from_iter([
         ("max_samples".to_owned(), json!(narrowing.max_samples)),
         ("tags".to_owned(), json!(narrowing.tags)),
@@ -358,23 +359,19 @@ fn header(session: &Session) -> Header {
     }
 }
 
-fn grader_settings(suite: &Suite, only: &[String]) -> Vec<Value> {
-    let of = |grader: &crate::suite::GraderSpec| {
-        let mut object = json!({
-            "name": grader.name,
-            "extractor": grader.extractor.name,
-            "pass_threshold": grader.pass_threshold,
-        });
-        let (name, value) = match &grader.kind {
-            crate::suite::GraderKind::Tool(tool) => ("function", &tool.function),
-            crate::suite::GraderKind::Rubric(rubric) => ("model", &rubric.judges[0].model),
+/// The settings of the graders that are left, with the judges as they are asked.
+fn grader_settings(session: &Session, suite: &Suite) -> Vec<Value> {
+    let (db, root) = (&session.db, session.root);
+    let relative = |path: &str| session.relative(path);
+    let of = |grader: &Grader<'_>| {
+        let spec = suite.graders.iter().find(|spec| spec.name == *grader.name(db))?;
+        let judge = match &queries::ready(db, *grader).method {
+            Method::Judge(judge) => Some(judge.as_ref()),
+            Method::Tool(_) | Method::Broken(_) => None,
         };
-        object[name] = Value::from(value.as_str());
-        object
+        Some(settings::of_grader(spec, judge, &relative))
     };
-    let is_left =
-        |grader: &&crate::suite::GraderSpec| only.is_empty() || only.contains(&grader.name);
-    suite.graders.iter().filter(is_left).map(of).collect()
+    queries::graders(db, root).iter().filter_map(of).collect()
 }
 
 fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {

@@ -11,7 +11,7 @@ pub mod template;
 
 use serde_json::{Map, Value};
 
-use crate::action::Ingredients;
+use crate::action::{Action, Ingredient, Ingredients};
 use crate::suite::{HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
 use question::{Order, Question};
 use template::Placeholders;
@@ -162,6 +162,13 @@ impl Judge {
 }
 
 impl Seat {
+    /// The ingredients that all keys of this judge have in common: everything but the user message and the vote.
+    pub fn settings(&self) -> Vec<Ingredient> {
+        let mut shared = Action::Judge(self.blank.clone()).ingredients();
+        shared.retain(|part| !matches!(part.name.as_str(), "kind" | "user" | "vote"));
+        shared
+    }
+
     fn new(spec: &JudgeSpec, question: Question, environment: BaseUrls<'_>) -> Self {
         let provider = provider::find(&spec.provider).map(provider::Provider::info);
         let said = spec.base_url.clone().or_else(|| environment(&spec.provider));

@@ -21,6 +21,7 @@ const PURE: &[&str] = &[
     "path",
     "price",
     "python",
+    "reason",
     "registry",
     "report",
     "suite",

@@ -3,6 +3,8 @@
 //! `header.json`, `results.jsonl` and `summary.json` are the report: byte-identical for identical inputs and
 //! outcomes. Whatever belongs to one process alone stands in `run.json`.
 
+pub mod read;
+
 use std::io::Write;
 
 use serde::Serialize;
@@ -76,9 +78,53 @@ pub fn set_latest(system: &dyn System, home: &str, id: &str) -> std::io::Result<
     system.write(&join(home, "latest"), &mut |file| writeln!(file, "{id}"))
 }
 
-/// The id of a run that began at `started` (RFC 3339): sorts by time, and is unique by its suffix.
-pub fn run_id(started: &str) -> String {
+/// The folder of the records under `home`.
+pub fn runs_of(home: &str) -> String {
+    join(home, "runs")
+}
+
+/// The id of the last run recorded under `home`: ids sort by time.
+pub fn last_id(system: &dyn System, home: &str) -> Option<String> {
+    system.list(&runs_of(home))?.pop()
+}
+
+/// The id of a run that began at `started` (RFC 3339): unique by its suffix, and it sorts after `last`, the run before
+/// it, also within one second.
+pub fn run_id(started: &str, last: Option<&str>) -> String {
     let digits: String = started.chars().filter(char::is_ascii_digit).take(14).collect();
     let (date, time) = digits.split_at(digits.len().min(8));
-    format!("{date}T{time}-{:06x}", fastrand::u32(..0x100_0000))
+    let second = format!("{date}T{time}-");
+    let suffix = last.and_then(|last| u32::from_str_radix(last.strip_prefix(&second)?, 16).ok());
+    let number = match suffix {
+        None => fastrand::u32(..0x80_0000),
+        Some(last) => last.saturating_add(fastrand::u32(1..0x1000)).min(0xff_ffff),
+    };
+    format!("{second}{number:06x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{last_id, run_id};
+    use crate::system::memory::MemorySystem;
+
+    #[test]
+    fn ids_sort_in_the_order_of_the_runs() {
+        let mut ids = vec![run_id("2026-01-01T00:00:00Z", None)];
+        for started in ["2026-01-01T00:00:00Z"; 300].into_iter().chain(["2026-01-01T00:00:01Z"]) {
+            let next = run_id(started, ids.last().map(String::as_str));
+            ids.push(next);
+        }
+        assert!(ids.is_sorted_by(|left, right| left < right), "{ids:?}");
+        for foreign in ["", "notes", "20260101T000000-", "20260101T000000-xyz"] {
+            let id = run_id("2026-01-01T00:00:00Z", Some(foreign));
+            assert!(id.starts_with("20260101T000000-") && id.len() == 22, "{id}");
+        }
+    }
+
+    #[test]
+    fn the_last_run_is_the_one_that_sorts_last() {
+        let system = MemorySystem::with(&[("h/runs/b/header.json", ""), ("h/runs/a/run.json", "")]);
+        assert_eq!(last_id(&system, "h").as_deref(), Some("b"));
+        assert_eq!(last_id(&system, "elsewhere"), None);
+    }
 }
