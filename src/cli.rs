@@ -30,6 +30,8 @@ pub enum ColorChoice {
 pub enum Command {
     /// Evaluates suites: grades what changed, replays the rest, reports, and exits by the gate.
     Run(RunArgs),
+    /// Says what a run would ask, why, and what it would cost. Asks nothing and writes nothing.
+    Plan(PlanArgs),
     /// Finds every problem in suites, datasets and the files they name. Runs nothing.
     Validate(ValidateArgs),
     /// Lists what suites can use.
@@ -89,6 +91,27 @@ fn dollars(text: &str) -> Result<f64, String> {
     amount
         .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
         .ok_or_else(|| "this is no number of US dollars".to_owned())
+}
+
+/// `evalrs plan`.
+#[derive(Debug, Default, Args)]
+pub struct PlanArgs {
+    /// Suite files.
+    #[arg(required = true, value_name = "SUITE")]
+    pub suites: Vec<String>,
+    /// Prints the plan as JSON: one object, or an array of them for several suites.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Plans to ask again what is stored, of one grader (--refresh=GRADER) or of all.
+    #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub refresh: Vec<String>,
+    /// Plans to ask stored failures again.
+    #[arg(long)]
+    pub retry_errors: bool,
 }
 
 /// Which part of a suite is evaluated.

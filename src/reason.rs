@@ -96,6 +96,11 @@ pub struct PanelJudge {
 }
 
 impl Panel {
+    /// Reads the settings of a grader.
+    pub fn of(settings: &Value) -> Self {
+        settings.as_object().map_or_else(Self::default, Self::read)
+    }
+
     /// Reads the settings of a grader. What is not there is not known.
     pub fn read(settings: &Map<String, Value>) -> Self {
         let of = |name: &str| settings.get(name).cloned().unwrap_or_default();

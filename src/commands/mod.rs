@@ -3,6 +3,7 @@
 pub mod cache;
 pub mod list;
 pub mod place;
+pub mod plan;
 pub mod run;
 pub mod validate;
 
@@ -44,6 +45,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
     };
     let done = match &cli.command {
         Command::Run(args) => run::run(args, &mut console),
+        Command::Plan(args) => plan::plan(args, &mut console),
         Command::Validate(args) => validate::validate(args, &mut console),
         Command::List(args) => list::list(args, &mut console),
         Command::Cache(args) => cache::cache(args, &mut console),

@@ -9,14 +9,14 @@ use super::place::Surroundings;
 use super::{Console, validate};
 use crate::cli::{Format, RunArgs, SelectArgs};
 use crate::db::inputs::Overrides;
-use crate::db::queries::{self, Grader, gate_rule};
+use crate::db::queries::gate_rule;
 use crate::db::{Database, results};
 use crate::diagnostic::Diagnostic;
 use crate::driver::budget::Limits;
 use crate::driver::session::Session;
 use crate::driver::settle::{CannotAsk, Refresh, Settings, Settled, Tally, World, settle};
+use crate::driver::whys::grader_settings;
 use crate::error::{Error, ExitStatus};
-use crate::evaluate::Method;
 use crate::exec::{Executing, Executor, Launch};
 use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::price::{Cost, Prices};
@@ -28,7 +28,7 @@ use crate::report::labels::labelled;
 use crate::report::terminal::{TerminalFacts, TerminalOptions};
 use crate::report::{
     FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
-    markdown, settings, terminal,
+    markdown, terminal,
 };
 use crate::suite::Suite;
 use crate::system::{System, join};
@@ -46,7 +46,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
         let session = loaded_session(suite, &surroundings, overrides(&args.select), console)?;
         loaded.push((surroundings, session));
     }
-    check_refreshed(args, loaded.iter().filter_map(|(_, session)| session.suite()))?;
+    check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let mut status = ExitStatus::Success;
     for (at, (surroundings, session)) in loaded.into_iter().enumerate() {
         if at > 0 && args.format == Format::Text && !args.quiet {
@@ -79,13 +79,13 @@ fn check_one_document(args: &RunArgs) -> Result<(), Error> {
 }
 
 /// A misspelt `--refresh` would replay what it should ask again.
-fn check_refreshed<'a>(
-    args: &RunArgs,
+pub fn check_refreshed<'a>(
+    refresh: &[String],
     suites: impl Iterator<Item = &'a Suite>,
 ) -> Result<(), Error> {
     let names = suites.flat_map(|suite| suite.graders.iter().map(|grader| grader.name.as_str()));
     let known: Vec<&str> = names.collect();
-    let wanted = args.refresh.iter().filter(|name| !name.is_empty());
+    let wanted = refresh.iter().filter(|name| !name.is_empty());
     match wanted.into_iter().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(Error::plain(
@@ -217,13 +217,17 @@ fn write_record(
     Ok(args.output.clone().unwrap_or(folder))
 }
 
-fn settings(args: &RunArgs, surroundings: &Surroundings, session: &Session) -> Settings {
-    let suite = session.suite();
-    let refresh = match args.refresh.as_slice() {
+/// Whose stored outcomes `--refresh` means; without a name, everybody's.
+pub fn refresh(names: &[String]) -> Refresh {
+    match names {
         [] => Refresh::None,
         names if names.iter().any(String::is_empty) => Refresh::All,
         names => Refresh::Graders(names.to_vec()),
-    };
+    }
+}
+
+fn settings(args: &RunArgs, surroundings: &Surroundings, session: &Session) -> Settings {
+    let suite = session.suite();
     let closed = match (args.frozen, args.offline) {
         (true, _) => Some("--frozen"),
         (false, true) => Some("--offline"),
@@ -245,7 +249,7 @@ fn settings(args: &RunArgs, surroundings: &Surroundings, session: &Session) -> S
                 .and_then(Cost::from_dollars),
         },
         prices: Prices::new(surroundings.workspace.prices.clone()),
-        refresh,
+        refresh: refresh(&args.refresh),
         retry_errors: args.retry_errors,
     }
 }
@@ -340,13 +344,12 @@ fn header(session: &Session) -> Header {
         session.digests.iter().map(|(path, digest)| (session.relative(path), digest.clone()));
     let narrowing = crate::db::queries::narrowing(&session.db, session.root);
     let gate = gate_rule(&session.db, session.root).as_ref().map(crate::gate::rule);
-    let graders = suite.map(|suite| grader_settings(session, suite));
     let settings = Map::from_iter([
         ("max_samples".to_owned(), json!(narrowing.max_samples)),
         ("tags".to_owned(), json!(narrowing.tags)),
         ("samples".to_owned(), json!(narrowing.samples)),
         ("trials".to_owned(), json!(narrowing.trials)),
-        ("graders".to_owned(), Value::Array(graders.unwrap_or_default())),
+        ("graders".to_owned(), Value::Array(grader_settings(session))),
         ("gate".to_owned(), json!(gate)),
     ]);
     Header {
@@ -357,21 +360,6 @@ fn header(session: &Session) -> Header {
         inputs: Ordered(inputs.collect()),
         settings,
     }
-}
-
-/// The settings of the graders that are left, with the judges as they are asked.
-fn grader_settings(session: &Session, suite: &Suite) -> Vec<Value> {
-    let (db, root) = (&session.db, session.root);
-    let relative = |path: &str| session.relative(path);
-    let of = |grader: &Grader<'_>| {
-        let spec = suite.graders.iter().find(|spec| spec.name == *grader.name(db))?;
-        let judge = match &queries::ready(db, *grader).method {
-            Method::Judge(judge) => Some(judge.as_ref()),
-            Method::Tool(_) | Method::Broken(_) => None,
-        };
-        Some(settings::of_grader(spec, judge, &relative))
-    };
-    queries::graders(db, root).iter().filter_map(of).collect()
 }
 
 fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {

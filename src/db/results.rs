@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
-use super::selection::{Place, named};
+use super::selection::named;
 use super::{Database, Db, folds};
 use crate::dataset::row::{self, Record};
 use crate::dataset::{GroundTruth, Input};
@@ -59,29 +59,36 @@ fn labels(db: &Database, root: Root) -> Ordered<String> {
 /// The results in dataset order, each read when it is asked for.
 pub fn lines(db: &Database, root: Root) -> impl Iterator<Item = ResultLine> + '_ {
     root.chunks(db).iter().flat_map(move |chunk| {
-        let places = queries::places(db, *chunk).iter().enumerate();
-        places
-            .filter(|(_, place)| place.is_in())
-            .filter_map(move |(case, place)| line(db, *chunk, case, *place))
+        let cases = 0..queries::places(db, *chunk).len();
+        cases.filter_map(move |case| line(db, *chunk, case))
     })
 }
 
-fn line(db: &Database, chunk: Chunk, case: usize, place: Place) -> Option<ResultLine> {
-    let root = chunk.root(db);
-    let spec = queries::row_spec(db, root).as_ref()?;
+/// A case as its result line names it, without what its graders say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// The sample.
+    pub sample_id: String,
+    /// What the target was given.
+    pub input: Value,
+    /// The reference answer: text, a list of texts, or null.
+    pub ground_truth: Value,
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// Whether the row brings a rubric of its own.
+    pub own_rubric: bool,
+}
+
+/// The head of the result line of a case; none of one that is not evaluated.
+pub fn head(db: &Database, chunk: Chunk, case: usize) -> Option<Head> {
+    let place = queries::places(db, chunk).get(case).filter(|place| place.is_in())?;
+    let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
     let (_, record) = record_of(db, chunk, case)?;
     let sample = row::sample(record, spec).ok()?;
     let who = queries::checked(db, chunk).whos.get(case)?;
-    let mut submissions = Vec::new();
-    let mut grades = Vec::new();
-    for grader in queries::graders(db, root) {
-        let submission = queries::graded_texts(db, chunk, *grader).get(case)?.clone();
-        let grade = grade_line(db, (chunk, case), *grader, &submission)?;
-        submissions.push((grader.name(db).clone(), submission.shown()));
-        grades.push((grader.name(db).clone(), grade));
-    }
-    Some(ResultLine {
-        format: FORMAT,
+    Some(Head {
         sample_id: named(who.id(), place.occurrence),
         input: match sample.input {
             Input::Text(text) => Value::from(text),
@@ -95,6 +102,28 @@ fn line(db: &Database, chunk: Chunk, case: usize, place: Place) -> Option<Result
         },
         model: sample.model,
         trial: sample.trial,
+        own_rubric: sample.rubric.is_some() || sample.rubric_path.is_some(),
+    })
+}
+
+/// The result line of a case; none of one that is not evaluated.
+pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
+    let head = head(db, chunk, case)?;
+    let mut submissions = Vec::new();
+    let mut grades = Vec::new();
+    for grader in queries::graders(db, chunk.root(db)) {
+        let submission = queries::graded_texts(db, chunk, *grader).get(case)?.clone();
+        let grade = grade_line(db, (chunk, case), *grader, &submission)?;
+        submissions.push((grader.name(db).clone(), submission.shown()));
+        grades.push((grader.name(db).clone(), grade));
+    }
+    Some(ResultLine {
+        format: FORMAT,
+        sample_id: head.sample_id,
+        input: head.input,
+        ground_truth: head.ground_truth,
+        model: head.model,
+        trial: head.trial,
         submissions: Ordered(submissions),
         grades: Ordered(grades),
     })

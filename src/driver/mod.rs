@@ -1,13 +1,16 @@
 //! Joins the pure graph with effects: loads what the graph asks for, executes what it waits for.
 //!
 //! `session` owns the database and brings files in; `settle` looks pending actions up in the store, executes
-//! the rest (`flight`) and brings their outcomes in; `recordings` reads what targets left behind;
-//! `problems` says where rows are wrong, `wanted` finds what is stored without asking. Nothing here decides
+//! the rest (`flight`) and brings their outcomes in; `preview` says what it would ask and `forecast` what that would
+//! take; `recordings` reads what targets left behind; `problems` says where rows are wrong, `wanted` finds what is
+//! stored without asking. Nothing here decides
 //! what is evaluated or how: that is the graph's business.
 
 pub mod budget;
 mod doubts;
 mod flight;
+pub mod forecast;
+pub mod preview;
 mod problems;
 mod reach;
 pub mod recordings;
@@ -15,5 +18,6 @@ pub mod session;
 pub mod settle;
 mod waiting;
 pub mod wanted;
+pub mod whys;
 
 pub(crate) use problems::shortened;

@@ -70,6 +70,17 @@ pub enum Refresh {
     Graders(Vec<String>),
 }
 
+impl Refresh {
+    /// Whether stored outcomes of `grader` are asked anew.
+    pub fn covers(&self, grader: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Graders(names) => names.iter().any(|name| name == grader),
+        }
+    }
+}
+
 /// The outside, as far as settling needs it.
 pub struct World<'a> {
     /// Reads files that rows name, and the clock.
@@ -446,19 +457,14 @@ impl<'a> Settling<'a> {
 }
 
 /// The outcome of a stored entry, unless it is to be asked anew.
-fn usable(
+pub(super) fn usable(
     settings: &Settings,
     grader: &str,
     entry: &Entry,
     warnings: &mut Vec<String>,
 ) -> Option<Outcome> {
     let may_ask = settings.closed.is_none();
-    let refreshed = match &settings.refresh {
-        Refresh::None => false,
-        Refresh::All => true,
-        Refresh::Graders(names) => names.iter().any(|name| name == grader),
-    };
-    if refreshed && may_ask {
+    if settings.refresh.covers(grader) && may_ask {
         return None;
     }
     match read_body(&entry.body) {

@@ -3,6 +3,7 @@
 //! `header.json`, `results.jsonl` and `summary.json` are the report: byte-identical for identical inputs and
 //! outcomes. Whatever belongs to one process alone stands in `run.json`.
 
+pub mod history;
 pub mod read;
 
 use std::io::Write;

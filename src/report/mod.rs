@@ -9,6 +9,7 @@ pub mod jsonl;
 pub mod junit;
 pub mod labels;
 pub mod markdown;
+pub mod plan;
 pub mod settings;
 pub mod terminal;
 pub mod text;

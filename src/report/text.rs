@@ -92,6 +92,40 @@ pub(crate) fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
+/// A whole number with a comma between groups of three digits.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// An estimate: its first three digits, the rest zeros.
+pub(crate) fn about(n: u64) -> String {
+    let unit = 10u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    grouped(n.saturating_add(unit / 2) / unit * unit)
+}
+
+/// Harmless text as lines of at most `width` columns, broken at spaces where there are any.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(cut(word, width)),
+        }
+    }
+    lines
+}
+
 /// Marks that change the order of the text around them, and characters that are never visible.
 fn is_unseen(char: char) -> bool {
     matches!(
@@ -212,6 +246,29 @@ mod tests {
         assert_eq!(mean_and_error(Some(0.5), Some(0.1)), "0.500 ± 0.100");
         assert_eq!((mean_and_error(None, None), percent(None)), ("-".to_owned(), "-".to_owned()));
         assert_eq!((count(1, "grade"), count(2, "grade")), ("1 grade".into(), "2 grades".into()));
+    }
+
+    #[test]
+    fn estimates_and_large_numbers_read_well() {
+        let cases = [
+            (0, "0", "0"),
+            (7, "7", "7"),
+            (999, "999", "999"),
+            (1_004, "1,004", "1,000"),
+            (1_005, "1,005", "1,010"),
+            (14_217, "14,217", "14,200"),
+            (1_234_567, "1,234,567", "1,230,000"),
+            (u64::MAX, "18,446,744,073,709,551,615", "18,400,000,000,000,000,000"),
+        ];
+        for (n, exact, rounded) in cases {
+            assert_eq!((grouped(n), about(n)), (exact.to_owned(), rounded.to_owned()));
+        }
+    }
+
+    #[test]
+    fn text_is_wrapped_at_spaces() {
+        assert_eq!(wrapped("a bc  def ghijklm n", 6), ["a bc", "def", "ghijk…", "n"]);
+        assert!(wrapped(" ", 6).is_empty());
     }
 
     proptest! {

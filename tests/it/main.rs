@@ -18,6 +18,7 @@ mod imports;
 mod incremental;
 mod keys;
 mod narrowing;
+mod plan;
 mod real_data;
 mod recordings;
 mod replies;

@@ -1,0 +1,131 @@
+//! What settling would ask, found without any effect: the same scan and the same look into the store, and then nothing.
+//!
+//! It can disagree with a run only about ballots that depend on outcomes which are not there yet: those that confirm
+//! a verdict are known once the verdict is.
+
+use std::sync::Arc;
+
+use super::session::Session;
+use super::settle::{Settings, Tally, usable};
+use super::waiting::WaitList;
+use crate::action::{ActionKey, KeyMap};
+use crate::db::change::Change;
+use crate::db::inputs::Chunk;
+use crate::outcome::{Outcome, Tokens, read_body};
+use crate::reason::Held;
+use crate::store::{Entry, OutcomeStore};
+use crate::system::System;
+
+/// What settling would find and ask.
+#[derive(Debug, Default)]
+pub struct Preview {
+    /// Grader → its actions, in the order of the suite.
+    pub tallies: Vec<(String, Tally)>,
+    /// What would be asked, in the order in which it would be.
+    pub to_ask: Vec<ToAsk>,
+    /// What stored judgments used when they were asked, also those that would be asked anew.
+    pub used: KeyMap<Tokens>,
+    /// What went wrong while reading the store.
+    pub warnings: Vec<String>,
+}
+
+/// An action that would be asked.
+#[derive(Clone, Copy, Debug)]
+pub struct ToAsk {
+    /// The chunk of its case.
+    pub chunk: Chunk,
+    /// The case in its chunk.
+    pub case: usize,
+    /// The ordinal of the grader.
+    pub grader: usize,
+    /// The turn of the case.
+    pub turn: u32,
+    /// The ballot of the judges.
+    pub ballot: u32,
+    /// The action.
+    pub key: ActionKey,
+    /// Why the store does not answer.
+    pub held: Held,
+}
+
+/// Brings in everything that the store has, and says what else would be asked.
+pub fn preview(
+    session: &mut Session,
+    store: &mut dyn OutcomeStore,
+    system: &dyn System,
+    settings: &Settings,
+) -> Preview {
+    let mut looking = Looking { settings, preview: Preview::default(), held: KeyMap::default() };
+    let list = loop {
+        let mut list = scan(session, system);
+        let (outcomes, waiting) =
+            list.look_up(store, &mut |grader, entry| looking.look(grader, entry));
+        if outcomes.is_empty() {
+            break list;
+        }
+        looking.note(&outcomes);
+        let change = Change { outcomes, waiting, ..Change::default() };
+        // What came of an action may make others wanted.
+        change.apply(&mut session.db, session.root);
+    };
+    let Looking { mut preview, held, .. } = looking;
+    preview.warnings.extend(store.take_warnings());
+    let to_ask = list.queue.iter().map(|waiting| ToAsk {
+        chunk: waiting.chunk,
+        case: waiting.case as usize,
+        grader: waiting.grader as usize,
+        turn: waiting.turn,
+        ballot: waiting.ballot,
+        key: waiting.key,
+        held: held.get(&waiting.key).copied().unwrap_or(Held::Nothing),
+    });
+    preview.to_ask = to_ask.collect();
+    preview.tallies = list.tallies;
+    preview
+}
+
+/// What the graph waits for. Plans wait for files that rows name until those are read.
+fn scan(session: &mut Session, system: &dyn System) -> WaitList {
+    loop {
+        let list = WaitList::scan(session);
+        if !session.read_unread(system) {
+            return list;
+        }
+    }
+}
+
+struct Looking<'a> {
+    settings: &'a Settings,
+    preview: Preview,
+    held: KeyMap<Held>,
+}
+
+impl Looking<'_> {
+    /// The outcome of an entry, as settling would take it; why not is noted.
+    fn look(&mut self, grader: &str, entry: &Entry) -> Option<Outcome> {
+        let mut warnings = Vec::new();
+        let found = usable(self.settings, grader, entry, &mut warnings);
+        // A second look at what is still missing says the same again.
+        warnings.retain(|warning| !self.preview.warnings.contains(warning));
+        self.preview.warnings.append(&mut warnings);
+        if found.is_none()
+            && let Ok(outcome) = read_body(&entry.body)
+        {
+            let refreshed = self.settings.refresh.covers(grader);
+            let held = if refreshed { Held::Refreshed } else { Held::Failed };
+            self.held.insert(entry.key, held);
+            self.note(&[(entry.key, Arc::new(outcome))]);
+        }
+        found
+    }
+
+    fn note(&mut self, outcomes: &[(ActionKey, Arc<Outcome>)]) {
+        for (key, outcome) in outcomes {
+            if let Outcome::Reply(reply) = outcome.as_ref()
+                && let Some(used) = reply.usage
+            {
+                self.preview.used.insert(*key, used);
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What a run would ask, as plain data, as JSON and for a terminal.
+//!
+//! Knows numbers and names of reasons, not how they were found.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use serde::Serialize;
+
+use super::Ordered;
+use super::table::{Cell, lines, number, words};
+use super::text::{about, count, cut, grouped, sanitize, wrapped};
+use crate::price::{AS_OF, Cost};
+
+const TITLE: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// What a run of one suite would ask; this is the shape of `plan --json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Plan {
+    /// The suite's name.
+    pub suite: String,
+    /// Grader → what it would ask, in the order of the suite.
+    pub graders: Ordered<PlanLine>,
+    /// All graders together.
+    pub totals: PlanLine,
+}
+
+/// What a grader would ask.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlanLine {
+    /// Its actions, each key once.
+    pub total: u64,
+    /// Those that are stored.
+    pub cached: u64,
+    /// Those that would be asked.
+    pub to_ask: u64,
+    /// Reason → how many of them are asked for it, in the order in which reasons win.
+    pub reasons: Ordered<u64>,
+    /// What they would use, estimated.
+    pub tokens: TokenEstimate,
+    /// What they would cost in US dollars, estimated; null where the price of a model is not known.
+    pub cost: Option<Cost>,
+}
+
+impl Default for PlanLine {
+    fn default() -> Self {
+        Self {
+            total: 0,
+            cached: 0,
+            to_ask: 0,
+            reasons: Ordered::default(),
+            tokens: TokenEstimate::default(),
+            cost: Some(Cost::ZERO),
+        }
+    }
+}
+
+/// Estimated tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TokenEstimate {
+    /// Tokens sent.
+    pub input: u64,
+    /// Tokens received.
+    pub output: u64,
+}
+
+/// Where the numbers of a plan come from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanBasis {
+    /// The run that reasons compare with.
+    pub previous: Option<String>,
+    /// The recorded judgments whose mean stands for what is received.
+    pub recorded: u64,
+    /// The tokens that are assumed to be received for a judgment where none is recorded; none if nothing is assumed.
+    pub assumed: Option<u64>,
+    /// The models without a known price.
+    pub unpriced: Vec<String>,
+}
+
+/// Writes the plan for a terminal of `width` columns.
+pub fn write(plan: &Plan, basis: &PlanBasis, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let suite = cut(&sanitize(&plan.suite), width.saturating_sub(6));
+    writeln!(out, "{TITLE}plan{TITLE:#}  {suite}")?;
+    let rows = rows(plan);
+    if rows.len() > 1 {
+        writeln!(out)?;
+        lines(&rows, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    writeln!(out)?;
+    for line in wrapped(&sanitize(&sentence(&plan.totals, basis)), width) {
+        writeln!(out, "{line}")?;
+    }
+    for note in notes(&plan.totals, basis) {
+        for line in wrapped(&sanitize(&note), width) {
+            writeln!(out, "{FAINT}{line}{FAINT:#}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The table, of graders that have something to ask or had; with a row for all where there are several.
+fn rows(plan: &Plan) -> Vec<Vec<Cell>> {
+    let title = |text: &str| number(text).styled(TITLE);
+    let mut rows = vec![vec![
+        words("grader").styled(TITLE),
+        title("actions"),
+        title("cached"),
+        title("to ask"),
+        words("because").styled(TITLE),
+        title("tokens in"),
+        title("out"),
+        title("cost"),
+    ]];
+    let asking = || plan.graders.0.iter().filter(|(_, line)| line.total > 0);
+    rows.extend(asking().map(|(name, line)| row(name, line)));
+    if asking().count() > 1 {
+        rows.push(row("all", &plan.totals));
+    }
+    rows
+}
+
+fn row(name: &str, line: &PlanLine) -> Vec<Cell> {
+    let because: Vec<String> =
+        line.reasons.0.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
+    let estimate = |text: String| if line.to_ask == 0 { String::new() } else { text };
+    let cost = line.cost.map_or_else(|| "-".to_owned(), |cost| cost.to_string());
+    vec![
+        words(name),
+        number(grouped(line.total)),
+        number(grouped(line.cached)),
+        number(grouped(line.to_ask)),
+        words(&because.join(", ")),
+        number(estimate(about(line.tokens.input))),
+        number(estimate(about(line.tokens.output))),
+        number(estimate(cost)),
+    ]
+}
+
+fn sentence(totals: &PlanLine, basis: &PlanBasis) -> String {
+    match (totals.total, totals.to_ask) {
+        (0, _) => "plan: nothing to ask: no judge is needed".to_owned(),
+        (total, 0) => format!("plan: nothing to ask of {}", grouped(total)),
+        (total, to_ask) => {
+            let cost = match totals.cost {
+                Some(cost) => format!("about {cost}"),
+                None => format!("cost not known: no price of `{}`", basis.unpriced.join("`, `")),
+            };
+            format!(
+                "plan: {} to ask of {}, about {} tokens in and {} out, {cost}",
+                grouped(to_ask),
+                grouped(total),
+                about(totals.tokens.input),
+                about(totals.tokens.output)
+            )
+        }
+    }
+}
+
+/// Where the numbers come from.
+fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
+    if totals.to_ask == 0 {
+        return Vec::new();
+    }
+    let recorded = (basis.recorded > 0).then(|| {
+        let judgments = count(usize::try_from(basis.recorded).unwrap_or(usize::MAX), "judgment");
+        let judgments = judgments.replacen(' ', " recorded ", 1);
+        format!("output tokens: mean of {judgments}")
+    });
+    let assumed = basis.assumed.map(|assumed| match recorded {
+        Some(_) => format!("{assumed} where none is recorded"),
+        None => format!("output tokens: {assumed} a judgment, since none is recorded"),
+    });
+    let output: Vec<String> = recorded.into_iter().chain(assumed).collect();
+    let mut notes =
+        vec![format!("{}; input tokens: estimated by a tokenizer", output.join(", and "))];
+    if totals.cost.is_some_and(|cost| cost > Cost::ZERO) {
+        notes.push(format!("prices: evalrs.toml, else list prices of {AS_OF}"));
+    }
+    notes.push(match &basis.previous {
+        Some(id) => format!("reasons: compared with run {id}"),
+        None => "reasons: there is no record of an earlier run".to_owned(),
+    });
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+
+    use super::{Plan, PlanBasis, PlanLine, TokenEstimate, write};
+    use crate::price::Cost;
+    use crate::report::Ordered;
+    use crate::report::text::columns;
+
+    fn line(total: u64, reasons: &[(&str, u64)], cost: Option<u64>) -> PlanLine {
+        let to_ask: u64 = reasons.iter().map(|(_, n)| n).sum();
+        PlanLine {
+            total,
+            cached: total - to_ask,
+            to_ask,
+            reasons: Ordered(reasons.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()),
+            tokens: TokenEstimate { input: to_ask * 1_183, output: to_ask * 125 },
+            cost: cost.map(Cost::from_nanos),
+        }
+    }
+
+    fn plan(graders: Vec<(&str, PlanLine)>, totals: PlanLine) -> Plan {
+        let graders = graders.into_iter().map(|(name, line)| (name.to_owned(), line)).collect();
+        Plan { suite: "support\u{1b}[2J\nbot".to_owned(), graders: Ordered(graders), totals }
+    }
+
+    fn shown(plan: &Plan, basis: &PlanBasis, width: usize) -> String {
+        let mut out = Vec::new();
+        write(plan, basis, width, &mut out).unwrap();
+        let text = strip_str(&String::from_utf8(out).unwrap()).to_string();
+        assert!(text.lines().all(|line| columns(line) <= width), "{text}");
+        text
+    }
+
+    fn basis() -> PlanBasis {
+        PlanBasis {
+            previous: Some("20260101T000000-000000".to_owned()),
+            recorded: 288,
+            ..PlanBasis::default()
+        }
+    }
+
+    #[test]
+    fn a_bill_in_one_table_and_one_sentence() {
+        let quality = line(300, &[("rubric edited", 10), ("sample edited", 2)], Some(3_100_000));
+        let all =
+            plan(vec![("accuracy", PlanLine::default()), ("quality", quality.clone())], quality);
+        insta::assert_snapshot!(shown(&all, &basis(), 100), @r#"
+        plan  support bot
+
+        grader   actions  cached  to ask  because                            tokens in    out     cost
+        quality      300     288      12  rubric edited 10, sample edited 2     14,200  1,500  $0.0031
+
+        plan: 12 to ask of 300, about 14,200 tokens in and 1,500 out, about $0.0031
+        output tokens: mean of 288 recorded judgments; input tokens: estimated by a tokenizer
+        prices: evalrs.toml, else list prices of 2026-11-12
+        reasons: compared with run 20260101T000000-000000
+        "#);
+        insta::assert_snapshot!(shown(&all, &basis(), 44), @r#"
+        plan  support bot
+
+        grader   actions  cached  to ask …
+        quality      300     288      12
+
+        plan: 12 to ask of 300, about 14,200 tokens
+        in and 1,500 out, about $0.0031
+        output tokens: mean of 288 recorded
+        judgments; input tokens: estimated by a
+        tokenizer
+        prices: evalrs.toml, else list prices of
+        2026-11-12
+        reasons: compared with run
+        20260101T000000-000000
+        "#);
+        insta::assert_snapshot!(serde_json::to_string(&all).unwrap().replace('\u{1b}', "<esc>"), @r#"{"suite":"support\u001b[2J\nbot","graders":{"accuracy":{"total":0,"cached":0,"to_ask":0,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":300,"cached":288,"to_ask":12,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}},"totals":{"total":300,"cached":288,"to_ask":12,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}}"#);
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let (a, b) = (line(3, &[("first run", 3)], None), line(2, &[("first run", 2)], Some(0)));
+        let all = plan(vec![("a\u{202e}", a), ("b", b)], line(5, &[("first run", 5)], None));
+        let basis = PlanBasis {
+            previous: None,
+            recorded: 1,
+            assumed: Some(150),
+            unpriced: vec!["judge-1".to_owned(), "x\u{1b}[31m".to_owned()],
+        };
+        insta::assert_snapshot!(shown(&all, &basis, 80), @r#"
+        plan  support bot
+
+        grader  actions  cached  to ask  because      tokens in  out  cost
+        a             3       0       3  first run 3      3,550  375     -
+        b             2       0       2  first run 2      2,370  250    $0
+        all           5       0       5  first run 5      5,920  625     -
+
+        plan: 5 to ask of 5, about 5,920 tokens in and 625 out, cost not known: no price
+        of `judge-1`, `x`
+        output tokens: mean of 1 recorded judgment, and 150 where none is recorded;
+        input tokens: estimated by a tokenizer
+        reasons: there is no record of an earlier run
+        "#);
+        let basis = PlanBasis { recorded: 0, ..basis };
+        let text = shown(&all, &basis, 100);
+        assert!(text.contains("output tokens: 150 a judgment, since none is recorded"), "{text}");
+    }
+
+    #[test]
+    fn nothing_to_ask_is_one_sentence() {
+        let cached = plan(vec![("quality", line(300, &[], Some(0)))], line(300, &[], Some(0)));
+        insta::assert_snapshot!(shown(&cached, &basis(), 80), @r#"
+        plan  support bot
+
+        grader   actions  cached  to ask  because  tokens in  out  cost
+        quality      300     300       0
+
+        plan: nothing to ask of 300
+        "#);
+        let nothing = plan(vec![("accuracy", PlanLine::default())], PlanLine::default());
+        insta::assert_snapshot!(shown(&nothing, &PlanBasis::default(), 80), @r#"
+        plan  support bot
+
+        plan: nothing to ask: no judge is needed
+        "#);
+    }
+}

@@ -1,0 +1,355 @@
+//! `evalrs plan`: it says what the next run asks, for every kind of edit, and does nothing.
+#![expect(clippy::disallowed_methods, reason = "tests look at their own files")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::judge::{Answer, Judge};
+use crate::space::{Ran, Space, lines};
+
+const SUITE: &str = "\
+name: support
+dataset: data.jsonl
+graders:
+  exact: {kind: tool, function: exact_match}
+  quality:
+    kind: rubric
+    prompt_path: rubric.txt
+    model: judge-1
+    endpoint: test
+    max_retries: 0
+  tone: {kind: rubric, prompt: 'Is {submission} kind?', model: judge-2, endpoint: test, max_retries: 0}
+gate: {metric_key: exact, metric: avg_score, op: gte, value: 0.0}
+";
+
+fn row(id: usize) -> Value {
+    json!({"id": format!("s{id}"), "input": format!("q{id}"), "ground_truth": "a", "output": format!("answer {id}"), "rubric_vars": {"tone": "kind"}})
+}
+
+fn rows() -> Vec<Value> {
+    (0..4).map(row).collect()
+}
+
+fn space() -> Space {
+    let rubric = "{input}: is {submission} {tone}? Expected: {ground_truth}\n";
+    Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &lines(rows())), ("rubric.txt", rubric)])
+}
+
+/// A judge that fails for good where the prompt says so.
+fn judge() -> Judge {
+    Judge::new(|_, asked| match asked.prompt() {
+        prompt if prompt.contains("answer 3: broken") => Answer::error(400, "no"),
+        prompt if prompt.contains("answer 2: busy") => Answer::error(500, "busy"),
+        _ => Answer::score(1.0),
+    })
+}
+
+/// The plan as JSON.
+fn planned(space: &Space, judge: &Judge, more: &[&str]) -> Value {
+    let ran = space.run_with(judge, &[&["plan", "suite.yaml", "--json"], more].concat());
+    assert_eq!((ran.code(), ran.stderr()), (0, String::new()), "{}", ran.shown());
+    serde_json::from_str(&ran.stdout()).unwrap()
+}
+
+fn asked_by(space: &Space, judge: &Judge, more: &[&str]) -> u64 {
+    let before = judge.count();
+    space.run_with(judge, &[&["run", "suite.yaml", "--quiet"], more].concat());
+    let asked: u64 = ["quality", "tone"].map(|grader| space.actions(grader)[0]).iter().sum();
+    assert_eq!(asked, (judge.count() - before) as u64);
+    asked
+}
+
+/// After `edit` the plan says to ask `expected`, for each grader and reason, and the next run asks that many.
+fn check(what: &str, edit: impl FnOnce(&Space), more: &[&str], expected: &[(&str, &str, u64)]) {
+    let (space, judge) = (space(), judge());
+    assert_eq!(asked_by(&space, &judge, &[]), 8);
+    edit(&space);
+    check_plan(what, (&space, &judge), more, expected);
+}
+
+fn check_plan(
+    what: &str,
+    (space, judge): (&Space, &Judge),
+    more: &[&str],
+    expected: &[(&str, &str, u64)],
+) {
+    let plan = planned(space, judge, more);
+    let mut reasons: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for (grader, line) in plan["graders"].as_object().unwrap() {
+        let own = line["reasons"].as_object().unwrap();
+        let sum: u64 = own.values().map(|n| n.as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), line["to_ask"].as_u64(), "{what}: {plan}");
+        for (reason, n) in own {
+            reasons.insert((grader.clone(), reason.clone()), n.as_u64().unwrap());
+        }
+    }
+    let expected: BTreeMap<(String, String), u64> = expected
+        .iter()
+        .map(|(grader, reason, n)| (((*grader).to_owned(), (*reason).to_owned()), *n))
+        .collect();
+    assert_eq!(reasons, expected, "{what}");
+    let sum: u64 = expected.values().sum();
+    assert_eq!(plan["totals"]["to_ask"], sum, "{what}");
+    assert_eq!(asked_by(space, judge, more), sum, "{what}: the next run");
+    let ran: Value = serde_json::from_str(&space.record("run.json")).unwrap();
+    for (grader, line) in plan["graders"].as_object().unwrap() {
+        let tally = &ran["actions"][grader];
+        assert_eq!(
+            (&line["total"], &line["cached"]),
+            (&tally["total"], &tally["cached"]),
+            "{what}"
+        );
+    }
+}
+
+fn replace(space: &Space, file: &str, from: &str, to: &str) {
+    let text = space.read(file);
+    assert!(text.contains(from), "{file} has no {from}");
+    space.write(file, text.replace(from, to));
+}
+
+fn write_rows(space: &Space, rows: &[Value]) {
+    space.write("data.jsonl", lines(rows));
+}
+
+#[test]
+fn the_plan_says_what_the_next_run_asks() {
+    check("nothing", |_| (), &[], &[]);
+    check(
+        "threshold",
+        |space| {
+            replace(
+                space,
+                "suite.yaml",
+                "max_retries: 0\n",
+                "max_retries: 1\n    pass_threshold: 0.1\n",
+            )
+        },
+        &[],
+        &[],
+    );
+    check("comment", |space| space.write("suite.yaml", format!("# why\n{SUITE}")), &[], &[]);
+    check(
+        "order",
+        |space| write_rows(space, &rows().into_iter().rev().collect::<Vec<_>>()),
+        &[],
+        &[],
+    );
+    check(
+        "new sample",
+        |space| write_rows(space, &(0..5).map(row).collect::<Vec<_>>()),
+        &[],
+        &[("quality", "new sample", 1), ("tone", "new sample", 1)],
+    );
+    check(
+        "input",
+        |space| replace(space, "data.jsonl", "\"q1\"", "\"q one\""),
+        &[],
+        &[("quality", "sample edited", 1), ("tone", "sample edited", 1)],
+    );
+    check(
+        "variable",
+        |space| {
+            let mut rows = rows();
+            rows[2]["rubric_vars"] = json!({"tone": "polite"});
+            write_rows(space, &rows);
+        },
+        &[],
+        &[("quality", "sample edited", 1)],
+    );
+    check(
+        "own rubric",
+        |space| {
+            let mut rows = rows();
+            rows[2]["rubric"] = json!("Is {submission} short?");
+            write_rows(space, &rows);
+        },
+        &[],
+        &[("quality", "sample edited", 1)],
+    );
+    check(
+        "output",
+        |space| replace(space, "data.jsonl", "answer 1", "another answer"),
+        &[],
+        &[("quality", "submission changed", 1), ("tone", "submission changed", 1)],
+    );
+}
+
+#[test]
+fn an_edited_grader_has_its_reason() {
+    let tone = |reason| [("tone", reason, 4)];
+    for (what, from, to, reason) in [
+        ("rubric", "kind?'", "nice?'", "rubric edited"),
+        ("model", "judge-2", "judge-3", "model changed"),
+        ("seed", "judge-2,", "judge-2, seed: 7,", "settings changed"),
+        ("scale", "judge-2,", "judge-2, scale: {min: 1, max: 5},", "settings changed"),
+        ("body", "judge-2,", "judge-2, extra_body: {top_k: 1},", "settings changed"),
+        ("endpoint", "judge-2, endpoint: test", "judge-2, endpoint: other", "settings changed"),
+        ("votes", "judge-2,", "judge-2, votes: 2,", "new vote"),
+        ("name", "  tone:", "  manners:", ""),
+    ] {
+        let edit = |space: &Space| replace(space, "suite.yaml", from, to);
+        if what == "name" {
+            // Another name is no other question.
+            let (space, judge) = (space(), judge());
+            assert_eq!(asked_by(&space, &judge, &[]), 8);
+            edit(&space);
+            assert_eq!(planned(&space, &judge, &[])["totals"]["to_ask"], 0);
+        } else {
+            check(what, edit, &[], &tone(reason));
+        }
+    }
+    let file = |space: &Space| space.write("rubric.txt", "Is {submission} right, {input}?");
+    check("rubric file", file, &[], &[("quality", "rubric edited", 4)]);
+    let another = "  strict: {kind: rubric, prompt: 'Strictly: {submission}', model: judge-2, endpoint: test, max_retries: 0}\ngate:";
+    let (space, judge) = (space(), judge());
+    asked_by(&space, &judge, &[]);
+    replace(&space, "suite.yaml", "gate:", another);
+    let plan = planned(&space, &judge, &[]);
+    assert_eq!(plan["graders"]["strict"]["reasons"], json!({"new grader": 4}));
+}
+
+#[test]
+fn what_is_asked_anew_has_its_reason() {
+    check(
+        "refresh all",
+        |_| (),
+        &["--refresh"],
+        &[("quality", "refreshed", 4), ("tone", "refreshed", 4)],
+    );
+    check("refresh one", |_| (), &["--refresh=tone"], &[("tone", "refreshed", 4)]);
+    check(
+        "one grader",
+        |_| (),
+        &["--grader", "quality", "--refresh"],
+        &[("quality", "refreshed", 4)],
+    );
+    let lost = |space: &Space| std::fs::remove_dir_all(space.path("cache")).unwrap();
+    check("lost", lost, &[], &[("quality", "not stored", 4), ("tone", "not stored", 4)]);
+    let broken = |space: &Space| replace(space, "data.jsonl", "answer 3", "answer 3: broken");
+    let both = |reason| [("quality", reason, 1), ("tone", reason, 1)];
+    let (space, judge) = (space(), judge());
+    check_plan(
+        "first",
+        (&space, &judge),
+        &[],
+        &[("quality", "first run", 4), ("tone", "first run", 4)],
+    );
+    broken(&space);
+    check_plan("broken", (&space, &judge), &[], &both("submission changed"));
+    check_plan("kept", (&space, &judge), &[], &[]);
+    check_plan("retried", (&space, &judge), &["--retry-errors"], &both("failed before"));
+    replace(&space, "data.jsonl", "answer 2", "answer 2: busy");
+    check_plan("busy", (&space, &judge), &[], &both("submission changed"));
+    check_plan("busy again", (&space, &judge), &[], &both("not stored"));
+}
+
+#[test]
+fn a_narrowed_run_is_no_other_previous_run() {
+    let (space, judge) = (space(), judge());
+    asked_by(&space, &judge, &[]);
+    replace(&space, "suite.yaml", "kind?'", "nice?'");
+    space.run_with(&judge, &["run", "suite.yaml", "--sample", "s1", "--grader", "tone"]);
+    check_plan("the rest", (&space, &judge), &[], &[("tone", "rubric edited", 3)]);
+}
+
+/// Every file below the folder with its bytes, and when it was last written.
+fn snapshot(folder: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let written = path.metadata().unwrap().modified().unwrap();
+        let name = path.to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.extend(snapshot(&path));
+            found.insert(name, (Vec::new(), written));
+        } else {
+            found.insert(name, (std::fs::read(&path).unwrap(), written));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_plan_has_no_effect_and_needs_no_key() {
+    let (space, judge) = (space(), judge());
+    for _ in 0..2 {
+        let before = snapshot(&space.path(""));
+        for more in [&[][..], &["--json"], &["--refresh"], &["--retry-errors", "--sample", "s1"]] {
+            let args = [&["plan", "suite.yaml"], more].concat();
+            let ran = space.run_with(&judge, &args);
+            assert_eq!((ran.code(), ran.stderr()), (0, String::new()), "{}", ran.shown());
+            // Not even the address of a judge is needed.
+            assert_eq!(space.run(&args).code(), 0);
+        }
+        assert_eq!(judge.count(), 0, "no request");
+        assert_eq!(snapshot(&space.path("")), before, "nothing on the disk changes");
+        if space.names(".evalrs").is_empty() {
+            let other = self::judge();
+            asked_by(&space, &other, &[]);
+        }
+    }
+}
+
+#[test]
+fn damaged_and_foreign_records_are_passed_over() {
+    let (space, judge) = (space(), judge());
+    asked_by(&space, &judge, &[]);
+    space.write(".evalrs/runs/99999999T000000-000000/header.json", "{\"format\": 1, \"sui");
+    space.write(
+        ".evalrs/runs/99999999T000000-000001/header.json",
+        "{\"format\": 9, \"suite\": \"support\"}",
+    );
+    space.write(".evalrs/runs/notes", "mine");
+    let results = space.latest().join("results.jsonl");
+    let text = std::fs::read_to_string(&results).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    std::fs::write(&results, format!("{{{first}\n\u{0}\n{rest}{{\"format\":1,\"sam")).unwrap();
+    replace(&space, "suite.yaml", "kind?'", "nice?'");
+    let expected = [("tone", "new sample", 1), ("tone", "rubric edited", 3)];
+    check_plan("damaged", (&space, &judge), &[], &expected);
+}
+
+fn shown(ran: &Ran) -> String {
+    ran.shown()
+}
+
+#[test]
+fn a_plan_reads_well() {
+    let (space, judge) = (space(), judge());
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &["plan", "suite.yaml"])), @"");
+    asked_by(&space, &judge, &[]);
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &["plan", "suite.yaml"])), @"");
+    space.write(
+        "evalrs.toml",
+        "[prices.judge-1]\ninput = 0.15\noutput = 0.6\n[prices.judge-2]\ninput = 1\noutput = 2\n",
+    );
+    replace(&space, "data.jsonl", "answer 1", "another answer");
+    replace(&space, "suite.yaml", "kind?'", "nice?'");
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &["plan", "suite.yaml"])), @"");
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &["plan", "suite.yaml", "--json"])), @"");
+}
+
+#[test]
+fn several_suites_are_planned_one_after_another() {
+    let (space, judge) = (space(), judge());
+    let other =
+        "name: other\ndataset: data.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n";
+    space.write("other.yaml", other);
+    let both = ["plan", "suite.yaml", "other.yaml", "--sample", "s1"];
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &both)), @"");
+    let ran = space.run_with(&judge, &[&both[..], &["--json"]].concat());
+    let plans: Value = serde_json::from_str(&ran.stdout()).unwrap();
+    let names: Vec<&Value> = plans.as_array().unwrap().iter().map(|plan| &plan["suite"]).collect();
+    assert_eq!(names, ["support", "other"]);
+}
+
+#[test]
+fn what_cannot_be_planned_is_an_error() {
+    let space = space();
+    insta::assert_snapshot!(shown(&space.run(&["plan", "suite.yaml", "--refresh=tune"])), @"");
+    insta::assert_snapshot!(shown(&space.run(&["plan", "suite.yaml", "--sample", "s9"])), @"");
+    assert_eq!(space.run(&["plan", "none.yaml"]).code(), 2);
+}
