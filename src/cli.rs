@@ -32,6 +32,8 @@ pub enum Command {
     Run(RunArgs),
     /// Says what a run would ask, why, and what it would cost. Asks nothing and writes nothing.
     Plan(PlanArgs),
+    /// Says where the grades of a sample come from, and what differs from an earlier run. Asks nothing.
+    Explain(ExplainArgs),
     /// Finds every problem in suites, datasets and the files they name. Runs nothing.
     Validate(ValidateArgs),
     /// Lists what suites can use.
@@ -112,6 +114,37 @@ pub struct PlanArgs {
     /// Plans to ask stored failures again.
     #[arg(long)]
     pub retry_errors: bool,
+}
+
+/// `evalrs explain`.
+#[derive(Debug, Default, Args)]
+pub struct ExplainArgs {
+    /// The suite.
+    #[arg(value_name = "SUITE")]
+    pub suite: String,
+    /// The sample's id, as in results.jsonl.
+    #[arg(value_name = "SAMPLE")]
+    pub sample: String,
+    /// Only this grader.
+    #[arg(value_name = "GRADER")]
+    pub grader: Option<String>,
+    /// Prints everything as JSON, texts in full.
+    #[arg(long)]
+    pub json: bool,
+    /// Compares with this run: an id under `.evalrs/runs`, or the folder of a record.
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// Only this trial.
+    #[arg(long, value_name = "N")]
+    pub trial: Option<u32>,
+    /// Only this model.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Looks at the results recorded in this directory in place of the suite's target.
+    #[arg(long, value_name = "DIR")]
+    pub cached: Option<String>,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// Which part of a suite is evaluated.

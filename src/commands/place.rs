@@ -7,8 +7,9 @@ use std::rc::Rc;
 use super::Console;
 use crate::dataset::split::decode;
 use crate::diagnostic::{Diagnostic, Place};
+use crate::driver::explain::Layers;
 use crate::error::Error;
-use crate::store::{Committed, Layered, OutcomeStore, SegmentStore};
+use crate::store::{Committed, Layered, MemoryStore, OutcomeStore, SegmentStore};
 use crate::system::{FileBytes, System, folder_of, join};
 use crate::workspace::{Workspace, read_workspace};
 
@@ -60,6 +61,23 @@ impl Surroundings {
         }
         let segments = SegmentStore::open(&self.cache_dir);
         Ok(Box::new(Layered::new(Box::new(segments), committed)))
+    }
+}
+
+impl Surroundings {
+    /// The layers that [`Self::store`] puts together, each with its name. What cannot be read is left out.
+    pub fn layers(&self, system: &dyn System) -> Layers {
+        let mut layers: Layers = Vec::new();
+        for path in committed_files(&self.cache_dir, system) {
+            let Ok(bytes) = system.read(&path).into_bytes() else { continue };
+            let mut committed = Committed::default();
+            committed.add(&path, &bytes);
+            let layer = Layered::new(Box::new(MemoryStore::default()), committed);
+            layers.push((format!("the committed file {path}"), Box::new(layer)));
+        }
+        let local = Box::new(SegmentStore::open(&self.cache_dir));
+        layers.push((format!("the local store {}", self.cache_dir), local));
+        layers
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod budget;
 mod doubts;
+pub mod explain;
 mod flight;
 pub mod forecast;
 pub mod preview;

@@ -14,6 +14,7 @@ mod dialects;
 mod docs;
 mod durability;
 mod examples;
+mod explain;
 mod imports;
 mod incremental;
 mod keys;

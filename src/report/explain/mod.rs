@@ -1,0 +1,186 @@
+//! Where a verdict comes from, as plain data: the shape of `explain --json`. `text` writes it for people.
+//!
+//! Knows what was found, not how: the driver finds it, and nothing here reads a file.
+
+mod text;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{GradeLine, Ordered};
+use crate::action::Ingredient;
+use crate::outcome::{Failure, Origin, Outcome, Stored};
+
+pub use text::write;
+
+/// Everything that is known of the grades of one sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The version of this shape.
+    pub format: u32,
+    /// The suite's name.
+    pub suite: String,
+    /// The sample.
+    pub sample_id: String,
+    /// Its results: one for each model and trial.
+    pub results: Vec<Explained>,
+}
+
+/// One result of the sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explained {
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// What the target was given.
+    pub input: Value,
+    /// The reference answer: text, a list of texts, or null.
+    pub ground_truth: Value,
+    /// Grader → where its grade comes from.
+    pub graders: Ordered<ExplainedGrade>,
+}
+
+/// Where one grade comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedGrade {
+    /// The grader's settings, as `header.json` holds them.
+    pub settings: Map<String, Value>,
+    /// What it looked at.
+    pub looked_at: Vec<&'static str>,
+    /// What was graded.
+    pub submission: String,
+    /// The grade as it stands; null while a judgment is missing.
+    pub grade: Option<GradeLine>,
+    /// The judgments it is made of; none of a function's grade.
+    pub actions: Vec<ExplainedAction>,
+    /// What differs from an earlier run; null if none is recorded.
+    pub against: Option<Against>,
+}
+
+/// One judgment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedAction {
+    /// The turn that is judged, where turns are judged one by one.
+    pub turn: Option<u32>,
+    /// The model that is asked.
+    pub model: String,
+    /// Which of its independent judgments it is, from 0.
+    pub vote: u32,
+    /// Whether the two submissions are shown the other way round; null where there is one.
+    pub reversed: Option<bool>,
+    /// The key.
+    pub key: String,
+    /// What the key is made of.
+    pub ingredients: Vec<Ingredient>,
+    /// What came of it; null if that is not stored.
+    pub outcome: Option<Kept>,
+    /// Why the next run would ask it; null if it would not.
+    pub to_ask: Option<&'static str>,
+}
+
+/// A stored outcome, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Kept {
+    /// The text of the reply; null of a failure.
+    pub reply: Option<String>,
+    /// Why there is no reply; null if there is one.
+    pub failure: Option<Failure>,
+    /// The model that says it answered.
+    pub model: Option<String>,
+    /// What it used.
+    pub usage: Value,
+    /// When it was asked or imported, RFC 3339.
+    pub at: String,
+    /// The version of evalrs that asked or imported.
+    pub by: String,
+    /// The file it was imported from; null if it was asked.
+    pub imported_from: Option<String>,
+    /// Which layer of the store has it.
+    pub layer: String,
+    /// How often it was asked anew.
+    pub generation: u32,
+}
+
+impl Kept {
+    /// What is shown of an entry of the store.
+    pub fn new(stored: Stored, layer: String, generation: u32) -> Self {
+        let (reply, failure, model, usage) = match stored.outcome {
+            Outcome::Reply(reply) => (Some(reply.text), None, reply.model, reply.usage),
+            Outcome::Failure(failure) => {
+                let usage = failure.usage;
+                (None, Some(failure), None, usage)
+            }
+        };
+        Self {
+            reply,
+            failure,
+            model,
+            usage: serde_json::to_value(usage).unwrap_or_default(),
+            at: stored.at,
+            by: stored.by,
+            imported_from: match stored.origin {
+                Origin::Asked => None,
+                Origin::Imported(file) => Some(file),
+            },
+            layer,
+            generation,
+        }
+    }
+}
+
+/// What differs from an earlier run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The run.
+    pub run: String,
+    /// The key of its first judgment; null where it had none.
+    pub key: Option<String>,
+    /// Whether nothing differs.
+    pub is_same: bool,
+    /// Whether keys were compared ingredient by ingredient; else the records were.
+    pub by_ingredients: bool,
+    /// The names of what differs.
+    pub differs: Vec<String>,
+    /// The texts that differ.
+    pub texts: Vec<TextChange>,
+}
+
+/// A text that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TextChange {
+    /// What it is.
+    pub name: &'static str,
+    /// What it was.
+    pub before: String,
+    /// What it is now.
+    pub after: String,
+}
+
+/// The names of the ingredients in which two keys differ, in the order of the walk.
+pub fn differing(before: &[Ingredient], after: &[Ingredient]) -> Vec<String> {
+    let by_name =
+        |list: &'_ [Ingredient], name: &str| list.iter().find(|part| part.name == name).cloned();
+    let gone = before.iter().filter(|part| by_name(after, &part.name).is_none());
+    let changed = after.iter().filter(|part| by_name(before, &part.name).as_ref() != Some(*part));
+    changed.chain(gone).map(|part| part.name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::differing;
+    use crate::action::Ingredient;
+
+    fn part(name: &str, text: Option<&str>) -> Ingredient {
+        let preview = text.map(str::to_owned);
+        Ingredient { name: name.to_owned(), preview, digest: None, number: false }
+    }
+
+    #[test]
+    fn ingredients_are_compared_by_name() {
+        let before = [part("a", Some("1")), part("b", None), part("gone", Some("x"))];
+        let after = [part("b", Some("")), part("new", None), part("a", Some("1"))];
+        assert_eq!(differing(&before, &after), ["b", "new", "gone"]);
+        assert_eq!(differing(&after, &after), Vec::<String>::new());
+    }
+}

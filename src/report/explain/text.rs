@@ -1,0 +1,218 @@
+//! An explanation for a terminal. Texts of samples and judges are made harmless and shortened; `--json` has all of them.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use serde_json::Value;
+
+use super::{Against, Explained, ExplainedAction, ExplainedGrade, Explanation, Kept};
+use crate::action::Ingredient;
+use crate::report::digest::label;
+use crate::report::table::{Cell, lines, words as text_cell};
+use crate::report::text::{cut, grouped, sanitize, score, wrapped};
+use crate::report::words::{render, word_diff};
+
+const TITLE: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+const DOUBTFUL: Style = AnsiColor::Yellow.on_default().bold();
+
+/// The columns of a label.
+const LABEL: usize = 12;
+
+/// The lines a text may take.
+const LINES: usize = 4;
+
+/// The digits of a digest that are shown.
+const DIGITS: usize = 12;
+
+/// The words shown on either side of a change.
+const CONTEXT: usize = 6;
+
+/// Writes the explanation for a terminal of `width` columns.
+pub fn write(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let several_trials = explanation.results.iter().any(|result| result.trial > 0);
+    for (at, result) in explanation.results.iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        let trial = several_trials.then_some(result.trial);
+        let name = label(&explanation.sample_id, result.model.as_deref(), trial);
+        let suite = sanitize(&explanation.suite);
+        let title = cut(&sanitize(&name), width.saturating_sub(suite.len() + 2).max(20));
+        writeln!(out, "{TITLE}{title}{TITLE:#}  {FAINT}{}{FAINT:#}", cut(&suite, width / 2))?;
+        let mut page = Page { width, indent: 0, out: &mut *out };
+        page.field("input", &plain(&result.input))?;
+        if !result.ground_truth.is_null() {
+            page.field("expected", &plain(&result.ground_truth))?;
+        }
+        write_result(result, width, out)?;
+    }
+    Ok(())
+}
+
+fn write_result(result: &Explained, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    for (grader, grade) in &result.graders.0 {
+        writeln!(out)?;
+        write_grade(grader, grade, &mut Page { width, indent: 0, out: &mut *out })?;
+    }
+    Ok(())
+}
+
+/// A value as a person would write it.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Where lines go, and how far they stand in.
+struct Page<'a> {
+    width: usize,
+    indent: usize,
+    out: &'a mut dyn Write,
+}
+
+impl Page<'_> {
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{:indent$}{text}", "", indent = self.indent)
+    }
+
+    /// A label and a text that may take some lines.
+    fn field(&mut self, label: &str, text: &str) -> io::Result<()> {
+        let room = self.width.saturating_sub(self.indent + LABEL).max(8);
+        let mut lines = wrapped(&cut(&sanitize(text), room * LINES), room);
+        if lines.is_empty() {
+            lines.push("(empty)".to_owned());
+        }
+        for (at, line) in lines.iter().enumerate() {
+            let label = if at == 0 { label } else { "" };
+            self.line(&format!("{FAINT}{label:<LABEL$}{FAINT:#}{line}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::Result<()> {
+    let name = cut(&sanitize(name), page.width / 2);
+    let verdict = match &grade.grade {
+        None => format!("{DOUBTFUL}not judged yet{DOUBTFUL:#}"),
+        Some(line) if line.error.is_some() => format!("{DOUBTFUL}error{DOUBTFUL:#}"),
+        Some(line) => {
+            let pass = if line.pass { "passed" } else { "not passed" };
+            format!("{}, {pass}", score(line.score))
+        }
+    };
+    page.line(&format!("{TITLE}{name}{TITLE:#}: {verdict}"))?;
+    page.indent = 2;
+    if let Some(line) = &grade.grade {
+        page.field("rationale", &line.rationale)?;
+    }
+    page.field("submission", &grade.submission)?;
+    if let Some(function) = grade.settings.get("function") {
+        let options = grade.settings.get("config").map_or_else(String::new, Value::to_string);
+        page.field("function", &format!("{} {options}", plain(function)))?;
+        page.field("looked at", &grade.looked_at.join(", "))?;
+    }
+    if grade.actions.is_empty() {
+        page.field("key", "none: no judge is asked")?;
+    }
+    for action in &grade.actions {
+        write_action(action, page)?;
+    }
+    match &grade.against {
+        None => page.line(&format!("{FAINT}there is no record of an earlier run{FAINT:#}")),
+        Some(against) => write_against(against, page),
+    }
+}
+
+fn write_action(action: &ExplainedAction, page: &mut Page<'_>) -> io::Result<()> {
+    let turn = action.turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
+    let order = match action.reversed {
+        None => "",
+        Some(false) => ", in order",
+        Some(true) => ", the other way round",
+    };
+    let model = cut(&sanitize(&action.model), page.width / 2);
+    page.line(&format!("{TITLE}judgment{TITLE:#} of {model}, vote {}{turn}{order}", action.vote))?;
+    page.indent = 4;
+    page.field("key", &action.key)?;
+    match &action.outcome {
+        Some(kept) => write_kept(kept, page)?,
+        None => page.field("outcome", "not stored")?,
+    }
+    if let Some(reason) = action.to_ask {
+        page.field("to ask", reason)?;
+    }
+    let rows: Vec<Vec<Cell>> = action.ingredients.iter().map(row).collect();
+    for line in lines(&rows, page.width.saturating_sub(page.indent)) {
+        page.line(&line)?;
+    }
+    page.indent = 2;
+    Ok(())
+}
+
+fn row(part: &Ingredient) -> Vec<Cell> {
+    let digest = part.digest.as_deref().unwrap_or_default();
+    let text = match (&part.preview, &part.digest) {
+        (None, _) => "(absent)".to_owned(),
+        (Some(text), None) if text.is_empty() => "(empty)".to_owned(),
+        (Some(text), None) => text.clone(),
+        (Some(text), Some(_)) => format!("{text}…"),
+    };
+    let digest: String = digest.chars().take(DIGITS).collect();
+    vec![text_cell(&part.name).styled(FAINT), text_cell(&digest).styled(FAINT), text_cell(&text)]
+}
+
+fn write_kept(kept: &Kept, page: &mut Page<'_>) -> io::Result<()> {
+    match (&kept.reply, &kept.failure) {
+        (Some(reply), _) => page.field("reply", reply)?,
+        (None, Some(failure)) => {
+            page.field("failure", &format!("{}: {}", failure.kind.name(), failure.message))?;
+        }
+        (None, None) => {}
+    }
+    let mut by = Vec::new();
+    by.extend(kept.model.as_ref().map(|model| format!("{model} says it answered")));
+    let used = |name: &str| kept.usage.get(name).and_then(Value::as_u64).map(grouped);
+    if let (Some(input), Some(output)) = (used("input"), used("output")) {
+        by.push(format!("{input} tokens in, {output} out"));
+    }
+    by.extend(kept.usage.get("cost").filter(|cost| !cost.is_null()).map(|cost| format!("${cost}")));
+    if !by.is_empty() {
+        page.field("by", &by.join("; "))?;
+    }
+    let (what, from) = match &kept.imported_from {
+        None => ("asked", String::new()),
+        Some(file) => ("imported", format!(" from {file}")),
+    };
+    page.field(what, &format!("{} by {}{from}", kept.at, kept.by))?;
+    let generation = match kept.generation {
+        0 => String::new(),
+        n => format!(", generation {n}"),
+    };
+    page.field("kept in", &format!("{}{generation}", kept.layer))
+}
+
+fn write_against(against: &Against, page: &mut Page<'_>) -> io::Result<()> {
+    let run = sanitize(&against.run);
+    if against.is_same {
+        let what = if against.key.is_some() { "the same key as" } else { "the same texts as" };
+        return page.line(&format!("{TITLE}{what}{TITLE:#} in run {run}"));
+    }
+    page.line(&format!("{TITLE}differs{TITLE:#} from run {run}"))?;
+    page.indent = 4;
+    if let Some(key) = &against.key {
+        page.field("key then", key)?;
+    }
+    let by = if against.by_ingredients { "ingredients" } else { "by record" };
+    page.field(by, &against.differs.join(", "))?;
+    for change in &against.texts {
+        page.line(&format!("{FAINT}{}{FAINT:#}", change.name))?;
+        page.indent = 6;
+        let pieces = word_diff(&change.before, &change.after);
+        for line in render(&pieces, page.width.saturating_sub(page.indent), CONTEXT) {
+            page.line(&line)?;
+        }
+        page.indent = 4;
+    }
+    page.indent = 2;
+    Ok(())
+}
