@@ -45,9 +45,20 @@ impl Findings {
             return self.last_unseen.insert(Diagnostic::error(place, message));
         }
         let place = self.sources.place(span);
-        let last = self.diagnostics.len();
-        self.diagnostics.push(Diagnostic { severity, ..Diagnostic::error(place, message) });
-        &mut self.diagnostics[last]
+        self.add(Diagnostic { severity, ..Diagnostic::error(place, message) })
+    }
+
+    /// Takes a diagnostic up. What several parts of a suite come to, as they do to a shared file, is said once.
+    pub(crate) fn add(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
+        let same = |known: &Diagnostic| {
+            (known.severity, &known.place, &known.message)
+                == (diagnostic.severity, &diagnostic.place, &diagnostic.message)
+        };
+        let at = self.diagnostics.iter().position(same).unwrap_or_else(|| {
+            self.diagnostics.push(diagnostic);
+            self.diagnostics.len() - 1
+        });
+        &mut self.diagnostics[at]
     }
 
     /// The diagnostics in the order of the files, as they were read, and of the lines in them.

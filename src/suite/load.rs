@@ -48,14 +48,14 @@ impl Looked {
                 return None;
             }
             FileText::NoText(diagnostic) => {
-                findings.diagnostics.push(*diagnostic);
+                findings.add(*diagnostic);
                 return None;
             }
             FileText::Missing => format!("there is no file `{path}`"),
             FileText::Unreadable(why) => format!("cannot read `{path}`: {why}"),
         };
         let place = from.map_or_else(|| Place::file(path), |span| findings.sources.place(span));
-        findings.diagnostics.push(Diagnostic::error(place, message));
+        findings.add(Diagnostic::error(place, message));
         None
     }
 }

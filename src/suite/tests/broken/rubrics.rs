@@ -298,3 +298,11 @@ fn secrets_are_never_shown() {
       |                    ^^^^^^^^^^^ expected `a`
     "###);
 }
+
+#[test]
+fn what_is_wrong_with_a_shared_part_is_said_once() {
+    let said = check(
+        "name: s\ndataset: d.jsonl\ngraders:\n  a: &a {kind: rubric, prompt: x, temperature: 3}\n  b: *a\n",
+    );
+    assert_eq!(said.matches("error: ").count(), 1, "{said}");
+}
