@@ -7,7 +7,7 @@ use crate::db::inputs::Root;
 use crate::db::{Database, queries};
 use crate::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::grade::registry;
-use crate::judge::template::open_names;
+use crate::judge::template::{NAMES, PAIR_NAMES, open_names};
 use crate::path::Row;
 use crate::suite::{GraderKind, GraderSpec};
 
@@ -52,10 +52,11 @@ fn of_grader(grader: &GraderSpec, spec: &RowSpec, any_row: AnyRow<'_>) -> Vec<Do
             in_vain.then(|| no_ground_truth(grader, &tool.function, spec)).into_iter().collect()
         }
         GraderKind::Rubric(rubric) => {
-            let names = open_names(&rubric.prompt).into_iter();
+            let compares = rubric.compare_to.is_some();
+            let names = open_names(&rubric.prompt, compares).into_iter();
             let in_vain =
                 names.filter(|name| !any_row(&|row, fields| stands_for(name, row, fields)));
-            in_vain.map(|name| unknown_name(grader, name)).collect()
+            in_vain.map(|name| unknown_name(grader, name, compares)).collect()
         }
     }
 }
@@ -87,14 +88,24 @@ fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> Doubt
     }
 }
 
-fn unknown_name(grader: &GraderSpec, name: &str) -> Doubt {
-    let known = ["input", "submission", "ground_truth"];
+fn unknown_name(grader: &GraderSpec, name: &str, compares: bool) -> Doubt {
+    let known = if compares { [&NAMES[..], &PAIR_NAMES].concat() } else { NAMES.to_vec() };
+    let hint = if PAIR_NAMES.contains(&name) {
+        "two submissions are compared where the grader says `compare_to`".to_owned()
+    } else if let Some(near) = suggest(name, known.iter().copied()) {
+        format!("did you mean `{{{near}}}`?")
+    } else {
+        let known: Vec<String> = known.iter().map(|name| format!("`{{{name}}}`")).collect();
+        format!(
+            "a rubric can name {}, the names in `rubric_vars`, and `{{row.KEY}}`",
+            known.join(", ")
+        )
+    };
     let (grader, name) = (clipped(&grader.name), clipped(name));
     Doubt {
-        message: format!("the rubric of `{grader}` names `{{{name}}}`, which no row has: the judge is sent the braces"),
-        hint: match suggest(&name, known) {
-            Some(near) => format!("did you mean `{{{near}}}`?"),
-            None => "a rubric can name `{input}`, `{submission}`, `{ground_truth}`, the names in `rubric_vars`, and `{row.KEY}`".to_owned(),
-        },
+        message: format!(
+            "the rubric of `{grader}` names `{{{name}}}`, which no row has: the judge is sent the braces"
+        ),
+        hint,
     }
 }

@@ -92,12 +92,19 @@ fn as_text(value: &Value) -> String {
     }
 }
 
-/// Every name in braces of the rubric that does not always stand for something, once each.
-pub fn open_names(template: &str) -> Vec<&str> {
+/// The names that stand for something in every rubric.
+pub const NAMES: [&str; 3] = ["input", "submission", "ground_truth"];
+/// The names that stand for something too where two submissions are compared.
+pub const PAIR_NAMES: [&str; 2] = ["submission_a", "submission_b"];
+
+/// Every name in braces of the rubric that does not always stand for something, once each. `compares` is whether two
+/// submissions are compared by it.
+pub fn open_names(template: &str, compares: bool) -> Vec<&str> {
     let mut names = Vec::new();
     for placeholder in pieces(template).filter_map(|(_, placeholder)| placeholder) {
         let name = &placeholder[1..placeholder.len() - 1];
-        if !matches!(name, "input" | "submission" | "ground_truth") && !names.contains(&name) {
+        let is_known = NAMES.contains(&name) || compares && PAIR_NAMES.contains(&name);
+        if !is_known && !names.contains(&name) {
             names.push(name);
         }
     }
@@ -152,11 +159,11 @@ pub fn user_message(
     };
     let rubric = render(template, placeholders, pair);
     let format = format!("Reply with one JSON object and nothing else: {}.", question.shape());
-    let judged: &[&str] = match pair {
-        None => &["submission"],
-        Some(_) => &["submission_a", "submission_b"],
+    let is_arranged = match pair {
+        None => names(template, "submission"),
+        Some(_) => PAIR_NAMES.iter().all(|name| names(template, name)),
     };
-    if judged.iter().all(|name| names(template, name)) {
+    if is_arranged {
         return format!("{}\n\n{format}", rubric.trim_end());
     }
     let expected = match placeholders.ground_truth {
@@ -190,7 +197,7 @@ pub fn user_message(
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use super::{Placeholders, names, render, user_message};
+    use super::{Placeholders, names, open_names, render, user_message};
     use crate::judge::question::{Order, Question};
     use crate::path::Row;
 
@@ -229,6 +236,15 @@ mod tests {
         ] {
             assert_eq!(render(template, &placeholders, None), expected, "{template}");
         }
+    }
+
+    #[test]
+    fn names_are_open_unless_they_stand_for_something_always() {
+        let rubric =
+            "{input} {a} {submission_a} {row.x} {a} {submission_b} {submission} {ground_truth}";
+        let pair = ["a", "submission_a", "row.x", "submission_b"];
+        assert_eq!(open_names(rubric, false), pair);
+        assert_eq!(open_names(rubric, true), ["a", "row.x"]);
     }
 
     fn message(template: &str, other: Option<&str>, order: Order) -> String {
@@ -270,6 +286,10 @@ mod tests {
             "SUBMITTED or OTHER?\n\nReply with one JSON object and nothing else: {\"rationale\": <string>, \"winner\": \"A\" or \"B\" or \"tie\"}."
         );
         assert!(message(rubric, Some("OTHER"), Order::Reversed).starts_with("OTHER or SUBMITTED?"));
+        let half = message("Is {submission} better?", Some("OTHER"), Order::Forward);
+        assert!(half.contains("## Submission B\n\nOTHER"), "{half}");
+        let alone = message("Is {submission_a} good?", None, Order::Forward);
+        assert!(alone.contains("\n\nSUBMITTED"), "{alone}");
         let sections = message("Which is kinder?", Some("OTHER"), Order::Reversed);
         let place = |part: &str| sections.find(part).unwrap();
         for half in ["{submission}?", "{submission_a}?"] {
