@@ -77,7 +77,7 @@ pub fn graders() -> Vec<Described> {
         description: "A judge model grades the submission by a rubric.",
         kind: "rubric",
         options: rubric_options(),
-        scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it",
+        scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it; of a comparison, 1.0 a win, 0.5 a tie, 0.0 a loss",
         facts: Map::new(),
     };
     tools.chain([judge]).collect()
@@ -85,25 +85,35 @@ pub fn graders() -> Vec<Described> {
 
 fn rubric_options() -> Value {
     let text = |description: &str| json!({"type": "string", "description": description});
-    let number = |description: &str| json!({"type": "number", "description": description});
+    let number = |least: f64, most: f64, description: &str| json!({"type": "number", "minimum": least, "maximum": most, "description": description});
+    let whole = |least: i64, description: &str| json!({"type": "integer", "minimum": least, "description": description});
     json!({"type": "object", "properties": {
         "prompt": text("the rubric"),
-        "prompt_path": text("a file that holds the rubric"),
+        "prompt_path": text("a file that holds the rubric; its front matter may set model, scale and pass_threshold"),
         "model": text("the judge model"),
         "provider": text("the protocol; `openai` is any OpenAI-compatible endpoint"),
         "base_url": text("where it is asked; no part of the key if `endpoint` is set"),
         "endpoint": text("stands for the base URL in the key"),
         "api_key_env": text("the environment variable that holds the key"),
-        "temperature": number("0 to 2; null sends none"),
-        "seed": number("the sampling seed"),
-        "max_tokens": number("the most tokens of a reply"),
-        "top_p": number("0 to 1"),
+        "headers": {"type": "object", "description": "further headers: text, or {env: NAME} for secrets"},
+        "temperature": {"type": ["number", "null"], "minimum": 0, "maximum": 2, "description": "null sends none"},
+        "seed": {"type": "integer", "description": "the sampling seed"},
+        "max_tokens": whole(1, "the most tokens of a reply"),
+        "top_p": number(0.0, 1.0, "nucleus sampling"),
         "extra_body": {"type": "object", "description": "further members of the request"},
-        "max_retries": number("retries after transport failures"),
-        "timeout": number("seconds one request may take"),
+        "response_format": {"enum": ["auto", "json_schema", "json_object", "text"], "description": "how the shape of the reply is asked for"},
+        "max_retries": whole(0, "retries after transport failures, at most 1000"),
+        "timeout": number(0.0, 86_400.0, "seconds one request may take, more than 0"),
+        "deadline": number(0.0, 86_400.0, "seconds one judgment may take with retries and waits, more than 0"),
+        "max_requests_per_minute": whole(1, "the most requests to the endpoint in a minute"),
+        "max_tokens_per_minute": whole(1, "the most tokens, sent and received, in a minute"),
+        "panel": {"type": "array", "items": {"type": "object"}, "description": "several judges: settings over those of the grader"},
+        "compare_to": {"description": "what submissions are compared with: a field of the row, or the record of a run"},
         "scale": {"type": "object", "description": "the judge's range: {min, max}"},
-        "rubric_vars": {"type": "array", "description": "variables every row must have"},
-        "votes": {"description": "independent judgments: N, or {n, combine}"},
+        "rubric_vars": {"type": "array", "items": {"type": "string"}, "description": "variables every row must have"},
+        "votes": {"description": "independent judgments by each judge: N, or {n, combine}"},
+        "combine": {"enum": ["median", "mean", "majority"], "description": "how votes become one score"},
+        "confirm_fails": {"type": "integer", "minimum": 0, "maximum": 100, "description": "further votes by each judge on submissions below the pass threshold"},
     }})
 }
 
@@ -195,6 +205,7 @@ pub fn registry() -> Registry<'static> {
         check_grader,
         check_extractor,
         check_pattern: |pattern| Regex::new(pattern).err().map(|problem| problem.to_string()),
+        untaken_setting: |_, _| None,
     }
 }
 

@@ -194,6 +194,11 @@ impl Seat {
         };
         Self { base_url, blank }
     }
+
+    /// Whether both ask the same of the same judge: then their judgments have the same keys.
+    pub fn is_same_judge(&self, other: &Self) -> bool {
+        self.blank == other.blank
+    }
 }
 
 /// The headers that are no secret, as one text.

@@ -9,8 +9,8 @@ use serde_yaml::{Mapping, Value as Yaml};
 
 use super::interpolate::escape;
 use super::{
-    Combine, Condition, DatasetSpec, Gate, GraderKind, GraderSpec, JudgeSpec, PassRule, RubricSpec,
-    Suite, TargetSpec,
+    CompareTo, Condition, DatasetSpec, Gate, GraderKind, GraderSpec, HeaderSpec, HeaderValue,
+    JudgeSpec, PassRule, RubricSpec, Suite, TargetSpec,
 };
 
 /// The suite as YAML.
@@ -184,8 +184,25 @@ fn grader(spec: &GraderSpec) -> Yaml {
 
 fn rubric(spec: &RubricSpec, map: &mut Map) {
     map.text("prompt", &spec.prompt);
-    if let [one] = &spec.judges[..] {
-        judge(one, map);
+    match &spec.judges[..] {
+        [one] => judge(one, map),
+        panel => {
+            let judges = panel.iter().map(|spec| {
+                let mut map = Map::default();
+                judge(spec, &mut map);
+                map.finish()
+            });
+            map.put("panel", Yaml::Sequence(judges.collect()));
+        }
+    }
+    match &spec.compare_to {
+        None => {}
+        // A field that is called `row` is no prefix.
+        Some(CompareTo::Field(path)) if path.starts_with("row.") => {
+            map.put("compare_to", one("field", &format!("row.{path}")));
+        }
+        Some(CompareTo::Field(path)) => map.put("compare_to", one("field", path)),
+        Some(CompareTo::Run(path)) => map.put("compare_to", one("run", path)),
     }
     if let Some((min, max)) = spec.scale {
         let mut scale = Map::default();
@@ -196,14 +213,16 @@ fn rubric(spec: &RubricSpec, map: &mut Map) {
     if !spec.rubric_vars.is_empty() {
         map.texts("rubric_vars", &spec.rubric_vars);
     }
-    if spec.combine == Combine::default() {
-        map.put("votes", spec.votes);
-    } else {
-        let mut votes = Map::default();
-        votes.put("n", spec.votes);
-        votes.put("combine", name(spec.combine));
-        map.put("votes", votes.finish());
-    }
+    map.put("votes", spec.votes);
+    map.put("combine", name(spec.combine));
+    map.put("confirm_fails", spec.confirm_fails);
+}
+
+/// A mapping with one text.
+fn one(key: &str, text: &str) -> Yaml {
+    let mut map = Map::default();
+    map.text(key, text);
+    map.finish()
 }
 
 fn judge(spec: &JudgeSpec, map: &mut Map) {
@@ -212,6 +231,16 @@ fn judge(spec: &JudgeSpec, map: &mut Map) {
     map.optional_text("base_url", spec.base_url.as_deref());
     map.optional_text("endpoint", spec.endpoint.as_deref());
     map.optional_text("api_key_env", spec.api_key_env.as_deref());
+    if !spec.headers.is_empty() {
+        let mut headers = Map::default();
+        for HeaderSpec { name, value } in &spec.headers {
+            match value {
+                HeaderValue::Text(text) => headers.text(name, text),
+                HeaderValue::Variable(variable) => headers.put(name, one("env", variable)),
+            }
+        }
+        map.put("headers", headers.finish());
+    }
     map.put("temperature", spec.temperature.map_or(Yaml::Null, Yaml::from));
     map.optional("seed", spec.seed);
     map.optional("max_tokens", spec.max_tokens);
@@ -219,8 +248,12 @@ fn judge(spec: &JudgeSpec, map: &mut Map) {
     if !spec.extra_body.is_empty() {
         map.put("extra_body", json(&Value::Object(spec.extra_body.clone())));
     }
+    map.put("response_format", name(spec.response_format));
     map.put("max_retries", spec.patience.max_retries);
     map.put("timeout", spec.patience.timeout);
+    map.put("deadline", spec.patience.deadline);
+    map.optional("max_requests_per_minute", spec.patience.max_requests_per_minute);
+    map.optional("max_tokens_per_minute", spec.patience.max_tokens_per_minute);
 }
 
 fn gate(gate: &Gate) -> Yaml {

@@ -265,12 +265,14 @@ fn whole(value: f64) -> Option<i64> {
 pub(crate) struct Fields<'n> {
     entries: &'n [Entry],
     known: Vec<&'static str>,
+    /// Names that were refused elsewhere.
+    refused: Vec<&'n str>,
 }
 
 impl<'n> Fields<'n> {
     /// The fields `entries`, none of them known yet.
     pub(crate) fn new(entries: &'n [Entry]) -> Self {
-        Self { entries, known: Vec::new() }
+        Self { entries, known: Vec::new(), refused: Vec::new() }
     }
 
     /// The field `name`, unless it is absent or null.
@@ -281,7 +283,32 @@ impl<'n> Fields<'n> {
     /// The field `name`, unless it is absent.
     pub(crate) fn take_or_null(&mut self, name: &'static str) -> Option<&'n Entry> {
         self.known.push(name);
+        self.find(name)
+    }
+
+    /// The field `name` without taking it, unless it is absent or null.
+    pub(crate) fn peek(&self, name: &str) -> Option<&'n Entry> {
+        self.find(name).filter(|entry| entry.value.value != Kind::Null)
+    }
+
+    fn find(&self, name: &str) -> Option<&'n Entry> {
         self.entries.iter().find(|entry| entry.key == name)
+    }
+
+    /// The `entries` of a mapping inside this one, and those fields of this one, among `names`, that it does not say
+    /// itself.
+    pub(crate) fn inherited(&self, names: &[&str], entries: &[Entry]) -> Vec<Entry> {
+        let of_this = names.iter().filter_map(|name| self.find(name));
+        let absent = of_this.filter(|field| entries.iter().all(|entry| entry.key != field.key));
+        entries.iter().chain(absent).cloned().collect()
+    }
+
+    /// Every field whose name is refused by `is_refused`; they are reported by who asked.
+    pub(crate) fn refuse(&mut self, is_refused: fn(&str) -> bool) -> Vec<&'n Entry> {
+        let refused: Vec<&Entry> =
+            self.entries.iter().filter(|entry| is_refused(&entry.key)).collect();
+        self.refused.extend(refused.iter().map(|entry| entry.key.as_str()));
+        refused
     }
 
     /// The field that goes by the first or the second name; both are an error.
@@ -304,7 +331,8 @@ impl<'n> Fields<'n> {
     /// Reports every field that nobody took. `owner` is what they are fields of.
     pub(crate) fn finish(self, owner: &str, findings: &mut Findings) {
         for entry in self.entries {
-            if self.known.contains(&entry.key.as_str()) {
+            let name = entry.key.as_str();
+            if self.known.contains(&name) || self.refused.contains(&name) {
                 continue;
             }
             let likely = suggest(&entry.key, self.known.iter().copied());

@@ -66,6 +66,10 @@ fn grader(name: &str, entry: &Entry, reader: &mut Reader<'_>) -> Option<GraderSp
     }
     let mut fields = reader.findings.fields(entry)?;
     let kind = kind(name, entry, &mut fields, reader)?;
+    let text = match kind {
+        Written::Rubric => rubric::text(entry, &mut fields, reader),
+        Written::Tool => None,
+    };
     let display_name = fields.take("display_name").and_then(|field| reader.findings.text(field));
     let extractor = extractor(&mut fields, reader);
     let pass_threshold = fields
@@ -77,7 +81,7 @@ fn grader(name: &str, entry: &Entry, reader: &mut Reader<'_>) -> Option<GraderSp
     let (owner, kind) = match kind {
         Written::Tool => ("a tool grader", tool(entry, &mut fields, reader).map(GraderKind::Tool)),
         Written::Rubric => {
-            let rubric = rubric::rubric(entry, &mut fields, reader);
+            let rubric = rubric::rubric(text, entry, &mut fields, reader);
             ("a rubric grader", rubric.map(|rubric| GraderKind::Rubric(Box::new(rubric))))
         }
     };

@@ -6,7 +6,7 @@
 
 use super::fields::Findings;
 use super::interpolate::interpolate;
-use super::source::{self, Span};
+use super::source::{self, Span, normal};
 use super::tree::{self, Entry, Kind, Node, Style};
 use super::{FileText, Files};
 use crate::diagnostic::{Diagnostic, Place};
@@ -86,7 +86,7 @@ impl Loader<'_> {
         let text = self.looked.text(path, from, self.files, self.findings)?;
         let Findings { sources, diagnostics, .. } = &mut *self.findings;
         let mut root = tree::parse(path, &text, sources, diagnostics)?;
-        take_secrets(&mut root, self.findings);
+        take_secrets(&mut root, Part::Suite, self.findings);
         match &root.value {
             Kind::Map(_) => {}
             Kind::Null => {
@@ -154,46 +154,74 @@ fn take_entry(root: &mut Node, key: &str) -> Option<Entry> {
     Some(entries.remove(at))
 }
 
-/// Takes every literal secret out of the tree and hides it from diagnostics.
-fn take_secrets(node: &mut Node, findings: &mut Findings) {
+/// A part of a suite, as far as it matters to secrets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Suite,
+    Graders,
+    /// A grader, or a judge of its panel.
+    Grader,
+    Panel,
+    Headers,
+    Other,
+}
+
+impl Part {
+    fn of(self, key: &str) -> Self {
+        match (self, key) {
+            (Self::Suite, "graders") => Self::Graders,
+            (Self::Suite, "grader") | (Self::Graders, _) => Self::Grader,
+            (Self::Grader, "panel") => Self::Panel,
+            (Self::Grader, "headers") => Self::Headers,
+            _ => Self::Other,
+        }
+    }
+
+    fn item(self) -> Self {
+        if self == Self::Panel { Self::Grader } else { Self::Other }
+    }
+
+    /// Whether a secret is taken out here, and not refused by whoever reads the part.
+    fn ignores_secrets(self) -> bool {
+        !matches!(self, Self::Grader | Self::Headers)
+    }
+
+    fn hides(self, key: &str, text: &str) -> bool {
+        let in_header = self == Self::Headers && source::is_secret_header(key, text);
+        in_header || source::may_be_secret(key) && key != "api_key_env"
+    }
+}
+
+/// Hides every literal secret from diagnostics, and takes those out of the tree that nobody refuses.
+fn take_secrets(node: &mut Node, part: Part, findings: &mut Findings) {
     match &mut node.value {
-        Kind::Seq(items) => items.iter_mut().for_each(|item| take_secrets(item, findings)),
+        Kind::Seq(items) => {
+            for item in items {
+                take_secrets(item, part.item(), findings);
+            }
+        }
         Kind::Map(entries) => {
             for entry in &mut *entries {
-                take_secrets(&mut entry.value, findings);
+                take_secrets(&mut entry.value, part.of(&entry.key), findings);
             }
             entries.retain(|entry| {
-                let text = matches!(entry.value.value, Kind::Str(_));
-                let secret = text && source::is_secret(&entry.key);
-                if text && source::may_be_secret(&entry.key) && entry.key != "api_key_env" {
+                let Kind::Str(text) = &entry.value.value else { return true };
+                if part.hides(&entry.key, text) {
                     findings.sources.hide(entry.value.span);
                 }
-                if secret {
+                let ignored = part.ignores_secrets() && source::is_secret(&entry.key);
+                if ignored {
                     let message =
                         format!("`{}` is ignored: never put a key into a suite", entry.key);
                     findings.warning(entry.key_span, message).hint = Some(SECRET_HINT.to_owned());
                 }
-                !secret
+                !ignored
             });
         }
         _ => {}
     }
 }
 
-const SECRET_HINT: &str =
+/// Where keys belong.
+pub(super) const SECRET_HINT: &str =
     "keep it in the environment or in `.env`, and name the variable with `api_key_env: NAME`";
-
-/// `path` without `.` and `x/..`, to compare paths by text.
-fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "." => {}
-            ".." if parts.last().is_some_and(|last| !last.is_empty() && *last != "..") => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
-}

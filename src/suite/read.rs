@@ -28,6 +28,8 @@ pub struct Registry<'a> {
     pub check_extractor: fn(&str, &Map<String, Value>) -> Vec<OptionProblem>,
     /// Says what is wrong with a `ground_truth_pattern`, if anything.
     pub check_pattern: fn(&str) -> Option<String>,
+    /// Says why the judges of a provider do not take a setting, if they do not: provider, field.
+    pub untaken_setting: fn(&str, &str) -> Option<&'static str>,
 }
 
 /// What came of reading a suite.

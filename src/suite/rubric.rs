@@ -1,70 +1,60 @@
-//! The fields only judges have.
+//! The fields only rubric graders have: what is asked, and how the answers become one score.
 //!
-//! A rubric file is read here because its text is part of the suite: it is kept verbatim, only a byte-order
-//! mark is dropped. What a model does with a setting is said by [`JudgeSpec::effective_temperature`]; the
-//! spec keeps what the suite wrote.
+//! A rubric file is read here because its text is part of the suite. Who is asked is read by [`super::judges`].
 
 use std::ops::RangeInclusive;
 
 use super::fields::{Fields, Findings};
-use super::graders::options;
+use super::judges::judges;
 use super::read::Reader;
+use super::rubric_file::{self, RubricText};
 use super::tree::{Entry, Kind};
-use super::{Combine, JudgeSpec, Patience, ReplyFormat, RubricSpec};
+use super::{Combine, CompareTo, RubricSpec};
+use crate::judge::template::{PAIR_NAMES, names};
 
-/// Reads what a `rubric` or `model_judge` grader has beyond other graders.
+const COMBINES: [(&str, Combine); 3] =
+    [("median", Combine::Median), ("mean", Combine::Mean), ("majority", Combine::Majority)];
+
+/// Reads what a `rubric` or `model_judge` grader has beyond other graders; `text` is its rubric.
 pub(super) fn rubric(
+    text: Option<RubricText>,
     entry: &Entry,
     fields: &mut Fields<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<RubricSpec> {
-    let agent = agent_judge(fields, reader);
-    let prompt = prompt(entry, fields, reader);
-    let provider = provider(fields, reader);
+    let is_agent = agent_judge(fields, reader);
+    let judges = judges(fields, text.is_some(), reader);
+    let compare_to = compare_to(fields, reader);
     let findings = &mut reader.findings;
-    let text = |name, fields: &mut Fields<'_>, findings: &mut Findings| {
-        fields.take(name).and_then(|field| findings.text(field))
-    };
-    let model = text("model", fields, findings).unwrap_or_else(|| "gpt-4o-mini".to_owned());
-    let base_url = base_url(fields, findings);
-    let endpoint = text("endpoint", fields, findings);
-    let api_key_env = api_key_env(fields, findings);
     let rubric_vars = fields.take("rubric_vars").and_then(|field| findings.texts(field));
-    let extra_body = options(fields.take("extra_body"), findings);
-    let sampling = sampling(fields, findings);
     let (votes, combine) = votes(fields, findings);
-    let scale = scale(fields, findings);
-    let max_retries = whole("max_retries", 0..=1000, "between 0 and 1000", fields, findings);
-    let timeout = fields.take("timeout").and_then(|field| timeout(field, findings));
-    if agent {
+    let confirm_fails = fields
+        .take("confirm_fails")
+        .and_then(|field| findings.whole(field, 0..=100, "between 0 and 100"));
+    let scale_field = fields.take("scale");
+    let scale = scale_field.and_then(|field| scale(field, findings));
+    if compare_to.is_some() {
+        if let Some(field) = scale_field {
+            let message = "a grader with `compare_to` has no `scale`";
+            findings.error(field.key_span, message).hint =
+                Some("a win is 1, a tie 0.5, a loss 0".to_owned());
+        }
+        if let Some(text) = &text {
+            check_comparison(text, entry, findings);
+        }
+    }
+    if is_agent {
         return None;
     }
-    let patience = Patience {
-        max_retries: max_retries.and_then(|value| u32::try_from(value).ok()).unwrap_or(5),
-        timeout: timeout.unwrap_or(120.0),
-        ..Patience::default()
-    };
-    let judge = JudgeSpec {
-        model,
-        provider,
-        base_url,
-        endpoint,
-        api_key_env,
-        headers: Vec::new(),
-        temperature: sampling.temperature,
-        seed: sampling.seed,
-        max_tokens: sampling.max_tokens,
-        top_p: sampling.top_p,
-        extra_body: extra_body?,
-        response_format: ReplyFormat::Auto,
-        patience,
-    };
     Some(RubricSpec {
+        prompt: text?.text,
+        judges,
         scale,
         rubric_vars: rubric_vars.unwrap_or_default(),
         votes,
         combine,
-        ..RubricSpec::new(prompt?, judge)
+        confirm_fails: confirm_fails.and_then(|count| u32::try_from(count).ok()).unwrap_or(0),
+        compare_to,
     })
 }
 
@@ -86,7 +76,12 @@ fn agent_judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> bool {
     agent_file.is_some() || command.is_some()
 }
 
-fn prompt(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<String> {
+/// Reads the rubric of a grader: `prompt`, or the file of `prompt_path` with what it includes.
+pub(super) fn text(
+    entry: &Entry,
+    fields: &mut Fields<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<RubricText> {
     let not_empty =
         |field: &&Entry| !matches!(&field.value.value, Kind::Str(text) if text.is_empty());
     let inline = fields.take("prompt").filter(not_empty);
@@ -97,12 +92,14 @@ fn prompt(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Op
             reader.findings.error(file.key_span, message).hint = Some("keep one".to_owned());
             return None;
         }
-        (Some(inline), None) => (reader.findings.text(inline)?, inline),
+        (Some(inline), None) => {
+            let text = reader.findings.text(inline)?;
+            (RubricText { text, parts: vec![inline.value.span] }, inline)
+        }
         (None, Some(file)) => {
             let path = reader.path(file)?;
-            let from = Some(file.value.span);
-            let text = reader.looked.text(&path, from, reader.files, &mut reader.findings)?;
-            (text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned(), file)
+            let sinks = (&mut reader.looked, &mut reader.findings);
+            (rubric_file::read(&path, file.value.span, reader.files, sinks)?, file)
         }
         (None, None) => {
             reader
@@ -111,138 +108,95 @@ fn prompt(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Op
             return None;
         }
     };
-    if text.trim().is_empty() {
+    if text.text.trim().is_empty() {
         reader.findings.error(field.value.span, "the rubric is empty");
         return None;
     }
     Some(text)
 }
 
-fn provider(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> String {
-    let field = fields.take("provider");
-    let name = field.and_then(|field| Some((field, reader.findings.text(field)?)));
-    match name {
-        Some((field, name)) => {
-            if !reader.registry.providers.contains(&name.as_str()) {
-                reader.findings.unknown(field, &name, "provider", reader.registry.providers);
+/// Reads `compare_to: PATH` and `compare_to: {field: PATH}` or `{run: PATH}`. A plain path is a run if it ends in
+/// `.jsonl` or has a slash.
+fn compare_to(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<CompareTo> {
+    let field = fields.take("compare_to")?;
+    if let Kind::Map(entries) = &field.value.value {
+        let mut inner = Fields::new(entries);
+        let (of_row, run) = (inner.take("field"), inner.take("run"));
+        inner.finish("`compare_to`", &mut reader.findings);
+        return match (of_row, run) {
+            (Some(of_row), None) => reader.findings.text(of_row).map(|path| in_row(&path)),
+            (None, Some(run)) => reader.path(run).map(CompareTo::Run),
+            _ => {
+                let message = "`compare_to` has either `field` or `run`";
+                reader.findings.error(field.key_span, message).hint =
+                    Some("write `compare_to: {field: PATH}` or `{run: FILE}`".to_owned());
+                None
             }
-            name
-        }
-        None => "openai".to_owned(),
+        };
     }
-}
-
-fn base_url(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> {
-    let field = fields.take("base_url")?;
-    let url = findings.text(field)?;
-    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let host = host.map(|rest| rest.split('/').next().unwrap_or_default());
-    match host {
-        Some(host) if host.contains('@') => {
-            findings.sources.hide(field.value.span);
-            findings.error(field.value.span, "`base_url` holds a password").hint =
-                Some("give the key by `api_key_env: NAME`".to_owned());
-        }
-        Some(host) if !host.is_empty() => {}
-        _ => {
-            findings.error(field.value.span, "`base_url` must begin with `https://` or `http://`");
-        }
+    let text = reader.findings.text(field)?;
+    if text.to_ascii_lowercase().ends_with(".jsonl") || text.contains('/') {
+        return reader.path(field).map(CompareTo::Run);
     }
-    Some(url)
+    Some(in_row(&text))
 }
 
-/// The name of a variable; a key written here by mistake is hidden.
-fn api_key_env(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> {
-    let field = fields.take("api_key_env")?;
-    let name = findings.text(field)?;
-    let is_name = !name.starts_with(|c: char| c.is_ascii_digit())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !is_name {
-        findings.sources.hide(field.value.span);
-        findings
-            .error(field.value.span, "`api_key_env` is no name of an environment variable")
-            .hint = Some("write the name, not the key: `api_key_env: OPENAI_API_KEY`".to_owned());
-    }
-    Some(name)
+/// The field at a path that may begin with `row.`, as it does in rubrics.
+fn in_row(path: &str) -> CompareTo {
+    CompareTo::Field(path.strip_prefix("row.").unwrap_or(path).to_owned())
 }
 
-struct Sampling {
-    temperature: Option<f64>,
-    seed: Option<i64>,
-    max_tokens: Option<u32>,
-    top_p: Option<f64>,
-}
-
-fn sampling(fields: &mut Fields<'_>, findings: &mut Findings) -> Sampling {
-    let temperature = match fields.take_or_null("temperature") {
-        None => Some(0.0),
-        Some(field) if field.value.value == Kind::Null => None,
-        Some(field) => findings.number(field, 0.0..=2.0, "between 0 and 2, or null"),
+/// A rubric that arranges two submissions itself has to show both.
+fn check_comparison(text: &RubricText, entry: &Entry, findings: &mut Findings) {
+    let [first, second] = PAIR_NAMES.map(|name| names(&text.text, name));
+    let (name, lacks) = match (first, second) {
+        (true, false) => (PAIR_NAMES[0], "but not `{submission_b}`"),
+        (false, true) => (PAIR_NAMES[1], "but not `{submission_a}`"),
+        (false, false) if names(&text.text, "submission") => {
+            ("submission", "but neither `{submission_a}` nor `{submission_b}`")
+        }
+        _ => return,
     };
-    let seed = whole("seed", i64::MIN..=i64::MAX, "a whole number of 64 bits", fields, findings);
-    let tokens = whole(
-        "max_tokens",
-        1..=i64::from(u32::MAX),
-        "a whole number of at least 1",
-        fields,
-        findings,
+    let span = text.find(name, entry.key_span, findings);
+    let message = format!("this rubric compares, and names `{{{name}}}` {lacks}");
+    findings.error(span, message).hint = Some(
+        "name both, or neither: then question and submissions follow after the rubric".to_owned(),
     );
-    let top_p =
-        fields.take("top_p").and_then(|field| findings.number(field, 0.0..=1.0, "between 0 and 1"));
-    let max_tokens = tokens.and_then(|value| u32::try_from(value).ok());
-    Sampling { temperature, seed, max_tokens, top_p }
 }
 
-fn whole(
-    name: &'static str,
-    range: RangeInclusive<i64>,
-    words: &str,
-    fields: &mut Fields<'_>,
-    findings: &mut Findings,
-) -> Option<i64> {
-    let field = fields.take(name)?;
-    findings.whole(field, range, words)
-}
-
-fn timeout(field: &Entry, findings: &mut Findings) -> Option<f64> {
-    let seconds =
-        findings.number(field, 0.0..=86_400.0, "more than 0 and at most 86400 seconds")?;
-    if seconds > 0.0 {
-        return Some(seconds);
-    }
-    findings.error(field.value.span, "`timeout` must be more than 0 seconds");
-    None
-}
-
-/// Reads `votes: 3` or `votes: {n: 3, combine: mean}`.
+/// Reads `votes: 3` or `votes: {n: 3, combine: mean}`, and `combine: mean` beside either.
 fn votes(fields: &mut Fields<'_>, findings: &mut Findings) -> (u32, Combine) {
     const RANGE: RangeInclusive<i64> = 1..=1000;
     const WORDS: &str = "a whole number between 1 and 1000";
-    let Some(field) = fields.take("votes") else { return (1, Combine::default()) };
-    let (count, combine) = match &field.value.value {
-        Kind::Map(entries) => {
-            let mut inner = Fields::new(entries);
-            let count = inner.take("n");
-            if count.is_none() {
-                findings.error(field.key_span, "`votes` has no `n`");
+    let beside = fields.take("combine");
+    let (count, inside) = match fields.take("votes") {
+        None => (None, None),
+        Some(field) => match &field.value.value {
+            Kind::Map(entries) => {
+                let mut inner = Fields::new(entries);
+                let count = inner.take("n");
+                if count.is_none() {
+                    findings.error(field.key_span, "`votes` has no `n`");
+                }
+                let combine = inner.take("combine");
+                inner.finish("`votes`", findings);
+                (count, combine)
             }
-            let combine = inner.take("combine");
-            inner.finish("`votes`", findings);
-            (count, combine)
-        }
-        _ => (Some(field), None),
+            _ => (Some(field), None),
+        },
     };
+    if let (Some(beside), Some(_)) = (beside, inside) {
+        let message = "`combine` is said twice: here and in `votes`";
+        findings.error(beside.key_span, message).hint = Some("keep one".to_owned());
+    }
     let count = count.and_then(|field| findings.whole(field, RANGE, WORDS));
-    let combine = combine.and_then(|field| {
-        findings.choice(field, &[("median", Combine::Median), ("mean", Combine::Mean)])
-    });
+    let combine = beside.or(inside).and_then(|field| findings.choice(field, &COMBINES));
     let count = count.and_then(|count| u32::try_from(count).ok()).unwrap_or(1);
     (count, combine.unwrap_or_default())
 }
 
 /// Reads `scale: {min, max}`; 0 to 1 is no scale at all.
-fn scale(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<(f64, f64)> {
-    let field = fields.take("scale")?;
+fn scale(field: &Entry, findings: &mut Findings) -> Option<(f64, f64)> {
     let mut inner = findings.fields(field)?;
     let mut end = |name| {
         let Some(end) = inner.take(name) else {

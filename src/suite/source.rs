@@ -104,6 +104,21 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':')
 }
 
+/// `path` without `.` and `x/..`, to compare paths by text.
+pub(super) fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            ".." if parts.last().is_some_and(|last| !last.is_empty() && *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
 /// Whether the value of a field of this name is a secret: `api_key`, `apiKey`, `Authorization`, …
 pub(super) fn is_secret(key: &str) -> bool {
     const SECRETS: [&str; 7] = [
@@ -123,6 +138,34 @@ pub(super) fn is_secret(key: &str) -> bool {
 /// Whether the name of a field may be a misspelt name of a secret.
 pub(super) fn may_be_secret(key: &str) -> bool {
     is_secret(key) || suggest(key, ["api_key", "apikey", "authorization"]).is_some()
+}
+
+/// Whether a header of this name, or one that says `value`, holds a secret.
+///
+/// Names are those that APIs take keys in; values are judged by their looks, and rather once too often.
+pub(super) fn is_secret_header(name: &str, value: &str) -> bool {
+    const NAMES: [&str; 3] = ["cookie", "proxyauthorization", "subscriptionkey"];
+    const PARTS: [&str; 3] = ["token", "secret", "password"];
+    const SCHEMES: [&str; 3] = ["bearer ", "basic ", "token "];
+    let bare: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let bare = bare.to_ascii_lowercase();
+    let named = is_secret(name)
+        || NAMES.iter().any(|end| bare.ends_with(end))
+        || PARTS.iter().any(|part| bare.contains(part));
+    let value = value.to_ascii_lowercase();
+    named
+        || SCHEMES.iter().any(|scheme| value.starts_with(scheme))
+        || value.split_ascii_whitespace().any(looks_random)
+}
+
+/// Whether a word begins like a key or a token of a known kind, or is long and has no shape.
+fn looks_random(word: &str) -> bool {
+    const BEGINNINGS: [&str; 8] = ["sk-", "aiza", "ghp_", "gsk_", "hf_", "xai-", "xox", "eyj"];
+    let begins = BEGINNINGS.iter().any(|beginning| word.starts_with(beginning));
+    let shapeless =
+        word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_".contains(&byte));
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    begins && word.len() >= 16 || shapeless && word.len() >= 40 && digits >= 4
 }
 
 /// The same number of bytes, none of them the secret's; line breaks stay.
@@ -165,7 +208,7 @@ fn mask_word(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{join, mask_lines};
+    use super::{is_secret_header, join, mask_lines};
 
     #[test]
     fn secrets_are_masked_whatever_stands_around_them() {
@@ -183,6 +226,35 @@ mod tests {
             let masked = mask_lines(line);
             assert_eq!(masked, expected);
             assert_eq!(masked.len(), line.len());
+        }
+    }
+
+    #[test]
+    fn headers_with_secrets_are_told_by_name_and_by_looks() {
+        for (name, value) in [
+            ("Authorization", "x"),
+            ("api-key", "x"),
+            ("X-Api-Key", "x"),
+            ("x-goog-api-key", "x"),
+            ("Cookie", "x"),
+            ("proxy-authorization", "x"),
+            ("Ocp-Apim-Subscription-Key", "x"),
+            ("X-Auth-Token", "x"),
+            ("Helicone-Auth", "Bearer x"),
+            ("X-A", "sk-0123456789abcdef"),
+            ("X-A", "team eyJhbGciOiJIUzI1NiJ9.e30"),
+            ("X-A", "0123456789abcdef0123456789abcdef01234567"),
+        ] {
+            assert!(is_secret_header(name, value), "{name}: {value}");
+        }
+        for (name, value) in [
+            ("anthropic-beta", "prompt-caching-2024-07-31"),
+            ("OpenAI-Project", "proj_0123456789abcdef"),
+            ("X-Request-Source", "123e4567-e89b-12d3-a456-426614174000"),
+            ("HTTP-Referer", "https://example.com/a/long/path/of/a/page/that/is/no/key"),
+            ("X-A", "sk-short"),
+        ] {
+            assert!(!is_secret_header(name, value), "{name}: {value}");
         }
     }
 

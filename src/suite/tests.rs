@@ -93,6 +93,9 @@ pub(super) const REGISTRY: Registry<'static> = Registry {
     check_grader,
     check_extractor,
     check_pattern: |pattern| pattern.contains("((").then(|| "a group is not closed".to_owned()),
+    untaken_setting: |provider, field| {
+        (provider == "anthropic" && field == "response_format").then_some("its API has one way")
+    },
 };
 
 /// Reads `suite.yaml` of `files`.

@@ -5,6 +5,7 @@ use super::*;
 
 mod gates;
 mod graders;
+mod judges;
 mod rubrics;
 
 fn check(text: &str) -> String {

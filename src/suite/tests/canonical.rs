@@ -7,7 +7,10 @@ use super::*;
 use crate::suite::canonical::canonical;
 use crate::suite::{GraderKind, RubricSpec};
 
-const SUITES: [&str; 8] = [
+const SUITES: [&str; 11] = [
+    "name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    headers: {X-A: 'yes', X-B: '$${no}', Authorization: {env: K}}\n    response_format: json_object\n    deadline: 0.5\n    max_requests_per_minute: 1\n    max_tokens_per_minute: 4000000000\n    combine: majority\n    confirm_fails: 2\n",
+    "name: s\ndataset: d.jsonl\ngraders:\n  q: {kind: rubric, prompt: x, temperature: null, endpoint: e, panel: [{model: a}, {model: b, temperature: 0.5, headers: {x: y}}, {model: c, endpoint: null}], votes: 2}\n  r: {kind: rubric, prompt: x, panel: [{model: alone}]}\n",
+    "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: rubric, prompt: x, compare_to: row.row.b}\n  b: {kind: rubric, prompt: x, compare_to: {field: a/b}}\n  c: {kind: rubric, prompt: x, compare_to: {run: old}}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\n",
     "name: s\ndataset: x/d.csv\ndescription: 'null'\ngraders: {a: {kind: tool, function: contains}}\nmax_samples: 5\nsample_tags: ['1', 'yes']\nnum_runs: 3\nmax_concurrent: 4\n",
     "name: 'on'\ndataset: {path: rows.txt, format: json, fields: {id: a.b, outputs: {z: o.0, a: o.1}}}\ntarget: {kind: recorded, path: t.jsonl, format: openai_chat}\ngraders: {'~': {kind: tool, function: contains}, '1': {kind: tool, function: contains}}\n",
@@ -36,7 +39,7 @@ fn the_canonical_form_is_that_of_the_mission() {
     let text = canonical(&suite(
         "name: support-bot\ndataset: dataset.jsonl\ngrader: {kind: model_judge, prompt_path: rubric.txt}\ngate: {kind: simple, metric_key: default, op: gte, value: 0.8}\n",
     ));
-    insta::assert_snapshot!(text, @r"
+    insta::assert_snapshot!(text, @r###"
     name: support-bot
     dataset:
       path: dataset.jsonl
@@ -51,9 +54,13 @@ fn the_canonical_form_is_that_of_the_mission() {
         model: gpt-4o-mini
         provider: openai
         temperature: 0.0
+        response_format: auto
         max_retries: 5
         timeout: 120.0
+        deadline: 900.0
         votes: 1
+        combine: median
+        confirm_fails: 0
         extractor: last_assistant
         pass_threshold: 1.0
     gate:
@@ -62,7 +69,7 @@ fn the_canonical_form_is_that_of_the_mission() {
       op: gte
       value: 0.8
     num_runs: 1
-    ");
+    "###);
 }
 
 fn rubric_of(suite: &mut Suite) -> &mut RubricSpec {

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::*;
 use crate::suite::{
-    Aggregation, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate, GraderKind,
-    GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, ReplyFormat, RubricSpec, TargetSpec,
+    Aggregation, Combine, CompareTo, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate,
+    GraderKind, GraderSpec, HeaderSpec, HeaderValue, JudgeSpec, Logic, Op, PassRule, Patience,
+    ReplyFormat, RubricSpec, TargetSpec,
 };
 use crate::trajectory::TrajectoryFormat;
 
@@ -22,7 +23,12 @@ fn graded(sections: &str) -> Suite {
 /// The rubric of a suite whose one grader has these fields.
 fn rubric(fields: &str) -> RubricSpec {
     let suite = with(&format!("graders:\n  q:\n    kind: rubric\n    prompt: Judge.\n{fields}"));
-    match suite.graders.into_iter().next().map(|grader| grader.kind) {
+    first_rubric(Some(suite))
+}
+
+fn first_rubric(suite: Option<Suite>) -> RubricSpec {
+    let graders = suite.map(|suite| suite.graders).unwrap_or_default();
+    match graders.into_iter().next().map(|grader| grader.kind) {
         Some(GraderKind::Rubric(rubric)) => *rubric,
         other => panic!("no rubric: {other:?}"),
     }
@@ -94,7 +100,9 @@ fn every_field_of_a_rubric_is_read() {
         "    model: m\n    provider: anthropic\n    base_url: http://localhost:1/v1\n    endpoint: lab\n    \
          api_key_env: KEY\n    temperature: \"1e-3\"\n    seed: 7\n    max_tokens: 64.0\n    top_p: 0.5\n    \
          extra_body: {reasoning: {effort: low}, list: [1, null, 2.5, yes]}\n    max_retries: \"2\"\n    timeout: 30\n    \
-         scale: {min: 1, max: 5}\n    rubric_vars: [a, b]\n    votes: {n: 3, combine: mean}\n",
+         scale: {min: 1, max: 5}\n    rubric_vars: [a, b]\n    votes: {n: 3, combine: mean}\n    \
+         headers: {X-Team: \" evals \", Authorization: {env: TOKEN}, X-Old: null}\n    deadline: 86400\n    \
+         max_requests_per_minute: 60\n    max_tokens_per_minute: \"90000\"\n    confirm_fails: 2\n",
     );
     let Value::Object(extra_body) =
         json!({"reasoning": {"effort": "low"}, "list": [1, null, 2.5, "yes"]})
@@ -112,7 +120,17 @@ fn every_field_of_a_rubric_is_read() {
         max_tokens: Some(64),
         top_p: Some(0.5),
         extra_body,
-        patience: Patience { max_retries: 2, timeout: 30.0, ..Patience::default() },
+        headers: vec![
+            header("X-Team", HeaderValue::Text("evals".to_owned())),
+            header("Authorization", HeaderValue::Variable("TOKEN".to_owned())),
+        ],
+        patience: Patience {
+            max_retries: 2,
+            timeout: 30.0,
+            deadline: 86_400.0,
+            max_requests_per_minute: Some(60),
+            max_tokens_per_minute: Some(90_000),
+        },
         ..JudgeSpec::default()
     };
     let expected = RubricSpec {
@@ -120,11 +138,91 @@ fn every_field_of_a_rubric_is_read() {
         rubric_vars: vec!["a".to_owned(), "b".to_owned()],
         votes: 3,
         combine: Combine::Mean,
+        confirm_fails: 2,
         ..RubricSpec::new("Judge.", judge)
     };
     assert_eq!(read, expected);
     assert_eq!(rubric("    scale: {min: 0, max: 1}\n    votes: 5\n").scale, None);
     assert_eq!(rubric("    rubric_vars: one\n").rubric_vars, ["one"]);
+}
+
+fn header(name: &str, value: HeaderValue) -> HeaderSpec {
+    HeaderSpec { name: name.to_owned(), value }
+}
+
+#[test]
+fn votes_say_how_they_become_one_score() {
+    for (fields, votes, combine) in [
+        ("votes: 5", 5, Combine::Median),
+        ("votes: {n: 3, combine: majority}", 3, Combine::Majority),
+        ("votes: {n: 3}\n    combine: mean", 3, Combine::Mean),
+        ("combine: majority", 1, Combine::Majority),
+        ("votes: 2\n    combine: median", 2, Combine::Median),
+    ] {
+        let rubric = rubric(&format!("    {fields}\n"));
+        assert_eq!((rubric.votes, rubric.combine), (votes, combine), "{fields}");
+    }
+}
+
+#[test]
+fn replies_are_asked_for_in_four_ways() {
+    for format in
+        [ReplyFormat::Auto, ReplyFormat::JsonSchema, ReplyFormat::JsonObject, ReplyFormat::Text]
+    {
+        let rubric = rubric(&format!("    response_format: {}\n", format.name()));
+        assert_eq!(rubric.judges[0].response_format, format);
+    }
+}
+
+#[test]
+fn submissions_are_compared_with_a_field_or_a_run() {
+    let field = |path: &str| CompareTo::Field(path.to_owned());
+    let run = |path: &str| CompareTo::Run(path.to_owned());
+    for (text, expected) in [
+        ("baseline", field("baseline")),
+        ("row.answers.old", field("answers.old")),
+        ("row.row.x", field("row.x")),
+        ("{field: row.a}", field("a")),
+        ("{field: a/b.jsonl}", field("a/b.jsonl")),
+        ("old.jsonl", run("suites/old.jsonl")),
+        ("../runs/old", run("suites/../runs/old")),
+        ("{run: old}", run("suites/old")),
+    ] {
+        let text = format!(
+            "name: s\ndataset: d.jsonl\ngraders:\n  q: {{kind: rubric, prompt: '{{submission_a}} or {{submission_b}}?', compare_to: {text}}}\n"
+        );
+        let files = Memory::new(&[("suites/suite.yaml", &text)]);
+        let reading = read_suite("suites/suite.yaml", &files, &REGISTRY);
+        assert_eq!(rendered(&reading), "", "{text}");
+        let rubric = first_rubric(reading.suite);
+        assert_eq!(rubric.compare_to, Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn judges_of_a_panel_have_the_settings_of_the_grader_but_for_their_own() {
+    let panel = rubric(
+        "    model: base\n    temperature: null\n    seed: 7\n    timeout: 9\n    headers: {X-A: a}\n    \
+         panel:\n    - {}\n    - {model: other, seed: null, temperature: 0.5}\n    \
+         - {provider: anthropic, headers: {X-B: b}, timeout: 8}\n",
+    );
+    let base = JudgeSpec {
+        model: "base".to_owned(),
+        temperature: None,
+        seed: Some(7),
+        headers: vec![header("X-A", HeaderValue::Text("a".to_owned()))],
+        patience: Patience { timeout: 9.0, ..Patience::default() },
+        ..JudgeSpec::default()
+    };
+    let other =
+        JudgeSpec { model: "other".to_owned(), seed: None, temperature: Some(0.5), ..base.clone() };
+    let third = JudgeSpec {
+        provider: "anthropic".to_owned(),
+        headers: vec![header("X-B", HeaderValue::Text("b".to_owned()))],
+        patience: Patience { timeout: 8.0, ..Patience::default() },
+        ..base.clone()
+    };
+    assert_eq!(panel.judges, [base, other, third]);
 }
 
 #[test]
@@ -491,15 +589,26 @@ fn variables_reach_numbers_and_whole_suites() {
 
 #[test]
 fn a_key_in_a_suite_is_taken_out_and_never_kept() {
-    let text = "name: s\ndataset: d.jsonl\nbase: &k {api_key: my-very-secret}\n";
-    let text = text.replace("base: &k {api_key: my-very-secret}\n", "graders:\n  q:\n    kind: rubric\n    prompt: x\n    api_key: &k my-very-secret\n    extra_body: {api-key: *k, user: u}\n");
-    let reading = read(&Memory::new(&[("suite.yaml", &text)]));
-    assert_eq!(reading.diagnostics.len(), 2);
+    let text = "name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    extra_body: {api-key: my-very-secret, user: u}\n";
+    let reading = read(&Memory::new(&[("suite.yaml", text)]));
+    assert_eq!(reading.diagnostics.len(), 1);
     let debug = format!("{reading:?}");
     assert!(!debug.contains("my-very-secret"), "{debug}");
     let suite = reading.suite.unwrap();
     let GraderKind::Rubric(rubric) = &suite.graders[0].kind else { panic!("{suite:?}") };
     assert_eq!(Value::Object(rubric.judges[0].extra_body.clone()), json!({"user": "u"}));
+    for fields in [
+        "api_key: &k my-very-secret, extra_body: {a: *k}",
+        "headers: {X-Api-Key: my-very-secret}",
+        "panel: [{model: a, headers: {Cookie: my-very-secret}}]",
+    ] {
+        let text = format!(
+            "name: s\ndataset: d.jsonl\ngraders: {{q: {{kind: rubric, prompt: x, {fields}}}}}\n"
+        );
+        let reading = read(&Memory::new(&[("suite.yaml", &text)]));
+        let debug = format!("{reading:?}");
+        assert!(reading.suite.is_none() && !debug.contains("my-very-secret"), "{debug}");
+    }
 }
 
 #[test]

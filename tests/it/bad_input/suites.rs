@@ -167,6 +167,21 @@ fn rubrics() -> Vec<Case> {
         case("rubric of an unknown provider").suite(rubric("prompt: Judge., provider: opneai")),
         case("rubric settings out of range")
             .suite(rubric("prompt: Judge., temperature: 3, timeout: 0, votes: 0, max_retries: -1")),
+        case("rubric with a key in it")
+            .suite(rubric("prompt: Judge., api_key: my-very-secret, headers: {Authorization: Bearer my-very-secret}")),
+        case("rubric with headers that are none")
+            .suite(rubric("prompt: Judge., headers: {\"a b\": c, Host: d, X-E: \"\\x07\"}")),
+        case("rubric with limits out of range")
+            .suite(rubric("prompt: Judge., deadline: 0, max_requests_per_minute: 0, response_format: yaml, confirm_fails: -1, combine: max")),
+        case("panel of nobody").suite(rubric("prompt: Judge., panel: []")),
+        case("panel of one judge twice")
+            .suite(rubric("prompt: Judge., panel: [{model: a}, {temperature: 0, model: a}]")),
+        case("panel with misspelt and foreign fields")
+            .suite(rubric("prompt: Judge., panel: [{modle: a}, {model: b, votes: 2}, c]")),
+        case("comparison with a scale").suite(rubric("prompt: Judge., compare_to: old, scale: {min: 1, max: 5}")),
+        case("comparison that shows one submission")
+            .suite(rubric("prompt: \"Is {submission_a} better?\", compare_to: old")),
+        case("comparison with nothing").suite(rubric("prompt: Judge., compare_to: {}")),
         case("rubric variables missing from rows")
             .suite(rubric("prompt: \"Follow {policy}.\", rubric_vars: [policy, tone]"))
             .file(

@@ -146,7 +146,7 @@ fn rubrics_are_checked() {
      --> suite.yaml:7:32
       |
     7 |     votes: {count: 3, combine: avg}
-      |                                ^^^ expected `median` or `mean`
+      |                                ^^^ expected `median`, `mean` or `majority`
 
     error: `scale` must be a mapping, not a list
      --> suite.yaml:8:12
@@ -198,7 +198,7 @@ fn rubrics_are_checked() {
 #[test]
 fn secrets_are_never_shown() {
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    api_key: my-very-secret\n    api_key_env: sk-abc-def\n    base_url: https://u:pw@host/v1\n"), @r###"
-    warning: `api_key` is ignored: never put a key into a suite
+    error: `api_key` would put a key into the suite
      --> suite.yaml:7:5
       |
     7 |     api_key: **************
