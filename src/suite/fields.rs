@@ -264,6 +264,8 @@ fn whole(value: f64) -> Option<i64> {
 #[derive(Debug)]
 pub(crate) struct Fields<'n> {
     entries: &'n [Entry],
+    /// What stands for fields that are absent or null. Its names are known.
+    defaults: &'n [Entry],
     known: Vec<&'static str>,
     /// Names that were refused elsewhere.
     refused: Vec<&'n str>,
@@ -272,7 +274,12 @@ pub(crate) struct Fields<'n> {
 impl<'n> Fields<'n> {
     /// The fields `entries`, none of them known yet.
     pub(crate) fn new(entries: &'n [Entry]) -> Self {
-        Self { entries, known: Vec::new(), refused: Vec::new() }
+        Self { entries, defaults: &[], known: Vec::new(), refused: Vec::new() }
+    }
+
+    /// The same with `defaults` in the place of fields that are absent or null.
+    pub(crate) fn over(self, defaults: &'n [Entry]) -> Self {
+        Self { defaults, ..self }
     }
 
     /// The field `name`, unless it is absent or null.
@@ -292,7 +299,12 @@ impl<'n> Fields<'n> {
     }
 
     fn find(&self, name: &str) -> Option<&'n Entry> {
-        self.entries.iter().find(|entry| entry.key == name)
+        let said = self.entries.iter().find(|entry| entry.key == name);
+        let default = || self.defaults.iter().find(|entry| entry.key == name);
+        match said {
+            Some(said) if said.value.value != Kind::Null => Some(said),
+            said => default().or(said),
+        }
     }
 
     /// The `entries` of a mapping inside this one, and those fields of this one, among `names`, that it does not say

@@ -66,10 +66,13 @@ fn grader(name: &str, entry: &Entry, reader: &mut Reader<'_>) -> Option<GraderSp
     }
     let mut fields = reader.findings.fields(entry)?;
     let kind = kind(name, entry, &mut fields, reader)?;
-    let text = match kind {
+    let mut text = match kind {
         Written::Rubric => rubric::text(entry, &mut fields, reader),
         Written::Tool => None,
     };
+    // What the suite says wins over the front matter of the rubric.
+    let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
+    let mut fields = fields.over(&front);
     let display_name = fields.take("display_name").and_then(|field| reader.findings.text(field));
     let extractor = extractor(&mut fields, reader);
     let pass_threshold = fields

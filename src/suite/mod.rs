@@ -26,6 +26,7 @@ pub use judging::{
     Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, Patience, ReplyFormat, RubricSpec,
 };
 pub use read::{Registry, SuiteReading, read_suite};
+pub use rubric_file::{RowRubric, row_rubric};
 
 use serde::Serialize;
 use serde_json::{Map, Value};

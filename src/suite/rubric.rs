@@ -94,7 +94,7 @@ pub(super) fn text(
         }
         (Some(inline), None) => {
             let text = reader.findings.text(inline)?;
-            (RubricText { text, parts: vec![inline.value.span] }, inline)
+            (RubricText { text, parts: vec![inline.value.span], front: Vec::new() }, inline)
         }
         (None, Some(file)) => {
             let path = reader.path(file)?;

@@ -142,6 +142,16 @@ pub fn parse(
         diagnostics.push(Diagnostic::error(place, message));
         return None;
     }
+    parse_part(text, file, sources, diagnostics)
+}
+
+/// Reads the one YAML document in `text`, with which `file` of `sources` begins.
+pub(super) fn parse_part(
+    text: &str,
+    file: u32,
+    sources: &Sources,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Node> {
     let mut builder = Builder::new(text, file);
     let root = builder.read();
     for (key, first, second) in builder.duplicates.into_iter().take(MAX_DUPLICATES) {

@@ -71,6 +71,7 @@ fn space() -> Space {
         ("answers.jsonl", answers),
         ("trajectories.jsonl", trajectory),
         ("rubric.txt", "Is {submission} right?"),
+        ("house-rules.txt", "Be strict."),
         ("base.yaml", base),
     ])
 }
@@ -110,6 +111,20 @@ fn every_suite_snippet_is_valid() {
     for snippet in snippets {
         let space = space();
         space.write("suite.yaml", suite_of(&snippet));
+        check_valid(&snippet.place, &space);
+    }
+}
+
+#[test]
+fn every_rubric_snippet_is_valid() {
+    let rubrics = snippets("text").into_iter().filter(|snippet| snippet.info == "rubric");
+    let rubrics: Vec<Snippet> = rubrics.collect();
+    assert!(!rubrics.is_empty(), "the documents have rubric files");
+    for snippet in rubrics {
+        let space = space();
+        let grader = "graders: {any: {kind: rubric, prompt_path: rubric.txt}}\n";
+        space.write("suite.yaml", format!("name: snippet\ndataset: dataset.jsonl\n{grader}"));
+        space.write("rubric.txt", &snippet.text);
         check_valid(&snippet.place, &space);
     }
 }

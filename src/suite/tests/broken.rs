@@ -6,6 +6,7 @@ use super::*;
 mod gates;
 mod graders;
 mod judges;
+mod rubric_files;
 mod rubrics;
 
 fn check(text: &str) -> String {

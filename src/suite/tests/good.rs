@@ -6,7 +6,7 @@ use super::*;
 use crate::suite::{
     Aggregation, Combine, CompareTo, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate,
     GraderKind, GraderSpec, HeaderSpec, HeaderValue, JudgeSpec, Logic, Op, PassRule, Patience,
-    ReplyFormat, RubricSpec, TargetSpec,
+    ReplyFormat, RubricSpec, TargetSpec, row_rubric,
 };
 use crate::trajectory::TrajectoryFormat;
 
@@ -223,6 +223,118 @@ fn judges_of_a_panel_have_the_settings_of_the_grader_but_for_their_own() {
         ..base.clone()
     };
     assert_eq!(panel.judges, [base, other, third]);
+}
+
+#[test]
+fn rubric_files_have_settings_and_include_others() {
+    let files = Memory::new(&[
+        (
+            "s/suite.yaml",
+            "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: rubric, prompt_path: r/main.md}\n  b: {kind: rubric, prompt_path: r/main.md, model: mine, scale: {min: 0, max: 9}, pass_threshold: 1}\n  c: {kind: rubric, prompt_path: r/main.md, model: null, panel: [{}, {model: x}]}\n  d: {kind: rubric, prompt_path: r/ruled.md}\n  e: {kind: rubric, prompt_path: r/only.md}\n",
+        ),
+        (
+            "s/r/main.md",
+            "\u{feff}---\r\nmodel: theirs\r\nscale: {min: 1, max: 5}\npass_threshold: 0.5\ninclude: [x/first.md, second.md]\n---\n\nMain {submission}.\n\n---\n",
+        ),
+        ("s/r/x/first.md", "---\ninclude: ../second.md\n---\nFirst.\n\n"),
+        ("s/r/x/../second.md", "\u{feff}Second.\n---\nmodel: none\n---\n"),
+        ("s/r/second.md", "\u{feff}Second.\n---\nmodel: none\n---\n"),
+        ("s/r/ruled.md", "\n---\nRuled.\n"),
+        ("s/r/only.md", "---\ninclude: second.md\n---"),
+    ]);
+    let reading = read_suite("s/suite.yaml", &files, &REGISTRY);
+    assert_eq!(rendered(&reading), "");
+    assert_eq!(
+        reading.files,
+        [
+            "s/suite.yaml",
+            "s/r/main.md",
+            "s/r/x/first.md",
+            "s/r/x/../second.md",
+            "s/r/ruled.md",
+            "s/r/only.md",
+            "s/r/second.md"
+        ]
+    );
+    let second = "Second.\n---\nmodel: none\n---";
+    let main = format!("{second}\n\nFirst.\n\nMain {{submission}}.\n\n---\n");
+    let only = format!("{second}\n");
+    let expected: [(&str, &[&str], _, f64); 5] = [
+        (&main, &["theirs"], Some((1.0, 5.0)), 0.5),
+        (&main, &["mine"], Some((0.0, 9.0)), 1.0),
+        (&main, &["theirs", "x"], Some((1.0, 5.0)), 0.5),
+        ("\n---\nRuled.\n", &["gpt-4o-mini"], None, 1.0),
+        (&only, &["gpt-4o-mini"], None, 1.0),
+    ];
+    for (grader, expected) in reading.suite.unwrap().graders.into_iter().zip(expected) {
+        let GraderKind::Rubric(rubric) = grader.kind else { panic!("{}", grader.name) };
+        let models: Vec<&str> = rubric.judges.iter().map(|judge| judge.model.as_str()).collect();
+        let read = (&rubric.prompt[..], &models[..], rubric.scale, grader.pass_threshold);
+        assert_eq!(read, expected, "{}", grader.name);
+    }
+}
+
+#[test]
+fn included_files_that_nobody_has_read_are_asked_for() {
+    let text = "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: rubric, prompt_path: a.txt}\n";
+    let files =
+        Memory::new(&[("suite.yaml", text), ("a.txt", "---\ninclude: [b.txt, c.txt]\n---\n")])
+            .file("b.txt", FileText::Unread)
+            .file("c.txt", FileText::Unread);
+    let reading = read(&files);
+    assert_eq!((reading.suite, reading.diagnostics), (None, vec![]));
+    assert_eq!(reading.unread, ["b.txt", "c.txt"]);
+}
+
+#[test]
+fn rubrics_of_rows_include_files_and_set_nothing() {
+    let files = Memory::new(&[
+        ("s/plain.txt", "\u{feff}Judge.\n"),
+        ("s/r/../plain.txt", "Judge.\n"),
+        ("s/r/long.txt", "---\ninclude: ../plain.txt\n---\nMore.\n"),
+        (
+            "s/sets.txt",
+            "---\nmodel: m\nscale: {min: 1, max: 5}\npass_threshold: 0.5\n---\nJudge.\n",
+        ),
+        ("s/leads.txt", "---\ninclude: [../../etc/passwd, /etc/passwd]\n---\nJudge.\n"),
+        ("s/lacks.txt", "---\ninclude: none.txt\n---\nJudge.\n"),
+        ("s/waits.txt", "---\ninclude: unread.txt\n---\nJudge.\n"),
+        ("s/blank.txt", "---\n---\n\n"),
+    ])
+    .file("s/unread.txt", FileText::Unread);
+    let text = |text: &str| FileText::Text(Arc::from(text));
+    let wrong = |message: &str| FileText::Unreadable(message.to_owned());
+    for (path, expected, problems) in [
+        ("s/plain.txt", text("Judge.\n"), vec![]),
+        ("s/r/long.txt", text("Judge.\n\nMore.\n"), vec![]),
+        (
+            "s/sets.txt",
+            wrong("`model` has no effect in the rubric of a row"),
+            vec!["s/sets.txt:2:1", "s/sets.txt:3:1", "s/sets.txt:4:1"],
+        ),
+        (
+            "s/leads.txt",
+            wrong("`include` leads out of the suite's folder"),
+            vec!["s/leads.txt:2:11", "s/leads.txt:2:29"],
+        ),
+        ("s/lacks.txt", wrong("there is no file `s/none.txt`"), vec!["s/lacks.txt:2:10"]),
+        ("s/waits.txt", FileText::Unread, vec![]),
+        ("s/blank.txt", wrong("the rubric is empty"), vec!["s/blank.txt"]),
+        ("s/none.txt", FileText::Missing, vec![]),
+        ("s/unread.txt", FileText::Unread, vec![]),
+    ] {
+        let rubric = row_rubric(path, "s", &files);
+        let places: Vec<String> = rubric
+            .problems
+            .iter()
+            .filter_map(|problem| Some(problem.place.as_ref()?.to_string()))
+            .collect();
+        assert_eq!(
+            (rubric.text, places),
+            (expected, problems.iter().map(ToString::to_string).collect()),
+            "{path}"
+        );
+    }
 }
 
 #[test]

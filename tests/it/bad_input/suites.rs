@@ -182,6 +182,21 @@ fn rubrics() -> Vec<Case> {
         case("comparison that shows one submission")
             .suite(rubric("prompt: \"Is {submission_a} better?\", compare_to: old")),
         case("comparison with nothing").suite(rubric("prompt: Judge., compare_to: {}")),
+        case("front matter never closed").suite(from_file()).file("rubric.txt", "---\nJudge it.\n"),
+        case("front matter that is a rule").suite(from_file()).file("rubric.txt", "---\nJudge it.\n---\n"),
+        case("front matter that is no YAML").suite(from_file()).file("rubric.txt", "---\na: b: c\n---\n"),
+        case("front matter with unknown and wrong fields")
+            .suite(from_file())
+            .file("rubric.txt", "---\nmodle: m\nscale: 5\npass_threshold: 2\ninclude: {a: b}\n---\nJudge.\n"),
+        case("include of a missing file").suite(from_file()).file("rubric.txt", "---\ninclude: a.txt\n---\nJudge.\n"),
+        case("include of a binary file")
+            .suite(from_file())
+            .file("rubric.txt", "---\ninclude: a.bin\n---\nJudge.\n")
+            .file("a.bin", b"\x00\xff\xfe"),
+        case("include in a circle")
+            .suite(from_file())
+            .file("rubric.txt", "---\ninclude: a.txt\n---\nJudge.\n")
+            .file("a.txt", "---\ninclude: ./rubric.txt\n---\n"),
         case("rubric variables missing from rows")
             .suite(rubric("prompt: \"Follow {policy}.\", rubric_vars: [policy, tone]"))
             .file(
