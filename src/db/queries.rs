@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::baselines::Baselines;
-use super::inputs::{Chunk, Root};
+use super::inputs::{Chunk, File, Root};
 use super::selection::{Narrowing, Place, Selection, Who, select};
 use super::{Db, inputs};
 use crate::dataset::Sample;
@@ -22,7 +22,8 @@ use crate::judge::Judge;
 use crate::judge::provider::PROVIDERS;
 use crate::outcome::Tokens;
 use crate::suite::{
-    ExtractorSpec, FileText, Files, Gate, GraderKind, SuiteReading, TargetSpec, read_suite,
+    ExtractorSpec, FileText, Files, Gate, GraderKind, RowRubric, SuiteReading, TargetSpec,
+    read_suite,
 };
 use crate::system;
 
@@ -348,10 +349,22 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
         .collect()
 }
 
-/// The text of a file that a row names, relative to the suite's folder.
-pub fn row_file(db: &dyn Db, root: Root, path: &str) -> FileText {
+/// The rubric in a file that rows name.
+#[salsa::tracked]
+fn rubric_of_rows(db: &dyn Db, root: Root, file: File) -> RowRubric {
     let folder = system::folder_of(root.suite(db).path(db));
-    db.file(&system::join(folder, path)).text(db).clone()
+    crate::suite::row_rubric(file.path(db), folder, &RootFiles { db, root })
+}
+
+/// The rubric in the file at `path`, relative to the suite's folder.
+pub fn row_rubric<'db>(db: &'db dyn Db, root: Root, path: &str) -> &'db RowRubric {
+    let folder = system::folder_of(root.suite(db).path(db));
+    rubric_of_rows(db, root, db.file(&system::join(folder, path)))
+}
+
+/// The text of a rubric that a row names, as far as judges are shown it.
+pub fn row_file(db: &dyn Db, root: Root, path: &str) -> FileText {
+    row_rubric(db, root, path).text.clone()
 }
 
 /// One grade, as far as folds need it.

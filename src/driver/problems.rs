@@ -3,7 +3,7 @@
 //! The queries find problems and know no file; this knows where every row was read. Problems of joined recordings
 //! are found again by `recordings`, where they stand.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::dataset::cells::column_names;
 use crate::dataset::fields::Fields;
@@ -13,7 +13,7 @@ use crate::db::selection::Duplicate;
 use crate::db::{Database, queries};
 use crate::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::path::key_ends;
-use crate::suite::{DatasetFormat, DatasetSpec, FileText};
+use crate::suite::{DatasetFormat, DatasetSpec, FileText, RowRubric};
 
 /// Problems with the same sentence that are shown: the rest are one mistake made in every row.
 const SHOWN_ALIKE: usize = 3;
@@ -85,6 +85,7 @@ impl Loaded<'_> {
     fn of_rows(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
         let (db, root) = self.session;
         let mut found = Vec::new();
+        let mut seen = HashSet::new();
         let mut before = 0;
         for chunk in root.chunks(db) {
             let problems = queries::checked(db, *chunk).problems.iter();
@@ -97,15 +98,22 @@ impl Loaded<'_> {
                 found.push(missing(self.place(dataset, before + at, None), grader, names));
             }
             for (at, path) in &queries::checked(db, *chunk).rubric_files {
-                let why = match queries::row_file(db, root, path) {
-                    FileText::Text(_) | FileText::Unread => continue,
-                    FileText::Missing => "there is no such file".to_owned(),
-                    FileText::Unreadable(reason) => reason,
-                    FileText::NoText(problem) => problem.message,
-                };
-                let message = format!("cannot read the rubric `{}`: {why}", clipped(path));
-                let problem = Diagnostic::error(self.place(dataset, before + at, None), message);
-                found.push(problem.hint("`rubric_path` is relative to the suite's folder"));
+                let is_new = seen.insert(path.as_str());
+                match unreadable(queries::row_rubric(db, root, path)) {
+                    // What stands in a file is wrong with it, however many rows name it.
+                    Some(Unreadable::Inside(problems)) if is_new => {
+                        let news: Vec<Diagnostic> =
+                            problems.iter().filter(|news| !found.contains(news)).cloned().collect();
+                        found.extend(news);
+                    }
+                    None | Some(Unreadable::Inside(_)) => {}
+                    Some(Unreadable::Whole(why)) => {
+                        let message = format!("cannot read the rubric `{}`: {why}", clipped(path));
+                        let place = self.place(dataset, before + at, None);
+                        let problem = Diagnostic::error(place, message);
+                        found.push(problem.hint("`rubric_path` is relative to the suite's folder"));
+                    }
+                }
             }
             before += chunk.records(db).len();
         }
@@ -143,6 +151,24 @@ impl Loaded<'_> {
         };
         queries::selection(db, root).duplicates.iter().map(diagnostic).collect()
     }
+}
+
+/// Why a row's rubric cannot be read.
+enum Unreadable<'a> {
+    /// The file cannot be.
+    Whole(&'a str),
+    /// It can, and this is wrong in it.
+    Inside(&'a [Diagnostic]),
+}
+
+fn unreadable(rubric: &RowRubric) -> Option<Unreadable<'_>> {
+    Some(match &rubric.text {
+        _ if !rubric.problems.is_empty() => Unreadable::Inside(&rubric.problems),
+        FileText::Text(_) | FileText::Unread => return None,
+        FileText::Missing => Unreadable::Whole("there is no such file"),
+        FileText::Unreadable(reason) => Unreadable::Whole(reason),
+        FileText::NoText(problem) => Unreadable::Whole(&problem.message),
+    })
 }
 
 /// What a row has instead of what stands at no `path` of it: the names beside the last step that is wrong.

@@ -197,14 +197,19 @@ impl Session {
         diagnostics
     }
 
-    /// Reads the rubrics that rows name, so that one that is not there is found before anything runs.
+    /// Reads the rubrics that rows name, and what those include, so that one that is not there is found before
+    /// anything runs.
     fn read_row_files(&mut self, system: &dyn System) {
-        for chunk in self.root.chunks(&self.db) {
-            for (_, path) in &queries::checked(&self.db, *chunk).rubric_files {
-                let _ = queries::row_file(&self.db, self.root, path);
+        loop {
+            for chunk in self.root.chunks(&self.db) {
+                for (_, path) in &queries::checked(&self.db, *chunk).rubric_files {
+                    let _ = queries::row_rubric(&self.db, self.root, path);
+                }
+            }
+            if !self.read_unread(system) {
+                return;
             }
         }
-        self.read_unread(system);
     }
 
     /// The file or folder that holds the trajectories, if rows do not carry them.

@@ -201,6 +201,55 @@ fn a_row_may_bring_a_rubric_or_name_one_beside_the_suite() {
 }
 
 #[test]
+fn judges_are_shown_included_files_and_no_front_matter() {
+    let judge = Judge::new(|_, _| Answer::score(5.0));
+    let suite = SUITE.replace("prompt: 'Is {submission} polite?'", "prompt_path: main.txt");
+    let rows = "{\"id\": 1, \"input\": \"a\", \"output\": \"x\"}\n\
+                {\"id\": 2, \"input\": \"b\", \"output\": \"y\", \"rubric_path\": \"r/own.txt\"}\n";
+    let space = Space::new(&[
+        ("suite.yaml", &suite),
+        ("data.jsonl", rows),
+        (
+            "main.txt",
+            "---\ninclude: r/rules.txt\nscale: {min: 1, max: 5}\n---\nMain: {submission}\n",
+        ),
+        ("r/own.txt", "---\ninclude: rules.txt\n---\nOwn: {submission}\n"),
+        ("r/rules.txt", "Be strict.\n"),
+    ]);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    space.write("r/rules.txt", "Be mild.\n");
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    let mut asked: Vec<String> = judge
+        .asked()
+        .iter()
+        .map(|asked| asked.prompt().split("\n\nReply with").next().unwrap().to_owned())
+        .collect();
+    asked.sort();
+    assert_eq!(
+        asked,
+        [
+            "Be mild.\n\nMain: x",
+            "Be mild.\n\nOwn: y",
+            "Be strict.\n\nMain: x",
+            "Be strict.\n\nOwn: y"
+        ]
+    );
+    assert!(judge.asked()[0].prompt().contains("<number from 1 to 5>"));
+    space.write("r/own.txt", "---\nmodel: other\n---\nOwn: {submission}\n");
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!((ran.code(), judge.count()), (2, 4));
+    insta::assert_snapshot!(ran.stderr(), @r###"
+    error: `model` has no effect in the rubric of a row
+     --> r/own.txt:2:1
+      |
+    2 | model: other
+      | ^^^^^
+      |
+      = help: set it in the suite
+    "###);
+}
+
+#[test]
 fn a_row_with_a_rubric_of_its_own_needs_no_variables_of_the_graders() {
     let judge = Judge::new(|_, _| Answer::score(1.0));
     let suite = SUITE

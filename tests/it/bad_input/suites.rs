@@ -197,6 +197,14 @@ fn rubrics() -> Vec<Case> {
             .suite(from_file())
             .file("rubric.txt", "---\ninclude: a.txt\n---\nJudge.\n")
             .file("a.txt", "---\ninclude: ./rubric.txt\n---\n"),
+        case("rubric of rows with settings")
+            .suite(rubric("prompt: Judge."))
+            .file("own.txt", "---\nmodel: m\nscale: {min: 1, max: 5}\n---\nJudge.\n")
+            .file("leads.txt", "---\ninclude: ../secret.txt\n---\nJudge.\n")
+            .file(
+                "data.jsonl",
+                "{\"input\": \"a\", \"output\": \"b\", \"ground_truth\": \"b\", \"rubric_path\": \"own.txt\"}\n{\"input\": \"c\", \"output\": \"d\", \"ground_truth\": \"b\", \"rubric_path\": \"own.txt\"}\n{\"input\": \"e\", \"output\": \"f\", \"ground_truth\": \"b\", \"rubric_path\": \"leads.txt\"}\n",
+            ),
         case("rubric variables missing from rows")
             .suite(rubric("prompt: \"Follow {policy}.\", rubric_vars: [policy, tone]"))
             .file(
