@@ -95,7 +95,17 @@ fn how(grader: &GraderSpec) -> String {
         }
         GraderKind::Tool(tool) => format!("{} of {extractor}", tool.function),
         GraderKind::Rubric(rubric) => {
-            format!("rubric of {extractor}, by {}", rubric.judges[0].model)
+            let models = rubric.judges.iter().map(|judge| judge.model.as_str()).collect::<Vec<_>>();
+            let task = if rubric.compare_to.is_some() { "comparison" } else { "rubric" };
+            format!("{task} of {extractor}, by {}", listed(&models))
         }
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+        names => names.concat(),
     }
 }

@@ -430,3 +430,31 @@ fn what_a_grader_looks_for_in_vain_is_said_before_it_is_paid_for() {
      = help: a rubric can name `{input}`, `{submission}`, `{ground_truth}`, the names in `rubric_vars`, and `{row.KEY}`
     ");
 }
+
+#[test]
+fn what_is_compared_and_by_whom_is_said_before_it_is_paid_for() {
+    let suite = "name: t\ndataset: data.jsonl\ngraders:\n  \
+                 a: {kind: rubric, prompt: '{submission_a}{submission_b}{submission_c}', compare_to: old, endpoint: e, panel: [{model: m}, {model: n}, {model: o}]}\n  \
+                 b: {kind: rubric, prompt: '{submission} {submission_a}', model: m, endpoint: e, panel: [{}, {model: n}]}\n";
+    let row = "{\"input\": \"q\", \"output\": \"o\", \"old\": \"p\"}\n";
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", row)]);
+    let ran = space.run(&["validate", "suite.yaml"]);
+    assert_eq!(ran.code(), 0);
+    insta::assert_snapshot!(ran.stdout(), @r###"
+    suite.yaml: valid
+      suite    t
+      dataset  data.jsonl: 1 sample, 1 result
+      grader   a: comparison of last_assistant, by m, n and o
+      grader   b: rubric of last_assistant, by m and n
+      gate     none: the exit code is 0 whatever the scores
+    "###);
+    insta::assert_snapshot!(ran.stderr(), @r###"
+    warning: the rubric of `a` names `{submission_c}`, which no row has: the judge is sent the braces
+    --> suite.yaml
+     = help: did you mean `{submission_a}`?
+
+    warning: the rubric of `b` names `{submission_a}`, which no row has: the judge is sent the braces
+    --> suite.yaml
+     = help: two submissions are compared where the grader says `compare_to`
+    "###);
+}
