@@ -56,7 +56,7 @@ impl Executor for Counting {
 }
 
 /// A session that lives through edits, as a watcher's would.
-struct Loop {
+pub(crate) struct Loop {
     system: MemorySystem,
     session: Session,
     store: Option<Box<dyn OutcomeStore>>,
@@ -70,16 +70,16 @@ fn fresh_session() -> Session {
 
 /// What one evaluation did.
 #[derive(Debug)]
-struct Did {
+pub(crate) struct Did {
     /// Query → how often it ran.
-    ran: BTreeMap<String, usize>,
+    pub(crate) ran: BTreeMap<String, usize>,
     /// The prompts that were asked.
-    asked: Vec<String>,
+    pub(crate) asked: Vec<String>,
 }
 
 impl Did {
     /// How often a query ran.
-    fn ran(&self, query: &str) -> usize {
+    pub(crate) fn ran(&self, query: &str) -> usize {
         self.ran.get(query).copied().unwrap_or(0)
     }
 
@@ -99,14 +99,24 @@ impl Loop {
     }
 
     /// A session over `suite.yaml` among these files, before its first evaluation.
-    fn with(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let (system, session) = (MemorySystem::with(files), fresh_session());
         let store = Some(Box::new(MemoryStore::default()) as Box<dyn OutcomeStore>);
         Self { system, session, store, answers: score_by_length }
     }
 
+    /// Edits a file.
+    pub(crate) fn set(&self, path: &str, text: &str) {
+        self.system.set(path, text);
+    }
+
+    /// Sets what the judges answer.
+    pub(crate) fn answer(&mut self, answers: Answers) {
+        self.answers = answers;
+    }
+
     /// Loads what changed, asks what is missing, and folds the summary.
-    fn evaluate(&mut self) -> Did {
+    pub(crate) fn evaluate(&mut self) -> Did {
         self.session.db.take_executed();
         let diagnostics = self.session.load(&self.system);
         assert!(!diagnostics.iter().any(Diagnostic::is_error), "{diagnostics:?}");

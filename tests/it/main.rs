@@ -19,6 +19,7 @@ mod imports;
 mod incremental;
 mod keys;
 mod narrowing;
+mod panels;
 mod plan;
 mod real_data;
 mod recordings;
