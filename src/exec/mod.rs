@@ -4,6 +4,7 @@
 mod errors;
 #[cfg(feature = "judge")]
 pub mod http;
+pub mod pause;
 #[cfg(feature = "judge")]
 pub mod retry;
 
