@@ -7,6 +7,7 @@ pub mod http;
 pub mod pause;
 #[cfg(feature = "judge")]
 pub mod retry;
+pub mod window;
 
 use std::future::Future;
 use std::pin::Pin;
