@@ -94,6 +94,8 @@ pub enum FailureKind {
     NoCredit,
     /// The server failed (408, 409, 5xx).
     Server,
+    /// No verdict before the deadline of the judgment, retries and waits included.
+    Deadline,
     /// The server refused the request itself (other 4xx).
     BadRequest,
     /// What came is no verdict, also after it was asked again.
@@ -128,6 +130,7 @@ impl FailureKind {
             | Self::Unauthorized
             | Self::NoCredit
             | Self::Server
+            | Self::Deadline
             | Self::NotStored
             | Self::NotAsked => false,
         }
@@ -142,6 +145,7 @@ impl FailureKind {
             Self::Unauthorized => "unauthorized",
             Self::NoCredit => "no_credit",
             Self::Server => "server",
+            Self::Deadline => "deadline",
             Self::BadRequest => "bad_request",
             Self::InvalidReply => "invalid_reply",
             Self::Refused => "refused",

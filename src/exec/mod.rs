@@ -1,9 +1,11 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 
+pub mod breaker;
 #[cfg(feature = "judge")]
 mod errors;
 #[cfg(feature = "judge")]
 pub mod http;
+pub mod limit;
 pub mod pause;
 #[cfg(feature = "judge")]
 pub mod retry;

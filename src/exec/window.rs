@@ -49,9 +49,21 @@ struct Span {
 impl Window {
     /// A window that holds so much a minute, at least 1; none is no limit.
     pub fn new(requests: Option<u32>, tokens: Option<u64>) -> Self {
-        let entries = VecDeque::new();
-        let (requests, tokens) = (requests.map(|most| most.max(1)), tokens.map(|most| most.max(1)));
-        Self { requests, tokens, entries, first: 0, spans: <[Span; SPANS.len()]>::default() }
+        let mut window = Self {
+            requests: None,
+            tokens: None,
+            entries: VecDeque::new(),
+            first: 0,
+            spans: <[Span; SPANS.len()]>::default(),
+        };
+        window.set(requests, tokens);
+        window
+    }
+
+    /// Takes new figures over what was sent.
+    pub fn set(&mut self, requests: Option<u32>, tokens: Option<u64>) {
+        self.requests = requests.map(|most| most.max(1));
+        self.tokens = tokens.map(|most| most.max(1));
     }
 
     /// The earliest moment, not before `now`, at which a request of so many tokens fits, and what stands in its way
@@ -71,6 +83,7 @@ impl Window {
     pub fn add(&mut self, now: Duration, tokens: u64) -> u64 {
         self.forget(now);
         let number = self.end();
+        // What was sent without a figure does not count against a later one: keeping it would cost more than it helps.
         if self.requests.is_none() && self.tokens.is_none() {
             return number;
         }
