@@ -69,6 +69,7 @@ fn counts(kind: FailureKind) -> bool {
         | FailureKind::Connection
         | FailureKind::RateLimited
         | FailureKind::Unauthorized
+        | FailureKind::NoCredit
         | FailureKind::Server
         | FailureKind::Deadline
         | FailureKind::BadRequest => true,

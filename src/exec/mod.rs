@@ -1,6 +1,11 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
+//!
+//! `http` asks; `endpoints` says who may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and
+//! `retry` read what a server says of another attempt.
 
 pub mod breaker;
+#[cfg(feature = "judge")]
+pub mod endpoints;
 #[cfg(feature = "judge")]
 mod errors;
 #[cfg(feature = "judge")]
@@ -17,6 +22,51 @@ use std::pin::Pin;
 use crate::judge::JudgeAction;
 use crate::outcome::Outcome;
 use crate::suite::Patience;
+use limit::LimitSettings;
+
+/// Who is asked. Requests to one endpoint share its limits, whoever sends them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The protocol.
+    pub provider: String,
+    /// Where requests go.
+    pub base_url: String,
+    /// The key of the API: limits are those of an account.
+    pub api_key: Option<Secret>,
+}
+
+/// An endpoint that an executor knows: its ordinal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndpointId(pub usize);
+
+/// Whether an action may start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// It may.
+    Now,
+    /// Not yet; `changed` tells when to look again.
+    Later,
+    /// Not any more, and why.
+    Closed(String),
+}
+
+/// Something an executor has to say, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// An endpoint is held back.
+    Waiting {
+        /// Which one.
+        endpoint: EndpointId,
+        /// By what.
+        what: String,
+        /// Whether that is worth a line: it was not said in the last minute.
+        is_new: bool,
+    },
+    /// Nothing holds this endpoint back any more.
+    Going(EndpointId),
+    /// A line on one request, where those are wanted.
+    Line(String),
+}
 
 /// A judge's action and everything that decides how it is asked but not what it answers.
 #[derive(Clone, Debug)]
@@ -71,8 +121,31 @@ impl std::fmt::Debug for Secret {
 /// A future that runs on the driver's thread.
 pub type Executing<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
 
-/// What executes actions.
+/// Resolves when there is something new.
+pub type Changed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// What executes actions. All but `execute` is for executors that have limits to keep.
 pub trait Executor {
     /// Executes one action, retries included. Never fails: a failure is an outcome.
     fn execute(&self, launch: Launch) -> Executing<'_>;
+
+    /// Makes an endpoint known, or takes new settings for one that is.
+    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> EndpointId {
+        EndpointId::default()
+    }
+
+    /// Whether an action of this endpoint may start.
+    fn room(&self, _endpoint: EndpointId) -> Room {
+        Room::Now
+    }
+
+    /// Resolves when an answer of `room` may have changed, or there are notices.
+    fn changed(&self) -> Changed<'_> {
+        Box::pin(std::future::pending())
+    }
+
+    /// What there is to say since the last call.
+    fn take_notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
 }

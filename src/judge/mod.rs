@@ -213,7 +213,7 @@ fn open_headers(spec: &JudgeSpec) -> String {
 }
 
 /// A URL without the name and password that may stand before its host: keys are written to disk.
-fn without_password(url: &str) -> String {
+pub(crate) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     match rest[..host_end].rfind('@') {

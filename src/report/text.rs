@@ -31,6 +31,18 @@ pub fn sanitize(text: &str) -> String {
     clean
 }
 
+/// A length of time, as exact as anybody who waits for it wants to know.
+pub fn time(length: std::time::Duration) -> String {
+    let seconds = length.as_secs_f64();
+    match seconds {
+        // What is left of a millisecond is still a wait.
+        ..1.0 => format!("{:.0} ms", (seconds * 1000.0).ceil()),
+        ..10.0 => format!("{seconds:.1} s"),
+        ..120.0 => format!("{seconds:.0} s"),
+        _ => format!("{:.0} min", seconds / 60.0),
+    }
+}
+
 /// The text if it fits in `width` columns, else its beginning and an ellipsis.
 ///
 /// Characters without a width of their own are limited too: a thousand accents on one letter are cut.
@@ -187,6 +199,25 @@ mod tests {
     use proptest::{prop_assert, proptest};
 
     use super::*;
+
+    #[test]
+    fn times_are_as_exact_as_they_are_short() {
+        for (milliseconds, expected) in [
+            (0.0, "0 ms"),
+            (0.2, "1 ms"),
+            (20.0, "20 ms"),
+            (999.0, "999 ms"),
+            (1000.0, "1.0 s"),
+            (9940.0, "9.9 s"),
+            (12_400.0, "12 s"),
+            (119_000.0, "119 s"),
+            (120_000.0, "2 min"),
+            (600_000.0, "10 min"),
+        ] {
+            let length = std::time::Duration::from_secs_f64(milliseconds / 1000.0);
+            assert_eq!(time(length), expected);
+        }
+    }
 
     #[test]
     fn text_is_harmless() {

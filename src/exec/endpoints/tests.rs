@@ -1,0 +1,300 @@
+//! Who is sent when, on a clock that moves only when everybody sleeps.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::{Endpoints, Entered, Refused, Slot};
+use crate::exec::limit::LimitSettings;
+use crate::exec::pause::Pause;
+use crate::exec::{Endpoint, EndpointId, Notice, Room, Secret};
+use crate::outcome::{Failure, FailureKind, Outcome, Reply};
+
+const SETTINGS: LimitSettings = LimitSettings {
+    most: 4,
+    requests_per_minute: None,
+    tokens_per_minute: None,
+    identical_failures: 2,
+};
+
+/// Runs `test` on a clock of its own.
+fn on_still_clock<T>(test: impl Future<Output = T>) -> T {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_time().start_paused(true).build().unwrap().block_on(test)
+}
+
+fn endpoint(url: &str) -> Endpoint {
+    let (provider, api_key) = ("openai".to_owned(), Some(Secret::new("key".to_owned())));
+    Endpoint { provider, base_url: url.to_owned(), api_key }
+}
+
+fn open(endpoints: &Endpoints, url: &str, settings: LimitSettings) -> EndpointId {
+    endpoints.open(&endpoint(url), settings)
+}
+
+async fn slot(endpoints: &Endpoints, id: EndpointId) -> Slot<'_> {
+    endpoints.enter(id, 1).slot(Duration::MAX).await.unwrap()
+}
+
+fn failed(kind: FailureKind) -> Outcome {
+    let failure = Failure { kind, message: "boom".to_owned(), reply: None, usage: None };
+    Outcome::Failure(failure)
+}
+
+fn asks(seconds: u64) -> Pause {
+    Pause { retry_after: Some(Duration::from_secs(seconds)), ..Pause::default() }
+}
+
+/// What was said: the lines, and in brackets what is not worth one.
+fn said(endpoints: &Endpoints) -> Vec<String> {
+    let shown = |notice| match notice {
+        Notice::Waiting { what, is_new: true, .. } => what,
+        Notice::Waiting { what, .. } => format!("({what})"),
+        Notice::Going(id) => format!("{} goes on", id.0),
+        Notice::Line(line) => line,
+    };
+    endpoints.take_notices().into_iter().map(shown).collect()
+}
+
+#[test]
+fn an_endpoint_is_opened_once_and_shown_without_secrets() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let url = "https://me:password@judge.example/v1?key=secret";
+        let id = open(&endpoints, url, SETTINGS);
+        assert_eq!(open(&endpoints, url, SETTINGS), id);
+        assert_eq!(endpoints.url(id), "https://judge.example/v1");
+        let other = Endpoint { api_key: None, ..endpoint(url) };
+        assert_ne!(endpoints.open(&other, SETTINGS), id, "another key has other limits");
+    });
+}
+
+#[test]
+fn requests_at_once_are_counted_by_endpoint_and_over_all() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(3);
+        let (a, b) = (
+            open(&endpoints, "a", LimitSettings { most: 2, ..SETTINGS }),
+            open(&endpoints, "b", SETTINGS),
+        );
+        let (one, two) = (slot(&endpoints, a).await, slot(&endpoints, a).await);
+        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Later, Room::Now));
+        let three = slot(&endpoints, b).await;
+        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Later, Room::Later));
+        two.landed(Some(200), &Pause::default(), None);
+        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Now, Room::Now));
+        drop((one, three));
+        let many = join_all([slot(&endpoints, b), slot(&endpoints, b), slot(&endpoints, b)]).await;
+        assert_eq!((many.len(), endpoints.room(a)), (3, Room::Later), "who gave up makes room");
+        assert_eq!(said(&endpoints), Vec::<String>::new(), "nothing unusual is waited for");
+    });
+}
+
+#[test]
+fn who_waits_is_sent_before_new_actions() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "a", LimitSettings { most: 1, ..SETTINGS });
+        let first = slot(&endpoints, id).await;
+        let queued = endpoints.enter(id, 1);
+        assert!(matches!(queued, Entered::Queued(_)));
+        first.landed(Some(200), &Pause::default(), None);
+        assert_eq!(endpoints.room(id), Room::Later);
+        let second = queued.slot(Duration::MAX).await.unwrap();
+        second.landed(Some(200), &Pause::default(), None);
+        assert_eq!(endpoints.room(id), Room::Now);
+    });
+}
+
+#[test]
+fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "http://a", SETTINGS);
+        let (one, two) = (slot(&endpoints, id).await, slot(&endpoints, id).await);
+        one.landed(Some(429), &asks(12), None);
+        two.landed(Some(200), &Pause::default(), None);
+        assert_eq!(endpoints.room(id), Room::Later);
+        assert_eq!(endpoints.room(id), Room::Later);
+        endpoints.changed().await;
+        assert_eq!(
+            said(&endpoints),
+            [
+                "http://a has too much to do: 2 of 4 requests at once",
+                "waiting 12 s: http://a asked to (429)"
+            ]
+        );
+        endpoints.changed().await;
+        assert_eq!((endpoints.now().as_secs(), endpoints.room(id)), (12, Room::Now));
+        let three = slot(&endpoints, id).await;
+        three.landed(Some(429), &asks(5), None);
+        assert_eq!(endpoints.room(id), Room::Later);
+        assert_eq!(
+            said(&endpoints),
+            [
+                "(http://a has too much to do: 2 of 4 requests at once)",
+                "(http://a has too much to do: 1 of 4 requests at once)",
+                "(waiting 5.0 s: http://a asked to (429))"
+            ],
+            "within a minute it is no news"
+        );
+    });
+}
+
+#[test]
+fn one_endpoint_waits_and_another_does_not() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let (a, b) = (open(&endpoints, "a", SETTINGS), open(&endpoints, "b", SETTINGS));
+        slot(&endpoints, a).await.landed(Some(503), &asks(600), None);
+        let queued = endpoints.enter(a, 1);
+        for _ in 0..20 {
+            assert_eq!(endpoints.room(b), Room::Now);
+            slot(&endpoints, b).await.landed(Some(200), &Pause::default(), None);
+        }
+        assert_eq!((endpoints.room(a), endpoints.now()), (Room::Later, Duration::ZERO));
+        drop(queued);
+    });
+}
+
+#[test]
+fn a_budget_that_a_success_used_up_is_waited_for() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "a", SETTINGS);
+        let exhausted = Pause { exhausted: Some(Duration::from_millis(20)), ..Pause::default() };
+        slot(&endpoints, id).await.landed(Some(200), &exhausted, None);
+        slot(&endpoints, id).await.landed(Some(200), &Pause::default(), None);
+        assert_eq!(endpoints.now(), Duration::from_millis(20));
+        assert_eq!(
+            said(&endpoints),
+            ["waiting 20 ms: the rate limit of a is used up", "0 goes on"]
+        );
+    });
+}
+
+#[test]
+fn a_long_back_off_is_shown_until_something_is_sent() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "a", SETTINGS);
+        endpoints.back_off(id, Duration::from_millis(999), Duration::MAX).await.unwrap();
+        assert_eq!(said(&endpoints), Vec::<String>::new());
+        endpoints.back_off(id, Duration::from_secs(20), Duration::MAX).await.unwrap();
+        drop(slot(&endpoints, id).await);
+        assert_eq!(
+            said(&endpoints),
+            ["waiting 20 s: a is asked again after a failure", "0 goes on"]
+        );
+        slot(&endpoints, id).await.landed(Some(500), &asks(3), None);
+        endpoints.back_off(id, Duration::from_secs(3), Duration::MAX).await.unwrap();
+        assert_eq!(said(&endpoints), ["waiting 3.0 s: a asked to (500)"]);
+    });
+}
+
+/// Sends requests of so many tokens, all at once; returns the seconds at which they were sent.
+fn sent_at(settings: LimitSettings, tokens: &[u64], used: Option<u64>) -> (Vec<u64>, Vec<String>) {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(100);
+        let id = open(&endpoints, "a", settings);
+        let times = RefCell::new(Vec::new());
+        let send = |tokens: u64| {
+            let (endpoints, times) = (&endpoints, &times);
+            async move {
+                let slot = endpoints.enter(id, tokens).slot(Duration::MAX).await.unwrap();
+                times.borrow_mut().push(endpoints.now().as_secs());
+                slot.landed(Some(200), &Pause::default(), used);
+            }
+        };
+        join_all(tokens.iter().map(|tokens| send(*tokens))).await;
+        (times.into_inner(), said(&endpoints))
+    })
+}
+
+#[test]
+fn figures_of_a_minute_are_kept_and_said() {
+    let per_minute = |requests, tokens| LimitSettings {
+        most: 100,
+        requests_per_minute: requests,
+        tokens_per_minute: tokens,
+        ..SETTINGS
+    };
+    let (times, said) = sent_at(per_minute(Some(12), None), &[1; 14], None);
+    assert_eq!(times, [0, 0, 10, 10, 20, 20, 30, 30, 40, 40, 50, 50, 60, 60]);
+    assert_eq!(said[0], "limit of 12 requests a minute: next to a in 10 s");
+    assert!(said[1..].iter().all(|line| !line.starts_with("limit")), "{said:?}");
+    let (times, said) = sent_at(per_minute(None, Some(1000)), &[600; 4], None);
+    assert_eq!(times, [0, 60, 120, 180]);
+    assert_eq!(said[0], "limit of 1000 tokens a minute: next to a in 60 s");
+    let (times, _) = sent_at(per_minute(None, Some(1000)), &[600; 4], Some(100));
+    assert_eq!(times, [0, 0, 10, 10], "what was really used counts");
+}
+
+#[test]
+fn a_wait_that_ends_too_late_is_not_begun() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "a", LimitSettings { most: 1, ..SETTINGS });
+        let until = Duration::from_secs(30);
+        slot(&endpoints, id).await.landed(Some(429), &asks(60), None);
+        let late = endpoints.enter(id, 1).slot(until).await.unwrap_err();
+        let what = "the next attempt is due in 60 s: the server's 429 asks to wait";
+        assert_eq!(late, Refused::TooLate(what.to_owned()));
+        let late = endpoints.back_off(id, Duration::ZERO, until).await.unwrap_err();
+        assert_eq!(late, Refused::TooLate(what.to_owned()));
+        let id = open(&endpoints, "b", LimitSettings { most: 1, ..SETTINGS });
+        let late = endpoints.back_off(id, Duration::from_secs(31), until).await.unwrap_err();
+        assert_eq!(late, Refused::TooLate("the next attempt is due in 31 s".to_owned()));
+        assert_eq!(endpoints.now(), Duration::ZERO);
+        endpoints.back_off(id, until, until).await.unwrap();
+        assert_eq!(endpoints.now(), until);
+        let held = slot(&endpoints, id).await;
+        let until = endpoints.now() + Duration::from_secs(5);
+        let late = endpoints.enter(id, 1).slot(until).await.unwrap_err();
+        assert_eq!(late, Refused::TooLate("its requests had to wait for others".to_owned()));
+        assert_eq!(endpoints.now(), until);
+        drop(held);
+    });
+}
+
+#[test]
+fn nobody_waits_for_an_endpoint_that_is_closed() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "http://a", LimitSettings { most: 1, ..SETTINGS });
+        let held = slot(&endpoints, id).await;
+        let queued = endpoints.enter(id, 1).slot(Duration::MAX);
+        let sleeping = endpoints.back_off(id, Duration::from_mins(1), Duration::MAX);
+        let closing = async {
+            endpoints.ended(id, "1", &failed(FailureKind::NotAsked));
+            endpoints.ended(id, "2", &failed(FailureKind::Unauthorized));
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(endpoints.room(id), Room::Later);
+            endpoints.ended(id, "3", &failed(FailureKind::Unauthorized));
+        };
+        let (queued, sleeping, ()) = tokio::join!(queued, sleeping, closing);
+        let reason = "`http://a` failed 2 times in the same way: boom".to_owned();
+        assert_eq!(queued.unwrap_err(), Refused::Closed(reason.clone()));
+        assert_eq!(sleeping.unwrap_err(), Refused::Closed(reason.clone()));
+        assert_eq!(endpoints.room(id), Room::Closed(reason));
+        assert_eq!(endpoints.now(), Duration::from_secs(1));
+        open(&endpoints, "http://a", SETTINGS);
+        assert_eq!(endpoints.room(id), Room::Now, "the next evaluation asks again");
+        drop(held);
+    });
+}
+
+#[test]
+fn an_answer_between_failures_keeps_an_endpoint_open() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "a", SETTINGS);
+        let reply = Reply { text: String::new(), model: None, usage: None };
+        endpoints.ended(id, "1", &failed(FailureKind::Server));
+        endpoints.ended(id, "2", &Outcome::Reply(reply));
+        endpoints.ended(id, "3", &failed(FailureKind::Server));
+        assert_eq!(endpoints.room(id), Room::Now);
+    });
+}
