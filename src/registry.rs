@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::extract::{EXTRACTORS, check_options};
 use crate::grade::registry::{self, GRADERS};
 use crate::grade::{OptionProblem, ToolSpec};
-use crate::judge::provider::{PROVIDERS, Provider};
+use crate::judge::provider::{self, PROVIDERS, Provider};
 use crate::python::regex::Regex;
 use crate::suite::Registry;
 
@@ -205,7 +205,7 @@ pub fn registry() -> Registry<'static> {
         check_grader,
         check_extractor,
         check_pattern: |pattern| Regex::new(pattern).err().map(|problem| problem.to_string()),
-        untaken_setting: |_, _| None,
+        untaken_setting: provider::unsupported,
     }
 }
 

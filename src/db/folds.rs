@@ -7,12 +7,15 @@ use std::sync::Arc;
 
 use super::Db;
 use super::inputs::Root;
-use super::queries::{self, CellState, Grader, cells, gate_rule, graders, places};
-use crate::evaluate::{self, Method};
+use super::queries::{self, CellState, Grader, Threshold, cells, gate_rule, graders, places};
+use crate::action::KeySet;
+use crate::evaluate::{self, Method, each_wanted};
 use crate::gate;
 use crate::judge::question::Question;
+use crate::metric::agreement::Agreement;
 use crate::metric::{Metric, Observation};
-use crate::report::{GateReport, Ordered, Usage};
+use crate::report::usage::{ModelUsage, Usage};
+use crate::report::{GateReport, Ordered};
 
 /// A grader's grades in dataset order.
 #[salsa::tracked]
@@ -130,16 +133,33 @@ pub fn ballot_scores<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Vec<Optio
     rows
 }
 
-/// What a grader's judgments used when they were made; none if it has none.
+/// How far the judges and votes of a grader agree; none where there is one judgment a submission, or it compares.
+#[salsa::tracked]
+pub fn agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Agreement> {
+    let scores = ballot_scores(db, grader);
+    (!scores.is_empty()).then(|| crate::metric::agreement::agreement(scores))
+}
+
+/// What the judgments behind a grader's grades used when they were made, each once; none if there are none.
 #[salsa::tracked]
 pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Usage> {
-    let (mut judgments, mut used) = (0, crate::outcome::Usage::default());
+    let (ready, Threshold(threshold)) = (queries::ready(db, grader), grader.pass_threshold(db));
+    let Method::Judge(judge) = &ready.method else { return None };
+    let outcomes = |key| db.outcome(key);
+    let mut seen = KeySet::default();
+    let mut of_judges = vec![ModelUsage::default(); judge.rubric.judges.len()];
     for chunk in grader.root(db).chunks(db) {
-        let cells = queries::cells(db, *chunk, grader);
-        judgments += cells.judgments;
-        used = used + cells.tokens;
+        // Reading the epoch is what makes this query run again when outcomes arrive.
+        let _ = chunk.epoch(db);
+        for planned in queries::plans(db, *chunk, grader).iter() {
+            each_wanted(planned, ready, (&outcomes, threshold), &mut |_, ballot, key| {
+                if let (true, Some(outcome)) = (seen.insert(key), db.outcome(key)) {
+                    of_judges[judge.ballot(ballot).judge].add(&outcome);
+                }
+            });
+        }
     }
-    let crate::outcome::Usage { input, output, cost } = used;
-    let usage = Usage { judgments, input_tokens: input, output_tokens: output, cost };
-    (judgments > 0).then_some(usage)
+    let models = judge.rubric.judges.iter().map(|judge| judge.model.as_str());
+    let usage = Usage::of(models.zip(of_judges));
+    (usage.judgments > 0).then_some(usage)
 }

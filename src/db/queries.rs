@@ -20,7 +20,6 @@ use crate::grade::reference::ReferencePattern;
 use crate::grade::registry;
 use crate::judge::Judge;
 use crate::judge::provider::PROVIDERS;
-use crate::outcome::Tokens;
 use crate::suite::{
     ExtractorSpec, FileText, Files, Gate, GraderKind, RowRubric, SuiteReading, TargetSpec,
     read_suite,
@@ -396,10 +395,6 @@ pub enum CellState {
 pub struct Cells {
     /// One for each case.
     pub cells: Box<[Cell]>,
-    /// Tokens the judgments used when they were made.
-    pub tokens: Tokens,
-    /// How many judgments there were.
-    pub judgments: u64,
 }
 
 /// Plans joined with what came of their actions.
@@ -412,7 +407,6 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
         let _ = chunk.epoch(db);
     }
     let (ready, outcomes) = (ready(db, grader), |key| db.outcome(key));
-    let mut joined = Cells::default();
     let cell = |planned: &Planned| {
         if *planned == Planned::Skipped {
             return Cell { score: 0.0, state: CellState::Skipped };
@@ -420,8 +414,6 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
         let Some(brief) = evaluate::brief(planned, ready, &outcomes, threshold) else {
             return Cell { score: 0.0, state: CellState::Pending };
         };
-        joined.tokens = joined.tokens + brief.tokens;
-        joined.judgments += u64::from(brief.judgments);
         let state = match (brief.errored, brief.pass) {
             (true, _) => CellState::Errored,
             (false, true) => CellState::Passed,
@@ -429,6 +421,5 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
         };
         Cell { score: brief.score, state }
     };
-    joined.cells = plans.iter().map(cell).collect();
-    joined
+    Cells { cells: plans.iter().map(cell).collect() }
 }

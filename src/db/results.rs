@@ -15,7 +15,6 @@ use crate::dataset::{GroundTruth, Input};
 use crate::evaluate::{self, Case, Graded, Planned, ReadyGrader, Submission};
 use crate::grade::Grade;
 use crate::judge::JudgeAction;
-use crate::outcome::Tokens;
 use crate::price::Cost;
 use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, labels};
 
@@ -27,8 +26,11 @@ pub fn summary(db: &Database, root: Root) -> Summary {
     let name = |grader: &Grader<'_>| grader.name(db).clone();
     let usage: Vec<_> = graders
         .iter()
-        .filter_map(|grader| Some((name(grader), (*folds::usage(db, *grader))?)))
+        .filter_map(|grader| Some((name(grader), folds::usage(db, *grader).clone()?)))
         .collect();
+    let agreement = graders
+        .iter()
+        .filter_map(|grader| Some((name(grader), folds::agreement(db, *grader).clone()?)));
     let costs: Vec<Cost> = usage.iter().filter_map(|(_, usage)| usage.cost).collect();
     let metrics = graders.iter().map(|grader| (name(grader), folds::metric(db, *grader).clone()));
     Summary {
@@ -41,6 +43,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         by_model: (selection.models.len() > 1).then(|| folds::by_model(db, root).clone()),
         by_tag: folds::by_tag(db, root).clone(),
         gate: folds::gate_report(db, root).clone(),
+        agreement: Ordered(agreement.collect()),
         usage: Ordered(usage),
         cost: (!costs.is_empty()).then(|| costs.into_iter().sum()),
     }
@@ -194,8 +197,6 @@ fn grade_now(db: &Database, planned: &Planned, ready: &ReadyGrader, threshold: f
     let outcomes = |key| db.outcome(key);
     evaluate::grade(planned, ready, &outcomes, threshold).unwrap_or_else(|| Graded {
         grade: Grade::failed("not_asked", "the run ended before the judge answered"),
-        tokens: Tokens::default(),
-        judgments: 0,
         per_turn: None,
     })
 }

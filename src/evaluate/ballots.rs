@@ -11,7 +11,7 @@ use super::{Graded, Outcomes};
 use crate::action::ActionKey;
 use crate::grade::Grade;
 use crate::judge::{Judge, reply};
-use crate::outcome::{Outcome, Tokens};
+use crate::outcome::{Outcome, Usage};
 use crate::suite::Combine;
 
 /// What the judges said of one submission.
@@ -19,8 +19,7 @@ pub(super) struct Poll<'a> {
     judge: &'a Judge,
     votes: Vec<Vote>,
     first_failure: Option<Failed>,
-    tokens: Tokens,
-    replies: u32,
+    usage: Usage,
     /// The model that says it answered, judge by judge.
     answered_by: Vec<Option<String>>,
 }
@@ -62,8 +61,7 @@ impl<'a> Poll<'a> {
             judge,
             votes: Vec::with_capacity(keys.len() / orders),
             first_failure: None,
-            tokens: Tokens::default(),
-            replies: 0,
+            usage: Usage::default(),
             answered_by: vec![None; judge.seats.len()],
         };
         for (vote, of_vote) in keys.chunks(orders).enumerate() {
@@ -84,17 +82,12 @@ impl<'a> Poll<'a> {
     }
 
     fn add_usage(&mut self, judge: usize, outcome: &Outcome) {
-        let usage = match outcome {
-            Outcome::Reply(reply) => {
-                self.replies += 1;
-                if let Some(answered @ None) = self.answered_by.get_mut(judge) {
-                    answered.clone_from(&reply.model);
-                }
-                reply.usage
-            }
-            Outcome::Failure(failure) => failure.usage,
-        };
-        self.tokens = add(self.tokens, usage.unwrap_or_default());
+        if let (Outcome::Reply(reply), Some(answered @ None)) =
+            (outcome, self.answered_by.get_mut(judge))
+        {
+            answered.clone_from(&reply.model);
+        }
+        self.usage = self.usage + outcome.usage();
     }
 
     fn verdict(&mut self, outcome: &Outcome) -> Option<reply::Verdict> {
@@ -138,16 +131,6 @@ impl<'a> Poll<'a> {
         self.native().map(|native| self.judge.question().unit(native))
     }
 
-    /// Tokens the ballots used when they were made.
-    pub(super) fn tokens(&self) -> Tokens {
-        self.tokens
-    }
-
-    /// How many replies there were.
-    pub(super) fn replies(&self) -> u32 {
-        self.replies
-    }
-
     /// The grade; `confirmed` says whether a verdict below the threshold stayed there, if that was asked.
     pub(super) fn grade(self, confirmed: Option<bool>) -> Graded {
         let mut grade = match (self.native(), &self.first_failure) {
@@ -163,7 +146,7 @@ impl<'a> Poll<'a> {
         if failed > 0 && grade.error.is_none() {
             put(&mut grade, "failed_votes", json!(failed));
         }
-        Graded { grade, tokens: self.tokens, judgments: self.replies, per_turn: None }
+        Graded { grade, per_turn: None }
     }
 
     /// The grade of the combined score `native`, with the rationale of the vote nearest to it.
@@ -207,8 +190,8 @@ impl<'a> Poll<'a> {
         } else {
             put(grade, "model", json!(model(0)));
         }
-        if self.tokens != Tokens::default() {
-            let Tokens { input, output, cost } = self.tokens;
+        if self.usage != Usage::default() {
+            let Usage { input, output, cost } = self.usage;
             put(grade, "usage", json!({"input_tokens": input, "output_tokens": output}));
             if let Some(cost) = cost {
                 put(grade, "cost", json!(cost));
@@ -281,9 +264,4 @@ fn failed_grade(failure: &Failed) -> Grade {
 
 fn put(grade: &mut Grade, name: &str, value: Value) {
     grade.metadata.get_or_insert_default().insert(name.to_owned(), value);
-}
-
-/// The tokens of both.
-pub(super) fn add(left: Tokens, right: Tokens) -> Tokens {
-    left + right
 }

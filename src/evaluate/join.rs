@@ -6,28 +6,24 @@
 
 use serde_json::{Map, json};
 
-use super::ballots::{Poll, add};
+use super::ballots::Poll;
 use super::{Method, Planned, ReadyGrader};
 use crate::action::ActionKey;
 use crate::grade::Grade;
-use crate::outcome::{Outcome, Tokens};
+use crate::outcome::Outcome;
 
-/// A finished grade, and what it was made of.
+/// A finished grade.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graded {
     /// The verdict.
     pub grade: Grade,
-    /// Tokens its judgments used when they were made.
-    pub tokens: Tokens,
-    /// How many judgments it was made of.
-    pub judgments: u32,
     /// The grades of single turns.
     pub per_turn: Option<Vec<Grade>>,
 }
 
 impl Graded {
     fn plain(grade: Grade) -> Self {
-        Self { grade, tokens: Tokens::default(), judgments: 0, per_turn: None }
+        Self { grade, per_turn: None }
     }
 }
 
@@ -130,10 +126,6 @@ pub struct Brief {
     pub pass: bool,
     /// Whether it could not be made.
     pub errored: bool,
-    /// Tokens its judgments used when they were made.
-    pub tokens: Tokens,
-    /// How many replies it was made of.
-    pub judgments: u32,
 }
 
 /// The same grade as [`grade`], without the words: those are read again when a report needs them.
@@ -143,15 +135,13 @@ pub fn brief(
     outcomes: Outcomes<'_>,
     threshold: f64,
 ) -> Option<Brief> {
-    let of_grade = |grade: &Grade, tokens, judgments| Brief {
+    let of_grade = |grade: &Grade| Brief {
         score: grade.score,
         pass: grade.passes(threshold),
         errored: grade.error.is_some(),
-        tokens,
-        judgments,
     };
     match planned {
-        Planned::Graded(grade) => Some(of_grade(grade, Tokens::default(), 0)),
+        Planned::Graded(grade) => Some(of_grade(grade)),
         Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
             let (poll, _) = poll(planned, grader, outcomes, threshold)?;
             let score = poll.score();
@@ -159,13 +149,11 @@ pub fn brief(
                 score: score.unwrap_or(0.0),
                 pass: score.is_some_and(|score| score >= threshold),
                 errored: score.is_none(),
-                tokens: poll.tokens(),
-                judgments: poll.replies(),
             })
         }
         Planned::Turns(_) | Planned::Blocked | Planned::Skipped => {
             let graded = self::grade(planned, grader, outcomes, threshold)?;
-            Some(of_grade(&graded.grade, graded.tokens, graded.judgments))
+            Some(of_grade(&graded.grade))
         }
     }
 }
@@ -187,11 +175,5 @@ fn mean_of_turns(turns: &[Graded], threshold: f64) -> Graded {
             Grade::new(sum / grades.len().max(1) as f64, rationale).with_metadata(metadata)
         }
     };
-    let tokens = turns.iter().fold(Tokens::default(), |sum, turn| add(sum, turn.tokens));
-    Graded {
-        grade,
-        tokens,
-        judgments: turns.iter().map(|turn| turn.judgments).sum(),
-        per_turn: Some(grades),
-    }
+    Graded { grade, per_turn: Some(grades) }
 }

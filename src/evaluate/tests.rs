@@ -335,7 +335,7 @@ fn a_text_compared_with_itself_is_one_action_and_a_tie() {
         let graded = grade(&planned, &grader, &|key| outcomes.get(&key).cloned(), 0.5).unwrap();
         let told = graded.grade.metadata.unwrap();
         assert_eq!((graded.grade.score, &told["position_bias"]), (0.5, &Value::Null), "{winner}");
-        assert_eq!((graded.judgments, graded.tokens.input), (1, 10), "{winner}");
+        assert_eq!(told["usage"]["input_tokens"], 10, "{winner}: one judgment");
     }
 }
 
@@ -518,7 +518,6 @@ proptest! {
             prop_assert_eq!(short.score.to_bits(), whole.grade.score.to_bits());
             prop_assert_eq!(short.pass, whole.grade.passes(threshold));
             prop_assert_eq!(short.errored, whole.grade.error.is_some());
-            prop_assert_eq!((short.tokens, short.judgments), (whole.tokens, whole.judgments));
             prop_assert_eq!((0.0..=1.0).contains(&short.score), true);
         }
     }

@@ -97,6 +97,8 @@ mod tests {
 
         `accuracy` pass@k: 0.500 (k = 1), 1.000 (k = 2)
 
+        `4 judgments: 1234 tokens in, 56 out, $0.0123`
+
         3 failures, 2 grades could not be made
         "#);
     }

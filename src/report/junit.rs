@@ -36,7 +36,10 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
                     .with_attributes(
                         counts.attributes().iter().map(|(key, count)| (*key, count.as_str())),
                     )
-                    .write_inner_content(|xml| write_cases(xml, report, grader, &class, trials))?;
+                    .write_inner_content(|xml| {
+                        write_usage(xml, report, grader)?;
+                        write_cases(xml, report, grader, &class, trials)
+                    })?;
                 Ok(())
             })
         })?;
@@ -89,6 +92,29 @@ fn counted(report: &Report<'_>) -> (Vec<(String, Counts)>, bool) {
         }
     }
     (all, trials)
+}
+
+/// What the judgments of a grader used, as properties: CI systems chart those.
+fn write_usage<W: Write>(xml: &mut Writer<W>, report: &Report<'_>, grader: &str) -> io::Result<()> {
+    let Some(usage) = report.summary.usage.get(grader) else { return Ok(()) };
+    let cost = usage.cost.map(|cost| cost.dollars().to_string());
+    let properties = [
+        ("judgments", Some(usage.judgments.to_string())),
+        ("input_tokens", Some(usage.input_tokens.to_string())),
+        ("output_tokens", Some(usage.output_tokens.to_string())),
+        ("cost", cost),
+    ];
+    let element = xml.create_element("properties").write_inner_content(|xml| {
+        let known = properties.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
+        for (name, value) in known {
+            xml.create_element("property")
+                .with_attribute(("name", name))
+                .with_attribute(("value", value.as_str()))
+                .write_empty()?;
+        }
+        Ok(())
+    });
+    element.map(|_| ())
 }
 
 fn write_cases<W: Write>(
@@ -186,12 +212,12 @@ mod tests {
         let count = |name: &str| tags.iter().filter(|(tag, _)| tag == name).count();
         let counts = ["testsuites", "testsuite", "testcase", "failure", "error"].map(count);
         assert_eq!(counts, [1, 2, 8, 3, 2]);
-        assert_eq!(tags.len(), 16);
+        assert_eq!(tags.len(), 16 + 5, "and five of properties");
         let rationale = &run.results[0].grades.get("quality|x").unwrap().rationale;
         assert!(texts.contains(&rationale.replace(['\0', '\u{1b}'], "\u{fffd}")), "{texts:#?}");
         let name = |name: &str| ("name".to_owned(), name.to_owned());
         assert!(
-            tags.iter().any(|(_, attributes)| attributes[0] == name("<s|2> [m:1,x] [trial 1]"))
+            tags.iter().any(|(_, said)| said.first() == Some(&name("<s|2> [m:1,x] [trial 1]")))
         );
         insta::assert_snapshot!(xml.replace('\u{202e}', "<override>"), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
@@ -208,6 +234,12 @@ mod tests {
             </testcase>
           </testsuite>
           <testsuite name="quality|x" tests="4" failures="1" errors="2">
+            <properties>
+              <property name="judgments" value="4"/>
+              <property name="input_tokens" value="1234"/>
+              <property name="output_tokens" value="56"/>
+              <property name="cost" value="0.0123"/>
+            </properties>
             <testcase name="s1 [m:1,x] [trial 0]" classname="support-bot.quality|x">
               <failure message="score 0.250" type="grade">&lt;/testcase&gt; ]]&gt;��[31m|
         ::error::@team `code` &lt;img src=x&gt;<override>##[error]%0A</failure>

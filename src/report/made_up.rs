@@ -5,9 +5,10 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
+use super::usage::{ModelUsage, Usage};
 use super::{
     FORMAT, GateReport, GateStatus, GradeLine, Header, Ordered, Report, ResultLine, Results,
-    Summary, Usage,
+    Summary,
 };
 use crate::grade::GradeError;
 use crate::metric::{Metric, Observation};
@@ -89,6 +90,7 @@ pub(crate) fn empty() -> Run {
         by_model: None,
         by_tag: None,
         gate: GateReport::default(),
+        agreement: Ordered::default(),
         usage: Ordered::default(),
         cost: None,
     };
@@ -134,12 +136,9 @@ pub(crate) fn hostile() -> Run {
         rule: Some("quality|x avg_score >= 0.8".to_owned()),
         conditions: Vec::new(),
     };
-    let usage = Usage {
-        judgments: 4,
-        input_tokens: 1234,
-        output_tokens: 56,
-        cost: Cost::from_dollars(0.0123),
-    };
+    let cost = Cost::from_dollars(0.0123);
+    let usage = ModelUsage { judgments: 4, input_tokens: 1234, output_tokens: 56, cost };
+    let usage = Usage::of([("judge-1", usage)].into_iter());
     run.summary.usage = Ordered(vec![("quality|x".to_owned(), usage)]);
     run.summary.cost = Cost::from_dollars(0.0123);
     run

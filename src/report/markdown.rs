@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::digest::{Digest, ErrorGroup};
 use super::text::{count, cut, mean_and_error, percent, sanitize, score, score_or_dash};
-use super::{GateReport, Ordered, Report, verdict};
+use super::{GateReport, Ordered, Report, usage, verdict};
 use crate::metric::Metric;
 
 /// How many failures are shown unless the user says otherwise.
@@ -47,10 +47,13 @@ pub(super) fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Res
         write_metrics(&summary.metrics, out)?;
     }
     write_curves(&summary.metrics, out)?;
-    match &summary.by_model {
-        Some(models) => write_models(models, out),
-        None => Ok(()),
+    if let Some(models) = &summary.by_model {
+        write_models(models, out)?;
     }
+    for line in usage::lines(summary).iter().take(ROWS) {
+        writeln!(out, "\n{}", code(line))?;
+    }
+    Ok(())
 }
 
 fn write_gate(gate: &GateReport, indent: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -205,6 +208,8 @@ mod tests {
         `accuracy` pass^k: 0.500 (k = 1), 0.000 (k = 2)
 
         `accuracy` pass@k: 0.500 (k = 1), 1.000 (k = 2)
+
+        `4 judgments: 1234 tokens in, 56 out, $0.0123`
 
         <details><summary>3 failures</summary>
 

@@ -14,6 +14,7 @@ pub mod plan;
 pub mod settings;
 pub mod terminal;
 pub mod text;
+pub mod usage;
 pub mod words;
 
 mod digest;
@@ -28,7 +29,9 @@ use serde_json::{Map, Value};
 
 use crate::grade::GradeError;
 use crate::metric::Metric;
+use crate::metric::agreement::Agreement;
 use crate::price::Cost;
+use usage::Usage;
 
 /// The version of every file of a run record.
 pub const FORMAT: u32 = 1;
@@ -168,27 +171,17 @@ pub struct Summary {
     pub by_tag: Option<Ordered<Ordered<Metric>>>,
     /// What the gate says; null without a gate.
     pub gate: GateReport,
-    /// Grader → tokens its judgments used, whenever they were made.
+    /// Grader → how far its judges and votes agree; only graders with several judgments a submission.
+    #[serde(skip_serializing_if = "has_none")]
+    pub agreement: Ordered<Agreement>,
+    /// Grader → what its judgments used, whenever they were made.
     pub usage: Ordered<Usage>,
     /// What the judgments cost when they were made, in US dollars, where prices are known.
     pub cost: Option<Cost>,
 }
 
-fn has_none(labels: &Ordered<String>) -> bool {
-    labels.0.is_empty()
-}
-
-/// What judgments used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
-pub struct Usage {
-    /// Judgments counted.
-    pub judgments: u64,
-    /// Tokens sent.
-    pub input_tokens: u64,
-    /// Tokens received.
-    pub output_tokens: u64,
-    /// What they cost when they were made, in US dollars; null where no price was known.
-    pub cost: Option<Cost>,
+fn has_none<T>(map: &Ordered<T>) -> bool {
+    map.0.is_empty()
 }
 
 /// What a gate says.

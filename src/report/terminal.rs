@@ -12,7 +12,7 @@ use anstyle::{AnsiColor, Style};
 use super::digest::{Digest, Failure, label};
 use super::table::{Cell, lines, number, words};
 use super::text::{count, cut, mean_and_error, percent, sanitize, score, score_or_dash};
-use super::{GateReport, GateStatus, Ordered, Report, Summary, verdict};
+use super::{GateReport, GateStatus, Ordered, Report, Summary, usage, verdict};
 use crate::metric::Metric;
 use crate::outcome::Usage;
 
@@ -327,18 +327,7 @@ fn error_lines(digest: &Digest, width: usize) -> Vec<String> {
 }
 
 fn fact_lines(summary: &Summary, facts: &TerminalFacts, width: usize) -> Vec<String> {
-    let mut shown = Vec::new();
-    let usages = || summary.usage.0.iter().map(|(_, usage)| usage);
-    let judgments: u64 = usages().map(|usage| usage.judgments).sum();
-    if judgments > 0 {
-        let (sent, received): (u64, u64) = (
-            usages().map(|usage| usage.input_tokens).sum(),
-            usages().map(|usage| usage.output_tokens).sum(),
-        );
-        let cost = summary.cost.map_or_else(String::new, |cost| format!(", {cost}"));
-        let judgments = count(usize::try_from(judgments).unwrap_or(usize::MAX), "judgment");
-        shown.push(format!("{judgments}: {sent} tokens in, {received} out{cost}"));
-    }
+    let mut shown: Vec<String> = usage::lines(summary).iter().map(|line| sanitize(line)).collect();
     let counts = [("asked", facts.asked), ("cached", facts.cached), ("failed", facts.failed)];
     let mut parts: Vec<String> = counts
         .into_iter()

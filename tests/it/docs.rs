@@ -65,6 +65,7 @@ fn space() -> Space {
     let answers = r#"{"question": "q", "answer": "a", "answers": {"small": {"text": "x"}, "large": {"text": "y"}}}"#;
     let trajectory = r#"{"id": "s", "messages": [{"role": "assistant", "content": "a"}]}"#;
     let base = "name: base\ndataset: dataset.jsonl\ngraders: {accuracy: {kind: tool, function: contains}}\ngate: {metric_key: accuracy, op: gte, value: 0.5}\n";
+    let run = "{\"format\": 1, \"sample_id\": \"q1\", \"model\": null, \"trial\": 0, \"submissions\": {\"quality\": \"Paris\"}}\n";
     Space::new(&[
         ("dataset.jsonl", row),
         ("episodes.json", episode),
@@ -73,6 +74,7 @@ fn space() -> Space {
         ("rubric.txt", "Is {submission} right?"),
         ("house-rules.txt", "Be strict."),
         ("base.yaml", base),
+        ("runs/release-1/results.jsonl", run),
     ])
 }
 

@@ -310,7 +310,7 @@ fn another_grader_asks_for_itself_alone() {
 }
 
 #[test]
-fn scores_of_single_votes_are_folded_when_they_are_asked_for() {
+fn scores_of_single_votes_are_folded_once_a_grader() {
     let suite = SUITE
         .replace("model: m, endpoint: e}\n  short", "model: m, endpoint: e, votes: 2}\n  short");
     let rows =
@@ -322,7 +322,7 @@ fn scores_of_single_votes_are_folded_when_they_are_asked_for() {
         ("short.txt", "Is it short? {submission}"),
     ]);
     let did = session.evaluate();
-    assert_eq!((did.asked.len(), did.ran("ballot_scores")), (2 * 2 + 2, 0));
+    assert_eq!((did.asked.len(), did.ran("ballot_scores")), (2 * 2 + 2, 3));
     let (db, root) = (&session.session.db, session.session.root);
     let scores = |name: &str| {
         let grader = queries::graders(db, root).iter().find(|grader| grader.name(db) == name);

@@ -298,7 +298,9 @@ graders:
 
 #[test]
 fn prometheus_judgments_are_imported_and_replayed() {
-    let Some((_, path)) = data("prometheus-vicuna-rubric", "vicuna_eval.json") else { return };
+    let Some((expected, path)) = data("prometheus-vicuna-rubric", "vicuna_eval.json") else {
+        return;
+    };
     let suite = format!(
         "\
 name: prometheus
@@ -326,6 +328,21 @@ graders:
         ["header.json", "results.jsonl", "summary.json"].map(|name| space.record(name))
     });
     assert_eq!(reports[0], reports[1]);
+    let agreement = &summary(&space)["agreement"]["gpt4"];
+    assert_eq!((&agreement["items"], &agreement["raters"]), (&json!(320), &json!(3)));
+    assert_eq!(agreement["all_equal_count"], expected["records_all_three_equal"]);
+    near(&agreement["native_mean"], &expected["mean"]);
+    for run in 0..3 {
+        near(&agreement["means"][run], &expected["mean_by_run"][run]);
+    }
+    for pair in ["1-2", "1-3", "2-3"] {
+        for name in ["exact_agreement", "cohen_kappa", "quadratic_weighted_kappa"] {
+            near(&agreement["pairs"][pair][name], &expected[name][pair]);
+        }
+    }
+    let alpha = &expected["krippendorff_alpha"];
+    near(&agreement["krippendorff_alpha"]["nominal"], &alpha["nominal"]);
+    near(&agreement["krippendorff_alpha"]["interval"], &alpha["interval"]);
 }
 
 #[test]
