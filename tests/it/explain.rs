@@ -50,8 +50,8 @@ fn explained(space: &Space, args: &[&str]) -> Value {
 }
 
 #[test]
-fn a_verdict_is_explained_from_the_first_run_on() {
-    let (space, judge) = (space(), Judge::new(|_, _| Answer::score(0.75)));
+fn what_was_not_run_yet_is_explained_too() {
+    let space = space();
     insta::assert_snapshot!(shown(&space.run(&["explain", "suite.yaml", "a"])), @r#"
     exit: 0
     --- stdout
@@ -91,6 +91,11 @@ fn a_verdict_is_explained_from_the_first_run_on() {
       there is no record of an earlier run
     --- stderr
     "#);
+}
+
+#[test]
+fn a_stored_verdict_says_where_it_comes_from() {
+    let (space, judge) = (space(), Judge::new(|_, _| Answer::score(0.75)));
     run(&space, &judge);
     insta::assert_snapshot!(shown(&space.run(&["explain", "suite.yaml", "a", "quality"])), @r#"
     exit: 0

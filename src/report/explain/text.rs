@@ -131,7 +131,9 @@ fn write_action(action: &ExplainedAction, page: &mut Page<'_>) -> io::Result<()>
         Some(true) => ", the other way round",
     };
     let model = cut(&sanitize(&action.model), page.width / 2);
-    page.line(&format!("{TITLE}judgment{TITLE:#} of {model}, vote {}{turn}{order}", action.vote))?;
+    let which = format!("of {model}, vote {}{turn}{order}", action.vote);
+    let which = cut(&which, page.width.saturating_sub(page.indent + "judgment ".len()));
+    page.line(&format!("{TITLE}judgment{TITLE:#} {which}"))?;
     page.indent = 4;
     page.field("key", &action.key)?;
     match &action.outcome {
@@ -215,4 +217,223 @@ fn write_against(against: &Against, page: &mut Page<'_>) -> io::Result<()> {
     }
     page.indent = 2;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+    use serde_json::{Map, json};
+
+    use super::write;
+    use crate::action::Ingredient;
+    use crate::outcome::{Failure, FailureKind};
+    use crate::report::explain::{
+        Against, Explained, ExplainedAction, ExplainedGrade, Explanation, Kept, TextChange,
+    };
+    use crate::report::text::columns;
+    use crate::report::{GradeLine, Ordered};
+
+    const EVIL: &str = "evil\u{1b}[2J\u{202e}\r\n";
+
+    fn kept() -> Kept {
+        Kept {
+            reply: Some(format!("{EVIL} reply")),
+            failure: None,
+            model: Some("m-1".to_owned()),
+            usage: json!({"input": 1234, "output": 56, "cost": 0.0012}),
+            at: "2026-01-01T00:00:00Z".to_owned(),
+            by: "evalrs 0.1.0".to_owned(),
+            imported_from: Some("human.jsonl".to_owned()),
+            layer: "the committed file cache/s.judgments.jsonl".to_owned(),
+            generation: 2,
+        }
+    }
+
+    fn action(outcome: Option<Kept>) -> ExplainedAction {
+        let part = |name: &str, preview: Option<&str>, digest: Option<&str>| Ingredient {
+            name: name.to_owned(),
+            preview: preview.map(str::to_owned),
+            digest: digest.map(str::to_owned),
+            number: false,
+        };
+        ExplainedAction {
+            turn: Some(1),
+            model: "m".to_owned(),
+            vote: 0,
+            reversed: Some(true),
+            key: "0123456789abcdef".repeat(4),
+            ingredients: vec![
+                part("user", Some(EVIL), Some("fedcba9876543210")),
+                part("seed", None, None),
+                part("headers", Some(""), None),
+            ],
+            to_ask: outcome.is_none().then_some("rubric edited"),
+            outcome,
+        }
+    }
+
+    fn explanation() -> Explanation {
+        let failure = Failure {
+            kind: FailureKind::Refused,
+            message: format!("no {EVIL}"),
+            reply: None,
+            usage: None,
+        };
+        let failed = Kept { reply: None, failure: Some(failure), generation: 0, ..kept() };
+        let line = GradeLine {
+            score: 0.5,
+            pass: false,
+            rationale: format!("{EVIL} because {}", "of many words ".repeat(40)),
+            error: None,
+            key: None,
+            metadata: Map::new(),
+            per_turn: None,
+        };
+        let change = TextChange {
+            name: "rubric",
+            before: format!("Is it short? {EVIL}"),
+            after: format!("Is it kind? {EVIL}"),
+        };
+        let grade = ExplainedGrade {
+            settings: Map::new(),
+            looked_at: vec!["submission"],
+            submission: String::new(),
+            grade: Some(line),
+            actions: vec![action(Some(kept())), action(Some(failed)), action(None)],
+            against: Some(Against {
+                run: "RUN".to_owned(),
+                key: None,
+                is_same: false,
+                by_ingredients: false,
+                differs: vec!["rubric".to_owned()],
+                texts: vec![change],
+            }),
+        };
+        let result = Explained {
+            model: Some(EVIL.to_owned()),
+            trial: 1,
+            input: json!(["a", EVIL]),
+            ground_truth: json!(null),
+            graders: Ordered(vec![(EVIL.to_owned(), grade)]),
+        };
+        Explanation {
+            format: 1,
+            suite: "support".to_owned(),
+            sample_id: EVIL.to_owned(),
+            results: vec![result],
+        }
+    }
+
+    fn shown(width: usize) -> String {
+        let mut out = Vec::new();
+        write(&explanation(), width, &mut out).unwrap();
+        let text = strip_str(&String::from_utf8(out).unwrap()).to_string();
+        assert!(text.lines().all(|line| columns(line) <= width), "{width}: {text}");
+        assert!(
+            !text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'),
+            "{text:?}"
+        );
+        text
+    }
+
+    #[test]
+    fn hostile_texts_are_harmless() {
+        insta::assert_snapshot!(shown(90), @r#"
+    evil  [evil ] [trial 1]  support
+    input       ["a","evil\u001b[2J\r\n"]
+
+    evil : 0.500, not passed
+      rationale   evil because of many words of many words of many words of many words of many
+                  words of many words of many words of many words of many words of many words
+                  of many words of many words of many words of many words of many words of
+                  many words of many words of many words of many words of many words of many
+                  w…
+      submission  (empty)
+      judgment of m, vote 0, turn 1, the other way round
+        key         0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+        reply       evil reply
+        by          m-1 says it answered; 1,234 tokens in, 56 out; $0.0012
+        imported    2026-01-01T00:00:00Z by evalrs 0.1.0 from human.jsonl
+        kept in     the committed file cache/s.judgments.jsonl, generation 2
+        user     fedcba987654  evil …
+        seed                   (absent)
+        headers                (empty)
+      judgment of m, vote 0, turn 1, the other way round
+        key         0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+        failure     refused: no evil
+        by          m-1 says it answered; 1,234 tokens in, 56 out; $0.0012
+        imported    2026-01-01T00:00:00Z by evalrs 0.1.0 from human.jsonl
+        kept in     the committed file cache/s.judgments.jsonl
+        user     fedcba987654  evil …
+        seed                   (absent)
+        headers                (empty)
+      judgment of m, vote 0, turn 1, the other way round
+        key         0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+        outcome     not stored
+        to ask      rubric edited
+        user     fedcba987654  evil …
+        seed                   (absent)
+        headers                (empty)
+      differs from run RUN
+        by record   rubric
+        rubric
+          Is it [-short-]{+kind+}? evil
+    "#);
+    }
+
+    #[test]
+    fn everything_fits_however_narrow() {
+        insta::assert_snapshot!(shown(40), @r#"
+        evil  [evil ] [trial 1]  support
+        input       ["a","evil\u001b[2J\r\n"]
+
+        evil : 0.500, not passed
+          rationale   evil because of many words
+                      of many words of many
+                      words of many words of
+                      many words of many words
+                      of ma…
+          submission  (empty)
+          judgment of m, vote 0, turn 1, the ot…
+            key         0123456789abcdef0123456…
+            reply       evil reply
+            by          m-1 says it answered;
+                        1,234 tokens in, 56 out;
+                        $0.0012
+            imported    2026-01-01T00:00:00Z by
+                        evalrs 0.1.0 from
+                        human.jsonl
+            kept in     the committed file
+                        cache/s.judgments.jsonl,
+                        generation 2
+            user     fedcba987654  evil …
+            seed                   (absent)
+            headers                (empty)
+          judgment of m, vote 0, turn 1, the ot…
+            key         0123456789abcdef0123456…
+            failure     refused: no evil
+            by          m-1 says it answered;
+                        1,234 tokens in, 56 out;
+                        $0.0012
+            imported    2026-01-01T00:00:00Z by
+                        evalrs 0.1.0 from
+                        human.jsonl
+            kept in     the committed file
+                        cache/s.judgments.jsonl
+            user     fedcba987654  evil …
+            seed                   (absent)
+            headers                (empty)
+          judgment of m, vote 0, turn 1, the ot…
+            key         0123456789abcdef0123456…
+            outcome     not stored
+            to ask      rubric edited
+            user     fedcba987654  evil …
+            seed                   (absent)
+            headers                (empty)
+          differs from run RUN
+            by record   rubric
+            rubric
+              Is it [-short-]{+kind+}? evil
+        "#);
+    }
 }
