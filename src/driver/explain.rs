@@ -10,9 +10,9 @@ use super::session::Session;
 use super::whys::{Whys, grader_settings};
 use crate::action::{Action, ActionKey, Ingredient};
 use crate::db::inputs::Chunk;
-use crate::db::queries::{self, Grader};
+use crate::db::queries::{self, Grader, Threshold};
 use crate::db::{Db, results};
-use crate::evaluate::Method;
+use crate::evaluate::{Method, each_wanted};
 use crate::grade::registry;
 use crate::judge::Judge;
 use crate::judge::question::Order;
@@ -98,7 +98,15 @@ impl<'a> Explaining<'a> {
         let mut actions = Vec::new();
         if let Method::Judge(judge) = &queries::ready(db, at.grader).method {
             let is_per_turn = matches!(planned, crate::evaluate::Planned::Turns(_));
-            for (turn, ballot, key) in planned.keys() {
+            // Ballots that confirm are no part of a verdict that needs no confirmation.
+            let (outcomes, Threshold(threshold)) =
+                (|key| db.outcome(key), at.grader.pass_threshold(db));
+            let mut wanted = Vec::new();
+            let ready = queries::ready(db, at.grader);
+            each_wanted(planned, ready, (&outcomes, threshold), &mut |turn, ballot, key| {
+                wanted.push((turn, ballot, key));
+            });
+            for (turn, ballot, key) in wanted {
                 let mut action = self.action(at, judge, (turn, ballot, key), head)?;
                 action.turn = is_per_turn.then_some(turn);
                 actions.push(action);

@@ -330,3 +330,37 @@ fn what_cannot_be_explained_is_an_error() {
     "#);
     assert_eq!(space.names(".evalrs"), Vec::<String>::new());
 }
+
+#[test]
+fn a_verdict_is_explained_with_the_ballots_that_confirm_it_and_no_others() {
+    let space = space();
+    let of = |space: &Space, sample: &str| {
+        let all = explained(space, &[sample, "quality"]);
+        let grade = &all["results"][0]["graders"]["quality"];
+        let actions = grade["actions"].as_array().unwrap();
+        let kept = actions.iter().filter(|action| !action["outcome"].is_null()).count();
+        (actions.len(), kept, grade["grade"]["score"].as_f64())
+    };
+    let judge = Judge::new(|_, asked| {
+        Answer::score(if asked.prompt().contains("month") { 0.75 } else { 0.25 })
+    });
+    space.write(
+        "suite.yaml",
+        SUITE.replace("judge-1,", "judge-1, confirm_fails: 2, pass_threshold: 0.5,"),
+    );
+    assert_eq!((of(&space, "a"), of(&space, "b")), ((1, 0, None), (1, 0, None)));
+    run(&space, &judge);
+    assert_eq!((of(&space, "a"), of(&space, "b")), ((1, 1, Some(0.75)), (3, 3, Some(0.25))));
+    // A stricter threshold wants the good one confirmed too.
+    space.write(
+        "suite.yaml",
+        SUITE.replace("judge-1,", "judge-1, confirm_fails: 2, pass_threshold: 0.8,"),
+    );
+    assert_eq!((of(&space, "a"), of(&space, "b")), ((3, 1, None), (3, 3, Some(0.25))));
+    let plan = space.run(&["plan", "suite.yaml", "--json"]).stdout();
+    let plan: Value = serde_json::from_str(&plan).unwrap();
+    assert_eq!(plan["graders"]["quality"]["reasons"], json!({"new vote": 2}));
+    let before = judge.count();
+    run(&space, &judge);
+    assert_eq!(judge.count() - before, 2);
+}

@@ -189,6 +189,9 @@ fn an_edited_grader_has_its_reason() {
         ("scale", "judge-2,", "judge-2, scale: {min: 1, max: 5},", "settings changed"),
         ("body", "judge-2,", "judge-2, extra_body: {top_k: 1},", "settings changed"),
         ("endpoint", "judge-2, endpoint: test", "judge-2, endpoint: other", "settings changed"),
+        ("format", "judge-2,", "judge-2, response_format: text,", "settings changed"),
+        ("header", "judge-2,", "judge-2, headers: {x-a: b},", "settings changed"),
+        ("panel", "model: judge-2,", "panel: [{model: judge-3}, {model: judge-2}],", "new vote"),
         ("votes", "judge-2,", "judge-2, votes: 2,", "new vote"),
         ("name", "  tone:", "  manners:", ""),
     ] {
