@@ -12,6 +12,9 @@ pub struct Cli {
     /// When to use colour.
     #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
     pub color: ColorChoice,
+    /// Says a line on each request to a judge; twice, what was sent and received too.
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
 }
 
 /// When to use colour.
@@ -67,6 +70,9 @@ pub struct RunArgs {
     /// Stops before more than so many US dollars are spent and exits with 3.
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub max_cost: Option<f64>,
+    /// Asks an endpoint no more after so many failures in a row that are alike, and exits with 3 [default: 10].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_identical_failures: Option<u32>,
     /// Sends nothing: an action without a stored outcome is an error, and the exit code is 3.
     #[arg(long)]
     pub frozen: bool,

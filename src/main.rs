@@ -21,7 +21,13 @@ fn main() -> ExitCode {
     let width = console::Term::stdout()
         .size_checked()
         .map_or(100, |(_, columns)| usize::from(columns).max(40));
-    let mut console =
-        Console { system: &OsSystem, out: &mut out, err: &mut err, is_terminal, width };
+    let mut console = Console {
+        system: &OsSystem,
+        out: &mut out,
+        err: &mut err,
+        is_terminal,
+        width,
+        verbosity: cli.verbose,
+    };
     ExitCode::from(dispatch(&cli, &mut console).code())
 }

@@ -26,6 +26,8 @@ pub struct Console<'a> {
     pub is_terminal: bool,
     /// The columns of the terminal.
     pub width: usize,
+    /// How much is said of each request: 0 nothing, 1 a line, 2 the bodies too.
+    pub verbosity: u8,
 }
 
 impl std::fmt::Debug for Console<'_> {
@@ -43,6 +45,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         err: &mut err,
         is_terminal: console.is_terminal,
         width: console.width,
+        verbosity: cli.verbose,
     };
     let done = match &cli.command {
         Command::Run(args) => run::run(args, &mut console),

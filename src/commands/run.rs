@@ -26,6 +26,7 @@ use crate::progress::{Progress, Quiet};
 use crate::record::{self, RunFacts};
 use crate::report::labels::labelled;
 use crate::report::terminal::{TerminalFacts, TerminalOptions};
+use crate::report::text::sanitize;
 use crate::report::{
     FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
     markdown, terminal,
@@ -184,7 +185,7 @@ fn run_one(
         spent: settled.spent(),
         saved: settled.saved(),
         asked: settled.asked.iter().map(ToString::to_string).collect(),
-        warnings: settled.warnings.clone(),
+        warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
     };
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
     let recorded = write_record(args, surroundings, (&report, &facts), console.system);
@@ -249,6 +250,12 @@ fn settings(args: &RunArgs, surroundings: &Surroundings, session: &Session) -> S
                 .and_then(Cost::from_dollars),
         },
         prices: Prices::new(surroundings.workspace.prices.clone()),
+        max_requests_per_minute: surroundings.workspace.max_requests_per_minute,
+        max_tokens_per_minute: surroundings.workspace.max_tokens_per_minute,
+        max_identical_failures: args
+            .max_identical_failures
+            .or(surroundings.workspace.max_identical_failures)
+            .unwrap_or(default.max_identical_failures),
         refresh: refresh(&args.refresh),
         retry_errors: args.retry_errors,
     }
@@ -261,7 +268,7 @@ fn settle_here(
     console: &mut Console<'_>,
 ) -> Result<Settled, Error> {
     let store = surroundings.store(console)?;
-    let executor = executor(settings.max_concurrent)?;
+    let executor = executor(settings.max_concurrent, console.verbosity)?;
     let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
         (true, _) => Box::new(Quiet),
         (false, true) => Box::new(Bar::default()),
@@ -297,16 +304,16 @@ fn hint_for(cannot: &CannotAsk) -> String {
 }
 
 #[cfg(feature = "judge")]
-fn executor(concurrency: usize) -> Result<Box<dyn Executor>, Error> {
+fn executor(concurrency: usize, verbosity: u8) -> Result<Box<dyn Executor>, Error> {
     let executor = crate::exec::http::HttpExecutor::new(concurrency);
     executor
-        .map(|executor| Box::new(executor) as Box<dyn Executor>)
+        .map(|executor| Box::new(executor.with_verbosity(verbosity)) as Box<dyn Executor>)
         .map_err(|message| Error::Plain { message, hint: None })
 }
 
 #[cfg(not(feature = "judge"))]
 #[expect(clippy::unnecessary_wraps, reason = "with the judge feature it can fail")]
-fn executor(_concurrency: usize) -> Result<Box<dyn Executor>, Error> {
+fn executor(_concurrency: usize, _verbosity: u8) -> Result<Box<dyn Executor>, Error> {
     Ok(Box::new(NoExecutor))
 }
 
@@ -379,6 +386,9 @@ fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
     if settled.replayed_failures > 0 {
         let count = settled.replayed_failures;
         writeln!(err, "failures replayed from the store: {count}; `--retry-errors` asks again")?;
+    }
+    for stopped in &settled.stopped {
+        writeln!(err, "{}", sanitize(stopped))?;
     }
     if settled.out_of_budget {
         writeln!(

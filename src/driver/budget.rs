@@ -29,23 +29,20 @@ pub(super) struct Budget {
     received: u64,
     spent: Cost,
     reserved: Cost,
-    /// Whether the last action that was asked for was refused.
-    refused: bool,
 }
 
 impl Budget {
     pub(super) fn new(limits: Limits) -> Self {
         let (spent, reserved) = (Cost::ZERO, Cost::ZERO);
-        Self { limits, calls: 0, landed: 0, received: 0, spent, reserved, refused: false }
+        Self { limits, calls: 0, landed: 0, received: 0, spent, reserved }
     }
 
     /// Whether one more action may be sent that is expected to cost `expected`.
-    pub(super) fn allows(&mut self, expected: Cost) -> bool {
+    pub(super) fn allows(&self, expected: Cost) -> bool {
         let calls_left = self.limits.max_calls.is_none_or(|most| self.calls < most);
         let cost_left =
             self.limits.max_cost.is_none_or(|most| self.spent + self.reserved + expected <= most);
-        self.refused = !(calls_left && cost_left);
-        !self.refused
+        calls_left && cost_left
     }
 
     /// An action was sent that is expected to cost `expected`.
@@ -70,11 +67,6 @@ impl Budget {
             Some(mean) => mean,
         };
         price.cost(bytes as u64 / BYTES_A_TOKEN, received)
-    }
-
-    /// Whether it stands in the way of the next action.
-    pub(super) fn is_used_up(&self) -> bool {
-        self.refused
     }
 
     /// Whether a limit on money asks what actions are expected to cost.
@@ -119,7 +111,7 @@ mod tests {
             assert!(budget.allows(cents(3)));
             budget.sent(cents(3));
         }
-        assert!(!budget.allows(cents(3)) && budget.is_used_up());
+        assert!(!budget.allows(cents(3)));
         assert!(budget.allows(cents(1)), "what still fits is let through");
         budget.landed(cents(3), used(1));
         assert!(budget.allows(cents(3)), "it was cheaper than expected");
@@ -134,8 +126,8 @@ mod tests {
         assert!(budget.allows(cents(1_000)));
         budget.sent(cents(1_000));
         assert!(!budget.allows(Cost::ZERO));
-        let mut none = Budget::new(Limits { max_calls: Some(0), max_cost: None });
+        let none = Budget::new(Limits { max_calls: Some(0), max_cost: None });
         assert!(!none.allows(Cost::ZERO));
-        assert!(!Budget::new(Limits::default()).is_used_up());
+        assert!(Budget::new(Limits::default()).allows(cents(1_000)));
     }
 }

@@ -12,8 +12,8 @@ use futures_util::stream::FuturesUnordered;
 
 use super::waiting::Waiting;
 use crate::action::{Action, ActionKey};
-use crate::exec::{Executor, Launch};
-use crate::outcome::{Outcome, Stored, Tokens, read_body};
+use crate::exec::{Changed, EndpointId, Executor, Launch};
+use crate::outcome::{FailureKind, Outcome, Stored, Usage, read_body};
 use crate::price::Prices;
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::system::System;
@@ -29,6 +29,7 @@ pub(super) struct Landed {
     /// What came of it.
     pub(super) outcome: Outcome,
     action: Action,
+    endpoint: EndpointId,
 }
 
 /// What happened next.
@@ -36,16 +37,24 @@ pub(super) enum Step {
     /// Somebody said stop: nothing is under way any more.
     Stopped,
     /// An action landed; it is not durable yet.
-    Landed {
-        /// What waited for it.
-        waiting: Waiting,
-        /// What it used.
-        usage: Tokens,
-        /// Why it has no reply, if it has none.
-        failure: Option<String>,
-    },
+    Landed(Arrival),
+    /// The executor has something new.
+    Changed,
     /// A batch was written, or could not be.
     Written(Vec<Landed>, Result<(), StoreError>),
+}
+
+/// What is known of an action as soon as it lands.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    /// What waited for it.
+    pub(super) waiting: Waiting,
+    /// Who was asked.
+    pub(super) endpoint: EndpointId,
+    /// What it used.
+    pub(super) usage: Usage,
+    /// Why it has no reply, if it has none.
+    pub(super) failure: Option<(FailureKind, String)>,
 }
 
 type Flying<'a> = Pin<Box<dyn Future<Output = Landed> + 'a>>;
@@ -70,20 +79,25 @@ enum Store {
 }
 
 impl<'a> Flight<'a> {
-    /// A flight that writes to `store`; a `closed` one takes no action.
-    pub(super) fn new(store: Box<dyn OutcomeStore>, closed: bool) -> Self {
+    /// A flight that writes to `store`.
+    pub(super) fn new(store: Box<dyn OutcomeStore>) -> Self {
         Self {
             flying: FuturesUnordered::new(),
             landed: Vec::new(),
             store: Store::Here(store),
-            stopped: closed,
+            stopped: false,
             interrupted: false,
         }
     }
 
-    /// Whether one more action may start.
-    pub(super) fn has_room(&self, most: usize) -> bool {
-        !self.stopped && self.flying.len() < most.max(1) && self.landed.len() < MOST_UNWRITTEN
+    /// Whether one more action may start, as far as the disk has a say.
+    pub(super) fn has_room(&self) -> bool {
+        !self.stopped && self.landed.len() < MOST_UNWRITTEN
+    }
+
+    /// Whether no action will start any more.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped
     }
 
     /// Starts an action.
@@ -94,10 +108,12 @@ impl<'a> Flight<'a> {
         executor: &'a dyn Executor,
         prices: &'a Prices,
     ) {
-        let action = launch.action.clone();
+        let (action, endpoint) = (launch.action.clone(), launch.endpoint);
+        // It takes its place at once, before anybody asks for room again.
+        let executing = executor.execute(launch);
         let flying = async move {
-            let outcome = executor.execute(launch).await.priced(prices, &action.model);
-            Landed { waiting, action: Action::Judge(action), outcome }
+            let outcome = executing.await.priced(prices, &action.model);
+            Landed { waiting, action: Action::Judge(action), endpoint, outcome }
         };
         self.flying.push(Box::pin(flying));
     }
@@ -133,7 +149,11 @@ impl<'a> Flight<'a> {
     }
 
     /// Waits for what happens next. Being told to stop drops what is under way; what has landed is still written.
-    pub(super) async fn next(&mut self, stop: Pin<&mut impl Future<Output = ()>>) -> Step {
+    pub(super) async fn next(
+        &mut self,
+        stop: Pin<&mut impl Future<Output = ()>>,
+        changed: Changed<'_>,
+    ) -> Step {
         let writing = async {
             match &mut self.store {
                 Store::Writing(writing) => writing.await,
@@ -157,17 +177,19 @@ impl<'a> Flight<'a> {
                 Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
             },
             Some(landed) = self.flying.next() => self.land(landed),
+            () = changed, if !self.stopped => Step::Changed,
         }
     }
 
     fn land(&mut self, landed: Landed) -> Step {
         let failure = match &landed.outcome {
             Outcome::Reply(_) => None,
-            Outcome::Failure(failure) => Some(failure.message.clone()),
+            Outcome::Failure(failure) => Some((failure.kind, failure.message.clone())),
         };
-        let (waiting, usage) = (landed.waiting, landed.outcome.usage());
+        let (waiting, endpoint) = (landed.waiting, landed.endpoint);
+        let usage = landed.outcome.usage();
         self.landed.push(landed);
-        Step::Landed { waiting, usage, failure }
+        Step::Landed(Arrival { waiting, endpoint, usage, failure })
     }
 }
 

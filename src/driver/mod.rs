@@ -1,16 +1,18 @@
 //! Joins the pure graph with effects: loads what the graph asks for, executes what it waits for.
 //!
 //! `session` owns the database and brings files in; `settle` looks pending actions up in the store, executes
-//! the rest (`flight`) and brings their outcomes in; `preview` says what it would ask and `forecast` what that would
-//! take; `recordings` reads what targets left behind; `problems` says where rows are wrong, `wanted` finds what is
-//! stored without asking. Nothing here decides
+//! the rest (`execute`, `lanes`, `flight`) and brings their outcomes in; `preview` says what it would ask and
+//! `forecast` what that would take; `recordings` reads what targets left behind; `problems` says where rows are
+//! wrong, `wanted` finds what is stored without asking. Nothing here decides
 //! what is evaluated or how: that is the graph's business.
 
 pub mod budget;
 mod doubts;
+mod execute;
 pub mod explain;
 mod flight;
 pub mod forecast;
+mod lanes;
 pub mod preview;
 mod problems;
 mod reach;

@@ -10,7 +10,6 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use super::budget::{Budget, Limits};
-use super::flight::{Flight, Landed, Step};
 use super::reach::{Reach, key_variables};
 use super::session::Session;
 use super::waiting::{WaitList, Waiting, stays};
@@ -18,12 +17,12 @@ use crate::action::ActionKey;
 use crate::db::Db;
 use crate::db::change::Change;
 use crate::db::queries;
-use crate::db::results;
 use crate::evaluate::Method;
-use crate::exec::{Executor, Launch};
-use crate::judge::{Judge, JudgeAction};
+use crate::exec::Executor;
+use crate::exec::limit::LimitSettings;
+use crate::judge::Judge;
 use crate::outcome::{Failure, FailureKind, Outcome, Usage, read_body};
-use crate::price::{Cost, Prices};
+use crate::price::Prices;
 use crate::progress::{Event, Progress};
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::suite::GraderKind;
@@ -38,6 +37,12 @@ pub struct Settings {
     pub closed: Option<&'static str>,
     /// What it may spend.
     pub limits: Limits,
+    /// The most requests to one endpoint in any minute, whatever its graders allow.
+    pub max_requests_per_minute: Option<u32>,
+    /// The most tokens used at one endpoint in any minute, whatever its graders allow.
+    pub max_tokens_per_minute: Option<u64>,
+    /// So many failures of one endpoint that are alike, in a row, end the asking of it; 0 never does.
+    pub max_identical_failures: u32,
     /// What judges cost.
     pub prices: Prices,
     /// Whose stored outcomes are asked anew.
@@ -52,9 +57,24 @@ impl Default for Settings {
             max_concurrent: 15,
             closed: None,
             limits: Limits::default(),
+            max_requests_per_minute: None,
+            max_tokens_per_minute: None,
+            max_identical_failures: 10,
             prices: Prices::default(),
             refresh: Refresh::None,
             retry_errors: false,
+        }
+    }
+}
+
+impl Settings {
+    /// The limits of every endpoint.
+    pub(super) fn of_endpoints(&self) -> LimitSettings {
+        LimitSettings {
+            most: self.max_concurrent.max(1),
+            requests_per_minute: self.max_requests_per_minute,
+            tokens_per_minute: self.max_tokens_per_minute,
+            identical_failures: self.max_identical_failures,
         }
     }
 }
@@ -121,6 +141,8 @@ pub struct Settled {
     pub interrupted: bool,
     /// The budget was used up.
     pub out_of_budget: bool,
+    /// Why endpoints were asked no more, a sentence each.
+    pub stopped: Vec<String>,
     /// The store could not be written.
     pub write_error: Option<StoreError>,
     /// Stored failures that stood for an answer.
@@ -175,6 +197,7 @@ pub async fn settle<'a>(
     let (mut store, mut stop) = (store, pin!(stop));
     settling.look_up(store.as_mut());
     settling.check_keys()?;
+    settling.world.executor.begin();
     // What confirms comes after all that it may confirm: a budget or an interruption leaves as few cases as possible
     // without any verdict.
     loop {
@@ -192,13 +215,14 @@ pub async fn settle<'a>(
     Ok((settling.finish(), store))
 }
 
-struct Settling<'a> {
-    session: &'a mut Session,
-    world: World<'a>,
-    settings: &'a Settings,
-    list: WaitList,
-    budget: Budget,
-    settled: Settled,
+/// A session that is being settled. How the queue is executed is `execute`'s.
+pub(super) struct Settling<'a> {
+    pub(super) session: &'a mut Session,
+    pub(super) world: World<'a>,
+    pub(super) settings: &'a Settings,
+    pub(super) list: WaitList,
+    pub(super) budget: Budget,
+    pub(super) settled: Settled,
 }
 
 impl<'a> Settling<'a> {
@@ -266,11 +290,11 @@ impl<'a> Settling<'a> {
         Settled { tallies, ..self.settled }
     }
 
-    fn tally(&mut self, grader: u32) -> &mut Tally {
+    pub(super) fn tally(&mut self, grader: u32) -> &mut Tally {
         &mut self.list.tallies[grader as usize].1
     }
 
-    fn bring_in(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+    pub(super) fn bring_in(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
         let mut seen = HashSet::new();
         let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
         let waiting = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
@@ -321,7 +345,7 @@ impl<'a> Settling<'a> {
     }
 
     /// The judge that `waiting` is for.
-    fn judge_of(&self, waiting: &Waiting) -> Option<(&Judge, usize)> {
+    pub(super) fn judge_of(&self, waiting: &Waiting) -> Option<(&Judge, usize)> {
         let (db, root) = (&self.session.db, self.session.root);
         let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
         match &queries::ready(db, grader).method {
@@ -331,100 +355,13 @@ impl<'a> Settling<'a> {
     }
 
     /// How the judge at `at` is reached.
-    fn seat<'s>(&'s self, judge: &'s Judge, at: usize) -> Option<Reach<'s>> {
+    pub(super) fn seat<'s>(&'s self, judge: &'s Judge, at: usize) -> Option<Reach<'s>> {
         let environment = self.session.root.environment(&self.session.db);
         Some(Reach {
             spec: judge.rubric.judges.get(at)?,
             base_url: &judge.seats.get(at)?.base_url,
             environment,
         })
-    }
-
-    /// Renders what waits as something that can be executed.
-    fn launch(&self, waiting: &Waiting) -> Option<Launch> {
-        let (db, root) = (&self.session.db, self.session.root);
-        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
-        let (judge, at) = self.judge_of(waiting)?;
-        let reach = self.seat(judge, at)?;
-        Some(Launch {
-            action: results::action_of(
-                db,
-                (waiting.chunk, waiting.case as usize),
-                grader,
-                [waiting.turn, waiting.ballot],
-            )?,
-            base_url: reach.base_url.to_owned(),
-            api_key: reach.api_key(),
-            headers: reach.headers(),
-            patience: reach.spec.patience.clone(),
-        })
-    }
-
-    /// Executes the queue. Returns the store, which is away while it writes.
-    async fn execute(
-        &mut self,
-        store: Box<dyn OutcomeStore>,
-        stop: impl Future<Output = ()>,
-    ) -> Box<dyn OutcomeStore> {
-        let mut stop = pin!(stop);
-        let mut flight = Flight::new(store, self.settings.closed.is_some());
-        loop {
-            flight.write_landed(self.world.system);
-            self.launch_more(&mut flight);
-            if flight.is_over() {
-                self.settled.out_of_budget =
-                    self.budget.is_used_up() && !self.list.queue.is_empty();
-                return flight.into_store();
-            }
-            match flight.next(stop.as_mut()).await {
-                Step::Stopped => self.settled.interrupted = true,
-                Step::Landed { waiting, usage, failure } => self.count(waiting, usage, failure),
-                Step::Written(batch, result) => {
-                    self.settled.write_error = result.err().or(self.settled.write_error.take());
-                    self.take_in(batch);
-                }
-            }
-        }
-    }
-
-    /// Fills the free places of the flight from the queue.
-    fn launch_more(&mut self, flight: &mut Flight<'a>) {
-        while flight.has_room(self.settings.max_concurrent) {
-            let Some(waiting) = self.list.queue.pop_front() else { return };
-            let Some(launch) = self.launch(&waiting) else { continue };
-            let expected = self.expected_cost(&launch.action);
-            if !self.budget.allows(expected) {
-                self.list.queue.push_front(waiting);
-                return;
-            }
-            self.budget.sent(expected);
-            self.tally(waiting.grader).asked += 1;
-            self.settled.asked.push(waiting.key);
-            self.world.progress.event(&Event::Asked);
-            let (executor, prices) = (self.world.executor, &self.settings.prices);
-            flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
-        }
-    }
-
-    /// What an action will probably cost; nothing where nobody counts.
-    fn expected_cost(&self, action: &JudgeAction) -> Cost {
-        let price = self.budget.counts_money().then(|| self.settings.prices.of(&action.model));
-        let bytes = action.system.len() + action.user.len();
-        price.flatten().map_or(Cost::ZERO, |price| self.budget.expected(bytes, price))
-    }
-
-    fn count(&mut self, waiting: Waiting, usage: Usage, failure: Option<String>) {
-        self.budget.landed(waiting.expected, usage);
-        let tally = self.tally(waiting.grader);
-        tally.spent = tally.spent + usage;
-        tally.failed += u64::from(failure.is_some());
-        self.world.progress.event(&Event::Landed { failure, tokens: usage });
-    }
-
-    fn take_in(&mut self, batch: Vec<Landed>) {
-        let outcomes =
-            batch.into_iter().map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
-        self.bring_in(outcomes.collect());
     }
 
     /// What was neither found nor executed becomes a failure that says why.
@@ -441,14 +378,17 @@ impl<'a> Settling<'a> {
             }
             None => (FailureKind::NotAsked, "not asked: the run was interrupted".to_owned()),
         };
+        let rest = std::mem::take(&mut self.list.queue).into();
+        self.give_up(rest, (kind, &message));
+    }
+
+    pub(super) fn give_up(&mut self, rest: Vec<Waiting>, (kind, message): (FailureKind, &str)) {
         let mut given_up = Vec::new();
-        let known =
-            |settling: &Self, key| crate::db::Db::outcome(&settling.session.db, key).is_some();
-        let rest: Vec<Waiting> = std::mem::take(&mut self.list.queue).into();
         for waiting in rest {
             self.tally(waiting.grader).pending += 1;
-            if !known(self, waiting.key) {
-                let failure = Failure { kind, message: message.clone(), reply: None, usage: None };
+            if self.session.db.outcome(waiting.key).is_none() {
+                let message = message.to_owned();
+                let failure = Failure { kind, message, reply: None, usage: None };
                 given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
             }
         }

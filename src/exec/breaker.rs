@@ -31,6 +31,11 @@ impl Breaker {
         Self { most, last: None, prompts: BTreeSet::new(), has_answered: false, reason: None }
     }
 
+    /// From now on so many close the endpoint.
+    pub fn set(&mut self, most: u32) {
+        self.most = most;
+    }
+
     /// An action ended with an answer, or with a failure that is the sample's own.
     pub fn answered(&mut self) {
         self.has_answered = true;
@@ -50,7 +55,8 @@ impl Breaker {
         }
         self.prompts.insert(xxh3_64(prompt.as_bytes()));
         let count = self.prompts.len();
-        if count == self.most as usize && self.reason.is_none() {
+        let is_enough = self.most > 0 && count >= self.most as usize;
+        if is_enough && self.reason.is_none() {
             let message = &failure.message;
             self.reason = Some(format!("failed {count} times in the same way: {message}").into());
         }

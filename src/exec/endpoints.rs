@@ -128,6 +128,11 @@ impl Endpoints {
         EndpointId(state.open.len() - 1)
     }
 
+    /// Opens again what was closed.
+    pub fn reopen(&self) {
+        self.state.borrow_mut().open.iter_mut().for_each(|open| open.limits.reopen());
+    }
+
     /// The URL of an endpoint, without secrets.
     pub fn url(&self, id: EndpointId) -> String {
         self.state.borrow().open[id.0].url.clone()
@@ -357,14 +362,19 @@ impl Slot<'_> {
             open.limits.landed(ticket, landing, used);
         }
         let was_refused = landing != Landing::Answered;
-        if let Some(length) = pause.length(was_refused) {
-            let asked = pause.retry_after.is_some() || was_refused;
-            let why = if asked { Why::Asked(status.unwrap_or_default()) } else { Why::Exhausted };
-            open.limits.pause(now.saturating_add(length), why);
-        }
         if open.limits.at_once().0 != before && !matches!(open.shown, Some(Shown::Asked(..))) {
             let fewer = fewer(open);
             show(&mut state, self.id, fewer, now);
+        }
+        if let Some(length) = pause.length(was_refused).filter(|length| !length.is_zero()) {
+            let asked = pause.retry_after.is_some() || was_refused;
+            let why = if asked { Why::Asked(status.unwrap_or_default()) } else { Why::Exhausted };
+            let open = &mut state.open[self.id.0];
+            open.limits.pause(now.saturating_add(length), why);
+            if was_refused {
+                // Whether anybody waits for it or not: it was said to this run.
+                hindrance(&mut state, (self.id, 1), now, self.endpoints.most);
+            }
         }
         state.under_way -= 1;
         self.endpoints.changed.notify_waiters();

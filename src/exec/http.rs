@@ -9,7 +9,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{Executing, Executor, Launch, errors, retry};
+use super::asking::{Asking, estimate};
+use super::endpoints::{Endpoints, Entered};
+use super::limit::LimitSettings;
+use super::pause::{Pause, pause};
+use super::{
+    Changed, Endpoint, EndpointId, Executing, Executor, Launch, Notice, Room, errors, retry,
+};
 use crate::judge::provider::{self, Answer, Auth, Correction, Ending, Provider, Request, Shape};
 use crate::judge::reply;
 use crate::outcome::{Failure, FailureKind, Outcome, Reply, Tokens};
@@ -24,6 +30,9 @@ const REPLY_LIMIT: usize = 8 << 20;
 #[derive(Debug)]
 pub struct HttpExecutor {
     client: reqwest::Client,
+    endpoints: Endpoints,
+    /// 0 says nothing of single requests, 1 a line on each, 2 the bodies too.
+    verbosity: u8,
     /// The strictest shape that each endpoint's model is known to take: those before it were refused.
     shapes: RefCell<BTreeMap<[String; 3], Shape>>,
 }
@@ -41,7 +50,14 @@ impl HttpExecutor {
             .user_agent(concat!("evalrs/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| format!("cannot set up HTTP: {error}"))?;
-        Ok(Self { client, shapes: RefCell::default() })
+        let (endpoints, shapes) = (Endpoints::new(concurrency), RefCell::default());
+        Ok(Self { client, endpoints, verbosity: 0, shapes })
+    }
+
+    /// The same executor, which says so much of each request: 0 nothing, 1 a line, 2 the bodies too.
+    #[must_use]
+    pub fn with_verbosity(self, verbosity: u8) -> Self {
+        Self { verbosity, ..self }
     }
 
     /// The shape that the next request asks for.
@@ -81,15 +97,16 @@ impl HttpExecutor {
     }
 
     /// Asks until there is a verdict, or what came is no verdict for the third time.
-    async fn ask(&self, launch: &Launch) -> Outcome {
+    async fn ask(&self, launch: &Launch, entered: Entered<'_>) -> Outcome {
         let Some(provider) = provider::find(&launch.action.provider) else {
             let message = format!("there is no provider `{}`", launch.action.provider);
             return Outcome::Failure(plain(FailureKind::BadRequest, message));
         };
+        let asking = Asking::new(launch, (&self.endpoints, entered), self.verbosity);
         let mut corrections: Vec<Correction> = Vec::new();
         let mut tokens = Tokens::default();
         loop {
-            let answer = match self.ask_once(launch, provider, &corrections).await {
+            let answer = match self.ask_once(&asking, provider, &corrections).await {
                 Ok(answer) => answer,
                 Err(failure) => {
                     return Outcome::Failure(Failure { usage: used(tokens), ..failure });
@@ -121,14 +138,15 @@ impl HttpExecutor {
     /// One answer, in the strictest shape that the endpoint takes.
     async fn ask_once(
         &self,
-        launch: &Launch,
+        asking: &Asking<'_>,
         provider: &dyn Provider,
         corrections: &[Correction],
     ) -> Result<Answer, Failure> {
+        let launch = asking.launch();
         loop {
             let shape = self.shape(launch, provider);
             let request = provider.request(&launch.action, shape, corrections);
-            let failure = match self.send_with_retries(launch, provider, &request).await {
+            let failure = match self.send_with_retries(asking, provider, &request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
@@ -140,53 +158,66 @@ impl HttpExecutor {
 
     async fn send_with_retries(
         &self,
-        launch: &Launch,
+        asking: &Asking<'_>,
         provider: &dyn Provider,
         request: &Request,
     ) -> Result<Answer, Failure> {
-        let mut attempt = 0;
+        let mut retries = asking.launch().patience.max_retries;
+        let mut last = None;
         loop {
-            let (failure, asked_delay) = match self.send(launch, provider, request).await {
+            let slot = asking.slot(last).await?;
+            let Sent { answer, status, pause } = self.send(asking, provider, request).await;
+            let used = answer.as_ref().ok().map(|answer| answer.usage.input + answer.usage.output);
+            slot.landed(status, &pause, used.filter(|used| *used > 0));
+            let failure = match answer {
                 Ok(answer) => return Ok(answer),
-                Err(failed) => failed,
+                Err(failure) => failure,
             };
-            if attempt >= launch.patience.max_retries || !retry::is_retried(failure.kind) {
+            if retries == 0 || !retry::has_a_point(failure.kind, pause.should_retry) {
                 return Err(failure);
             }
-            attempt += 1;
-            tokio::time::sleep(retry::delay(attempt, asked_delay, fastrand::f64())).await;
+            retries -= 1;
+            let attempt = asking.launch().patience.max_retries - retries;
+            let delay = retry::delay(attempt, pause.retry_after, fastrand::f64());
+            last = Some(asking.back_off(attempt, delay, failure).await?);
         }
     }
 
-    async fn send(
-        &self,
-        launch: &Launch,
-        provider: &dyn Provider,
-        request: &Request,
-    ) -> Result<Answer, Failed> {
-        let sending = self.prepared(launch, provider, request);
-        let response = sending.send().await.map_err(|error| (transport(&error, launch), None))?;
-        let status = response.status().as_u16();
-        let header =
-            |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let delay = retry::asked_delay(header("retry-after-ms"), header("retry-after"), now);
-        let bytes = read_body(response).await.map_err(|error| match error {
-            Some(error) => (transport(&error, launch), None),
-            None => {
-                (plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()), None)
+    async fn send(&self, asking: &Asking<'_>, provider: &dyn Provider, request: &Request) -> Sent {
+        let (launch, begin) = (asking.launch(), self.endpoints.now());
+        let patience = asking.patience();
+        let failed = |error: &reqwest::Error| {
+            if error.is_timeout() { asking.timed_out(patience) } else { transport(error, launch) }
+        };
+        let sending = self.prepared(launch, provider, request).timeout(patience);
+        let response = match sending.send().await {
+            Ok(response) => response,
+            Err(error) => {
+                let failure = failed(&error);
+                asking.say_landed(begin, &failure.message);
+                return Sent { answer: Err(failure), status: None, pause: Pause::default() };
             }
-        })?;
-        let body = serde_json::from_slice(&bytes).map_err(|error| error.to_string());
-        if let Some((kind, complaint)) = errors::complaint(status, body.as_ref().ok(), provider) {
-            let clean = |text: &str| launch.without_secrets(text);
-            let said = errors::words(&bytes, body.as_ref().ok(), clean);
-            let with = if (200..300).contains(&status) { " with an error" } else { "" };
-            let failure = plain(kind, format!("the judge answered {status}{with}: {said}"));
-            return Err((failure, delay.or(complaint.delay)));
-        }
-        body.and_then(|body| provider.answer(&body))
-            .map_err(|what| (no_answer(&what, &bytes, launch, provider), None))
+        };
+        let status = response.status().as_u16();
+        let pause = read_pause(&response);
+        let read = read_body(response).await.map_err(|error| match error {
+            Some(error) => failed(&error),
+            None => plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()),
+        });
+        asking.say_landed(begin, &status.to_string());
+        asking.say_bodies(&request.body, read.as_deref().unwrap_or_default());
+        let (answer, delay) = match read {
+            Ok(bytes) => understood(&bytes, status, (launch, provider)),
+            Err(failure) => (Err(failure), None),
+        };
+        // Gateways send the refusals of servers behind them with the status of a success.
+        let status = match &answer {
+            Err(failure) if retry::classify(status).is_none() => {
+                (failure.kind == FailureKind::RateLimited).then_some(429)
+            }
+            _ => Some(status),
+        };
+        Sent { answer, status, pause: pause.or_after(delay) }
     }
 
     fn prepared(
@@ -195,12 +226,8 @@ impl HttpExecutor {
         provider: &dyn Provider,
         request: &Request,
     ) -> reqwest::RequestBuilder {
-        let timeout = Duration::try_from_secs_f64(launch.patience.timeout);
-        let mut sending = self
-            .client
-            .post(url(&launch.base_url, &request.path))
-            .json(&request.body)
-            .timeout(timeout.unwrap_or(Duration::from_mins(2)));
+        let url = url(&launch.base_url, &request.path);
+        let mut sending = self.client.post(url).json(&request.body);
         let info = provider.info();
         let is_said =
             |name: &str| launch.headers.iter().any(|(said, _)| said.eq_ignore_ascii_case(name));
@@ -222,8 +249,49 @@ impl HttpExecutor {
 
 impl Executor for HttpExecutor {
     fn execute(&self, launch: Launch) -> Executing<'_> {
-        Box::pin(async move { self.ask(&launch).await })
+        // The place is taken before anybody asks for room again.
+        let entered = self.endpoints.enter(launch.endpoint, estimate(&launch.action));
+        Box::pin(async move {
+            let outcome = self.ask(&launch, entered).await;
+            self.endpoints.ended(launch.endpoint, &launch.action.user, &outcome);
+            outcome
+        })
     }
+
+    fn begin(&self) {
+        self.endpoints.reopen();
+    }
+
+    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> EndpointId {
+        self.endpoints.open(endpoint, limits)
+    }
+
+    fn room(&self, endpoint: EndpointId) -> Room {
+        self.endpoints.room(endpoint)
+    }
+
+    fn changed(&self) -> Changed<'_> {
+        self.endpoints.changed()
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        self.endpoints.take_notices()
+    }
+}
+
+/// What came of one request.
+struct Sent {
+    answer: Result<Answer, Failure>,
+    /// The status of the reply, if there was one that says anything of the server's load.
+    status: Option<u16>,
+    /// What the reply says of another attempt.
+    pause: Pause,
+}
+
+fn read_pause(response: &reqwest::Response) -> Pause {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
+    pause(&header, now.as_secs_f64())
 }
 
 /// What shapes depend on: who serves which model, and through which API.
@@ -283,9 +351,6 @@ fn used(tokens: Tokens) -> Option<Tokens> {
     (tokens != Tokens::default()).then_some(tokens)
 }
 
-/// A failure and how long the server asks to wait.
-type Failed = (Failure, Option<Duration>);
-
 /// The whole body, or nothing if it passes the limit.
 async fn read_body(mut response: reqwest::Response) -> Result<Vec<u8>, Option<reqwest::Error>> {
     let mut bytes = Vec::new();
@@ -303,10 +368,6 @@ fn plain(kind: FailureKind, message: String) -> Failure {
 }
 
 fn transport(error: &reqwest::Error, launch: &Launch) -> Failure {
-    if error.is_timeout() {
-        let message = format!("no answer within {} s", launch.patience.timeout);
-        return plain(FailureKind::Timeout, message);
-    }
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -316,6 +377,24 @@ fn transport(error: &reqwest::Error, launch: &Launch) -> Failure {
     let message = launch.without_secrets(&message);
     let kind = if error.is_builder() { FailureKind::BadRequest } else { FailureKind::Connection };
     plain(kind, message)
+}
+
+/// What a reply with this status says: an answer, or a failure and how long the server asks to wait.
+fn understood(
+    bytes: &[u8],
+    status: u16,
+    (launch, provider): (&Launch, &dyn Provider),
+) -> (Result<Answer, Failure>, Option<Duration>) {
+    let body = serde_json::from_slice(bytes).map_err(|error| error.to_string());
+    if let Some((kind, complaint)) = errors::complaint(status, body.as_ref().ok(), provider) {
+        let clean = |text: &str| launch.without_secrets(text);
+        let said = errors::words(bytes, body.as_ref().ok(), clean);
+        let with = if (200..300).contains(&status) { " with an error" } else { "" };
+        let failure = plain(kind, format!("the judge answered {status}{with}: {said}"));
+        return (Err(failure), complaint.delay);
+    }
+    let answer = body.and_then(|body| provider.answer(&body));
+    (answer.map_err(|what| no_answer(&what, bytes, launch, provider)), None)
 }
 
 /// The failure of a server whose successful response is none of its API: a gateway's page, not the judge's word.

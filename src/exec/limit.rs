@@ -229,13 +229,18 @@ impl Limits {
         (self.limit, self.settings.most)
     }
 
-    /// Takes new settings over what counts against them. A closed endpoint is open again.
+    /// Forgets the failures that were alike: a closed endpoint is open again.
+    pub fn reopen(&mut self) {
+        self.breaker = Breaker::new(self.settings.identical_failures);
+    }
+
+    /// Takes new settings over what counts against them.
     pub fn set(&mut self, settings: LimitSettings) {
         let settings = LimitSettings { most: settings.most.max(1), ..settings };
         let was_full = self.limit == self.settings.most;
         self.limit = if was_full { settings.most } else { self.limit.min(settings.most) };
         self.window.set(settings.requests_per_minute, settings.tokens_per_minute);
-        self.breaker = Breaker::new(settings.identical_failures);
+        self.breaker.set(settings.identical_failures);
         self.settings = settings;
     }
 

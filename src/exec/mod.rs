@@ -1,8 +1,10 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 //!
-//! `http` asks; `endpoints` says who may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and
+//! `http` asks, action by action (`asking`); `endpoints` says who may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and
 //! `retry` read what a server says of another attempt.
 
+#[cfg(feature = "judge")]
+pub mod asking;
 pub mod breaker;
 #[cfg(feature = "judge")]
 pub mod endpoints;
@@ -73,6 +75,8 @@ pub enum Notice {
 pub struct Launch {
     /// The action.
     pub action: JudgeAction,
+    /// Whose limits it counts against.
+    pub endpoint: EndpointId,
     /// Where the request goes.
     pub base_url: String,
     /// The key of the API; none sends no authorization.
@@ -128,6 +132,9 @@ pub type Changed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 pub trait Executor {
     /// Executes one action, retries included. Never fails: a failure is an outcome.
     fn execute(&self, launch: Launch) -> Executing<'_>;
+
+    /// A new evaluation begins: what was given up in the last one is asked again.
+    fn begin(&self) {}
 
     /// Makes an endpoint known, or takes new settings for one that is.
     fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> EndpointId {

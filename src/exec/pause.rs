@@ -43,6 +43,13 @@ pub struct Pause {
 }
 
 impl Pause {
+    /// The same, with what the body of the reply asks for where its headers ask for nothing.
+    #[must_use]
+    pub fn or_after(self, delay: Option<Duration>) -> Self {
+        let delay = delay.map(|delay| delay.min(MOST_ASKED));
+        Self { retry_after: self.retry_after.or(delay), ..self }
+    }
+
     /// How long nothing should be sent. Where the server names a time for this very request, that one counts.
     pub fn length(&self, was_refused: bool) -> Option<Duration> {
         let most = if was_refused { MOST_ASKED } else { MOST_UNASKED };
@@ -231,6 +238,19 @@ mod tests {
             (Pause::default(), true, None),
         ] {
             assert_eq!(pause.length(refused), expected, "{pause:?} {refused}");
+        }
+    }
+
+    #[test]
+    fn headers_come_before_the_body_and_both_have_a_bound() {
+        let header = Pause { retry_after: ms(5), ..Pause::default() };
+        for (pause, delay, expected) in [
+            (header, ms(7), ms(5)),
+            (Pause::default(), ms(7), ms(7)),
+            (Pause::default(), ms(u64::MAX), ms(600_000)),
+            (Pause::default(), None, None),
+        ] {
+            assert_eq!(pause.or_after(delay).retry_after, expected);
         }
     }
 

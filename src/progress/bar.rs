@@ -1,11 +1,16 @@
 //! A progress bar: for people at a terminal.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::{Event, Progress};
+use crate::report::text::{cut, sanitize};
+
+/// The columns of one part of the message.
+const MOST_COLUMNS: usize = 70;
 
 /// Draws a bar on standard error.
 #[derive(Debug)]
@@ -17,6 +22,8 @@ pub struct Bar {
     failed: u64,
     tokens: u64,
     last_failure: String,
+    /// Endpoint → what holds it back.
+    waits: BTreeMap<usize, String>,
 }
 
 impl Default for Bar {
@@ -35,6 +42,7 @@ impl Default for Bar {
             failed: 0,
             tokens: 0,
             last_failure: String::new(),
+            waits: BTreeMap::new(),
         }
     }
 }
@@ -42,15 +50,18 @@ impl Default for Bar {
 impl Bar {
     fn message(&self) -> String {
         // What matters most comes first, for a narrow terminal cuts the line at its end.
-        let counts =
-            format!("{} under way, {} cached, {} tokens", self.under_way, self.cached, self.tokens);
-        if self.failed == 0 {
-            return counts;
+        let mut parts: Vec<String> = self.waits.values().map(|what| short(what)).collect();
+        if self.failed > 0 {
+            parts.push(format!("{} failed: {}", self.failed, short(&self.last_failure)));
         }
-        let failure: String =
-            self.last_failure.chars().filter(|c| !c.is_control()).take(60).collect();
-        format!("{} failed: {failure}; {counts}", self.failed)
+        let (under_way, cached, tokens) = (self.under_way, self.cached, self.tokens);
+        parts.push(format!("{under_way} under way, {cached} cached, {tokens} tokens"));
+        parts.join("; ")
     }
+}
+
+fn short(text: &str) -> String {
+    cut(&sanitize(text), MOST_COLUMNS)
 }
 
 /// Rate and time left: neither is known before something landed.
@@ -86,6 +97,15 @@ impl Progress for Bar {
                 self.drawn.set_message(self.message());
                 self.drawn.inc(1);
             }
+            Event::Waiting { endpoint, what, .. } => {
+                self.waits.insert(*endpoint, what.clone());
+                self.drawn.set_message(self.message());
+            }
+            Event::Going { endpoint } => {
+                self.waits.remove(endpoint);
+                self.drawn.set_message(self.message());
+            }
+            Event::Line(line) => self.drawn.println(sanitize(line)),
             Event::Finished => self.drawn.finish_and_clear(),
         }
     }

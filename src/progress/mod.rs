@@ -24,6 +24,22 @@ pub enum Event {
         /// What it used.
         tokens: Tokens,
     },
+    /// An endpoint is held back.
+    Waiting {
+        /// The ordinal of the endpoint.
+        endpoint: usize,
+        /// By what.
+        what: String,
+        /// Whether it is worth a line of its own.
+        is_new: bool,
+    },
+    /// Nothing holds the endpoint back any more.
+    Going {
+        /// The ordinal of the endpoint.
+        endpoint: usize,
+    },
+    /// A line on one request, where those are wanted.
+    Line(String),
     /// There is nothing left to do.
     Finished,
 }

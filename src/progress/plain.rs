@@ -1,4 +1,5 @@
-//! Plain lines: for pipes and CI. One at the start, one at each tenth, one at the end.
+//! Plain lines: for pipes and CI. One at the start, one at each tenth, one at the end, and one for each thing that is
+//! waited for.
 
 use std::io::Write;
 
@@ -46,7 +47,11 @@ impl<W: Write> Progress for Plain<W> {
                     ));
                 }
             }
-            Event::Asked | Event::Finished => {}
+            Event::Waiting { what, is_new: true, .. } => {
+                self.line(&format!("  {}", sanitize(what)));
+            }
+            Event::Line(line) => self.line(&format!("  {}", sanitize(line))),
+            Event::Asked | Event::Waiting { .. } | Event::Going { .. } | Event::Finished => {}
             Event::Landed { failure, .. } => {
                 self.landed += 1;
                 if let Some(message) = failure {
@@ -76,10 +81,16 @@ mod tests {
         let mut plain = Plain::new(&mut shown);
         plain.event(&Event::Planned(vec![("quality".to_owned(), 1)]));
         plain.event(&Event::Cached(0));
+        for is_new in [true, false] {
+            let what = "waiting\n1 s\u{1b}[2J".to_owned();
+            plain.event(&Event::Waiting { endpoint: 0, what, is_new });
+        }
+        plain.event(&Event::Going { endpoint: 0 });
         let failure = Some("500:\n::error::gone\u{1b}[2J".to_owned());
         plain.event(&Event::Landed { failure, tokens: Tokens::default() });
         let expected = "\
 1 judgments: 0 cached, 1 to ask
+  waiting 1 s
   failed: 500: ::error::gone
   1/1 asked, 1 failed
 ";

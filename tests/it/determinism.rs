@@ -62,7 +62,8 @@ fn answer(_: usize, asked: &Asked) -> Answer {
         return Answer::error(400, "no such sample");
     }
     if about("to 5") {
-        return Answer::error(503, "come back later");
+        // Not 503, which lets fewer be under way at once: this judge waits for as many as were configured.
+        return Answer::error(500, "come back later");
     }
     let is_five = prompt.contains("from 1 to 5");
     let score = if is_five { 1.0 + (sum % 5) as f64 } else { (sum % 11) as f64 / 10.0 };

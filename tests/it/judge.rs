@@ -128,6 +128,8 @@ pub(crate) enum Order {
 /// What the judge knows.
 struct Ledger {
     asked: Vec<Asked>,
+    /// How many requests were unanswered when each came, itself included.
+    at_once: Vec<usize>,
     /// Requests whose replies are known and not given yet.
     waiting: BTreeSet<usize>,
     /// Replies that were begun, some of them to clients that are gone.
@@ -214,6 +216,7 @@ impl Judge {
         let port = listener.local_addr().unwrap().port();
         let ledger = Ledger {
             asked: Vec::new(),
+            at_once: Vec::new(),
             waiting: BTreeSet::new(),
             begun: 0,
             given: Vec::new(),
@@ -273,6 +276,11 @@ impl Judge {
         self.desk.ledger().asked.len()
     }
 
+    /// How many requests were unanswered when each came, itself included.
+    pub(crate) fn at_once(&self) -> Vec<usize> {
+        self.desk.ledger().at_once.clone()
+    }
+
     /// The requests whose replies were written to the end, in the order of the replies.
     pub(crate) fn given(&self) -> Vec<Asked> {
         let ledger = self.desk.ledger();
@@ -314,6 +322,8 @@ fn serve(stream: &TcpStream, desk: &Desk, script: &Script) {
         let number = {
             let mut ledger = desk.ledger();
             ledger.asked.push(request.clone());
+            let unanswered = ledger.asked.len() - ledger.begun;
+            ledger.at_once.push(unanswered);
             desk.changed.notify_all();
             ledger.asked.len() - 1
         };

@@ -18,6 +18,7 @@ mod explain;
 mod imports;
 mod incremental;
 mod keys;
+mod limits;
 mod narrowing;
 mod panels;
 mod plan;

@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests touch their own files and start the binary")]
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -183,6 +183,27 @@ impl Running {
     pub(crate) fn interrupt(&self) {
         let id = self.0.as_ref().unwrap().id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+
+    /// Reads its messages until one holds `text`; returns them.
+    pub(crate) fn read_until(&mut self, text: &str) -> String {
+        let stderr = self.0.as_mut().unwrap().stderr.take().unwrap();
+        let (send, receive) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            BufReader::new(stderr)
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| send.send(line))
+        });
+        let mut read = String::new();
+        while !read.contains(text) {
+            let line = receive.recv_timeout(PATIENCE);
+            read.extend([
+                line.unwrap_or_else(|_| panic!("`{text}` never came: {read}")),
+                "\n".to_owned(),
+            ]);
+        }
+        read
     }
 
     /// Waits for its end.

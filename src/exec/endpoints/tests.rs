@@ -281,6 +281,8 @@ fn nobody_waits_for_an_endpoint_that_is_closed() {
         assert_eq!(endpoints.room(id), Room::Closed(reason));
         assert_eq!(endpoints.now(), Duration::from_secs(1));
         open(&endpoints, "http://a", SETTINGS);
+        assert!(matches!(endpoints.room(id), Room::Closed(_)));
+        endpoints.reopen();
         assert_eq!(endpoints.room(id), Room::Now, "the next evaluation asks again");
         drop(held);
     });

@@ -1,7 +1,7 @@
 //! What needs no server: URLs, the meaning of complaints and endings, and which shape is asked for.
 
 use super::{HttpExecutor, plain, speaks_of_shapes, url, verdict_text};
-use crate::exec::Launch;
+use crate::exec::{EndpointId, Launch};
 use crate::judge::JudgeAction;
 use crate::judge::provider::{Answer, Ending, Shape, find};
 use crate::judge::question::Question;
@@ -111,6 +111,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> Launch {
     };
     Launch {
         action,
+        endpoint: EndpointId::default(),
         base_url: "http://localhost".to_owned(),
         api_key: None,
         headers: Vec::new(),

@@ -1,0 +1,183 @@
+//! Executes what a session waits for: the loop over what is launched, what lands and what is written.
+//!
+//! What may start is decided by the budget, the disk and the executor's limits; in which order, by `lanes`.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use super::flight::{Arrival, Flight, Landed, Step};
+use super::lanes::{ClosedLane, Lanes, Next};
+use super::settle::Settling;
+use super::waiting::Waiting;
+use crate::db::{queries, results};
+use crate::exec::limit::LimitSettings;
+use crate::exec::{Endpoint, EndpointId, Launch, Notice};
+use crate::judge::JudgeAction;
+use crate::outcome::FailureKind;
+use crate::price::Cost;
+use crate::progress::Event;
+use crate::store::OutcomeStore;
+
+impl<'a> Settling<'a> {
+    /// Renders what waits as something that can be executed.
+    fn launch(&self, waiting: &Waiting, endpoint: EndpointId) -> Option<Launch> {
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
+        let (judge, at) = self.judge_of(waiting)?;
+        let reach = self.seat(judge, at)?;
+        Some(Launch {
+            action: results::action_of(
+                db,
+                (waiting.chunk, waiting.case as usize),
+                grader,
+                [waiting.turn, waiting.ballot],
+            )?,
+            endpoint,
+            base_url: reach.base_url.to_owned(),
+            api_key: reach.api_key(),
+            headers: reach.headers(),
+            patience: reach.spec.patience.clone(),
+        })
+    }
+
+    /// Parts the queue by who is asked.
+    fn part(&mut self) -> Lanes<Waiting> {
+        let mut lanes = Lanes::new();
+        let mut known = BTreeMap::new();
+        for waiting in std::mem::take(&mut self.list.queue) {
+            let Some((judge, at)) = self.judge_of(&waiting) else { continue };
+            let Some(reach) = self.seat(judge, at) else { continue };
+            let lane = known.entry((waiting.grader, at)).or_insert_with(|| {
+                let endpoint = Endpoint {
+                    provider: reach.spec.provider.clone(),
+                    base_url: reach.base_url.to_owned(),
+                    api_key: reach.api_key(),
+                };
+                let patience = &reach.spec.patience;
+                let of_grader = LimitSettings {
+                    requests_per_minute: patience.max_requests_per_minute,
+                    tokens_per_minute: patience.max_tokens_per_minute,
+                    ..self.settings.of_endpoints()
+                };
+                lanes.lane(endpoint, of_grader.and(self.settings.of_endpoints()))
+            });
+            lanes.push(*lane, waiting);
+        }
+        lanes.open(self.world.executor);
+        lanes
+    }
+
+    /// Executes the queue. Returns the store, which is away while it writes.
+    pub(super) async fn execute(
+        &mut self,
+        store: Box<dyn OutcomeStore>,
+        stop: impl Future<Output = ()>,
+    ) -> Box<dyn OutcomeStore> {
+        let mut stop = pin!(stop);
+        let (mut flight, mut lanes) = (Flight::new(store), self.part());
+        loop {
+            flight.write_landed(self.world.system);
+            self.tell();
+            for closed in lanes.take_closed(self.world.executor) {
+                self.leave_out(closed);
+            }
+            let is_refused = self.launch_more(&mut flight, &mut lanes);
+            if flight.is_over() && (lanes.is_empty() || flight.is_stopped() || is_refused) {
+                self.settled.out_of_budget = is_refused;
+                self.list.queue = lanes.into_rest();
+                return flight.into_store();
+            }
+            match flight.next(stop.as_mut(), self.world.executor.changed()).await {
+                Step::Stopped => self.settled.interrupted = true,
+                Step::Changed => {}
+                Step::Landed(arrival) => {
+                    lanes.landed(arrival.endpoint);
+                    self.count(arrival);
+                }
+                Step::Written(batch, result) => {
+                    self.settled.write_error = result.err().or(self.settled.write_error.take());
+                    self.take_in(batch);
+                }
+            }
+        }
+    }
+
+    /// Fills the free places of the flight from the queue. True if the budget stands in the way of more.
+    fn launch_more(&mut self, flight: &mut Flight<'a>, lanes: &mut Lanes<Waiting>) -> bool {
+        while flight.has_room() {
+            let Some(next) = lanes.next(self.world.executor) else { return false };
+            let Next { endpoint, action: waiting, .. } = next;
+            let Some(launch) = self.launch(&waiting, endpoint) else {
+                lanes.landed(endpoint);
+                continue;
+            };
+            let expected = self.expected_cost(&launch.action);
+            if !self.budget.allows(expected) {
+                lanes.put_back(next);
+                return true;
+            }
+            self.budget.sent(expected);
+            self.tally(waiting.grader).asked += 1;
+            self.settled.asked.push(waiting.key);
+            self.world.progress.event(&Event::Asked);
+            let (executor, prices) = (self.world.executor, &self.settings.prices);
+            flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
+        }
+        false
+    }
+
+    /// What an action will probably cost; nothing where nobody counts.
+    fn expected_cost(&self, action: &JudgeAction) -> Cost {
+        let price = self.budget.counts_money().then(|| self.settings.prices.of(&action.model));
+        let bytes = action.system.len() + action.user.len();
+        price.flatten().map_or(Cost::ZERO, |price| self.budget.expected(bytes, price))
+    }
+
+    /// Shows what the executor has to say.
+    fn tell(&mut self) {
+        for notice in self.world.executor.take_notices() {
+            let event = match notice {
+                Notice::Waiting { endpoint, what, is_new } => {
+                    Event::Waiting { endpoint: endpoint.0, what, is_new }
+                }
+                Notice::Going(endpoint) => Event::Going { endpoint: endpoint.0 },
+                Notice::Line(line) => Event::Line(line),
+            };
+            self.world.progress.event(&event);
+        }
+    }
+
+    /// Gives up what an endpoint will not be asked any more.
+    fn leave_out(&mut self, ClosedLane { reason, rest }: ClosedLane<Waiting>) {
+        let count = rest.len();
+        let said = format!("stopped asking: {reason}; {count} judgments were not asked");
+        self.settled.stopped.push(said);
+        self.give_up(rest, (FailureKind::NotAsked, &format!("not asked: {reason}")));
+    }
+
+    fn count(&mut self, arrival: Arrival) {
+        let Arrival { waiting, mut usage, failure, .. } = arrival;
+        let was_asked = !matches!(failure, Some((FailureKind::NotAsked, _)));
+        if !was_asked {
+            // Its endpoint was closed while it waited to be sent.
+            usage.cost = Some(Cost::ZERO);
+            self.settled.asked.retain(|asked| *asked != waiting.key);
+        }
+        self.budget.landed(waiting.expected, usage);
+        let tally = self.tally(waiting.grader);
+        tally.spent = tally.spent + usage;
+        tally.failed += u64::from(failure.is_some() && was_asked);
+        tally.asked -= u64::from(!was_asked);
+        tally.pending += u64::from(!was_asked);
+        let failure = failure.map(|(_, message)| message);
+        self.world.progress.event(&Event::Landed { failure, tokens: usage });
+    }
+
+    fn take_in(&mut self, batch: Vec<Landed>) {
+        let outcomes =
+            batch.into_iter().map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
+        self.bring_in(outcomes.collect());
+    }
+}

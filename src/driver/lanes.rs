@@ -1,0 +1,266 @@
+//! The queue of a run, parted by who is asked: an endpoint that has to wait holds up no other.
+//!
+//! Of the endpoints that have room, the one with the fewest actions under way comes next, so that a slow one does not
+//! fill every place; among equals, the earliest action of the dataset.
+
+use std::collections::VecDeque;
+
+use crate::exec::limit::LimitSettings;
+use crate::exec::{Endpoint, EndpointId, Executor, Room};
+
+/// The queue, parted.
+#[derive(Debug)]
+pub(super) struct Lanes<T> {
+    lanes: Vec<Lane<T>>,
+    /// The actions that were put in so far.
+    count: usize,
+}
+
+/// The part of the queue that one endpoint is asked.
+#[derive(Debug)]
+struct Lane<T> {
+    endpoint: Endpoint,
+    limits: LimitSettings,
+    id: EndpointId,
+    /// With their ordinals in the whole queue.
+    queue: VecDeque<(usize, T)>,
+    under_way: usize,
+}
+
+/// An action that may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next<T> {
+    /// Who is asked.
+    pub(super) endpoint: EndpointId,
+    /// Its ordinal in the whole queue.
+    at: usize,
+    /// The action.
+    pub(super) action: T,
+}
+
+/// An endpoint that is asked no more, and the actions that it will not be asked.
+#[derive(Debug)]
+pub(super) struct ClosedLane<T> {
+    /// Why, in a sentence that names the endpoint.
+    pub(super) reason: String,
+    /// What was left.
+    pub(super) rest: Vec<T>,
+}
+
+impl<T> Lanes<T> {
+    /// An empty queue.
+    pub(super) fn new() -> Self {
+        Self { lanes: Vec::new(), count: 0 }
+    }
+
+    /// The lane of an endpoint. Where it has one already, the smaller figures hold.
+    pub(super) fn lane(&mut self, endpoint: Endpoint, limits: LimitSettings) -> usize {
+        let known = self.lanes.iter().position(|lane| lane.endpoint == endpoint);
+        if let Some(at) = known {
+            self.lanes[at].limits = self.lanes[at].limits.and(limits);
+            return at;
+        }
+        let (id, queue) = (EndpointId::default(), VecDeque::new());
+        self.lanes.push(Lane { endpoint, limits, id, queue, under_way: 0 });
+        self.lanes.len() - 1
+    }
+
+    /// Puts an action at the end of a lane.
+    pub(super) fn push(&mut self, lane: usize, waiting: T) {
+        self.lanes[lane].queue.push_back((self.count, waiting));
+        self.count += 1;
+    }
+
+    /// Makes every endpoint known to the executor.
+    pub(super) fn open(&mut self, executor: &dyn Executor) {
+        for lane in &mut self.lanes {
+            lane.id = executor.open(&lane.endpoint, lane.limits);
+        }
+    }
+
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.queue.is_empty())
+    }
+
+    /// Takes out the next action that may start. It counts as under way until `landed`.
+    pub(super) fn next(&mut self, executor: &dyn Executor) -> Option<Next<T>> {
+        let has_room = |lane: &&mut Lane<T>| {
+            !lane.queue.is_empty()
+                && lane.under_way < lane.limits.most
+                && executor.room(lane.id) == Room::Now
+        };
+        let order = |lane: &&mut Lane<T>| (lane.under_way, lane.queue.front().map(|(at, _)| *at));
+        let lane = self.lanes.iter_mut().filter(has_room).min_by_key(order)?;
+        let (at, action) = lane.queue.pop_front()?;
+        lane.under_way += 1;
+        Some(Next { endpoint: lane.id, at, action })
+    }
+
+    /// Puts an action back in the place that it had.
+    pub(super) fn put_back(&mut self, next: Next<T>) {
+        self.landed(next.endpoint);
+        if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.id == next.endpoint) {
+            lane.queue.push_front((next.at, next.action));
+        }
+    }
+
+    /// An action of this endpoint landed.
+    pub(super) fn landed(&mut self, endpoint: EndpointId) {
+        if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.id == endpoint) {
+            lane.under_way = lane.under_way.saturating_sub(1);
+        }
+    }
+
+    /// Takes out everything that will not be asked because its endpoint is closed.
+    pub(super) fn take_closed(&mut self, executor: &dyn Executor) -> Vec<ClosedLane<T>> {
+        let waits = |lane: &&mut Lane<T>| !lane.queue.is_empty();
+        let close = |lane: &mut Lane<T>| match executor.room(lane.id) {
+            Room::Closed(reason) => {
+                let rest = lane.queue.drain(..).map(|(_, waiting)| waiting).collect();
+                Some(ClosedLane { reason, rest })
+            }
+            Room::Now | Room::Later => None,
+        };
+        self.lanes.iter_mut().filter(waits).filter_map(close).collect()
+    }
+
+    /// Everything that waits, in the order in which it was put in.
+    pub(super) fn into_rest(self) -> VecDeque<T> {
+        let mut rest: Vec<_> = self.lanes.into_iter().flat_map(|lane| lane.queue).collect();
+        rest.sort_by_key(|(at, _)| *at);
+        rest.into_iter().map(|(_, waiting)| waiting).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::Lanes;
+    use crate::exec::limit::LimitSettings;
+    use crate::exec::{Endpoint, EndpointId, Executing, Executor, Launch, Room};
+
+    const SETTINGS: LimitSettings = LimitSettings {
+        most: 4,
+        requests_per_minute: None,
+        tokens_per_minute: Some(9),
+        identical_failures: 5,
+    };
+
+    /// Knows endpoints and their room, and executes nothing.
+    #[derive(Default)]
+    struct Doorkeeper {
+        opened: RefCell<Vec<(String, LimitSettings)>>,
+        rooms: RefCell<Vec<Room>>,
+    }
+
+    impl Executor for Doorkeeper {
+        fn execute(&self, _launch: Launch) -> Executing<'_> {
+            unreachable!("nothing is launched")
+        }
+
+        fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> EndpointId {
+            self.opened.borrow_mut().push((endpoint.base_url.clone(), limits));
+            self.rooms.borrow_mut().push(Room::Now);
+            EndpointId(self.opened.borrow().len() - 1)
+        }
+
+        fn room(&self, endpoint: EndpointId) -> Room {
+            self.rooms.borrow()[endpoint.0].clone()
+        }
+    }
+
+    fn endpoint(url: &str) -> Endpoint {
+        let (provider, base_url) = ("openai".to_owned(), url.to_owned());
+        Endpoint { provider, base_url, api_key: None }
+    }
+
+    /// A queue whose actions are named after their endpoints, `a` or `b`.
+    fn queue(actions: &[&'static str]) -> (Doorkeeper, Lanes<&'static str>) {
+        let (executor, mut lanes) = (Doorkeeper::default(), Lanes::new());
+        for action in actions {
+            let lane = lanes.lane(endpoint(&action[..1]), SETTINGS);
+            lanes.push(lane, *action);
+        }
+        lanes.open(&executor);
+        (executor, lanes)
+    }
+
+    /// Everything that starts before anything lands.
+    fn started(executor: &Doorkeeper, lanes: &mut Lanes<&'static str>) -> Vec<&'static str> {
+        std::iter::from_fn(|| Some(lanes.next(executor)?.action)).collect()
+    }
+
+    #[test]
+    fn graders_that_share_an_endpoint_share_the_smaller_figures() {
+        let (executor, mut lanes) = (Doorkeeper::default(), Lanes::<()>::new());
+        let other = LimitSettings {
+            most: 7,
+            requests_per_minute: Some(60),
+            tokens_per_minute: Some(8),
+            identical_failures: 0,
+        };
+        let first = lanes.lane(endpoint("a"), SETTINGS);
+        assert_eq!(lanes.lane(endpoint("a"), other), first);
+        assert_ne!(lanes.lane(endpoint("b"), other), first);
+        lanes.open(&executor);
+        let shared = LimitSettings { most: 4, identical_failures: 5, ..other };
+        let opened = executor.opened.into_inner();
+        assert_eq!(opened, [("a".to_owned(), shared), ("b".to_owned(), other)]);
+    }
+
+    #[test]
+    fn the_fewest_under_way_come_next_and_then_the_earliest() {
+        for (actions, expected) in [
+            (&["a1", "a2", "a3"][..], &["a1", "a2", "a3"][..]),
+            (&["a1", "a2", "b1", "a3", "b2"], &["a1", "b1", "a2", "b2", "a3"]),
+            (&["b1", "b2", "a1"], &["b1", "a1", "b2"]),
+            (&["a1", "a2", "a3", "a4", "a5"], &["a1", "a2", "a3", "a4"]),
+        ] {
+            let (executor, mut lanes) = queue(actions);
+            assert_eq!(started(&executor, &mut lanes), expected, "{actions:?}");
+        }
+    }
+
+    #[test]
+    fn a_slow_endpoint_keeps_its_places_and_no_more() {
+        let (executor, mut lanes) = queue(&["a1", "a2", "a3", "b1", "b2", "b3"]);
+        let next = |lanes: &mut Lanes<_>| lanes.next(&executor).map(|next| next.action);
+        assert_eq!([next(&mut lanes), next(&mut lanes)], [Some("a1"), Some("b1")]);
+        for expected in ["b2", "b3"] {
+            lanes.landed(EndpointId(1));
+            assert_eq!(next(&mut lanes), Some(expected));
+        }
+    }
+
+    #[test]
+    fn an_endpoint_without_room_is_passed_over_and_a_closed_one_emptied() {
+        let (executor, mut lanes) = queue(&["a1", "b1", "a2", "b2"]);
+        executor.rooms.borrow_mut()[0] = Room::Later;
+        assert_eq!(started(&executor, &mut lanes), ["b1", "b2"]);
+        assert!(lanes.take_closed(&executor).is_empty() && !lanes.is_empty());
+        executor.rooms.borrow_mut().fill(Room::Closed("gone".to_owned()));
+        assert_eq!(started(&executor, &mut lanes), Vec::<&str>::new());
+        let closed = lanes.take_closed(&executor);
+        assert_eq!(closed.len(), 1, "nothing is left for the other");
+        assert_eq!((closed[0].reason.as_str(), &closed[0].rest[..]), ("gone", &["a1", "a2"][..]));
+        assert!(lanes.is_empty());
+    }
+
+    #[test]
+    fn an_action_that_is_put_back_comes_next() {
+        let (executor, mut lanes) = queue(&["a1", "b1", "a2"]);
+        let next = lanes.next(&executor).unwrap();
+        lanes.put_back(next);
+        assert_eq!(lanes.next(&executor), Some(next));
+        assert_eq!(lanes.into_rest(), ["b1", "a2"]);
+    }
+
+    #[test]
+    fn what_is_left_is_in_its_first_order() {
+        let (executor, mut lanes) = queue(&["a1", "b1", "a2", "b2", "a3"]);
+        lanes.next(&executor);
+        assert_eq!(lanes.into_rest(), ["b1", "a2", "b2", "a3"]);
+    }
+}
