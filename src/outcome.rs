@@ -47,9 +47,6 @@ pub struct Usage {
     pub cost: Option<Cost>,
 }
 
-/// The old name.
-pub type Tokens = Usage;
-
 impl Add for Usage {
     type Output = Self;
 

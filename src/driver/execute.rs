@@ -172,7 +172,7 @@ impl<'a> Settling<'a> {
         tally.asked -= u64::from(!was_asked);
         tally.pending += u64::from(!was_asked);
         let failure = failure.map(|(_, message)| message);
-        self.world.progress.event(&Event::Landed { failure, tokens: usage });
+        self.world.progress.event(&Event::Landed { failure, usage });
     }
 
     fn take_in(&mut self, batch: Vec<Landed>) {

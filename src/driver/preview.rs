@@ -11,7 +11,7 @@ use super::waiting::WaitList;
 use crate::action::{ActionKey, KeyMap};
 use crate::db::change::Change;
 use crate::db::inputs::Chunk;
-use crate::outcome::{Outcome, Tokens, read_body};
+use crate::outcome::{Outcome, Usage, read_body};
 use crate::reason::Held;
 use crate::store::{Entry, OutcomeStore};
 use crate::system::System;
@@ -24,7 +24,7 @@ pub struct Preview {
     /// What would be asked, in the order in which it would be.
     pub to_ask: Vec<ToAsk>,
     /// What stored judgments used when they were asked, also those that would be asked anew.
-    pub used: KeyMap<Tokens>,
+    pub used: KeyMap<Usage>,
     /// What went wrong while reading the store.
     pub warnings: Vec<String>,
 }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::exec::Secret;
+use crate::exec::{Header, Secret};
 use crate::judge::provider::{self, Provider, ProviderInfo};
-use crate::suite::{HeaderValue, JudgeSpec};
+use crate::suite::{HeaderSpec, HeaderValue, JudgeSpec};
 
 /// The headers in which APIs take keys; Azure's is the second.
 const KEY_HEADERS: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
@@ -32,22 +32,25 @@ impl Reach<'_> {
     }
 
     /// The further headers: those of the environment, then those of the suite, which win.
-    pub(super) fn headers(&self) -> Vec<(String, Secret)> {
+    pub(super) fn headers(&self) -> Vec<Header> {
         let mut headers = Vec::new();
         let from_environment = info(self.spec).and_then(|info| {
             let lines = self.environment.get(info.headers_variable)?.lines();
             Some(lines.filter_map(|line| line.split_once(':')))
         });
         for (name, value) in from_environment.into_iter().flatten() {
-            put(&mut headers, name, Secret::new(value.trim().to_owned()));
+            put(&mut headers, name, Secret::new(value.trim().to_owned()), true);
         }
-        for header in &self.spec.headers {
-            let value = match &header.value {
-                HeaderValue::Text(text) => Some(Secret::new(text.clone())),
-                HeaderValue::Variable(name) => self.variable(name),
-            };
-            if let Some(value) = value {
-                put(&mut headers, &header.name, value);
+        for HeaderSpec { name, value } in &self.spec.headers {
+            match value {
+                HeaderValue::Text(text) => {
+                    put(&mut headers, name, Secret::new(text.clone()), false);
+                }
+                HeaderValue::Variable(variable) => {
+                    if let Some(value) = self.variable(variable) {
+                        put(&mut headers, name, value, true);
+                    }
+                }
             }
         }
         headers
@@ -62,8 +65,8 @@ impl Reach<'_> {
     }
 
     fn has_key_header(&self) -> bool {
-        self.headers().iter().any(|(name, _)| {
-            KEY_HEADERS.iter().any(|key_header| name.eq_ignore_ascii_case(key_header))
+        self.headers().iter().any(|header| {
+            KEY_HEADERS.iter().any(|key_header| header.name.eq_ignore_ascii_case(key_header))
         })
     }
 
@@ -86,12 +89,11 @@ fn info(spec: &JudgeSpec) -> Option<&'static ProviderInfo> {
 }
 
 /// Names of headers know no case.
-fn put(headers: &mut Vec<(String, Secret)>, name: &str, value: Secret) {
+fn put(headers: &mut Vec<Header>, name: &str, value: Secret, is_secret: bool) {
     let name = name.trim();
-    headers.retain(|(held, _)| !held.eq_ignore_ascii_case(name));
-    headers.push((name.to_owned(), value));
+    headers.retain(|held| !held.name.eq_ignore_ascii_case(name));
+    headers.push(Header { name: name.to_owned(), value, is_secret });
 }
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -110,8 +112,10 @@ mod tests {
         let reach = Reach { spec: &spec, base_url, environment: &environment };
         let key = reach.api_key().map_or_else(|| "-".to_owned(), |key| key.reveal().to_owned());
         let headers = reach.headers();
-        let headers: Vec<String> =
-            headers.iter().map(|(name, value)| format!("{name}={}", value.reveal())).collect();
+        let headers: Vec<String> = headers
+            .iter()
+            .map(|header| format!("{}={}", header.name, header.value.reveal()))
+            .collect();
         format!("{key} [{}] {}", headers.join(" "), reach.needs_key())
     }
 

@@ -16,7 +16,7 @@ use crate::action::{Action, ActionKey, KeyMap};
 use crate::dataset::fields::RowSpec;
 use crate::dataset::row::Record;
 use crate::judge::Judge;
-use crate::outcome::{Failure, FailureKind, Outcome, Reply, Tokens};
+use crate::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::suite::{
     Combine, CompareTo, DatasetFormat, DatasetSpec, FieldMap, FileText, JudgeSpec, RubricSpec,
 };
@@ -84,7 +84,7 @@ fn keys(planned: &Planned) -> Vec<ActionKey> {
 
 /// An outcome in short: a score, a winner, `!` for a failure, `?` for a reply that is no verdict.
 fn outcome(short: &str, ballot: usize) -> Outcome {
-    let usage = Some(Tokens { input: 10, output: 1, cost: None });
+    let usage = Some(Usage { input: 10, output: 1, cost: None });
     let text = match short {
         "!" => {
             let message = format!("ballot {ballot} failed");

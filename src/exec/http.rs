@@ -14,11 +14,11 @@ use super::endpoints::{Endpoints, Entered};
 use super::limit::LimitSettings;
 use super::pause::{Pause, pause};
 use super::{
-    Changed, Endpoint, EndpointId, Executing, Executor, Launch, Notice, Room, errors, retry,
+    Changed, Endpoint, EndpointId, Executing, Executor, Header, Launch, Notice, Room, errors, retry,
 };
 use crate::judge::provider::{self, Answer, Auth, Correction, Ending, Provider, Request, Shape};
 use crate::judge::reply;
-use crate::outcome::{Failure, FailureKind, Outcome, Reply, Tokens};
+use crate::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::suite::ReplyFormat;
 
 /// How often a reply that is no verdict is asked again.
@@ -104,23 +104,23 @@ impl HttpExecutor {
         };
         let asking = Asking::new(launch, (&self.endpoints, entered), self.verbosity);
         let mut corrections: Vec<Correction> = Vec::new();
-        let mut tokens = Tokens::default();
+        let mut usage = Usage::default();
         loop {
             let answer = match self.ask_once(&asking, provider, &corrections).await {
                 Ok(answer) => answer,
                 Err(failure) => {
-                    return Outcome::Failure(Failure { usage: used(tokens), ..failure });
+                    return Outcome::Failure(Failure { usage: used(usage), ..failure });
                 }
             };
-            tokens = tokens + answer.usage;
+            usage = usage + answer.usage;
             let text = match verdict_text(&answer) {
                 Err(failure) => {
-                    return Outcome::Failure(Failure { usage: used(tokens), ..failure });
+                    return Outcome::Failure(Failure { usage: used(usage), ..failure });
                 }
                 Ok(text) => text.to_owned(),
             };
             let Err(fault) = reply::read(&text, launch.action.question) else {
-                return Outcome::Reply(Reply { text, model: answer.model, usage: used(tokens) });
+                return Outcome::Reply(Reply { text, model: answer.model, usage: used(usage) });
             };
             if corrections.len() == RE_ASKS {
                 let message = format!("invalid reply, asked {} times: {fault}", RE_ASKS + 1);
@@ -128,7 +128,7 @@ impl HttpExecutor {
                     kind: FailureKind::InvalidReply,
                     message,
                     reply: Some(text),
-                    usage: used(tokens),
+                    usage: used(usage),
                 });
             }
             corrections.push(Correction { reply: text, fault });
@@ -230,7 +230,7 @@ impl HttpExecutor {
         let mut sending = self.client.post(url).json(&request.body);
         let info = provider.info();
         let is_said =
-            |name: &str| launch.headers.iter().any(|(said, _)| said.eq_ignore_ascii_case(name));
+            |name: &str| launch.headers.iter().any(|said| said.name.eq_ignore_ascii_case(name));
         for (name, value) in info.headers.iter().filter(|(name, _)| !is_said(name)) {
             sending = sending.header(*name, *value);
         }
@@ -240,7 +240,7 @@ impl HttpExecutor {
                 Auth::Header(name) => sending.header(name, key.reveal()),
             };
         }
-        for (name, value) in &launch.headers {
+        for Header { name, value, .. } in &launch.headers {
             sending = sending.header(name, value.reveal());
         }
         sending
@@ -347,8 +347,8 @@ fn is_version(segment: &str) -> bool {
         && number.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-fn used(tokens: Tokens) -> Option<Tokens> {
-    (tokens != Tokens::default()).then_some(tokens)
+fn used(usage: Usage) -> Option<Usage> {
+    (usage != Usage::default()).then_some(usage)
 }
 
 /// The whole body, or nothing if it passes the limit.
@@ -385,6 +385,9 @@ fn understood(
     status: u16,
     (launch, provider): (&Launch, &dyn Provider),
 ) -> (Result<Answer, Failure>, Option<Duration>) {
+    // A gateway may repeat what it was sent, and what a judge says is kept.
+    let told = launch.without_secrets(&String::from_utf8_lossy(bytes));
+    let bytes = told.as_bytes();
     let body = serde_json::from_slice(bytes).map_err(|error| error.to_string());
     if let Some((kind, complaint)) = errors::complaint(status, body.as_ref().ok(), provider) {
         let clean = |text: &str| launch.without_secrets(text);

@@ -81,8 +81,8 @@ pub struct Launch {
     pub base_url: String,
     /// The key of the API; none sends no authorization.
     pub api_key: Option<Secret>,
-    /// Further headers: name, value.
-    pub headers: Vec<(String, Secret)>,
+    /// Further headers.
+    pub headers: Vec<Header>,
     /// How long and how often it is asked.
     pub patience: Patience,
 }
@@ -90,10 +90,26 @@ pub struct Launch {
 impl Launch {
     /// `text` without any secret of the request. Always before a text is cut: a part of a secret is not found any more.
     pub fn without_secrets(&self, text: &str) -> String {
-        let secrets = self.api_key.iter().chain(self.headers.iter().map(|(_, value)| value));
+        let hidden = self.headers.iter().filter(|header| header.is_secret);
+        let secrets = self.api_key.iter().chain(hidden.map(|header| &header.value));
         secrets.fold(text.to_owned(), |text, secret| secret.remove_from(&text))
     }
 }
+
+/// A header of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub value: Secret,
+    /// Whether that must not be told.
+    pub is_secret: bool,
+}
+
+/// The shortest text that is looked for in what servers say: `none` and `EMPTY` stand for keys where none is needed,
+/// and are words.
+const SHORTEST: usize = 8;
 
 /// Text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -112,7 +128,7 @@ impl Secret {
 
     /// `text` without the secret: servers repeat keys in their error messages.
     pub fn remove_from(&self, text: &str) -> String {
-        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "[secret]") }
+        if self.0.len() < SHORTEST { text.to_owned() } else { text.replace(&self.0, "[secret]") }
     }
 }
 

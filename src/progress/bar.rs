@@ -7,6 +7,7 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::{Event, Progress};
+use crate::outcome::Usage;
 use crate::report::text::{cut, sanitize};
 
 /// The columns of one part of the message.
@@ -20,7 +21,7 @@ pub struct Bar {
     cached: u64,
     under_way: u64,
     failed: u64,
-    tokens: u64,
+    used: Usage,
     last_failure: String,
     /// Endpoint → what holds it back.
     waits: BTreeMap<usize, String>,
@@ -40,7 +41,7 @@ impl Default for Bar {
             cached: 0,
             under_way: 0,
             failed: 0,
-            tokens: 0,
+            used: Usage::default(),
             last_failure: String::new(),
             waits: BTreeMap::new(),
         }
@@ -54,8 +55,10 @@ impl Bar {
         if self.failed > 0 {
             parts.push(format!("{} failed: {}", self.failed, short(&self.last_failure)));
         }
-        let (under_way, cached, tokens) = (self.under_way, self.cached, self.tokens);
-        parts.push(format!("{under_way} under way, {cached} cached, {tokens} tokens"));
+        let (under_way, cached) = (self.under_way, self.cached);
+        let cost = self.used.cost.map_or_else(String::new, |cost| format!("{cost}, "));
+        let tokens = self.used.input + self.used.output;
+        parts.push(format!("{under_way} under way, {cached} cached, {cost}{tokens} tokens"));
         parts.join("; ")
     }
 }
@@ -87,9 +90,9 @@ impl Progress for Bar {
                 self.drawn.enable_steady_tick(Duration::from_millis(200));
                 self.drawn.set_message(self.message());
             }
-            Event::Landed { failure, tokens } => {
+            Event::Landed { failure, usage } => {
                 self.under_way = self.under_way.saturating_sub(1);
-                self.tokens += tokens.input + tokens.output;
+                self.used = self.used + *usage;
                 if let Some(message) = failure {
                     self.failed += 1;
                     self.last_failure.clone_from(message);

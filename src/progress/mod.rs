@@ -6,7 +6,7 @@
 pub mod bar;
 pub mod plain;
 
-use crate::outcome::Tokens;
+use crate::outcome::Usage;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Event {
         /// Why it has no reply, if it has none.
         failure: Option<String>,
         /// What it used.
-        tokens: Tokens,
+        usage: Usage,
     },
     /// An endpoint is held back.
     Waiting {

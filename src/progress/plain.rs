@@ -72,7 +72,7 @@ impl<W: Write> Progress for Plain<W> {
 #[cfg(test)]
 mod tests {
     use super::Plain;
-    use crate::outcome::Tokens;
+    use crate::outcome::Usage;
     use crate::progress::{Event, Progress};
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
         }
         plain.event(&Event::Going { endpoint: 0 });
         let failure = Some("500:\n::error::gone\u{1b}[2J".to_owned());
-        plain.event(&Event::Landed { failure, tokens: Tokens::default() });
+        plain.event(&Event::Landed { failure, usage: Usage::default() });
         let expected = "\
 1 judgments: 0 cached, 1 to ask
   waiting 1 s

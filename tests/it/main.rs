@@ -26,5 +26,6 @@ mod real_data;
 mod recordings;
 mod replies;
 mod run;
+mod secrets;
 mod store_faults;
 mod tidy;

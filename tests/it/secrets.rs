@@ -124,7 +124,10 @@ fn a_secret_that_a_suite_holds_by_mistake_is_not_repeated() {
         format!("    base_url: https://user:{KEY}@judge.example/v1\n"),
     ] {
         let suite = SUITE.replace("    headers: {x-tenant: {env: TENANT}}\n", &line);
-        let space = Space::new(&[("suite.yaml", &suite), ("data.jsonl", "{\"input\": \"q\", \"output\": \"a\"}\n")]);
+        let space = Space::new(&[
+            ("suite.yaml", &suite),
+            ("data.jsonl", "{\"input\": \"q\", \"output\": \"a\"}\n"),
+        ]);
         let ran = space.run(&["validate", "suite.yaml"]);
         assert_eq!(ran.code(), 2, "{line}: {}", ran.shown());
         assert!(!ran.shown().contains(&KEY[..16]), "{}", ran.shown());
