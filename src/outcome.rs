@@ -89,6 +89,8 @@ pub enum FailureKind {
     Unauthorized,
     /// The account has nothing left to pay with (402, or an error that says so): waiting does not help, paying does.
     NoCredit,
+    /// The path or the model is not there (404, 405): the address is mended outside of the suite, so it is not kept.
+    NotFound,
     /// The server failed (408, 409, 5xx).
     Server,
     /// No verdict before the deadline of the judgment, retries and waits included.
@@ -126,6 +128,7 @@ impl FailureKind {
             | Self::RateLimited
             | Self::Unauthorized
             | Self::NoCredit
+            | Self::NotFound
             | Self::Server
             | Self::Deadline
             | Self::NotStored
@@ -141,6 +144,7 @@ impl FailureKind {
             Self::RateLimited => "rate_limited",
             Self::Unauthorized => "unauthorized",
             Self::NoCredit => "no_credit",
+            Self::NotFound => "not_found",
             Self::Server => "server",
             Self::Deadline => "deadline",
             Self::BadRequest => "bad_request",

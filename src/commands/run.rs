@@ -49,12 +49,13 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let mut status = ExitStatus::Success;
+    let mut used = Used::default();
     for (at, (surroundings, session)) in loaded.into_iter().enumerate() {
         if at > 0 && args.format == Format::Text && !args.quiet {
             writeln!(console.out)?;
         }
         say_left_out(&session, console.err)?;
-        let ended = run_one(args, &surroundings, session, console)?;
+        let ended = run_one((args, &mut used), &surroundings, session, console)?;
         status = status.and(ended);
         if ended == ExitStatus::Interrupted {
             break;
@@ -154,16 +155,41 @@ fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
+/// What the suites of one command have used of its limits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    calls: u64,
+    cost: Cost,
+}
+
+impl Used {
+    fn add(&mut self, settled: &Settled) {
+        self.calls += settled.asked.len() as u64;
+        self.cost += settled.spent().cost.unwrap_or(Cost::ZERO);
+    }
+
+    /// What is left of the limits.
+    fn left(self, limits: Limits) -> Limits {
+        let left = |most: Cost| Cost::from_nanos(most.nanos().saturating_sub(self.cost.nanos()));
+        Limits {
+            max_calls: limits.max_calls.map(|most| most.saturating_sub(self.calls)),
+            max_cost: limits.max_cost.map(left),
+        }
+    }
+}
+
 fn run_one(
-    args: &RunArgs,
+    (args, used): (&RunArgs, &mut Used),
     surroundings: &Surroundings,
     mut session: Session,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let started = console.system.now();
     let clock = console.system.elapsed();
-    let settings = settings(args, surroundings, &session);
+    let mut settings = settings(args, surroundings, &session);
+    settings.limits = used.left(settings.limits);
     let mut settled = settle_here(args, surroundings, (&mut session, &settings), console)?;
+    used.add(&settled);
     settled.warnings.extend(note_used(&mut session, surroundings, console.system));
     let summary = results::summary(&session.db, session.root);
     let status = status_of(&settled, summary.gate.status);
@@ -338,7 +364,10 @@ fn status_of(settled: &Settled, gate: Option<GateStatus>) -> ExitStatus {
     if settled.write_error.is_some() || settled.out_of_budget || pending {
         return ExitStatus::Incomplete;
     }
+    let failed = settled.tallies.iter().any(|(_, tally)| tally.failed > 0);
     match gate {
+        // Nothing else would say that a suite without a gate was not judged.
+        None if failed => ExitStatus::Incomplete,
         None | Some(GateStatus::Passed) => ExitStatus::Success,
         Some(GateStatus::Failed) => ExitStatus::GateFailed,
         Some(GateStatus::Undecided) => ExitStatus::Incomplete,

@@ -14,6 +14,7 @@ use crate::gate;
 use crate::judge::question::Question;
 use crate::metric::agreement::Agreement;
 use crate::metric::{Metric, Observation};
+use crate::outcome::Outcome;
 use crate::report::usage::{ModelUsage, Usage};
 use crate::report::{GateReport, Ordered};
 
@@ -143,23 +144,47 @@ pub fn agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Agreement>
 /// What the judgments behind a grader's grades used when they were made, each once; none if there are none.
 #[salsa::tracked]
 pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Usage> {
-    let (ready, Threshold(threshold)) = (queries::ready(db, grader), grader.pass_threshold(db));
-    let Method::Judge(judge) = &ready.method else { return None };
-    let outcomes = |key| db.outcome(key);
-    let mut seen = KeySet::default();
+    let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
     let mut of_judges = vec![ModelUsage::default(); judge.rubric.judges.len()];
+    each_judgment(db, grader, &mut KeySet::default(), &mut |ballot, outcome| {
+        of_judges[judge.ballot(ballot).judge].add(outcome);
+    });
+    let models = judge.rubric.judges.iter().map(|judge| judge.model.as_str());
+    let usage = Usage::of(models.zip(of_judges));
+    (usage.judgments > 0).then_some(usage)
+}
+
+/// What the judgments behind all grades used, each once: graders may share some.
+#[salsa::tracked]
+pub fn usage_of_all(db: &dyn Db, root: Root) -> ModelUsage {
+    let (mut seen, mut all) = (KeySet::default(), ModelUsage::default());
+    for grader in graders(db, root) {
+        each_judgment(db, *grader, &mut seen, &mut |_, outcome| all.add(outcome));
+    }
+    all
+}
+
+/// Visits ballot and outcome of the actions that a grader wants by now, those apart that were seen.
+fn each_judgment<'db>(
+    db: &'db dyn Db,
+    grader: Grader<'db>,
+    seen: &mut KeySet,
+    visit: &mut dyn FnMut(u32, &Outcome),
+) {
+    let (ready, Threshold(threshold)) = (queries::ready(db, grader), grader.pass_threshold(db));
+    if !matches!(ready.method, Method::Judge(_)) {
+        return;
+    }
+    let outcomes = |key| db.outcome(key);
     for chunk in grader.root(db).chunks(db) {
-        // Reading the epoch is what makes this query run again when outcomes arrive.
+        // Reading the epoch is what makes the query run again when outcomes arrive.
         let _ = chunk.epoch(db);
         for planned in queries::plans(db, *chunk, grader).iter() {
             each_wanted(planned, ready, (&outcomes, threshold), &mut |_, ballot, key| {
                 if let (true, Some(outcome)) = (seen.insert(key), db.outcome(key)) {
-                    of_judges[judge.ballot(ballot).judge].add(&outcome);
+                    visit(ballot, &outcome);
                 }
             });
         }
     }
-    let models = judge.rubric.judges.iter().map(|judge| judge.model.as_str());
-    let usage = Usage::of(models.zip(of_judges));
-    (usage.judgments > 0).then_some(usage)
 }

@@ -15,7 +15,7 @@ use crate::dataset::{GroundTruth, Input};
 use crate::evaluate::{self, Case, Graded, Planned, ReadyGrader, Submission};
 use crate::grade::Grade;
 use crate::judge::JudgeAction;
-use crate::price::Cost;
+
 use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, labels};
 
 /// The aggregates of everything that is graded by now.
@@ -31,7 +31,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
     let agreement = graders
         .iter()
         .filter_map(|grader| Some((name(grader), folds::agreement(db, *grader).clone()?)));
-    let costs: Vec<Cost> = usage.iter().filter_map(|(_, usage)| usage.cost).collect();
+    let all_usage = *folds::usage_of_all(db, root);
     let metrics = graders.iter().map(|grader| (name(grader), folds::metric(db, *grader).clone()));
     Summary {
         format: FORMAT,
@@ -45,7 +45,8 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         gate: folds::gate_report(db, root).clone(),
         agreement: Ordered(agreement.collect()),
         usage: Ordered(usage),
-        cost: (!costs.is_empty()).then(|| costs.into_iter().sum()),
+        cost: all_usage.cost,
+        all_usage,
     }
 }
 

@@ -53,7 +53,7 @@ impl Budget {
 
     /// An action landed that was expected to cost `expected`. Where nobody says what it used, it cost that.
     pub(super) fn landed(&mut self, expected: Cost, usage: Usage) {
-        self.landed += 1;
+        self.landed += u64::from(usage.output > 0);
         self.received += usage.output;
         self.reserved = Cost::from_nanos(self.reserved.nanos().saturating_sub(expected.nanos()));
         self.spent += usage.cost.unwrap_or(expected);

@@ -15,7 +15,7 @@ use crate::db::{queries, results};
 use crate::exec::limit::LimitSettings;
 use crate::exec::{Endpoint, EndpointId, Launch, Notice};
 use crate::judge::JudgeAction;
-use crate::outcome::FailureKind;
+use crate::outcome::{FailureKind, Usage};
 use crate::price::Cost;
 use crate::progress::Event;
 use crate::store::OutcomeStore;
@@ -77,6 +77,7 @@ impl<'a> Settling<'a> {
     ) -> Box<dyn OutcomeStore> {
         let mut stop = pin!(stop);
         let (mut flight, mut lanes) = (Flight::new(store), self.part());
+        let mut dropped = Vec::new();
         loop {
             flight.write_landed(self.world.system);
             self.tell();
@@ -87,10 +88,15 @@ impl<'a> Settling<'a> {
             if flight.is_over() && (lanes.is_empty() || flight.is_stopped() || is_refused) {
                 self.settled.out_of_budget = is_refused;
                 self.list.queue = lanes.into_rest();
+                self.list.queue.extend(dropped);
                 return flight.into_store();
             }
             match flight.next(stop.as_mut(), self.world.executor.changed()).await {
-                Step::Stopped => self.settled.interrupted = true,
+                Step::Stopped(under_way) => {
+                    self.settled.interrupted = true;
+                    self.take_back(&under_way);
+                    dropped = under_way;
+                }
                 Step::Changed => {}
                 Step::Landed(arrival) => {
                     lanes.landed(arrival.endpoint);
@@ -158,14 +164,15 @@ impl<'a> Settling<'a> {
     }
 
     fn count(&mut self, arrival: Arrival) {
-        let Arrival { waiting, mut usage, failure, .. } = arrival;
+        let Arrival { waiting, usage, failure, .. } = arrival;
+        // Its endpoint may have been closed while it waited to be sent.
         let was_asked = !matches!(failure, Some((FailureKind::NotAsked, _)));
         if !was_asked {
-            // Its endpoint was closed while it waited to be sent.
-            usage.cost = Some(Cost::ZERO);
             self.settled.asked.retain(|asked| *asked != waiting.key);
         }
-        self.budget.landed(waiting.expected, usage);
+        let is_free = failure.as_ref().is_some_and(|(kind, _)| is_free(*kind));
+        let cost = usage.cost.or(is_free.then_some(Cost::ZERO));
+        self.budget.landed(waiting.expected, Usage { cost, ..usage });
         let tally = self.tally(waiting.grader);
         tally.spent = tally.spent + usage;
         tally.failed += u64::from(failure.is_some() && was_asked);
@@ -175,9 +182,31 @@ impl<'a> Settling<'a> {
         self.world.progress.event(&Event::Landed { failure, usage });
     }
 
+    /// What was dropped while it was under way has no outcome: a rerun asks for it.
+    fn take_back(&mut self, dropped: &[Waiting]) {
+        for waiting in dropped {
+            self.tally(waiting.grader).asked -= 1;
+        }
+        self.settled.asked.retain(|asked| dropped.iter().all(|waiting| waiting.key != *asked));
+    }
+
     fn take_in(&mut self, batch: Vec<Landed>) {
         let outcomes =
             batch.into_iter().map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
         self.bring_in(outcomes.collect());
     }
+}
+
+/// Whether nobody is paid for a request that ends in this way.
+fn is_free(kind: FailureKind) -> bool {
+    matches!(
+        kind,
+        FailureKind::NotAsked
+            | FailureKind::RateLimited
+            | FailureKind::Unauthorized
+            | FailureKind::NoCredit
+            | FailureKind::NotFound
+            | FailureKind::Server
+            | FailureKind::BadRequest
+    )
 }

@@ -34,8 +34,8 @@ pub(super) struct Landed {
 
 /// What happened next.
 pub(super) enum Step {
-    /// Somebody said stop: nothing is under way any more.
-    Stopped,
+    /// Somebody said stop: nothing is under way any more. What was, is dropped.
+    Stopped(Vec<Waiting>),
     /// An action landed; it is not durable yet.
     Landed(Arrival),
     /// The executor has something new.
@@ -64,6 +64,7 @@ type Writing =
 /// Actions being executed, and outcomes being written.
 pub(super) struct Flight<'a> {
     flying: FuturesUnordered<Flying<'a>>,
+    under_way: Vec<Waiting>,
     landed: Vec<Landed>,
     store: Store,
     stopped: bool,
@@ -83,6 +84,7 @@ impl<'a> Flight<'a> {
     pub(super) fn new(store: Box<dyn OutcomeStore>) -> Self {
         Self {
             flying: FuturesUnordered::new(),
+            under_way: Vec::new(),
             landed: Vec::new(),
             store: Store::Here(store),
             stopped: false,
@@ -115,6 +117,7 @@ impl<'a> Flight<'a> {
             let outcome = executing.await.priced(prices, &action.model);
             Landed { waiting, action: Action::Judge(action), endpoint, outcome }
         };
+        self.under_way.push(waiting);
         self.flying.push(Box::pin(flying));
     }
 
@@ -166,7 +169,7 @@ impl<'a> Flight<'a> {
                 self.stopped = true;
                 self.interrupted = true;
                 self.flying.clear();
-                Step::Stopped
+                Step::Stopped(std::mem::take(&mut self.under_way))
             }
             written = writing => match written {
                 Ok((store, batch, result)) => {
@@ -188,6 +191,7 @@ impl<'a> Flight<'a> {
         };
         let (waiting, endpoint) = (landed.waiting, landed.endpoint);
         let usage = landed.outcome.usage();
+        self.under_way.retain(|flying| flying.key != waiting.key);
         self.landed.push(landed);
         Step::Landed(Arrival { waiting, endpoint, usage, failure })
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::session::Session;
 use super::settle::{Settings, Tally, usable};
-use super::waiting::WaitList;
+use super::waiting::{Refreshed, WaitList};
 use crate::action::{ActionKey, KeyMap};
 use crate::db::change::Change;
 use crate::db::inputs::Chunk;
@@ -58,8 +58,8 @@ pub fn preview(
     let mut looking = Looking { settings, preview: Preview::default(), held: KeyMap::default() };
     let list = loop {
         let mut list = scan(session, system);
-        let (outcomes, waiting) =
-            list.look_up(store, &mut |grader, entry| looking.look(grader, entry));
+        let refreshed = Refreshed::of(session, &settings.refresh);
+        let (outcomes, waiting) = list.look_up(store, &mut |entry| looking.look(&refreshed, entry));
         if outcomes.is_empty() {
             break list;
         }
@@ -102,17 +102,16 @@ struct Looking<'a> {
 
 impl Looking<'_> {
     /// The outcome of an entry, as settling would take it; why not is noted.
-    fn look(&mut self, grader: &str, entry: &Entry) -> Option<Outcome> {
+    fn look(&mut self, refreshed: &Refreshed, entry: &Entry) -> Option<Outcome> {
         let mut warnings = Vec::new();
-        let found = usable(self.settings, grader, entry, &mut warnings);
+        let found = usable(self.settings, refreshed, entry, &mut warnings);
         // A second look at what is still missing says the same again.
         warnings.retain(|warning| !self.preview.warnings.contains(warning));
         self.preview.warnings.append(&mut warnings);
         if found.is_none()
             && let Ok(outcome) = read_body(&entry.body)
         {
-            let refreshed = self.settings.refresh.covers(grader);
-            let held = if refreshed { Held::Refreshed } else { Held::Failed };
+            let held = if refreshed.has(entry.key) { Held::Refreshed } else { Held::Failed };
             self.held.insert(entry.key, held);
             self.note(&[(entry.key, Arc::new(outcome))]);
         }

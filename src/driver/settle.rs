@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::budget::{Budget, Limits};
 use super::reach::{Reach, key_variables};
 use super::session::Session;
-use super::waiting::{WaitList, Waiting, stays};
+use super::waiting::{Refreshed, WaitList, Waiting, stays};
 use crate::action::ActionKey;
 use crate::db::Db;
 use crate::db::change::Change;
@@ -275,8 +275,9 @@ impl<'a> Settling<'a> {
     fn look_up_once(&mut self, store: &mut dyn OutcomeStore) {
         let (settings, warnings) = (self.settings, &mut self.settled.warnings);
         let replayed = &mut self.settled.replayed_failures;
-        let mut usable = |grader: &str, entry: &Entry| {
-            let outcome = usable(settings, grader, entry, warnings);
+        let refreshed = Refreshed::of(self.session, &settings.refresh);
+        let mut usable = |entry: &Entry| {
+            let outcome = usable(settings, &refreshed, entry, warnings);
             *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
             outcome
         };
@@ -334,10 +335,16 @@ impl<'a> Settling<'a> {
         if !self.budget.counts_money() {
             return Ok(());
         }
-        let mut models = self.list.queue.iter().filter_map(|waiting| {
+        let models = self.list.queue.iter().filter_map(|waiting| {
             let (judge, at) = self.judge_of(waiting)?;
-            judge.rubric.judges.get(at).map(|spec| &spec.model)
+            let may_confirm = judge.confirming_ballots() > 0;
+            let all = judge.rubric.judges.iter().enumerate();
+            Some(
+                all.filter(move |(seat, _)| may_confirm || *seat == at)
+                    .map(|(_, spec)| &spec.model),
+            )
         });
+        let mut models = models.flatten();
         match models.find(|model| self.settings.prices.of(model).is_none()) {
             Some(model) => Err(CannotAsk::NoPrice { model: model.clone() }),
             None => Ok(()),
@@ -399,12 +406,12 @@ impl<'a> Settling<'a> {
 /// The outcome of a stored entry, unless it is to be asked anew.
 pub(super) fn usable(
     settings: &Settings,
-    grader: &str,
+    refreshed: &Refreshed,
     entry: &Entry,
     warnings: &mut Vec<String>,
 ) -> Option<Outcome> {
     let may_ask = settings.closed.is_none();
-    if settings.refresh.covers(grader) && may_ask {
+    if may_ask && refreshed.has(entry.key) {
         return None;
     }
     match read_body(&entry.body) {

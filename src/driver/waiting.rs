@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::session::Session;
-use super::settle::Tally;
+use super::settle::{Refresh, Tally};
 use crate::action::{ActionKey, KeyMap, KeySet};
 use crate::db::Db;
 use crate::db::inputs::Chunk;
@@ -58,6 +58,45 @@ pub(super) struct Waiting {
     pub(super) generation: u32,
     /// What it is expected to cost, while it is under way.
     pub(super) expected: Cost,
+}
+
+/// The actions whose stored outcomes are asked anew: all that a refreshed grader rests on, whoever wants them first.
+#[derive(Debug)]
+pub(super) enum Refreshed {
+    /// Every one.
+    All,
+    /// These.
+    Keys(KeySet),
+}
+
+impl Refreshed {
+    /// Those that `refresh` asks for.
+    pub(super) fn of(session: &Session, refresh: &Refresh) -> Self {
+        let (db, root) = (&session.db, session.root);
+        let mut keys = KeySet::default();
+        match refresh {
+            Refresh::All => return Self::All,
+            Refresh::None => return Self::Keys(keys),
+            Refresh::Graders(_) => {}
+        }
+        let graders = queries::graders(db, root).iter();
+        for grader in graders.filter(|grader| refresh.covers(grader.name(db))) {
+            for chunk in root.chunks(db) {
+                for planned in queries::plans(db, *chunk, *grader).iter() {
+                    planned.each_key(&mut |_, _, key| _ = keys.insert(key));
+                }
+            }
+        }
+        Self::Keys(keys)
+    }
+
+    /// Whether `key` is one of them.
+    pub(super) fn has(&self, key: ActionKey) -> bool {
+        match self {
+            Self::All => true,
+            Self::Keys(keys) => keys.contains(&key),
+        }
+    }
 }
 
 /// What a session waits for.
@@ -169,15 +208,15 @@ impl WaitList {
     pub(super) fn look_up(
         &mut self,
         store: &mut dyn OutcomeStore,
-        usable: &mut dyn FnMut(&str, &Entry) -> Option<Outcome>,
+        usable: &mut dyn FnMut(&Entry) -> Option<Outcome>,
     ) -> (Vec<(ActionKey, Arc<Outcome>)>, Vec<Chunk>) {
         let mut found = Vec::new();
         let mut missing = Vec::new();
         for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             for (waiting, entry) in batch.iter().zip(store.get_many(&keys)) {
-                let (name, tally) = &mut self.tallies[waiting.grader as usize];
-                if let Some(outcome) = entry.as_ref().and_then(|entry| usable(name, entry)) {
+                let (_, tally) = &mut self.tallies[waiting.grader as usize];
+                if let Some(outcome) = entry.as_ref().and_then(&mut *usable) {
                     tally.cached += 1;
                     tally.saved = tally.saved + outcome.usage();
                     found.push((waiting.key, Arc::new(outcome)));

@@ -91,16 +91,16 @@ pub(super) fn other_text(part: &Part<'_>, compare_to: &CompareTo) -> Result<Stri
             }
             Some(text) => Ok(text),
         },
-        CompareTo::Run(run) => {
+        CompareTo::Run(_) => {
             let submitted = part.baseline.map(|submitted| match part.turn {
                 None => Some(submitted.text()),
                 Some(turn) => submitted.turn(turn),
             });
             match submitted {
-                None => failed(format!("the run `{run}` has no submission of this sample")),
-                Some(None) => failed(format!("the run `{run}` has no such turn of this sample")),
+                None => failed("the recorded run has no submission of this sample".to_owned()),
+                Some(None) => failed("the recorded run has no such turn of this sample".to_owned()),
                 Some(Some("")) => {
-                    failed(format!("the submission of the run `{run}` is empty for this sample"))
+                    failed("the submission of the recorded run is empty for this sample".to_owned())
                 }
                 Some(Some(text)) => Ok(text.to_owned()),
             }

@@ -76,6 +76,7 @@ fn counts(kind: FailureKind) -> bool {
         | FailureKind::RateLimited
         | FailureKind::Unauthorized
         | FailureKind::NoCredit
+        | FailureKind::NotFound
         | FailureKind::Server
         | FailureKind::Deadline
         | FailureKind::BadRequest => true,

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::limit::{Hindrance, Landing, LimitSettings, Limits, Ticket, Why};
 use super::pause::Pause;
 use super::{Changed, Endpoint, EndpointId, Notice, Room};
-use crate::judge::without_password;
+use crate::judge::without_secrets;
 use crate::outcome::{FailureKind, Outcome};
 use crate::report::text::time;
 
@@ -115,7 +115,7 @@ impl Endpoints {
             return EndpointId(at);
         }
         // What stands after a `?` may be a key.
-        let url = without_password(&endpoint.base_url);
+        let url = without_secrets(&endpoint.base_url);
         let url = url.split('?').next().unwrap_or_default().to_owned();
         state.open.push(Open {
             endpoint: endpoint.clone(),

@@ -368,14 +368,18 @@ fn plain(kind: FailureKind, message: String) -> Failure {
 }
 
 fn transport(error: &reqwest::Error, launch: &Launch) -> Failure {
-    let mut message = error.to_string();
+    // The URL may hold a key.
+    let full = error.url().map(|url| format!("({url})")).unwrap_or_default();
+    let shown = format!("({})", crate::judge::without_secrets(&launch.base_url));
+    let mut message = error.to_string().replace(&full, &shown);
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
         message = format!("{message}: {cause}");
         source = cause.source();
     }
     let message = launch.without_secrets(&message);
-    let kind = if error.is_builder() { FailureKind::BadRequest } else { FailureKind::Connection };
+    // A key or header that no request can hold is mended outside of the suite: it must not be kept.
+    let kind = if error.is_builder() { FailureKind::Unauthorized } else { FailureKind::Connection };
     plain(kind, message)
 }
 

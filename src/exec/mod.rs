@@ -21,7 +21,7 @@ pub mod window;
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::judge::JudgeAction;
+use crate::judge::{JudgeAction, secret_parameters};
 use crate::outcome::Outcome;
 use crate::suite::Patience;
 use limit::LimitSettings;
@@ -92,7 +92,9 @@ impl Launch {
     pub fn without_secrets(&self, text: &str) -> String {
         let hidden = self.headers.iter().filter(|header| header.is_secret);
         let secrets = self.api_key.iter().chain(hidden.map(|header| &header.value));
-        secrets.fold(text.to_owned(), |text, secret| secret.remove_from(&text))
+        let text = secrets.fold(text.to_owned(), |text, secret| secret.remove_from(&text));
+        let parameters = secret_parameters(&self.base_url);
+        parameters.fold(text, |text, (_, value)| Secret::new(value.to_owned()).remove_from(&text))
     }
 }
 
@@ -107,8 +109,10 @@ pub struct Header {
     pub is_secret: bool,
 }
 
-/// The shortest text that is looked for in what servers say: `none` and `EMPTY` stand for keys where none is needed,
-/// and are words.
+/// The length from which a text without a digit is no word any more, in bytes. `none` and `anything` stand for keys where
+/// none is needed: what servers say with such a word in it stays as it is.
+const LONGEST_WORD: usize = 16;
+/// The length below which not even a text with digits is looked for.
 const SHORTEST: usize = 8;
 
 /// Text that is never shown.
@@ -128,7 +132,9 @@ impl Secret {
 
     /// `text` without the secret: servers repeat keys in their error messages.
     pub fn remove_from(&self, text: &str) -> String {
-        if self.0.len() < SHORTEST { text.to_owned() } else { text.replace(&self.0, "[secret]") }
+        let has_digit = self.0.bytes().any(|byte| byte.is_ascii_digit());
+        let least = if has_digit { SHORTEST } else { LONGEST_WORD };
+        if self.0.len() < least { text.to_owned() } else { text.replace(&self.0, "[secret]") }
     }
 }
 

@@ -15,6 +15,7 @@ pub fn classify(status: u16) -> Option<FailureKind> {
         200..=299 => None,
         401 | 403 => Some(FailureKind::Unauthorized),
         402 => Some(FailureKind::NoCredit),
+        404 | 405 => Some(FailureKind::NotFound),
         429 => Some(FailureKind::RateLimited),
         // A redirection that leads nowhere says nothing of the request.
         300..=399 | 408 | 409 | 500.. => Some(FailureKind::Server),
@@ -56,7 +57,7 @@ mod tests {
             (401, false, false),
             (402, false, false),
             (403, false, false),
-            (404, false, true),
+            (404, false, false),
             (408, true, false),
             (409, true, false),
             (422, false, true),

@@ -178,7 +178,7 @@ impl Seat {
         let base_url = base_url.trim_end_matches('/').to_owned();
         let blank = JudgeAction {
             provider: spec.provider.clone(),
-            endpoint: spec.endpoint.clone().unwrap_or_else(|| without_password(&base_url)),
+            endpoint: spec.endpoint.clone().unwrap_or_else(|| without_secrets(&base_url)),
             model: spec.model.clone(),
             system: template::system_message(question),
             user: String::new(),
@@ -212,14 +212,37 @@ fn open_headers(spec: &JudgeSpec) -> String {
     open.join("\n")
 }
 
-/// A URL without the name and password that may stand before its host: keys are written to disk.
-pub(crate) fn without_password(url: &str) -> String {
+/// What the names of parameters hold that are secrets.
+const SECRET_PARAMETERS: [&str; 8] =
+    ["key", "token", "secret", "sig", "pass", "auth", "code", "credential"];
+
+/// The parameters of a URL whose names say that they hold a secret: name, value.
+pub(crate) fn secret_parameters(url: &str) -> impl Iterator<Item = (&str, &str)> {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let parameters =
+        query.split('&').map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
+    parameters.filter(|(name, _)| {
+        let name = name.to_ascii_lowercase();
+        SECRET_PARAMETERS.iter().any(|word| name.contains(word))
+    })
+}
+
+/// A URL without its secrets, for keys are written to disk: the name and password before its host, and parameters that
+/// hold a secret by their names.
+pub(crate) fn without_secrets(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..host_end].rfind('@') {
-        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
-        None => url.to_owned(),
-    }
+    let host_start = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
+    let rest = &rest[host_start..];
+    let secrets: Vec<&str> = secret_parameters(rest).map(|(name, _)| name).collect();
+    let Some((path, query)) = rest.split_once('?').filter(|_| !secrets.is_empty()) else {
+        return format!("{scheme}://{rest}");
+    };
+    let is_open =
+        |parameter: &&str| !secrets.contains(&parameter.split('=').next().unwrap_or_default());
+    let open: Vec<&str> = query.split('&').filter(is_open).collect();
+    let mark = if open.is_empty() { "" } else { "?" };
+    format!("{scheme}://{path}{mark}{}", open.join("&"))
 }
 
 /// The members of an object as compact JSON with sorted keys: the order in a suite file has no meaning.

@@ -93,6 +93,7 @@ pub(crate) fn empty() -> Run {
         agreement: Ordered::default(),
         usage: Ordered::default(),
         cost: None,
+        all_usage: ModelUsage::default(),
     };
     Run { header, summary, results: Vec::new() }
 }
@@ -137,9 +138,11 @@ pub(crate) fn hostile() -> Run {
         conditions: Vec::new(),
     };
     let cost = Cost::from_dollars(0.0123);
-    let usage = ModelUsage { judgments: 4, input_tokens: 1234, output_tokens: 56, cost };
-    let usage = Usage::of([("judge-1", usage)].into_iter());
+    let all_usage =
+        ModelUsage { judgments: 4, input_tokens: 1234, output_tokens: 56, cost, unpriced: 0 };
+    let usage = Usage::of([("judge-1", all_usage)].into_iter());
     run.summary.usage = Ordered(vec![("quality|x".to_owned(), usage)]);
+    run.summary.all_usage = all_usage;
     run.summary.cost = Cost::from_dollars(0.0123);
     run
 }

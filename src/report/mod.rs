@@ -31,7 +31,7 @@ use crate::grade::GradeError;
 use crate::metric::Metric;
 use crate::metric::agreement::Agreement;
 use crate::price::Cost;
-use usage::Usage;
+use usage::{ModelUsage, Usage};
 
 /// The version of every file of a run record.
 pub const FORMAT: u32 = 1;
@@ -178,6 +178,9 @@ pub struct Summary {
     pub usage: Ordered<Usage>,
     /// What the judgments cost when they were made, in US dollars, where prices are known.
     pub cost: Option<Cost>,
+    /// What all judgments used, each once: graders may share some.
+    #[serde(skip)]
+    pub all_usage: ModelUsage,
 }
 
 fn has_none<T>(map: &Ordered<T>) -> bool {

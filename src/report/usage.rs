@@ -33,12 +33,22 @@ pub struct ModelUsage {
     pub output_tokens: u64,
     /// What they cost, in US dollars; null where no price was known.
     pub cost: Option<Cost>,
+    /// Judgments whose cost is not known: the sum is of the others.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unpriced: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl ModelUsage {
     /// Adds what came of one action. A failure was paid for too, but is no judgment.
     pub fn add(&mut self, outcome: &Outcome) {
-        self.judgments += u64::from(matches!(outcome, Outcome::Reply(_)));
+        let is_reply = matches!(outcome, Outcome::Reply(_));
+        self.judgments += u64::from(is_reply);
+        self.unpriced += u64::from(is_reply && outcome.usage().cost.is_none());
         let used = self.used() + outcome.usage();
         (self.input_tokens, self.output_tokens, self.cost) = (used.input, used.output, used.cost);
     }
@@ -64,6 +74,7 @@ impl Usage {
                         input_tokens: used.input,
                         output_tokens: used.output,
                         cost: used.cost,
+                        unpriced: known.unpriced + usage.unpriced,
                     };
                 }
                 None => by_model.push((model.to_owned(), usage)),
@@ -78,17 +89,10 @@ impl Usage {
 /// What all judgments of a run used, in one sentence, then grader by grader and model by model where there are
 /// several. Empty where nothing was judged.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
-    let graders = &summary.usage.0;
-    let judgments = graders.iter().map(|(_, usage)| usage.judgments).sum();
-    if judgments == 0 {
+    let (graders, all) = (&summary.usage.0, summary.all_usage);
+    if all.judgments == 0 {
         return Vec::new();
     }
-    let all = ModelUsage {
-        judgments,
-        input_tokens: graders.iter().map(|(_, usage)| usage.input_tokens).sum(),
-        output_tokens: graders.iter().map(|(_, usage)| usage.output_tokens).sum(),
-        cost: summary.cost,
-    };
     let parts = || {
         graders.iter().flat_map(|(grader, usage)| {
             usage.by_model.0.iter().map(move |(model, usage)| (grader, model, usage))
@@ -106,7 +110,11 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
 
 fn sentence(usage: &ModelUsage) -> String {
     let judgments = count(usize::try_from(usage.judgments).unwrap_or(usize::MAX), "judgment");
-    let cost = usage.cost.map_or_else(String::new, |cost| format!(", {cost}"));
+    let cost = match (usage.cost, usage.unpriced) {
+        (None, _) => String::new(),
+        (Some(cost), 0) => format!(", {cost}"),
+        (Some(cost), unpriced) => format!(", {cost} and {unpriced} of unknown cost"),
+    };
     format!("{judgments}: {} tokens in, {} out{cost}", usage.input_tokens, usage.output_tokens)
 }
 
@@ -143,11 +151,18 @@ mod tests {
         assert_eq!(usage.by_model.get("cheap").map(|usage| usage.judgments), Some(2));
         let mut run = made_up::empty();
         run.summary.cost = usage.cost;
+        run.summary.all_usage = ModelUsage {
+            judgments: 3,
+            input_tokens: 130,
+            output_tokens: 5,
+            cost: usage.cost,
+            unpriced: 1,
+        };
         run.summary.usage = Ordered(vec![("quality".to_owned(), usage)]);
         assert_eq!(
             lines(&run.summary),
             [
-                "3 judgments: 130 tokens in, 5 out, $1.00",
+                "3 judgments: 130 tokens in, 5 out, $1.00 and 1 of unknown cost",
                 "quality by cheap: 2 judgments: 30 tokens in, 4 out, $1.00",
                 "quality by dear: 1 judgment: 100 tokens in, 1 out",
             ]

@@ -10,7 +10,7 @@ use super::headers::{self, headers};
 use super::read::Reader;
 use super::tree::{Entry, Kind, Node};
 use super::{JudgeSpec, Patience, ReplyFormat, RubricSpec, load, source};
-use crate::judge::Judge;
+use crate::judge::{Judge, secret_parameters};
 
 /// The most judges of a panel.
 const MOST: usize = 100;
@@ -236,6 +236,14 @@ fn base_url(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> 
             findings.sources.hide(field.value.span);
             findings.error(field.value.span, "`base_url` holds a password").hint =
                 Some("give the key by `api_key_env: NAME`".to_owned());
+        }
+        Some(_) if secret_parameters(&url).next().is_some() => {
+            findings.sources.hide(field.value.span);
+            findings.error(field.value.span, "`base_url` holds a key in its parameters").hint =
+                Some(
+                    "give the key by `api_key_env: NAME` or `headers: {NAME: {env: VARIABLE}}`"
+                        .to_owned(),
+                );
         }
         Some(host) if !host.is_empty() => {}
         _ => {

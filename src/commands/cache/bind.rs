@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::json;
 
 use super::write_json;
-use crate::action::Action;
+use crate::action::{Action, KeyMap};
 use crate::cli::ImportArgs;
 use crate::commands::Console;
 use crate::commands::place::Surroundings;
@@ -22,12 +22,30 @@ use crate::db::results;
 use crate::diagnostic::Diagnostic;
 use crate::driver::session::Session;
 use crate::error::{Error, ExitStatus};
-use crate::evaluate::Method;
+use crate::evaluate::{Method, Planned};
 use crate::judge::{Ballot, Judge, question::Order, question::Question, reply};
-use crate::outcome::{Origin, Outcome, Reply, Stored};
+use crate::outcome::{Origin, Outcome, Reply, Stored, read_body};
 use crate::path::Row;
 use crate::store::Entry;
 use crate::suite::DatasetFormat;
+
+/// What the rows so far hold, of all files.
+#[derive(Default)]
+struct Seen {
+    /// The next vote of a sample, model, trial and judge whose rows number none.
+    next_votes: HashMap<(String, Option<String>, u32, usize), u32>,
+    /// The score of each action.
+    scores: KeyMap<f64>,
+}
+
+impl Seen {
+    fn next_vote(&mut self, judgment: &Judgment, judge: usize) -> u32 {
+        let who = (judgment.id.clone(), judgment.model.clone(), judgment.trial, judge);
+        let next = self.next_votes.entry(who).or_default();
+        *next += 1;
+        *next - 1
+    }
+}
 
 /// What came of the rows of one file.
 #[derive(Default)]
@@ -35,6 +53,8 @@ struct Bound {
     entries: Vec<Entry>,
     /// Judgments in the file.
     judgments: usize,
+    /// Judgments that another row holds too: equal submissions are judged once.
+    twice: usize,
     /// Judgments of samples that the suite does not evaluate.
     strangers: usize,
     /// Judgments that the grader does not ask for: more votes than it has, or grades that need no judge.
@@ -52,12 +72,15 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
     while session.read_unread(console.system) {}
     let binder = Binder::new(&session, grader)?;
     let at = console.system.now();
-    let mut files = Vec::new();
+    let (mut files, mut seen) = (Vec::new(), Seen::default());
     for path in &args.files {
         let bytes = console.system.read(path).into_bytes().map_err(|reason| {
             Error::plain(format!("cannot read `{path}`: {reason}"), "nothing was imported")
         })?;
-        files.push((path, binder.file(path, &bytes, (&paths, &at)).map_err(Error::Diagnostics)?));
+        files.push((
+            path,
+            binder.file(path, &bytes, (&paths, &at, &mut seen)).map_err(Error::Diagnostics)?,
+        ));
     }
     let mut store = surroundings.store(console)?;
     let mut said = Vec::new();
@@ -65,14 +88,15 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
     for (path, bound) in &files {
         let keys: Vec<_> = bound.entries.iter().map(|entry| entry.key).collect();
         let held = store.get_many(&keys);
-        let fresh = bound.entries.iter().zip(&held).filter(|(_, held)| held.is_none());
-        let fresh: Vec<Entry> = fresh.map(|(entry, _)| entry.clone()).collect();
+        let pairs = bound.entries.iter().zip(&held);
+        let fresh: Vec<Entry> =
+            pairs.filter_map(|(entry, held)| fresh(entry, held.as_ref())).collect();
         if let Err(error) = store.put_many(&fresh) {
             writeln!(console.err, "error: {error}")?;
             return Ok(ExitStatus::Incomplete);
         }
         nothing_bound &= bound.entries.is_empty();
-        let (new, there) = (fresh.len(), bound.entries.len() - fresh.len());
+        let (new, there) = (fresh.len(), bound.entries.len() - fresh.len() + bound.twice);
         said.push(json!({
             "path": path, "judgments": bound.judgments, "new": new, "already_there": there,
             "of_no_sample": bound.strangers, "not_asked_for": bound.unwanted,
@@ -99,6 +123,18 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
         ));
     }
     Ok(ExitStatus::Success)
+}
+
+/// The entry as it is kept over `held`. A judgment stands over none and over a failure, never over another judgment.
+fn fresh(entry: &Entry, held: Option<&Entry>) -> Option<Entry> {
+    match held {
+        None => Some(entry.clone()),
+        Some(held) if matches!(read_body(&held.body), Ok(Outcome::Reply(_))) => None,
+        Some(held) => {
+            let generation = held.generation.saturating_add(1);
+            Some(Entry { generation, ..entry.clone() })
+        }
+    }
 }
 
 /// Reads `--fields id=idx,score=gpt4.score`.
@@ -172,13 +208,12 @@ impl<'a> Binder<'a> {
         &self,
         path: &str,
         bytes: &[u8],
-        (paths, at): (&[(Field, String)], &str),
+        (paths, at, seen): (&[(Field, String)], &str, &mut Seen),
     ) -> Result<Bound, Vec<Diagnostic>> {
         let text = split::decode(path, bytes).map_err(|problem| vec![problem])?;
         let format = DatasetFormat::of_name(path).unwrap_or(DatasetFormat::Jsonl);
         let rows = split::split(path, text, format)?;
         let (mut bound, mut problems) = (Bound::default(), Vec::new());
-        let mut next_votes: HashMap<(String, Option<String>, u32, usize), u32> = HashMap::new();
         for row in &rows {
             let mut problem = |start: Start, message: String| {
                 let place = split::line_place(path, text, start);
@@ -193,14 +228,20 @@ impl<'a> Binder<'a> {
             };
             for judgment in read {
                 bound.judgments += 1;
-                let next = |judge| {
-                    let who = (judgment.id.clone(), judgment.model.clone(), judgment.trial, judge);
-                    let next = next_votes.entry(who).or_default();
-                    *next += 1;
-                    *next - 1
-                };
+                let next = |judge| seen.next_vote(&judgment, judge);
                 match self.entry(&judgment, next, (path, at)) {
-                    Ok(Found::Entry(entry)) => bound.entries.push(entry),
+                    Ok(Found::Entry(entry)) => {
+                        match seen.scores.insert(entry.key, judgment.score) {
+                            None => bound.entries.push(entry),
+                            Some(score) if score.total_cmp(&judgment.score).is_eq() => {
+                                bound.twice += 1
+                            }
+                            Some(score) => problem(
+                                row.start,
+                                format!("the same judgment has the score {score} in another row"),
+                            ),
+                        }
+                    }
                     Ok(Found::Stranger) => bound.strangers += 1,
                     Ok(Found::Unwanted) => bound.unwanted += 1,
                     Err(message) => problem(row.start, message),
@@ -227,7 +268,9 @@ impl<'a> Binder<'a> {
         let ballots = self.judge.first_ballots() + self.judge.confirming_ballots();
         let ballot = (0..ballots).find(|at| self.judge.ballot(*at) == meant);
         let planned = queries::plans(db, case.chunk, self.grader).get(case.at);
-        let is_planned = planned.is_some_and(|planned| !planned.keys().is_empty());
+        let is_planned = planned.is_some_and(|planned| {
+            !planned.keys().is_empty() && !matches!(planned, Planned::Turns(_))
+        });
         let action = ballot.filter(|_| is_planned).and_then(|ballot| {
             results::action_of(db, (case.chunk, case.at), self.grader, [0, ballot])
         });
@@ -259,10 +302,15 @@ impl<'a> Binder<'a> {
     fn seat(&self, judgment: &Judgment) -> Result<usize, String> {
         let judges = &self.judge.rubric.judges;
         match &judgment.judge {
-            Some(model) => judges
-                .iter()
-                .position(|judge| judge.model == *model)
-                .ok_or_else(|| format!("the grader has no judge `{model}`")),
+            Some(model) => {
+                let mut named =
+                    judges.iter().enumerate().filter(|(_, judge)| judge.model == *model);
+                match (named.next(), named.next()) {
+                    (Some((at, _)), None) => Ok(at),
+                    (None, _) => Err(format!("the grader has no judge `{model}`")),
+                    (Some(_), Some(_)) => Err(format!("several judges are called `{model}`")),
+                }
+            }
             None if judges.len() == 1 => Ok(0),
             None => {
                 Err("the grader has several judges; say which: `--fields judge=PATH`".to_owned())

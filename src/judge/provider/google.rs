@@ -57,7 +57,7 @@ impl Provider for Google {
             &[
                 ("temperature", action.temperature.map(Value::from)),
                 ("seed", action.seed.map(Value::from)),
-                ("maxOutputUsage", action.max_tokens.map(Value::from)),
+                ("maxOutputTokens", action.max_tokens.map(Value::from)),
                 ("topP", action.top_p.map(Value::from)),
                 ("responseMimeType", is_json.then(|| Value::from("application/json"))),
                 ("responseJsonSchema", (shape == Shape::Schema).then(|| action.question.schema())),

@@ -93,7 +93,7 @@ fn google_is_asked_as_its_api_wants() {
         "generationConfig": {
             "temperature": 0.5,
             "seed": 7,
-            "maxOutputUsage": 64,
+            "maxOutputTokens": 64,
             "topP": 0.75,
             "responseMimeType": "application/json",
             "responseJsonSchema": settings.question.schema(),
