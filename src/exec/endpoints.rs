@@ -49,8 +49,8 @@ struct Open {
     /// Its URL without secrets.
     url: String,
     limits: Limits,
-    /// Requests of actions that have begun and wait to be sent: they come before new ones.
-    queued: usize,
+    /// The tokens of each request of an action that has begun and waits to be sent: they come before new ones.
+    queued: Vec<u64>,
     /// What holds it back, as it was said last.
     shown: Option<Shown>,
     /// What was said on lines, and when.
@@ -69,6 +69,16 @@ enum Shown {
 }
 
 impl Open {
+    /// How many of those that wait could be sent now, as far as this endpoint has a say. More than one may be too
+    /// many where the tokens of a minute are short, but never where none fits: so nobody waits in vain for them.
+    fn ready(&mut self, now: Duration) -> usize {
+        let Some(least) = self.queued.iter().min() else { return 0 };
+        match self.limits.hindrance(now, *least) {
+            None => self.queued.len().min(self.limits.free()),
+            Some(_) => 0,
+        }
+    }
+
     fn what(&self, shown: Shown, now: Duration) -> String {
         let url = &self.url;
         let left = |moment: Duration| time(moment.saturating_sub(now));
@@ -121,7 +131,7 @@ impl Endpoints {
             endpoint: endpoint.clone(),
             url,
             limits: Limits::new(settings),
-            queued: 0,
+            queued: Vec::new(),
             shown: None,
             told: Vec::new(),
         });
@@ -145,10 +155,14 @@ impl Endpoints {
 
     /// Whether an action of this endpoint may start.
     pub fn room(&self, id: EndpointId) -> Room {
-        let mut state = self.state.borrow_mut();
+        let (mut state, now) = (self.state.borrow_mut(), self.now());
+        // Places are those of all endpoints, and a place that is free is seen here before those who wait are woken:
+        // it is theirs, whichever endpoint they ask.
+        let ready: usize = state.open.iter_mut().map(|open| open.ready(now)).sum();
+        let is_theirs = state.under_way + ready >= self.most;
         // How many tokens the action takes is not known yet. One that does not fit waits inside.
-        match hindrance(&mut state, (id, 1), self.now(), self.most) {
-            None if state.open[id.0].queued == 0 => Room::Now,
+        match hindrance(&mut state, (id, 1), now, self.most) {
+            None if state.open[id.0].queued.is_empty() && !is_theirs => Room::Now,
             Some(Hindrance::Closed(reason)) => Room::Closed(closed(&state.open[id.0].url, &reason)),
             None | Some(Hindrance::Until(..) | Hindrance::UntilOneLands) => Room::Later,
         }
@@ -159,7 +173,7 @@ impl Endpoints {
         match self.admit(id, tokens) {
             Ok(slot) => Entered::Slot(slot),
             Err(_) => {
-                self.state.borrow_mut().open[id.0].queued += 1;
+                self.state.borrow_mut().open[id.0].queued.push(tokens);
                 Entered::Queued(Queued { endpoints: self, id, tokens })
             }
         }
@@ -336,7 +350,9 @@ impl Drop for Queued<'_> {
     fn drop(&mut self) {
         let mut state = self.endpoints.state.borrow_mut();
         let queued = &mut state.open[self.id.0].queued;
-        *queued = queued.saturating_sub(1);
+        if let Some(at) = queued.iter().position(|tokens| *tokens == self.tokens) {
+            queued.swap_remove(at);
+        }
         self.endpoints.changed.notify_waiters();
     }
 }

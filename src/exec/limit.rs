@@ -229,6 +229,11 @@ impl Limits {
         (self.limit, self.settings.most)
     }
 
+    /// How many more requests may be under way for now.
+    pub fn free(&self) -> usize {
+        self.limit.saturating_sub(self.under_way)
+    }
+
     /// Forgets the failures that were alike: a closed endpoint is open again.
     pub fn reopen(&mut self) {
         self.breaker = Breaker::new(self.settings.identical_failures);

@@ -109,6 +109,32 @@ fn who_waits_is_sent_before_new_actions() {
 }
 
 #[test]
+fn a_place_belongs_to_who_waits_for_it_at_another_endpoint() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(2);
+        let limits = LimitSettings { tokens_per_minute: Some(600), ..SETTINGS };
+        let (a, b) = (open(&endpoints, "a", limits), open(&endpoints, "b", SETTINGS));
+        let (one, two) = (slot(&endpoints, b).await, slot(&endpoints, b).await);
+        let again = endpoints.enter(a, 600);
+        let more = endpoints.enter(a, 600);
+        one.landed(Some(200), &Pause::default(), None);
+        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Later, Room::Later));
+        let again = again.slot(Duration::MAX).await.unwrap();
+        two.landed(Some(200), &Pause::default(), None);
+        assert_eq!(endpoints.room(b), Room::Now, "the other one has no tokens left");
+        drop((again, more));
+        let (one, two) = (slot(&endpoints, b).await, slot(&endpoints, b).await);
+        let c = open(&endpoints, "c", SETTINGS);
+        let waits = endpoints.enter(c, 1);
+        drop(one);
+        assert_eq!(endpoints.room(b), Room::Later);
+        drop(two);
+        assert_eq!(endpoints.room(b), Room::Now, "one waits, and there are two places");
+        drop(waits);
+    });
+}
+
+#[test]
 fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
     on_still_clock(async {
         let endpoints = Endpoints::new(4);
