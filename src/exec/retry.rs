@@ -35,9 +35,10 @@ pub fn has_a_point(kind: FailureKind, should_retry: Option<bool>) -> bool {
 }
 
 /// How long to wait before attempt `attempt` (from 1): what the server asked for, else exponential back-off with
-/// full jitter (`jitter` in 0..1; Brooker, "Exponential Backoff And Jitter", 2015).
+/// full jitter (`jitter` in 0..1; Brooker, "Exponential Backoff And Jitter", 2015). A server that asks for no time at all
+/// names none: otherwise every attempt would be used up at once.
 pub fn delay(attempt: u32, asked: Option<Duration>, jitter: f64) -> Duration {
-    asked.unwrap_or_else(|| {
+    asked.filter(|asked| !asked.is_zero()).unwrap_or_else(|| {
         let most = BASE.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(MOST);
         most.mul_f64(jitter.clamp(0.0, 1.0))
     })
@@ -81,5 +82,7 @@ mod tests {
         assert_eq!(delay(3, None, 0.5), ms(1000));
         assert_eq!(delay(40, None, 1.0), ms(60_000));
         assert_eq!(delay(9, Some(ms(7)), 1.0), ms(7));
+        assert_eq!(delay(9, Some(ms(1)), 1.0), ms(1));
+        assert_eq!(delay(2, Some(Duration::ZERO), 0.5), ms(500), "no time is none that is named");
     }
 }

@@ -68,7 +68,7 @@ fn a_budget_that_an_answer_used_up_is_waited_for() {
 fn a_server_may_forbid_a_retry_or_ask_for_one() {
     for (status, should, count) in [(500, "false", 1), (429, "false", 1), (404, "true", 2)] {
         let judge = Judge::new(move |number, _| match number {
-            0 => with_headers(status, &[("x-should-retry", should), ("retry-after-ms", "0")]),
+            0 => with_headers(status, &[("x-should-retry", should), ("retry-after-ms", "1")]),
             _ => Answer::score(1.0),
         });
         let ran = space(1).run_with(&judge, &["run", "suite.yaml"]);

@@ -46,9 +46,9 @@ fn equal_submissions_are_judged_once() {
 fn transport_failures_are_retried_and_never_stored() {
     let judge = Judge::new(|number, _| match number {
         0 => Answer::Http(429, vec![("retry-after-ms", "1".to_owned())], String::new()),
-        1 => Answer::Http(503, vec![("retry-after", "0".to_owned())], String::new()),
+        1 => Answer::Http(503, vec![("retry-after-ms", "1".to_owned())], String::new()),
         2 => Answer::score(1.0),
-        _ => Answer::Http(500, vec![("retry-after", "0".to_owned())], "broken".to_owned()),
+        _ => Answer::Http(500, vec![("retry-after-ms", "1".to_owned())], "broken".to_owned()),
     });
     let space = space(1);
     assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
