@@ -2,9 +2,11 @@
 //!
 //! Only what ended an action counts, not the attempts on the way, and only what says nothing of the sample: a
 //! wrong key or an unknown model fails a thousand samples alike, and nobody should wait or pay for each. So the
-//! votes on one prompt count once, and a bad request counts only while the endpoint has answered nothing: after
-//! an answer, model and settings are known to be right. That also keeps the report of a run whose failures come
-//! again the same, in whatever order they land.
+//! votes on one prompt count once, a prompt that is too long counts like an answer, and any other bad request counts only
+//! while the endpoint has answered nothing: after an answer, model and settings are known to be right.
+//!
+//! Failures land in any order, so which samples were asked before an endpoint was closed may differ from run to run, and
+//! so may the report. Where nothing is closed it does not.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,7 +47,9 @@ impl Breaker {
 
     /// An action that asked `prompt` ended with this failure.
     pub fn failed(&mut self, failure: &Failure, prompt: &str) {
-        if !counts(failure.kind) || (failure.kind == FailureKind::BadRequest && self.has_answered) {
+        let is_bad = failure.kind == FailureKind::BadRequest;
+        let is_of_sample = is_bad && (self.has_answered || is_too_long(&failure.message));
+        if !counts(failure.kind) || is_of_sample {
             return self.answered();
         }
         let shape = (failure.kind, shape(&failure.message));
@@ -90,6 +94,26 @@ fn counts(kind: FailureKind) -> bool {
     }
 }
 
+/// Whether the message of a bad request says that the prompt is too long: with status 413, or in the words of one of
+/// the servers that say it with 400.
+fn is_too_long(message: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "answered 413",
+        "context_length_exceeded",
+        "exceed_context_size",
+        "context length",
+        "context window",
+        "maximum context",
+        "prompt is too long",
+        "input is too long",
+        "too many tokens",
+        "input token count",
+        "reduce the length",
+    ];
+    let message = message.to_ascii_lowercase();
+    WORDS.iter().any(|word| message.contains(word))
+}
+
 /// The message with every word that holds a digit replaced: numbers and the names of requests differ from
 /// failure to failure.
 fn shape(message: &str) -> String {
@@ -107,7 +131,7 @@ fn shape(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Breaker, shape};
+    use super::{Breaker, is_too_long, shape};
     use crate::outcome::Failure;
     use crate::outcome::FailureKind::{self, BadRequest, Refused, Server, Timeout};
 
@@ -162,6 +186,33 @@ mod tests {
         ] {
             assert_eq!(closed_by(events), expected, "{events:?}");
         }
+    }
+
+    #[test]
+    fn prompts_that_are_too_long_never_close() {
+        for (message, expected) in [
+            ("the judge answered 413: Payload Too Large", true),
+            ("the judge answered 400: {\"code\":\"context_length_exceeded\"}", true),
+            ("the judge answered 400: This model's maximum context length is 8192 tokens.", true),
+            (
+                "the judge answered 400: the request exceeds the available context size \
+              (exceed_context_size_error)",
+                true,
+            ),
+            ("the judge answered 400: prompt is too long: 210000 tokens > 200000 maximum", true),
+            ("the judge answered 400: The input token count (9) exceeds the maximum", true),
+            ("the judge answered 400: Too many tokens", true),
+            ("the judge answered 400: Unsupported value: 'temperature'", false),
+            ("the judge answered 400: max_tokens is too large", false),
+            ("the judge answered 404: no such model", false),
+            ("the judge answered 422: extra fields not permitted", false),
+        ] {
+            assert_eq!(is_too_long(message), expected, "{message}");
+            let closed = closed_by(&[Some((BadRequest, message)); 3]);
+            assert_eq!(closed, (!expected).then_some(3), "{message}");
+        }
+        let wrong = "the judge answered 401: this key is for a smaller context window";
+        assert_eq!(closed_by(&[Some((FailureKind::Unauthorized, wrong)); 3]), Some(3));
     }
 
     #[test]

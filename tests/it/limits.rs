@@ -139,7 +139,7 @@ fn an_endpoint_that_fails_again_and_again_is_asked_no_more() {
 fn samples_that_fail_on_their_own_stop_nothing() {
     let judge = Judge::new(|number, _| match number {
         0 => Answer::score(1.0),
-        _ => Answer::error(400, "this prompt is too long"),
+        _ => Answer::error(400, "this prompt is no text"),
     });
     let space = space(30);
     space.run_with(&judge, &["run", "suite.yaml", "--max-concurrent", "1"]);
