@@ -2,6 +2,8 @@
 //!
 //! Gateways send errors of the servers behind them with status 200 too. An error is an error whatever its status.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::retry;
@@ -10,24 +12,38 @@ use crate::outcome::FailureKind;
 
 /// The most characters of a server's words that are kept.
 const MOST_WORDS: usize = 300;
+/// The status of what Anthropic calls `overloaded_error`.
+const OVERLOADED: u16 = 529;
 
-/// The failure that a reply with this status is; none if it is a success.
+/// A reply that is an error.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// Its status: where that is the one of a success, the one that the error says it has, if it says any.
+    pub(super) status: Option<u16>,
+    /// The class of the failure.
+    pub(super) kind: FailureKind,
+    /// How long the server asks to wait.
+    pub(super) delay: Option<Duration>,
+}
+
+/// The error that a reply with this status is; none if it is a success.
 pub(super) fn complaint(
     status: u16,
     body: Option<&Value>,
     provider: &dyn Provider,
-) -> Option<(FailureKind, Complaint)> {
+) -> Option<Said> {
     let error = body.and_then(error_in);
-    let (status, kind) = match (retry::classify(status), error) {
-        (Some(kind), _) => (status, kind),
+    let (meant, kind) = match (retry::classify(status), error) {
+        (Some(kind), _) => (Some(status), kind),
         (None, None) => return None,
         (None, Some(error)) => match inner_status(error) {
-            Some((status, kind)) => (status, kind),
-            None => (status, FailureKind::Server),
+            Some((status, kind)) => (Some(status), kind),
+            None => (None, FailureKind::Server),
         },
     };
-    let complaint = error.map(|error| provider.complaint(status, error)).unwrap_or_default();
-    Some((complaint.kind.unwrap_or(kind), complaint))
+    let complain = |error| provider.complaint(meant.unwrap_or(status), error);
+    let Complaint { kind: known, delay } = error.map(complain).unwrap_or_default();
+    Some(Said { status: meant, kind: known.unwrap_or(kind), delay })
 }
 
 /// The error that a body holds: its own, that of its first choice, or that of the first of a list.
@@ -40,15 +56,17 @@ fn error_in(body: &Value) -> Option<&Value> {
     })
 }
 
-/// The status that an error says it has, and its class.
+/// The status that an error says it has, in a number or in a word, and its class.
 fn inner_status(error: &Value) -> Option<(u16, FailureKind)> {
-    let status = match error.get("code").or_else(|| error.get("status"))? {
-        Value::Number(number) => u16::try_from(number.as_u64()?).ok()?,
-        Value::String(text) => text.parse().ok()?,
-        _ => return None,
+    let status_in = |name: &str| match error.get(name)? {
+        Value::Number(number) => u16::try_from(number.as_u64()?).ok(),
+        Value::String(word) if word.contains("overloaded") => Some(OVERLOADED),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
     };
-    let kind = (400..600).contains(&status).then(|| retry::classify(status))??;
-    Some((status, kind))
+    let statuses = ["code", "status", "type"].into_iter().filter_map(status_in);
+    let status = statuses.into_iter().find(|status| (400..600).contains(status))?;
+    Some((status, retry::classify(status)?))
 }
 
 /// The words of an error, or the beginning of what came; `clean` takes the secrets out, before anything is cut.
@@ -116,11 +134,32 @@ mod tests {
             (429, json!({"error": {"code": "insufficient_quota"}}), Some(FailureKind::NoCredit)),
             (400, json!("no object"), Some(FailureKind::BadRequest)),
         ] {
-            let kind = complaint(status, Some(&body), openai).map(|(kind, _)| kind);
+            let kind = complaint(status, Some(&body), openai).map(|said| said.kind);
             assert_eq!(kind, expected, "{status} {body}");
         }
-        let kind = |status| complaint(status, None, openai).map(|(kind, _)| kind);
+        let kind = |status| complaint(status, None, openai).map(|said| said.kind);
         assert_eq!((kind(200), kind(503)), (None, Some(FailureKind::Server)));
+    }
+
+    #[test]
+    fn an_error_has_a_status_of_its_own_where_the_reply_has_that_of_a_success() {
+        let anthropic = provider::find("anthropic").unwrap();
+        for (status, body, expected) in [
+            (503, json!({"error": {"code": 429}}), Some(503)),
+            (200, json!({"error": {"code": 429}}), Some(429)),
+            (200, json!({"error": {"code": "503"}}), Some(503)),
+            (200, json!({"choices": [{"error": {"code": 529}}]}), Some(529)),
+            (200, json!({"error": {"type": "overloaded_error"}}), Some(529)),
+            (200, json!({"error": {"code": "model_overloaded"}}), Some(529)),
+            (200, json!({"error": {"code": 500, "status": "INTERNAL"}}), Some(500)),
+            (200, json!({"error": {"code": null, "status": 503}}), Some(503)),
+            (200, json!({"error": {"code": 200}}), None),
+            (200, json!({"error": {"type": "api_error"}}), None),
+            (200, json!({"error": "overloaded"}), None),
+        ] {
+            let said = complaint(status, Some(&body), anthropic).expect("an error");
+            assert_eq!(said.status, expected, "{status} {body}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::asking::{Asking, estimate};
 use super::endpoints::{Endpoints, Entered};
@@ -206,18 +206,15 @@ impl HttpExecutor {
         });
         asking.say_landed(begin, &status.to_string());
         asking.say_bodies(&request.body, read.as_deref().unwrap_or_default());
-        let (answer, delay) = match read {
+        let (answer, said) = match read {
             Ok(bytes) => understood(&bytes, status, (launch, provider)),
             Err(failure) => (Err(failure), None),
         };
+        let pause = pause.or_after(said.as_ref().and_then(|said| said.delay));
         // Gateways send the refusals of servers behind them with the status of a success.
-        let status = match &answer {
-            Err(failure) if retry::classify(status).is_none() => {
-                (failure.kind == FailureKind::RateLimited).then_some(429)
-            }
-            _ => Some(status),
-        };
-        Sent { answer, status, pause: pause.or_after(delay) }
+        let is_contrary = answer.is_err() && retry::classify(status).is_none();
+        let status = if is_contrary { said.and_then(|said| said.status) } else { Some(status) };
+        Sent { answer, status, pause }
     }
 
     fn prepared(
@@ -383,22 +380,22 @@ fn transport(error: &reqwest::Error, launch: &Launch) -> Failure {
     plain(kind, message)
 }
 
-/// What a reply with this status says: an answer, or a failure and how long the server asks to wait.
+/// What a reply with this status says: an answer, or a failure and the error that it is.
 fn understood(
     bytes: &[u8],
     status: u16,
     (launch, provider): (&Launch, &dyn Provider),
-) -> (Result<Answer, Failure>, Option<Duration>) {
+) -> (Result<Answer, Failure>, Option<errors::Said>) {
     // A gateway may repeat what it was sent, and what a judge says is kept.
     let told = launch.without_secrets(&String::from_utf8_lossy(bytes));
     let bytes = told.as_bytes();
     let body = serde_json::from_slice(bytes).map_err(|error| error.to_string());
-    if let Some((kind, complaint)) = errors::complaint(status, body.as_ref().ok(), provider) {
+    if let Some(said) = errors::complaint(status, body.as_ref().ok(), provider) {
         let clean = |text: &str| launch.without_secrets(text);
-        let said = errors::words(bytes, body.as_ref().ok(), clean);
+        let words = errors::words(bytes, body.as_ref().ok(), clean);
         let with = if (200..300).contains(&status) { " with an error" } else { "" };
-        let failure = plain(kind, format!("the judge answered {status}{with}: {said}"));
-        return (Err(failure), complaint.delay);
+        let failure = plain(said.kind, format!("the judge answered {status}{with}: {words}"));
+        return (Err(failure), Some(said));
     }
     let answer = body.and_then(|body| provider.answer(&body));
     (answer.map_err(|what| no_answer(&what, bytes, launch, provider)), None)

@@ -78,8 +78,17 @@ fn a_server_may_forbid_a_retry_or_ask_for_one() {
 
 #[test]
 fn an_overloaded_server_is_asked_less_at_once_and_then_more_again() {
-    let judge = Judge::new(|number, _| match number {
-        0..8 => with_headers(503, &[("retry-after-ms", "1")]),
+    check_overloaded(|| with_headers(503, &[("retry-after-ms", "1")]));
+    // A gateway passes on what the server behind it says.
+    check_overloaded(|| {
+        let body = "{\"error\": {\"code\": 503, \"message\": \"slow down\"}}".to_owned();
+        Answer::Http(200, vec![("retry-after-ms", "1".to_owned())], body)
+    });
+}
+
+fn check_overloaded(overloaded: fn() -> Answer) {
+    let judge = Judge::new(move |number, _| match number {
+        0..8 => overloaded(),
         _ => Answer::score(1.0),
     })
     .in_order(Order::UpTo(0));
