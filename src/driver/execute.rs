@@ -20,6 +20,9 @@ use crate::price::Cost;
 use crate::progress::Event;
 use crate::store::OutcomeStore;
 
+/// Why nothing is asked once a write has failed.
+const UNWRITABLE: &str = "the store cannot be written";
+
 impl<'a> Settling<'a> {
     /// Renders what waits as something that can be executed.
     fn launch(&self, waiting: &Waiting, endpoint: EndpointId) -> Option<Launch> {
@@ -81,8 +84,11 @@ impl<'a> Settling<'a> {
         loop {
             flight.write_landed(self.world.system);
             self.tell();
-            for closed in lanes.take_closed(self.world.executor) {
-                self.leave_out(closed);
+            // What is left when all is stopped was not asked for that reason.
+            if !flight.is_stopped() {
+                for closed in lanes.take_closed(self.world.executor) {
+                    self.leave_out(closed);
+                }
             }
             let is_refused = self.launch_more(&mut flight, &mut lanes);
             if flight.is_over() && (lanes.is_empty() || flight.is_stopped() || is_refused) {
@@ -103,7 +109,11 @@ impl<'a> Settling<'a> {
                     self.count(arrival);
                 }
                 Step::Written(batch, result) => {
-                    self.settled.write_error = result.err().or(self.settled.write_error.take());
+                    if let Err(error) = result {
+                        // What cannot be kept would be paid for again.
+                        self.world.executor.halt(UNWRITABLE);
+                        self.settled.write_error = Some(error);
+                    }
                     self.take_in(batch);
                 }
             }

@@ -39,7 +39,21 @@ pub struct Endpoints {
 struct State {
     open: Vec<Open>,
     under_way: usize,
+    /// Why nothing at all is sent any more.
+    halted: Option<Arc<str>>,
     notices: Vec<Notice>,
+}
+
+impl State {
+    /// Why an endpoint is closed, if it is.
+    fn reason(&self, id: EndpointId) -> Option<String> {
+        let open = &self.open[id.0];
+        match (&self.halted, open.limits.closed()) {
+            (Some(halted), _) => Some((**halted).to_owned()),
+            (None, Some(reason)) => Some(format!("`{}` {reason}", open.url)),
+            (None, None) => None,
+        }
+    }
 }
 
 /// One endpoint.
@@ -138,9 +152,17 @@ impl Endpoints {
         EndpointId(state.open.len() - 1)
     }
 
-    /// Opens again what was closed.
+    /// Opens again what was closed or halted.
     pub fn reopen(&self) {
-        self.state.borrow_mut().open.iter_mut().for_each(|open| open.limits.reopen());
+        let mut state = self.state.borrow_mut();
+        state.halted = None;
+        state.open.iter_mut().for_each(|open| open.limits.reopen());
+    }
+
+    /// Sends nothing more to any endpoint, for this reason. What is under way may land.
+    pub fn halt(&self, reason: &str) {
+        self.state.borrow_mut().halted = Some(reason.into());
+        self.changed.notify_waiters();
     }
 
     /// The URL of an endpoint, without secrets.
@@ -163,7 +185,7 @@ impl Endpoints {
         // How many tokens the action takes is not known yet. One that does not fit waits inside.
         match hindrance(&mut state, (id, 1), now, self.most) {
             None if state.open[id.0].queued.is_empty() && !is_theirs => Room::Now,
-            Some(Hindrance::Closed(reason)) => Room::Closed(closed(&state.open[id.0].url, &reason)),
+            Some(Hindrance::Closed(_)) => Room::Closed(state.reason(id).unwrap_or_default()),
             None | Some(Hindrance::Until(..) | Hindrance::UntilOneLands) => Room::Later,
         }
     }
@@ -278,9 +300,7 @@ impl Endpoints {
 
     /// Why an endpoint is closed, if it is.
     fn reason(&self, id: EndpointId) -> Option<String> {
-        let state = self.state.borrow();
-        let open = &state.open[id.0];
-        Some(closed(&open.url, open.limits.closed()?))
+        self.state.borrow().reason(id)
     }
 
     /// Sleeps until `moment`, or until something changes.
@@ -414,6 +434,9 @@ fn hindrance(
     now: Duration,
     most: usize,
 ) -> Option<Hindrance> {
+    if let Some(halted) = &state.halted {
+        return Some(Hindrance::Closed(Arc::clone(halted)));
+    }
     let is_full = state.under_way >= most;
     let hindrance = state.open[id.0].limits.hindrance(now, tokens);
     if let Some(Hindrance::Until(moment, why)) = hindrance {
@@ -449,10 +472,6 @@ fn show(state: &mut State, id: EndpointId, shown: Option<Shown>, now: Duration) 
     }
     let what = open.what(shown, now);
     state.notices.push(Notice::Waiting { endpoint: id, what, is_new });
-}
-
-fn closed(url: &str, reason: &Arc<str>) -> String {
-    format!("`{url}` {reason}")
 }
 
 fn late(wait: Duration, why: Option<Why>) -> String {

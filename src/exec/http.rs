@@ -259,6 +259,10 @@ impl Executor for HttpExecutor {
         self.endpoints.reopen();
     }
 
+    fn halt(&self, reason: &str) {
+        self.endpoints.halt(reason);
+    }
+
     fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> EndpointId {
         self.endpoints.open(endpoint, limits)
     }

@@ -158,6 +158,10 @@ pub trait Executor {
     /// A new evaluation begins: what was given up in the last one is asked again.
     fn begin(&self) {}
 
+    /// Nothing more is sent until a new evaluation begins, and why. What is under way finishes; what waits to be sent
+    /// ends as not asked, and what waits for another attempt with the failure of its last one.
+    fn halt(&self, _reason: &str) {}
+
     /// Makes an endpoint known, or takes new settings for one that is.
     fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> EndpointId {
         EndpointId::default()

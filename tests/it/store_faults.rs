@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::judge::{Answer, Judge};
+use crate::judge::{Answer, Judge, Order};
 use crate::space::{Ran, Space, lines};
 
 const SUITE: &str = "\
@@ -69,6 +69,28 @@ fn a_store_that_cannot_be_made_stops_the_asking() {
     let space = self::space(MANY);
     space.write("cache/v1", "a file");
     check_unwritable(&space, &run, "cache/v1/seg");
+}
+
+#[test]
+fn who_waits_to_be_asked_again_is_asked_no_more_when_nothing_can_be_kept() {
+    // The first is answered, which cannot be kept; the others would be asked again later.
+    let judge = Judge::new(|number, _| match number {
+        0 => Answer::text(&json!({"score": 1.0, "rationale": "polite"}).to_string()),
+        _ => {
+            let wait = vec![("retry-after", "30".to_owned())];
+            Answer::Http(500, wait, "{\"error\": \"broken\"}".to_owned())
+        }
+    })
+    .in_order(Order::UpTo(0));
+    let space = space(4);
+    space.write("suite.yaml", SUITE.replace("max_retries: 0", "max_retries: 2, deadline: 3000"));
+    space.write("cache", "a file");
+    let running = space.start(&judge, &["run", "suite.yaml"]);
+    judge.wait_asked(4);
+    judge.order(Order::AtOnce);
+    let ran = running.finish();
+    assert_eq!((ran.code(), judge.count()), (3, 4), "{}", ran.shown());
+    assert_eq!((errors_of(&space, "server"), errors_of(&space, "not_asked")), (3, 0));
 }
 
 /// Nobody can make folders in /proc, not even root.

@@ -315,6 +315,30 @@ fn nobody_waits_for_an_endpoint_that_is_closed() {
 }
 
 #[test]
+fn nothing_is_sent_after_a_halt_but_what_is_under_way_lands() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let limits = LimitSettings { most: 1, ..SETTINGS };
+        let (a, b) = (open(&endpoints, "a", limits), open(&endpoints, "b", limits));
+        let held = slot(&endpoints, a).await;
+        let queued = endpoints.enter(a, 1).slot(Duration::MAX);
+        let sleeping = endpoints.back_off(b, Duration::from_mins(1), Duration::MAX);
+        let halting = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            endpoints.halt("the disk is full");
+        };
+        let (queued, sleeping, ()) = tokio::join!(queued, sleeping, halting);
+        let refused = Refused::Closed("the disk is full".to_owned());
+        assert_eq!((queued.unwrap_err(), sleeping.unwrap_err()), (refused.clone(), refused));
+        assert_eq!(endpoints.now(), Duration::from_secs(1));
+        assert_eq!(endpoints.room(b), Room::Closed("the disk is full".to_owned()));
+        held.landed(Some(200), &Pause::default(), None);
+        endpoints.reopen();
+        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Now, Room::Now));
+    });
+}
+
+#[test]
 fn an_answer_between_failures_keeps_an_endpoint_open() {
     on_still_clock(async {
         let endpoints = Endpoints::new(4);
