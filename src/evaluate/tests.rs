@@ -373,8 +373,8 @@ fn what_there_is_to_compare_with_or_why_nothing() {
             no("`old.empty` is empty: there is nothing to compare with"),
         ),
         (run(), record("before"), Ok("before")),
-        (run(), String::new(), no("the run `runs/1` has no submission of this sample")),
-        (run(), record(""), no("the submission of the run `runs/1` is empty for this sample")),
+        (run(), String::new(), no("the recorded run has no submission of this sample")),
+        (run(), record(""), no("the submission of the recorded run is empty for this sample")),
     ] {
         let shown = format!("{compare_to:?}");
         let grader = ready(RubricSpec { compare_to: Some(compare_to), ..comparing(1) });

@@ -109,11 +109,11 @@ pub struct Header {
     pub is_secret: bool,
 }
 
-/// The length from which a text without a digit is no word any more, in bytes. `none` and `anything` stand for keys where
-/// none is needed: what servers say with such a word in it stays as it is.
+/// The letters that make no word any more. `none` and `anything` stand for keys where none is needed: what servers say
+/// with such a word in it stays as it is.
 const LONGEST_WORD: usize = 16;
-/// The length below which not even a text with digits is looked for.
-const SHORTEST: usize = 8;
+/// The shortest text with other signs than letters that is looked for, in bytes.
+const SHORTEST: usize = 6;
 
 /// Text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -132,8 +132,8 @@ impl Secret {
 
     /// `text` without the secret: servers repeat keys in their error messages.
     pub fn remove_from(&self, text: &str) -> String {
-        let has_digit = self.0.bytes().any(|byte| byte.is_ascii_digit());
-        let least = if has_digit { SHORTEST } else { LONGEST_WORD };
+        let is_word = self.0.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let least = if is_word { LONGEST_WORD } else { SHORTEST };
         if self.0.len() < least { text.to_owned() } else { text.replace(&self.0, "[secret]") }
     }
 }

@@ -103,3 +103,34 @@ fn a_limit_that_cannot_be_kept_stops_before_anything_is_asked() {
     assert_eq!(judge.count(), 0);
     assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--max-cost", "-1"]).code(), 2);
 }
+
+#[test]
+fn a_limit_holds_over_all_suites_of_a_command() {
+    for limit in [["--max-calls", "3"], ["--max-cost", "3.5"]] {
+        let (space, judge) = (space(PRICES), judge());
+        space.write("other.yaml", SUITE.replace("polite", "kind"));
+        let run = ["run", "suite.yaml", "other.yaml", limit[0], limit[1]];
+        assert_eq!((space.run_with(&judge, &run).code(), judge.count()), (3, 3), "{limit:?}");
+    }
+}
+
+#[test]
+fn failures_that_nobody_is_paid_for_use_up_no_money() {
+    let space = space(PRICES);
+    let suite = SUITE.replace("endpoint: test", "endpoint: test, max_retries: 0");
+    space.write("suite.yaml", suite);
+    let judge = Judge::new(|_, _| Answer::error(500, "broken"));
+    let run = ["run", "suite.yaml", "--max-concurrent", "1", "--max-cost", "2.5"];
+    assert_eq!((space.run_with(&judge, &run).code(), judge.count()), (3, 6));
+}
+
+#[test]
+fn graders_that_share_judgments_pay_for_them_once() {
+    let (space, judge) = (space(PRICES), judge());
+    let shared = "  again: {kind: rubric, prompt: 'Is {submission} polite?', model: judge-1, endpoint: test}\n";
+    space.write("suite.yaml", SUITE.to_owned() + shared);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!((judge.count(), of(&space, "summary.json", "/cost")), (6, json!(6.0)));
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--refresh=again"]);
+    assert_eq!((ran.code(), judge.count()), (0, 12), "what a grader rests on is asked anew");
+}

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::judge::{Answer, Judge};
 use crate::space::{Space, jsonl};
 
 const SUITE: &str = "\
@@ -114,4 +115,36 @@ fn a_file_with_mistakes_imports_nothing_and_names_them() {
     }
     let shown = import(&space, &[json!({"id": "sa", "score": 1})], &["--fields", "ID=x"]);
     assert!(shown.contains("`--fields` has `ID=x`, which is no NAME=PATH"), "{shown}");
+}
+
+#[test]
+fn votes_may_stand_in_several_files_and_one_judgment_has_one_score() {
+    let space = space();
+    for (name, score) in [("one.jsonl", 5), ("two.jsonl", 3)] {
+        space.write(name, jsonl([json!({"id": "sa", "score": score})]));
+    }
+    let args = ["cache", "import", "--as", "suite.yaml", "quality", "one.jsonl", "two.jsonl"];
+    assert_eq!(space.run(&args).code(), 0);
+    assert_eq!(space.stored_lines().len(), 2, "two votes");
+    let rows =
+        [json!({"id": "sb", "vote": 0, "score": 5}), json!({"id": "sb", "vote": 0, "score": 4})];
+    let shown = import(&space, &rows, &[]);
+    assert!(shown.contains("the same judgment has the score 5 in another row"), "{shown}");
+    let shown = import(&space, &[rows[0].clone(), rows[0].clone()], &[]);
+    assert!(shown.contains("2 judgments, 1 new, 1 already there"), "{shown}");
+}
+
+#[test]
+fn a_judgment_made_elsewhere_stands_over_a_stored_failure() {
+    let space = space();
+    let judge = Judge::new(|_, _| Answer::text("no verdict"));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--sample", "sa"]).code(), 3);
+    let shown = import(&space, &[json!({"id": "sa", "score": [4, 4]})], &[]);
+    assert!(shown.contains("2 judgments, 2 new"), "{shown}");
+    assert_eq!(space.run(&["run", "suite.yaml", "--sample", "sa", "--frozen"]).code(), 0);
+    assert!(
+        space.record("results.jsonl").contains("\"score\":0.75"),
+        "{}",
+        space.record("results.jsonl")
+    );
 }

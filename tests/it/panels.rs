@@ -212,7 +212,7 @@ fn what_was_finished_before_an_interruption_is_not_asked_again_to_be_confirmed()
     running.interrupt();
     assert_eq!(running.finish().code(), 130);
     // What confirms the four is wanted by now, and waits.
-    assert_eq!(space.actions("kind"), [6, 0, 0, 8]);
+    assert_eq!(space.actions("kind"), [4, 0, 0, 10]);
     judge.order(Order::AtOnce);
     assert_eq!(run(&space, &judge, &[], 0), [14, 4, 0, 0]);
     assert_eq!(run(&space, &judge, &[], 0), [0, 18, 0, 0]);
@@ -354,7 +354,7 @@ fn a_run_is_compared_with_a_recorded_one() {
     assert_eq!(run(&space, &judge, &[], 0), [2, 4, 0, 0]);
     let told = grades(&space);
     assert_eq!(told["s1"]["score"], 1.0);
-    let message = "the run `base` has no submission of this sample";
+    let message = "the recorded run has no submission of this sample";
     assert_eq!(told["new"]["error"], json!({"kind": "compare_to", "message": message}));
     let record = space.read("base/results.jsonl");
     space.write("base/results.jsonl", record.replace("answer 2", "another answer"));

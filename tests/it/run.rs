@@ -458,3 +458,16 @@ fn what_is_compared_and_by_whom_is_said_before_it_is_paid_for() {
      = help: two submissions are compared where the grader says `compare_to`
     "###);
 }
+
+#[test]
+fn what_is_not_there_is_asked_again() {
+    let judge = Judge::new(|number, _| match number {
+        0 => Answer::error(404, "model not found, try pulling it first"),
+        _ => Answer::score(1.0),
+    });
+    let space = space(1);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 3);
+    assert!(space.record("results.jsonl").contains("\"not_found\""));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!(judge.count(), 2);
+}

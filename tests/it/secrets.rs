@@ -115,6 +115,20 @@ fn no_secret_is_told_by_a_run_that_is_killed() {
 }
 
 #[test]
+fn no_secret_in_an_address_is_told() {
+    for answers in [true, false] {
+        let (space, judge) = (space(), Judge::by_length());
+        let port = if answers { judge.url() } else { "http://127.0.0.1:9/v1".to_owned() };
+        let url = format!("{port}?api-version=1&key={KEY}");
+        let mut command = space.command(&["run", "suite.yaml", "-vv"]);
+        let ran = Ran(command.env("OPENAI_BASE_URL", url).output().unwrap());
+        assert_eq!(ran.code(), if answers { 0 } else { 3 }, "{}", ran.shown());
+        assert!(space.record("header.json").contains("?api-version=1"), "it says what is asked");
+        nothing_told(&space, &[ran]);
+    }
+}
+
+#[test]
 fn a_secret_that_a_suite_holds_by_mistake_is_not_repeated() {
     for line in [
         format!("    api_key: {KEY}\n"),
@@ -122,6 +136,7 @@ fn a_secret_that_a_suite_holds_by_mistake_is_not_repeated() {
         format!("    headers: {{Authorization: Bearer {KEY}}}\n"),
         format!("    headers: {{x-api-key: {KEY}}}\n"),
         format!("    base_url: https://user:{KEY}@judge.example/v1\n"),
+        format!("    base_url: https://judge.example/v1?key={KEY}\n"),
     ] {
         let suite = SUITE.replace("    headers: {x-tenant: {env: TENANT}}\n", &line);
         let space = Space::new(&[

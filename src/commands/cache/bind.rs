@@ -234,7 +234,7 @@ impl<'a> Binder<'a> {
                         match seen.scores.insert(entry.key, judgment.score) {
                             None => bound.entries.push(entry),
                             Some(score) if score.total_cmp(&judgment.score).is_eq() => {
-                                bound.twice += 1
+                                bound.twice += 1;
                             }
                             Some(score) => problem(
                                 row.start,
