@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up fails")]
 
 mod judge;
+#[cfg(unix)]
+mod server;
 mod space;
 #[path = "../../src/test_data.rs"]
 mod test_data;
@@ -27,5 +29,7 @@ mod recordings;
 mod replies;
 mod run;
 mod secrets;
+#[cfg(unix)]
+mod servers;
 mod store_faults;
 mod tidy;

@@ -75,8 +75,7 @@ impl Space {
     pub(crate) fn start(&self, judge: &crate::judge::Judge, args: &[&str]) -> Running {
         let mut command = self.command(args);
         command.env("OPENAI_BASE_URL", judge.url());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running(Some(command.spawn().unwrap()))
+        Running::new(command)
     }
 
     /// The segments of the store, in the order of their creation.
@@ -167,6 +166,12 @@ fn evalrs(dir: &Path) -> Command {
 pub(crate) struct Running(Option<Child>);
 
 impl Running {
+    /// Starts the binary as `command` says.
+    pub(crate) fn new(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(Some(command.spawn().unwrap()))
+    }
+
     /// Kills it as the system does: it can do nothing about it.
     pub(crate) fn kill(mut self) {
         let mut child = self.0.take().unwrap();
@@ -207,15 +212,20 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub(crate) fn finish(mut self) -> Ran {
+    pub(crate) fn finish(self) -> Ran {
+        self.finish_within(PATIENCE)
+    }
+
+    /// Waits so long for its end.
+    pub(crate) fn finish_within(mut self, most: Duration) -> Ran {
         let child = self.0.take().unwrap();
         let id = child.id();
         let (send, receive) = std::sync::mpsc::channel();
         std::thread::spawn(move || send.send(child.wait_with_output().unwrap()));
-        receive.recv_timeout(PATIENCE).map_or_else(
+        receive.recv_timeout(most).map_or_else(
             |_| {
                 let _ = Command::new("kill").args(["-KILL", &id.to_string()]).status();
-                panic!("the binary did not end within {PATIENCE:?}")
+                panic!("the binary did not end within {most:?}")
             },
             Ran,
         )
