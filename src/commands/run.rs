@@ -367,7 +367,7 @@ fn status_of(settled: &Settled, gate: Option<GateStatus>) -> ExitStatus {
     let failed = settled.tallies.iter().any(|(_, tally)| tally.failed > 0);
     match gate {
         // Nothing else would say that a suite without a gate was not judged.
-        None if failed => ExitStatus::Incomplete,
+        None if failed || settled.replayed_failures > 0 => ExitStatus::Incomplete,
         None | Some(GateStatus::Passed) => ExitStatus::Success,
         Some(GateStatus::Failed) => ExitStatus::GateFailed,
         Some(GateStatus::Undecided) => ExitStatus::Incomplete,

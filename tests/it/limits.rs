@@ -189,6 +189,7 @@ fn an_endpoint_that_asks_to_wait_holds_up_no_other() {
     fast.wait_given(20);
     let waited = format!("waiting 10 min: {} asked to (429)", paused.url());
     running.read_until(&waited);
+    space.wait_stored(20);
     running.interrupt();
     assert_eq!((running.finish().code(), space.actions("fast")), (130, [20, 0, 0, 0]));
     assert!(paused.count() <= 2, "{} asked in spite of it", paused.count());

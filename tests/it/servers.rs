@@ -51,7 +51,7 @@ fn failure(grade: &Value) -> Option<&str> {
 fn check_replay(space: &Space, url: &str, graders: &[(&str, u64)]) {
     let before = space.record("results.jsonl");
     let ran = run(space, url, None, &[]);
-    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert!([0, 3].contains(&ran.code()), "{}", ran.shown());
     for (grader, samples) in graders {
         let [asked, cached, _, pending] = space.actions(grader);
         assert_eq!([asked, cached, pending], [0, *samples, 0], "{grader}");
@@ -256,7 +256,8 @@ fn litellm_errors_are_of_the_kinds_they_are() {
             &format!("unknown: {{{asked}, model: nobody}}"),
         ],
     );
-    let ran = run(&space, &url, Some(KEY), &[]);
+    // One model of a gateway fails alike every time, and the others are asked all the same.
+    let ran = run(&space, &url, Some(KEY), &["--max-identical-failures", "1000"]);
     for (grader, kinds, said) in [
         ("limited", &["rate_limited"][..], "429"),
         ("late", &["timeout", "server"], "408"),
@@ -276,7 +277,7 @@ fn litellm_errors_are_of_the_kinds_they_are() {
         assert!(grades(&space, grader).values().all(|grade| grade["score"] == json!(score)));
     }
     // Only what may pass is asked again.
-    let ran = run(&space, &url, Some(KEY), &[]);
+    let ran = run(&space, &url, Some(KEY), &["--max-identical-failures", "1000"]);
     for (grader, again) in [("answers", 0), ("limited", SAMPLES), ("late", SAMPLES), ("claude", 0)]
     {
         assert_eq!(space.actions(grader)[0], again, "{grader}: {}", ran.shown());
@@ -348,7 +349,7 @@ fn a_small_model_of_llama_cpp_is_believed_or_quoted() {
     let long = json!({"id": "long", "input": "q", "output": "word after word ".repeat(1500)});
     space.write("data.jsonl", space.read("data.jsonl") + &jsonl([long]));
     let ran = run(&space, &url, None, &[]);
-    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert_eq!(ran.code(), 3, "the long one cannot be judged: {}", ran.shown());
     for grader in ["points", "short"] {
         let grades = grades(&space, grader);
         let failed = grades.values().filter(|grade| failure(grade).is_some()).count();
