@@ -93,6 +93,51 @@ pub struct RunArgs {
     pub failures: usize,
 }
 
+/// `evalrs watch`.
+#[derive(Debug, Default, Args)]
+pub struct WatchArgs {
+    /// The suite file.
+    #[arg(value_name = "SUITE")]
+    pub suite: String,
+    /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label`.
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<String>,
+    /// Asks only so many judgments of a save before it waits for Enter.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub preview: u64,
+    /// Never waits: every save asks all it needs.
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Asks nothing more once so many US dollars are spent in this session.
+    #[arg(long, visible_alias = "max-cost", value_name = "DOLLARS", value_parser = dollars)]
+    pub budget: Option<f64>,
+    /// Asks nothing more after so many judgments in this session.
+    #[arg(long, value_name = "N")]
+    pub max_calls: Option<u64>,
+    /// Actions under way at once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub max_concurrent: Option<u32>,
+    /// Sends nothing: shows what the store has.
+    #[arg(long)]
+    pub frozen: bool,
+    /// Asks stored failures again when the session begins.
+    #[arg(long)]
+    pub retry_errors: bool,
+    /// Looks at the files every so often instead of waiting to be told, for network drives [default: 500 ms].
+    #[arg(long, value_name = "MILLISECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "500", value_parser = clap::value_parser!(u64).range(10..=60_000))]
+    pub poll: Option<u64>,
+    /// Writes lines in place of a screen, one block a save. So it is where standard output is no terminal.
+    #[arg(long)]
+    pub plain: bool,
+    /// Writes one event a line as JSON, for editors and scripts.
+    #[arg(long, conflicts_with = "plain")]
+    pub json: bool,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
 /// An amount of money.
 fn dollars(text: &str) -> Result<f64, String> {
     let amount = text.trim_start_matches('$').parse().ok();

@@ -6,6 +6,7 @@
 //! 1.0, and a greater score can never give a smaller mean, which is what a gate's bounds rest on.
 
 pub mod agreement;
+pub mod labels;
 
 use serde::Serialize;
 

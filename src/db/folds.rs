@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::Db;
 use super::inputs::Root;
-use super::queries::{self, CellState, Grader, Threshold, cells, gate_rule, graders, places};
+use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use crate::action::KeySet;
+use crate::delta::CellState;
 use crate::evaluate::{self, Method, each_wanted};
 use crate::gate;
 use crate::judge::question::Question;

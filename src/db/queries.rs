@@ -13,6 +13,7 @@ use crate::dataset::Sample;
 use crate::dataset::chunk::Records;
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row::{self, Identity, Record};
+use crate::delta::{Cell, CellState};
 use crate::evaluate::{self, Case, Method, Planned, ReadyGrader, ReadyTool, Submission};
 use crate::extract::Extractor;
 use crate::gate;
@@ -364,30 +365,6 @@ pub fn row_rubric<'db>(db: &'db dyn Db, root: Root, path: &str) -> &'db RowRubri
 /// The text of a rubric that a row names, as far as judges are shown it.
 pub fn row_file(db: &dyn Db, root: Root, path: &str) -> FileText {
     row_rubric(db, root, path).text.clone()
-}
-
-/// One grade, as far as folds need it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
-    /// 0.0..=1.0.
-    pub score: f64,
-    /// How far it is.
-    pub state: CellState,
-}
-
-/// How far a grade is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CellState {
-    /// Its case is not evaluated.
-    Skipped,
-    /// It waits for outcomes.
-    Pending,
-    /// A verdict.
-    Passed,
-    /// A verdict.
-    Failed,
-    /// It could not be made.
-    Errored,
 }
 
 /// The grades of a chunk.

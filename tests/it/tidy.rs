@@ -10,6 +10,7 @@ const MOST_LINES: usize = 500;
 const PURE: &[&str] = &[
     "action",
     "dataset",
+    "delta",
     "diagnostic",
     "evaluate",
     "extract",
@@ -30,7 +31,7 @@ const PURE: &[&str] = &[
     "workspace",
 ];
 const IMPURE: &[&str] =
-    &["cli", "commands", "db", "driver", "exec", "progress", "record", "store", "system"];
+    &["cli", "commands", "db", "driver", "exec", "progress", "record", "store", "system", "watch"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
