@@ -4,6 +4,9 @@
 
 use serde::Serialize;
 
+/// A sample with its model and trial, whatever its place in the dataset: the digest of its names.
+pub type CaseId = u128;
+
 /// One grade, as far as folds and comparisons need it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {

@@ -21,6 +21,7 @@ pub mod inputs;
 pub mod queries;
 pub mod results;
 pub mod selection;
+pub mod snapshot;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

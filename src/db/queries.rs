@@ -371,7 +371,7 @@ pub fn row_file(db: &dyn Db, root: Root, path: &str) -> FileText {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cells {
     /// One for each case.
-    pub cells: Box<[Cell]>,
+    pub cells: Arc<[Cell]>,
 }
 
 /// Plans joined with what came of their actions.

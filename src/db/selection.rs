@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::dataset::row::Identity;
+use crate::delta::CaseId;
 
 /// Who a case is; ids that come from content already filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,6 +202,14 @@ impl<'a> Selecting<'a> {
 /// The id of a sample in reports: repeated rows without ids get their occurrence.
 pub fn named(id: &str, occurrence: u32) -> String {
     if occurrence > 1 { format!("{id}-{occurrence}") } else { id.to_owned() }
+}
+
+/// Identifies a case whatever its place in the dataset: the digest of the names of sample and model, and the trial.
+pub fn case_id(who: &Who, place: Place) -> CaseId {
+    let model = who.identity.model.as_deref();
+    let is_named = if model.is_some() { "m" } else { "" };
+    let sample = named(who.id(), place.occurrence);
+    hash(&[&sample, is_named, model.unwrap_or_default()], who.identity.trial)
 }
 
 fn hash(texts: &[&str], number: u32) -> u128 {

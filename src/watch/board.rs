@@ -10,8 +10,7 @@ use crate::outcome::Usage;
 use crate::price::Cost;
 use crate::report::GateReport;
 
-/// A sample with its model and trial, whatever its place in the dataset: the digest of its names.
-pub type CaseId = u128;
+pub use crate::delta::CaseId;
 
 /// One verdict of the board: a case, and the ordinal of a grader in the order of the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
