@@ -275,7 +275,7 @@ fn settings(args: &RunArgs, surroundings: &Surroundings, session: &Session) -> S
                 .or(surroundings.workspace.max_cost)
                 .and_then(Cost::from_dollars),
         },
-        prices: Prices::new(surroundings.workspace.prices.clone()),
+        prices: Prices::new(surroundings.workspace.prices.clone()).into(),
         max_requests_per_minute: surroundings.workspace.max_requests_per_minute,
         max_tokens_per_minute: surroundings.workspace.max_tokens_per_minute,
         max_identical_failures: args

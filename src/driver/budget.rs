@@ -51,6 +51,11 @@ impl Budget {
         self.reserved += expected;
     }
 
+    /// How many actions were sent.
+    pub(super) fn calls(&self) -> u64 {
+        self.calls
+    }
+
     /// An action landed that was expected to cost `expected`. Where nobody says what it used, it cost that.
     pub(super) fn landed(&mut self, expected: Cost, usage: Usage) {
         self.landed += u64::from(usage.output > 0);

@@ -23,6 +23,23 @@ use crate::store::OutcomeStore;
 /// Why nothing is asked once a write has failed.
 const UNWRITABLE: &str = "the store cannot be written";
 
+/// What stands in the way of more actions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blocked {
+    /// The budget is used up.
+    Budget,
+    /// As many were launched as are allowed for now.
+    Held,
+}
+
+/// What a step leaves to be done.
+pub(super) enum Taken {
+    /// Nothing is under way any more; what was is dropped.
+    Stopped(Vec<Waiting>),
+    /// These are on disk, or cannot be.
+    Written(Vec<Landed>),
+}
+
 impl<'a> Settling<'a> {
     /// Renders what waits as something that can be executed.
     fn launch(&self, waiting: &Waiting, endpoint: EndpointId) -> Option<Launch> {
@@ -45,9 +62,8 @@ impl<'a> Settling<'a> {
         })
     }
 
-    /// Parts the queue by who is asked.
-    fn part(&mut self) -> Lanes<Waiting> {
-        let mut lanes = Lanes::new();
+    /// Parts the queue by who is asked, those of a lower rank first.
+    pub(super) fn part(&mut self, lanes: &mut Lanes<Waiting>, rank: &dyn Fn(&Waiting) -> u8) {
         let mut known = BTreeMap::new();
         for waiting in std::mem::take(&mut self.list.queue) {
             let Some((judge, at)) = self.judge_of(&waiting) else { continue };
@@ -66,10 +82,9 @@ impl<'a> Settling<'a> {
                 };
                 lanes.lane(endpoint, of_grader.and(self.settings.of_endpoints()))
             });
-            lanes.push(*lane, waiting);
+            lanes.push(*lane, rank(&waiting), waiting);
         }
         lanes.open(self.world.executor);
-        lanes
     }
 
     /// Executes the queue. Returns the store, which is away while it writes.
@@ -79,51 +94,88 @@ impl<'a> Settling<'a> {
         stop: impl Future<Output = ()>,
     ) -> Box<dyn OutcomeStore> {
         let mut stop = pin!(stop);
-        let (mut flight, mut lanes) = (Flight::new(store), self.part());
+        let (mut flight, mut lanes) = (Flight::new(store), Lanes::new());
+        self.part(&mut lanes, &|_| 0);
         let mut dropped = Vec::new();
         loop {
-            flight.write_landed(self.world.system);
-            self.tell();
-            // What is left when all is stopped was not asked for that reason.
-            if !flight.is_stopped() {
-                for closed in lanes.take_closed(self.world.executor) {
-                    self.leave_out(closed);
-                }
-            }
-            let is_refused = self.launch_more(&mut flight, &mut lanes);
+            let blocked = self.go_on(&mut flight, &mut lanes);
+            let is_refused = blocked == Some(Blocked::Budget);
             if flight.is_over() && (lanes.is_empty() || flight.is_stopped() || is_refused) {
                 self.settled.out_of_budget = is_refused;
                 self.list.queue = lanes.into_rest();
                 self.list.queue.extend(dropped);
                 return flight.into_store();
             }
-            match flight.next(stop.as_mut(), self.world.executor.changed()).await {
-                Step::Stopped(under_way) => {
+            let step = flight.next(stop.as_mut(), self.world.executor.changed()).await;
+            match self.take_step(step, &mut lanes) {
+                Some(Taken::Stopped(under_way)) => {
                     self.settled.interrupted = true;
-                    self.take_back(&under_way);
                     dropped = under_way;
                 }
-                Step::Changed => {}
-                Step::Landed(arrival) => {
-                    lanes.landed(arrival.endpoint);
-                    self.count(arrival);
-                }
-                Step::Written(batch, result) => {
-                    if let Err(error) = result {
-                        // What cannot be kept would be paid for again.
-                        self.world.executor.halt(UNWRITABLE);
-                        self.settled.write_error = Some(error);
-                    }
-                    self.take_in(batch);
-                }
+                Some(Taken::Written(batch)) => self.take_in(batch),
+                None => {}
             }
         }
     }
 
-    /// Fills the free places of the flight from the queue. True if the budget stands in the way of more.
-    fn launch_more(&mut self, flight: &mut Flight<'a>, lanes: &mut Lanes<Waiting>) -> bool {
+    /// Writes what has landed, and launches nothing.
+    pub(super) fn go_on_writing(&mut self, flight: &mut Flight<'a>) {
+        flight.write_landed(self.world.system);
+        self.tell();
+    }
+
+    /// Writes what has landed, and launches what may be launched. Says what stands in the way of more.
+    pub(super) fn go_on(
+        &mut self,
+        flight: &mut Flight<'a>,
+        lanes: &mut Lanes<Waiting>,
+    ) -> Option<Blocked> {
+        self.go_on_writing(flight);
+        // What is left when all is stopped was not asked for that reason.
+        if !flight.is_stopped() {
+            for closed in lanes.take_closed(self.world.executor) {
+                self.leave_out(closed);
+            }
+        }
+        self.launch_more(flight, lanes)
+    }
+
+    /// Counts what happened. What was written is left to the caller, who decides when it enters the graph.
+    pub(super) fn take_step(&mut self, step: Step, lanes: &mut Lanes<Waiting>) -> Option<Taken> {
+        match step {
+            Step::Changed => None,
+            Step::Stopped(under_way) => {
+                self.take_back(&under_way);
+                Some(Taken::Stopped(under_way))
+            }
+            Step::Landed(arrival) => {
+                lanes.landed(arrival.endpoint);
+                self.count(arrival);
+                None
+            }
+            Step::Written(batch, result) => {
+                if let Err(error) = result {
+                    // What cannot be kept would be paid for again.
+                    self.world.executor.halt(UNWRITABLE);
+                    self.settled.write_error = Some(error);
+                }
+                Some(Taken::Written(batch))
+            }
+        }
+    }
+
+    /// Fills the free places of the flight from the queue. Says what stands in the way of more, if it is neither
+    /// the disk nor an endpoint.
+    fn launch_more(
+        &mut self,
+        flight: &mut Flight<'a>,
+        lanes: &mut Lanes<Waiting>,
+    ) -> Option<Blocked> {
         while flight.has_room() {
-            let Some(next) = lanes.next(self.world.executor) else { return false };
+            if self.allowance == 0 && !lanes.is_empty() {
+                return Some(Blocked::Held);
+            }
+            let next = lanes.next(self.world.executor)?;
             let Next { endpoint, action: waiting, .. } = next;
             let Some(launch) = self.launch(&waiting, endpoint) else {
                 lanes.landed(endpoint);
@@ -132,16 +184,17 @@ impl<'a> Settling<'a> {
             let expected = self.expected_cost(&launch.action);
             if !self.budget.allows(expected) {
                 lanes.put_back(next);
-                return true;
+                return Some(Blocked::Budget);
             }
             self.budget.sent(expected);
+            self.allowance = self.allowance.saturating_sub(1);
             self.tally(waiting.grader).asked += 1;
             self.settled.asked.push(waiting.key);
             self.world.progress.event(&Event::Asked);
             let (executor, prices) = (self.world.executor, &self.settings.prices);
             flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
         }
-        false
+        None
     }
 
     /// What an action will probably cost; nothing where nobody counts.
@@ -174,7 +227,7 @@ impl<'a> Settling<'a> {
     }
 
     fn count(&mut self, arrival: Arrival) {
-        let Arrival { waiting, usage, failure, .. } = arrival;
+        let Arrival { waiting, usage, failure, superseded, .. } = arrival;
         // Its endpoint may have been closed while it waited to be sent.
         let was_asked = !matches!(failure, Some((FailureKind::NotAsked, _)));
         if !was_asked {
@@ -183,24 +236,29 @@ impl<'a> Settling<'a> {
         let is_free = failure.as_ref().is_some_and(|(kind, _)| is_free(*kind));
         let cost = usage.cost.or(is_free.then_some(Cost::ZERO));
         self.budget.landed(waiting.expected, Usage { cost, ..usage });
+        if superseded {
+            self.superseded = self.superseded + usage;
+            return;
+        }
         let tally = self.tally(waiting.grader);
         tally.spent = tally.spent + usage;
         tally.failed += u64::from(failure.is_some() && was_asked);
-        tally.asked -= u64::from(!was_asked);
+        tally.asked = tally.asked.saturating_sub(u64::from(!was_asked));
         tally.pending += u64::from(!was_asked);
         let failure = failure.map(|(_, message)| message);
         self.world.progress.event(&Event::Landed { failure, usage });
     }
 
     /// What was dropped while it was under way has no outcome: a rerun asks for it.
-    fn take_back(&mut self, dropped: &[Waiting]) {
+    pub(super) fn take_back(&mut self, dropped: &[Waiting]) {
         for waiting in dropped {
             self.tally(waiting.grader).asked -= 1;
         }
         self.settled.asked.retain(|asked| dropped.iter().all(|waiting| waiting.key != *asked));
     }
 
-    fn take_in(&mut self, batch: Vec<Landed>) {
+    /// Brings what is on disk into the graph.
+    pub(super) fn take_in(&mut self, batch: Vec<Landed>) {
         let outcomes =
             batch.into_iter().map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
         self.bring_in(outcomes.collect());

@@ -6,12 +6,14 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures_util::StreamExt;
+use futures_util::future::{AbortHandle, Aborted, abortable};
 use futures_util::stream::FuturesUnordered;
 
 use super::waiting::Waiting;
-use crate::action::{Action, ActionKey};
+use crate::action::{Action, ActionKey, KeyMap};
 use crate::exec::{Changed, EndpointId, Executor, Launch};
 use crate::outcome::{FailureKind, Outcome, Stored, Usage, read_body};
 use crate::price::Prices;
@@ -55,20 +57,37 @@ pub(super) struct Arrival {
     pub(super) usage: Usage,
     /// Why it has no reply, if it has none.
     pub(super) failure: Option<(FailureKind, String)>,
+    /// Whether nobody waited for it any more.
+    pub(super) superseded: bool,
 }
 
-type Flying<'a> = Pin<Box<dyn Future<Output = Landed> + 'a>>;
+type Flying<'a> = Pin<Box<dyn Future<Output = Result<Landed, Aborted>> + 'a>>;
 type Writing =
     tokio::task::JoinHandle<(Box<dyn OutcomeStore>, Vec<Landed>, Result<(), StoreError>)>;
 
 /// Actions being executed, and outcomes being written.
 pub(super) struct Flight<'a> {
     flying: FuturesUnordered<Flying<'a>>,
-    under_way: Vec<Waiting>,
+    /// What is aboard, from its launch until it is durable.
+    aboard: KeyMap<Aboard>,
+    /// Actions launched so far.
+    launched: u64,
     landed: Vec<Landed>,
     store: Store,
     stopped: bool,
     interrupted: bool,
+}
+
+/// An action that was launched and is not durable yet.
+#[derive(Debug)]
+struct Aboard {
+    waiting: Waiting,
+    endpoint: EndpointId,
+    ordinal: u64,
+    /// Whether nobody waits for it any more.
+    superseded: bool,
+    has_landed: bool,
+    abort: AbortHandle,
 }
 
 /// Where the store is.
@@ -84,7 +103,8 @@ impl<'a> Flight<'a> {
     pub(super) fn new(store: Box<dyn OutcomeStore>) -> Self {
         Self {
             flying: FuturesUnordered::new(),
-            under_way: Vec::new(),
+            aboard: KeyMap::default(),
+            launched: 0,
             landed: Vec::new(),
             store: Store::Here(store),
             stopped: false,
@@ -108,17 +128,76 @@ impl<'a> Flight<'a> {
         waiting: Waiting,
         launch: Launch,
         executor: &'a dyn Executor,
-        prices: &'a Prices,
+        prices: &Arc<Prices>,
     ) {
         let (action, endpoint) = (launch.action.clone(), launch.endpoint);
         // It takes its place at once, before anybody asks for room again.
         let executing = executor.execute(launch);
+        let prices = Arc::clone(prices);
+        let (executing, abort) = abortable(executing);
         let flying = async move {
-            let outcome = executing.await.priced(prices, &action.model);
-            Landed { waiting, action: Action::Judge(action), endpoint, outcome }
+            let outcome = executing.await?;
+            let outcome = outcome.priced(&prices, &action.model);
+            Ok(Landed { waiting, action: Action::Judge(action), endpoint, outcome })
         };
-        self.under_way.push(waiting);
+        let (ordinal, superseded, has_landed) = (self.launched, false, false);
+        let aboard = Aboard { waiting, endpoint, ordinal, superseded, has_landed, abort };
+        self.launched += 1;
+        self.aboard.insert(waiting.key, aboard);
         self.flying.push(Box::pin(flying));
+    }
+
+    /// Nobody waits for what is aboard any more, but for what is adopted.
+    pub(super) fn supersede(&mut self) {
+        for aboard in self.aboard.values_mut() {
+            aboard.superseded = true;
+        }
+    }
+
+    /// Whether the action is aboard already; then it is `waiting` that waits for it from now on.
+    pub(super) fn adopt(&mut self, waiting: &Waiting) -> bool {
+        let Some(aboard) = self.aboard.get_mut(&waiting.key) else { return false };
+        let Waiting { generation, expected, .. } = aboard.waiting;
+        aboard.waiting = Waiting { generation, expected, ..*waiting };
+        aboard.superseded = false;
+        true
+    }
+
+    /// Drops the action that was launched last of those that nobody waits for, one of `endpoint` if there is one, and
+    /// says which. None if something is under way there that is waited for: its place will be free soon.
+    pub(super) fn make_room(&mut self, endpoint: EndpointId) -> Option<(Waiting, EndpointId)> {
+        let flying = || self.aboard.values().filter(|aboard| !aboard.has_landed);
+        if flying().any(|aboard| aboard.endpoint == endpoint && !aboard.superseded) {
+            return None;
+        }
+        let superseded = flying().filter(|aboard| aboard.superseded);
+        let last = superseded.max_by_key(|aboard| (aboard.endpoint == endpoint, aboard.ordinal));
+        let key = last?.waiting.key;
+        let dropped = self.aboard.remove(&key)?;
+        dropped.abort.abort();
+        Some((dropped.waiting, dropped.endpoint))
+    }
+
+    /// How many actions are executed that are waited for, and how many that are not.
+    pub(super) fn under_way(&self) -> (u64, u64) {
+        let flying = self.aboard.values().filter(|aboard| !aboard.has_landed);
+        flying.fold((0, 0), |(wanted, superseded), aboard| match aboard.superseded {
+            false => (wanted + 1, superseded),
+            true => (wanted, superseded + 1),
+        })
+    }
+
+    /// Whether everything that is waited for is durable.
+    pub(super) fn waits_for_nothing(&self) -> bool {
+        self.aboard.values().all(|aboard| aboard.superseded)
+    }
+
+    /// The store, unless it is away writing.
+    pub(super) fn store(&mut self) -> Option<&mut dyn OutcomeStore> {
+        match &mut self.store {
+            Store::Here(store) => Some(store.as_mut()),
+            Store::Writing(_) | Store::Moving => None,
+        }
     }
 
     /// Sends what has landed to the disk, unless a batch is on its way.
@@ -166,34 +245,58 @@ impl<'a> Flight<'a> {
         tokio::select! {
             biased;
             () = stop, if !self.interrupted => {
-                self.stopped = true;
-                self.interrupted = true;
-                self.flying.clear();
-                Step::Stopped(std::mem::take(&mut self.under_way))
+                Step::Stopped(self.stop())
             }
             written = writing => match written {
-                Ok((store, batch, result)) => {
+                Ok((store, mut batch, result)) => {
                     self.store = Store::Here(store);
                     self.stopped |= result.is_err();
+                    for landed in &mut batch {
+                        if let Some(aboard) = self.aboard.remove(&landed.waiting.key) {
+                            landed.waiting = aboard.waiting;
+                        }
+                    }
                     Step::Written(batch, result)
                 }
                 Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
             },
-            Some(landed) = self.flying.next() => self.land(landed),
+            Some(landed) = self.flying.next() => match landed {
+                Ok(landed) => self.land(landed),
+                Err(Aborted) => Step::Changed,
+            },
             () = changed, if !self.stopped => Step::Changed,
         }
     }
 
-    fn land(&mut self, landed: Landed) -> Step {
+    /// Drops what is being executed, and says what of it was waited for; nothing starts any more. What has landed is
+    /// still to be written.
+    pub(super) fn stop(&mut self) -> Vec<Waiting> {
+        self.stopped = true;
+        self.interrupted = true;
+        self.flying.clear();
+        let flying = self.aboard.extract_if(|_, aboard| !aboard.has_landed);
+        let wanted = flying.filter(|(_, aboard)| !aboard.superseded);
+        let mut dropped: Vec<_> =
+            wanted.map(|(_, aboard)| (aboard.ordinal, aboard.waiting)).collect();
+        dropped.sort_by_key(|(ordinal, _)| *ordinal);
+        dropped.into_iter().map(|(_, waiting)| waiting).collect()
+    }
+
+    fn land(&mut self, mut landed: Landed) -> Step {
         let failure = match &landed.outcome {
             Outcome::Reply(_) => None,
             Outcome::Failure(failure) => Some((failure.kind, failure.message.clone())),
         };
+        let mut superseded = false;
+        if let Some(aboard) = self.aboard.get_mut(&landed.waiting.key) {
+            aboard.has_landed = true;
+            landed.waiting = aboard.waiting;
+            superseded = aboard.superseded;
+        }
         let (waiting, endpoint) = (landed.waiting, landed.endpoint);
         let usage = landed.outcome.usage();
-        self.under_way.retain(|flying| flying.key != waiting.key);
         self.landed.push(landed);
-        Step::Landed(Arrival { waiting, endpoint, usage, failure })
+        Step::Landed(Arrival { waiting, endpoint, usage, failure, superseded })
     }
 }
 

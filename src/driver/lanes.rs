@@ -1,12 +1,15 @@
 //! The queue of a run, parted by who is asked: an endpoint that has to wait holds up no other.
 //!
-//! Of the endpoints that have room, the one with the fewest actions under way comes next, so that a slow one does not
-//! fill every place; among equals, the earliest action of the dataset.
+//! Actions of a lower rank come first. Of the endpoints that have room for one of them, the one with the fewest actions
+//! under way comes next, so that a slow one does not fill every place; among equals, the earliest action.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::exec::limit::LimitSettings;
 use crate::exec::{Endpoint, EndpointId, Executor, Room};
+
+/// Where an action stands in the whole queue: those of a lower rank come first, among equals the earlier one.
+type At = (u8, usize);
 
 /// The queue, parted.
 #[derive(Debug)]
@@ -20,10 +23,10 @@ pub(super) struct Lanes<T> {
 #[derive(Debug)]
 struct Lane<T> {
     endpoint: Endpoint,
-    limits: LimitSettings,
+    /// None where the queue was dropped and nobody has named the endpoint since.
+    limits: Option<LimitSettings>,
     id: EndpointId,
-    /// With their ordinals in the whole queue.
-    queue: VecDeque<(usize, T)>,
+    queue: BTreeMap<At, T>,
     under_way: usize,
 }
 
@@ -32,8 +35,7 @@ struct Lane<T> {
 pub(super) struct Next<T> {
     /// Who is asked.
     pub(super) endpoint: EndpointId,
-    /// Its ordinal in the whole queue.
-    at: usize,
+    at: At,
     /// The action.
     pub(super) action: T,
 }
@@ -47,6 +49,12 @@ pub(super) struct ClosedLane<T> {
     pub(super) rest: Vec<T>,
 }
 
+impl<T> Lane<T> {
+    fn has_place(&self) -> bool {
+        self.limits.is_some_and(|limits| self.under_way < limits.most)
+    }
+}
+
 impl<T> Lanes<T> {
     /// An empty queue.
     pub(super) fn new() -> Self {
@@ -57,24 +65,36 @@ impl<T> Lanes<T> {
     pub(super) fn lane(&mut self, endpoint: Endpoint, limits: LimitSettings) -> usize {
         let known = self.lanes.iter().position(|lane| lane.endpoint == endpoint);
         if let Some(at) = known {
-            self.lanes[at].limits = self.lanes[at].limits.and(limits);
+            let both = self.lanes[at].limits.map_or(limits, |held| held.and(limits));
+            self.lanes[at].limits = Some(both);
             return at;
         }
-        let (id, queue) = (EndpointId::default(), VecDeque::new());
-        self.lanes.push(Lane { endpoint, limits, id, queue, under_way: 0 });
+        let (id, queue) = (EndpointId::default(), BTreeMap::new());
+        self.lanes.push(Lane { endpoint, limits: Some(limits), id, queue, under_way: 0 });
         self.lanes.len() - 1
     }
 
-    /// Puts an action at the end of a lane.
-    pub(super) fn push(&mut self, lane: usize, waiting: T) {
-        self.lanes[lane].queue.push_back((self.count, waiting));
+    /// Puts an action behind those of its rank and of lower ones.
+    pub(super) fn push(&mut self, lane: usize, rank: u8, waiting: T) {
+        self.lanes[lane].queue.insert((rank, self.count), waiting);
         self.count += 1;
     }
 
     /// Makes every endpoint known to the executor.
     pub(super) fn open(&mut self, executor: &dyn Executor) {
         for lane in &mut self.lanes {
-            lane.id = executor.open(&lane.endpoint, lane.limits);
+            if let Some(limits) = lane.limits {
+                lane.id = executor.open(&lane.endpoint, limits);
+            }
+        }
+    }
+
+    /// Drops everything that waits, and the limits of all endpoints. What is under way still counts.
+    pub(super) fn drop_queue(&mut self) {
+        self.count = 0;
+        for lane in &mut self.lanes {
+            lane.queue.clear();
+            lane.limits = None;
         }
     }
 
@@ -83,16 +103,22 @@ impl<T> Lanes<T> {
         self.lanes.iter().all(|lane| lane.queue.is_empty())
     }
 
+    /// How many actions wait.
+    pub(super) fn len(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.queue.len()).sum()
+    }
+
     /// Takes out the next action that may start. It counts as under way until `landed`.
     pub(super) fn next(&mut self, executor: &dyn Executor) -> Option<Next<T>> {
         let has_room = |lane: &&mut Lane<T>| {
-            !lane.queue.is_empty()
-                && lane.under_way < lane.limits.most
-                && executor.room(lane.id) == Room::Now
+            !lane.queue.is_empty() && lane.has_place() && executor.room(lane.id) == Room::Now
         };
-        let order = |lane: &&mut Lane<T>| (lane.under_way, lane.queue.front().map(|(at, _)| *at));
+        let order = |lane: &&mut Lane<T>| {
+            let (rank, at) = lane.queue.keys().next().copied().unwrap_or_default();
+            (rank, lane.under_way, at)
+        };
         let lane = self.lanes.iter_mut().filter(has_room).min_by_key(order)?;
-        let (at, action) = lane.queue.pop_front()?;
+        let (at, action) = lane.queue.pop_first()?;
         lane.under_way += 1;
         Some(Next { endpoint: lane.id, at, action })
     }
@@ -101,7 +127,7 @@ impl<T> Lanes<T> {
     pub(super) fn put_back(&mut self, next: Next<T>) {
         self.landed(next.endpoint);
         if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.id == next.endpoint) {
-            lane.queue.push_front((next.at, next.action));
+            lane.queue.insert(next.at, next.action);
         }
     }
 
@@ -112,20 +138,29 @@ impl<T> Lanes<T> {
         }
     }
 
+    /// The endpoints for which something waits that could start if one under way landed.
+    pub(super) fn full(&self, executor: &dyn Executor) -> Vec<EndpointId> {
+        let is_full = |lane: &&Lane<T>| {
+            let room = executor.room(lane.id);
+            !lane.queue.is_empty() && (room == Room::Full || room == Room::Now && !lane.has_place())
+        };
+        self.lanes.iter().filter(is_full).map(|lane| lane.id).collect()
+    }
+
     /// Takes out everything that will not be asked because its endpoint is closed.
     pub(super) fn take_closed(&mut self, executor: &dyn Executor) -> Vec<ClosedLane<T>> {
         let waits = |lane: &&mut Lane<T>| !lane.queue.is_empty();
         let close = |lane: &mut Lane<T>| match executor.room(lane.id) {
             Room::Closed(reason) => {
-                let rest = lane.queue.drain(..).map(|(_, waiting)| waiting).collect();
+                let rest = std::mem::take(&mut lane.queue).into_values().collect();
                 Some(ClosedLane { reason, rest })
             }
-            Room::Now | Room::Later => None,
+            Room::Now | Room::Full | Room::Later => None,
         };
         self.lanes.iter_mut().filter(waits).filter_map(close).collect()
     }
 
-    /// Everything that waits, in the order in which it was put in.
+    /// Everything that waits, in the order in which it would be asked.
     pub(super) fn into_rest(self) -> VecDeque<T> {
         let mut rest: Vec<_> = self.lanes.into_iter().flat_map(|lane| lane.queue).collect();
         rest.sort_by_key(|(at, _)| *at);
@@ -181,7 +216,7 @@ mod tests {
         let (executor, mut lanes) = (Doorkeeper::default(), Lanes::new());
         for action in actions {
             let lane = lanes.lane(endpoint(&action[..1]), SETTINGS);
-            lanes.push(lane, *action);
+            lanes.push(lane, 0, *action);
         }
         lanes.open(&executor);
         (executor, lanes)

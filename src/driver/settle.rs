@@ -44,7 +44,7 @@ pub struct Settings {
     /// So many failures of one endpoint that are alike, in a row, end the asking of it; 0 never does.
     pub max_identical_failures: u32,
     /// What judges cost.
-    pub prices: Prices,
+    pub prices: Arc<Prices>,
     /// Whose stored outcomes are asked anew.
     pub refresh: Refresh,
     /// Whether stored failures are asked anew.
@@ -60,7 +60,7 @@ impl Default for Settings {
             max_requests_per_minute: None,
             max_tokens_per_minute: None,
             max_identical_failures: 10,
-            prices: Prices::default(),
+            prices: Arc::default(),
             refresh: Refresh::None,
             retry_errors: false,
         }
@@ -130,6 +130,22 @@ pub struct Tally {
     pub saved: Usage,
 }
 
+impl Tally {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            total: self.total + other.total,
+            cached: self.cached + other.cached,
+            asked: self.asked + other.asked,
+            failed: self.failed + other.failed,
+            pending: self.pending + other.pending,
+            spent: self.spent + other.spent,
+            saved: self.saved + other.saved,
+        }
+    }
+}
+
 /// How settling ended.
 #[derive(Debug, Default)]
 pub struct Settled {
@@ -189,13 +205,13 @@ pub async fn settle<'a>(
     session: &'a mut Session,
     store: Box<dyn OutcomeStore>,
     world: World<'a>,
-    settings: &'a Settings,
+    settings: &Settings,
     stop: impl Future<Output = ()>,
 ) -> Result<(Settled, Box<dyn OutcomeStore>), CannotAsk> {
-    let mut settling = Settling::new(session, world, settings);
+    let mut settling = Settling::new(session, world, settings.clone());
     settling.plan();
     let (mut store, mut stop) = (store, pin!(stop));
-    settling.look_up(store.as_mut());
+    settling.look_up(store.as_mut(), 0);
     settling.check_keys()?;
     settling.world.executor.begin();
     // What confirms comes after all that it may confirm: a budget or an interruption leaves as few cases as possible
@@ -208,7 +224,7 @@ pub async fn settle<'a>(
         if !settling.wants_more() {
             break;
         }
-        settling.look_up(store.as_mut());
+        settling.look_up(store.as_mut(), 0);
     }
     settling.settled.warnings.extend(store.take_warnings());
     settling.world.progress.event(&Event::Finished);
@@ -219,16 +235,22 @@ pub async fn settle<'a>(
 pub(super) struct Settling<'a> {
     pub(super) session: &'a mut Session,
     pub(super) world: World<'a>,
-    pub(super) settings: &'a Settings,
+    pub(super) settings: Settings,
     pub(super) list: WaitList,
     pub(super) budget: Budget,
+    /// How many actions may still be launched.
+    pub(super) allowance: u64,
+    /// What was used by actions that nobody waited for any more.
+    pub(super) superseded: Usage,
     pub(super) settled: Settled,
 }
 
 impl<'a> Settling<'a> {
-    fn new(session: &'a mut Session, world: World<'a>, settings: &'a Settings) -> Self {
+    pub(super) fn new(session: &'a mut Session, world: World<'a>, settings: Settings) -> Self {
         let (list, budget) = (WaitList::default(), Budget::new(settings.limits));
-        Self { session, world, settings, list, budget, settled: Settled::default() }
+        let (allowance, superseded) = (u64::MAX, Usage::default());
+        let settled = Settled::default();
+        Self { session, world, settings, list, budget, allowance, superseded, settled }
     }
 
     /// Collects what the graph waits for, reading files that rows name on the way.
@@ -248,17 +270,18 @@ impl<'a> Settling<'a> {
     }
 
     /// Whether the plans want something that they did not want before.
-    fn wants_more(&mut self) -> bool {
+    pub(super) fn wants_more(&mut self) -> bool {
         let db = &self.session.db;
-        self.list.add_confirming(self.session, &|key| db.outcome(key))
+        self.list.add_confirming(self.session, 0, &|key| db.outcome(key))
     }
 
-    /// Brings in everything that the store has, also of what is wanted because of that.
-    fn look_up(&mut self, store: &mut dyn OutcomeStore) {
+    /// Brings in everything that the store has, also of what the plans scanned as `from`th and later want because of
+    /// that.
+    pub(super) fn look_up(&mut self, store: &mut dyn OutcomeStore, from: usize) {
         loop {
             self.look_up_once(store);
             let stays = stays(self.session);
-            if !self.list.add_confirming(self.session, &stays) {
+            if !self.list.add_confirming(self.session, from, &stays) {
                 break;
             }
         }
@@ -273,7 +296,7 @@ impl<'a> Settling<'a> {
     }
 
     fn look_up_once(&mut self, store: &mut dyn OutcomeStore) {
-        let (settings, warnings) = (self.settings, &mut self.settled.warnings);
+        let (settings, warnings) = (&self.settings, &mut self.settled.warnings);
         let replayed = &mut self.settled.replayed_failures;
         let refreshed = Refreshed::of(self.session, &settings.refresh);
         let mut usable = |entry: &Entry| {
@@ -287,8 +310,8 @@ impl<'a> Settling<'a> {
     }
 
     fn finish(self) -> Settled {
-        let tallies = self.list.remember(self.session);
-        Settled { tallies, ..self.settled }
+        self.list.remember(self.session);
+        Settled { tallies: self.list.tallies, ..self.settled }
     }
 
     pub(super) fn tally(&mut self, grader: u32) -> &mut Tally {
@@ -304,7 +327,7 @@ impl<'a> Settling<'a> {
     }
 
     /// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
-    fn check_keys(&self) -> Result<(), CannotAsk> {
+    pub(super) fn check_keys(&self) -> Result<(), CannotAsk> {
         if self.settings.closed.is_some() {
             return Ok(());
         }

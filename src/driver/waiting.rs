@@ -4,7 +4,7 @@
 //! work costs one comparison a chunk where there is none. What a plan wants may depend on its grader's threshold and
 //! grow with what is known: ballots that confirm are wanted once the first ones are bad.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::session::Session;
@@ -60,6 +60,17 @@ pub(super) struct Waiting {
     pub(super) expected: Cost,
 }
 
+impl Waiting {
+    pub(super) fn new(
+        (chunk, grader, case): (Chunk, u32, u32),
+        (turn, ballot): (u32, u32),
+        key: ActionKey,
+    ) -> Self {
+        let (generation, expected) = (0, Cost::ZERO);
+        Self { chunk, grader, case, turn, ballot, key, generation, expected }
+    }
+}
+
 /// The actions whose stored outcomes are asked anew: all that a refreshed grader rests on, whoever wants them first.
 #[derive(Debug)]
 pub(super) enum Refreshed {
@@ -102,26 +113,41 @@ impl Refreshed {
 /// What a session waits for.
 #[derive(Debug, Default)]
 pub(super) struct WaitList {
-    /// What is in no store, each key once: in dataset order, what confirms after what it may confirm.
+    /// What is in no store, each key once: in the order of the scan, what confirms after what it may confirm.
     pub(super) queue: VecDeque<Waiting>,
     /// What the actions of each grader come to so far, in the order of the suite.
     pub(super) tallies: Vec<(String, Tally)>,
     /// What is wanted and was not looked up yet.
     fresh: Vec<Waiting>,
+    /// Further chunks that want what is fresh.
+    shared: Vec<(ActionKey, Chunk)>,
     seen: KeySet,
     scanned: Vec<(Chunk, Plans)>,
+    /// Who wants what is in no store.
     chunks: KeyMap<Vec<Chunk>>,
 }
 
 impl WaitList {
+    /// A list for the graders of the session, with nothing scanned yet.
+    pub(super) fn new(session: &Session) -> Self {
+        let graders = queries::graders(&session.db, session.root).iter();
+        let tallies =
+            graders.map(|grader| (grader.name(&session.db).clone(), Tally::default())).collect();
+        Self { tallies, ..Self::default() }
+    }
+
     /// Scans the plans that are new since the session was settled last.
     pub(super) fn scan(session: &Session) -> Self {
-        let (db, root) = (&session.db, session.root);
-        let graders = queries::graders(db, root);
-        let tallies =
-            graders.iter().map(|grader| (grader.name(db).clone(), Tally::default())).collect();
-        let mut list = Self { tallies, ..Self::default() };
-        for chunk in root.chunks(db) {
+        let mut list = Self::new(session);
+        list.scan_chunks(session, session.root.chunks(&session.db));
+        list
+    }
+
+    /// Scans the plans of these chunks, those apart that were settled before. Each chunk once.
+    pub(super) fn scan_chunks(&mut self, session: &Session, chunks: &[Chunk]) {
+        let (db, from) = (&session.db, self.scanned.len());
+        let graders = queries::graders(db, session.root);
+        for chunk in chunks {
             let plans: Plans = graders
                 .iter()
                 .map(|grader| {
@@ -129,34 +155,42 @@ impl WaitList {
                 })
                 .collect();
             if !session.settled_plans.has(*chunk, &plans) {
-                list.scanned.push((*chunk, plans));
+                self.scanned.push((*chunk, plans));
             }
         }
-        list.add_wanted(session, &|_| true, &stays(session));
-        list
+        self.add_wanted(session, from, &|_| true, &stays(session));
     }
 
-    /// Adds what confirms verdicts that are bad by what is known now. True if something was added.
-    pub(super) fn add_confirming(&mut self, session: &Session, outcomes: Outcomes<'_>) -> bool {
+    /// Adds what confirms verdicts that are bad by what is known now, of the plans that were scanned as `from`th and
+    /// later. True if something was added.
+    pub(super) fn add_confirming(
+        &mut self,
+        session: &Session,
+        from: usize,
+        outcomes: Outcomes<'_>,
+    ) -> bool {
         let graders = queries::graders(&session.db, session.root);
         let confirms = |grader: usize| match &queries::ready(&session.db, graders[grader]).method {
             Method::Judge(judge) => judge.confirming_ballots() > 0,
             Method::Tool(_) | Method::Broken(_) => false,
         };
-        self.add_wanted(session, &confirms, outcomes);
+        if (0..graders.len()).any(confirms) {
+            self.add_wanted(session, from, &confirms, outcomes);
+        }
         !self.fresh.is_empty()
     }
 
-    /// Adds what the plans of some graders want by what is known.
+    /// Adds what the plans that were scanned as `from`th and later want of some graders, by what is known.
     fn add_wanted(
         &mut self,
         session: &Session,
+        from: usize,
         is_looked_at: &dyn Fn(usize) -> bool,
         outcomes: Outcomes<'_>,
     ) {
         let graders = queries::graders(&session.db, session.root);
         let scanned = std::mem::take(&mut self.scanned);
-        for (chunk, plans) in &scanned {
+        for (chunk, plans) in &scanned[from..] {
             let looked_at = plans.iter().enumerate().filter(|(grader, _)| is_looked_at(*grader));
             for (grader, (plans, Threshold(threshold))) in looked_at {
                 let ready = queries::ready(&session.db, graders[grader]);
@@ -166,21 +200,8 @@ impl WaitList {
                         ready,
                         (outcomes, *threshold),
                         &mut |turn, ballot, key| {
-                            let (chunk, grader) = (*chunk, grader as u32);
-                            let (generation, expected) = (0, Cost::ZERO);
-                            self.add(
-                                session,
-                                Waiting {
-                                    chunk,
-                                    grader,
-                                    case,
-                                    turn,
-                                    ballot,
-                                    key,
-                                    generation,
-                                    expected,
-                                },
-                            );
+                            let place = (*chunk, grader as u32, case);
+                            self.add(session, Waiting::new(place, (turn, ballot), key));
                         },
                     );
                 }
@@ -189,9 +210,10 @@ impl WaitList {
         self.scanned = scanned;
     }
 
-    /// Adds an action, unless it was added before.
+    /// Adds an action, unless it was added before: then another chunk waits for it too.
     fn add(&mut self, session: &Session, waiting: Waiting) {
         if !self.seen.insert(waiting.key) {
+            self.share(session, &waiting);
             return;
         }
         let tally = &mut self.tallies[waiting.grader as usize].1;
@@ -203,6 +225,17 @@ impl WaitList {
         }
     }
 
+    /// Remembers who else waits for an action that was added before.
+    fn share(&mut self, session: &Session, waiting: &Waiting) {
+        if let Some(chunks) = self.chunks.get_mut(&waiting.key) {
+            if chunks.last() != Some(&waiting.chunk) {
+                chunks.push(waiting.chunk);
+            }
+        } else if stays(session)(waiting.key).is_none() {
+            self.shared.push((waiting.key, waiting.chunk));
+        }
+    }
+
     /// Looks up what was added. Returns what the store has and is `usable`, with the chunks that waited; queues the
     /// rest.
     pub(super) fn look_up(
@@ -210,8 +243,7 @@ impl WaitList {
         store: &mut dyn OutcomeStore,
         usable: &mut dyn FnMut(&Entry) -> Option<Outcome>,
     ) -> (Vec<(ActionKey, Arc<Outcome>)>, Vec<Chunk>) {
-        let mut found = Vec::new();
-        let mut missing = Vec::new();
+        let (mut found, mut waited) = (Vec::new(), HashSet::new());
         for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             for (waiting, entry) in batch.iter().zip(store.get_many(&keys)) {
@@ -220,40 +252,28 @@ impl WaitList {
                     tally.cached += 1;
                     tally.saved = tally.saved + outcome.usage();
                     found.push((waiting.key, Arc::new(outcome)));
+                    waited.insert(waiting.chunk);
                 } else {
                     let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
-                    missing.push(Waiting { generation, ..*waiting });
+                    self.queue.push_back(Waiting { generation, ..*waiting });
+                    self.chunks.insert(waiting.key, vec![waiting.chunk]);
                 }
             }
         }
-        self.note_waiting_chunks(&missing);
-        self.queue.extend(missing);
-        let waited = if found.is_empty() {
-            Vec::new()
-        } else {
-            self.scanned.iter().map(|(chunk, _)| *chunk).collect()
-        };
-        (found, waited)
-    }
-
-    /// Remembers which chunks wait for each key that is still missing.
-    fn note_waiting_chunks(&mut self, missing: &[Waiting]) {
-        let missing: KeySet = missing.iter().map(|waiting| waiting.key).collect();
-        if missing.is_empty() {
-            return;
-        }
-        for (chunk, plans) in &self.scanned {
-            for planned in plans.iter().flat_map(|(plans, _)| plans.iter()) {
-                planned.each_key(&mut |_, _, key| {
-                    if missing.contains(&key) {
-                        let chunks = self.chunks.entry(key).or_default();
-                        if chunks.last() != Some(chunk) {
-                            chunks.push(*chunk);
-                        }
-                    }
-                });
+        for (key, chunk) in std::mem::take(&mut self.shared) {
+            match self.chunks.get_mut(&key) {
+                Some(chunks) if chunks.last() == Some(&chunk) => {}
+                Some(chunks) => chunks.push(chunk),
+                None => _ = waited.insert(chunk),
             }
         }
+        // Their order is that of the hash, and nothing depends on it: each is told once that something is new.
+        (found, waited.into_iter().collect())
+    }
+
+    /// How many chunks were scanned.
+    pub(super) fn scanned(&self) -> usize {
+        self.scanned.len()
     }
 
     /// The chunks that wait for `key`, if it was not in the store.
@@ -263,15 +283,33 @@ impl WaitList {
 
     /// Remembers the scanned plans of which every action that is wanted has an outcome that stays: those need no look
     /// again.
-    pub(super) fn remember(self, session: &mut Session) -> Vec<(String, Tally)> {
-        for (chunk, plans) in self.scanned {
-            if is_settled(session, &plans) {
-                session.settled_plans.0.insert(chunk, plans);
+    pub(super) fn remember(&self, session: &mut Session) {
+        for (chunk, plans) in &self.scanned {
+            if is_settled(session, plans) {
+                session.settled_plans.0.insert(*chunk, plans.clone());
             } else {
-                session.settled_plans.0.remove(&chunk);
+                session.settled_plans.0.remove(chunk);
             }
         }
-        self.tallies
+    }
+
+    /// Looks up and queues an action once more, for everybody whose plans want it; to be asked as `generation`.
+    pub(super) fn ask_again(&mut self, session: &Session, waiting: Waiting) {
+        let graders = queries::graders(&session.db, session.root);
+        let mut chunks = Vec::new();
+        for chunk in session.root.chunks(&session.db) {
+            let mut wants = false;
+            for grader in graders {
+                for planned in queries::plans(&session.db, *chunk, *grader).iter() {
+                    planned.each_key(&mut |_, _, key| wants |= key == waiting.key);
+                }
+            }
+            if wants {
+                chunks.push(*chunk);
+            }
+        }
+        self.chunks.insert(waiting.key, chunks);
+        self.queue.push_back(waiting);
     }
 }
 

@@ -186,7 +186,8 @@ impl Endpoints {
         match hindrance(&mut state, (id, 1), now, self.most) {
             None if state.open[id.0].queued.is_empty() && !is_theirs => Room::Now,
             Some(Hindrance::Closed(_)) => Room::Closed(state.reason(id).unwrap_or_default()),
-            None | Some(Hindrance::Until(..) | Hindrance::UntilOneLands) => Room::Later,
+            Some(Hindrance::UntilOneLands) => Room::Full,
+            None | Some(Hindrance::Until(..)) => Room::Later,
         }
     }
 

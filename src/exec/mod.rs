@@ -46,6 +46,8 @@ pub struct EndpointId(pub usize);
 pub enum Room {
     /// It may.
     Now,
+    /// Not before one that is under way lands.
+    Full,
     /// Not yet; `changed` tells when to look again.
     Later,
     /// Not any more, and why.

@@ -80,14 +80,14 @@ fn requests_at_once_are_counted_by_endpoint_and_over_all() {
             open(&endpoints, "b", SETTINGS),
         );
         let (one, two) = (slot(&endpoints, a).await, slot(&endpoints, a).await);
-        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Later, Room::Now));
+        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Full, Room::Now));
         let three = slot(&endpoints, b).await;
-        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Later, Room::Later));
+        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Full, Room::Full));
         two.landed(Some(200), &Pause::default(), None);
         assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Now, Room::Now));
         drop((one, three));
         let many = join_all([slot(&endpoints, b), slot(&endpoints, b), slot(&endpoints, b)]).await;
-        assert_eq!((many.len(), endpoints.room(a)), (3, Room::Later), "who gave up makes room");
+        assert_eq!((many.len(), endpoints.room(a)), (3, Room::Full), "who gave up makes room");
         assert_eq!(said(&endpoints), Vec::<String>::new(), "nothing unusual is waited for");
     });
 }
@@ -297,7 +297,7 @@ fn nobody_waits_for_an_endpoint_that_is_closed() {
             endpoints.ended(id, "1", &failed(FailureKind::NotAsked));
             endpoints.ended(id, "2", &failed(FailureKind::Unauthorized));
             tokio::time::sleep(Duration::from_secs(1)).await;
-            assert_eq!(endpoints.room(id), Room::Later);
+            assert_eq!(endpoints.room(id), Room::Full);
             endpoints.ended(id, "3", &failed(FailureKind::Unauthorized));
         };
         let (queued, sleeping, ()) = tokio::join!(queued, sleeping, closing);
