@@ -13,6 +13,7 @@ pub mod explain;
 mod flight;
 pub mod forecast;
 mod lanes;
+pub mod live;
 pub mod preview;
 mod problems;
 mod reach;

@@ -1,0 +1,444 @@
+//! Settles a session over and over while its files change.
+//!
+//! What was launched outlives the save that launched it: a request that is sent is paid for, so it finishes and is kept
+//! under its own key, whether anybody still waits for it or not. What waits to be launched does not: each save drops
+//! the queue. Planning goes in slices, those that matter most first, so that the first judge is asked long before the
+//! last prompt is known.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::pin::pin;
+use std::sync::Arc;
+
+use super::execute::{Blocked, Taken};
+use super::flight::{Flight, Landed};
+use super::lanes::Lanes;
+use super::session::Session;
+use super::settle::{CannotAsk, Settings, Settling, Tally, World};
+use super::waiting::{WaitList, Waiting};
+use crate::db::Database;
+use crate::db::inputs::Chunk;
+use crate::db::queries::{self, Threshold};
+use crate::db::snapshot::{case_ids, case_index};
+use crate::delta::{CaseId, Cell};
+use crate::evaluate::each_wanted;
+use crate::outcome::Usage;
+use crate::store::{OutcomeStore, StoreError};
+
+/// Chunks planned at once, about a thousand records: a few milliseconds, after which something else may come first.
+const SLICE: usize = 16;
+
+/// Which verdicts come first: the lower the earlier, and [`LAST`] where nothing is said. 0 is for those that the user
+/// asks for.
+pub type Ranks = HashMap<(CaseId, u32), u8>;
+
+/// The rank of verdicts that nobody looks at.
+pub const LAST: u8 = 3;
+
+/// A verdict of the session: its chunk, its case in there, and its grader.
+pub type Seat = (Chunk, usize, u32);
+
+/// A session that is settled again and again.
+pub struct Live<'a> {
+    settling: Settling<'a>,
+    flight: Flight<'a>,
+    lanes: Lanes<Waiting>,
+    /// Chunks that are not planned yet, in the order in which they will be.
+    to_plan: VecDeque<Chunk>,
+    ranks: Ranks,
+    /// What is on disk and not in the graph yet.
+    arrived: Vec<Landed>,
+    /// What is to be asked anew.
+    again: Vec<Seat>,
+    blocked: Option<Blocked>,
+    cannot: Option<CannotAsk>,
+    is_paused: bool,
+    /// Whether everything that was planned is settled, and known to be.
+    is_done: bool,
+    /// Judgments launched before the last save, and what was used until then.
+    before: (u64, Usage),
+}
+
+/// How far the settling of the last save is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Not everything is planned yet.
+    Planning,
+    /// Judges are asked.
+    Asking,
+    /// So many actions wait for a word of the user.
+    Held(u64),
+    /// Nothing is left to do.
+    Done,
+    /// Nothing more is asked, and why.
+    Stopped(String),
+}
+
+/// What became of the actions of the last save.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progressed {
+    /// What the actions of all graders came to so far.
+    pub tally: Tally,
+    /// Being executed.
+    pub under_way: u64,
+    /// Still to be launched.
+    pub waiting: u64,
+    /// Being executed, though nobody waits for them any more.
+    pub superseded: u64,
+    /// Launched since the session began.
+    pub calls: u64,
+    /// What was used since the session began.
+    pub used: Usage,
+}
+
+impl<'a> Live<'a> {
+    /// Settles `session` with `store`. Nothing is planned before [`Self::begin`].
+    pub fn new(
+        session: &'a mut Session,
+        store: Box<dyn OutcomeStore>,
+        world: World<'a>,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            settling: Settling::new(session, world, settings),
+            flight: Flight::new(store),
+            lanes: Lanes::new(),
+            to_plan: VecDeque::new(),
+            ranks: Ranks::default(),
+            arrived: Vec::new(),
+            again: Vec::new(),
+            blocked: None,
+            cannot: None,
+            is_paused: false,
+            is_done: true,
+            before: (0, Usage::default()),
+        }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session {
+        self.settling.session
+    }
+
+    /// The session, to be changed: then [`Self::begin`] has to be called.
+    pub fn session_mut(&mut self) -> &mut Session {
+        self.settling.session
+    }
+
+    /// Begins anew, because the session has changed: what waits is dropped, everything is planned again, and of what
+    /// is missing at most `allowance` actions are launched until [`Self::allow_all`].
+    pub fn begin(&mut self, ranks: Ranks, allowance: u64, settings: Settings) {
+        self.before = (self.calls(), self.used());
+        self.flight.supersede();
+        self.lanes.drop_queue();
+        self.again.clear();
+        self.ranks = ranks;
+        let settling = &mut self.settling;
+        settling.settings = settings;
+        settling.allowance = allowance;
+        settling.superseded = Usage::default();
+        settling.settled.asked.clear();
+        settling.settled.stopped.clear();
+        settling.settled.replayed_failures = 0;
+        settling.list = WaitList::new(settling.session);
+        if settling.settled.write_error.is_none() {
+            settling.world.executor.begin();
+        }
+        self.to_plan = chunks_by_rank(settling.session, &self.ranks);
+        (self.blocked, self.cannot, self.is_done) = (None, None, false);
+    }
+
+    /// Launches what was held back.
+    pub fn allow_all(&mut self) {
+        self.settling.allowance = u64::MAX;
+    }
+
+    /// While it is paused nothing is planned and nothing launched; what is under way lands.
+    pub fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
+    }
+
+    /// Asks the judgments of a verdict anew, those that are under way apart.
+    pub fn refresh(&mut self, seat: Seat) {
+        self.again.push(seat);
+        self.is_done = false;
+    }
+
+    /// Does what can be done at once: plans a slice, launches what may be launched. True if there is more.
+    pub fn go_on(&mut self) -> bool {
+        if self.is_paused {
+            self.settling.go_on_writing(&mut self.flight);
+            return false;
+        }
+        self.ask_again();
+        self.plan_slice();
+        if self.cannot.is_some() {
+            self.settling.go_on_writing(&mut self.flight);
+        } else {
+            self.blocked = self.settling.go_on(&mut self.flight, &mut self.lanes);
+            if self.blocked.is_none() && !self.flight.is_stopped() {
+                self.make_room();
+            }
+        }
+        self.confirm();
+        !self.to_plan.is_empty() && self.flight.store().is_some()
+    }
+
+    /// Plans the next slice, if the store is there to be asked.
+    fn plan_slice(&mut self) {
+        if self.to_plan.is_empty() {
+            return;
+        }
+        let Some(store) = self.flight.store() else { return };
+        let slice: Vec<Chunk> = self.to_plan.drain(..SLICE.min(self.to_plan.len())).collect();
+        let from = self.settling.list.scanned();
+        self.settling.list.scan_chunks(self.settling.session, &slice);
+        self.settling.look_up(store, from);
+        self.queue();
+    }
+
+    /// Queues what was found to be missing. What is under way already has somebody to wait for it again.
+    fn queue(&mut self) {
+        let Self { settling, flight, lanes, ranks, .. } = self;
+        if settling.settings.closed.is_some() {
+            settling.list.queue.clear();
+            return;
+        }
+        settling.list.queue.retain(|waiting| !flight.adopt(waiting));
+        if let Err(cannot) = settling.check_keys() {
+            self.cannot = Some(cannot);
+        }
+        let db = settling.session.db.clone();
+        settling.part(lanes, &|waiting| rank_of(&db, ranks, waiting));
+    }
+
+    /// Queues what the user wants to be asked anew, before everything else.
+    fn ask_again(&mut self) {
+        if self.again.is_empty() {
+            return;
+        }
+        let Some(store) = self.flight.store() else { return };
+        let settling = &mut self.settling;
+        for (chunk, case, ordinal) in std::mem::take(&mut self.again) {
+            for (turn, ballot, key) in wanted(&settling.session.db, (chunk, case, ordinal)) {
+                let held = store.get_many(&[key]).into_iter().next().flatten();
+                let generation = held.map_or(0, |held| held.generation.saturating_add(1));
+                let waiting = Waiting::new((chunk, ordinal, case as u32), (turn, ballot), key);
+                self.ranks
+                    .extend(case_of(&settling.session.db, chunk, case).map(|c| ((c, ordinal), 0)));
+                settling.list.ask_again(settling.session, Waiting { generation, ..waiting });
+                settling.allowance = settling.allowance.saturating_add(1);
+            }
+        }
+        self.queue();
+    }
+
+    /// Where everybody who is asked is busy with what nobody waits for, one of them is let go: the first new verdict
+    /// shall not wait for an old one.
+    fn make_room(&mut self) {
+        for endpoint in self.lanes.full(self.settling.world.executor) {
+            if let Some((waiting, endpoint)) = self.flight.make_room(endpoint) {
+                self.lanes.landed(endpoint);
+                // Who was asked will want to be paid, though nobody will learn how much.
+                self.settling.budget.landed(waiting.expected, Usage::default());
+            }
+        }
+    }
+
+    /// Once everything has landed: what confirms is wanted now, or all is done.
+    fn confirm(&mut self) {
+        let is_settled = self.to_plan.is_empty()
+            && self.lanes.is_empty()
+            && self.arrived.is_empty()
+            && self.again.is_empty()
+            && self.flight.waits_for_nothing();
+        if self.is_done || !is_settled {
+            return;
+        }
+        if self.settling.wants_more() {
+            let Some(store) = self.flight.store() else { return };
+            self.settling.look_up(store, 0);
+            self.queue();
+        } else {
+            self.is_done = true;
+            self.settling.list.remember(self.settling.session);
+        }
+    }
+
+    /// Waits for something to land, to be written, or to change. Nothing is lost if it is dropped while it waits.
+    pub async fn wait(&mut self) {
+        let never = pin!(std::future::pending::<()>());
+        let step = self.flight.next(never, self.settling.world.executor.changed()).await;
+        if let Some(Taken::Written(batch)) = self.settling.take_step(step, &mut self.lanes) {
+            self.arrived.extend(batch);
+        }
+    }
+
+    /// Whether something waits to be brought in.
+    pub fn has_arrived(&self) -> bool {
+        !self.arrived.is_empty()
+    }
+
+    /// Brings what arrived into the graph. Returns the verdicts that are others now.
+    pub fn bring_in(&mut self) -> Vec<Seat> {
+        let list = &self.settling.list;
+        let mut arrived = std::mem::take(&mut self.arrived);
+        arrived.retain(|landed| !list.chunks_of(landed.waiting.key).is_empty());
+        let chunks = arrived.iter().flat_map(|landed| list.chunks_of(landed.waiting.key));
+        let mut seen = HashSet::new();
+        let chunks: Vec<Chunk> = chunks.copied().filter(|chunk| seen.insert(*chunk)).collect();
+        let before: Vec<Vec<Arc<[Cell]>>> =
+            chunks.iter().map(|chunk| cells_of(&self.session().db, *chunk)).collect();
+        self.settling.take_in(arrived);
+        let mut moved = Vec::new();
+        for (chunk, before) in chunks.into_iter().zip(before) {
+            let now = cells_of(&self.session().db, chunk);
+            for ((before, now), grader) in before.iter().zip(&now).zip(0..) {
+                let changed = before.iter().zip(now.iter()).enumerate();
+                let changed = changed.filter(|(_, (before, now))| before != now);
+                moved.extend(changed.map(|(case, _)| (chunk, case, grader)));
+            }
+        }
+        moved
+    }
+
+    /// Drops what is under way, and makes durable what has landed. Returns the store.
+    pub async fn finish(mut self) -> Box<dyn OutcomeStore> {
+        let under_way = self.flight.stop();
+        self.settling.take_back(&under_way);
+        self.flight.write_landed(self.settling.world.system);
+        while !self.flight.is_over() {
+            self.wait().await;
+            self.flight.write_landed(self.settling.world.system);
+        }
+        self.flight.into_store()
+    }
+
+    /// How far it is.
+    pub fn standing(&self) -> Standing {
+        let (settled, waiting) = (&self.settling.settled, self.lanes.len() as u64);
+        if let Some(error) = &settled.write_error {
+            return Standing::Stopped(format!(
+                "{error}; what cannot be kept would be paid for again"
+            ));
+        }
+        if let Some(cannot) = &self.cannot {
+            return Standing::Stopped(cannot.to_string());
+        }
+        match self.blocked {
+            _ if !self.to_plan.is_empty() => Standing::Planning,
+            Some(_) if self.flight.under_way().0 > 0 || !self.flight.waits_for_nothing() => {
+                Standing::Asking
+            }
+            Some(_) if !self.arrived.is_empty() => Standing::Asking,
+            Some(Blocked::Budget) => Standing::Stopped("the budget is used up".to_owned()),
+            Some(Blocked::Held) => Standing::Held(waiting),
+            None if self.is_done => Standing::Done,
+            None => Standing::Asking,
+        }
+    }
+
+    /// What became of the actions of the last save.
+    pub fn progressed(&self) -> Progressed {
+        let (under_way, superseded) = self.flight.under_way();
+        let tallies = self.settling.list.tallies.iter().map(|(_, tally)| *tally);
+        Progressed {
+            tally: tallies.fold(Tally::default(), Tally::and),
+            under_way,
+            waiting: self.lanes.len() as u64,
+            superseded,
+            calls: self.calls(),
+            used: self.used(),
+        }
+    }
+
+    /// What the actions of each grader came to, in the order of the suite.
+    pub fn tallies(&self) -> &[(String, Tally)] {
+        &self.settling.list.tallies
+    }
+
+    /// Why endpoints are asked no more, what of the store could not be read, and how many stored failures stand for
+    /// answers: a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let settled = &self.settling.settled;
+        let mut notes: Vec<String> =
+            settled.stopped.iter().chain(&settled.warnings).cloned().collect();
+        if settled.replayed_failures > 0 {
+            let count = settled.replayed_failures;
+            notes.push(format!("failures replayed from the store: {count}"));
+        }
+        notes
+    }
+
+    /// The store could not be written.
+    pub fn write_error(&self) -> Option<&StoreError> {
+        self.settling.settled.write_error.as_ref()
+    }
+
+    /// The keys launched since the last save.
+    pub fn asked(&self) -> &[crate::action::ActionKey] {
+        &self.settling.settled.asked
+    }
+
+    fn calls(&self) -> u64 {
+        self.settling.budget.calls()
+    }
+
+    fn used(&self) -> Usage {
+        let tallies = self.settling.list.tallies.iter();
+        let spent = tallies.fold(Usage::default(), |sum, (_, tally)| sum + tally.spent);
+        self.before.1 + self.settling.superseded + spent
+    }
+}
+
+fn cells_of(db: &Database, chunk: Chunk) -> Vec<Arc<[Cell]>> {
+    let graders = queries::graders(db, chunk.root(db)).iter();
+    graders.map(|grader| Arc::clone(&queries::cells(db, chunk, *grader).cells)).collect()
+}
+
+fn case_of(db: &Database, chunk: Chunk, case: usize) -> Option<CaseId> {
+    case_ids(db, chunk).get(case).copied().flatten()
+}
+
+fn rank_of(db: &Database, ranks: &Ranks, waiting: &Waiting) -> u8 {
+    let case = case_of(db, waiting.chunk, waiting.case as usize);
+    case.and_then(|case| ranks.get(&(case, waiting.grader)).copied()).unwrap_or(LAST)
+}
+
+/// Turn, ballot and key of the actions that a verdict rests on.
+fn wanted(
+    db: &Database,
+    (chunk, case, ordinal): Seat,
+) -> Vec<(u32, u32, crate::action::ActionKey)> {
+    let Some(grader) = queries::graders(db, chunk.root(db)).get(ordinal as usize) else {
+        return Vec::new();
+    };
+    let Some(planned) = queries::plans(db, chunk, *grader).get(case) else { return Vec::new() };
+    let (outcomes, Threshold(threshold)) =
+        (|key| crate::db::Db::outcome(db, key), grader.pass_threshold(db));
+    let mut wanted = Vec::new();
+    let mut visit = |turn, ballot, key| wanted.push((turn, ballot, key));
+    each_wanted(planned, queries::ready(db, *grader), (&outcomes, threshold), &mut visit);
+    wanted
+}
+
+/// The chunks in the order in which they are planned: by the lowest rank of a verdict, then as they stand.
+fn chunks_by_rank(session: &Session, ranks: &Ranks) -> VecDeque<Chunk> {
+    let (db, root) = (&session.db, session.root);
+    let mut best: BTreeMap<usize, u8> = BTreeMap::new();
+    if !ranks.is_empty() {
+        let index = case_index(db, root);
+        let mut ranked: Vec<(usize, u8)> = ranks
+            .iter()
+            .filter_map(|((case, _), rank)| Some((index.place(*case)?.0, *rank)))
+            .collect();
+        ranked.sort_unstable();
+        for (chunk, rank) in ranked {
+            best.entry(chunk).or_insert(rank);
+        }
+    }
+    let chunks = root.chunks(db).iter().copied().enumerate();
+    let mut ordered: Vec<(u8, Chunk)> =
+        chunks.map(|(at, chunk)| (best.get(&at).copied().unwrap_or(LAST), chunk)).collect();
+    ordered.sort_by_key(|(rank, _)| *rank);
+    ordered.into_iter().map(|(_, chunk)| chunk).collect()
+}
