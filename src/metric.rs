@@ -7,6 +7,7 @@
 
 pub mod agreement;
 pub mod labels;
+pub mod paired;
 
 use serde::Serialize;
 

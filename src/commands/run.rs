@@ -330,7 +330,7 @@ fn hint_for(cannot: &CannotAsk) -> String {
 }
 
 #[cfg(feature = "judge")]
-fn executor(concurrency: usize, verbosity: u8) -> Result<Box<dyn Executor>, Error> {
+pub(super) fn executor(concurrency: usize, verbosity: u8) -> Result<Box<dyn Executor>, Error> {
     let executor = crate::exec::http::HttpExecutor::new(concurrency);
     executor
         .map(|executor| Box::new(executor.with_verbosity(verbosity)) as Box<dyn Executor>)
@@ -339,7 +339,7 @@ fn executor(concurrency: usize, verbosity: u8) -> Result<Box<dyn Executor>, Erro
 
 #[cfg(not(feature = "judge"))]
 #[expect(clippy::unnecessary_wraps, reason = "with the judge feature it can fail")]
-fn executor(_concurrency: usize, _verbosity: u8) -> Result<Box<dyn Executor>, Error> {
+pub(super) fn executor(_concurrency: usize, _verbosity: u8) -> Result<Box<dyn Executor>, Error> {
     Ok(Box::new(NoExecutor))
 }
 
@@ -374,7 +374,7 @@ fn status_of(settled: &Settled, gate: Option<GateStatus>) -> ExitStatus {
     }
 }
 
-fn header(session: &Session) -> Header {
+pub(super) fn header(session: &Session) -> Header {
     let suite = session.suite();
     let inputs =
         session.digests.iter().map(|(path, digest)| (session.relative(path), digest.clone()));

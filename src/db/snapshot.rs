@@ -153,12 +153,26 @@ impl Snapshot {
         self.parts.get(chunk)?.cells.get(grader)?.get(at).copied()
     }
 
-    /// A grade that is known, and what it was made from.
-    pub fn known(&self, case: CaseId, grader: usize) -> Option<Known> {
-        let (chunk, at) = self.index.place(case)?;
+    /// A grade that is known, and what it was made from: that of the case at a place of the index.
+    pub fn known_at(&self, (chunk, at): (usize, usize), grader: usize) -> Option<Known> {
         let cell = self.cell_at((chunk, at), grader).filter(|cell| cell.is_known())?;
         let planned = self.parts.get(chunk)?.plans.get(grader)?.get(at)?.clone();
         Some(Known { cell, planned, grader: self.graders.get(grader)?.clone() })
+    }
+
+    /// Whether another snapshot had the same plan for a case at the same place.
+    pub fn has_same_plan(
+        &self,
+        (chunk, at): (usize, usize),
+        grader: usize,
+        (other, of_other): (&Self, usize),
+    ) -> bool {
+        let plans = |of: &Self, grader: usize| of.parts.get(chunk)?.plans.get(grader).cloned();
+        let is_same = |(now, then): (Arc<[Planned]>, Arc<[Planned]>)| {
+            Arc::ptr_eq(&now, &then) || now.get(at) == then.get(at)
+        };
+        Arc::ptr_eq(&self.index, &other.index)
+            && plans(self, grader).zip(plans(other, of_other)).is_some_and(is_same)
     }
 
     /// The key of the first action behind a grade; none if it has none.

@@ -51,6 +51,11 @@ impl Budget {
         self.reserved += expected;
     }
 
+    /// What it may come to.
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// How many actions were sent.
     pub(super) fn calls(&self) -> u64 {
         self.calls

@@ -147,6 +147,20 @@ impl<T> Lanes<T> {
         self.lanes.iter().filter(is_full).map(|lane| lane.id).collect()
     }
 
+    /// Moves what is meant up to the end of those of `rank`, if it stands behind them.
+    pub(super) fn promote(&mut self, rank: u8, is_meant: &dyn Fn(&T) -> bool) {
+        for lane in &mut self.lanes {
+            let later = lane.queue.range((rank + 1, 0)..);
+            let meant: Vec<At> =
+                later.filter(|(_, waiting)| is_meant(waiting)).map(|(at, _)| *at).collect();
+            for at in meant {
+                if let Some(waiting) = lane.queue.remove(&at) {
+                    lane.queue.insert((rank, at.1), waiting);
+                }
+            }
+        }
+    }
+
     /// Takes out everything that will not be asked because its endpoint is closed.
     pub(super) fn take_closed(&mut self, executor: &dyn Executor) -> Vec<ClosedLane<T>> {
         let waits = |lane: &&mut Lane<T>| !lane.queue.is_empty();

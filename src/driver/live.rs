@@ -9,19 +9,21 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
+use super::budget::Limits;
 use super::execute::{Blocked, Taken};
 use super::flight::{Flight, Landed};
 use super::lanes::Lanes;
 use super::session::Session;
 use super::settle::{CannotAsk, Settings, Settling, Tally, World};
 use super::waiting::{WaitList, Waiting};
+use crate::action::{ActionKey, Ingredient};
 use crate::db::Database;
 use crate::db::inputs::Chunk;
 use crate::db::queries::{self, Threshold};
 use crate::db::snapshot::{case_ids, case_index};
 use crate::delta::{CaseId, Cell};
 use crate::evaluate::each_wanted;
-use crate::outcome::Usage;
+use crate::outcome::{Stored, Usage};
 use crate::store::{OutcomeStore, StoreError};
 
 /// Chunks planned at once, about a thousand records: a few milliseconds, after which something else may come first.
@@ -313,6 +315,30 @@ impl<'a> Live<'a> {
         self.flight.into_store()
     }
 
+    /// Asks for a verdict as early as those of `rank`, if it waits.
+    pub fn prefer(&mut self, (chunk, case, grader): Seat, rank: u8) {
+        self.lanes.promote(rank, &|waiting: &Waiting| {
+            waiting.chunk == chunk && waiting.case as usize == case && waiting.grader == grader
+        });
+    }
+
+    /// What the stored judgment under `key` was made of; none if the store does not have it, or is away.
+    pub fn kept(&mut self, key: ActionKey) -> Option<Vec<Ingredient>> {
+        let entry = self.flight.store()?.get_many(&[key]).into_iter().next()??;
+        serde_json::from_str::<Stored>(&entry.body).ok().map(|stored| stored.ingredients)
+    }
+
+    /// The verdicts that judges are being asked for.
+    pub fn under_way(&self) -> Vec<Seat> {
+        let wanted = self.flight.wanted();
+        wanted.map(|waiting| (waiting.chunk, waiting.case as usize, waiting.grader)).collect()
+    }
+
+    /// What the session may spend.
+    pub fn limits(&self) -> Limits {
+        self.settling.budget.limits()
+    }
+
     /// How far it is.
     pub fn standing(&self) -> Standing {
         let (settled, waiting) = (&self.settling.settled, self.lanes.len() as u64);
@@ -375,7 +401,7 @@ impl<'a> Live<'a> {
     }
 
     /// The keys launched since the last save.
-    pub fn asked(&self) -> &[crate::action::ActionKey] {
+    pub fn asked(&self) -> &[ActionKey] {
         &self.settling.settled.asked
     }
 
@@ -408,7 +434,7 @@ fn rank_of(db: &Database, ranks: &Ranks, waiting: &Waiting) -> u8 {
 fn wanted(
     db: &Database,
     (chunk, case, ordinal): Seat,
-) -> Vec<(u32, u32, crate::action::ActionKey)> {
+) -> Vec<(u32, u32, ActionKey)> {
     let Some(grader) = queries::graders(db, chunk.root(db)).get(ordinal as usize) else {
         return Vec::new();
     };

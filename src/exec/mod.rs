@@ -6,6 +6,7 @@
 #[cfg(feature = "judge")]
 pub mod asking;
 pub mod breaker;
+pub mod editor;
 #[cfg(feature = "judge")]
 pub mod endpoints;
 #[cfg(feature = "judge")]

@@ -25,6 +25,8 @@ pub(super) struct Looked {
     pub(super) files: Vec<String>,
     /// Those whose text is not known yet.
     pub(super) unread: Vec<String>,
+    /// The file that each rubric is written in, by grader.
+    pub(super) rubrics: Vec<(String, String)>,
 }
 
 impl Looked {

@@ -52,6 +52,8 @@ pub struct SuiteReading {
     pub target_place: Option<Place>,
     /// Where the dataset's `fields` name what of a row: our name or the output's, and the place.
     pub field_places: Vec<(String, Place)>,
+    /// The file that each rubric is written in, by grader.
+    pub rubric_files: Vec<(String, String)>,
 }
 
 /// Reads the suite at `path`.
@@ -71,6 +73,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         reading.suite = None;
     }
     reading.diagnostics = reader.findings.finish();
+    reading.rubric_files = reader.looked.rubrics;
     reading.files = reader.looked.files;
     reading.unread = reader.looked.unread;
     reading

@@ -94,10 +94,13 @@ pub(super) fn text(
         }
         (Some(inline), None) => {
             let text = reader.findings.text(inline)?;
+            let file = reader.findings.sources.place(inline.value.span).path;
+            reader.looked.rubrics.push((entry.key.clone(), file));
             (RubricText { text, parts: vec![inline.value.span], front: Vec::new() }, inline)
         }
         (None, Some(file)) => {
             let path = reader.path(file)?;
+            reader.looked.rubrics.push((entry.key.clone(), path.clone()));
             let sinks = (&mut reader.looked, &mut reader.findings);
             (rubric_file::read(&path, file.value.span, reader.files, sinks)?, file)
         }

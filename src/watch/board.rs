@@ -128,8 +128,7 @@ pub struct MetricRow {
     pub errors: usize,
     /// All grades, those that are not known yet included.
     pub total: usize,
-    /// How far the mean moved since the evaluation before. Over the cases that both have a verdict of, as long as
-    /// some are not judged.
+    /// How far the mean moved since the evaluation before, over the cases that have a verdict in both.
     pub since_last: Option<f64>,
     /// How far the mean moved since the session began, counted alike.
     pub since_start: Option<f64>,
