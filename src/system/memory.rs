@@ -55,6 +55,11 @@ impl System for MemorySystem {
         }
     }
 
+    fn open(&self, path: &str) -> std::io::Result<Box<dyn std::io::BufRead>> {
+        let bytes = self.read(path).into_bytes().map_err(std::io::Error::other)?;
+        Ok(Box::new(std::io::Cursor::new(bytes)))
+    }
+
     fn list(&self, folder: &str) -> Option<Vec<String>> {
         let prefix = format!("{}/", folder.trim_end_matches('/'));
         let files = self.files.borrow();
@@ -70,6 +75,16 @@ impl System for MemorySystem {
         let mut bytes = Vec::new();
         contents(&mut bytes)?;
         self.set(path, bytes);
+        Ok(())
+    }
+
+    fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
+        let mut whole = match self.read(path) {
+            FileBytes::Missing => Vec::new(),
+            found => found.into_bytes().map_err(std::io::Error::other)?,
+        };
+        whole.extend(bytes);
+        self.set(path, whole);
         Ok(())
     }
 

@@ -36,10 +36,15 @@ impl FileBytes {
 pub trait System {
     /// Reads a file.
     fn read(&self, path: &str) -> FileBytes;
+    /// Opens a file to be read from its beginning, for files that may be large.
+    fn open(&self, path: &str) -> std::io::Result<Box<dyn std::io::BufRead>>;
     /// The names in a folder, sorted; none if it is no folder.
     fn list(&self, folder: &str) -> Option<Vec<String>>;
     /// Writes a file so that nobody ever sees half of it, making its folder if needed. An error names the file.
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()>;
+    /// Adds to the end of a file, making it and its folder if needed, and waits until that is on disk. After an error
+    /// some of the bytes may be there. An error names the file.
+    fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()>;
     /// The environment.
     fn environment(&self) -> BTreeMap<String, String>;
     /// `path` from the root of the file system, without looking whether it is there.

@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is where the effects are")]
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Error, ErrorKind, IntoInnerError, Write};
+use std::io::{BufRead, BufReader, BufWriter, Error, ErrorKind, IntoInnerError, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -23,6 +23,11 @@ impl System for OsSystem {
         }
     }
 
+    fn open(&self, path: &str) -> std::io::Result<Box<dyn BufRead>> {
+        let file = std::fs::File::open(path)?;
+        Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+    }
+
     fn list(&self, folder: &str) -> Option<Vec<String>> {
         let entries = std::fs::read_dir(folder).ok()?;
         let mut names: Vec<String> =
@@ -34,6 +39,11 @@ impl System for OsSystem {
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()> {
         let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
         write_atomically(path, contents).map_err(named)
+    }
+
+    fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
+        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
+        append_durably(path, bytes).map_err(named)
     }
 
     fn environment(&self) -> BTreeMap<String, String> {
@@ -58,12 +68,25 @@ impl System for OsSystem {
     }
 }
 
-fn write_atomically(path: &str, contents: Contents<'_>) -> std::io::Result<()> {
+/// Makes the folder of a file, and says which it is.
+fn made_folder_of(path: &str) -> std::io::Result<&str> {
     let folder = match folder_of(path) {
         "" => ".",
         folder => folder,
     };
     std::fs::create_dir_all(folder)?;
+    Ok(folder)
+}
+
+fn append_durably(path: &str, bytes: &[u8]) -> std::io::Result<()> {
+    made_folder_of(path)?;
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_data()
+}
+
+fn write_atomically(path: &str, contents: Contents<'_>) -> std::io::Result<()> {
+    let folder = made_folder_of(path)?;
     let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
     contents(&mut file)?;
     file.flush()?;
@@ -83,4 +106,27 @@ fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn readable_by_all(_file: &std::fs::File) -> std::io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::OsSystem;
+    use crate::system::System;
+
+    #[test]
+    fn what_is_appended_stands_at_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new/folder/log").to_string_lossy().into_owned();
+        OsSystem.append(&path, b"one\n").unwrap();
+        OsSystem.append(&path, b"two\n").unwrap();
+        let mut text = String::new();
+        OsSystem.open(&path).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "one\ntwo\n");
+        let folder = dir.path().to_string_lossy().into_owned();
+        let error = OsSystem.append(&folder, b"x").unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`{folder}`: ")), "{error}");
+        assert!(OsSystem.open(&format!("{folder}/none")).is_err());
+    }
 }
