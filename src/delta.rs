@@ -2,7 +2,7 @@
 //!
 //! Pure data and counting. Who a case is, and which evaluation was before, is the graph's business.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A sample with its model and trial, whatever its place in the dataset: the digest of its names.
 pub type CaseId = u128;
@@ -93,7 +93,8 @@ impl Movement {
 }
 
 /// How many grades moved in which way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counts {
     /// See [`Movement::Broken`].
     pub broken: usize,

@@ -1,6 +1,6 @@
 //! How far verdicts agree with the labels that people gave.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a person says of a submission.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,8 @@ impl Label {
 }
 
 /// How far the verdicts of a grader agree with labels. Passing is the positive class; errors are left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LabelAgreement {
     /// Verdicts that have a label.
     pub n: usize,

@@ -4,7 +4,9 @@
 //! outcomes. Whatever belongs to one process alone stands in `run.json`.
 
 pub mod history;
+pub mod lines;
 pub mod read;
+pub mod saves;
 
 use std::io::Write;
 

@@ -23,8 +23,12 @@ mod made_up;
 pub(crate) mod table;
 mod verdict;
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::grade::GradeError;
@@ -60,6 +64,30 @@ impl<T: Serialize> Serialize for Ordered<T> {
             map.serialize_entry(key, value)?;
         }
         map.end()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Vec<(String, T)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(entries)
+            }
+        }
+
+        deserializer.deserialize_map(Entries(PhantomData)).map(Self)
     }
 }
 
@@ -188,7 +216,8 @@ fn has_none<T>(map: &Ordered<T>) -> bool {
 }
 
 /// What a gate says.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GateReport {
     /// `passed`, `failed`, `undecided`; null without a gate.
     pub status: Option<GateStatus>,
@@ -210,7 +239,7 @@ pub struct GateReport {
 }
 
 /// The three answers of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateStatus {
     /// It passed whatever the errored grades would have been.

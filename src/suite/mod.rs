@@ -28,7 +28,7 @@ pub use judging::{
 pub use read::{Registry, SuiteReading, read_suite};
 pub use rubric_file::{RowRubric, row_rubric};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::grade::ToolSpec;
@@ -222,7 +222,7 @@ pub enum Aggregation {
 }
 
 /// A comparison of two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
     /// Greater.
