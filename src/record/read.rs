@@ -6,12 +6,17 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::lines::{Line, MOST_RESULT, each_line};
 use super::runs_of;
 use crate::report::FORMAT;
 use crate::system::{FileBytes, System, join};
+
+/// The name of the file of results.
+pub const RESULTS: &str = "results.jsonl";
 
 /// The record of an earlier run.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +39,9 @@ pub struct PastHeader {
     /// The version of evalrs.
     #[serde(default)]
     pub evalrs: String,
+    /// File, relative to the suite's folder → digest of its bytes.
+    #[serde(default)]
+    pub inputs: Map<String, Value>,
     /// What decided the results.
     #[serde(default)]
     pub settings: Map<String, Value>,
@@ -92,6 +100,12 @@ pub struct PastGrade {
     /// Whether it counted as a pass.
     #[serde(default)]
     pub pass: Option<bool>,
+    /// Why, in the words of the judge.
+    #[serde(default)]
+    pub rationale: Option<String>,
+    /// Set where it could not be made.
+    #[serde(default)]
+    pub error: Option<IgnoredAny>,
     /// The key of its first judgment.
     #[serde(default)]
     pub key: Option<String>,
@@ -132,16 +146,21 @@ pub fn open(system: &dyn System, folder: &str, id: &str) -> Option<Past> {
 }
 
 impl Past {
-    /// Visits the results that can be read, in order.
-    pub fn each_line(&self, system: &dyn System, visit: &mut dyn FnMut(PastLine)) {
-        let path = join(&self.folder, "results.jsonl");
-        let FileBytes::Bytes(bytes) = system.read(&path) else { return };
-        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            match serde_json::from_slice::<PastLine>(line) {
-                Ok(line) if line.format == FORMAT => visit(line),
-                Ok(_) | Err(_) => {}
+    /// Visits the results that can be read, in order, and says how many cannot be.
+    pub fn each_line(&self, system: &dyn System, visit: &mut dyn FnMut(PastLine)) -> usize {
+        let Ok(mut file) = system.open(&join(&self.folder, RESULTS)) else { return 0 };
+        let mut broken = 0;
+        let read = each_line(&mut *file, MOST_RESULT, &mut |line| {
+            let result = match line {
+                Line::Whole(bytes) | Line::Torn(bytes) => serde_json::from_slice(bytes).ok(),
+                Line::TooLong => None,
+            };
+            match result.filter(|line: &PastLine| line.format == FORMAT) {
+                Some(line) => visit(line),
+                None => broken += 1,
             }
-        }
+        });
+        broken + usize::from(read.is_err())
     }
 }
 
@@ -195,7 +214,7 @@ mod tests {
         ]);
         let past = runs(&system, "h", "s").next().unwrap();
         let mut lines = Vec::new();
-        past.each_line(&system, &mut |line| lines.push(line));
+        assert_eq!(past.each_line(&system, &mut |line| lines.push(line)), 4);
         let ids: Vec<&str> = lines.iter().map(|line| line.sample_id.as_str()).collect();
         assert_eq!(ids, ["a", "c"]);
         assert_eq!((lines[0].input(), lines[0].ground_truth()), (r#"{"b": 1.50}"#, "null"));
