@@ -21,7 +21,7 @@ mod digest;
 #[cfg(test)]
 mod made_up;
 pub(crate) mod table;
-mod verdict;
+pub(crate) mod verdict;
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::digest::{Digest, Failure, label};
+use super::digest::{Digest, label};
 use super::table::{Cell, lines, number, words};
 use super::text::{count, cut, mean_and_error, percent, sanitize, score, score_or_dash};
 use super::{GateReport, GateStatus, Ordered, Report, Summary, usage, verdict};
@@ -30,11 +30,16 @@ const SAMPLE: usize = 32;
 const GRADER: usize = 24;
 const MODEL: usize = 20;
 
-const GOOD: Style = AnsiColor::Green.on_default().bold();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const DOUBTFUL: Style = AnsiColor::Yellow.on_default().bold();
-const TITLE: Style = Style::new().bold();
-const FAINT: Style = Style::new().dimmed();
+/// What passed.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What failed.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What is an error or could not be decided.
+pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default().bold();
+/// What names what stands below it.
+pub(crate) const TITLE: Style = Style::new().bold();
+/// What matters least.
+pub(crate) const FAINT: Style = Style::new().dimmed();
 
 /// What belongs to the process and not to the report. What is not known is not shown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -132,7 +137,13 @@ fn verdict_lines(report: &Report<'_>, width: usize) -> Vec<String> {
     lines
 }
 
-fn push_conditions(conditions: &[GateReport], depth: usize, width: usize, lines: &mut Vec<String>) {
+/// Adds a line for each condition, and for the conditions of each, `depth` steps to the right.
+pub(crate) fn push_conditions(
+    conditions: &[GateReport],
+    depth: usize,
+    width: usize,
+    lines: &mut Vec<String>,
+) {
     for gate in conditions {
         let (style, word) = (status_style(gate), verdict::word(gate));
         let indent = 2 * depth.min(width / 8);
@@ -143,7 +154,8 @@ fn push_conditions(conditions: &[GateReport], depth: usize, width: usize, lines:
     }
 }
 
-fn status_style(gate: &GateReport) -> Style {
+/// The style of what a gate says.
+pub(crate) fn status_style(gate: &GateReport) -> Style {
     match gate.status {
         Some(GateStatus::Passed) => GOOD,
         Some(GateStatus::Failed) => BAD,
@@ -184,12 +196,14 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
     lines(&rows, width)
 }
 
-fn error_cell(errors: usize) -> Cell {
+/// A number of errors, which stands out if there is one.
+pub(crate) fn error_cell(errors: usize) -> Cell {
     let style = if errors == 0 { Style::new() } else { DOUBTFUL };
     number(errors.to_string()).styled(style)
 }
 
-fn title(text: &str) -> Cell {
+/// A cell above a column of text.
+pub(crate) fn title(text: &str) -> Cell {
     words(text).styled(TITLE)
 }
 
@@ -278,7 +292,11 @@ fn failure_lines(digest: &Digest, facts: &TerminalFacts, width: usize) -> Vec<St
     ]];
     for failure in &digest.failures {
         rows.push(vec![
-            words(&label_of(failure, digest.trials)),
+            words(&case_name(
+                &failure.sample_id,
+                failure.model.as_deref(),
+                digest.trials.then_some(failure.trial),
+            )),
             words(&cut(&sanitize(&failure.grader), GRADER)),
             number(score(failure.score)).styled(BAD),
             words(&failure.rationale),
@@ -296,11 +314,11 @@ fn failure_lines(digest: &Digest, facts: &TerminalFacts, width: usize) -> Vec<St
     shown
 }
 
-/// The name of a result, every part of it cut by itself.
-fn label_of(failure: &Failure, trials: bool) -> String {
-    let sample_id = cut(&sanitize(&failure.sample_id), SAMPLE);
-    let model = failure.model.as_ref().map(|model| cut(&sanitize(model), MODEL));
-    label(&sample_id, model.as_deref(), trials.then_some(failure.trial))
+/// The name of a result, every part of it harmless and cut by itself.
+pub(crate) fn case_name(sample_id: &str, model: Option<&str>, trial: Option<u32>) -> String {
+    let sample_id = cut(&sanitize(sample_id), SAMPLE);
+    let model = model.map(|model| cut(&sanitize(model), MODEL));
+    label(&sample_id, model.as_deref(), trial)
 }
 
 fn error_lines(digest: &Digest, width: usize) -> Vec<String> {
@@ -355,7 +373,8 @@ fn money(facts: &TerminalFacts) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn faint(text: &str) -> String {
+/// The text in the style of what matters least.
+pub(crate) fn faint(text: &str) -> String {
     format!("{FAINT}{text}{FAINT:#}")
 }
 
