@@ -33,6 +33,8 @@ pub enum ColorChoice {
 pub enum Command {
     /// Evaluates suites: grades what changed, replays the rest, reports, and exits by the gate.
     Run(RunArgs),
+    /// Evaluates a suite and stays: each save grades again exactly what it changed, and shows what moved.
+    Watch(WatchArgs),
     /// Says what a run would ask, why, and what it would cost. Asks nothing and writes nothing.
     Plan(PlanArgs),
     /// Says where the grades of a sample come from, and what differs from an earlier run. Asks nothing.

@@ -7,6 +7,7 @@ pub mod place;
 pub mod plan;
 pub mod run;
 pub mod validate;
+pub mod watch;
 
 use std::io::Write;
 
@@ -49,6 +50,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
     };
     let done = match &cli.command {
         Command::Run(args) => run::run(args, &mut console),
+        Command::Watch(args) => watch::watch(args, &mut console),
         Command::Plan(args) => plan::plan(args, &mut console),
         Command::Explain(args) => explain::explain(args, &mut console),
         Command::Validate(args) => validate::validate(args, &mut console),

@@ -237,4 +237,11 @@ pub fn action_of(
     evaluate::action(&case, queries::ready(db, grader), &files, turn_and_ballot)
 }
 
-pub fn label_of(_db: &Database, _chunk: Chunk, _case: usize, _grader: Grader<'_>) -> Option<crate::metric::labels::Label> { None }
+pub fn label_of(
+    _db: &Database,
+    _chunk: Chunk,
+    _case: usize,
+    _grader: Grader<'_>,
+) -> Option<crate::metric::labels::Label> {
+    None
+}

@@ -190,7 +190,9 @@ impl<'a> Flight<'a> {
     /// Who waits for what is executed, in no order.
     pub(super) fn wanted(&self) -> impl Iterator<Item = Waiting> {
         let aboard = self.aboard.values();
-        aboard.filter(|aboard| !aboard.superseded && !aboard.has_landed).map(|aboard| aboard.waiting)
+        aboard
+            .filter(|aboard| !aboard.superseded && !aboard.has_landed)
+            .map(|aboard| aboard.waiting)
     }
 
     /// Whether everything that is waited for is durable.

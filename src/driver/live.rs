@@ -431,10 +431,7 @@ fn rank_of(db: &Database, ranks: &Ranks, waiting: &Waiting) -> u8 {
 }
 
 /// Turn, ballot and key of the actions that a verdict rests on.
-fn wanted(
-    db: &Database,
-    (chunk, case, ordinal): Seat,
-) -> Vec<(u32, u32, ActionKey)> {
+fn wanted(db: &Database, (chunk, case, ordinal): Seat) -> Vec<(u32, u32, ActionKey)> {
     let Some(grader) = queries::graders(db, chunk.root(db)).get(ordinal as usize) else {
         return Vec::new();
     };

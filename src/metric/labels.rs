@@ -47,4 +47,6 @@ pub struct LabelAgreement {
     pub mean_distance: Option<f64>,
 }
 
-pub fn disagrees(_c: crate::delta::Cell, _l: Label, _t: f64) -> Option<f64> { None }
+pub fn disagrees(_c: crate::delta::Cell, _l: Label, _t: f64) -> Option<f64> {
+    None
+}

@@ -279,7 +279,7 @@ pub fn render(pieces: &[Piece], width: usize, context_words: usize) -> Vec<Strin
 }
 
 /// The text, harmless, or its escapes where one would see nothing, or no difference to its neighbour.
-fn visible(text: &str, neighbour: Option<&Piece>) -> String {
+pub(crate) fn visible(text: &str, neighbour: Option<&Piece>) -> String {
     let clean = sanitize(text);
     let alike = match neighbour {
         Some(Piece::Removed(other) | Piece::Added(other)) => sanitize(other) == clean,

@@ -1,6 +1,9 @@
 //! `evalrs watch`: the loop between somebody who edits and the verdicts that move.
 //!
-//! `files` tells what was saved, `board` is what every display shows. Displays know neither the graph nor the driver:
-//! they draw a [`board::Board`], are told what [`board::Happened`], and say what the user [`board::Wish`]es.
+//! `files` tells what was saved, `quiet` when a burst of it is over, and `control` has it evaluated: `worker` evaluates
+//! everything (`totals`) while single verdicts still come in, `before` knows what they were, `ranks` which are asked
+//! first. `board` is what every display shows; `view` makes it from the session. Displays (`screen`, `plain`, `json`)
+//! know neither the graph nor the driver: they draw a [`board::Board`], are told what [`board::Happened`], and say what
+//! the user [`board::Wish`]es.
 
 pub mod board;

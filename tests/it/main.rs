@@ -5,6 +5,8 @@ mod judge;
 #[cfg(unix)]
 mod server;
 mod space;
+#[cfg(unix)]
+mod terminal;
 #[path = "../../src/test_data.rs"]
 mod test_data;
 
@@ -24,6 +26,8 @@ mod limits;
 mod narrowing;
 mod panels;
 mod plan;
+#[cfg(unix)]
+mod progress;
 mod real_data;
 mod recordings;
 mod replies;

@@ -174,7 +174,12 @@ impl Running {
     /// Starts the binary as `command` says.
     pub(crate) fn new(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Self(Some(command.spawn().unwrap()))
+        Self::of(command.spawn().unwrap())
+    }
+
+    /// A binary that somebody else started, and reads what it says.
+    pub(crate) fn of(child: Child) -> Self {
+        Self(Some(child))
     }
 
     /// Kills it as the system does: it can do nothing about it.
