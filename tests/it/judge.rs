@@ -97,6 +97,11 @@ impl Asked {
             .unwrap_or_default()
     }
 
+    /// The prompt without what is said there about the form of the reply.
+    pub(crate) fn question(&self) -> &str {
+        self.prompt().split("\n\nReply with").next().unwrap_or_default()
+    }
+
     /// A header, by its lower-cased name.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(held, _)| held == name).map(|(_, value)| value.as_str())
@@ -114,6 +119,8 @@ pub(crate) enum Order {
     AtOnce,
     /// The same, but no more than so many in all: further ones are held.
     UpTo(usize),
+    /// Each as soon as it is known, to requests whose prompts hold one of these texts; all others are held.
+    Released(Vec<String>),
     /// One at a time, a random one of those that wait, and only while as many wait as can.
     Shuffled {
         /// How many requests the client has under way.
@@ -136,6 +143,8 @@ struct Ledger {
     begun: usize,
     /// Requests whose replies were written to the end, in that order.
     given: Vec<usize>,
+    /// Requests whose clients went away while their replies were held, in that order.
+    hung_up: Vec<usize>,
     order: Order,
     /// The one request that is replied to, where the order is one at a time.
     turn: Option<usize>,
@@ -149,6 +158,10 @@ impl Ledger {
         match &mut self.order {
             Order::AtOnce => true,
             Order::UpTo(most) => begun < *most,
+            Order::Released(texts) => {
+                let prompt = self.asked[number].prompt();
+                texts.iter().any(|text| prompt.contains(text))
+            }
             Order::Shuffled { at_once, total, random } => {
                 let most = (*at_once).min(total.saturating_sub(self.given.len()));
                 if turn.is_none() && self.waiting.len() >= most {
@@ -171,12 +184,13 @@ impl Desk {
         self.ledger.lock().unwrap()
     }
 
-    /// Waits until request `number` is due. False if the judge has gone home.
-    fn wait_for_turn(&self, number: usize) -> bool {
+    /// Waits until request `number` is due. False if the client or the judge has gone home.
+    fn wait_for_turn(self: &Arc<Self>, number: usize, stream: &TcpStream) -> bool {
         let mut ledger = self.ledger();
+        let mut is_watched = false;
         ledger.waiting.insert(number);
         self.changed.notify_all();
-        while !ledger.closed {
+        while !ledger.closed && ledger.waiting.contains(&number) {
             let turn = ledger.turn;
             let is_due = ledger.is_due(number);
             if ledger.turn != turn {
@@ -188,9 +202,38 @@ impl Desk {
                 ledger.begun += 1;
                 return true;
             }
+            if !is_watched {
+                self.notice_hang_up(number, stream);
+                is_watched = true;
+            }
             ledger = self.changed.wait(ledger).unwrap();
         }
         false
+    }
+
+    /// Listens for the end of the connection while the reply to request `number` is held.
+    ///
+    /// A client sends nothing more before it has the reply: what comes first is the end. What comes later finds that the
+    /// reply is held no more.
+    fn notice_hang_up(self: &Arc<Self>, number: usize, stream: &TcpStream) {
+        let (desk, stream) = (Arc::clone(self), stream.try_clone().unwrap());
+        std::thread::spawn(move || {
+            if !stream.peek(&mut [0]).is_ok_and(|read| read > 0) {
+                desk.hang_up(number);
+            }
+        });
+    }
+
+    /// Takes request `number` off the list if it is still held: nobody waits for its reply.
+    fn hang_up(&self, number: usize) {
+        let mut ledger = self.ledger();
+        if ledger.waiting.remove(&number) {
+            ledger.hung_up.push(number);
+            if ledger.turn == Some(number) {
+                ledger.turn = None;
+            }
+            self.changed.notify_all();
+        }
     }
 
     fn finish(&self, number: usize, was_written: bool) {
@@ -220,6 +263,7 @@ impl Judge {
             waiting: BTreeSet::new(),
             begun: 0,
             given: Vec::new(),
+            hung_up: Vec::new(),
             order: Order::AtOnce,
             turn: None,
             closed: false,
@@ -256,6 +300,21 @@ impl Judge {
         self
     }
 
+    /// Holds every reply that was not begun yet, until [`Self::release`] names it.
+    pub(crate) fn hold(&self) {
+        self.order(Order::Released(Vec::new()));
+    }
+
+    /// Lets go the replies to prompts that hold `text`, those to come included.
+    pub(crate) fn release(&self, text: &str) {
+        let mut ledger = self.desk.ledger();
+        match &mut ledger.order {
+            Order::Released(texts) => texts.push(text.to_owned()),
+            _ => panic!("no reply is held by its prompt"),
+        }
+        self.desk.changed.notify_all();
+    }
+
     /// Its base URL.
     pub(crate) fn url(&self) -> String {
         format!("{}/v1", self.root())
@@ -274,6 +333,19 @@ impl Judge {
     /// How many requests there were.
     pub(crate) fn count(&self) -> usize {
         self.desk.ledger().asked.len()
+    }
+
+    /// The questions since there were `mark` requests, in the order they came.
+    pub(crate) fn asked_since(&self, mark: usize) -> Vec<String> {
+        let ledger = self.desk.ledger();
+        ledger.asked[mark..].iter().map(|asked| asked.question().to_owned()).collect()
+    }
+
+    /// The questions whose clients went away while the replies were held, in that order.
+    pub(crate) fn hung_up(&self) -> Vec<String> {
+        let ledger = self.desk.ledger();
+        let question = |number: &usize| ledger.asked[*number].question().to_owned();
+        ledger.hung_up.iter().map(question).collect()
     }
 
     /// How many requests were unanswered when each came, itself included.
@@ -297,13 +369,22 @@ impl Judge {
         self.wait(|ledger| ledger.given.len() >= count);
     }
 
+    /// Waits until so many clients went away while their replies were held.
+    pub(crate) fn wait_hung_up(&self, count: usize) {
+        self.wait(|ledger| ledger.hung_up.len() >= count);
+    }
+
     fn wait(&self, is_so: impl Fn(&Ledger) -> bool) {
         let ledger = self.desk.ledger();
         let waited = self.desk.changed.wait_timeout_while(ledger, PATIENCE, |now| !is_so(now));
         let (ledger, timeout) = waited.unwrap();
-        let (asked, given) = (ledger.asked.len(), ledger.given.len());
+        let [asked, given, hung_up] =
+            [ledger.asked.len(), ledger.given.len(), ledger.hung_up.len()];
         drop(ledger);
-        assert!(!timeout.timed_out(), "waited in vain: {asked} asked, {given} given");
+        assert!(
+            !timeout.timed_out(),
+            "waited in vain: {asked} asked, {given} given, {hung_up} hung up"
+        );
     }
 }
 
@@ -316,13 +397,13 @@ impl Drop for Judge {
     }
 }
 
-fn serve(stream: &TcpStream, desk: &Desk, script: &Script) {
+fn serve(stream: &TcpStream, desk: &Arc<Desk>, script: &Script) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader) {
         let number = {
             let mut ledger = desk.ledger();
             ledger.asked.push(request.clone());
-            let unanswered = ledger.asked.len() - ledger.begun;
+            let unanswered = ledger.asked.len() - ledger.begun - ledger.hung_up.len();
             ledger.at_once.push(unanswered);
             desk.changed.notify_all();
             ledger.asked.len() - 1
@@ -334,7 +415,7 @@ fn serve(stream: &TcpStream, desk: &Desk, script: &Script) {
                 break;
             }
             Answer::Http(status, headers, body) => {
-                if !desk.wait_for_turn(number) {
+                if !desk.wait_for_turn(number, stream) {
                     break;
                 }
                 let mut stream = stream;

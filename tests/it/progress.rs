@@ -1,8 +1,8 @@
-//! `evalrs run` in a terminal.
+//! `evalrs run` in a terminal: the progress bar, colours, and Ctrl-C where it is pressed.
 
-use crate::judge::Judge;
+use crate::judge::{Judge, Order};
 use crate::space::{Space, lines};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, key};
 
 const SUITE: &str = "\
 name: support
@@ -22,6 +22,49 @@ fn run(space: &Space, judge: &Judge, environment: &[(&str, &str)]) -> Terminal {
     let (url, mut environment) = (judge.url(), environment.to_vec());
     environment.push(("OPENAI_BASE_URL", &url));
     Terminal::start(space, (24, 120), &["run", "suite.yaml"], &environment)
+}
+
+#[test]
+fn a_bar_shows_what_is_under_way_and_goes_when_nothing_is() {
+    let (space, judge) = (space(), Judge::by_length());
+    judge.hold();
+    let mut terminal = run(&space, &judge, &[]);
+    let screen = terminal.wait_for("3 under way, 0 cached");
+    assert!(screen.contains(" 0/3 judgments "), "{screen}");
+    judge.release("answer 1");
+    let screen = terminal.wait_for(" 1/3 judgments ");
+    assert!(screen.contains("2 under way, 0 cached"), "{screen}");
+    assert_eq!(judge.given()[0].question(), "Is answer 1 polite?");
+    judge.order(Order::AtOnce);
+    let (code, screen) = terminal.finish();
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.starts_with("passed  support") && !screen.contains(" judgments "), "{screen}");
+}
+
+#[test]
+fn ctrl_c_pressed_in_a_terminal_ends_the_run_and_its_requests() {
+    let (space, judge) = (space(), Judge::by_length());
+    judge.hold();
+    let mut terminal = run(&space, &judge, &[]);
+    judge.release("answer 2");
+    terminal.wait_for(" 1/3 judgments ");
+    space.wait_stored(1);
+    terminal.press(key::CTRL_C);
+    // The judge still holds two replies: nobody waits for them.
+    let (code, screen) = terminal.finish();
+    assert_eq!(code, 130, "{screen}");
+    assert!(screen.contains("interrupted: finished judgments are kept"), "{screen}");
+    judge.wait_hung_up(2);
+    let mut hung_up = judge.hung_up();
+    hung_up.sort();
+    assert_eq!(hung_up, ["Is answer 0 polite?", "Is answer 1 polite?"]);
+    let mark = judge.count();
+    judge.order(Order::AtOnce);
+    let rerun = run(&space, &judge, &[]);
+    assert_eq!(rerun.finish().0, 0);
+    let mut asked = judge.asked_since(mark);
+    asked.sort();
+    assert_eq!(asked, hung_up);
 }
 
 #[test]
