@@ -1,6 +1,7 @@
 //! Tests through the binary and over whole suites. One binary, one module a concern.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up fails")]
 
+mod events;
 mod judge;
 #[cfg(unix)]
 mod server;
