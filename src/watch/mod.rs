@@ -7,3 +7,4 @@
 //! the user [`board::Wish`]es.
 
 pub mod board;
+pub mod plain;
