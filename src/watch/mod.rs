@@ -7,4 +7,5 @@
 //! the user [`board::Wish`]es.
 
 pub mod board;
+pub mod json;
 pub mod plain;
