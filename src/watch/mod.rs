@@ -7,5 +7,6 @@
 //! the user [`board::Wish`]es.
 
 pub mod board;
+pub mod input;
 pub mod json;
 pub mod plain;
