@@ -57,6 +57,4 @@ pub struct Overrides {
     pub trials: Option<u32>,
     /// `--cached`: recorded results that stand in for the suite's target.
     pub cached: Option<String>,
-    /// `--labels`.
-    pub labels: Option<String>,
 }

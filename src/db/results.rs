@@ -236,12 +236,3 @@ pub fn action_of(
     let files = |path: &str| queries::row_file(db, root, path);
     evaluate::action(&case, queries::ready(db, grader), &files, turn_and_ballot)
 }
-
-pub fn label_of(
-    _db: &Database,
-    _chunk: Chunk,
-    _case: usize,
-    _grader: Grader<'_>,
-) -> Option<crate::metric::labels::Label> {
-    None
-}
