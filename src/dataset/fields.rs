@@ -38,6 +38,7 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("agent_state", &[]),
     ("reference", &[]),
+    ("label", &[]),
 ];
 
 /// How the records of a dataset are read.

@@ -9,6 +9,8 @@ pub mod chunk;
 pub mod fields;
 pub mod join;
 pub mod judgments;
+pub mod label_file;
+pub mod labels;
 pub mod row;
 pub mod split;
 pub mod syntax;

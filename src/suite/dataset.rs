@@ -26,7 +26,7 @@ const TRAJECTORY_FORMATS: [(&str, TrajectoryFormat); 6] = [
 ];
 
 /// Our names for what a row holds.
-const ROW_FIELDS: [&str; 17] = [
+const ROW_FIELDS: [&str; 18] = [
     "id",
     "input",
     "ground_truth",
@@ -44,6 +44,7 @@ const ROW_FIELDS: [&str; 17] = [
     "trial",
     "model",
     "agent_state",
+    "label",
 ];
 
 /// Fields of targets that run an agent, over all dialects.
