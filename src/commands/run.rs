@@ -106,6 +106,7 @@ pub fn overrides(select: &SelectArgs) -> Overrides {
         graders: select.graders.clone(),
         trials: select.trials,
         cached: select.cached.clone(),
+        labels: None,
     }
 }
 

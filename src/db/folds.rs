@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Db;
 use super::inputs::Root;
+pub use super::labels::label_agreement;
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use crate::action::KeySet;
 use crate::delta::CellState;

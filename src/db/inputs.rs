@@ -57,4 +57,6 @@ pub struct Overrides {
     pub trials: Option<u32>,
     /// `--cached`: recorded results that stand in for the suite's target.
     pub cached: Option<String>,
+    /// `--labels`: a file of labels to compare verdicts with.
+    pub labels: Option<String>,
 }

@@ -18,6 +18,7 @@ pub mod baselines;
 pub mod change;
 pub mod folds;
 pub mod inputs;
+pub mod labels;
 pub mod queries;
 pub mod results;
 pub mod selection;

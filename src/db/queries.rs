@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::baselines::Baselines;
 use super::inputs::{Chunk, File, Root};
+pub use super::labels::labels;
 use super::selection::{Narrowing, Place, Selection, Who, select};
 use super::{Db, inputs};
 use crate::dataset::Sample;

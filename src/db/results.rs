@@ -15,7 +15,7 @@ use crate::dataset::{GroundTruth, Input};
 use crate::evaluate::{self, Case, Graded, Planned, ReadyGrader, Submission};
 use crate::grade::Grade;
 use crate::judge::JudgeAction;
-
+use crate::metric::labels::Label;
 use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, labels};
 
 /// The aggregates of everything that is graded by now.
@@ -160,6 +160,11 @@ pub fn unknown_samples(db: &Database, root: Root, mut ids: Vec<String>) -> Vec<S
         }
     }
     ids
+}
+
+/// What a person says of what a grader grades in a case, on the scale 0.0..=1.0; none where nobody said anything.
+pub fn label_of(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> Option<Label> {
+    queries::labels(db, chunk, grader).get(case).copied().flatten()
 }
 
 /// The position of a case's record in its chunk, and the case.

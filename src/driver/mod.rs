@@ -12,6 +12,7 @@ mod execute;
 pub mod explain;
 mod flight;
 pub mod forecast;
+mod labels;
 mod lanes;
 pub mod live;
 pub mod preview;

@@ -10,7 +10,7 @@ use crate::dataset::fields::Fields;
 use crate::dataset::split::{self, SHOWN_PROBLEMS, Start};
 use crate::db::inputs::Root;
 use crate::db::selection::Duplicate;
-use crate::db::{Database, queries};
+use crate::db::{Database, labels, queries};
 use crate::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::path::key_ends;
 use crate::suite::{DatasetFormat, DatasetSpec, FileText, RowRubric};
@@ -93,6 +93,10 @@ impl Loaded<'_> {
                 let span = problem.span.clone().filter(|_| dataset.format != DatasetFormat::Csv);
                 let place = self.place(dataset, before + at, span);
                 found.push(problem.clone().diagnostic(place));
+            }
+            for (at, problem) in labels::label_problems(db, *chunk) {
+                let span = problem.span.clone().filter(|_| dataset.format != DatasetFormat::Csv);
+                found.push(problem.clone().diagnostic(self.place(dataset, before + at, span)));
             }
             for (at, grader, names) in queries::missing_vars(db, *chunk) {
                 found.push(missing(self.place(dataset, before + at, None), grader, names));

@@ -25,8 +25,8 @@ use crate::system::{FileBytes, System, folder_of};
 
 /// The largest suite, rubric or other small file, in bytes.
 const SMALL_FILE_LIMIT: usize = 4 << 20;
-/// The largest results of a run to compare with, in bytes.
-const RUN_FILE_LIMIT: usize = 512 << 20;
+/// The largest results of a run to compare with, and the largest file of labels, in bytes.
+const BIG_FILE_LIMIT: usize = 512 << 20;
 
 /// A suite under evaluation.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Session {
     /// The digest of every file that was read, by path.
     pub digests: BTreeMap<String, String>,
     pub(super) settled_plans: SettledPlans,
-    starts: Vec<Start>,
+    pub(super) starts: Vec<Start>,
     /// The results of runs that graders compare with.
     run_files: Vec<File>,
 }
@@ -81,6 +81,8 @@ impl Session {
         }
         diagnostics.extend(self.load_runs(system));
         diagnostics.extend(self.load_dataset(system, &suite));
+        let is_good = !diagnostics.iter().any(Diagnostic::is_error);
+        diagnostics.extend(self.load_labels(system, is_good));
         diagnostics
     }
 
@@ -119,19 +121,17 @@ impl Session {
         !unread.is_empty()
     }
 
-    fn read_small(&mut self, system: &dyn System, file: File) {
+    pub(super) fn read_small(&mut self, system: &dyn System, file: File) {
         let path = file.path(&self.db).clone();
         let text = match system.read(&path) {
             FileBytes::Missing => FileText::Missing,
             FileBytes::Folder => FileText::Unreadable("it is a folder".to_owned()),
             FileBytes::Unreadable(reason) => FileText::Unreadable(reason),
             FileBytes::Bytes(bytes) => {
-                let is_run = self.run_files.contains(&file);
-                let text = small_text(
-                    &path,
-                    &bytes,
-                    if is_run { RUN_FILE_LIMIT } else { SMALL_FILE_LIMIT },
-                );
+                let is_labels = self.root.overrides(&self.db).labels.as_ref() == Some(&path);
+                let is_big = is_labels || self.run_files.contains(&file);
+                let limit = if is_big { BIG_FILE_LIMIT } else { SMALL_FILE_LIMIT };
+                let text = small_text(&path, &bytes, limit);
                 self.digests.insert(path, blake3::hash(&bytes).to_hex().to_string());
                 text
             }

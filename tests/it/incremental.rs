@@ -63,9 +63,9 @@ pub(crate) struct Loop {
     answers: Answers,
 }
 
-fn fresh_session() -> Session {
+fn fresh_session(overrides: Overrides) -> Session {
     let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "k".to_owned())]);
-    Session::new(Database::recording(), "suite.yaml", environment, Overrides::default())
+    Session::new(Database::recording(), "suite.yaml", environment, overrides)
 }
 
 /// What one evaluation did.
@@ -100,7 +100,12 @@ impl Loop {
 
     /// A session over `suite.yaml` among these files, before its first evaluation.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
-        let (system, session) = (MemorySystem::with(files), fresh_session());
+        Self::over(files, Overrides::default())
+    }
+
+    /// The same with a command line.
+    pub(crate) fn over(files: &[(&str, &str)], overrides: Overrides) -> Self {
+        let (system, session) = (MemorySystem::with(files), fresh_session(overrides));
         let store = Some(Box::new(MemoryStore::default()) as Box<dyn OutcomeStore>);
         Self { system, session, store, answers: score_by_length }
     }
@@ -142,6 +147,11 @@ impl Loop {
         Did { ran, asked: executor.1.into_inner() }
     }
 
+    /// The session as the last evaluation left it.
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
     fn chunks(&self) -> usize {
         self.session.chunks().len()
     }
@@ -165,7 +175,7 @@ fn no_edit_runs_no_query_and_no_action() {
 fn another_process_asks_nothing() {
     let mut session = evaluated();
     let system = std::mem::take(&mut session.system);
-    let fresh = fresh_session();
+    let fresh = fresh_session(Overrides::default());
     let store = session.store.take();
     let mut other = Loop { system, session: fresh, store, answers: score_by_length };
     assert_eq!(other.evaluate().asked, Vec::<String>::new());
@@ -289,8 +299,16 @@ fn a_threshold_runs_the_gate_alone() {
     session.system.set("suite.yaml", SUITE.replace("value: 0.5", "value: 0.6"));
     let did = session.evaluate();
     assert!(did.asked.is_empty());
-    let suite_level =
-        ["suite", "row_spec", "graders", "gate_rule", "gate_report", "narrowing", "required_vars"];
+    let suite_level = [
+        "suite",
+        "row_spec",
+        "graders",
+        "scales",
+        "gate_rule",
+        "gate_report",
+        "narrowing",
+        "required_vars",
+    ];
     let beyond: Vec<&str> =
         did.queries().into_iter().filter(|query| !suite_level.contains(query)).collect();
     assert_eq!(beyond, Vec::<&str>::new());

@@ -23,6 +23,7 @@ mod explain;
 mod imports;
 mod incremental;
 mod keys;
+mod labels;
 mod limits;
 mod narrowing;
 mod panels;
