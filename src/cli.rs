@@ -61,6 +61,9 @@ pub struct RunArgs {
     pub format: Format,
     #[command(flatten)]
     pub select: SelectArgs,
+    /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label`.
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
     /// Actions under way at once.

@@ -44,7 +44,8 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
     for suite in &args.suites {
         let surroundings =
             Surroundings::find(suite, args.store.cache_dir.as_deref(), console.system)?;
-        let session = loaded_session(suite, &surroundings, overrides(&args.select), console)?;
+        let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
+        let session = loaded_session(suite, &surroundings, overrides, console)?;
         loaded.push((surroundings, session));
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;

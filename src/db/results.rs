@@ -31,6 +31,9 @@ pub fn summary(db: &Database, root: Root) -> Summary {
     let agreement = graders
         .iter()
         .filter_map(|grader| Some((name(grader), folds::agreement(db, *grader).clone()?)));
+    let label_agreement = graders
+        .iter()
+        .filter_map(|grader| Some((name(grader), folds::label_agreement(db, *grader)?)));
     let all_usage = *folds::usage_of_all(db, root);
     let metrics = graders.iter().map(|grader| (name(grader), folds::metric(db, *grader).clone()));
     Summary {
@@ -44,6 +47,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         by_tag: folds::by_tag(db, root).clone(),
         gate: folds::gate_report(db, root).clone(),
         agreement: Ordered(agreement.collect()),
+        label_agreement: Ordered(label_agreement.collect()),
         usage: Ordered(usage),
         cost: all_usage.cost,
         all_usage,

@@ -91,6 +91,7 @@ pub(crate) fn empty() -> Run {
         by_tag: None,
         gate: GateReport::default(),
         agreement: Ordered::default(),
+        label_agreement: Ordered::default(),
         usage: Ordered::default(),
         cost: None,
         all_usage: ModelUsage::default(),

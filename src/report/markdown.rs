@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::digest::{Digest, ErrorGroup};
 use super::text::{count, cut, mean_and_error, percent, sanitize, score, score_or_dash};
-use super::{GateReport, Ordered, Report, usage, verdict};
+use super::{GateReport, Ordered, Report, human, usage, verdict};
 use crate::metric::Metric;
 
 /// How many failures are shown unless the user says otherwise.
@@ -50,7 +50,9 @@ pub(super) fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Res
     if let Some(models) = &summary.by_model {
         write_models(models, out)?;
     }
-    for line in usage::lines(summary).iter().take(ROWS) {
+    for line in
+        human::lines(summary).iter().take(ROWS).chain(usage::lines(summary).iter().take(ROWS))
+    {
         writeln!(out, "\n{}", code(line))?;
     }
     Ok(())

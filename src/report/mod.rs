@@ -5,6 +5,7 @@
 
 pub mod explain;
 pub mod github;
+pub mod human;
 pub mod json;
 pub mod jsonl;
 pub mod junit;
@@ -34,6 +35,7 @@ use serde_json::{Map, Value};
 use crate::grade::GradeError;
 use crate::metric::Metric;
 use crate::metric::agreement::Agreement;
+use crate::metric::labels::LabelAgreement;
 use crate::price::Cost;
 use usage::{ModelUsage, Usage};
 
@@ -202,6 +204,9 @@ pub struct Summary {
     /// Grader → how far its judges and votes agree; only graders with several judgments a submission.
     #[serde(skip_serializing_if = "has_none")]
     pub agreement: Ordered<Agreement>,
+    /// Grader → how far its verdicts agree with labels of people; only graders that have some.
+    #[serde(skip_serializing_if = "has_none")]
+    pub label_agreement: Ordered<LabelAgreement>,
     /// Grader → what its judgments used, whenever they were made.
     pub usage: Ordered<Usage>,
     /// What the judgments cost when they were made, in US dollars, where prices are known.

@@ -12,7 +12,7 @@ use anstyle::{AnsiColor, Style};
 use super::digest::{Digest, label};
 use super::table::{Cell, lines, number, words};
 use super::text::{count, cut, mean_and_error, percent, sanitize, score, score_or_dash};
-use super::{GateReport, GateStatus, Ordered, Report, Summary, usage, verdict};
+use super::{GateReport, GateStatus, Ordered, Report, Summary, human, usage, verdict};
 use crate::metric::Metric;
 use crate::outcome::Usage;
 
@@ -345,7 +345,8 @@ fn error_lines(digest: &Digest, width: usize) -> Vec<String> {
 }
 
 fn fact_lines(summary: &Summary, facts: &TerminalFacts, width: usize) -> Vec<String> {
-    let mut shown: Vec<String> = usage::lines(summary).iter().map(|line| sanitize(line)).collect();
+    let mut shown = human::lines_within(summary, width);
+    shown.extend(usage::lines(summary).iter().map(|line| sanitize(line)));
     let counts = [("asked", facts.asked), ("cached", facts.cached), ("failed", facts.failed)];
     let mut parts: Vec<String> = counts
         .into_iter()

@@ -6,7 +6,8 @@ use evalrs::metric::labels::{Label, LabelAgreement};
 use serde_json::{Value, json};
 
 use crate::incremental::Loop;
-use crate::space::jsonl;
+use crate::judge::{Answer, Judge};
+use crate::space::{Space, jsonl};
 
 const SUITE: &str = "\
 name: labelled
@@ -118,4 +119,141 @@ fn labels_are_on_the_scale_of_their_grader() {
     assert_eq!(label_of(&labelled, 0, 0), Some(Label::Score(0.5)));
     assert_eq!(label_of(&labelled, 1, 1), Some(Label::Score(0.25)));
     assert_eq!((label_of(&labelled, 0, 1), label_of(&labelled, 1, 0)), (None, None));
+}
+
+fn space(suite: &str, data: &str) -> Space {
+    Space::new(&[("suite.yaml", suite), ("data.jsonl", data)])
+}
+
+fn judge() -> Judge {
+    Judge::new(|_, asked| Answer::text(&kind(asked.prompt())))
+}
+
+fn summary(space: &Space) -> Value {
+    serde_json::from_str(&space.record("summary.json")).unwrap()
+}
+
+#[test]
+fn a_run_says_how_far_it_agrees_with_a_file() {
+    let (space, judge) = (space(SUITE, &rows(&[])), judge());
+    let plain = space.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!((plain.code(), plain.stderr().contains("label")), (0, false));
+    assert_eq!(summary(&space).get("label_agreement"), None);
+    let results = space.record("results.jsonl");
+    let lines = (0..10).map(|id| format!("{id},kind,{}\n", if id < 6 { "5" } else { "fail" }));
+    space.write("labels.csv", format!("id,grader,label\n{}", lines.collect::<String>()));
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--labels", "labels.csv"]);
+    assert_eq!((ran.code(), judge.count()), (0, 2), "{}", ran.stderr());
+    assert_eq!(space.record("results.jsonl"), results, "labels are in no result");
+    let found = &summary(&space)["label_agreement"]["kind"];
+    assert_eq!(
+        [&found["both_pass"], &found["false_pass"], &found["false_fail"], &found["both_fail"]],
+        [3, 2, 3, 2]
+    );
+    let line = "kind agrees with 10 labels: accuracy 50.0%, kappa 0.00 (-0.61 to 0.61); 2 passed against the label, 3 failed against it";
+    let markdown = ["run", "suite.yaml", "--labels", "labels.csv", "--format", "markdown"];
+    let shown = space.run(&markdown).stdout();
+    assert!(shown.contains(line), "{shown}");
+    assert!(ran.stdout().contains(&line.replace("; ", ";\n  ")), "{}", ran.stdout());
+}
+
+#[test]
+fn what_is_wrong_with_labels_is_said() {
+    let mapped =
+        SUITE.replace("dataset: data.jsonl", "dataset: {path: data.jsonl, fields: {label: human}}");
+    let human = |label: Value| {
+        jsonl([
+            json!({"id": "x", "input": "q", "ground_truth": "a", "output": "a", "human": label}),
+        ])
+    };
+    // Suite, rows, the file of labels, exit code, what is said.
+    for (suite, data, file, code, said) in [
+        (
+            SUITE,
+            rows(&[(1, json!("cat"))]),
+            "",
+            0,
+            "warning: `label` of row 2 is neither a score from 0 to 1 nor pass or fail: labels are not compared",
+        ),
+        (
+            SUITE,
+            rows(&[(0, json!(3)), (7, json!(9))]),
+            "",
+            0,
+            "`label` of row 8 is neither a score from 1 to 5 nor pass or fail",
+        ),
+        (
+            SUITE,
+            rows(&[(1, json!({"mood": 1}))]),
+            "",
+            0,
+            "`label` is for no grader of the suite, but for `mood`",
+        ),
+        (&mapped, human(json!("cat")), "", 2, " --> data.jsonl:1:63"),
+        (
+            &mapped,
+            human(json!({"exact": 2})),
+            "",
+            2,
+            "the `label` for `exact` is neither a score from 0 to 1 nor pass or fail",
+        ),
+        (&mapped, human(json!(3)), "", 0, ""),
+        (
+            SUITE,
+            rows(&[]),
+            "{\"id\": 500, \"label\": 1}\n{\"id\": 1, \"trial\": 4, \"label\": 1}",
+            0,
+            "2 labels are of samples, models or trials that the dataset does not have: `1`, `500`",
+        ),
+        (
+            SUITE,
+            rows(&[]),
+            "{\"id\": 1, \"label\": 1, \"grader\": \"mood\"}",
+            0,
+            "1 label is for graders that the suite does not have: `mood`",
+        ),
+        (SUITE, rows(&[]), "{\"id\": 1, \"label\": 9}", 2, " --> labels.jsonl:1:20"),
+    ] {
+        let space = space(suite, &data);
+        let mut args = vec!["run", "suite.yaml", "--grader", "exact", "--quiet"];
+        if !file.is_empty() {
+            space.write("labels.jsonl", file);
+            args.extend(["--labels", "labels.jsonl"]);
+        }
+        let ran = space.run(&args);
+        assert_eq!(ran.code(), code, "{said}: {}", ran.stderr());
+        assert!(ran.stderr().contains(said), "{said}: {}", ran.stderr());
+        assert_eq!(said.is_empty(), ran.stderr().is_empty(), "{}", ran.stderr());
+    }
+    let ran = space(SUITE, &rows(&[])).run(&["run", "suite.yaml", "--labels", "gone.csv"]);
+    let said = "cannot read the labels `gone.csv`: there is no such file";
+    assert!(ran.code() == 2 && ran.stderr().contains(said), "{}", ran.stderr());
+}
+
+#[test]
+fn a_field_of_that_name_that_is_something_else_works_as_ever() {
+    let suite = |grader: &str, dataset: &str| {
+        format!("name: s\ndataset: {dataset}\ngraders:\n  own: {grader}\n")
+    };
+    let recorded =
+        "{kind: tool, function: recorded_score, config: {path: label, scale: {min: 1, max: 5}}}";
+    let exact = "{kind: tool, function: exact_match}";
+    let mapped = "{path: data.jsonl, fields: {ground_truth: label}}";
+    for (suite, label) in [
+        (suite(recorded, "data.jsonl"), json!(5)),
+        (suite(recorded, "data.jsonl"), json!(1)),
+        (suite(exact, mapped), json!("a")),
+    ] {
+        let row = json!({"id": 1, "input": "q", "output": "a", "label": label});
+        let space = space(&suite, &jsonl([row]));
+        let ran = space.run(&["run", "suite.yaml"]);
+        assert_eq!((ran.code(), ran.stderr().as_str()), (0, ""), "{suite}");
+        let expected = if label == json!(1) { 0.0 } else { 1.0 };
+        assert_eq!(summary(&space)["metrics"]["own"]["min"], json!(expected), "{suite}");
+        assert_eq!(summary(&space).get("label_agreement"), None, "{suite}");
+    }
+    let rubric = "{kind: rubric, prompt: 'Is {submission} a {row.label}?', model: m}";
+    let row = json!({"id": 1, "input": "q", "output": "a", "label": "cat"});
+    let ran = space(&suite(rubric, "data.jsonl"), &jsonl([row])).run(&["validate", "suite.yaml"]);
+    assert_eq!((ran.code(), ran.stderr().as_str()), (0, ""));
 }
