@@ -14,7 +14,7 @@ use crate::system::{FileBytes, System, folder_of, join};
 use crate::workspace::{Workspace, read_workspace};
 
 /// What surrounds a suite.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Surroundings {
     /// The root of the workspace: the nearest folder upwards with an `evalrs.toml`, else the suite's folder.
     pub root: String,
