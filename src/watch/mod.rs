@@ -10,3 +10,4 @@ pub mod board;
 pub mod input;
 pub mod json;
 pub mod plain;
+pub mod quiet;
