@@ -7,6 +7,7 @@
 //! the user [`board::Wish`]es.
 
 pub mod board;
+pub mod files;
 pub mod input;
 pub mod json;
 pub mod plain;
