@@ -21,6 +21,7 @@ pub mod inputs;
 pub mod labels;
 pub mod queries;
 pub mod results;
+pub mod rows;
 pub mod selection;
 pub mod snapshot;
 

@@ -23,7 +23,7 @@ use crate::grade::registry;
 use crate::judge::Judge;
 use crate::judge::provider::PROVIDERS;
 use crate::suite::{
-    ExtractorSpec, FileText, Files, Gate, GraderKind, RowRubric, SuiteReading, TargetSpec,
+    ExtractorSpec, FileText, Files, Gate, GraderKind, RowRubric, Suite, SuiteReading, TargetSpec,
     read_suite,
 };
 use crate::system;
@@ -189,27 +189,33 @@ pub struct Checked {
 #[salsa::tracked]
 pub fn checked(db: &dyn Db, chunk: Chunk) -> Checked {
     let Some(spec) = row_spec(db, chunk.root(db)) else { return Checked::default() };
-    let records = chunk.records(db);
-    let mut checked = Checked::default();
-    for (at, record) in cases(records, spec) {
-        match row::check(record, spec) {
-            Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
-                let content_id = id.is_none().then(|| content_id(&record));
-                checked
-                    .whos
-                    .push(Who { identity: Identity { id, model, trial, tags }, content_id });
-                checked.rubric_files.extend(rubric_path.map(|path| (at, path)));
-            }
-            // What is wrong with the row is wrong with all its cases, and said once.
-            Err(problem) => {
-                let problem = (at, problem);
-                if checked.problems.last() != Some(&problem) {
-                    checked.problems.push(problem);
+    Checked::of(chunk.records(db), spec)
+}
+
+impl Checked {
+    /// What `records` say, whether the database holds them or not.
+    pub fn of(records: &Records, spec: &RowSpec) -> Self {
+        let mut checked = Self::default();
+        for (at, record) in cases(records, spec) {
+            match row::check(record, spec) {
+                Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
+                    let content_id = id.is_none().then(|| content_id(&record));
+                    checked
+                        .whos
+                        .push(Who { identity: Identity { id, model, trial, tags }, content_id });
+                    checked.rubric_files.extend(rubric_path.map(|path| (at, path)));
+                }
+                // What is wrong with the row is wrong with all its cases, and said once.
+                Err(problem) => {
+                    let problem = (at, problem);
+                    if checked.problems.last() != Some(&problem) {
+                        checked.problems.push(problem);
+                    }
                 }
             }
         }
+        checked
     }
-    checked
 }
 
 fn content_id(record: &Record<'_>) -> Box<str> {
@@ -234,11 +240,20 @@ pub fn missing_vars(db: &dyn Db, chunk: Chunk) -> Vec<(usize, String, Vec<String
     let (required, Some(spec)) = (required_vars(db, root), row_spec(db, root)) else {
         return Vec::new();
     };
+    vars_missing_in(chunk.records(db), spec, required)
+}
+
+/// Rubric variables that records lack, whether the database holds them or not.
+pub fn vars_missing_in(
+    records: &Records,
+    spec: &RowSpec,
+    required: &[(String, Vec<String>)],
+) -> Vec<(usize, String, Vec<String>)> {
     if required.is_empty() {
         return Vec::new();
     }
     let mut missing = Vec::new();
-    for (at, (row, recorded)) in chunk.records(db).iter().enumerate() {
+    for (at, (row, recorded)) in records.iter().enumerate() {
         let Ok(sample) = row::sample(Record { row, recorded, case: 0 }, spec) else { continue };
         for (grader, names) in required {
             let absent = |name: &&String| !sample.rubric_vars.contains_key(*name);
@@ -253,11 +268,20 @@ pub fn missing_vars(db: &dyn Db, chunk: Chunk) -> Vec<(usize, String, Vec<String
     missing
 }
 
+/// The rubric variables that graders need of every row: grader, names.
 #[salsa::tracked]
-fn required_vars(db: &dyn Db, root: Root) -> Vec<(String, Vec<String>)> {
-    let named = graders(db, root).iter().filter_map(|grader| match grader.kind(db) {
+pub fn required_vars(db: &dyn Db, root: Root) -> Vec<(String, Vec<String>)> {
+    let suite = suite(db, root).suite.as_ref();
+    suite.map_or_else(Vec::new, |suite| vars_required_by(suite, &root.overrides(db).graders))
+}
+
+/// The rubric variables that those graders of a suite need which the command line leaves: none named leaves all.
+pub fn vars_required_by(suite: &Suite, only: &[String]) -> Vec<(String, Vec<String>)> {
+    let graders = suite.graders.iter();
+    let wanted = graders.filter(|grader| only.is_empty() || only.contains(&grader.name));
+    let named = wanted.filter_map(|grader| match &grader.kind {
         GraderKind::Rubric(rubric) if !rubric.rubric_vars.is_empty() => {
-            Some((grader.name(db).clone(), rubric.rubric_vars.clone()))
+            Some((grader.name.clone(), rubric.rubric_vars.clone()))
         }
         _ => None,
     });

@@ -2,13 +2,12 @@
 //!
 //! Only warnings: a rubric may well contain braces, and a grader may be there for rows to come.
 
-use crate::dataset::fields::{Fields, RowSpec};
+use crate::dataset::fields::RowSpec;
 use crate::db::inputs::Root;
-use crate::db::{Database, queries};
+use crate::db::{Database, queries, rows};
 use crate::diagnostic::{Diagnostic, Place, clipped, suggest};
-use crate::grade::registry;
-use crate::judge::template::{NAMES, PAIR_NAMES, open_names};
-use crate::path::Row;
+use crate::evaluate::sought::Sought;
+use crate::judge::template::{NAMES, PAIR_NAMES};
 use crate::suite::{GraderKind, GraderSpec};
 
 /// Everything that graders look for in vain.
@@ -17,21 +16,16 @@ pub(super) fn doubts(db: &Database, root: Root) -> Vec<Diagnostic> {
     else {
         return Vec::new();
     };
+    let in_vain = rows::in_vain(db, root);
     let path = root.suite(db).path(db);
-    let any_row = |has: &dyn Fn(&str, &Fields<'_>) -> bool| {
-        let mut rows = root.chunks(db).iter().flat_map(|chunk| chunk.records(db).iter());
-        rows.any(|(row, _)| Fields::new(row, spec).is_ok_and(|fields| has(row, &fields)))
+    let of_grader = |grader: &GraderSpec| -> Vec<Doubt> {
+        let sought = Sought::by_grader(grader).into_iter();
+        let missing = sought.filter(|sought| in_vain.contains(sought));
+        missing.filter_map(|sought| doubt(grader, spec, &sought)).collect()
     };
-    suite
-        .graders
-        .iter()
-        .flat_map(|grader| of_grader(grader, spec, &any_row))
-        .map(|doubt| doubt.diagnostic(path))
-        .collect()
+    let doubts = suite.graders.iter().flat_map(of_grader);
+    doubts.map(|doubt| doubt.diagnostic(path)).collect()
 }
-
-/// Whether some row of the dataset has it.
-type AnyRow<'a> = &'a dyn Fn(&dyn Fn(&str, &Fields<'_>) -> bool) -> bool;
 
 struct Doubt {
     message: String,
@@ -44,33 +38,16 @@ impl Doubt {
     }
 }
 
-fn of_grader(grader: &GraderSpec, spec: &RowSpec, any_row: AnyRow<'_>) -> Vec<Doubt> {
-    match &grader.kind {
-        GraderKind::Tool(tool) => {
-            let needs = registry::find(&tool.function).is_some_and(|info| info.needs_ground_truth);
-            let in_vain = needs && !any_row(&|_, fields| fields.raw("ground_truth").is_some());
-            in_vain.then(|| no_ground_truth(grader, &tool.function, spec)).into_iter().collect()
+fn doubt(grader: &GraderSpec, spec: &RowSpec, sought: &Sought) -> Option<Doubt> {
+    match (sought, &grader.kind) {
+        (Sought::GroundTruth, GraderKind::Tool(tool)) => {
+            Some(no_ground_truth(grader, &tool.function, spec))
         }
-        GraderKind::Rubric(rubric) => {
-            let compares = rubric.compare_to.is_some();
-            let names = open_names(&rubric.prompt, compares).into_iter();
-            let in_vain =
-                names.filter(|name| !any_row(&|row, fields| stands_for(name, row, fields)));
-            in_vain.map(|name| unknown_name(grader, name, compares)).collect()
+        (Sought::Name(name), GraderKind::Rubric(rubric)) => {
+            Some(unknown_name(grader, name, rubric.compare_to.is_some()))
         }
+        _ => None,
     }
-}
-
-/// Whether `{name}` stands for something in this row.
-fn stands_for(name: &str, row: &str, fields: &Fields<'_>) -> bool {
-    if let Some(path) = name.strip_prefix("row.") {
-        return Row { text: row }.get(path).is_some();
-    }
-    fields.raw("rubric_vars").is_some_and(|vars| {
-        let text = vars.get();
-        // CSV cells hold the object as text: there the name is enough.
-        text.contains(&format!("\"{name}\"")) || text.contains(&format!("\\\"{name}\\\""))
-    })
 }
 
 fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> Doubt {

@@ -10,8 +10,9 @@ use crate::dataset::fields::Fields;
 use crate::dataset::split::{self, SHOWN_PROBLEMS, Start};
 use crate::db::inputs::Root;
 use crate::db::selection::Duplicate;
-use crate::db::{Database, labels, queries};
+use crate::db::{Database, labels, queries, rows};
 use crate::diagnostic::{Diagnostic, Place, clipped, suggest};
+use crate::evaluate::sought::Sought;
 use crate::path::key_ends;
 use crate::suite::{DatasetFormat, DatasetSpec, FileText, RowRubric};
 
@@ -50,6 +51,7 @@ impl Loaded<'_> {
         let (db, root) = self.session;
         let Some(spec) = queries::row_spec(db, root) else { return Vec::new() };
         let reading = queries::suite(db, root);
+        let in_vain = rows::in_vain(db, root);
         let mapped = dataset.fields.paths.iter().chain(&dataset.fields.outputs);
         // Empty cells of CSV are absent, their column is not.
         let columns = match dataset.format {
@@ -60,21 +62,15 @@ impl Loaded<'_> {
             key_ends(path).any(|end| columns.iter().any(|column| path.get(..end) == Some(column)))
         };
         let mut found = Vec::new();
+        let first_row = || root.chunks(db).first()?.records(db).iter().next();
         for (name, path) in mapped {
-            let rows = || {
-                let chunks = root.chunks(db).iter();
-                chunks.flat_map(|chunk| chunk.records(db).iter().map(|(row, _)| row))
-            };
-            let has = |row: &str| {
-                // A row that cannot be taken apart is another problem.
-                Fields::new(row, spec).map_or(true, |fields| fields.at_path(path).is_some())
-            };
-            if is_column(path) || rows().any(has) {
+            if is_column(path) || !in_vain.contains(&Sought::Path(path.clone())) {
                 continue;
             }
             let said = reading.field_places.iter().find(|(key, _)| key == name);
             let place = said.map_or_else(|| Place::file(&dataset.path), |(_, place)| place.clone());
-            let hint = rows().next().and_then(|row| instead(&Fields::new(row, spec).ok()?, path));
+            let hint =
+                first_row().and_then(|(row, _)| instead(&Fields::new(row, spec).ok()?, path));
             let message = format!("no row of the dataset has `{path}`");
             found.push(Diagnostic { hint, ..Diagnostic::error(place, message) });
         }
@@ -86,6 +82,9 @@ impl Loaded<'_> {
         let (db, root) = self.session;
         let mut found = Vec::new();
         let mut seen = HashSet::new();
+        let is_unreadable =
+            |path: &String| unreadable(queries::row_rubric(db, root, path)).is_some();
+        let has_unreadable = rows::rubric_files(db, root).iter().any(is_unreadable);
         let mut before = 0;
         for chunk in root.chunks(db) {
             let problems = queries::checked(db, *chunk).problems.iter();
@@ -101,7 +100,8 @@ impl Loaded<'_> {
             for (at, grader, names) in queries::missing_vars(db, *chunk) {
                 found.push(missing(self.place(dataset, before + at, None), grader, names));
             }
-            for (at, path) in &queries::checked(db, *chunk).rubric_files {
+            let named = queries::checked(db, *chunk).rubric_files.iter();
+            for (at, path) in named.filter(|_| has_unreadable) {
                 let is_new = seen.insert(path.as_str());
                 match unreadable(queries::row_rubric(db, root, path)) {
                     // What stands in a file is wrong with it, however many rows name it.
@@ -158,14 +158,14 @@ impl Loaded<'_> {
 }
 
 /// Why a row's rubric cannot be read.
-enum Unreadable<'a> {
+pub(super) enum Unreadable<'a> {
     /// The file cannot be.
     Whole(&'a str),
     /// It can, and this is wrong in it.
     Inside(&'a [Diagnostic]),
 }
 
-fn unreadable(rubric: &RowRubric) -> Option<Unreadable<'_>> {
+pub(super) fn unreadable(rubric: &RowRubric) -> Option<Unreadable<'_>> {
     Some(match &rubric.text {
         _ if !rubric.problems.is_empty() => Unreadable::Inside(&rubric.problems),
         FileText::Text(_) | FileText::Unread => return None,

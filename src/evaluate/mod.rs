@@ -8,6 +8,7 @@ mod ballots;
 pub mod baseline;
 mod join;
 mod pairwise;
+pub mod sought;
 #[cfg(test)]
 mod tests;
 

@@ -308,6 +308,7 @@ fn a_threshold_runs_the_gate_alone() {
         "gate_report",
         "narrowing",
         "required_vars",
+        "sought",
     ];
     let beyond: Vec<&str> =
         did.queries().into_iter().filter(|query| !suite_level.contains(query)).collect();

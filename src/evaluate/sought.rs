@@ -1,0 +1,72 @@
+//! What a suite looks for in rows by name, and whether some row has it.
+
+use crate::dataset::chunk::Records;
+use crate::dataset::fields::{Fields, RowSpec};
+use crate::grade::registry;
+use crate::judge::template::open_names;
+use crate::path::Row;
+use crate::suite::{GraderKind, GraderSpec};
+
+/// Something that may stand in rows.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sought {
+    /// What the `fields` of the dataset name: a dotted path.
+    Path(String),
+    /// A reference answer.
+    GroundTruth,
+    /// What `{name}` in a rubric stands for.
+    Name(String),
+}
+
+impl Sought {
+    /// What a grader looks for.
+    pub fn by_grader(grader: &GraderSpec) -> Vec<Self> {
+        match &grader.kind {
+            GraderKind::Tool(tool) => {
+                let needs =
+                    registry::find(&tool.function).is_some_and(|info| info.needs_ground_truth);
+                needs.then_some(Self::GroundTruth).into_iter().collect()
+            }
+            GraderKind::Rubric(rubric) => {
+                let names = open_names(&rubric.prompt, rubric.compare_to.is_some());
+                names.into_iter().map(|name| Self::Name(name.to_owned())).collect()
+            }
+        }
+    }
+
+    /// What the `fields` of a dataset look for.
+    pub fn by_fields(spec: &RowSpec) -> impl Iterator<Item = Self> + '_ {
+        let paths = spec.fields.paths.iter().chain(&spec.fields.outputs);
+        paths.map(|(_, path)| Self::Path(path.clone()))
+    }
+
+    fn is_in(&self, row: &str, spec: &RowSpec) -> bool {
+        let Ok(fields) = Fields::new(row, spec) else {
+            // A row that cannot be taken apart is another problem than a path that leads nowhere.
+            return matches!(self, Self::Path(_));
+        };
+        match self {
+            Self::Path(path) => fields.at_path(path).is_some(),
+            Self::GroundTruth => fields.raw("ground_truth").is_some(),
+            Self::Name(name) => stands_for(name, row, &fields),
+        }
+    }
+}
+
+/// Whether `{name}` stands for something in this row.
+fn stands_for(name: &str, row: &str, fields: &Fields<'_>) -> bool {
+    if let Some(path) = name.strip_prefix("row.") {
+        return Row { text: row }.get(path).is_some();
+    }
+    fields.raw("rubric_vars").is_some_and(|vars| {
+        let text = vars.get();
+        // CSV cells hold the object as text: there the name is enough.
+        text.contains(&format!("\"{name}\"")) || text.contains(&format!("\\\"{name}\\\""))
+    })
+}
+
+/// For each thing that is sought, whether one of these records has it.
+pub fn found_in(records: &Records, spec: &RowSpec, sought: &[Sought]) -> Box<[bool]> {
+    let is_found = |sought: &Sought| records.iter().any(|(row, _)| sought.is_in(row, spec));
+    sought.iter().map(is_found).collect()
+}
