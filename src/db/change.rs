@@ -2,14 +2,14 @@
 //!
 //! Everything is compared before it is set: a setter always counts as a change.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 
 use salsa::Setter;
 
 use super::Database;
 use super::inputs::{Chunk, File, Overrides, Root};
-use crate::action::ActionKey;
+use crate::action::{ActionKey, KeySet};
 use crate::dataset::chunk::{Chunked, Records};
 use crate::outcome::Outcome;
 use crate::suite::FileText;
@@ -21,6 +21,8 @@ pub struct Change {
     pub files: Vec<(File, FileText)>,
     /// The dataset's chunks, if it was read.
     pub chunks: Option<Vec<Chunked>>,
+    /// The environment, if it was read.
+    pub environment: Option<Arc<BTreeMap<String, String>>>,
     /// The command line, if it changed.
     pub overrides: Option<Overrides>,
     /// Outcomes that arrived.
@@ -37,6 +39,11 @@ impl Change {
                 file.set_text(db).to(text);
             }
         }
+        if let Some(environment) = self.environment
+            && *root.environment(db) != environment
+        {
+            root.set_environment(db).to(environment);
+        }
         if let Some(overrides) = self.overrides
             && *root.overrides(db) != overrides
         {
@@ -52,6 +59,16 @@ impl Change {
             let epoch = chunk.epoch(db) + 1;
             chunk.set_epoch(db).to(epoch);
         }
+    }
+}
+
+impl Database {
+    /// Drops the outcomes of all actions but these. What is dropped must be in no plan: its cells would stay as they
+    /// are until an epoch is raised.
+    pub fn keep_outcomes(&mut self, wanted: &KeySet) {
+        let mut outcomes = self.outcomes.write().unwrap_or_else(PoisonError::into_inner);
+        outcomes.retain(|key, _| wanted.contains(key));
+        outcomes.shrink_to_fit();
     }
 }
 

@@ -105,6 +105,11 @@ impl Database {
         files
     }
 
+    /// The file at `path`, if it was ever asked for.
+    pub fn known_file(&self, path: &str) -> Option<File> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
     fn take_spare_slots(&mut self) -> Vec<Chunk> {
         std::mem::take(&mut self.spare_slots)
     }

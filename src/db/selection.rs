@@ -20,6 +20,15 @@ impl Who {
     pub fn id(&self) -> &str {
         self.identity.id.as_deref().or(self.content_id.as_deref()).unwrap_or_default()
     }
+
+    /// Identifies sample, model and trial together within this process.
+    pub fn case(&self) -> u128 {
+        let model = self.identity.model.as_deref();
+        hash(
+            &[self.id(), if model.is_some() { "m" } else { "" }, model.unwrap_or_default()],
+            self.identity.trial,
+        )
+    }
 }
 
 /// A case among all.
@@ -136,12 +145,7 @@ impl<'a> Selecting<'a> {
 
     /// How often the same case was seen, this time included. Only rows without ids may be seen twice.
     fn occurrence(&mut self, who: &Who, record: usize) -> u32 {
-        let model = who.identity.model.as_deref();
-        let case = hash(
-            &[who.id(), if model.is_some() { "m" } else { "" }, model.unwrap_or_default()],
-            who.identity.trial,
-        );
-        let (first, count) = self.cases.entry(case).or_insert((record, 0));
+        let (first, count) = self.cases.entry(who.case()).or_insert((record, 0));
         *count += 1;
         if who.content_id.is_some() {
             return *count;
