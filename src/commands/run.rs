@@ -379,7 +379,7 @@ fn status_of(settled: &Settled, gate: Option<GateStatus>) -> ExitStatus {
 pub(super) fn header(session: &Session) -> Header {
     let suite = session.suite();
     let inputs =
-        session.digests.iter().map(|(path, digest)| (session.relative(path), digest.clone()));
+        session.digests().into_iter().map(|(path, digest)| (session.relative(&path), digest));
     let narrowing = crate::db::queries::narrowing(&session.db, session.root);
     let gate = gate_rule(&session.db, session.root).as_ref().map(crate::gate::rule);
     let settings = Map::from_iter([

@@ -16,12 +16,16 @@ use crate::dataset::label_file::{self, LabelLine, LabelReading, LabelTable};
 use crate::dataset::labels::{self as said, Extents, Said, Scale};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::metric::labels::{Label, LabelAgreement};
-use crate::suite::{FileText, GraderKind};
+use crate::suite::{FileText, GraderKind, Suite};
 
 /// The scale of every grader of the suite, also of those that the command line leaves out.
 #[salsa::tracked]
 pub fn scales(db: &dyn Db, root: Root) -> Vec<(String, Scale)> {
-    let Some(suite) = &queries::suite(db, root).suite else { return Vec::new() };
+    queries::suite(db, root).suite.as_ref().map_or_else(Vec::new, scales_of)
+}
+
+/// The scale of every grader of a suite.
+pub fn scales_of(suite: &Suite) -> Vec<(String, Scale)> {
     suite.graders.iter().map(|grader| (grader.name.clone(), scale_of(&grader.kind))).collect()
 }
 

@@ -33,7 +33,7 @@ impl Session {
     }
 
     /// Says that what rows have as labels is none for any grader.
-    fn no_labels(&self) -> Option<Diagnostic> {
+    pub(super) fn no_labels(&self) -> Option<Diagnostic> {
         let (db, root) = (&self.db, self.root);
         let suite = queries::suite(db, root).suite.as_ref()?;
         let (scales, extents) = (labels::scales(db, root), labels::row_extents(db, root));
@@ -60,8 +60,15 @@ impl Session {
 
     /// The number, from 1, of the row that a record was made of: a row with several recordings is several records.
     fn row(&self, record: usize) -> usize {
-        let starts = self.starts.get(..=record).unwrap_or(&self.starts);
-        starts.chunk_by(|one, other| one.offset == other.offset).count()
+        let chunks = self.root.chunks(&self.db).iter();
+        let records = chunks.flat_map(|chunk| chunk.records(&self.db).iter()).take(record + 1);
+        let mut before = None;
+        let is_first = |(row, recorded): &(&str, &str)| {
+            let is_same = !recorded.is_empty() && before.as_deref() == Some(*row);
+            before = Some((*row).to_owned());
+            !is_same
+        };
+        records.filter(is_first).count()
     }
 }
 

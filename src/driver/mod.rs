@@ -1,12 +1,16 @@
 //! Joins the pure graph with effects: loads what the graph asks for, executes what it waits for.
 //!
-//! `session` owns the database and brings files in; `settle` looks pending actions up in the store, executes
+//! `session` owns the database and brings files in, `reload` again while they change; `dataset` reads the rows
+//! (`trace`, `stale` and `digest` tell what need not be read again); `settle` looks pending actions up in the store, executes
 //! the rest (`execute`, `lanes`, `flight`) and brings their outcomes in; `preview` says what it would ask and
 //! `forecast` what that would take; `recordings` reads what targets left behind; `problems` says where rows are
 //! wrong, `wanted` finds what is stored without asking. Nothing here decides
 //! what is evaluated or how: that is the graph's business.
 
 pub mod budget;
+mod candidate;
+mod dataset;
+pub mod digest;
 mod doubts;
 mod execute;
 pub mod explain;
@@ -19,8 +23,11 @@ pub mod preview;
 mod problems;
 mod reach;
 pub mod recordings;
+pub mod reload;
 pub mod session;
 pub mod settle;
+mod stale;
+pub mod trace;
 mod waiting;
 pub mod wanted;
 pub mod whys;

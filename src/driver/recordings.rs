@@ -15,12 +15,10 @@ use crate::dataset::split::{self, RECORD_LIMIT, Start};
 use crate::dataset::syntax::slip;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::driver::problems::shortened;
+use crate::driver::trace::Trace;
 use crate::suite::{DatasetFormat, FieldMap};
-use crate::system::{System, join};
+use crate::system::join;
 use crate::trajectory::letta_dir;
-
-/// Reads a file and remembers its digest.
-pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<Vec<u8>, String>;
 
 /// The files that only Letta's result directories have.
 const LETTA_FILES: [&str; 6] =
@@ -51,21 +49,17 @@ impl Source {
 }
 
 /// The recordings of `source`: a file, or a folder.
-pub fn read(
-    source: &Source,
-    system: &dyn System,
-    read: ReadFile<'_>,
-) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+pub fn read(source: &Source, trace: &Trace<'_>) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     let path = &source.path;
-    let Some(names) = system.list(path) else {
-        let bytes = read(path).map_err(|reason| source.unreadable(&reason))?;
+    let Some(names) = trace.list(path) else {
+        let bytes = trace.read(path).map_err(|reason| source.unreadable(&reason))?;
         return from_file(path, &decoded(path, &bytes)?);
     };
     let (recordings, expected) = if names.iter().any(|name| LETTA_FILES.contains(&name.as_str())) {
-        (from_letta_folder(path, system, read)?, "results.jsonl, or one file a model")
+        (from_letta_folder(path, trace)?, "results.jsonl, or one file a model")
     } else {
         let expected = "results.jsonl, or `<id>.json`, `<id>.jsonl`, `<id>.txt`";
-        (from_folder(path, &names, read)?, expected)
+        (from_folder(path, &names, trace)?, expected)
     };
     if recordings.is_empty() {
         return Err(source.unreadable(&format!("the folder holds no results ({expected})")));
@@ -77,17 +71,16 @@ pub fn read(
 /// but joined rows could not be read.
 pub fn problems(
     source: &Source,
-    system: &dyn System,
-    read_file: ReadFile<'_>,
+    trace: &Trace<'_>,
     spec: &RowSpec,
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let mut texts: BTreeMap<Arc<str>, String> = BTreeMap::new();
     let mut found = Vec::new();
-    for recording in read(source, system, read_file)? {
+    for recording in read(source, trace)? {
         let Err(problem) = check_recording(&recording.text, spec) else { continue };
         let file = Arc::clone(&recording.file);
         if !texts.contains_key(&file) {
-            texts.insert(Arc::clone(&file), text_of(&file, read_file)?);
+            texts.insert(Arc::clone(&file), text_of(&file, trace)?);
         }
         let text = texts.get(&file).map_or("", String::as_str);
         let span = problem.span.clone().filter(|_| recording.verbatim);
@@ -102,27 +95,23 @@ fn decoded(path: &str, bytes: &[u8]) -> Result<String, Vec<Diagnostic>> {
 }
 
 /// The text of a file inside the source.
-fn text_of(path: &str, read: ReadFile<'_>) -> Result<String, Vec<Diagnostic>> {
-    let bytes = read(path).map_err(|reason| {
+fn text_of(path: &str, trace: &Trace<'_>) -> Result<String, Vec<Diagnostic>> {
+    let bytes = trace.read(path).map_err(|reason| {
         let message = format!("cannot read the trajectories: {reason}");
         vec![Diagnostic::error(Place::file(path), message)]
     })?;
     decoded(path, &bytes)
 }
 
-fn from_letta_folder(
-    path: &str,
-    system: &dyn System,
-    read: ReadFile<'_>,
-) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+fn from_letta_folder(path: &str, trace: &Trace<'_>) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     let mut recordings = Vec::new();
-    for (file, trial) in letta_files(path, system, 2, None) {
-        let text = text_of(&file, read)?;
+    for (file, trial) in letta_files(path, trace, 2, None) {
+        let text = text_of(&file, trace)?;
         recordings.extend(letta_results(&file, &text, trial)?);
     }
-    if system.list(path).is_some_and(|names| names.iter().any(|name| name == "suite.json")) {
+    if trace.list(path).is_some_and(|names| names.iter().any(|name| name == "suite.json")) {
         let file = join(path, "suite.json");
-        let inputs = sample_inputs(&parsed(&file, &text_of(&file, read)?)?);
+        let inputs = sample_inputs(&parsed(&file, &text_of(&file, trace)?)?);
         for recording in &mut recordings {
             recording.input = inputs.get(&recording.owner).cloned().or(recording.input.take());
         }
@@ -134,18 +123,18 @@ fn from_letta_folder(
 /// `run_<n>/results.jsonl`, later `<model>/run_<n>.jsonl`.
 fn letta_files(
     folder: &str,
-    system: &dyn System,
+    trace: &Trace<'_>,
     depth: usize,
     trial: Option<u32>,
 ) -> Vec<(String, Option<u32>)> {
-    let mut names = system.list(folder).unwrap_or_default();
+    let mut names = trace.list(folder).unwrap_or_default();
     names.sort_by_key(|name| run_number(name));
     let mut files = Vec::new();
     for name in names {
         let (path, trial) = (join(folder, &name), run_number(&name).or(trial));
         match name.rsplit_once('.') {
             Some((_, "jsonl") | ("results", "json")) => files.push((path, trial)),
-            None if depth > 1 => files.extend(letta_files(&path, system, depth - 1, trial)),
+            None if depth > 1 => files.extend(letta_files(&path, trace, depth - 1, trial)),
             _ => {}
         }
     }
@@ -261,7 +250,7 @@ fn letta_recording(
 fn from_folder(
     path: &str,
     names: &[String],
-    read: ReadFile<'_>,
+    trace: &Trace<'_>,
 ) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     let mut recordings = Vec::new();
     for name in names {
@@ -270,7 +259,7 @@ fn from_folder(
             continue;
         }
         let file = join(path, name);
-        let text = text_of(&file, read)?;
+        let text = text_of(&file, trace)?;
         if text.len() > RECORD_LIMIT {
             return Err(vec![split::too_long(Place::file(&file), text.len())]);
         }

@@ -3,21 +3,23 @@
 //! Loading asks the graph which files it needs, reads them, and asks again, until it needs no more. The
 //! dataset is cut and joined here, before the database sees it, so that an edit sets one chunk and not all.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::dataset::chunk;
-use crate::dataset::fields::RowSpec;
-use crate::dataset::join::{self, Joined, JoinedFiles};
-use crate::dataset::split::{self, Start};
+use crate::dataset::chunk::HeldChunks;
+use crate::dataset::split;
 use crate::db::baselines::{recorded_run, run_files};
 use crate::db::change::Change;
 use crate::db::inputs::{Chunk, File, Overrides, Root};
-use crate::db::{Database, Db, queries};
+use crate::db::{Database, Db, queries, rows};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::driver::dataset::{self, HeldDataset, Wanted};
+use crate::driver::digest::Digest;
 use crate::driver::doubts;
 use crate::driver::problems::{Loaded, shortened};
 use crate::driver::recordings::{self, Source};
+use crate::driver::reload::Standing;
+use crate::driver::trace::Trace;
 use crate::driver::waiting::SettledPlans;
 use crate::suite::source::mask_lines;
 use crate::suite::{FileText, Suite, TargetSpec};
@@ -35,12 +37,14 @@ pub struct Session {
     pub db: Database,
     /// The suite in it.
     pub root: Root,
-    /// The digest of every file that was read, by path.
-    pub digests: BTreeMap<String, String>,
     pub(super) settled_plans: SettledPlans,
-    pub(super) starts: Vec<Start>,
+    /// The digest of every small file that was read.
+    pub(super) digests: BTreeMap<String, Digest>,
     /// The results of runs that graders compare with.
-    run_files: Vec<File>,
+    pub(super) run_files: Vec<File>,
+    /// The dataset that the database holds.
+    pub(super) dataset: Option<HeldDataset>,
+    pub(super) standing: Standing,
 }
 
 impl Session {
@@ -56,10 +60,11 @@ impl Session {
         Self {
             db,
             root,
-            digests: BTreeMap::new(),
             settled_plans: SettledPlans::default(),
-            starts: Vec::new(),
+            digests: BTreeMap::new(),
             run_files: Vec::new(),
+            dataset: None,
+            standing: Standing::default(),
         }
     }
 
@@ -68,9 +73,44 @@ impl Session {
         queries::suite(&self.db, self.root).suite.as_ref()
     }
 
+    /// The digest of every file that was read, by path.
+    pub fn digests(&self) -> BTreeMap<String, String> {
+        let of_dataset = self.dataset.iter().flat_map(|dataset| {
+            let own = std::iter::once((&dataset.path, &dataset.digest));
+            own.chain(dataset.recordings.digests())
+        });
+        let all = self.digests.iter().chain(of_dataset);
+        all.map(|(path, digest)| (path.clone(), digest.as_str().to_owned())).collect()
+    }
+
+    /// Every file and folder that was read or looked for: what may change the evaluation.
+    pub fn paths(&self) -> BTreeSet<String> {
+        let mut paths: BTreeSet<String> =
+            self.db.files().into_iter().map(|(path, _)| path).collect();
+        paths.extend(self.standing.looked_for().cloned());
+        if let Some(suite) = self.suite() {
+            paths.insert(suite.dataset.path.clone());
+            let source = self.recordings_of(suite).ok().flatten();
+            paths.extend(source.map(|source| source.path));
+        }
+        if let Some(dataset) = &self.dataset {
+            paths.insert(dataset.path.clone());
+            paths.extend(dataset.recordings.paths().cloned());
+        }
+        paths
+    }
+
     /// Reads the suite, its files and its dataset; says everything that is wrong with them. May be called again after
-    /// files changed.
+    /// files changed: then what was good is lost if they are not, unlike when it is reloaded.
     pub fn load(&mut self, system: &dyn System) -> Vec<Diagnostic> {
+        let environment = self.standing.take_environment();
+        Change { environment, ..Change::default() }.apply(&mut self.db, self.root);
+        let diagnostics = self.load_all(system);
+        self.standing.note(!diagnostics.iter().any(Diagnostic::is_error));
+        diagnostics
+    }
+
+    fn load_all(&mut self, system: &dyn System) -> Vec<Diagnostic> {
         self.load_suite(system);
         let reading = queries::suite(&self.db, self.root);
         let mut diagnostics = reading.diagnostics.clone();
@@ -104,6 +144,11 @@ impl Session {
         for (_, file) in self.db.files() {
             self.read_small(system, file);
         }
+        self.read_asked(system);
+    }
+
+    /// Reads the files that the suite asks for and that were not read yet, until it asks for no more.
+    pub(super) fn read_asked(&mut self, system: &dyn System) {
         loop {
             let _ = queries::suite(&self.db, self.root);
             if !self.read_unread(system) {
@@ -121,27 +166,33 @@ impl Session {
         !unread.is_empty()
     }
 
-    pub(super) fn read_small(&mut self, system: &dyn System, file: File) {
-        let path = file.path(&self.db).clone();
-        let text = match system.read(&path) {
-            FileBytes::Missing => FileText::Missing,
-            FileBytes::Folder => FileText::Unreadable("it is a folder".to_owned()),
-            FileBytes::Unreadable(reason) => FileText::Unreadable(reason),
-            FileBytes::Bytes(bytes) => {
-                let is_labels = self.root.overrides(&self.db).labels.as_ref() == Some(&path);
-                let is_big = is_labels || self.run_files.contains(&file);
-                let limit = if is_big { BIG_FILE_LIMIT } else { SMALL_FILE_LIMIT };
-                let text = small_text(&path, &bytes, limit);
-                self.digests.insert(path, blake3::hash(&bytes).to_hex().to_string());
-                text
+    fn read_small(&mut self, system: &dyn System, file: File) {
+        let small = SmallFile::read(system, file.path(&self.db), self.is_big(file));
+        self.set_small(vec![(file, small)]);
+    }
+
+    /// Whether the file is of rows, and may be big: the results of a run, or labels.
+    pub(super) fn is_big(&self, file: File) -> bool {
+        let labels = self.root.overrides(&self.db).labels.as_ref();
+        labels == Some(file.path(&self.db)) || self.run_files.contains(&file)
+    }
+
+    /// Brings files that were read into the database.
+    pub(super) fn set_small(&mut self, files: Vec<(File, SmallFile)>) {
+        let mut change = Change::default();
+        for (file, small) in files {
+            let path = file.path(&self.db).clone();
+            match small.digest {
+                Some(digest) => drop(self.digests.insert(path, digest)),
+                None => drop(self.digests.remove(&path)),
             }
-        };
-        let change = Change { files: vec![(file, text)], ..Change::default() };
+            change.files.push((file, small.text));
+        }
         change.apply(&mut self.db, self.root);
     }
 
     /// `--grader` names that the suite does not have.
-    fn unknown_names(&self, suite: &Suite) -> Vec<Diagnostic> {
+    pub(super) fn unknown_names(&self, suite: &Suite) -> Vec<Diagnostic> {
         let known: Vec<&str> = suite.graders.iter().map(|grader| grader.name.as_str()).collect();
         let wanted = &self.root.overrides(&self.db).graders;
         let unknown = wanted.iter().filter(|name| !known.contains(&name.as_str()));
@@ -159,35 +210,18 @@ impl Session {
     }
 
     fn load_dataset(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
-        let path = suite.dataset.path.clone();
-        let bytes = match self.read_big(system, &path) {
-            Ok(bytes) => bytes,
-            Err(reason) => return vec![self.unreadable_dataset(&path, &reason)],
+        let wanted = self.wanted_dataset(suite);
+        let (reading, origin) = match dataset::read(system, &wanted, self.held_chunks()) {
+            Ok(read) => read,
+            Err(diagnostics) => return diagnostics,
         };
-        if let Err(diagnostic) = split::decode(&path, &bytes) {
-            return vec![diagnostic];
-        }
-        let file = Arc::new(String::from_utf8(bytes).unwrap_or_default());
-        let text = file.strip_prefix('\u{feff}').unwrap_or(&file);
-        let rows = match split::split(&path, text, suite.dataset.format) {
-            Ok(rows) => rows,
-            Err(diagnostics) => return shortened(diagnostics),
-        };
-        let (joined, mut diagnostics) = match self.recordings_of(suite) {
-            Err(diagnostic) => return vec![diagnostic],
-            Ok(None) => (join::alone(rows), Vec::new()),
-            Ok(Some(source)) => match self.join(system, suite, (rows, text, &source)) {
-                Ok(joined) => joined,
-                Err(diagnostics) => return diagnostics,
-            },
-        };
-        self.starts = joined.iter().map(|record| record.start).collect();
-        let chunks = chunk::chunks(&joined, self.held_chunks(), &file);
-        let change = Change { chunks: Some(chunks), ..Change::default() };
-        drop(joined);
+        let mut diagnostics = reading.held.warnings.clone();
+        let change = Change { chunks: Some(reading.chunks), ..Change::default() };
         change.apply(&mut self.db, self.root);
+        self.dataset = Some(reading.held);
         self.read_row_files(system);
-        let loaded = Loaded { session: (&self.db, self.root), text, starts: &self.starts };
+        let loaded =
+            Loaded { session: (&self.db, self.root), text: origin.text(), starts: &origin.starts };
         let problems = loaded.problems(&suite.dataset);
         if problems.is_empty() {
             diagnostics.extend(doubts::doubts(&self.db, self.root));
@@ -197,14 +231,18 @@ impl Session {
         diagnostics
     }
 
+    /// What the suite says of its dataset.
+    pub(super) fn wanted_dataset<'a>(&self, suite: &'a Suite) -> Wanted<'a> {
+        let said = queries::suite(&self.db, self.root).dataset_place.clone();
+        Wanted { dataset: &suite.dataset, said, source: self.recordings_of(suite) }
+    }
+
     /// Reads the rubrics that rows name, and what those include, so that one that is not there is found before
     /// anything runs.
-    fn read_row_files(&mut self, system: &dyn System) {
+    pub(super) fn read_row_files(&mut self, system: &dyn System) {
         loop {
-            for chunk in self.root.chunks(&self.db) {
-                for (_, path) in &queries::checked(&self.db, *chunk).rubric_files {
-                    let _ = queries::row_rubric(&self.db, self.root, path);
-                }
+            for path in rows::rubric_files(&self.db, self.root) {
+                let _ = queries::row_rubric(&self.db, self.root, path);
             }
             if !self.read_unread(system) {
                 return;
@@ -232,40 +270,8 @@ impl Session {
         }
     }
 
-    fn join<'a>(
-        &mut self,
-        system: &dyn System,
-        suite: &Suite,
-        (rows, text, source): (Vec<split::RawRecord<'a>>, &str, &Source),
-    ) -> Result<(Vec<Joined<'a>>, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let recordings = {
-            let mut read = |path: &str| self.read_big(system, path);
-            recordings::read(source, system, &mut read)?
-        };
-        let files = JoinedFiles { dataset: &suite.dataset.path, text, recordings: &source.path };
-        let spec = RowSpec::new(&suite.dataset, None);
-        let (joined, diagnostics) = join::join(rows, recordings, &spec, files);
-        if diagnostics.iter().any(Diagnostic::is_error) {
-            return Err(shortened(diagnostics));
-        }
-        Ok((joined, diagnostics))
-    }
-
-    fn read_big(&mut self, system: &dyn System, path: &str) -> Result<Vec<u8>, String> {
-        let bytes = system.read(path).into_bytes()?;
-        self.digests.insert(path.to_owned(), blake3::hash(&bytes).to_hex().to_string());
-        Ok(bytes)
-    }
-
-    fn unreadable_dataset(&self, path: &str, reason: &str) -> Diagnostic {
-        let place = queries::suite(&self.db, self.root).dataset_place.clone();
-        let message = format!("cannot read the dataset `{path}`: {reason}");
-        Diagnostic::error(place.unwrap_or_else(|| Place::file(path)), message)
-            .hint("paths are relative to the suite's folder")
-    }
-
     /// Everything that is wrong with joined recordings, found again where they stand.
-    fn recording_problems(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
+    fn recording_problems(&self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
         let first = self.root.chunks(&self.db).iter().find_map(|chunk| {
             let problems = &queries::checked(&self.db, *chunk).problems;
             problems.iter().map(|(_, problem)| problem).find(|problem| problem.recorded)
@@ -274,20 +280,17 @@ impl Session {
             return Vec::new();
         };
         let Some(spec) = queries::row_spec(&self.db, self.root).clone() else { return Vec::new() };
-        let mut read = |path: &str| self.read_big(system, path);
-        match recordings::problems(&source, system, &mut read, &spec) {
+        match recordings::problems(&source, &Trace::new(system), &spec) {
             Ok(found) if !found.is_empty() => found,
             Ok(_) => vec![first.diagnostic(Place::file(source.path))],
             Err(diagnostics) => diagnostics,
         }
     }
 
-    fn held_chunks(&self) -> HashMap<u128, usize> {
-        let mut held = HashMap::new();
-        for chunk in self.root.chunks(&self.db) {
-            *held.entry(chunk.records(&self.db).hash()).or_insert(0) += 1;
-        }
-        held
+    /// The chunks that the database holds, by their content.
+    pub(super) fn held_chunks(&self) -> HeldChunks {
+        let chunks = self.root.chunks(&self.db).iter();
+        chunks.map(|chunk| chunk.records(&self.db).hash()).collect()
     }
 
     /// The chunks of the dataset.
@@ -306,6 +309,32 @@ impl Session {
             Some((_, name)) if relative.starts_with('/') => name.to_owned(),
             _ => relative.to_owned(),
         }
+    }
+}
+
+/// A suite, rubric or other small file that was read.
+#[derive(Clone, Debug)]
+pub(super) struct SmallFile {
+    /// What it says.
+    pub(super) text: FileText,
+    /// The digest of its bytes, if it could be read.
+    pub(super) digest: Option<Digest>,
+}
+
+impl SmallFile {
+    /// Reads the file at `path`. The results of a run may be larger than others.
+    pub(super) fn read(system: &dyn System, path: &str, is_run: bool) -> Self {
+        let text = match system.read(path) {
+            FileBytes::Missing => FileText::Missing,
+            FileBytes::Folder => FileText::Unreadable("it is a folder".to_owned()),
+            FileBytes::Unreadable(reason) => FileText::Unreadable(reason),
+            FileBytes::Bytes(bytes) => {
+                let limit = if is_run { RUN_FILE_LIMIT } else { SMALL_FILE_LIMIT };
+                let text = small_text(path, &bytes, limit);
+                return Self { text, digest: Some(Digest::of(&bytes)) };
+            }
+        };
+        Self { text, digest: None }
     }
 }
 

@@ -6,6 +6,7 @@ use evalrs::db::Database;
 use evalrs::db::inputs::Overrides;
 use evalrs::db::{folds, queries, results};
 use evalrs::diagnostic::Diagnostic;
+use evalrs::driver::reload::Reloaded;
 use evalrs::driver::session::Session;
 use evalrs::driver::settle::{Settings, World, settle};
 use evalrs::exec::{Executing, Executor, Launch};
@@ -14,7 +15,7 @@ use evalrs::progress::Quiet;
 use evalrs::store::{MemoryStore, OutcomeStore};
 use evalrs::system::memory::MemorySystem;
 
-const SUITE: &str = "\
+pub(crate) const SUITE: &str = "\
 name: incremental
 dataset: data.jsonl
 graders:
@@ -24,15 +25,15 @@ graders:
 gate: {metric_key: kind, metric: avg_score, op: gte, value: 0.5}
 ";
 
-const SAMPLES: usize = 1_000;
+pub(crate) const SAMPLES: usize = 1_000;
 
-fn row(id: usize, output: &str) -> String {
+pub(crate) fn row(id: usize, output: &str) -> String {
     format!(
         "{{\"id\": \"s{id}\", \"input\": \"question {id}\", \"ground_truth\": \"a\", \"output\": \"{output} {id}\"}}"
     )
 }
 
-fn rows() -> Vec<String> {
+pub(crate) fn rows() -> Vec<String> {
     (0..SAMPLES).map(|id| row(id, "answer")).collect()
 }
 
@@ -57,10 +58,11 @@ impl Executor for Counting {
 
 /// A session that lives through edits, as a watcher's would.
 pub(crate) struct Loop {
-    system: MemorySystem,
-    session: Session,
+    pub(crate) system: MemorySystem,
+    pub(crate) session: Session,
     store: Option<Box<dyn OutcomeStore>>,
     answers: Answers,
+    is_loaded: bool,
 }
 
 fn fresh_session(overrides: Overrides) -> Session {
@@ -83,7 +85,7 @@ impl Did {
         self.ran.get(query).copied().unwrap_or(0)
     }
 
-    fn queries(&self) -> BTreeSet<&str> {
+    pub(crate) fn queries(&self) -> BTreeSet<&str> {
         self.ran.keys().map(String::as_str).collect()
     }
 }
@@ -107,7 +109,7 @@ impl Loop {
     pub(crate) fn over(files: &[(&str, &str)], overrides: Overrides) -> Self {
         let (system, session) = (MemorySystem::with(files), fresh_session(overrides));
         let store = Some(Box::new(MemoryStore::default()) as Box<dyn OutcomeStore>);
-        Self { system, session, store, answers: score_by_length }
+        Self { system, session, store, answers: score_by_length, is_loaded: false }
     }
 
     /// Edits a file.
@@ -120,11 +122,30 @@ impl Loop {
         self.answers = answers;
     }
 
-    /// Loads what changed, asks what is missing, and folds the summary.
+    /// Loads everything the first time, what changed from then on; asks what is missing, and folds the summary.
     pub(crate) fn evaluate(&mut self) -> Did {
         self.session.db.take_executed();
-        let diagnostics = self.session.load(&self.system);
-        assert!(!diagnostics.iter().any(Diagnostic::is_error), "{diagnostics:?}");
+        if self.is_loaded {
+            let reloaded = self.session.reload(&self.system, None, None);
+            assert!(!matches!(reloaded, Reloaded::Broken { .. }), "{reloaded:?}");
+        } else {
+            let diagnostics = self.session.load(&self.system);
+            assert!(!diagnostics.iter().any(Diagnostic::is_error), "{diagnostics:?}");
+            self.is_loaded = true;
+        }
+        self.settle()
+    }
+
+    /// Reads again what was touched, and settles whatever it found.
+    pub(crate) fn reload(&mut self, touched: &[&str]) -> (Reloaded, Did) {
+        self.session.db.take_executed();
+        let touched = touched.iter().map(|path| (*path).to_owned()).collect();
+        let reloaded = self.session.reload(&self.system, Some(&touched), None);
+        (reloaded, self.settle())
+    }
+
+    /// Asks what is missing, and folds the summary.
+    fn settle(&mut self) -> Did {
         let executor = Counting(self.answers, std::cell::RefCell::default());
         let world = World { system: &self.system, executor: &executor, progress: &mut Quiet };
         let settings = Settings::default();
@@ -152,12 +173,12 @@ impl Loop {
         &self.session
     }
 
-    fn chunks(&self) -> usize {
+    pub(crate) fn chunks(&self) -> usize {
         self.session.chunks().len()
     }
 }
 
-fn evaluated() -> Loop {
+pub(crate) fn evaluated() -> Loop {
     let mut session = Loop::new();
     let first = session.evaluate();
     assert_eq!(first.asked.len(), 2 * SAMPLES);
@@ -177,7 +198,8 @@ fn another_process_asks_nothing() {
     let system = std::mem::take(&mut session.system);
     let fresh = fresh_session(Overrides::default());
     let store = session.store.take();
-    let mut other = Loop { system, session: fresh, store, answers: score_by_length };
+    let mut other =
+        Loop { system, session: fresh, store, answers: score_by_length, is_loaded: false };
     assert_eq!(other.evaluate().asked, Vec::<String>::new());
 }
 

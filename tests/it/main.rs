@@ -32,6 +32,7 @@ mod plan;
 mod progress;
 mod real_data;
 mod recordings;
+mod reload;
 mod replies;
 mod run;
 mod secrets;

@@ -1,0 +1,306 @@
+//! Brings a session up to date with files that change, and never loses its last good state.
+//!
+//! What files say is checked before the database sees it, so that it holds nothing but good states: a suite is read
+//! apart, of rows those that are new. Where that does not tell enough, everything is loaded into a session of its own,
+//! which says exactly what a first loading would say, and of which the chunks and files are taken if they are good.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use crate::dataset::chunk::{Chunked, HeldChunks, Records};
+use crate::dataset::labels::is_mapped;
+use crate::db::baselines::{recorded_run, run_files};
+use crate::db::change::Change;
+use crate::db::inputs::{Chunk, File};
+use crate::db::queries::{self, Checked};
+use crate::db::selection::Who;
+use crate::db::{Database, Db, rows};
+use crate::diagnostic::Diagnostic;
+use crate::driver::candidate::{Candidate, Fit};
+use crate::driver::dataset::{Reading, Reread};
+use crate::driver::doubts;
+use crate::driver::session::{Session, SmallFile};
+use crate::driver::stale::Stale;
+use crate::evaluate::sought::{Sought, found_in};
+use crate::system::System;
+
+/// Names and values of the environment.
+pub(super) type Environment = Arc<BTreeMap<String, String>>;
+
+/// What reloading found.
+#[derive(Debug)]
+pub enum Reloaded {
+    /// No file says anything new.
+    Same,
+    /// The session holds what the files say now.
+    Changed {
+        /// The files that changed, as the session names them, sorted.
+        files: Vec<String>,
+        /// What is probably not meant.
+        warnings: Vec<Diagnostic>,
+    },
+    /// What the files say cannot be evaluated. The session still holds what they said before, as far as it was good.
+    Broken {
+        /// The files that changed since they were good, as the session names them, sorted.
+        files: Vec<String>,
+        /// Why.
+        problems: Vec<Diagnostic>,
+    },
+}
+
+/// How what a session holds stands to what its files say.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    /// Whether what it holds is good.
+    is_good: bool,
+    /// What may have changed since it was.
+    pub(super) stale: Stale,
+    /// The environment to come.
+    pub(super) environment: Option<Environment>,
+    /// The files that were broken when they were read last.
+    broken: Option<BTreeSet<String>>,
+    /// What was looked for when they were.
+    looked_for: BTreeSet<String>,
+}
+
+impl Standing {
+    /// Notes that everything was read, and whether it was good.
+    pub(super) fn note(&mut self, is_good: bool) {
+        *self = Self { is_good, ..Self::default() };
+    }
+
+    /// The environment that the database does not know yet.
+    pub(super) fn take_environment(&mut self) -> Option<Environment> {
+        self.environment.take()
+    }
+
+    /// The files and folders that the last reading looked for, if it was broken.
+    pub(super) fn looked_for(&self) -> impl Iterator<Item = &String> {
+        self.looked_for.iter()
+    }
+}
+
+impl Session {
+    /// Reads again what `touched` names (none: everything), as [`Session::paths`] names it, and what was broken. The
+    /// environment is compared if it is given. Nothing is executed where nothing changed.
+    pub fn reload(
+        &mut self,
+        system: &dyn System,
+        touched: Option<&BTreeSet<String>>,
+        environment: Option<BTreeMap<String, String>>,
+    ) -> Reloaded {
+        self.standing.stale.add(touched);
+        if let Some(environment) = environment {
+            self.standing.environment = Some(Arc::new(environment));
+        }
+        if !self.standing.is_good {
+            return self.load_until_good(system);
+        }
+        let Candidate { mut files, fit, edited, environment } = Candidate::read(self, system);
+        match fit {
+            Fit::Rows => {}
+            Fit::Unsure => return self.load_apart(system, files),
+            Fit::Broken { problems, looked_for } => {
+                return self.broken(files, problems, looked_for);
+            }
+        }
+        let reading = match self.reread_dataset(system) {
+            Reread::Same => None,
+            Reread::New(reading) if self.is_surely_good(&reading.chunks) => Some(reading),
+            Reread::New(_) | Reread::Doubtful => return self.load_apart(system, files),
+        };
+        files.extend(reading.iter().flat_map(|reading| reading.changed.iter().cloned()));
+        if reading.is_none()
+            && edited.is_empty()
+            && environment.is_none()
+            && self.standing.broken.is_none()
+        {
+            self.standing.note(true);
+            return Reloaded::Same;
+        }
+        self.bring_in(edited, environment, reading);
+        self.read_asked(system);
+        self.read_row_files(system);
+        self.run_files = run_files(&self.db, self.root);
+        self.changed(files, None)
+    }
+
+    /// Loads everything: nothing good can be lost.
+    fn load_until_good(&mut self, system: &dyn System) -> Reloaded {
+        let diagnostics = self.load(system);
+        let files = self.paths();
+        if self.standing.is_good {
+            return self.changed(files, Some(diagnostics));
+        }
+        self.broken(files, diagnostics, BTreeSet::new())
+    }
+
+    fn broken(
+        &mut self,
+        files: BTreeSet<String>,
+        problems: Vec<Diagnostic>,
+        looked_for: BTreeSet<String>,
+    ) -> Reloaded {
+        self.standing.broken = Some(files.clone());
+        self.standing.looked_for = looked_for;
+        Reloaded::Broken { files: files.into_iter().collect(), problems }
+    }
+
+    /// Says what changed, and the warnings about it unless they are known.
+    fn changed(&mut self, mut files: BTreeSet<String>, known: Option<Vec<Diagnostic>>) -> Reloaded {
+        files.extend(self.standing.broken.take().into_iter().flatten());
+        self.standing.note(true);
+        let warnings = known.unwrap_or_else(|| self.warnings());
+        Reloaded::Changed { files: files.into_iter().collect(), warnings }
+    }
+
+    /// What is probably not meant.
+    fn warnings(&self) -> Vec<Diagnostic> {
+        let mut warnings = queries::suite(&self.db, self.root).diagnostics.clone();
+        for file in &self.run_files {
+            warnings.extend(recorded_run(&self.db, *file).problems.iter().cloned());
+        }
+        warnings.extend(self.dataset.iter().flat_map(|dataset| dataset.warnings.iter().cloned()));
+        warnings.extend(doubts::doubts(&self.db, self.root));
+        warnings.extend(self.no_labels());
+        warnings
+    }
+
+    fn reread_dataset(&mut self, system: &dyn System) -> Reread {
+        let Some(suite) = self.suite().cloned() else { return Reread::Doubtful };
+        let Some(mut held) = self.dataset.take() else { return Reread::Doubtful };
+        let wanted = self.wanted_dataset(&suite);
+        let reread = held.reread(system, &wanted, &self.standing.stale, || self.held_chunks());
+        self.dataset = Some(held);
+        reread
+    }
+
+    fn bring_in(
+        &mut self,
+        edited: BTreeMap<String, SmallFile>,
+        environment: Option<Environment>,
+        reading: Option<Reading>,
+    ) {
+        let files = edited.into_iter().map(|(path, small)| (self.db.file(&path), small)).collect();
+        self.set_small(files);
+        let mut change = Change { environment, ..Change::default() };
+        if let Some(Reading { chunks, held, .. }) = reading {
+            change.chunks = Some(chunks);
+            self.dataset = Some(held);
+        }
+        change.apply(&mut self.db, self.root);
+    }
+
+    /// Loads everything into a session of its own, and takes it over if it is good.
+    fn load_apart(&mut self, system: &dyn System, mut files: BTreeSet<String>) -> Reloaded {
+        let (db, root) = (&self.db, self.root);
+        let (environment, overrides) = (root.environment(db), root.overrides(db).clone());
+        let environment = self.standing.environment.as_ref().unwrap_or(environment);
+        let path = root.suite(db).path(db);
+        let environment = environment.as_ref().clone();
+        let mut apart = Self::new(Database::default(), path, environment, overrides);
+        let diagnostics = apart.load(system);
+        match (&self.dataset, &apart.dataset) {
+            (Some(held), Some(read)) => files.extend(held.changed(read, &Stale::All)),
+            (Some(held), None) if self.standing.stale.has(&held.path) => {
+                files.insert(held.path.clone());
+            }
+            _ => {}
+        }
+        if !apart.standing.is_good {
+            return self.broken(files, diagnostics, apart.paths());
+        }
+        self.take_over(apart);
+        self.changed(files, Some(diagnostics))
+    }
+
+    fn take_over(&mut self, apart: Self) {
+        let Self { db, root, digests, mut dataset, .. } = apart;
+        let text = |(path, file): (String, File)| {
+            let (text, digest) = (file.text(&db).clone(), digests.get(&path).cloned());
+            (path, SmallFile { text, digest })
+        };
+        let edited = db.files().into_iter().map(text).collect();
+        let environment = Some(Arc::clone(root.environment(&db)));
+        let mut held = self.held_chunks();
+        let records: Vec<(&Arc<Records>, bool)> = root
+            .chunks(&db)
+            .iter()
+            .map(|chunk| chunk.records(&db))
+            .map(|records| (records, held.take(records.hash())))
+            .collect();
+        let is_mostly_held = records.iter().filter(|(_, held)| *held).count() * 2 > records.len();
+        let chunk = |(records, is_held): &(&Arc<Records>, bool)| {
+            let fresh = || if is_mostly_held { records.detached() } else { (***records).clone() };
+            let (hash, fresh) = (records.hash(), (!is_held).then(fresh));
+            Chunked { hash, records: records.len(), fresh }
+        };
+        let chunks: Vec<Chunked> = records.iter().map(chunk).collect();
+        if let Some(dataset) = &mut dataset {
+            dataset.let_go();
+        }
+        self.bring_in(
+            edited,
+            environment,
+            dataset.map(|held| Reading { chunks, held, changed: Vec::new() }),
+        );
+        self.run_files = run_files(&self.db, self.root);
+    }
+
+    /// Whether rows that are new leave everything good, as far as that can be told from them alone.
+    fn is_surely_good(&self, chunks: &[Chunked]) -> bool {
+        let (db, root) = (&self.db, self.root);
+        let Some(spec) = queries::row_spec(db, root) else { return false };
+        // Labels that the suite names are wrong where no grader can read them.
+        if is_mapped(spec) {
+            return false;
+        }
+        let required = queries::required_vars(db, root);
+        let fresh: Vec<&Records> = chunks.iter().filter_map(|chunk| chunk.fresh.as_ref()).collect();
+        let checked: Vec<Checked> =
+            fresh.iter().map(|records| Checked::of(records, spec)).collect();
+        let rubrics = rows::rubric_files(db, root);
+        let is_good = |checked: &Checked| {
+            checked.problems.is_empty()
+                && checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path))
+        };
+        if !checked.iter().all(is_good)
+            || fresh.iter().any(|rows| !queries::vars_missing_in(rows, spec, required).is_empty())
+        {
+            return false;
+        }
+        let (stay, go) = self.staying(chunks);
+        let sought: Vec<Sought> = Sought::by_fields(spec).collect();
+        let found: Vec<Box<[bool]>> =
+            fresh.iter().map(|records| found_in(records, spec, &sought)).collect();
+        let all = rows::sought(db, root);
+        let is_found = |at: usize| {
+            let place = all.iter().position(|other| *other == sought[at]);
+            found.iter().any(|found| found[at])
+                || stay.iter().any(|chunk| place.is_some_and(|at| rows::found(db, *chunk)[at]))
+        };
+        (0..sought.len()).all(is_found) && self.are_others(&checked, &stay, &go)
+    }
+
+    /// The chunks that stay in the dataset, and those that go.
+    fn staying(&self, chunks: &[Chunked]) -> (Vec<Chunk>, Vec<Chunk>) {
+        let kept = chunks.iter().filter(|chunk| chunk.fresh.is_none());
+        let mut kept: HeldChunks = kept.map(|chunk| chunk.hash).collect();
+        let all = self.root.chunks(&self.db).iter().copied();
+        all.partition(|chunk| kept.take(chunk.records(&self.db).hash()))
+    }
+
+    /// Whether no case of the new rows claims to be one that stays, or another new one.
+    fn are_others(&self, fresh: &[Checked], stay: &[Chunk], go: &[Chunk]) -> bool {
+        let mut cases = HashSet::new();
+        let named = fresh.iter().flat_map(|checked| checked.whos.iter());
+        for who in named.filter(|who| who.content_id.is_none()) {
+            if !cases.insert(who.case()) {
+                return false;
+            }
+        }
+        let whos = |chunk: &Chunk| queries::checked(&self.db, *chunk).whos.iter();
+        let gone: HashSet<u128> = go.iter().flat_map(whos).map(Who::case).collect();
+        cases.is_subset(&gone) || !stay.iter().flat_map(whos).any(|who| cases.contains(&who.case()))
+    }
+}
