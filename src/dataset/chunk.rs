@@ -5,13 +5,13 @@
 //! inserted in the middle moves no cut but its own. Chunks hold no position: a chunk that moved is unchanged.
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::join::Joined;
+use super::split::Start;
 
 /// A record whose hash has these bits clear ends its chunk: one in 64.
 const CUT_MASK: u64 = 63;
@@ -85,8 +85,22 @@ impl Records {
         (0..self.len()).map(|at| self.get(at))
     }
 
+    /// The same records with a text of their own, so that they keep no file in memory.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let joined: Vec<Joined<'_>> = self
+            .iter()
+            .map(|(row, recorded)| Joined {
+                row: row.into(),
+                recorded: recorded.into(),
+                start: Start::default(),
+            })
+            .collect();
+        Self::own(self.hash, &joined)
+    }
+
     /// Records with a text of their own.
-    fn own(hash: u128, records: &[Joined<'_>]) -> Self {
+    pub(super) fn own(hash: u128, records: &[Joined<'_>]) -> Self {
         let mut text = String::with_capacity(
             records.iter().map(|record| record.row.len() + record.recorded.len()).sum(),
         );
@@ -124,27 +138,44 @@ impl Records {
 pub struct Chunked {
     /// Identifies the content.
     pub hash: u128,
+    /// How many records it holds.
+    pub records: usize,
     /// The content, if it is new.
     pub fresh: Option<Records>,
 }
 
-/// Cuts the records of a dataset into chunks. `held` counts the chunks that are there already, by hash; `file` is
-/// the text that records were cut from.
-pub fn chunks<S: BuildHasher>(
-    records: &[Joined<'_>],
-    mut held: HashMap<u128, usize, S>,
-    file: &Arc<String>,
-) -> Vec<Chunked> {
-    let cuts = cuts(records);
-    let mut is_held = |hash| match held.get_mut(&hash) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            true
+/// The chunks that are there already: how many of each hash.
+#[derive(Debug, Default)]
+pub struct HeldChunks(HashMap<u128, usize>);
+
+impl HeldChunks {
+    /// Takes one of these, if one is left.
+    pub fn take(&mut self, hash: u128) -> bool {
+        let left = self.0.get_mut(&hash).filter(|count| **count > 0);
+        left.map(|count| *count -= 1).is_some()
+    }
+}
+
+impl FromIterator<u128> for HeldChunks {
+    fn from_iter<I: IntoIterator<Item = u128>>(hashes: I) -> Self {
+        let mut held = HashMap::new();
+        for hash in hashes {
+            *held.entry(hash).or_insert(0) += 1;
         }
-        _ => false,
-    };
-    let cuts: Vec<(Range<usize>, u128, bool)> =
-        cuts.into_iter().map(|(range, hash)| (range, hash, is_held(hash))).collect();
+        Self(held)
+    }
+}
+
+/// Cuts the records of a dataset into chunks. `held` are those that are there already; `file` is the text that records
+/// were cut from.
+pub fn chunks(records: &[Joined<'_>], mut held: HeldChunks, file: &Arc<String>) -> Vec<Chunked> {
+    let cuts: Vec<(Range<usize>, u128, bool)> = cuts(records)
+        .into_iter()
+        .map(|(range, hash)| {
+            let is_held = held.take(hash);
+            (range, hash, is_held)
+        })
+        .collect();
     // A share keeps the whole file in memory: worth it when most of it is new, as it is the first time.
     let is_shared = cuts.iter().filter(|(_, _, held)| !held).count() * 2 > cuts.len();
     let build = |(range, hash, held): (Range<usize>, u128, bool)| {
@@ -152,6 +183,7 @@ pub fn chunks<S: BuildHasher>(
         let shared = || is_shared.then(|| Records::shared(hash, records, file)).flatten();
         Chunked {
             hash,
+            records: records.len(),
             fresh: (!held).then(|| shared().unwrap_or_else(|| Records::own(hash, records))),
         }
     };
@@ -161,32 +193,60 @@ pub fn chunks<S: BuildHasher>(
 /// Where the chunks are, and the hash of each.
 fn cuts(records: &[Joined<'_>]) -> Vec<(Range<usize>, u128)> {
     let mut cuts = Vec::with_capacity(records.len() / 48 + 1);
-    let (mut from, mut bytes, mut hasher) = (0, 0, Xxh3::new());
+    let (mut from, mut cutter) = (0, Cutter::default());
     for (at, record) in records.iter().enumerate() {
+        if let Some(hash) = cutter.push(record) {
+            cuts.push((from..at + 1, hash));
+            from = at + 1;
+        }
+    }
+    cuts.extend(cutter.finish().map(|hash| (from..records.len(), hash)));
+    cuts
+}
+
+/// Says after which records a chunk ends: after one whose own hash says so, or one that fills it.
+#[derive(Default)]
+pub(super) struct Cutter {
+    records: usize,
+    bytes: usize,
+    hasher: Xxh3,
+}
+
+impl Cutter {
+    /// Takes the next record. The hash of the chunk that it ends, if it ends one.
+    pub(super) fn push(&mut self, record: &Joined<'_>) -> Option<u128> {
         let row = xxh3_64(record.row.as_bytes());
         let recorded =
             if record.recorded.is_empty() { 0 } else { xxh3_64(record.recorded.as_bytes()) };
         let hash = row ^ recorded.rotate_left(17);
-        hasher.update(&row.to_le_bytes());
-        hasher.update(&recorded.to_le_bytes());
-        bytes += record.row.len() + record.recorded.len();
-        let is_full = at + 1 - from >= MOST_RECORDS || bytes >= MOST_BYTES;
-        if hash & CUT_MASK == 0 || is_full || at + 1 == records.len() {
-            cuts.push((from..at + 1, hasher.digest128()));
-            (from, bytes, hasher) = (at + 1, 0, Xxh3::new());
-        }
+        self.hasher.update(&row.to_le_bytes());
+        self.hasher.update(&recorded.to_le_bytes());
+        self.records += 1;
+        self.bytes += record.row.len() + record.recorded.len();
+        let is_full = self.records >= MOST_RECORDS || self.bytes >= MOST_BYTES;
+        if hash & CUT_MASK == 0 || is_full { self.finish() } else { None }
     }
-    cuts
+
+    /// Ends the chunk that was begun. Its hash, if one was.
+    pub(super) fn finish(&mut self) -> Option<u128> {
+        let begun = self.has_begun().then(|| self.hasher.digest128());
+        *self = Self::default();
+        begun
+    }
+
+    /// Whether a chunk was begun that has not ended.
+    pub(super) fn has_begun(&self) -> bool {
+        self.records > 0
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
 
-    use std::collections::HashMap;
     use std::sync::Arc;
 
-    use super::{Chunked, Records};
+    use super::{Chunked, HeldChunks, Records};
     use crate::dataset::join::Joined;
     use crate::dataset::split::Start;
 
@@ -205,7 +265,7 @@ mod tests {
     }
 
     fn chunks(records: &[Joined<'_>]) -> Vec<Records> {
-        let chunked = super::chunks(records, HashMap::new(), &Arc::default());
+        let chunked = super::chunks(records, HeldChunks::default(), &Arc::default());
         chunked.into_iter().filter_map(|chunk| chunk.fresh).collect()
     }
 
@@ -220,21 +280,21 @@ mod tests {
                 start: Start::default(),
             })
             .collect();
-        let first = super::chunks(&joined, HashMap::new(), &file);
-        let held: Vec<&str> = first
+        let first = super::chunks(&joined, HeldChunks::default(), &file);
+        let texts: Vec<&str> = first
             .iter()
             .filter_map(|chunk| chunk.fresh.as_ref())
             .flat_map(Records::iter)
             .map(|(row, _)| row)
             .collect();
-        assert_eq!(held, rows(2_000));
+        assert_eq!(texts, rows(2_000));
         assert!(Arc::strong_count(&file) > first.len(), "every chunk shares the file");
-        let counts: HashMap<u128, usize> = first.iter().map(|chunk| (chunk.hash, 1)).collect();
+        let held: HeldChunks = first.iter().map(|chunk| chunk.hash).collect();
         let edited = Arc::new(file.replace("{\"id\": 1000}", "{\"id\": \"x\"}"));
         let joined = self::joined(edited.lines().map(str::to_owned))
             .into_iter()
             .map(|row| Joined { recorded: Cow::Borrowed(""), ..row });
-        let second: Vec<Chunked> = super::chunks(&joined.collect::<Vec<_>>(), counts, &edited);
+        let second: Vec<Chunked> = super::chunks(&joined.collect::<Vec<_>>(), held, &edited);
         assert!((1..=2).contains(&second.iter().filter(|chunk| chunk.fresh.is_some()).count()));
         assert_eq!(Arc::strong_count(&edited), 1, "an edit does not keep the whole file");
     }

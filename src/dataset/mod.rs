@@ -11,6 +11,7 @@ pub mod join;
 pub mod judgments;
 pub mod label_file;
 pub mod labels;
+pub mod layout;
 pub mod row;
 pub mod split;
 pub mod syntax;

@@ -119,7 +119,7 @@ fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagno
         line += 1;
         let raw = &text[from..end];
         from = (end + 1).min(text.len());
-        let trimmed = raw.trim_matches([' ', '\t', '\r']);
+        let trimmed = trimmed_line(raw);
         if trimmed.is_empty() {
             continue;
         }
@@ -133,6 +133,11 @@ fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagno
         records.push(RawRecord { text: Cow::Borrowed(trimmed), start });
     }
     if problems.is_empty() { Ok(records) } else { Err(problems) }
+}
+
+/// A line without the blanks around its record.
+pub(super) fn trimmed_line(line: &str) -> &str {
+    line.trim_matches([' ', '\t', '\r'])
 }
 
 /// A file that is JSON, but not one object a line: every line of it would be wrong.

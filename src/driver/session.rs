@@ -166,7 +166,7 @@ impl Session {
         !unread.is_empty()
     }
 
-    fn read_small(&mut self, system: &dyn System, file: File) {
+    pub(super) fn read_small(&mut self, system: &dyn System, file: File) {
         let small = SmallFile::read(system, file.path(&self.db), self.is_big(file));
         self.set_small(vec![(file, small)]);
     }
@@ -329,7 +329,7 @@ impl SmallFile {
             FileBytes::Folder => FileText::Unreadable("it is a folder".to_owned()),
             FileBytes::Unreadable(reason) => FileText::Unreadable(reason),
             FileBytes::Bytes(bytes) => {
-                let limit = if is_run { RUN_FILE_LIMIT } else { SMALL_FILE_LIMIT };
+                let limit = if is_run { BIG_FILE_LIMIT } else { SMALL_FILE_LIMIT };
                 let text = small_text(path, &bytes, limit);
                 return Self { text, digest: Some(Digest::of(&bytes)) };
             }

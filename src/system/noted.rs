@@ -39,6 +39,15 @@ impl System for Noted<'_> {
         self.system.read(path)
     }
 
+    fn open(&self, path: &str) -> std::io::Result<Box<dyn std::io::BufRead>> {
+        self.note(path);
+        self.system.open(path)
+    }
+
+    fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
+        self.system.append(path, bytes)
+    }
+
     fn list(&self, folder: &str) -> Option<Vec<String>> {
         self.note(folder);
         self.system.list(folder)
