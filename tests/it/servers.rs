@@ -337,7 +337,8 @@ fn litellm_errors_are_of_the_kinds_they_are() {
     }
 }
 
-/// Without the right key nothing is graded, whatever the gateway makes of it; with it everything is.
+/// Without the right key nothing is graded, whatever the gateway makes of it; with it everything is, since
+/// nothing was kept.
 #[test]
 fn litellm_wants_a_key() {
     const SAMPLES: u64 = 10;
@@ -347,14 +348,14 @@ fn litellm_wants_a_key() {
     let grader = "answers: {kind: rubric, prompt: 'Is it polite?', model: answers, max_retries: 1}";
     let space = space(10, &[grader]);
     for key in [None, Some("sk-of-somebody-else")] {
-        let ran = run(&space, &url, key, &["--retry-errors"]);
+        let ran = run(&space, &url, key, &[]);
         assert_eq!(space.actions("answers"), [SAMPLES, 0, SAMPLES, 0], "{}", ran.shown());
         let grades = grades(&space, "answers");
         assert!(grades.values().all(|grade| failure(grade).is_some()), "{grades:?}");
         let told = format!("{}{}", ran.shown(), space.record("results.jsonl"));
         assert!(!told.contains("sk-of-somebody-else"), "{told}");
     }
-    let ran = run(&space, &url, Some("sk-of-the-gateway"), &["--retry-errors"]);
+    let ran = run(&space, &url, Some("sk-of-the-gateway"), &[]);
     assert_eq!(space.actions("answers"), [SAMPLES, 0, 0, 0], "{}", ran.shown());
     check_replay(&space, &url, &[("answers", SAMPLES)]);
 }

@@ -96,6 +96,8 @@ impl Provider for OpenAi {
             ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
         const FILTERED: [&str; 3] =
             ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"];
+        // A key that LiteLLM does not know is one to look up; without a database it says no more than that.
+        const UNKNOWN_KEY: [&str; 1] = ["no_db_connection"];
         let codes = [
             "/code",
             "/type",
@@ -110,6 +112,8 @@ impl Provider for OpenAi {
             FailureKind::NoCredit.into()
         } else if says(&FILTERED) || is_moderated {
             FailureKind::Filtered.into()
+        } else if says(&UNKNOWN_KEY) {
+            FailureKind::Unauthorized.into()
         } else {
             Complaint::default()
         }

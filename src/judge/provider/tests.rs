@@ -309,6 +309,8 @@ fn errors_say_more_than_their_status() {
         json!({"code": "content_filter", "innererror": {"code": "ResponsibleAIPolicyViolation"}});
     let litellm = json!({"code": "400", "provider_specific_fields":
         {"innererror": {"code": "ResponsibleAIPolicyViolation"}}});
+    let no_database =
+        json!({"message": "No connected db.", "type": "no_db_connection", "code": "400"});
     let too_long = json!({"code": "context_length_exceeded", "type": "invalid_request_error"});
     let broke =
         json!({"type": "invalid_request_error", "message": "Your credit balance is too low"});
@@ -318,6 +320,7 @@ fn errors_say_more_than_their_status() {
         ("openai", json!({"metadata": {"reasons": ["hate"]}}), kind(FailureKind::Filtered)),
         ("openai", json!({"type": "insufficient_quota"}), kind(FailureKind::NoCredit)),
         ("openai", json!({"code": "billing_not_active"}), kind(FailureKind::NoCredit)),
+        ("openai", no_database, kind(FailureKind::Unauthorized)),
         ("openai", too_long, Complaint::default()),
         ("openai", json!("text"), Complaint::default()),
         ("anthropic", broke, kind(FailureKind::NoCredit)),
