@@ -97,10 +97,11 @@ fn counts(kind: FailureKind) -> bool {
 /// Whether the message of a bad request says that the prompt is too long: with status 413, or in the words of one of
 /// the servers that say it with 400.
 fn is_too_long(message: &str) -> bool {
-    const WORDS: [&str; 11] = [
+    const WORDS: [&str; 12] = [
         "answered 413",
         "context_length_exceeded",
         "exceed_context_size",
+        "available context size",
         "context length",
         "context window",
         "maximum context",
@@ -194,9 +195,14 @@ mod tests {
             ("the judge answered 413: Payload Too Large", true),
             ("the judge answered 400: {\"code\":\"context_length_exceeded\"}", true),
             ("the judge answered 400: This model's maximum context length is 8192 tokens.", true),
+            ("the judge answered 400: exceed_context_size_error", true),
             (
-                "the judge answered 400: the request exceeds the available context size \
-              (exceed_context_size_error)",
+                "the judge answered 400: the request exceeds the available context size. try more",
+                true,
+            ),
+            (
+                "the judge answered 400: request (9 tokens) exceeds the available context size \
+                 (8 tokens)",
                 true,
             ),
             ("the judge answered 400: prompt is too long: 210000 tokens > 200000 maximum", true),
