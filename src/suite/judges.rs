@@ -4,6 +4,8 @@
 //! place and is checked anew for each of them. What a model does with a setting is said by
 //! [`JudgeSpec::effective_temperature`]; the spec keeps what the suite wrote.
 
+use serde_json::{Map, Value};
+
 use super::fields::{Fields, Findings};
 use super::graders::options;
 use super::headers::{self, headers};
@@ -161,7 +163,7 @@ fn judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
     let api_key_env = api_key_env(fields, findings);
     let headers = headers(fields, findings);
     let sampling = sampling(fields, findings);
-    let extra_body = options(fields.take("extra_body"), findings).unwrap_or_default();
+    let extra_body = extra_body(fields.take("extra_body"), findings);
     let response_format =
         fields.take("response_format").and_then(|field| findings.choice(field, &REPLY_FORMATS));
     let patience = patience(fields, findings);
@@ -251,6 +253,19 @@ fn base_url(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> 
         }
     }
     Some(url)
+}
+
+/// Further members of the request. A reply that comes in pieces would be paid for and never read.
+fn extra_body(field: Option<&Entry>, findings: &mut Findings) -> Map<String, Value> {
+    let members = field.map_or(&[][..], |field| field.value.entries());
+    let is_stream =
+        |member: &&Entry| member.key == "stream" && member.value.value == Kind::Bool(true);
+    if let Some(stream) = members.iter().find(is_stream) {
+        let message = "`stream: true` never works: replies are read whole";
+        findings.error(stream.key_span, message).hint =
+            Some("leave `stream` out; `timeout` says how long a reply may take".to_owned());
+    }
+    options(field, findings).unwrap_or_default()
 }
 
 /// The name of a variable; a key written here by mistake is hidden.

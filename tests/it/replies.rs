@@ -155,6 +155,9 @@ fn check_failure(api: &Api, answer: fn() -> Answer, (kind, words): (&str, &str))
 /// What is answered, the kind of the failure, and a part of its message.
 type Failing = (fn() -> Answer, (&'static str, &'static str));
 
+const STREAM: &str =
+    "data: {\"choices\": [{\"delta\": {\"content\": \"{\\\"score\\\": 1}\"}}]}\n\ndata: [DONE]\n\n";
+
 const OF_OPENAI: &[Failing] = &[
     (
         || Answer::completion(json!({"content": null, "refusal": "I will not"}), "stop"),
@@ -186,6 +189,8 @@ const OF_OPENAI: &[Failing] = &[
         || Answer::Http(200, Vec::new(), "<html>Welcome</html>".to_owned()),
         ("server", "<html>Welcome</html>"),
     ),
+    // Nobody asked for a stream.
+    (|| Answer::Http(200, Vec::new(), STREAM.to_owned()), ("server", "data: {")),
     (
         || http(200, &json!({"error": {"code": 502, "message": "upstream is down"}})),
         ("server", "the judge answered 200 with an error: upstream is down"),

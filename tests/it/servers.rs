@@ -153,34 +153,6 @@ fn llmock_finds_no_fault_with_how_its_errors_are_taken() {
     assert_eq!(llmock.requests(), Vec::<Value>::new());
 }
 
-/// Who asks for a stream by hand gets one, which nobody reads. Broken off, ended early, stalled, mutilated or whole: it
-/// is no verdict, it is asked again, and it is not stored.
-#[test]
-fn llmock_breaks_streams_and_none_is_a_verdict() {
-    let Some(llmock) = Llmock::start(&[]) else { return };
-    let grader = MOCKED.replace(
-        "max_retries: 9, timeout: 10",
-        "max_retries: 4, timeout: 2, extra_body: {stream: true}",
-    );
-    let space = space(1, &[&grader]);
-    let fault = |kind| json!({"type": "stream_fault", "kind": kind, "stall_seconds": 4});
-    llmock.begin(&["disconnect", "truncate", "stall", "malformed"].map(fault));
-    let ran = run(&space, &llmock.url(), None, &[]);
-    assert_eq!(space.actions("quality"), [1, 0, 1, 0], "{}", ran.shown());
-    let grade = &grades(&space, "quality")["s0"];
-    assert_eq!(failure(grade), Some("server"), "{grade}");
-    assert_eq!(space.stored_lines(), Vec::<String>::new());
-    let seen: Vec<Value> = llmock.requests().iter_mut().map(|it| it["fault"].take()).collect();
-    let faults = ["disconnect", "truncate", "stall", "malformed"];
-    let faults = faults.map(|kind| json!(format!("stream:{kind}@1")));
-    assert_eq!(
-        seen,
-        [&faults[..], &[Value::Null]].concat(),
-        "each broken stream is asked for again"
-    );
-    llmock.check_verdict();
-}
-
 /// A reply that does not come in time is asked for again; when it comes after all it changes nothing.
 #[test]
 fn llmock_stalls_and_is_asked_again() {

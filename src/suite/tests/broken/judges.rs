@@ -225,6 +225,24 @@ fn secrets_in_headers_and_panels_are_hidden() {
 }
 
 #[test]
+fn streams_are_refused() {
+    insta::assert_snapshot!(of_grader(&[
+        "extra_body: {stream: false, options: {stream: true}}",
+        "panel: [{model: a}, {model: b, extra_body: {stream: true}}]",
+    ]), @r###"
+    error: `stream: true` never works: replies are read whole
+     --> suite.yaml:8:49
+      |
+    8 |     panel: [{model: a}, {model: b, extra_body: {stream: true}}]
+      |                                                 ^^^^^^
+      |
+      = help: leave `stream` out; `timeout` says how long a reply may take
+    "###);
+    let inherited = of_grader(&["extra_body: {stream: true}", "panel: [{model: a}, {model: b}]"]);
+    assert_eq!(inherited.matches("error: ").count(), 1, "{inherited}");
+}
+
+#[test]
 fn panels_are_checked() {
     insta::assert_snapshot!(of_grader(&["panel: {model: a}"]), @r###"
     error: `panel` must be a list of judges, not a mapping
