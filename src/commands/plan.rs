@@ -114,26 +114,45 @@ fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
 fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &Forecast) -> Plan {
     let none = BTreeMap::new();
     let mut graders = Vec::new();
-    let (mut total, mut cached, mut whys, mut bill) = (0, 0, BTreeMap::new(), Bill::default());
+    let (mut all, mut whys, mut bill) = (Counts::default(), BTreeMap::new(), Bill::default());
     for (at, (name, tally)) in preview.tallies.iter().enumerate() {
         let own = reasons.get(&at).unwrap_or(&none);
         let own_bill = forecast.graders.get(at).copied().unwrap_or_default();
-        graders.push((name.clone(), line((tally.total, tally.cached), own, own_bill)));
-        total += tally.total;
-        cached += tally.cached;
+        let failures = preview.failures.get(at).copied().unwrap_or_default();
+        let counts = Counts { total: tally.total, cached: tally.cached, failures };
+        graders.push((name.clone(), line(counts, own, own_bill)));
+        all.add(counts);
         for (reason, n) in own {
             *whys.entry(*reason).or_default() += n;
         }
         bill = bill.and(own_bill);
     }
-    Plan { suite, graders: Ordered(graders), totals: line((total, cached), &whys, bill) }
+    Plan { suite, graders: Ordered(graders), totals: line(all, &whys, bill) }
 }
 
-fn line((total, cached): (u64, u64), reasons: &BTreeMap<Reason, u64>, bill: Bill) -> PlanLine {
+/// How many actions there are, are stored, and are stored as failures.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    total: u64,
+    cached: u64,
+    failures: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: Self) {
+        self.total += other.total;
+        self.cached += other.cached;
+        self.failures += other.failures;
+    }
+}
+
+fn line(counts: Counts, reasons: &BTreeMap<Reason, u64>, bill: Bill) -> PlanLine {
+    let Counts { total, cached, failures } = counts;
     let named = reasons.iter().map(|(reason, n)| (reason.name().to_owned(), *n));
     PlanLine {
         total,
         cached,
+        failures,
         to_ask: total - cached,
         reasons: Ordered(named.collect()),
         tokens: TokenEstimate { input: bill.input, output: bill.output },

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::session::Session;
 use super::settle::{Settings, Tally, usable};
 use super::waiting::{Refreshed, WaitList};
-use crate::action::{ActionKey, KeyMap};
+use crate::action::{ActionKey, KeyMap, KeySet};
 use crate::db::change::Change;
 use crate::db::inputs::Chunk;
+use crate::db::queries;
 use crate::outcome::{Outcome, Usage, read_body};
 use crate::reason::Held;
 use crate::store::{Entry, OutcomeStore};
@@ -21,6 +22,9 @@ use crate::system::System;
 pub struct Preview {
     /// Grader → its actions, in the order of the suite.
     pub tallies: Vec<(String, Tally)>,
+    /// For each grader, in the order of the suite: how many of its actions are stored as failures that would stand for
+    /// an answer.
+    pub failures: Vec<u64>,
     /// What would be asked, in the order in which it would be.
     pub to_ask: Vec<ToAsk>,
     /// What stored judgments used when they were asked, also those that would be asked anew.
@@ -55,7 +59,7 @@ pub fn preview(
     system: &dyn System,
     settings: &Settings,
 ) -> Preview {
-    let mut looking = Looking { settings, preview: Preview::default(), held: KeyMap::default() };
+    let mut looking = Looking::new(settings);
     let list = loop {
         let mut list = scan(session, system);
         let refreshed = Refreshed::of(session, &settings.refresh);
@@ -68,7 +72,7 @@ pub fn preview(
         // What came of an action may make others wanted.
         change.apply(&mut session.db, session.root);
     };
-    let Looking { mut preview, held, .. } = looking;
+    let Looking { mut preview, held, replayed, .. } = looking;
     preview.warnings.extend(store.take_warnings());
     let to_ask = list.queue.iter().map(|waiting| ToAsk {
         chunk: waiting.chunk,
@@ -80,6 +84,7 @@ pub fn preview(
         held: held.get(&waiting.key).copied().unwrap_or(Held::Nothing),
     });
     preview.to_ask = to_ask.collect();
+    preview.failures = by_grader(session, &replayed);
     preview.tallies = list.tallies;
     preview
 }
@@ -94,13 +99,39 @@ fn scan(session: &mut Session, system: &dyn System) -> WaitList {
     }
 }
 
+/// For each grader, how many of its actions are among `keys`, each key once.
+fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
+    let (db, root) = (&session.db, session.root);
+    let of_grader = |grader| {
+        let mut found = KeySet::default();
+        for chunk in root.chunks(db).iter().filter(|_| !keys.is_empty()) {
+            for planned in queries::plans(db, *chunk, grader).iter() {
+                planned.each_key(&mut |_, _, key| {
+                    if keys.contains(&key) {
+                        found.insert(key);
+                    }
+                });
+            }
+        }
+        found.len() as u64
+    };
+    queries::graders(db, root).iter().map(|grader| of_grader(*grader)).collect()
+}
+
 struct Looking<'a> {
     settings: &'a Settings,
     preview: Preview,
     held: KeyMap<Held>,
+    /// The stored failures that would stand for an answer.
+    replayed: KeySet,
 }
 
-impl Looking<'_> {
+impl<'a> Looking<'a> {
+    fn new(settings: &'a Settings) -> Self {
+        let (preview, held) = (Preview::default(), KeyMap::default());
+        Self { settings, preview, held, replayed: KeySet::default() }
+    }
+
     /// The outcome of an entry, as settling would take it; why not is noted.
     fn look(&mut self, refreshed: &Refreshed, entry: &Entry) -> Option<Outcome> {
         let mut warnings = Vec::new();
@@ -108,6 +139,9 @@ impl Looking<'_> {
         // A second look at what is still missing says the same again.
         warnings.retain(|warning| !self.preview.warnings.contains(warning));
         self.preview.warnings.append(&mut warnings);
+        if matches!(found, Some(Outcome::Failure(_))) {
+            self.replayed.insert(entry.key);
+        }
         if found.is_none()
             && let Ok(outcome) = read_body(&entry.body)
         {

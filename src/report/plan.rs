@@ -33,6 +33,8 @@ pub struct PlanLine {
     pub total: u64,
     /// Those that are stored.
     pub cached: u64,
+    /// Those of the stored that are failures, which stand for an answer as long as nobody asks again.
+    pub failures: u64,
     /// Those that would be asked.
     pub to_ask: u64,
     /// Reason → how many of them are asked for it, in the order in which reasons win.
@@ -48,6 +50,7 @@ impl Default for PlanLine {
         Self {
             total: 0,
             cached: 0,
+            failures: 0,
             to_ask: 0,
             reasons: Ordered::default(),
             tokens: TokenEstimate::default(),
@@ -88,8 +91,11 @@ pub fn write(plan: &Plan, basis: &PlanBasis, width: usize, out: &mut dyn Write) 
         lines(&rows, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     writeln!(out)?;
-    for line in wrapped(&sanitize(&sentence(&plan.totals, basis)), width) {
-        writeln!(out, "{line}")?;
+    let sentences = std::iter::once(sentence(&plan.totals, basis)).chain(replayed(&plan.totals));
+    for sentence in sentences {
+        for line in wrapped(&sanitize(&sentence), width) {
+            writeln!(out, "{line}")?;
+        }
     }
     for note in notes(&plan.totals, basis) {
         for line in wrapped(&sanitize(&note), width) {
@@ -157,6 +163,13 @@ fn sentence(totals: &PlanLine, basis: &PlanBasis) -> String {
     }
 }
 
+/// What the run will not grade, although it has nothing to ask for it.
+fn replayed(totals: &PlanLine) -> Option<String> {
+    let are = if totals.failures == 1 { "failure is" } else { "failures are" };
+    let n = grouped(totals.failures);
+    (totals.failures > 0).then(|| format!("{n} stored {are} replayed; --retry-errors asks again"))
+}
+
 /// Where the numbers come from.
 fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
     if totals.to_ask == 0 {
@@ -198,6 +211,7 @@ mod tests {
         PlanLine {
             total,
             cached: total - to_ask,
+            failures: 0,
             to_ask,
             reasons: Ordered(reasons.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()),
             tokens: TokenEstimate { input: to_ask * 1_183, output: to_ask * 125 },
@@ -258,7 +272,7 @@ mod tests {
         reasons: compared with run
         20260101T000000-000000
         "#);
-        insta::assert_snapshot!(serde_json::to_string(&all).unwrap().replace('\u{1b}', "<esc>"), @r#"{"suite":"support\u001b[2J\nbot","graders":{"accuracy":{"total":0,"cached":0,"to_ask":0,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":300,"cached":288,"to_ask":12,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}},"totals":{"total":300,"cached":288,"to_ask":12,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}}"#);
+        insta::assert_snapshot!(serde_json::to_string(&all).unwrap().replace('\u{1b}', "<esc>"), @r#"{"suite":"support\u001b[2J\nbot","graders":{"accuracy":{"total":0,"cached":0,"failures":0,"to_ask":0,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":300,"cached":288,"failures":0,"to_ask":12,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}},"totals":{"total":300,"cached":288,"failures":0,"to_ask":12,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}}"#);
     }
 
     #[test]
@@ -288,6 +302,20 @@ mod tests {
         let basis = PlanBasis { recorded: 0, ..basis };
         let text = shown(&all, &basis, 100);
         assert!(text.contains("output tokens: 150 a judgment, since none is recorded"), "{text}");
+    }
+
+    #[test]
+    fn failures_that_are_replayed_are_said() {
+        for (failures, expected) in [
+            (0, None),
+            (1, Some("1 stored failure is replayed; --retry-errors asks again")),
+            (1_200, Some("1,200 stored failures are replayed; --retry-errors asks again")),
+        ] {
+            let totals = PlanLine { failures, ..line(2_000, &[], Some(0)) };
+            let text = shown(&plan(Vec::new(), totals), &basis(), 80);
+            let after = text.split("plan: nothing to ask of 2,000\n").nth(1).unwrap();
+            assert_eq!(after.lines().next(), expected);
+        }
     }
 
     #[test]

@@ -245,6 +245,16 @@ fn what_is_asked_anew_has_its_reason() {
     broken(&space);
     check_plan("broken", (&space, &judge), &[], &both("submission changed"));
     check_plan("kept", (&space, &judge), &[], &[]);
+    for (args, replayed) in [(&[][..], [1, 1, 2]), (&["--retry-errors"], [0, 0, 0])] {
+        let plan = planned(&space, &judge, args);
+        let lines = [&plan["graders"]["quality"], &plan["graders"]["tone"], &plan["totals"]];
+        assert_eq!(lines.map(|line| line["failures"].as_u64()), replayed.map(Some), "{args:?}");
+    }
+    let told = space.run_with(&judge, &["plan", "suite.yaml"]).stdout();
+    assert!(
+        told.contains("\n2 stored failures are replayed; --retry-errors asks again\n"),
+        "{told}"
+    );
     check_plan("retried", (&space, &judge), &["--retry-errors"], &both("failed before"));
     replace(&space, "data.jsonl", "answer 2", "answer 2: busy");
     check_plan("busy", (&space, &judge), &[], &both("submission changed"));
@@ -371,7 +381,7 @@ fn a_plan_after_edits_reads_well() {
     reasons: compared with run RUN
     --- stderr
     "#);
-    insta::assert_snapshot!(planned(&space, &judge, &[]), @r#"{"suite":"support","graders":{"exact":{"total":0,"cached":0,"to_ask":0,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":4,"cached":3,"to_ask":1,"reasons":{"submission changed":1},"tokens":{"input":10,"output":2},"cost":2.7e-6},"tone":{"total":4,"cached":0,"to_ask":4,"reasons":{"rubric edited":4},"tokens":{"input":539,"output":600},"cost":0.001739}},"totals":{"total":8,"cached":3,"to_ask":5,"reasons":{"rubric edited":4,"submission changed":1},"tokens":{"input":549,"output":602},"cost":0.0017417}}"#);
+    insta::assert_snapshot!(planned(&space, &judge, &[]), @r#"{"suite":"support","graders":{"exact":{"total":0,"cached":0,"failures":0,"to_ask":0,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":4,"cached":3,"failures":0,"to_ask":1,"reasons":{"submission changed":1},"tokens":{"input":10,"output":2},"cost":2.7e-6},"tone":{"total":4,"cached":0,"failures":0,"to_ask":4,"reasons":{"rubric edited":4},"tokens":{"input":539,"output":600},"cost":0.001739}},"totals":{"total":8,"cached":3,"failures":0,"to_ask":5,"reasons":{"rubric edited":4,"submission changed":1},"tokens":{"input":549,"output":602},"cost":0.0017417}}"#);
 }
 
 #[test]
