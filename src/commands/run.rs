@@ -26,7 +26,7 @@ use crate::progress::{Progress, Quiet};
 use crate::record::{self, RunFacts};
 use crate::report::labels::labelled;
 use crate::report::terminal::{TerminalFacts, TerminalOptions};
-use crate::report::text::sanitize;
+use crate::report::text::{count, sanitize};
 use crate::report::{
     FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
     markdown, terminal,
@@ -135,7 +135,8 @@ pub fn loaded_session(
     }
     let selection = crate::db::queries::selection(&session.db, session.root);
     if selection.samples == 0 {
-        let message = format!("{suite}: none of the {} samples is selected", selection.all_samples);
+        let all = count(selection.all_samples, "sample");
+        let message = format!("{suite}: none of the {all} is selected");
         return Err(Error::plain(
             message,
             "check `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0",

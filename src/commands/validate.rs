@@ -55,8 +55,7 @@ pub fn say(diagnostics: &[Diagnostic], err: &mut dyn Write) -> std::io::Result<(
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
     match errors {
         0 => Ok(()),
-        1 => writeln!(err, "1 error"),
-        errors => writeln!(err, "{errors} errors"),
+        errors => writeln!(err, "{}", count(errors, "error")),
     }
 }
 

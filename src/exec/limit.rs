@@ -13,6 +13,7 @@ use std::time::Duration;
 use super::breaker::Breaker;
 use super::window::{Figure, Window};
 use crate::outcome::Failure;
+use crate::report::text::count;
 
 /// What the user allows of one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,9 +102,8 @@ impl fmt::Display for Why {
         match self {
             Self::Asked(status) => write!(f, "the server's {status} asks to wait"),
             Self::Exhausted => f.write_str("the server's rate limit is used up"),
-            Self::Requests(1) => f.write_str("limit of 1 request a minute"),
-            Self::Requests(most) => write!(f, "limit of {most} requests a minute"),
-            Self::Tokens(most) => write!(f, "limit of {most} tokens a minute"),
+            Self::Requests(most) => write!(f, "limit of {} a minute", count(*most, "request")),
+            Self::Tokens(most) => write!(f, "limit of {} a minute", count(*most, "token")),
         }
     }
 }

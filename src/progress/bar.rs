@@ -8,7 +8,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 
 use super::{Event, Progress};
 use crate::outcome::Usage;
-use crate::report::text::{cut, sanitize};
+use crate::report::text::{count, cut, sanitize};
 
 /// The columns of one part of the message.
 const MOST_COLUMNS: usize = 70;
@@ -57,8 +57,8 @@ impl Bar {
         }
         let (under_way, cached) = (self.under_way, self.cached);
         let cost = self.used.cost.map_or_else(String::new, |cost| format!("{cost}, "));
-        let tokens = self.used.input + self.used.output;
-        parts.push(format!("{under_way} under way, {cached} cached, {cost}{tokens} tokens"));
+        let tokens = count(self.used.input + self.used.output, "token");
+        parts.push(format!("{under_way} under way, {cached} cached, {cost}{tokens}"));
         parts.join("; ")
     }
 }

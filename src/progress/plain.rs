@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use super::{Event, Progress};
-use crate::report::text::sanitize;
+use crate::report::text::{count, sanitize};
 
 /// Writes lines to a stream.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ impl<W: Write> Progress for Plain<W> {
                 self.cached = *cached;
                 if self.to_ask() > 0 {
                     self.line(&format!(
-                        "{} judgments: {} cached, {} to ask",
-                        self.total,
+                        "{}: {} cached, {} to ask",
+                        count(self.total, "judgment"),
                         self.cached,
                         self.to_ask()
                     ));
@@ -89,7 +89,7 @@ mod tests {
         let failure = Some("500:\n::error::gone\u{1b}[2J".to_owned());
         plain.event(&Event::Landed { failure, usage: Usage::default() });
         let expected = "\
-1 judgments: 0 cached, 1 to ask
+1 judgment: 0 cached, 1 to ask
   waiting 1 s
   failed: 500: ::error::gone
   1/1 asked, 1 failed

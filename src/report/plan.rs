@@ -176,7 +176,7 @@ fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
         return Vec::new();
     }
     let recorded = (basis.recorded > 0).then(|| {
-        let judgments = count(usize::try_from(basis.recorded).unwrap_or(usize::MAX), "judgment");
+        let judgments = count(basis.recorded, "judgment");
         let judgments = judgments.replacen(' ', " recorded ", 1);
         format!("output tokens: mean of {judgments}")
     });

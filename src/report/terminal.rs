@@ -367,7 +367,7 @@ fn money(facts: &TerminalFacts) -> Option<String> {
     let part = |name: &str, usage: Usage| {
         let cost = usage.cost.map_or_else(String::new, |cost| format!("{cost}, "));
         let tokens = usage.input + usage.output;
-        (tokens > 0).then(|| format!("{name} {cost}{tokens} tokens"))
+        (tokens > 0).then(|| format!("{name} {cost}{}", count(tokens, "token")))
     };
     let parts = [part("spent", facts.spent), part("saved", facts.saved)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

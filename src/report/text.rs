@@ -3,6 +3,7 @@
 //! Samples, submissions and judges' replies are untrusted. What reaches a terminal passes through
 //! [`sanitize`]: it can then neither move the cursor, nor colour, nor reorder, nor break a line.
 
+use std::fmt::Display;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -100,8 +101,9 @@ pub(crate) fn mean_and_error(mean: Option<f64>, stderr: Option<f64>) -> String {
 }
 
 /// A number and its noun, which takes an `s` unless the number is 1.
-pub(crate) fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+    let plural = if n == N::from(1) { "" } else { "s" };
+    format!("{n} {noun}{plural}")
 }
 
 /// A whole number with a comma between groups of three digits.
@@ -315,3 +317,4 @@ mod tests {
         }
     }
 }
+        assert_eq!((count(0_u64, "key"), count(1_u32, "key")), ("0 keys".into(), "1 key".into()));

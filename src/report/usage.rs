@@ -109,13 +109,14 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
 }
 
 fn sentence(usage: &ModelUsage) -> String {
-    let judgments = count(usize::try_from(usage.judgments).unwrap_or(usize::MAX), "judgment");
+    let judgments = count(usage.judgments, "judgment");
     let cost = match (usage.cost, usage.unpriced) {
         (None, _) => String::new(),
         (Some(cost), 0) => format!(", {cost}"),
         (Some(cost), unpriced) => format!(", {cost} and {unpriced} of unknown cost"),
     };
-    format!("{judgments}: {} tokens in, {} out{cost}", usage.input_tokens, usage.output_tokens)
+    let input = count(usage.input_tokens, "token");
+    format!("{judgments}: {input} in, {} out{cost}", usage.output_tokens)
 }
 
 #[cfg(test)]

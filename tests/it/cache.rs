@@ -40,9 +40,9 @@ fn verify_names_what_is_wrong_in_every_file() {
     insta::assert_snapshot!(space.run(&["cache", "verify"]).shown(), @r"
     exit: 3
     --- stdout
-    cache: 1 entry, 372 bytes, 0 keys recomputed, 1 bad lines
-    cache/a.judgments.jsonl: 1 judgment, 0 keys recomputed, 1 bad lines
-    cache/b.judgments.jsonl: 0 judgments, 0 keys recomputed, 1 bad lines
+    cache: 1 entry, 372 bytes, 0 keys recomputed, 1 bad line
+    cache/a.judgments.jsonl: 1 judgment, 0 keys recomputed, 1 bad line
+    cache/b.judgments.jsonl: 0 judgments, 0 keys recomputed, 1 bad line
     --- stderr
       the stored outcome at `cache/v1/seg/00000000001-1-0000000000000000.jsonl:2` is no outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
       skipped the stored outcome at `cache/a.judgments.jsonl:3`: not an entry

@@ -167,11 +167,7 @@ fn committed_judgments_are_verified_with_the_store() {
     space.write("cache/rubric.judgments.jsonl", lines.replacen("0.5", "0.9", 1));
     let ran = verify();
     assert_eq!(ran.code(), 3, "{}", ran.shown());
-    assert!(
-        ran.stdout().contains("5 judgments, 5 keys recomputed, 1 bad lines"),
-        "{}",
-        ran.shown()
-    );
+    assert!(ran.stdout().contains("5 judgments, 5 keys recomputed, 1 bad line"), "{}", ran.shown());
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn fields_may_stand_anywhere() {
     let row = json!({"who": {"id": "sa"}, "gpt": {"n": 1, "s": "4", "why": "w"}});
     let fields = "id=who.id,vote=gpt.n,score=gpt.s,rationale=gpt.why";
     let shown = import(&space, &[row], &["--fields", fields]);
-    assert!(shown.contains("1 judgments, 1 new"), "{shown}");
+    assert!(shown.contains("1 judgment, 1 new"), "{shown}");
     let entry: Value = serde_json::from_str(&space.stored_lines()[0]).unwrap();
     let vote = entry["v"]["ingredients"].as_array().unwrap().last().unwrap();
     assert_eq!((&vote["name"], &vote["preview"]), (&json!("vote"), &json!("1")));

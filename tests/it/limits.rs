@@ -199,9 +199,9 @@ fn an_endpoint_that_asks_to_wait_holds_up_no_other() {
 fn a_figure_of_a_minute_is_kept_and_shown() {
     for (setting, in_suite, told) in [
         ("max_requests_per_minute = 1", "", "limit of 1 request a minute: next to"),
-        ("max_tokens_per_minute = 1", "", "limit of 1 tokens a minute: next to"),
+        ("max_tokens_per_minute = 1", "", "limit of 1 token a minute: next to"),
         ("", ", max_requests_per_minute: 1", "limit of 1 request a minute: next to"),
-        ("", ", max_tokens_per_minute: 1", "limit of 1 tokens a minute: next to"),
+        ("", ", max_tokens_per_minute: 1", "limit of 1 token a minute: next to"),
         ("max_requests_per_minute = 1", ", max_requests_per_minute: 50", "limit of 1 request"),
         ("max_requests_per_minute = 50", ", max_requests_per_minute: 1", "limit of 1 request"),
     ] {

@@ -26,6 +26,7 @@ use crate::evaluate::{Method, Planned};
 use crate::judge::{Ballot, Judge, question::Order, question::Question, reply};
 use crate::outcome::{Origin, Outcome, Reply, Stored, read_body};
 use crate::path::Row;
+use crate::report::text::count;
 use crate::store::Entry;
 use crate::suite::DatasetFormat;
 
@@ -104,8 +105,10 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
         if !args.json {
             writeln!(
                 console.out,
-                "{path}: {} judgments, {new} new, {there} already there, {} of no sample, {} not asked for",
-                bound.judgments, bound.strangers, bound.unwanted
+                "{path}: {}, {new} new, {there} already there, {} of no sample, {} not asked for",
+                count(bound.judgments, "judgment"),
+                bound.strangers,
+                bound.unwanted
             )?;
         }
     }

@@ -9,6 +9,7 @@ use crate::commands::place::Surroundings;
 use crate::commands::run::{loaded_session, overrides};
 use crate::driver::wanted::wanted;
 use crate::error::{Error, ExitStatus};
+use crate::report::text::count;
 use crate::store;
 use crate::system::join;
 
@@ -34,13 +35,12 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
         let said = json!({"path": path, "judgments": found.len(), "missing": missing});
         write_json(&said, console)?;
     } else {
-        writeln!(console.err, "{path}: {} judgments", found.len())?;
+        writeln!(console.err, "{path}: {}", count(found.len(), "judgment"))?;
     }
     if missing > 0 {
-        writeln!(
-            console.err,
-            "warning: {missing} judgments are not stored yet: run the suite first"
-        )?;
+        let are = if missing == 1 { "is" } else { "are" };
+        let missing = count(missing, "judgment");
+        writeln!(console.err, "warning: {missing} {are} not stored yet: run the suite first")?;
         return Ok(ExitStatus::Incomplete);
     }
     Ok(ExitStatus::Success)

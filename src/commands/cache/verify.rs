@@ -56,8 +56,9 @@ pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
 }
 
 fn say(head: &str, report: &VerifyReport, console: &mut Console<'_>) -> std::io::Result<()> {
-    let (recomputed, bad) = (report.recomputed, report.problems.len());
-    writeln!(console.out, "{head}, {recomputed} keys recomputed, {bad} bad lines")?;
+    let (recomputed, bad) =
+        (count(report.recomputed, "key"), count(report.problems.len(), "bad line"));
+    writeln!(console.out, "{head}, {recomputed} recomputed, {bad}")?;
     report.problems.iter().try_for_each(|problem| writeln!(console.err, "  {problem}"))
 }
 
