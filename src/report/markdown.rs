@@ -6,7 +6,9 @@
 use std::io::{self, Write};
 
 use super::digest::{Digest, ErrorGroup};
-use super::text::{count, cut, mean_and_error, percent, sanitize, score, score_or_dash};
+use super::text::{
+    count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
+};
 use super::{GateReport, Ordered, Report, human, usage, verdict};
 use crate::metric::Metric;
 
@@ -143,7 +145,7 @@ fn write_failures(digest: &Digest, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "\n<details><summary>{}</summary>\n", count(digest.failed, "failure"))?;
     for failure in &digest.failures {
-        let label = code(&cut(&sanitize(&failure.label(digest.trials)), LABEL));
+        let label = code(&cut_middle(&sanitize(&failure.label(digest.trials)), LABEL));
         let (grader, score) = (code(&failure.grader), score(failure.score));
         let rationale = code(&cut(&sanitize(&failure.rationale), RATIONALE));
         writeln!(out, "- {label} {grader} {score}: {rationale}")?;
@@ -162,7 +164,7 @@ fn write_errors(digest: &Digest, out: &mut dyn Write) -> io::Result<()> {
     let shown = &digest.errors[..digest.errors.len().min(ERRORS)];
     for ErrorGroup { kind, message, count, sample_id, grader } in shown {
         let message = code(&cut(&sanitize(message), RATIONALE));
-        let first = format!("{} {}", code(&cut(&sanitize(sample_id), LABEL)), code(grader));
+        let first = format!("{} {}", code(&cut_middle(&sanitize(sample_id), LABEL)), code(grader));
         writeln!(out, "- {count} × {}: {message}, first {first}", code(kind))?;
     }
     let rest = digest.errored - shown.iter().map(|group| group.count).sum::<usize>();

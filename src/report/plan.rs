@@ -8,7 +8,7 @@ use anstyle::Style;
 use serde::Serialize;
 
 use super::Ordered;
-use super::table::{Cell, lines, number, words};
+use super::table::{Cell, lines, name, number, words};
 use super::text::{about, count, cut, grouped, sanitize, wrapped};
 use crate::price::{AS_OF, Cost};
 
@@ -126,13 +126,13 @@ fn rows(plan: &Plan) -> Vec<Vec<Cell>> {
     rows
 }
 
-fn row(name: &str, line: &PlanLine) -> Vec<Cell> {
+fn row(grader: &str, line: &PlanLine) -> Vec<Cell> {
     let because: Vec<String> =
         line.reasons.0.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
     let estimate = |text: String| if line.to_ask == 0 { String::new() } else { text };
     let cost = line.cost.map_or_else(|| "-".to_owned(), |cost| cost.to_string());
     vec![
-        words(name),
+        name(grader),
         number(grouped(line.total)),
         number(grouped(line.cached)),
         number(grouped(line.to_ask)),

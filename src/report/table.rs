@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::text::{columns, cut, sanitize};
+use super::text::{columns, cut, cut_middle, sanitize};
 
 /// A text column is not cut below this many columns.
 const NARROWEST: usize = 12;
@@ -24,16 +24,22 @@ pub(crate) struct Cell {
     text: String,
     style: Style,
     right: bool,
+    is_name: bool,
 }
 
-/// A cell of text, which may be cut.
+/// A cell of text, which may be cut at its end.
 pub(crate) fn words(text: &str) -> Cell {
-    Cell { text: sanitize(text), style: Style::new(), right: false }
+    Cell { text: sanitize(text), style: Style::new(), right: false, is_name: false }
+}
+
+/// A cell with a name, which may be cut in its middle.
+pub(crate) fn name(text: &str) -> Cell {
+    Cell { is_name: true, ..words(text) }
 }
 
 /// A cell of numbers, which stand to the right and are never cut.
 pub(crate) fn number(text: impl Into<String>) -> Cell {
-    Cell { text: text.into(), style: Style::new(), right: true }
+    Cell { text: text.into(), style: Style::new(), right: true, is_name: false }
 }
 
 impl Cell {
@@ -102,7 +108,8 @@ fn joined(row: &[Cell], widths: &[usize]) -> String {
     let mut line = String::new();
     let mut pending = 0;
     for (at, (cell, &width)) in row.iter().zip(widths).enumerate() {
-        let text = cut(&cell.text, width);
+        let text =
+            if cell.is_name { cut_middle(&cell.text, width) } else { cut(&cell.text, width) };
         let padding = width - columns(&text);
         let (before, after) = if cell.right { (padding, 0) } else { (0, padding) };
         let gap = if at == 0 { 0 } else { GAP.len() };
@@ -132,6 +139,18 @@ mod tests {
         let expected = ["grader   n  why", "漢字    12  a b", "a"];
         assert_eq!(lines(&rows, 80), expected);
         assert!(lines(&[], 80).is_empty());
+    }
+
+    #[test]
+    fn names_are_cut_in_their_middle() {
+        let text = "a rather long text";
+        let rows = [
+            vec![words("name"), number("n"), words("text"), number("last")],
+            vec![name(text), number("1"), words(text), number("1")],
+        ];
+        let expected =
+            ["name            n  text            last", "a rathe…g text  1  a rather long…     1"];
+        assert_eq!(lines(&rows, 39), expected);
     }
 
     #[test]

@@ -10,8 +10,10 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::digest::{Digest, label};
-use super::table::{Cell, lines, number, words};
-use super::text::{count, cut, mean_and_error, percent, sanitize, score, score_or_dash};
+use super::table::{Cell, lines, name, number, words};
+use super::text::{
+    count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
+};
 use super::{GateReport, GateStatus, Ordered, Report, Summary, human, usage, verdict};
 use crate::metric::Metric;
 use crate::outcome::Usage;
@@ -177,7 +179,7 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
     }
     let mut rows = vec![header];
     for (grader, metric) in &metrics.0 {
-        let mut row = vec![words(grader), number(metric.n.to_string()), error_cell(metric.errors)];
+        let mut row = vec![name(grader), number(metric.n.to_string()), error_cell(metric.errors)];
         row.extend(
             [
                 mean_and_error(metric.avg_score_attempted, metric.stderr),
@@ -223,12 +225,12 @@ fn curve_lines(metrics: &Ordered<Metric>, most: usize, width: usize) -> Vec<Stri
     for (grader, metric, [hat, at]) in curves.iter().take(most) {
         let clustered = fine("clustered", metric.stderr);
         let naive = fine("naive", metric.stderr_naive);
-        for (name, error, estimate, curve) in
+        for (who, error, estimate, curve) in
             [(grader.as_str(), clustered, "pass^k", hat), ("", naive, "pass@k", at)]
         {
             let points =
                 longest.0.iter().map(|(k, _)| number(score_or_dash(curve.get(k).copied())));
-            let names = [words(name), words(&error), words(estimate)];
+            let names = [name(who), words(&error), words(estimate)];
             rows.push(names.into_iter().chain(points).collect());
         }
     }
@@ -260,13 +262,12 @@ fn group_lines(
     let Some((_, first)) = groups.first() else { return Vec::new() };
     let mut header = vec![title(noun), number("n").styled(TITLE)];
     header.extend(
-        first
-            .0
-            .iter()
-            .map(|(grader, _)| words(&cut(&sanitize(grader), GRADER)).styled(TITLE).at_right()),
+        first.0.iter().map(|(grader, _)| {
+            words(&cut_middle(&sanitize(grader), GRADER)).styled(TITLE).at_right()
+        }),
     );
     let mut rows = vec![header];
-    for (name, metrics) in groups.iter().take(most) {
+    for (group, metrics) in groups.iter().take(most) {
         let n = metrics.0.first().map_or(0, |(_, metric)| metric.n);
         let means = first.0.iter().map(|(grader, _)| {
             let metric = metrics.get(grader);
@@ -274,7 +275,7 @@ fn group_lines(
                 mean_and_error(metric.avg_score_attempted, metric.stderr)
             }))
         });
-        rows.push([words(name), number(n.to_string())].into_iter().chain(means).collect());
+        rows.push([name(group), number(n.to_string())].into_iter().chain(means).collect());
     }
     with_rest(&rows, groups.len().saturating_sub(most), noun, width)
 }
@@ -292,12 +293,12 @@ fn failure_lines(digest: &Digest, facts: &TerminalFacts, width: usize) -> Vec<St
     ]];
     for failure in &digest.failures {
         rows.push(vec![
-            words(&case_name(
+            name(&case_name(
                 &failure.sample_id,
                 failure.model.as_deref(),
                 digest.trials.then_some(failure.trial),
             )),
-            words(&cut(&sanitize(&failure.grader), GRADER)),
+            name(&cut_middle(&sanitize(&failure.grader), GRADER)),
             number(score(failure.score)).styled(BAD),
             words(&failure.rationale),
         ]);
@@ -316,8 +317,8 @@ fn failure_lines(digest: &Digest, facts: &TerminalFacts, width: usize) -> Vec<St
 
 /// The name of a result, every part of it harmless and cut by itself.
 pub(crate) fn case_name(sample_id: &str, model: Option<&str>, trial: Option<u32>) -> String {
-    let sample_id = cut(&sanitize(sample_id), SAMPLE);
-    let model = model.map(|model| cut(&sanitize(model), MODEL));
+    let sample_id = cut_middle(&sanitize(sample_id), SAMPLE);
+    let model = model.map(|model| cut_middle(&sanitize(model), MODEL));
     label(&sample_id, model.as_deref(), trial)
 }
 
@@ -333,7 +334,11 @@ fn error_lines(digest: &Digest, width: usize) -> Vec<String> {
             number(format!("{} ×", group.count)),
             words(&cut(&sanitize(&group.kind), GRADER)),
             words(&cut(&sanitize(&group.message), width)),
-            words(&format!("first {} {}", cut(&sanitize(&group.sample_id), SAMPLE), group.grader)),
+            words(&format!(
+                "first {} {}",
+                cut_middle(&sanitize(&group.sample_id), SAMPLE),
+                group.grader
+            )),
         ]);
     }
     shown.extend(lines(&rows, width));

@@ -48,27 +48,62 @@ pub fn time(length: std::time::Duration) -> String {
 ///
 /// Characters without a width of their own are limited too: a thousand accents on one letter are cut.
 pub(crate) fn cut(text: &str, width: usize) -> String {
-    let most = width.saturating_mul(CHARS_PER_COLUMN);
-    if columns(text) <= width && text.chars().count() <= most {
+    if fits(text, width) {
         return text.to_owned();
     }
     let Some(room) = width.checked_sub(1) else { return String::new() };
-    let mut used = 0;
-    let mut kept: String = text
-        .chars()
-        .take(most - 1)
-        .take_while(|char| {
-            used += char.width().unwrap_or(0);
-            used <= room
-        })
-        .collect();
+    let mut kept = beginning(text, room);
+    kept.push('…');
+    kept
+}
+
+/// Harmless text in at most `width` columns, its middle replaced by a `…` where it is longer: what tells names apart
+/// stands at either end of them.
+pub(crate) fn cut_middle(text: &str, width: usize) -> String {
+    if fits(text, width) {
+        return text.to_owned();
+    }
+    let Some(room) = width.checked_sub(1) else { return String::new() };
+    let end_room = room / 2;
+    format!("{}…{}", beginning(text, room - end_room), end(text, end_room))
+}
+
+fn fits(text: &str, width: usize) -> bool {
+    let most = width.saturating_mul(CHARS_PER_COLUMN);
+    columns(text) <= width && text.chars().count() <= most
+}
+
+/// What fits of the beginning of a text.
+fn beginning(text: &str, room: usize) -> String {
+    let mut kept = fitting(text.chars(), room);
     // A variation selector can widen the character before it.
     while columns(&kept) > room {
         kept.pop();
     }
     kept.truncate(kept.trim_end().len());
-    kept.push('…');
     kept
+}
+
+/// What fits of the end of a text.
+fn end(text: &str, room: usize) -> String {
+    let backwards = fitting(text.chars().rev(), room);
+    let mut kept: String = backwards.chars().rev().collect();
+    // A mark without the letter it belongs to would stand on whatever comes before it.
+    let is_mark = |text: &str| text.chars().next().is_some_and(|char| char.width() == Some(0));
+    while is_mark(&kept) || columns(&kept) > room {
+        kept.remove(0);
+    }
+    kept.trim_start().to_owned()
+}
+
+/// The first of the characters, as many as fit one by one.
+fn fitting(chars: impl Iterator<Item = char>, room: usize) -> String {
+    let mut used = 0;
+    let fits = |char: &char| {
+        used += char.width().unwrap_or(0);
+        used <= room
+    };
+    chars.take(room * CHARS_PER_COLUMN + CHARS_PER_COLUMN - 1).take_while(fits).collect()
 }
 
 /// The columns the text takes on a terminal.
@@ -272,6 +307,27 @@ mod tests {
     }
 
     #[test]
+    fn names_keep_both_ends() {
+        let cases = [
+            ("short", 5, "short"),
+            ("claude-3-5-haiku-20241022", 13, "claude…241022"),
+            ("claude-3-5-haiku-20241022", 12, "claude…41022"),
+            ("漢字漢字", 7, "漢…字"),
+            ("漢字漢字", 8, "漢字漢字"),
+            ("ab cd ef", 5, "ab…ef"),
+            ("ab cd ef", 6, "ab…ef"),
+            ("abc", 2, "a…"),
+            ("abc", 1, "…"),
+            ("abc", 0, ""),
+            ("abcdee\u{301}", 4, "ab…e\u{301}"),
+            ("abcde\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}", 3, "a…"),
+        ];
+        for (text, width, expected) in cases {
+            assert_eq!(cut_middle(text, width), expected, "{text:?} in {width}");
+        }
+    }
+
+    #[test]
     fn numbers_read_well() {
         assert_eq!(score(0.123_456), "0.123");
         assert_eq!(score(-0.0), "0.000");
@@ -279,6 +335,7 @@ mod tests {
         assert_eq!(mean_and_error(Some(0.5), Some(0.1)), "0.500 ± 0.100");
         assert_eq!((mean_and_error(None, None), percent(None)), ("-".to_owned(), "-".to_owned()));
         assert_eq!((count(1, "grade"), count(2, "grade")), ("1 grade".into(), "2 grades".into()));
+        assert_eq!((count(0_u64, "key"), count(1_u32, "key")), ("0 keys".into(), "1 key".into()));
     }
 
     #[test]
@@ -314,7 +371,7 @@ mod tests {
         #[test]
         fn a_cut_text_fits(text in "\\PC{0,40}", width in 0usize..30) {
             prop_assert!(columns(&cut(&text, width)) <= width);
+            prop_assert!(columns(&cut_middle(&text, width)) <= width);
         }
     }
 }
-        assert_eq!((count(0_u64, "key"), count(1_u32, "key")), ("0 keys".into(), "1 key".into()));

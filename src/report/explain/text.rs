@@ -9,7 +9,7 @@ use super::{Against, Explained, ExplainedAction, ExplainedGrade, Explanation, Ke
 use crate::action::Ingredient;
 use crate::report::digest::label;
 use crate::report::table::{Cell, lines, words as text_cell};
-use crate::report::text::{cut, grouped, sanitize, score, wrapped};
+use crate::report::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
 use crate::report::words::{render, word_diff};
 
 const TITLE: Style = Style::new().bold();
@@ -38,7 +38,7 @@ pub fn write(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io
         let trial = several_trials.then_some(result.trial);
         let name = label(&explanation.sample_id, result.model.as_deref(), trial);
         let suite = sanitize(&explanation.suite);
-        let title = cut(&sanitize(&name), width.saturating_sub(suite.len() + 2).max(20));
+        let title = cut_middle(&sanitize(&name), width.saturating_sub(suite.len() + 2).max(20));
         writeln!(out, "{TITLE}{title}{TITLE:#}  {FAINT}{}{FAINT:#}", cut(&suite, width / 2))?;
         let mut page = Page { width, indent: 0, out: &mut *out };
         page.field("input", &plain(&result.input))?;
@@ -91,7 +91,7 @@ impl Page<'_> {
 }
 
 fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::Result<()> {
-    let name = cut(&sanitize(name), page.width / 2);
+    let name = cut_middle(&sanitize(name), page.width / 2);
     let verdict = match &grade.grade {
         None => format!("{DOUBTFUL}not judged yet{DOUBTFUL:#}"),
         Some(line) if line.error.is_some() => format!("{DOUBTFUL}error{DOUBTFUL:#}"),
@@ -130,7 +130,7 @@ fn write_action(action: &ExplainedAction, page: &mut Page<'_>) -> io::Result<()>
         Some(false) => ", in order",
         Some(true) => ", the other way round",
     };
-    let model = cut(&sanitize(&action.model), page.width / 2);
+    let model = cut_middle(&sanitize(&action.model), page.width / 2);
     let which = format!("of {model}, vote {}{turn}{order}", action.vote);
     let which = cut(&which, page.width.saturating_sub(page.indent + "judgment ".len()));
     page.line(&format!("{TITLE}judgment{TITLE:#} {which}"))?;
