@@ -20,7 +20,8 @@ use crate::outcome::Stored;
 use crate::reason::{Held, Reason};
 use crate::record::read::{Past, PastLine};
 use crate::report::explain::{
-    Against, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange, differing,
+    Against, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange, ValueChange,
+    changed_values, differing, short_ingredient, short_setting,
 };
 use crate::report::{GradeLine, Ordered, ResultLine};
 use crate::store::OutcomeStore;
@@ -192,6 +193,7 @@ impl<'a> Explaining<'a> {
             is_same: other.is_none(),
             by_ingredients: false,
             differs: Vec::new(),
+            values: Vec::new(),
             texts: now.texts(past, line),
         };
         if against.is_same {
@@ -201,9 +203,18 @@ impl<'a> Explaining<'a> {
         let before = key.as_deref().and_then(ActionKey::parse).and_then(|key| self.stored(key));
         let before = before.map(|(stored, ..)| stored.ingredients).filter(|list| !list.is_empty());
         against.by_ingredients = before.is_some() && ingredients.is_some();
-        against.differs = match (before, ingredients) {
-            (Some(before), Some(after)) => differing(&before, after),
-            _ => now.differs(past, &against.texts),
+        (against.differs, against.values) = match (before, ingredients) {
+            (Some(before), Some(after)) => {
+                let names = differing(&before, after);
+                let of = |list| move |name: &str| short_ingredient(list, name);
+                let values = changed_values(&names, &of(&before), &of(after));
+                (names, values)
+            }
+            _ => {
+                let names = now.differs(past, &against.texts);
+                let values = now.changed_values(past, &names);
+                (names, values)
+            }
         };
         Some(against)
     }
@@ -295,17 +306,12 @@ impl NowLine<'_> {
             ["name", "prompt", "pass_threshold", "judges", "combine", "confirm_fails", "votes"];
         let empty = Map::new();
         let before = past.header.grader(self.name).unwrap_or(&empty);
-        let of_judge = |settings: &Map<String, Value>| {
-            let judge =
-                settings.get("judges").and_then(|judges| judges.get(0)?.as_object().cloned());
-            judge.unwrap_or_default()
-        };
         let mut names: Vec<String> = texts.iter().map(|change| change.name.to_owned()).collect();
         names.extend(differing_members(before, self.settings, &NOT_COMPARED));
         if before.contains_key("judges") {
             names.extend(differing_members(
-                &of_judge(before),
-                &of_judge(self.settings),
+                first_judge(before).unwrap_or(&empty),
+                first_judge(self.settings).unwrap_or(&empty),
                 &["model"],
             ));
         }
@@ -314,6 +320,21 @@ impl NowLine<'_> {
         }
         names
     }
+
+    /// What of the settings `names` is short, as far as the record holds them.
+    fn changed_values(&self, past: &Past, names: &[String]) -> Vec<ValueChange> {
+        let before = past.header.grader(self.name);
+        let of = |settings: Option<&'_ Map<String, Value>>, name: &str| {
+            let of_judge = || first_judge(settings?)?.get(name);
+            short_setting(settings.and_then(|settings| settings.get(name)).or_else(of_judge))
+        };
+        changed_values(names, &|name| of(before, name), &|name| of(Some(self.settings), name))
+    }
+}
+
+/// The settings of the first judge of a grader.
+fn first_judge(settings: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    settings.get("judges")?.get(0)?.as_object()
 }
 
 /// The names of the members in which two objects differ, without those that are `left_out`.

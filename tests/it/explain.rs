@@ -211,6 +211,13 @@ fn settings_are_compared_by_the_record_where_the_store_has_lost_the_key() {
         (&by_record["by_ingredients"], &by_record["differs"]),
         (&json!(false), &json!(["model", "seed"]))
     );
+    let values = json!([
+        {"name": "model", "before": "judge-1", "after": "judge-2"},
+        {"name": "seed", "before": "(absent)", "after": "7"},
+    ]);
+    assert_eq!([&by_keys["values"], &by_record["values"]], [&values, &values]);
+    let told = space.run(&["explain", "suite.yaml", "a"]).stdout();
+    assert!(told.contains("model judge-1 → judge-2, seed (absent) → 7"), "{told}");
 }
 
 #[test]

@@ -13,6 +13,12 @@ use crate::outcome::{Failure, Origin, Outcome, Stored};
 
 pub use text::write;
 
+/// The longest value that is shown beside its name, in characters.
+const SHORT: usize = 40;
+
+/// What stands for a value that is not there.
+const ABSENT: &str = "(absent)";
+
 /// Everything that is known of the grades of one sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
@@ -142,6 +148,8 @@ pub struct Against {
     pub by_ingredients: bool,
     /// The names of what differs.
     pub differs: Vec<String>,
+    /// What of it is short, before and after.
+    pub values: Vec<ValueChange>,
     /// The texts that differ.
     pub texts: Vec<TextChange>,
 }
@@ -157,6 +165,57 @@ pub struct TextChange {
     pub after: String,
 }
 
+/// A short value that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ValueChange {
+    /// What it is.
+    pub name: String,
+    /// What it was.
+    pub before: String,
+    /// What it is now.
+    pub after: String,
+}
+
+/// Gives the value of a name as text, if that is short.
+pub type ShortValue<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What is short both before and after, in the order of `names`.
+pub fn changed_values(
+    names: &[String],
+    before: ShortValue<'_>,
+    after: ShortValue<'_>,
+) -> Vec<ValueChange> {
+    let change = |name: &String| {
+        let (before, after) = (before(name)?, after(name)?);
+        (before != after).then(|| ValueChange { name: name.clone(), before, after })
+    };
+    names.iter().filter_map(change).collect()
+}
+
+/// The text of the ingredient `name`, if it is short.
+pub fn short_ingredient(list: &[Ingredient], name: &str) -> Option<String> {
+    match list.iter().find(|part| part.name == name) {
+        Some(Ingredient { preview: Some(_), digest: Some(_), .. }) => None,
+        Some(Ingredient { preview: Some(text), .. }) => short(text),
+        Some(Ingredient { preview: None, .. }) | None => Some(ABSENT.to_owned()),
+    }
+}
+
+/// A setting of a record as text, if it is short. An object stands for a text that is long, or is one.
+pub fn short_setting(value: Option<&Value>) -> Option<String> {
+    match value {
+        None | Some(Value::Null) => Some(ABSENT.to_owned()),
+        Some(Value::String(text)) => short(text),
+        Some(Value::Object(_)) => None,
+        Some(other) => short(&other.to_string()),
+    }
+}
+
+fn short(text: &str) -> Option<String> {
+    let is_short = text.chars().count() <= SHORT && !text.contains(char::is_control);
+    is_short.then(|| if text.is_empty() { "(empty)".to_owned() } else { text.to_owned() })
+}
+
 /// The names of the ingredients in which two keys differ, in the order of the walk.
 pub fn differing(before: &[Ingredient], after: &[Ingredient]) -> Vec<String> {
     let by_name =
@@ -168,12 +227,49 @@ pub fn differing(before: &[Ingredient], after: &[Ingredient]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::differing;
+    use serde_json::json;
+
+    use super::{ValueChange, changed_values, differing, short_ingredient, short_setting};
     use crate::action::Ingredient;
 
     fn part(name: &str, text: Option<&str>) -> Ingredient {
         let preview = text.map(str::to_owned);
         Ingredient { name: name.to_owned(), preview, digest: None, number: false }
+    }
+
+    #[test]
+    fn values_are_shown_where_both_are_short() {
+        let change = |name: &str, before: &str, after: &str| ValueChange {
+            name: name.to_owned(),
+            before: before.to_owned(),
+            after: after.to_owned(),
+        };
+        let names = ["a", "b", "long", "lines", "gone", "same"].map(str::to_owned);
+        let digest = Some("0123".to_owned());
+        let long = Ingredient { digest, ..part("long", Some("Is it")) };
+        let before = [
+            part("a", Some("0")),
+            part("b", None),
+            long,
+            part("lines", Some("x\ny")),
+            part("gone", Some("x")),
+        ];
+        let after = [part("a", Some("0.5")), part("b", Some("")), part("long", Some("s"))];
+        let changes = changed_values(&names, &|name| short_ingredient(&before, name), &|name| {
+            short_ingredient(&after, name)
+        });
+        let gone = change("gone", "x", "(absent)");
+        assert_eq!(changes, [change("a", "0", "0.5"), change("b", "(absent)", "(empty)"), gone]);
+        for (value, expected) in [
+            (json!(null), Some("(absent)")),
+            (json!(0.5), Some("0.5")),
+            (json!([1, 5]), Some("[1,5]")),
+            (json!("x".repeat(40)), Some("x".repeat(40).as_str())),
+            (json!("x".repeat(41)), None),
+            (json!({"blake3": "0123"}), None),
+        ] {
+            assert_eq!(short_setting(Some(&value)).as_deref(), expected, "{value}");
+        }
     }
 
     #[test]

@@ -205,7 +205,8 @@ fn write_against(against: &Against, page: &mut Page<'_>) -> io::Result<()> {
         page.field("key then", key)?;
     }
     let by = if against.by_ingredients { "ingredients" } else { "by record" };
-    page.field(by, &against.differs.join(", "))?;
+    let differs: Vec<String> = against.differs.iter().map(|name| changed(name, against)).collect();
+    page.field(by, &differs.join(", "))?;
     for change in &against.texts {
         page.line(&format!("{FAINT}{}{FAINT:#}", change.name))?;
         page.indent = 6;
@@ -219,6 +220,14 @@ fn write_against(against: &Against, page: &mut Page<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// The name of what differs, with both values where they are short.
+fn changed(name: &str, against: &Against) -> String {
+    match against.values.iter().find(|change| change.name == name) {
+        Some(change) => format!("{name} {} → {}", change.before, change.after),
+        None => name.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
@@ -229,6 +238,7 @@ mod tests {
     use crate::outcome::{Failure, FailureKind};
     use crate::report::explain::{
         Against, Explained, ExplainedAction, ExplainedGrade, Explanation, Kept, TextChange,
+        ValueChange,
     };
     use crate::report::text::columns;
     use crate::report::{GradeLine, Ordered};
@@ -305,7 +315,12 @@ mod tests {
                 key: None,
                 is_same: false,
                 by_ingredients: false,
-                differs: vec!["rubric".to_owned()],
+                differs: vec!["rubric".to_owned(), "temperature".to_owned()],
+                values: vec![ValueChange {
+                    name: "temperature".to_owned(),
+                    before: "0".to_owned(),
+                    after: EVIL.to_owned(),
+                }],
                 texts: vec![change],
             }),
         };
@@ -375,7 +390,7 @@ mod tests {
         seed                   (absent)
         headers                (empty)
       differs from run RUN
-        by record   rubric
+        by record   rubric, temperature 0 → evil
         rubric
           Is it [-short-]{+kind+}? evil
     "#);
@@ -431,7 +446,8 @@ mod tests {
             seed                   (absent)
             headers                (empty)
           differs from run RUN
-            by record   rubric
+            by record   rubric, temperature 0 →
+                        evil
             rubric
               Is it [-short-]{+kind+}? evil
         "#);
