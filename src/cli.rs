@@ -9,9 +9,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// When to use colour.
-    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
-    pub color: ColorChoice,
+    /// When to use colour [default: auto].
+    #[arg(long, global = true, value_enum, value_name = "WHEN")]
+    pub color: Option<ColorChoice>,
     /// Says a line on each request to a judge; twice, what was sent and received too.
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -45,6 +45,29 @@ pub enum Command {
     List(ListArgs),
     /// Works with the store of outcomes.
     Cache(CacheArgs),
+}
+
+impl Command {
+    /// The suite it works with, the first of several.
+    pub fn suite(&self) -> Option<&str> {
+        match self {
+            Self::Run(args) => args.suites.first().map(String::as_str),
+            Self::Plan(args) => args.suites.first().map(String::as_str),
+            Self::Validate(args) => args.suites.first().map(String::as_str),
+            Self::Explain(args) => Some(&args.suite),
+            Self::List(_) => None,
+            Self::Cache(args) => match &args.command {
+                CacheCommand::Export(args) => Some(&args.suite),
+                CacheCommand::Import(args) => {
+                    args.bind.first().or(args.suite.as_ref()).map(String::as_str)
+                }
+                CacheCommand::Gc(args) => args.place.suite.as_deref(),
+                CacheCommand::Stats(args)
+                | CacheCommand::Verify(args)
+                | CacheCommand::Path(args) => args.suite.as_deref(),
+            },
+        }
+    }
 }
 
 /// `evalrs run`.

@@ -4,16 +4,17 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
-use evalrs::cli::{Cli, ColorChoice};
-use evalrs::commands::{Console, dispatch};
+use evalrs::cli::Cli;
+use evalrs::commands::{Console, color, dispatch};
 use evalrs::system::os::OsSystem;
+use evalrs::workspace::Color;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let choice = match cli.color {
-        ColorChoice::Auto => anstream::ColorChoice::Auto,
-        ColorChoice::Always => anstream::ColorChoice::Always,
-        ColorChoice::Never => anstream::ColorChoice::Never,
+    let choice = match color(&cli, &OsSystem) {
+        Color::Auto => anstream::ColorChoice::Auto,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
     };
     let mut out = anstream::AutoStream::new(std::io::stdout(), choice);
     let mut err = anstream::AutoStream::new(std::io::stderr(), choice);

@@ -11,9 +11,10 @@ pub mod watch;
 
 use std::io::Write;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, ColorChoice, Command};
 use crate::error::ExitStatus;
 use crate::system::System;
+use crate::workspace::Color;
 
 /// What a command works with.
 pub struct Console<'a> {
@@ -35,6 +36,24 @@ impl std::fmt::Debug for Console<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Console").field("width", &self.width).finish_non_exhaustive()
     }
+}
+
+/// When output has colour: as the command line says, else the environment, else the `evalrs.toml` of the first suite.
+/// What is wrong with that file is said by the command.
+pub fn color(cli: &Cli, system: &dyn System) -> Color {
+    const VARIABLES: [&str; 3] = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"];
+    match cli.color {
+        Some(ColorChoice::Auto) => return Color::Auto,
+        Some(ColorChoice::Always) => return Color::Always,
+        Some(ColorChoice::Never) => return Color::Never,
+        None => {}
+    }
+    let environment = system.environment();
+    if VARIABLES.iter().any(|name| environment.get(*name).is_some_and(|value| !value.is_empty())) {
+        // The streams look at these themselves.
+        return Color::Auto;
+    }
+    place::color(cli.command.suite().unwrap_or_default(), system).unwrap_or(Color::Auto)
 }
 
 /// Runs the command; an error is said on the error stream.

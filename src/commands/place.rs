@@ -11,7 +11,7 @@ use crate::driver::explain::Layers;
 use crate::error::Error;
 use crate::store::{Committed, Layered, MemoryStore, OutcomeStore, SegmentStore};
 use crate::system::{FileBytes, System, folder_of, join};
-use crate::workspace::{Workspace, read_workspace};
+use crate::workspace::{Color, Workspace, read_workspace};
 
 /// What surrounds a suite.
 #[derive(Debug, PartialEq)]
@@ -31,7 +31,6 @@ impl Surroundings {
     pub fn find(suite: &str, cache_dir: Option<&str>, system: &dyn System) -> Result<Self, Error> {
         let folder = folder_of(suite);
         let (root, workspace) = workspace_of(folder, system)?;
-        only_available(&workspace)?;
         let cache_dir = match (cache_dir, &workspace.cache_dir) {
             (Some(said), _) => said.to_owned(),
             // It is joined to the folder of `evalrs.toml` already.
@@ -87,16 +86,9 @@ pub fn committed_files(dir: &str, system: &dyn System) -> Vec<String> {
     names.filter(|name| name.ends_with(".judgments.jsonl")).map(|name| join(dir, &name)).collect()
 }
 
-/// A limit that is not kept, or a setting without effect, is worse than none.
-fn only_available(workspace: &Workspace) -> Result<(), Error> {
-    let unavailable = [("color", workspace.color.is_some(), "use `--color` or `NO_COLOR`")];
-    match unavailable.iter().find(|(_, is_set, _)| *is_set) {
-        Some((name, _, hint)) => Err(Error::plain(
-            format!("`{name}` of evalrs.toml is not available in this version"),
-            *hint,
-        )),
-        None => Ok(()),
-    }
+/// What the `evalrs.toml` of the suite at `suite` says of colour, if it can be read and says anything.
+pub fn color(suite: &str, system: &dyn System) -> Option<Color> {
+    workspace_of(folder_of(suite), system).ok()?.1.color
 }
 
 fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace), Error> {

@@ -40,3 +40,4 @@ mod secrets;
 mod servers;
 mod store_faults;
 mod tidy;
+mod workspace;

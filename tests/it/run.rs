@@ -363,15 +363,6 @@ fn no_part_of_a_secret_is_shown_where_a_message_is_cut() {
 }
 
 #[test]
-fn settings_without_effect_are_refused() {
-    let space = space(1);
-    space.write("evalrs.toml", "[run]\ncolor = \"never\"\n");
-    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
-    assert_eq!(ran.code(), 2);
-    assert!(ran.stderr().contains("`color` of evalrs.toml is not available"), "{}", ran.stderr());
-}
-
-#[test]
 fn one_document_holds_one_suite() {
     let space = space(1);
     space.write("other.yaml", SUITE);
