@@ -32,6 +32,8 @@ pub struct Workspace {
     pub max_tokens_per_minute: Option<u64>,
     /// How many identical failures end a run, at least 1.
     pub max_identical_failures: Option<u32>,
+    /// How many records of runs are kept, at least 1; without it all are.
+    pub keep_runs: Option<u32>,
     /// What models cost, by name, in the order of the file. These overrule list prices.
     pub prices: Vec<(String, Price)>,
 }
@@ -113,6 +115,7 @@ fn read_run(mut run: Fields<'_>, workspace: &mut Workspace, findings: &mut Findi
         at_least_one(run.take("max_tokens_per_minute"), i64::MAX, findings);
     workspace.max_identical_failures =
         at_least_one(run.take("max_identical_failures"), most, findings);
+    workspace.keep_runs = at_least_one(run.take("keep_runs"), most, findings);
     run.finish("`[run]`", findings);
 }
 
@@ -231,11 +234,12 @@ mod tests {
                 },
             ),
             (
-                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1",
+                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1\nkeep_runs = 100",
                 Workspace {
                     max_requests_per_minute: Some(60),
                     max_tokens_per_minute: Some(9_000_000_000),
                     max_identical_failures: Some(1),
+                    keep_runs: Some(100),
                     ..Workspace::default()
                 },
             ),

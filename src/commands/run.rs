@@ -31,7 +31,7 @@ use crate::report::{
     FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
     markdown, terminal,
 };
-use crate::suite::Suite;
+use crate::suite::{GraderSpec, Suite};
 use crate::system::{System, join};
 
 /// Failures a pull request comment or annotation lists.
@@ -227,7 +227,24 @@ fn run_one(
         console,
     )?;
     recorded?;
+    remove_old_records(&session, surroundings, console)?;
     Ok(status)
+}
+
+/// Removes the records beyond those that are to be kept. That one stays is no failure of the run.
+fn remove_old_records(
+    session: &Session,
+    surroundings: &Surroundings,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    let Some(most) = surroundings.workspace.keep_runs else { return Ok(()) };
+    let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let named: Vec<&str> = graders.filter_map(GraderSpec::compared_run).collect();
+    let home = surroundings.records();
+    match record::keep::remove_old(console.system, &home, most as usize, &named) {
+        Ok(()) => Ok(()),
+        Err(error) => writeln!(console.err, "warning: cannot remove an old record: {error}"),
+    }
 }
 
 /// Writes the record of a run, and says where it stands.

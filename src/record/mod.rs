@@ -4,6 +4,7 @@
 //! outcomes. Whatever belongs to one process alone stands in `run.json`.
 
 pub mod history;
+pub mod keep;
 pub mod lines;
 pub mod read;
 pub mod saves;
@@ -79,6 +80,12 @@ pub fn set_latest(system: &dyn System, home: &str, id: &str) -> std::io::Result<
         system.write(&ignore, &mut |file| file.write_all(b"*\n"))?;
     }
     system.write(&join(home, "latest"), &mut |file| writeln!(file, "{id}"))
+}
+
+/// The id of the run that was named as the last one under `home`.
+pub fn last_named(system: &dyn System, home: &str) -> Option<String> {
+    let bytes = system.read(&join(home, "latest")).into_bytes().ok()?;
+    Some(String::from_utf8(bytes).ok()?.trim().to_owned())
 }
 
 /// The folder of the records under `home`.

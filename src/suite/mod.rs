@@ -125,6 +125,19 @@ pub struct GraderSpec {
     pub kind: GraderKind,
 }
 
+impl GraderSpec {
+    /// The path of the recorded run that it compares submissions with, if it does.
+    pub fn compared_run(&self) -> Option<&str> {
+        match &self.kind {
+            GraderKind::Rubric(rubric) => match rubric.compare_to.as_ref()? {
+                CompareTo::Run(path) => Some(path),
+                CompareTo::Field(_) => None,
+            },
+            GraderKind::Tool(_) => None,
+        }
+    }
+}
+
 /// How a grader grades.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GraderKind {

@@ -88,6 +88,12 @@ impl System for MemorySystem {
         Ok(())
     }
 
+    fn remove_folder(&self, path: &str) -> std::io::Result<()> {
+        let prefix = format!("{}/", path.trim_end_matches('/'));
+        self.files.borrow_mut().retain(|path, _| !path.starts_with(&prefix));
+        Ok(())
+    }
+
     fn environment(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }

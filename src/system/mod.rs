@@ -46,6 +46,8 @@ pub trait System {
     /// Adds to the end of a file, making it and its folder if needed, and waits until that is on disk. After an error
     /// some of the bytes may be there. An error names the file.
     fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()>;
+    /// Removes a folder and all it holds. An error names the folder.
+    fn remove_folder(&self, path: &str) -> std::io::Result<()>;
     /// The environment.
     fn environment(&self) -> BTreeMap<String, String>;
     /// `path` from the root of the file system, without looking whether it is there.

@@ -57,6 +57,10 @@ impl System for Noted<'_> {
         self.system.write(path, contents)
     }
 
+    fn remove_folder(&self, path: &str) -> std::io::Result<()> {
+        self.system.remove_folder(path)
+    }
+
     fn environment(&self) -> BTreeMap<String, String> {
         self.system.environment()
     }

@@ -46,6 +46,11 @@ impl System for OsSystem {
         append_durably(path, bytes).map_err(named)
     }
 
+    fn remove_folder(&self, path: &str) -> std::io::Result<()> {
+        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
+        std::fs::remove_dir_all(path).map_err(named)
+    }
+
     fn environment(&self) -> BTreeMap<String, String> {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

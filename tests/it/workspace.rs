@@ -47,3 +47,21 @@ fn colour_is_of_messages_and_of_every_command_too() {
     let ran = space.run(&["validate", "w/suite.yaml"]);
     assert!(ran.code() == 2 && ran.stderr().contains("unknown color `blue`"), "{}", ran.shown());
 }
+
+#[test]
+fn old_records_go_where_a_workspace_says_how_many_stay() {
+    let space = space("");
+    let run = || {
+        let ran = space.run(&["run", "w/suite.yaml"]);
+        assert_eq!((ran.code(), ran.stderr()), (0, String::new()), "{}", ran.shown());
+        space.names(".evalrs/runs")
+    };
+    for number in 1..=4 {
+        assert_eq!(run().len(), number, "without a setting all stay");
+    }
+    space.write("evalrs.toml", "[run]\nkeep_runs = 2\n");
+    let before = space.names(".evalrs/runs");
+    let after = run();
+    assert_eq!((after.len(), &after[0]), (2, &before[3]));
+    assert!(space.record("results.jsonl").contains("\"sample_id\""), "the latest is there");
+}

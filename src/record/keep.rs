@@ -1,0 +1,85 @@
+//! Which records of runs stay where a workspace says how many.
+//!
+//! A record is a user's: nothing is removed unless that was asked for, and nothing that is not the record of a run.
+
+use std::collections::BTreeSet;
+
+use super::{last_named, runs_of};
+use crate::system::{System, join};
+
+/// Removes the oldest records under `home` until `most` are left. The run called `latest` stays whatever its age, and
+/// so do those whose folders are in one of the paths `named`.
+pub fn remove_old(
+    system: &dyn System,
+    home: &str,
+    most: usize,
+    named: &[&str],
+) -> std::io::Result<()> {
+    let runs = runs_of(home);
+    let mut kept: BTreeSet<&str> = named.iter().flat_map(|path| path.split('/')).collect();
+    let latest = last_named(system, home);
+    kept.extend(latest.as_deref());
+    let ids = system.list(&runs).unwrap_or_default().into_iter();
+    let ids: Vec<String> = ids.filter(|id| is_run_id(id)).collect();
+    let old = ids.iter().rev().skip(most).filter(|id| !kept.contains(id.as_str()));
+    old.rev().try_for_each(|id| system.remove_folder(&join(&runs, id)))
+}
+
+/// Whether the name is one that [`super::run_id`] makes.
+fn is_run_id(name: &str) -> bool {
+    const SHAPE: &[u8] = b"00000000T000000-xxxxxx";
+    let fits = |(byte, shape): (u8, &u8)| match shape {
+        b'0' => byte.is_ascii_digit(),
+        b'x' => byte.is_ascii_hexdigit(),
+        shape => byte == *shape,
+    };
+    name.len() == SHAPE.len() && name.bytes().zip(SHAPE).all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_run_id, remove_old};
+    use crate::record::{run_id, set_latest};
+    use crate::system::System;
+    use crate::system::memory::MemorySystem;
+
+    const RUNS: [&str; 4] = [
+        "20260101T000000-000001",
+        "20260102T000000-000002",
+        "20260103T000000-000003",
+        "20260104T000000-000004",
+    ];
+
+    #[test]
+    fn the_oldest_records_go_and_what_is_named_stays() {
+        let [first, second, third, fourth] = RUNS;
+        for (most, latest, named, expected) in [
+            (9, fourth, "", &[first, second, third, fourth][..]),
+            (4, fourth, "", &[first, second, third, fourth]),
+            (2, fourth, "", &[third, fourth]),
+            (1, fourth, "", &[fourth]),
+            (1, second, "", &[second, fourth]),
+            (1, fourth, "/w/.evalrs/runs/20260101T000000-000001/results.jsonl", &[first, fourth]),
+        ] {
+            let system = MemorySystem::with(&[("h/runs/baseline/header.json", "{}")]);
+            for id in RUNS {
+                system.set(&format!("h/runs/{id}/header.json"), "{}");
+                system.set(&format!("h/runs/{id}/run.json"), "{}");
+            }
+            set_latest(&system, "h", latest).unwrap();
+            remove_old(&system, "h", most, &[named]).unwrap();
+            let left = system.list("h/runs").unwrap();
+            assert_eq!(left, [expected, &["baseline"]].concat(), "{most} {latest} {named}");
+            remove_old(&system, "elsewhere", most, &[]).unwrap();
+        }
+    }
+
+    #[test]
+    fn only_records_of_runs_are_old() {
+        assert!(is_run_id(&run_id("2026-01-01T00:00:00Z", None)));
+        for name in ["", "baseline", "20260101", "20260101T000000-00000g", "2026010xT000000-000001"]
+        {
+            assert!(!is_run_id(name), "{name}");
+        }
+    }
+}
