@@ -3,6 +3,7 @@
 //! A report is a function of inputs and outcomes alone: no clock, no absolute path, nothing of what was
 //! cached. What belongs to one process stands in [`crate::record`]. One file a format.
 
+pub mod diff;
 pub mod explain;
 pub mod github;
 pub mod human;
