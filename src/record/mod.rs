@@ -7,7 +7,9 @@ pub mod history;
 pub mod keep;
 pub mod lines;
 pub mod read;
+pub mod reference;
 pub mod saves;
+pub mod side;
 
 use std::io::Write;
 
