@@ -39,6 +39,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Says where the grades of a sample come from, and what differs from an earlier run. Asks nothing.
     Explain(ExplainArgs),
+    /// Says what moved between two recorded runs, or two saves of a `watch` session. Asks nothing and writes nothing.
+    Diff(DiffArgs),
     /// Finds every problem in suites, datasets and the files they name. Runs nothing.
     Validate(ValidateArgs),
     /// Lists what suites can use.
@@ -224,6 +226,48 @@ pub struct ExplainArgs {
     pub cached: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// `evalrs diff`.
+#[derive(Debug, Default, Args)]
+pub struct DiffArgs {
+    /// What is compared with: the id of a run or the beginning of it, `latest`, or the folder of a record. With @N or
+    /// @-N behind it, a save of a `watch` session: @start is the first evaluation, @-1 the last.
+    #[arg(value_name = "OLD")]
+    pub old: String,
+    /// What is compared, named alike. Left out, the last two saves of the session OLD are.
+    #[arg(value_name = "NEW")]
+    pub new: Option<String>,
+    /// Only this grader.
+    #[arg(long, value_name = "NAME")]
+    pub grader: Option<String>,
+    /// What is written to standard output.
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub format: DiffFormat,
+    /// Prints everything as JSON, all verdicts that moved and texts in full. The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// How many verdicts that moved are listed.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub moved: usize,
+    /// Compares also what is not alike: other suites, no grader or no sample in both.
+    #[arg(long)]
+    pub force: bool,
+    /// The suite whose records are meant; else those of the working directory.
+    #[arg(long, value_name = "SUITE")]
+    pub suite: Option<String>,
+}
+
+/// How a comparison is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// For people at a terminal.
+    #[default]
+    Text,
+    /// One object, with all verdicts that moved.
+    Json,
+    /// For pull request comments.
+    Markdown,
 }
 
 /// Which part of a suite is evaluated.

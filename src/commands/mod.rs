@@ -1,6 +1,7 @@
 //! One file a command: typed flags → what they mean → driver → report.
 
 pub mod cache;
+pub mod diff;
 pub mod explain;
 pub mod list;
 pub mod place;
@@ -72,6 +73,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Watch(args) => watch::watch(args, &mut console),
         Command::Plan(args) => plan::plan(args, &mut console),
         Command::Explain(args) => explain::explain(args, &mut console),
+        Command::Diff(args) => diff::diff(args, &mut console),
         Command::Validate(args) => validate::validate(args, &mut console),
         Command::List(args) => list::list(args, &mut console),
         Command::Cache(args) => cache::cache(args, &mut console),

@@ -16,6 +16,7 @@ mod cache;
 mod cost;
 mod determinism;
 mod dialects;
+mod diff;
 mod docs;
 mod durability;
 mod examples;
