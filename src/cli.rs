@@ -56,8 +56,9 @@ impl Command {
             Self::Run(args) => args.suites.first().map(String::as_str),
             Self::Plan(args) => args.suites.first().map(String::as_str),
             Self::Validate(args) => args.suites.first().map(String::as_str),
+            Self::Watch(args) => Some(&args.suite),
             Self::Explain(args) => Some(&args.suite),
-            Self::List(_) => None,
+            Self::Diff(_) | Self::List(_) => None,
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => Some(&args.suite),
                 CacheCommand::Import(args) => {

@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     };
     let mut out = anstream::AutoStream::new(std::io::stdout(), choice);
     let mut err = anstream::AutoStream::new(std::io::stderr(), choice);
+    let has_color = out.current_choice() != anstream::ColorChoice::Never;
     let is_terminal = std::io::stderr().is_terminal();
     let width = console::Term::stdout()
         .size_checked()
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         err: &mut err,
         is_terminal,
         width,
+        has_color,
         verbosity: cli.verbose,
     };
     ExitCode::from(dispatch(&cli, &mut console).code())

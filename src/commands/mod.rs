@@ -13,7 +13,7 @@ pub mod watch;
 use std::io::Write;
 
 use crate::cli::{Cli, ColorChoice, Command};
-use crate::error::ExitStatus;
+use crate::error::{Error, ExitStatus};
 use crate::system::System;
 use crate::workspace::Color;
 
@@ -29,6 +29,8 @@ pub struct Console<'a> {
     pub is_terminal: bool,
     /// The columns of the terminal.
     pub width: usize,
+    /// Whether what is drawn on a terminal has colour.
+    pub has_color: bool,
     /// How much is said of each request: 0 nothing, 1 a line, 2 the bodies too.
     pub verbosity: u8,
 }
@@ -59,6 +61,11 @@ pub fn color(cli: &Cli, system: &dyn System) -> Color {
 
 /// Runs the command; an error is said on the error stream.
 pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
+    if let Command::Watch(args) = &cli.command {
+        // Once nobody reads what it says, a session ends.
+        let done = watch::watch(args, console);
+        return ended(done, console.err);
+    }
     let (mut out, mut err) = (UntilClosed(Some(console.out)), UntilClosed(Some(console.err)));
     let mut console = Console {
         system: console.system,
@@ -66,21 +73,27 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         err: &mut err,
         is_terminal: console.is_terminal,
         width: console.width,
+        has_color: console.has_color,
         verbosity: cli.verbose,
     };
     let done = match &cli.command {
         Command::Run(args) => run::run(args, &mut console),
-        Command::Watch(args) => watch::watch(args, &mut console),
         Command::Plan(args) => plan::plan(args, &mut console),
         Command::Explain(args) => explain::explain(args, &mut console),
         Command::Diff(args) => diff::diff(args, &mut console),
         Command::Validate(args) => validate::validate(args, &mut console),
         Command::List(args) => list::list(args, &mut console),
         Command::Cache(args) => cache::cache(args, &mut console),
+        Command::Watch(_) => return ExitStatus::Success,
     };
+    ended(done, console.err)
+}
+
+/// The status of a command; an error is said.
+fn ended(done: Result<ExitStatus, Error>, err: &mut dyn Write) -> ExitStatus {
     done.unwrap_or_else(|error| {
         // Where the error stream is gone too, the exit code still says it.
-        let _ = writeln!(console.err, "{error}");
+        let _ = writeln!(err, "{error}");
         error.status()
     })
 }

@@ -405,6 +405,10 @@ mod tests {
     struct Full(MemorySystem, RefCell<Option<usize>>);
 
     impl System for Full {
+        fn remove_folder(&self, path: &str) -> std::io::Result<()> {
+            self.0.remove_folder(path)
+        }
+
         fn read(&self, path: &str) -> FileBytes {
             self.0.read(path)
         }

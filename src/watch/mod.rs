@@ -10,5 +10,8 @@ pub mod board;
 pub mod files;
 pub mod input;
 pub mod json;
+#[cfg(test)]
+mod made_up;
 pub mod plain;
 pub mod quiet;
+pub mod screen;
