@@ -1,7 +1,7 @@
 //! The full-screen display of `evalrs watch`.
 //!
 //! [`Screen`] is what is seen and where one is in it: pure state, keys in, frames out, drawn from a [`Board`]. It knows
-//! no terminal and no clock. Nothing jumps: every part has its place, whatever
+//! no terminal and no clock; [`terminal`] is the effect around it. Nothing jumps: every part has its place, whatever
 //! comes in. No colour says anything that a sign or a word does not say too.
 
 mod detail;
@@ -13,6 +13,7 @@ mod list;
 mod metrics;
 mod paint;
 mod problems;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 mod theme;
