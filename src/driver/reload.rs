@@ -113,7 +113,6 @@ impl Session {
         if reading.is_none()
             && edited.is_empty()
             && environment.is_none()
-            && self.standing.broken.is_none()
         {
             self.standing.note(true);
             return Reloaded::Same;

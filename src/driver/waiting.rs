@@ -12,7 +12,7 @@ use super::settle::{Refresh, Tally};
 use crate::action::{ActionKey, KeyMap, KeySet};
 use crate::db::Db;
 use crate::db::inputs::Chunk;
-use crate::db::queries::{self, Threshold};
+use crate::db::queries::{self, Grader, Threshold};
 use crate::evaluate::{Method, Outcomes, Planned, each_wanted};
 use crate::outcome::Outcome;
 use crate::price::Cost;
@@ -24,18 +24,19 @@ const LOOKED_UP: usize = 2_048;
 /// The plans of one chunk and what passes, grader by grader.
 type Plans = Box<[(Arc<[Planned]>, Threshold)]>;
 
-/// The plans of which every action that is wanted has an outcome that stays.
+/// The plans of which every action that is wanted has an outcome that stays, and how many those are.
 #[derive(Debug, Default)]
-pub(super) struct SettledPlans(HashMap<Chunk, Plans>);
+pub(super) struct SettledPlans(HashMap<Chunk, (Plans, Box<[u64]>)>);
 
 impl SettledPlans {
-    fn has(&self, chunk: Chunk, plans: &Plans) -> bool {
+    /// How many actions the plans want, grader by grader, if they are settled.
+    fn actions(&self, chunk: Chunk, plans: &Plans) -> Option<&[u64]> {
         let is_same = |(left, right): (&(Arc<_>, Threshold), &(Arc<_>, Threshold))| {
             Arc::ptr_eq(&left.0, &right.0) && left.1 == right.1
         };
-        self.0.get(&chunk).is_some_and(|settled| {
-            settled.len() == plans.len() && settled.iter().zip(plans).all(is_same)
-        })
+        let (settled, actions) = self.0.get(&chunk)?;
+        let are_same = settled.len() == plans.len() && settled.iter().zip(plans).all(is_same);
+        are_same.then_some(actions)
     }
 }
 
@@ -154,8 +155,14 @@ impl WaitList {
                     (queries::plans(db, *chunk, *grader).clone(), grader.pass_threshold(db))
                 })
                 .collect();
-            if !session.settled_plans.has(*chunk, &plans) {
-                self.scanned.push((*chunk, plans));
+            match session.settled_plans.actions(*chunk, &plans) {
+                None => self.scanned.push((*chunk, plans)),
+                Some(actions) => {
+                    for ((_, tally), actions) in self.tallies.iter_mut().zip(actions) {
+                        tally.total += actions;
+                        tally.cached += actions;
+                    }
+                }
             }
         }
         self.add_wanted(session, from, &|_| true, &stays(session));
@@ -285,10 +292,11 @@ impl WaitList {
     /// again.
     pub(super) fn remember(&self, session: &mut Session) {
         for (chunk, plans) in &self.scanned {
-            if is_settled(session, plans) {
-                session.settled_plans.0.insert(*chunk, plans.clone());
-            } else {
-                session.settled_plans.0.remove(chunk);
+            match settled(session, plans) {
+                Some(actions) => {
+                    session.settled_plans.0.insert(*chunk, (plans.clone(), actions));
+                }
+                None => _ = session.settled_plans.0.remove(chunk),
             }
         }
     }
@@ -313,19 +321,23 @@ impl WaitList {
     }
 }
 
-fn is_settled(session: &Session, plans: &Plans) -> bool {
+/// How many actions the plans want, grader by grader, if each of them has an outcome that stays.
+fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
     let graders = queries::graders(&session.db, session.root);
     let known = stays(session);
-    graders.iter().zip(plans).all(|(grader, (plans, Threshold(threshold)))| {
+    let of_grader = |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
         let ready = queries::ready(&session.db, *grader);
-        plans.iter().all(|planned| {
-            let mut stays = *planned != Planned::Blocked;
+        let (mut actions, mut stay) = (0, true);
+        for planned in plans.iter() {
+            stay &= *planned != Planned::Blocked;
             each_wanted(planned, ready, (&known, *threshold), &mut |_, _, key| {
-                stays &= known(key).is_some();
+                actions += 1;
+                stay &= known(key).is_some();
             });
-            stays
-        })
-    })
+        }
+        stay.then_some(actions)
+    };
+    graders.iter().zip(plans).map(of_grader).collect()
 }
 
 /// What is known of actions and stays known. A failure that may pass is asked again, and has no say until then.
