@@ -44,6 +44,20 @@ impl CaseIndex {
         })
     }
 
+    /// The cases of each chunk, with their places in it; of those that are evaluated.
+    pub fn chunks(&self) -> impl Iterator<Item = impl Iterator<Item = (CaseId, usize)>> {
+        let cases = |ids: &Arc<[Option<CaseId>]>| {
+            let ids = Arc::clone(ids);
+            (0..ids.len()).filter_map(move |at| Some((ids[at]?, at)))
+        };
+        self.chunks.iter().map(cases)
+    }
+
+    /// The cases of one chunk, those that are not evaluated left empty.
+    pub fn ids(&self, chunk: usize) -> Option<&Arc<[Option<CaseId>]>> {
+        self.chunks.get(chunk)
+    }
+
     /// How many cases there are.
     pub fn len(&self) -> usize {
         self.places.len()
@@ -93,6 +107,17 @@ pub struct GraderThen {
 struct Part {
     plans: Box<[Arc<[Planned]>]>,
     cells: Box<[Arc<[Cell]>]>,
+}
+
+/// What two snapshots have in common of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Same {
+    /// Plans and grades.
+    Grades,
+    /// The plans.
+    Plans,
+    /// Nothing that shows at a glance.
+    Nothing,
 }
 
 /// A grade that was known, and what it was made from.
@@ -148,6 +173,11 @@ impl Snapshot {
         self.cell_at(self.index.place(case)?, grader)
     }
 
+    /// The grades of a chunk.
+    pub fn cells(&self, chunk: usize, grader: usize) -> Option<&[Cell]> {
+        self.parts.get(chunk)?.cells.get(grader).map(|cells| &cells[..])
+    }
+
     /// The grade of the case at a place of the index.
     pub fn cell_at(&self, (chunk, at): (usize, usize), grader: usize) -> Option<Cell> {
         self.parts.get(chunk)?.cells.get(grader)?.get(at).copied()
@@ -158,6 +188,23 @@ impl Snapshot {
         let cell = self.cell_at((chunk, at), grader).filter(|cell| cell.is_known())?;
         let planned = self.parts.get(chunk)?.plans.get(grader)?.get(at)?.clone();
         Some(Known { cell, planned, grader: self.graders.get(grader)?.clone() })
+    }
+
+    /// Whether another snapshot had the same plans for all cases of a chunk, or the very same grades.
+    pub fn has_same(&self, chunk: usize, grader: usize, (other, of_other): (&Self, usize)) -> Same {
+        if !Arc::ptr_eq(&self.index, &other.index) {
+            return Same::Nothing;
+        }
+        let (Some(now), Some(then)) = (self.parts.get(chunk), other.parts.get(chunk)) else {
+            return Same::Nothing;
+        };
+        let is_same = |now: Option<&Arc<[Planned]>>, then: Option<&Arc<[Planned]>>| {
+            now.zip(then).is_some_and(|(now, then)| Arc::ptr_eq(now, then))
+        };
+        if !is_same(now.plans.get(grader), then.plans.get(of_other)) {
+            return Same::Nothing;
+        }
+        if now.cells.get(grader) == then.cells.get(of_other) { Same::Grades } else { Same::Plans }
     }
 
     /// Whether another snapshot had the same plan for a case at the same place.

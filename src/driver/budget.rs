@@ -51,6 +51,11 @@ impl Budget {
         self.reserved += expected;
     }
 
+    /// Other limits hold from now on; what was used counts.
+    pub(super) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// What it may come to.
     pub(super) fn limits(&self) -> Limits {
         self.limits

@@ -252,7 +252,8 @@ impl<'a> Settling<'a> {
     /// What was dropped while it was under way has no outcome: a rerun asks for it.
     pub(super) fn take_back(&mut self, dropped: &[Waiting]) {
         for waiting in dropped {
-            self.tally(waiting.grader).asked -= 1;
+            let tally = self.tally(waiting.grader);
+            tally.asked = tally.asked.saturating_sub(1);
         }
         self.settled.asked.retain(|asked| dropped.iter().all(|waiting| waiting.key != *asked));
     }

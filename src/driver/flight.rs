@@ -149,9 +149,7 @@ impl<'a> Flight<'a> {
 
     /// Nobody waits for what is aboard any more, but for what is adopted.
     pub(super) fn supersede(&mut self) {
-        for aboard in self.aboard.values_mut() {
-            aboard.superseded = true;
-        }
+        self.aboard.values_mut().for_each(|aboard| aboard.superseded = true);
     }
 
     /// Whether the action is aboard already; then it is `waiting` that waits for it from now on.
@@ -181,9 +179,9 @@ impl<'a> Flight<'a> {
     /// How many actions are executed that are waited for, and how many that are not.
     pub(super) fn under_way(&self) -> (u64, u64) {
         let flying = self.aboard.values().filter(|aboard| !aboard.has_landed);
-        flying.fold((0, 0), |(wanted, superseded), aboard| match aboard.superseded {
-            false => (wanted + 1, superseded),
-            true => (wanted, superseded + 1),
+        flying.fold((0, 0), |(wanted, superseded), aboard| {
+            let is_superseded = u64::from(aboard.superseded);
+            (wanted + 1 - is_superseded, superseded + is_superseded)
         })
     }
 

@@ -147,18 +147,22 @@ impl<T> Lanes<T> {
         self.lanes.iter().filter(is_full).map(|lane| lane.id).collect()
     }
 
-    /// Moves what is meant up to the end of those of `rank`, if it stands behind them.
-    pub(super) fn promote(&mut self, rank: u8, is_meant: &dyn Fn(&T) -> bool) {
+    /// Moves what is meant up to the end of those of `rank`, if it stands behind them. Whether it was anywhere.
+    pub(super) fn promote(&mut self, rank: u8, is_meant: &dyn Fn(&T) -> bool) -> bool {
+        let mut is_there = false;
         for lane in &mut self.lanes {
+            is_there |= lane.queue.range(..(rank + 1, 0)).any(|(_, waiting)| is_meant(waiting));
             let later = lane.queue.range((rank + 1, 0)..);
             let meant: Vec<At> =
                 later.filter(|(_, waiting)| is_meant(waiting)).map(|(at, _)| *at).collect();
+            is_there |= !meant.is_empty();
             for at in meant {
                 if let Some(waiting) = lane.queue.remove(&at) {
                     lane.queue.insert((rank, at.1), waiting);
                 }
             }
         }
+        is_there
     }
 
     /// Takes out everything that will not be asked because its endpoint is closed.

@@ -5,7 +5,7 @@
 //! the queue. Planning goes in slices, those that matter most first, so that the first judge is asked long before the
 //! last prompt is known.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -14,24 +14,31 @@ use super::execute::{Blocked, Taken};
 use super::flight::{Flight, Landed};
 use super::lanes::Lanes;
 use super::session::Session;
-use super::settle::{CannotAsk, Settings, Settling, Tally, World};
+use super::settle::{CannotAsk, Settings, Settling, World};
 use super::waiting::{WaitList, Waiting};
 use crate::action::{ActionKey, Ingredient};
-use crate::db::Database;
 use crate::db::inputs::Chunk;
 use crate::db::queries::{self, Threshold};
-use crate::db::snapshot::{case_ids, case_index};
-use crate::delta::{CaseId, Cell};
+use crate::db::{Database, Db};
+use crate::delta::Cell;
 use crate::evaluate::each_wanted;
-use crate::outcome::{Stored, Usage};
+use crate::outcome::{Outcome, Stored, Usage};
 use crate::store::{OutcomeStore, StoreError};
 
-/// Chunks planned at once, about a thousand records: a few milliseconds, after which something else may come first.
-const SLICE: usize = 16;
+mod standing;
 
-/// Which verdicts come first: the lower the earlier, and [`LAST`] where nothing is said. 0 is for those that the user
-/// asks for.
-pub type Ranks = HashMap<(CaseId, u32), u8>;
+pub use standing::{Progressed, Standing};
+
+/// Chunks planned at once, about five hundred records: a few milliseconds, after which something else may come first.
+const SLICE: usize = 8;
+
+/// Which verdicts come first: the lower their rank the earlier, up to [`LAST`]. 0 is for those that the user asks for.
+pub trait Ranking {
+    /// The lowest rank of a verdict of a chunk, or something below it; with the ordinal of the chunk.
+    fn of_chunk(&self, db: &Database, chunk: (usize, Chunk)) -> u8;
+    /// The rank of a verdict.
+    fn of(&self, db: &Database, seat: Seat) -> u8;
+}
 
 /// The rank of verdicts that nobody looks at.
 pub const LAST: u8 = 3;
@@ -46,7 +53,9 @@ pub struct Live<'a> {
     lanes: Lanes<Waiting>,
     /// Chunks that are not planned yet, in the order in which they will be.
     to_plan: VecDeque<Chunk>,
-    ranks: Ranks,
+    ranking: Option<Box<dyn Ranking>>,
+    /// Verdicts that the user asks for.
+    urgent: HashSet<Seat>,
     /// What is on disk and not in the graph yet.
     arrived: Vec<Landed>,
     /// What is to be asked anew.
@@ -54,42 +63,12 @@ pub struct Live<'a> {
     blocked: Option<Blocked>,
     cannot: Option<CannotAsk>,
     is_paused: bool,
+    /// Why refreshed judgments stayed as they were, a sentence each.
+    in_vain: Vec<String>,
     /// Whether everything that was planned is settled, and known to be.
     is_done: bool,
-    /// Judgments launched before the last save, and what was used until then.
-    before: (u64, Usage),
-}
-
-/// How far the settling of the last save is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Not everything is planned yet.
-    Planning,
-    /// Judges are asked.
-    Asking,
-    /// So many actions wait for a word of the user.
-    Held(u64),
-    /// Nothing is left to do.
-    Done,
-    /// Nothing more is asked, and why.
-    Stopped(String),
-}
-
-/// What became of the actions of the last save.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progressed {
-    /// What the actions of all graders came to so far.
-    pub tally: Tally,
-    /// Being executed.
-    pub under_way: u64,
-    /// Still to be launched.
-    pub waiting: u64,
-    /// Being executed, though nobody waits for them any more.
-    pub superseded: u64,
-    /// Launched since the session began.
-    pub calls: u64,
-    /// What was used since the session began.
-    pub used: Usage,
+    /// What was used before the last save.
+    before: Usage,
 }
 
 impl<'a> Live<'a> {
@@ -105,14 +84,16 @@ impl<'a> Live<'a> {
             flight: Flight::new(store),
             lanes: Lanes::new(),
             to_plan: VecDeque::new(),
-            ranks: Ranks::default(),
+            ranking: None,
+            urgent: HashSet::new(),
             arrived: Vec::new(),
             again: Vec::new(),
             blocked: None,
             cannot: None,
             is_paused: false,
+            in_vain: Vec::new(),
             is_done: true,
-            before: (0, Usage::default()),
+            before: Usage::default(),
         }
     }
 
@@ -128,13 +109,14 @@ impl<'a> Live<'a> {
 
     /// Begins anew, because the session has changed: what waits is dropped, everything is planned again, and of what
     /// is missing at most `allowance` actions are launched until [`Self::allow_all`].
-    pub fn begin(&mut self, ranks: Ranks, allowance: u64, settings: Settings) {
-        self.before = (self.calls(), self.used());
+    pub fn begin(&mut self, ranking: Box<dyn Ranking>, allowance: u64, settings: Settings) {
+        self.before = self.used();
         self.flight.supersede();
         self.lanes.drop_queue();
         self.again.clear();
-        self.ranks = ranks;
+        self.urgent.clear();
         let settling = &mut self.settling;
+        settling.budget.set_limits(settings.limits);
         settling.settings = settings;
         settling.allowance = allowance;
         settling.superseded = Usage::default();
@@ -145,8 +127,10 @@ impl<'a> Live<'a> {
         if settling.settled.write_error.is_none() {
             settling.world.executor.begin();
         }
-        self.to_plan = chunks_by_rank(settling.session, &self.ranks);
+        self.to_plan = chunks_by_rank(settling.session, ranking.as_ref());
+        self.ranking = Some(ranking);
         (self.blocked, self.cannot, self.is_done) = (None, None, false);
+        self.in_vain.clear();
     }
 
     /// Launches what was held back.
@@ -172,7 +156,10 @@ impl<'a> Live<'a> {
             return false;
         }
         self.ask_again();
-        self.plan_slice();
+        // What waits already keeps judges busy: more is planned when nothing else is to be done.
+        if self.lanes.is_empty() {
+            self.plan_slice();
+        }
         if self.cannot.is_some() {
             self.settling.go_on_writing(&mut self.flight);
         } else {
@@ -181,13 +168,13 @@ impl<'a> Live<'a> {
                 self.make_room();
             }
         }
-        self.confirm();
-        !self.to_plan.is_empty() && self.flight.store().is_some()
+        let has_more = self.confirm();
+        has_more || !self.to_plan.is_empty() && self.flight.store().is_some()
     }
 
     /// Plans the next slice, if the store is there to be asked.
-    fn plan_slice(&mut self) {
-        if self.to_plan.is_empty() {
+    pub fn plan_slice(&mut self) {
+        if self.to_plan.is_empty() || self.is_paused {
             return;
         }
         let Some(store) = self.flight.store() else { return };
@@ -200,34 +187,59 @@ impl<'a> Live<'a> {
 
     /// Queues what was found to be missing. What is under way already has somebody to wait for it again.
     fn queue(&mut self) {
-        let Self { settling, flight, lanes, ranks, .. } = self;
+        let Self { settling, flight, lanes, ranking, urgent, .. } = self;
         if settling.settings.closed.is_some() {
-            settling.list.queue.clear();
+            for waiting in std::mem::take(&mut settling.list.queue) {
+                settling.tally(waiting.grader).pending += 1;
+            }
             return;
         }
-        settling.list.queue.retain(|waiting| !flight.adopt(waiting));
+        let (adopted, queue) = std::mem::take(&mut settling.list.queue)
+            .into_iter()
+            .partition(|waiting| flight.adopt(waiting));
+        settling.list.queue = queue;
+        let adopted: VecDeque<Waiting> = adopted;
+        for waiting in adopted {
+            settling.tally(waiting.grader).asked += 1;
+            settling.settled.asked.push(waiting.key);
+        }
         if let Err(cannot) = settling.check_keys() {
             self.cannot = Some(cannot);
         }
         let db = settling.session.db.clone();
-        settling.part(lanes, &|waiting| rank_of(&db, ranks, waiting));
+        let ranking = ranking.as_deref();
+        settling.part(lanes, &|waiting| {
+            let seat = (waiting.chunk, waiting.case as usize, waiting.grader);
+            match ranking {
+                _ if urgent.contains(&seat) => 0,
+                Some(ranking) => ranking.of(&db, seat),
+                None => LAST,
+            }
+        });
     }
 
-    /// Queues what the user wants to be asked anew, before everything else.
+    /// Queues what the user wants to be asked anew, before everything else. What waits already comes first now, and what
+    /// is under way is new enough.
     fn ask_again(&mut self) {
-        if self.again.is_empty() {
+        if self.again.is_empty() || self.flight.store().is_none() {
             return;
         }
-        let Some(store) = self.flight.store() else { return };
         let settling = &mut self.settling;
         for (chunk, case, ordinal) in std::mem::take(&mut self.again) {
+            self.urgent.insert((chunk, case, ordinal));
             for (turn, ballot, key) in wanted(&settling.session.db, (chunk, case, ordinal)) {
-                let held = store.get_many(&[key]).into_iter().next().flatten();
-                let generation = held.map_or(0, |held| held.generation.saturating_add(1));
                 let waiting = Waiting::new((chunk, ordinal, case as u32), (turn, ballot), key);
-                self.ranks
-                    .extend(case_of(&settling.session.db, chunk, case).map(|c| ((c, ordinal), 0)));
-                settling.list.ask_again(settling.session, Waiting { generation, ..waiting });
+                let is_meant = |waiting: &Waiting| waiting.key == key;
+                if self.flight.adopt(&waiting) {
+                    settling.list.wait_for(settling.session, key);
+                    continue;
+                }
+                if !self.lanes.promote(0, &is_meant) {
+                    let held = self.flight.store().map(|store| store.get_many(&[key]));
+                    let held = held.and_then(|held| held.into_iter().next().flatten());
+                    let generation = held.map_or(0, |held| held.generation.saturating_add(1));
+                    settling.list.ask_again(settling.session, Waiting { generation, ..waiting });
+                }
                 settling.allowance = settling.allowance.saturating_add(1);
             }
         }
@@ -246,24 +258,25 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Once everything has landed: what confirms is wanted now, or all is done.
-    fn confirm(&mut self) {
+    /// Once everything has landed: what confirms is wanted now, or all is done. True if there is more to do.
+    fn confirm(&mut self) -> bool {
         let is_settled = self.to_plan.is_empty()
             && self.lanes.is_empty()
             && self.arrived.is_empty()
             && self.again.is_empty()
             && self.flight.waits_for_nothing();
-        if self.is_done || !is_settled {
-            return;
+        if self.is_done || !is_settled || self.cannot.is_some() {
+            return false;
         }
-        if self.settling.wants_more() {
-            let Some(store) = self.flight.store() else { return };
-            self.settling.look_up(store, 0);
-            self.queue();
-        } else {
+        let Some(store) = self.flight.store() else { return false };
+        if !self.settling.wants_more() {
             self.is_done = true;
             self.settling.list.remember(self.settling.session);
+            return false;
         }
+        self.settling.look_up(store, 0);
+        self.queue();
+        true
     }
 
     /// Waits for something to land, to be written, or to change. Nothing is lost if it is dropped while it waits.
@@ -275,6 +288,11 @@ impl<'a> Live<'a> {
         }
     }
 
+    /// Raised whenever outcomes enter the graph.
+    pub fn applied(&self) -> u64 {
+        self.settling.applied
+    }
+
     /// Whether something waits to be brought in.
     pub fn has_arrived(&self) -> bool {
         !self.arrived.is_empty()
@@ -282,9 +300,9 @@ impl<'a> Live<'a> {
 
     /// Brings what arrived into the graph. Returns the verdicts that are others now.
     pub fn bring_in(&mut self) -> Vec<Seat> {
-        let list = &self.settling.list;
         let mut arrived = std::mem::take(&mut self.arrived);
-        arrived.retain(|landed| !list.chunks_of(landed.waiting.key).is_empty());
+        arrived.retain(|landed| self.is_news(landed));
+        let list = &self.settling.list;
         let chunks = arrived.iter().flat_map(|landed| list.chunks_of(landed.waiting.key));
         let mut seen = HashSet::new();
         let chunks: Vec<Chunk> = chunks.copied().filter(|chunk| seen.insert(*chunk)).collect();
@@ -301,6 +319,24 @@ impl<'a> Live<'a> {
             }
         }
         moved
+    }
+
+    /// Whether somebody waits for what landed. What the graph has already is refreshed, if it is not in vain.
+    fn is_news(&mut self, landed: &Landed) -> bool {
+        let Settling { list, session, .. } = &mut self.settling;
+        let key = landed.waiting.key;
+        let held = session.db.outcome(key);
+        if held.as_ref().is_some_and(|held| held.is_kept())
+            && let Outcome::Failure(failure) = &landed.outcome
+            && !landed.outcome.is_kept()
+        {
+            self.in_vain.push(format!("asked again in vain, so it stays: {}", failure.message));
+            return false;
+        }
+        if held.is_some() && list.chunks_of(key).is_empty() {
+            list.wait_for(session, key);
+        }
+        !list.chunks_of(key).is_empty()
     }
 
     /// Drops what is under way, and makes durable what has landed. Returns the store.
@@ -339,62 +375,6 @@ impl<'a> Live<'a> {
         self.settling.budget.limits()
     }
 
-    /// How far it is.
-    pub fn standing(&self) -> Standing {
-        let (settled, waiting) = (&self.settling.settled, self.lanes.len() as u64);
-        if let Some(error) = &settled.write_error {
-            return Standing::Stopped(format!(
-                "{error}; what cannot be kept would be paid for again"
-            ));
-        }
-        if let Some(cannot) = &self.cannot {
-            return Standing::Stopped(cannot.to_string());
-        }
-        match self.blocked {
-            _ if !self.to_plan.is_empty() => Standing::Planning,
-            Some(_) if self.flight.under_way().0 > 0 || !self.flight.waits_for_nothing() => {
-                Standing::Asking
-            }
-            Some(_) if !self.arrived.is_empty() => Standing::Asking,
-            Some(Blocked::Budget) => Standing::Stopped("the budget is used up".to_owned()),
-            Some(Blocked::Held) => Standing::Held(waiting),
-            None if self.is_done => Standing::Done,
-            None => Standing::Asking,
-        }
-    }
-
-    /// What became of the actions of the last save.
-    pub fn progressed(&self) -> Progressed {
-        let (under_way, superseded) = self.flight.under_way();
-        let tallies = self.settling.list.tallies.iter().map(|(_, tally)| *tally);
-        Progressed {
-            tally: tallies.fold(Tally::default(), Tally::and),
-            under_way,
-            waiting: self.lanes.len() as u64,
-            superseded,
-            calls: self.calls(),
-            used: self.used(),
-        }
-    }
-
-    /// What the actions of each grader came to, in the order of the suite.
-    pub fn tallies(&self) -> &[(String, Tally)] {
-        &self.settling.list.tallies
-    }
-
-    /// Why endpoints are asked no more, what of the store could not be read, and how many stored failures stand for
-    /// answers: a sentence each.
-    pub fn notes(&self) -> Vec<String> {
-        let settled = &self.settling.settled;
-        let mut notes: Vec<String> =
-            settled.stopped.iter().chain(&settled.warnings).cloned().collect();
-        if settled.replayed_failures > 0 {
-            let count = settled.replayed_failures;
-            notes.push(format!("failures replayed from the store: {count}"));
-        }
-        notes
-    }
-
     /// The store could not be written.
     pub fn write_error(&self) -> Option<&StoreError> {
         self.settling.settled.write_error.as_ref()
@@ -412,22 +392,13 @@ impl<'a> Live<'a> {
     fn used(&self) -> Usage {
         let tallies = self.settling.list.tallies.iter();
         let spent = tallies.fold(Usage::default(), |sum, (_, tally)| sum + tally.spent);
-        self.before.1 + self.settling.superseded + spent
+        self.before + self.settling.superseded + spent
     }
 }
 
 fn cells_of(db: &Database, chunk: Chunk) -> Vec<Arc<[Cell]>> {
     let graders = queries::graders(db, chunk.root(db)).iter();
     graders.map(|grader| Arc::clone(&queries::cells(db, chunk, *grader).cells)).collect()
-}
-
-fn case_of(db: &Database, chunk: Chunk, case: usize) -> Option<CaseId> {
-    case_ids(db, chunk).get(case).copied().flatten()
-}
-
-fn rank_of(db: &Database, ranks: &Ranks, waiting: &Waiting) -> u8 {
-    let case = case_of(db, waiting.chunk, waiting.case as usize);
-    case.and_then(|case| ranks.get(&(case, waiting.grader)).copied()).unwrap_or(LAST)
 }
 
 /// Turn, ballot and key of the actions that a verdict rests on.
@@ -444,24 +415,12 @@ fn wanted(db: &Database, (chunk, case, ordinal): Seat) -> Vec<(u32, u32, ActionK
     wanted
 }
 
-/// The chunks in the order in which they are planned: by the lowest rank of a verdict, then as they stand.
-fn chunks_by_rank(session: &Session, ranks: &Ranks) -> VecDeque<Chunk> {
+/// The chunks in the order in which they are planned: by their rank, then as they stand.
+fn chunks_by_rank(session: &Session, ranking: &dyn Ranking) -> VecDeque<Chunk> {
     let (db, root) = (&session.db, session.root);
-    let mut best: BTreeMap<usize, u8> = BTreeMap::new();
-    if !ranks.is_empty() {
-        let index = case_index(db, root);
-        let mut ranked: Vec<(usize, u8)> = ranks
-            .iter()
-            .filter_map(|((case, _), rank)| Some((index.place(*case)?.0, *rank)))
-            .collect();
-        ranked.sort_unstable();
-        for (chunk, rank) in ranked {
-            best.entry(chunk).or_insert(rank);
-        }
-    }
     let chunks = root.chunks(db).iter().copied().enumerate();
     let mut ordered: Vec<(u8, Chunk)> =
-        chunks.map(|(at, chunk)| (best.get(&at).copied().unwrap_or(LAST), chunk)).collect();
+        chunks.map(|(at, chunk)| (ranking.of_chunk(db, (at, chunk)), chunk)).collect();
     ordered.sort_by_key(|(rank, _)| *rank);
     ordered.into_iter().map(|(_, chunk)| chunk).collect()
 }

@@ -110,10 +110,7 @@ impl Session {
             Reread::New(_) | Reread::Doubtful => return self.load_apart(system, files),
         };
         files.extend(reading.iter().flat_map(|reading| reading.changed.iter().cloned()));
-        if reading.is_none()
-            && edited.is_empty()
-            && environment.is_none()
-        {
+        if reading.is_none() && edited.is_empty() && environment.is_none() {
             self.standing.note(true);
             return Reloaded::Same;
         }

@@ -242,15 +242,17 @@ pub(super) struct Settling<'a> {
     pub(super) allowance: u64,
     /// What was used by actions that nobody waited for any more.
     pub(super) superseded: Usage,
+    /// Raised whenever outcomes enter the graph.
+    pub(super) applied: u64,
     pub(super) settled: Settled,
 }
 
 impl<'a> Settling<'a> {
     pub(super) fn new(session: &'a mut Session, world: World<'a>, settings: Settings) -> Self {
         let (list, budget) = (WaitList::default(), Budget::new(settings.limits));
-        let (allowance, superseded) = (u64::MAX, Usage::default());
+        let (allowance, superseded, applied) = (u64::MAX, Usage::default(), 0);
         let settled = Settled::default();
-        Self { session, world, settings, list, budget, allowance, superseded, settled }
+        Self { session, world, settings, list, budget, allowance, superseded, applied, settled }
     }
 
     /// Collects what the graph waits for, reading files that rows name on the way.
@@ -304,7 +306,11 @@ impl<'a> Settling<'a> {
             *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
             outcome
         };
+        let untold = self.list.take_untold(self.session);
         let (outcomes, waiting) = self.list.look_up(store, &mut usable);
+        let waiting: HashSet<_> = waiting.into_iter().chain(untold).collect();
+        let waiting: Vec<_> = waiting.into_iter().collect();
+        self.applied += u64::from(!outcomes.is_empty() || !waiting.is_empty());
         let change = Change { outcomes, waiting, ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);
     }
@@ -319,6 +325,7 @@ impl<'a> Settling<'a> {
     }
 
     pub(super) fn bring_in(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+        self.applied += u64::from(!outcomes.is_empty());
         let mut seen = HashSet::new();
         let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
         let waiting = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();

@@ -13,6 +13,7 @@ use crate::action::{ActionKey, KeyMap, KeySet};
 use crate::db::Db;
 use crate::db::inputs::Chunk;
 use crate::db::queries::{self, Grader, Threshold};
+use crate::delta::CellState;
 use crate::evaluate::{Method, Outcomes, Planned, each_wanted};
 use crate::outcome::Outcome;
 use crate::price::Cost;
@@ -120,6 +121,8 @@ pub(super) struct WaitList {
     pub(super) tallies: Vec<(String, Tally)>,
     /// What is wanted and was not looked up yet.
     fresh: Vec<Waiting>,
+    /// Chunks that want what is known already.
+    known: Vec<Chunk>,
     /// Further chunks that want what is fresh.
     shared: Vec<(ActionKey, Chunk)>,
     seen: KeySet,
@@ -227,6 +230,7 @@ impl WaitList {
         tally.total += 1;
         if stays(session)(waiting.key).is_some() {
             tally.cached += 1;
+            self.know(waiting.chunk);
         } else {
             self.fresh.push(waiting);
         }
@@ -240,7 +244,27 @@ impl WaitList {
             }
         } else if stays(session)(waiting.key).is_none() {
             self.shared.push((waiting.key, waiting.chunk));
+        } else {
+            self.know(waiting.chunk);
         }
+    }
+
+    fn know(&mut self, chunk: Chunk) {
+        if self.known.last() != Some(&chunk) {
+            self.known.push(chunk);
+        }
+    }
+
+    /// The chunks that still wait, though what they want is known by now: it came when nobody could tell them.
+    pub(super) fn take_untold(&mut self, session: &Session) -> Vec<Chunk> {
+        let (db, root) = (&session.db, session.root);
+        let is_pending = |chunk: &Chunk| {
+            queries::graders(db, root).iter().any(|grader| {
+                let cells = queries::cells(db, *chunk, *grader).cells.iter();
+                cells.into_iter().any(|cell| cell.state == CellState::Pending)
+            })
+        };
+        std::mem::take(&mut self.known).into_iter().filter(is_pending).collect()
     }
 
     /// Looks up what was added. Returns what the store has and is `usable`, with the chunks that waited; queues the
@@ -301,23 +325,28 @@ impl WaitList {
         }
     }
 
-    /// Looks up and queues an action once more, for everybody whose plans want it; to be asked as `generation`.
+    /// Queues an action once more, for everybody whose plans have it.
     pub(super) fn ask_again(&mut self, session: &Session, waiting: Waiting) {
+        self.wait_for(session, waiting.key);
+        self.queue.push_back(waiting);
+    }
+
+    /// Notes who waits for an action by its plans.
+    pub(super) fn wait_for(&mut self, session: &Session, key: ActionKey) {
         let graders = queries::graders(&session.db, session.root);
         let mut chunks = Vec::new();
         for chunk in session.root.chunks(&session.db) {
             let mut wants = false;
             for grader in graders {
                 for planned in queries::plans(&session.db, *chunk, *grader).iter() {
-                    planned.each_key(&mut |_, _, key| wants |= key == waiting.key);
+                    planned.each_key(&mut |_, _, other| wants |= other == key);
                 }
             }
             if wants {
                 chunks.push(*chunk);
             }
         }
-        self.chunks.insert(waiting.key, chunks);
-        self.queue.push_back(waiting);
+        self.chunks.insert(key, chunks);
     }
 }
 
@@ -325,18 +354,19 @@ impl WaitList {
 fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
     let graders = queries::graders(&session.db, session.root);
     let known = stays(session);
-    let of_grader = |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
-        let ready = queries::ready(&session.db, *grader);
-        let (mut actions, mut stay) = (0, true);
-        for planned in plans.iter() {
-            stay &= *planned != Planned::Blocked;
-            each_wanted(planned, ready, (&known, *threshold), &mut |_, _, key| {
-                actions += 1;
-                stay &= known(key).is_some();
-            });
-        }
-        stay.then_some(actions)
-    };
+    let of_grader =
+        |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
+            let ready = queries::ready(&session.db, *grader);
+            let (mut actions, mut stay) = (0, true);
+            for planned in plans.iter() {
+                stay &= *planned != Planned::Blocked;
+                each_wanted(planned, ready, (&known, *threshold), &mut |_, _, key| {
+                    actions += 1;
+                    stay &= known(key).is_some();
+                });
+            }
+            stay.then_some(actions)
+        };
     graders.iter().zip(plans).map(of_grader).collect()
 }
 

@@ -44,7 +44,8 @@ pub struct Paired {
     /// Standard error of `difference`: clustered by sample where a sample has several cases. Null for fewer than two
     /// samples.
     pub stderr: Option<f64>,
-    /// The bounds of the 95 % confidence interval of `difference`: 1.96 standard errors to either side.
+    /// The bounds of the 95 % confidence interval of `difference`: 1.96 standard errors to either side, and no farther
+    /// than a difference can be (-1.0..=1.0).
     pub interval: Option<(f64, f64)>,
     /// Share of passes in the first (0.0..=1.0).
     pub pass_rate_before: Option<f64>,
@@ -87,7 +88,8 @@ impl Paired {
             difference,
             stderr,
             interval: difference.zip(stderr).map(|(difference, stderr)| {
-                (difference - NORMAL_95 * stderr, difference + NORMAL_95 * stderr)
+                let half = NORMAL_95 * stderr;
+                ((difference - half).max(-1.0), (difference + half).min(1.0))
             }),
             pass_rate_before: share(|pair| pair.before.pass),
             pass_rate_now: share(|pair| pair.now.pass),
@@ -233,6 +235,11 @@ mod tests {
         assert_eq!((paired.difference, paired.stderr), (Some(0.0), Some(0.0)));
         assert_eq!((paired.fixed, paired.broken, paired.p_value), (0, 0, None));
         assert_eq!(Paired::of(&[pair(0, 0.0, 1.0)]).interval, None);
+        let far = Paired::of(&[pair(0, 0.0, 1.0), pair(1, 0.0, 0.0)]);
+        assert_eq!(
+            (far.stderr, far.interval),
+            (Some(0.5), Some((0.5 - 0.979_981_992_270_027, 1.0)))
+        );
     }
 
     #[test]

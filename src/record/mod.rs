@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::driver::settle::Tally;
 use crate::outcome::Usage;
-use crate::report::{Ordered, Report, jsonl};
+use crate::report::{Header, Ordered, Report, jsonl};
 use crate::system::{FileBytes, System, join};
 
 /// What belongs to one process: `run.json`.
@@ -58,7 +58,7 @@ pub fn write(
     report: &Report<'_>,
     facts: &RunFacts,
 ) -> std::io::Result<()> {
-    write_json(system, &join(folder, "header.json"), report.header)?;
+    write_header(system, folder, report.header)?;
     system.write(&join(folder, "results.jsonl"), &mut |file| {
         let mut file = std::io::BufWriter::with_capacity(1 << 16, file);
         jsonl::write(report, &mut file)?;
@@ -66,6 +66,11 @@ pub fn write(
     })?;
     write_json(system, &join(folder, "summary.json"), report.summary)?;
     write_json(system, &join(folder, "run.json"), facts)
+}
+
+/// Writes the header of a record whose other files come later: who ends early has left what there is.
+pub fn write_header(system: &dyn System, folder: &str, header: &Header) -> std::io::Result<()> {
+    write_json(system, &join(folder, "header.json"), header)
 }
 
 fn write_json(system: &dyn System, path: &str, value: &impl Serialize) -> std::io::Result<()> {

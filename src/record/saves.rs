@@ -12,6 +12,7 @@ use super::lines::{Line, each_line};
 use crate::delta::Counts;
 use crate::metric::labels::LabelAgreement;
 use crate::outcome::Usage;
+use crate::report::text::count;
 use crate::report::{FORMAT, GateReport, Ordered};
 use crate::system::{FileBytes, System, join};
 
@@ -219,9 +220,9 @@ impl Reading {
 
     fn finish(mut self) -> Saves {
         if self.broken > 0 {
-            let broken = self.broken;
             self.saves.warnings.push(format!(
-                "the last saves of the session cannot be read: {broken} broken lines"
+                "the last saves of the session cannot be read: {}",
+                count(self.broken, "broken line")
             ));
         }
         self.saves
@@ -359,7 +360,9 @@ mod tests {
         full.spent = Usage { input: 7, output: 1, cost: Cost::from_dollars(0.25) };
         let (system, mut log) = (MemorySystem::default(), SaveLog::new("h/runs/1"));
         let records = [full, record(1, &[])];
-        records.iter().for_each(|record| log.append(&system, record).unwrap());
+        for record in &records {
+            log.append(&system, record).unwrap();
+        }
         let saves = read_saves(&system, "h/runs/1");
         assert_eq!((saves.records.as_slice(), saves.warnings.len()), (&records[..], 0));
         let text = system.text("h/runs/1/saves.jsonl").unwrap();
@@ -376,25 +379,23 @@ mod tests {
         let missing = |which: &str| {
             format!("{which} missing or cannot be read: what moved then is not known")
         };
-        let last = "the last saves of the session cannot be read: 1 broken lines".to_owned();
-        let table: &[(&[&String], &str, &[u32], &[String])] = &[
-            (&[&zero, &one], "\n", &[0, 1], &[]),
-            (&[&zero, &torn], "", &[0], &[]),
-            (&[&zero, &torn, &one], "\n", &[0, 1], &[]),
-            (&[&zero, &one, &zero, &one, &two], "\n", &[0, 1, 2], &[]),
-            (&[&zero, &foreign, &two], "\n", &[0, 2], &[missing("save 1 of the session is")]),
-            (&[&four], "\n", &[4], &[missing("saves 0 to 3 of the session are")]),
-            (&[&zero, &three], "\n", &[0, 3], &[missing("saves 1 to 2 of the session are")]),
-            (&[&zero, &torn], "\n", &[0], &[last]),
-        ];
-        for (lines, end, expected, warnings) in table {
+        let last = "the last saves of the session cannot be read: 1 broken line".to_owned();
+        let check = |lines: &[&String], end: &str, expected: &[u32], warnings: &[String]| {
             let lines: Vec<&str> = lines.iter().map(|line| line.as_str()).collect();
             let system = MemorySystem::default();
             system.set("f/saves.jsonl", lines.join("\n") + end);
             let saves = read_saves(&system, "f");
             let numbers: Vec<u32> = saves.records.iter().map(|record| record.save).collect();
-            assert_eq!((numbers.as_slice(), saves.warnings.as_slice()), (*expected, *warnings));
-        }
+            assert_eq!((numbers.as_slice(), saves.warnings.as_slice()), (expected, warnings));
+        };
+        check(&[&zero, &one], "\n", &[0, 1], &[]);
+        check(&[&zero, &torn], "", &[0], &[]);
+        check(&[&zero, &torn, &one], "\n", &[0, 1], &[]);
+        check(&[&zero, &one, &zero, &one, &two], "\n", &[0, 1, 2], &[]);
+        check(&[&zero, &foreign, &two], "\n", &[0, 2], &[missing("save 1 of the session is")]);
+        check(&[&four], "\n", &[4], &[missing("saves 0 to 3 of the session are")]);
+        check(&[&zero, &three], "\n", &[0, 3], &[missing("saves 1 to 2 of the session are")]);
+        check(&[&zero, &torn], "\n", &[0], &[last]);
         let system = MemorySystem::default();
         system.set_fault("f/saves.jsonl", FileBytes::Unreadable("no".to_owned()));
         let warning = "cannot read the history of the session: no".to_owned();

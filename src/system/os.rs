@@ -9,13 +9,17 @@ use std::time::{Duration, Instant};
 
 use super::{Contents, FileBytes, System, folder_of};
 
+/// Files of so many bytes are read by two threads: what takes the time is getting memory for them.
+#[cfg(unix)]
+const LARGE: usize = 8 << 20;
+
 /// The system this process runs on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsSystem;
 
 impl System for OsSystem {
     fn read(&self, path: &str) -> FileBytes {
-        match std::fs::read(path) {
+        match read_whole(path) {
             Ok(bytes) => FileBytes::Bytes(bytes),
             Err(error) if error.kind() == ErrorKind::NotFound => FileBytes::Missing,
             Err(_) if Path::new(path).is_dir() => FileBytes::Folder,
@@ -88,6 +92,32 @@ fn append_durably(path: &str, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_data()
+}
+
+/// Reads a file. One that changes meanwhile is read as it is found, as any reader would.
+#[cfg(unix)]
+fn read_whole(path: &str) -> std::io::Result<Vec<u8>> {
+    use std::os::unix::fs::FileExt;
+    let file = std::fs::File::open(path)?;
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    if length < LARGE || length > isize::MAX as usize {
+        return std::fs::read(path);
+    }
+    let mut bytes = vec![0; length];
+    let (first, second) = bytes.split_at_mut(length / 2);
+    let at = first.len() as u64;
+    let is_read = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| file.read_exact_at(first, 0).is_ok());
+        let is_read = file.read_exact_at(second, at).is_ok();
+        is_read & reader.join().unwrap_or(false)
+    });
+    // One that is shorter or longer by now is read in the order in which it is written.
+    if is_read && file.metadata()?.len() == length as u64 { Ok(bytes) } else { std::fs::read(path) }
+}
+
+#[cfg(not(unix))]
+fn read_whole(path: &str) -> std::io::Result<Vec<u8>> {
+    std::fs::read(path)
 }
 
 fn write_atomically(path: &str, contents: Contents<'_>) -> std::io::Result<()> {

@@ -41,4 +41,5 @@ mod secrets;
 mod servers;
 mod store_faults;
 mod tidy;
+mod watch;
 mod workspace;

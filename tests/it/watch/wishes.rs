@@ -1,0 +1,61 @@
+//! What whoever sits at the other end of standard input wishes for, and what becomes of a session without anybody there.
+
+use serde_json::json;
+
+use super::{POLITE, Session, TERSE, mean, question, questions, save};
+
+fn refresh(sample_id: &str) -> String {
+    json!({"wish": "refresh", "sample_id": sample_id, "grader": "quality"}).to_string()
+}
+
+#[test]
+fn a_refreshed_verdict_asks_exactly_one() {
+    let mut session = Session::new(4, &[]);
+    session.telling.say(&refresh("s2"));
+    let told = session.telling.wait_event("evaluated");
+    assert_eq!((&told["save"], mean(&told)), (&json!(0), json!(1.0)));
+    assert_eq!(session.judge.asked_since(4), [question("polite", 2)]);
+    assert_eq!(told["spent"]["calls"], 5);
+    assert_eq!(session.space.stored_lines().len(), 5, "both judgments are kept");
+    session.telling.say(&refresh("nobody"));
+    let note = session.telling.wait_event("note");
+    assert!(note["text"].as_str().unwrap().contains("`nobody`"), "{note}");
+    let edited = session.edit(|space| save(space, "rubric.txt", TERSE));
+    assert_eq!(edited.asked, questions("terse", 0..4));
+    session.end();
+}
+
+#[test]
+fn a_look_back_shows_the_evaluation_before_and_asks_nothing() {
+    let mut session = Session::new(4, &[]);
+    session.edit(|space| save(space, "rubric.txt", TERSE));
+    session.telling.say("u");
+    session.telling.say(r#"{"wish": "undo"}"#);
+    session.telling.say("nothing that is known");
+    session.telling.wait_event("note");
+    assert_eq!(session.judge.count(), 8);
+    let edited = session.edit(|space| save(space, "rubric.txt", POLITE));
+    assert_eq!((edited.asked.len(), &edited.told()["newest"]), (0, &json!(2)));
+    session.end();
+}
+
+#[test]
+fn a_session_that_is_quit_ends_well() {
+    for word in ["q", r#"{"wish": "quit"}"#] {
+        let mut session = Session::new(3, &[]);
+        session.telling.say(word);
+        let (events, ran) = session.telling.finish();
+        assert_eq!((ran.code(), ran.stderr().as_str()), (0, ""), "{word}");
+        assert_eq!(events.last().unwrap()["event"], "ended", "{word}");
+        assert_eq!(events.last().unwrap()["spent"]["calls"], 3, "{word}");
+    }
+}
+
+#[test]
+fn a_session_goes_on_without_its_input() {
+    let mut session = Session::new(3, &[]);
+    session.telling.hush();
+    let edited = session.edit(|space| save(space, "rubric.txt", TERSE));
+    assert_eq!(edited.asked, questions("terse", 0..3));
+    session.end();
+}
