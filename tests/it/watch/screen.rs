@@ -49,7 +49,10 @@ impl Screen {
 fn the_screen_follows_the_rubric_there_and_back() {
     let mut screen = Screen::new(6, &[]);
     save(&screen.space, "rubric.txt", TERSE);
-    let shown = screen.wait_idle("save 1", ["0.500", " 6/6 "]);
+    screen.wait_idle("save 1", ["0.500", " 6/6 "]);
+    // The verdict that came in first is selected, and stays so.
+    screen.terminal.press("g");
+    let shown = screen.terminal.wait_for(" 1 of 3 ");
     insta::assert_snapshot!(shown, @r#"
      support  save 1  rubric.txt                           1,260 tokens this save · 2,520 tokens in all
      ✗ FAIL (was PASS)  quality avg_score >= 0.75: 0.500                             0 cached · 6 asked
