@@ -61,6 +61,15 @@ impl Budget {
         self.limits
     }
 
+    /// Why nothing more is allowed, if it is not.
+    pub(super) fn refusal(&self) -> &'static str {
+        if self.limits.max_calls.is_some_and(|most| self.calls >= most) {
+            "no more judgments are allowed"
+        } else {
+            "the budget does not allow another judgment"
+        }
+    }
+
     /// How many actions were sent.
     pub(super) fn calls(&self) -> u64 {
         self.calls

@@ -32,6 +32,9 @@ pub use standing::{Progressed, Standing};
 /// Chunks planned at once, about five hundred records: a few milliseconds, after which something else may come first.
 const SLICE: usize = 8;
 
+/// Chunks looked at in one slice, those that are settled among them.
+const MOST_LOOKED_AT: usize = 1_024;
+
 /// Which verdicts come first: the lower their rank the earlier, up to [`LAST`]. 0 is for those that the user asks for.
 pub trait Ranking {
     /// The lowest rank of a verdict of a chunk, or something below it; with the ordinal of the chunk.
@@ -178,9 +181,16 @@ impl<'a> Live<'a> {
             return;
         }
         let Some(store) = self.flight.store() else { return };
-        let slice: Vec<Chunk> = self.to_plan.drain(..SLICE.min(self.to_plan.len())).collect();
-        let from = self.settling.list.scanned();
-        self.settling.list.scan_chunks(self.settling.session, &slice);
+        let list = &mut self.settling.list;
+        let from = list.scanned();
+        // Those that are settled cost next to nothing.
+        for _ in 0..MOST_LOOKED_AT {
+            let Some(chunk) = self.to_plan.pop_front() else { break };
+            list.scan_chunks(self.settling.session, &[chunk]);
+            if list.scanned() - from == SLICE {
+                break;
+            }
+        }
         self.settling.look_up(store, from);
         self.queue();
     }
