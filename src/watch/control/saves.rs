@@ -1,0 +1,231 @@
+//! What a save does: files are read, compared, and what they changed is evaluated.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::{Broken, Control, GRACE, Late, URGENT};
+use crate::action::KeySet;
+use crate::db::queries;
+use crate::db::snapshot::Snapshot;
+use crate::diagnostic::Diagnostic;
+use crate::driver::live::Standing;
+use crate::driver::reload::Reloaded;
+use crate::watch::board::Happened;
+use crate::watch::front::Saved;
+use crate::watch::ranks::Ranks;
+use crate::watch::recording::rubrics;
+use crate::watch::view::Shown;
+
+/// Chunks that one thread plans before two are worth while.
+const MOST_ALONE: usize = 64;
+
+impl Control<'_> {
+    /// Keeps what became of the save, once, after those that were superseded. That it cannot be written ends nothing: the
+    /// next one writes both.
+    pub(super) fn record(&mut self) -> std::io::Result<()> {
+        self.fill();
+        self.record_later();
+        self.write_late()
+    }
+
+    /// Writes what was put aside.
+    pub(super) fn write_late(&mut self) -> std::io::Result<()> {
+        for Late { shown, last } in std::mem::take(&mut self.late) {
+            let complete = shown.snapshot.as_ref().is_some_and(|snapshot| snapshot.is_whole());
+            let session = self.live.session();
+            let saved = Saved { session, shown: &shown, last: last.as_ref(), complete };
+            if let Err(error) = self.around.record(&saved) {
+                self.tell(&Happened::Note(format!("the record cannot be written: {error}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the evaluation that is shown aside for the record, once: writing it would keep a save waiting.
+    pub(super) fn record_later(&mut self) {
+        if std::mem::replace(&mut self.is_recorded, true) {
+            return;
+        }
+        let shown = self.views.now.clone();
+        let snapshot = shown.snapshot.clone();
+        let last = self.recorded.clone();
+        self.late.push(Late { shown, last });
+        self.recorded = snapshot.or(self.recorded.take());
+    }
+
+    /// Drops the outcomes that nobody can ask to see again without looking into the store.
+    pub(super) fn forget(&mut self) {
+        let mut wanted = KeySet::default();
+        let mut want = |key| _ = wanted.insert(key);
+        let shown = [Some(&self.views.now), self.views.previous.as_ref()];
+        for shown in shown.into_iter().flatten() {
+            shown.before.each_key(&mut want);
+            if let Some(snapshot) = &shown.snapshot {
+                snapshot.each_key(&mut want);
+            }
+        }
+        self.live.session_mut().db.keep_outcomes(&wanted);
+    }
+
+    /// Reads what was touched, and evaluates what that changed.
+    pub(super) fn read(&mut self, touched: Option<BTreeSet<String>>) -> std::io::Result<()> {
+        self.bring_in()?;
+        let then = self.known_now();
+        let environment = match self.around.read_again(touched.as_ref()) {
+            Ok(environment) => environment,
+            Err(problems) => return self.found_broken(touched, problems),
+        };
+        let is_around = environment.is_some();
+        let (live, around) = (&mut self.live, &mut *self.around);
+        let reloaded = live.session_mut().reload(around.system(), touched.as_ref(), environment);
+        self.look_at_files()?;
+        match reloaded {
+            Reloaded::Broken { problems, .. } => self.found_broken(touched, problems),
+            Reloaded::Changed { files, warnings } => {
+                self.mend();
+                self.save(then.as_ref(), files, &warnings)
+            }
+            Reloaded::Same => {
+                let was_shown = self.mend();
+                if is_around && self.has_begun {
+                    self.begin(then.as_ref());
+                }
+                if was_shown { self.tell(&Happened::Mended) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// The evaluation as it is known now, if all of it is planned; else as it was evaluated last.
+    pub(super) fn known_now(&self) -> Option<Arc<Snapshot>> {
+        let session = self.live.session();
+        match self.live.standing() {
+            Standing::Planning => self.views.now.snapshot.clone(),
+            _ if !self.is_planned => None,
+            _ => Some(Arc::new(Snapshot::take(&session.db, session.root))),
+        }
+    }
+
+    /// Looks at every file that was read or looked for, from now on.
+    pub(super) fn look_at_files(&mut self) -> std::io::Result<()> {
+        let before = self.looked_at.len();
+        self.looked_at.append(&mut self.around.noted());
+        if self.looked_at.len() == before {
+            return Ok(());
+        }
+        for warning in self.files.look_at(&self.looked_at) {
+            self.tell(&Happened::Note(warning))?;
+        }
+        Ok(())
+    }
+
+    /// What is saved cannot be evaluated. A file may be half written: it is shown once it is broken for a moment.
+    pub(super) fn found_broken(
+        &mut self,
+        touched: Option<BTreeSet<String>>,
+        problems: Vec<Diagnostic>,
+    ) -> std::io::Result<()> {
+        self.look_at_files()?;
+        self.live.pause(true);
+        self.is_dirty = true;
+        let held = self.broken.take();
+        let is_shown = held.as_ref().is_some_and(|held| held.again.is_none());
+        let is_over =
+            held.as_ref().and_then(|held| held.again).is_some_and(|again| again <= Instant::now());
+        let is_same = held.as_ref().is_some_and(|held| held.problems == problems);
+        let touched = match (held, touched) {
+            (Some(Broken { touched: Some(mut held), .. }), Some(mut touched)) => {
+                held.append(&mut touched);
+                Some(held)
+            }
+            (Some(_), _) | (None, None) => None,
+            (None, touched) => touched,
+        };
+        // Nobody saves a file at the moment the session begins.
+        let is_told = is_shown || is_over || !self.has_begun;
+        let again = (!is_told).then(|| Instant::now() + GRACE);
+        self.broken = Some(Broken { again, touched, problems: problems.clone() });
+        if !is_told || is_shown && is_same {
+            return Ok(());
+        }
+        self.views.now.overview.problems = problems;
+        self.tell(&Happened::Broken)
+    }
+
+    /// Nothing is broken any more. True if that was shown.
+    pub(super) fn mend(&mut self) -> bool {
+        self.live.pause(false);
+        self.is_dirty = true;
+        self.views.now.overview.problems.clear();
+        self.broken.take().is_some_and(|broken| broken.again.is_none())
+    }
+
+    /// A save means something: what it changed is evaluated.
+    pub(super) fn save(
+        &mut self,
+        then: Option<&Arc<Snapshot>>,
+        files: Vec<String>,
+        warnings: &[Diagnostic],
+    ) -> std::io::Result<()> {
+        let is_first = !self.has_begun;
+        let mut overview = self.views.now.overview.clone();
+        if !is_first {
+            if let Some(then) = then {
+                self.views.now.snapshot = Some(Arc::clone(then));
+            }
+            if overview.save == 0 {
+                self.start = then.cloned().or(self.start.take());
+            }
+            self.fill();
+            self.record_later();
+            overview = self.views.now.overview.clone();
+            overview.save += 1;
+            overview.gate_before = overview.gate.clone();
+            let before = match then {
+                Some(then) => Arc::new(self.views.now.before.and(then)),
+                None => Arc::clone(&self.views.now.before),
+            };
+            let next = Shown { before, ..Shown::default() };
+            self.views.previous = Some(std::mem::replace(&mut self.views.now, next));
+        }
+        overview.newest = overview.save;
+        overview.files = if is_first { Vec::new() } else { files };
+        overview.suite = self.live.session().suite().map_or_else(String::new, |s| s.name.clone());
+        self.warnings = warnings.iter().map(|warning| warning.message.clone()).collect();
+        self.views.now.overview = overview;
+        if let Some(previous) = &mut self.views.previous {
+            previous.overview.newest = self.views.now.overview.save;
+        }
+        self.views.looks_back = false;
+        self.is_recorded = false;
+        self.views.now.rubrics = rubrics(self.live.session());
+        self.begin(then);
+        if is_first { Ok(()) } else { self.tell(&Happened::Saved) }
+    }
+
+    /// Settles anew what the session holds.
+    pub(super) fn begin(&mut self, then: Option<&Arc<Snapshot>>) {
+        let session = self.live.session();
+        let ranks = Ranks::new(then.cloned(), &self.views.now.before, &self.views);
+        let settings = self.around.settings(session);
+        self.live.begin(Box::new(ranks), self.preview, settings);
+        (self.is_planned, self.told, self.urgent) = (false, None, URGENT);
+        (self.has_begun, self.listed) = (true, 0);
+        self.change();
+        self.begun_at = self.version();
+        let session = self.live.session();
+        if session.root.chunks(&session.db).len() > MOST_ALONE {
+            let root = session.root;
+            self.worker.evaluate(&session.db, move |db| {
+                // From the other end, so that both threads meet in the middle.
+                for chunk in root.chunks(db).iter().rev() {
+                    for grader in queries::graders(db, root) {
+                        let _ = queries::plans(db, *chunk, *grader);
+                    }
+                }
+                None
+            });
+        }
+    }
+}
