@@ -6,12 +6,21 @@
 //! know neither the graph nor the driver: they draw a [`board::Board`], are told what [`board::Happened`], and say what
 //! the user [`board::Wish`]es.
 
+mod before;
 pub mod board;
+pub mod control;
 pub mod files;
+pub mod front;
+pub mod heard;
 pub mod input;
 pub mod json;
 #[cfg(test)]
 mod made_up;
 pub mod plain;
 pub mod quiet;
+mod ranks;
+pub mod recording;
 pub mod screen;
+mod totals;
+mod view;
+mod worker;
