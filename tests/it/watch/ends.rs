@@ -107,7 +107,7 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
     quality.rubric.blake3  65630deb00d8 → 2fc28ab4ad73
 
     score    n      old → new  difference ± stderr     95 % interval
-    quality  4  1.000 → 0.500       -0.500 ± 0.289  -1.066 to +0.066
+    quality  4  1.000 → 0.500       -0.500 ± 0.289  -1.000 to +0.066
 
     passes        old → new  fixed  broken      p
     quality  100.0% → 50.0%      0       2  0.500
