@@ -12,6 +12,7 @@ impl Control<'_> {
     /// Tells the display what happened, with the board as it is now.
     pub(super) fn tell(&mut self, happened: &Happened) -> std::io::Result<()> {
         self.fill();
+        self.mark_under_way();
         let board = self.views.board(self.live.session());
         self.front.display().happened(happened, &board)
     }
