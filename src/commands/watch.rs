@@ -64,7 +64,6 @@ pub fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
         own,
         of_session,
         heard: heard.clone(),
-        is_broken: false,
     };
     let mut progress = heard;
     let settings = here.settings(&session);
@@ -107,8 +106,6 @@ struct Here<'a> {
     paths: BTreeSet<String>,
     keeper: Keeper<'a>,
     heard: Heard,
-    /// Whether the surroundings were broken when they were read last.
-    is_broken: bool,
 }
 
 impl Around for Here<'_> {
@@ -116,14 +113,12 @@ impl Around for Here<'_> {
         &mut self,
         touched: Option<&BTreeSet<String>>,
     ) -> Result<Option<BTreeMap<String, String>>, Vec<Diagnostic>> {
-        let is_own = touched.is_none_or(|touched| !touched.is_disjoint(&self.paths));
-        if !is_own && !self.is_broken {
+        if touched.is_some_and(|touched| touched.is_disjoint(&self.paths)) {
             return Ok(None);
         }
         let cache_dir = self.args.store.cache_dir.as_deref();
         let found = Surroundings::find(&self.args.suite, cache_dir, &self.own);
         self.paths.append(&mut self.own.take());
-        self.is_broken = found.is_err();
         let found = found.map_err(problems)?;
         if found.cache_dir != self.surroundings.cache_dir {
             let message = "the folder of the store is another one now".to_owned();

@@ -46,7 +46,7 @@ pub enum Input {
 /// What surrounds the suite and is no part of it: the environment and the settings.
 pub trait Around {
     /// Reads it again, if one of these files is part of it; without files, in any case. Returns the environment if it
-    /// or a setting is another one.
+    /// or a setting is another one. Those that were touched while it was broken are among the files.
     fn read_again(
         &mut self,
         touched: Option<&BTreeSet<String>>,

@@ -48,6 +48,7 @@ const MOST_LISTED: usize = 1_000;
 struct Broken {
     /// When it is looked at once more before it is shown; none once it is shown.
     again: Option<Instant>,
+    /// What was touched since it was not; none if that may be anything.
     touched: Option<BTreeSet<String>>,
     problems: Vec<Diagnostic>,
 }
@@ -260,8 +261,7 @@ impl<'a> Control<'a> {
     fn go_on(&mut self) -> std::io::Result<bool> {
         let is_due = |broken: &Broken| broken.again.is_some_and(|again| again <= Instant::now());
         if self.broken.as_ref().is_some_and(is_due) {
-            let touched = self.broken.as_ref().and_then(|broken| broken.touched.clone());
-            self.read(touched)?;
+            self.read(Some(BTreeSet::new()))?;
         }
         if !self.has_begun {
             return Ok(false);

@@ -69,8 +69,11 @@ impl Control<'_> {
         self.live.session_mut().db.keep_outcomes(&wanted);
     }
 
-    /// Reads what was touched, and evaluates what that changed.
+    /// Reads what was touched, and evaluates what that changed. What was touched while something was broken is read
+    /// with it: the session may not have been told of it.
     pub(super) fn read(&mut self, touched: Option<BTreeSet<String>>) -> std::io::Result<()> {
+        let held = self.broken.as_mut().map_or(Some(BTreeSet::new()), |held| held.touched.take());
+        let touched = held.zip(touched).map(|(held, touched)| &held | &touched);
         self.bring_in()?;
         let then = self.known_now();
         let environment = match self.around.read_again(touched.as_ref()) {
@@ -134,14 +137,6 @@ impl Control<'_> {
         let is_over =
             held.as_ref().and_then(|held| held.again).is_some_and(|again| again <= Instant::now());
         let is_same = held.as_ref().is_some_and(|held| held.problems == problems);
-        let touched = match (held, touched) {
-            (Some(Broken { touched: Some(mut held), .. }), Some(mut touched)) => {
-                held.append(&mut touched);
-                Some(held)
-            }
-            (Some(_), _) | (None, None) => None,
-            (None, touched) => touched,
-        };
         // Nobody saves a file at the moment the session begins.
         let is_told = is_shown || is_over || !self.has_begun;
         let again = (!is_told).then(|| Instant::now() + GRACE);

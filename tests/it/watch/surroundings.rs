@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{SUITE, Session, judge, mean, save, space};
+use super::{SUITE, Session, TERSE, judge, mean, questions, save, space};
 
 #[test]
 fn a_key_that_appears_in_dot_env_is_asked_with() {
@@ -44,5 +44,23 @@ fn settings_that_are_edited_hold_from_then_on() {
     let edited = session.edit(|space| save(space, "evalrs.toml", prices));
     assert_eq!((session.judge.count(), mean(edited.told())), (6, json!(1.0)));
     assert_eq!(edited.told()["spent"]["save"]["cost"], json!(1.0));
+    session.end();
+}
+
+#[test]
+fn what_is_saved_while_the_settings_are_broken_is_read_once_they_are_mended() {
+    let space = space(3);
+    space.write("evalrs.toml", "[run]\nmax_calls = 50\n");
+    let mut session = Session::begin(space, judge(), &[]);
+    session.telling.wait_event("evaluated");
+    save(&session.space, "evalrs.toml", "[run]\nmax_calls = many\n");
+    session.telling.wait_event("broken");
+    save(&session.space, "rubric.txt", TERSE);
+    // What is broken in another way is told: by then the rubric, which was saved before it, was heard of.
+    save(&session.space, "evalrs.toml", "[run]\nmax_calls = few\n");
+    session.telling.wait_event("broken");
+    let edited = session.edit(|space| save(space, "evalrs.toml", "[run]\nmax_calls = 60\n"));
+    assert_eq!(edited.asked, questions("terse", 0..3));
+    assert_eq!(edited.told()["files"], json!(["rubric.txt"]));
     session.end();
 }
