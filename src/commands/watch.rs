@@ -33,7 +33,7 @@ use crate::watch::heard::Heard;
 use crate::watch::input::{Requests, resolve};
 use crate::watch::json::Json;
 use crate::watch::plain::Plain;
-use crate::watch::recording::{Names, save_record};
+use crate::watch::recording::save_record;
 use crate::watch::screen::ScreenOptions;
 use crate::watch::screen::terminal::ScreenDisplay;
 
@@ -198,7 +198,6 @@ struct Keeper<'a> {
     id: String,
     started: String,
     log: SaveLog,
-    names: Names,
     has_begun: bool,
 }
 
@@ -208,8 +207,7 @@ impl<'a> Keeper<'a> {
         let id = record::run_id(&started, record::last_id(system, &home).as_deref());
         let folder = join(&record::runs_of(&home), &id);
         let (log, has_begun) = (SaveLog::new(&folder), false);
-        let names = Names::default();
-        Self { system, folder, home, id, started, log, names, has_begun }
+        Self { system, folder, home, id, started, log, has_begun }
     }
 
     fn keep(&mut self, saved: &Saved<'_>) -> std::io::Result<()> {
@@ -217,7 +215,7 @@ impl<'a> Keeper<'a> {
             record::write_header(self.system, &self.folder, &header(saved.session))?;
             record::set_latest(self.system, &self.home, &self.id)?;
         }
-        let record = save_record(saved, self.system.now(), &mut self.names);
+        let record = save_record(saved, self.system.now());
         self.log.append(self.system, &record)
     }
 

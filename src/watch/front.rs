@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::board::{Board, Display, Wish};
 use super::input::Request;
+use super::recording::Names;
 use super::view::Shown;
 use crate::db::snapshot::Snapshot;
 use crate::diagnostic::Diagnostic;
@@ -73,8 +74,8 @@ pub struct Saved<'a> {
     pub shown: &'a Shown,
     /// The evaluation that was recorded last.
     pub last: Option<&'a Arc<Snapshot>>,
-    /// Whether all of it is known.
-    pub complete: bool,
+    /// What the cases of both are called.
+    pub names: &'a Names,
 }
 
 /// How the session ended.

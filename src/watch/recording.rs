@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::front::Saved;
 use crate::db::queries;
 use crate::db::selection::named;
-use crate::db::snapshot::{Same, Snapshot};
+use crate::db::snapshot::{CaseIndex, Same, Snapshot, case_index};
 use crate::delta::{CaseId, Cell, CellState};
 use crate::driver::session::Session;
 use crate::record::saves::{SaveRecord, SavedGrade, SavedMetric, SavedVerdict};
@@ -14,7 +14,8 @@ use crate::report::{FORMAT, Ordered};
 use crate::suite::GraderKind;
 
 /// The line of the record for an evaluation that ended at `at` (RFC 3339).
-pub fn save_record(saved: &Saved<'_>, at: String, names: &mut Names) -> SaveRecord {
+pub fn save_record(saved: &Saved<'_>, at: String) -> SaveRecord {
+    let now = saved.shown.snapshot.as_deref();
     let overview = &saved.shown.overview;
     let metrics = overview.metrics.iter().map(|metric| {
         let kept = SavedMetric {
@@ -33,7 +34,7 @@ pub fn save_record(saved: &Saved<'_>, at: String, names: &mut Names) -> SaveReco
         at,
         files: overview.files.clone(),
         rubrics: saved.shown.rubrics.clone(),
-        complete: saved.complete,
+        complete: now.is_some_and(Snapshot::is_whole),
         metrics: Ordered(metrics.collect()),
         gate: overview.gate.clone(),
         counts: overview.counts,
@@ -41,13 +42,7 @@ pub fn save_record(saved: &Saved<'_>, at: String, names: &mut Names) -> SaveReco
         cached: overview.actions.cached,
         failed: overview.actions.failed,
         spent: overview.spent.save,
-        verdicts: match &saved.shown.snapshot {
-            Some(now) => {
-                names.add(saved.session, now);
-                verdicts(now, saved.last, names)
-            }
-            None => Vec::new(),
-        },
+        verdicts: now.map_or_else(Vec::new, |now| verdicts(now, saved.last, saved.names)),
     }
 }
 
@@ -66,25 +61,37 @@ pub(super) fn rubrics(session: &Session) -> Ordered<String> {
 }
 
 /// The names of every case of the session, those that went among them.
+///
+/// An evaluation may be written after its cases went: they are named while the session holds them.
 #[derive(Debug, Default)]
-pub struct Names(HashMap<CaseId, (String, Option<String>, u32)>);
+pub struct Names {
+    known: HashMap<CaseId, (String, Option<String>, u32)>,
+    /// The cases that were named last.
+    last: Option<Arc<CaseIndex>>,
+}
 
 impl Names {
-    fn add(&mut self, session: &Session, now: &Snapshot) {
+    /// Names the cases that the session holds.
+    pub(super) fn add(&mut self, session: &Session) {
         let db = &session.db;
+        let index = case_index(db, session.root);
+        if self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &index)) {
+            return;
+        }
         let chunks = session.root.chunks(db);
-        for (case, (chunk, at)) in now.index.cases() {
-            if self.0.contains_key(&case) {
+        for (case, (chunk, at)) in index.cases() {
+            if self.known.contains_key(&case) {
                 continue;
             }
-            let Some(chunk) = chunks.get(chunk) else { return };
+            let Some(chunk) = chunks.get(chunk) else { continue };
             let who = queries::checked(db, *chunk).whos.get(at);
             if let Some((who, place)) = who.zip(queries::places(db, *chunk).get(at)) {
                 let identity = &who.identity;
                 let sample = named(who.id(), place.occurrence);
-                self.0.insert(case, (sample, identity.model.clone(), identity.trial));
+                self.known.insert(case, (sample, identity.model.clone(), identity.trial));
             }
         }
+        self.last = Some(index);
     }
 }
 
@@ -92,7 +99,8 @@ impl Names {
 fn verdicts(now: &Snapshot, last: Option<&Arc<Snapshot>>, names: &Names) -> Vec<SavedVerdict> {
     let mut verdicts = Vec::new();
     let mut add = |case, grader: &str, before: Option<SavedGrade>, now: Option<SavedGrade>| {
-        let Some((sample_id, model, trial)) = names.0.get(&case).filter(|_| before != now) else {
+        let Some((sample_id, model, trial)) = names.known.get(&case).filter(|_| before != now)
+        else {
             return;
         };
         verdicts.push(SavedVerdict {

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::board::{Happened, RowId};
 use super::files::{FileWatch, Touched};
 use super::front::{Around, Ending, Front, Input};
+use super::recording::Names;
 use super::totals::{Moved, Totals, Wanted, totals};
 use super::view::{Shown, Views, display_name};
 use super::worker::Worker;
@@ -122,6 +123,7 @@ pub struct Control<'a> {
     is_recorded: bool,
     /// Evaluations that were superseded and are not recorded yet.
     late: Vec<Late>,
+    names: Names,
     /// The version of the session with which the last save began.
     begun_at: u64,
     broken: Option<Broken>,
@@ -162,6 +164,7 @@ impl<'a> Control<'a> {
             urgent: 0,
             listed: 0,
             late: Vec::new(),
+            names: Names::default(),
             begun_at: 0,
             start: None,
             recorded: None,
@@ -395,6 +398,8 @@ impl<'a> Control<'a> {
         self.told = Some(told);
         self.is_dirty = true;
         if told == Told::Held {
+            // It may be put aside by the next save, which shall not wait for names.
+            self.name_cases();
             self.write_late()?;
             return self.tell(&Happened::Held);
         }

@@ -26,16 +26,21 @@ impl Control<'_> {
     /// next one writes both.
     pub(super) fn record(&mut self) -> std::io::Result<()> {
         self.fill();
+        self.name_cases();
         self.record_later();
         self.write_late()
+    }
+
+    /// Notes what the cases of the session are called, before it may hold others.
+    pub(super) fn name_cases(&mut self) {
+        self.names.add(self.live.session());
     }
 
     /// Writes what was put aside.
     pub(super) fn write_late(&mut self) -> std::io::Result<()> {
         for Late { shown, last } in std::mem::take(&mut self.late) {
-            let complete = shown.snapshot.as_ref().is_some_and(|snapshot| snapshot.is_whole());
-            let session = self.live.session();
-            let saved = Saved { session, shown: &shown, last: last.as_ref(), complete };
+            let (session, names) = (self.live.session(), &self.names);
+            let saved = Saved { session, shown: &shown, last: last.as_ref(), names };
             if let Err(error) = self.around.record(&saved) {
                 self.tell(&Happened::Note(format!("the record cannot be written: {error}")))?;
             }
@@ -81,6 +86,7 @@ impl Control<'_> {
             Err(problems) => return self.found_broken(touched, problems),
         };
         let is_around = environment.is_some();
+        self.name_cases();
         let (live, around) = (&mut self.live, &mut *self.around);
         let reloaded = live.session_mut().reload(around.system(), touched.as_ref(), environment);
         self.look_at_files()?;

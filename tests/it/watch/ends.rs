@@ -120,3 +120,28 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
     "#);
     assert_eq!(ran.code(), 0);
 }
+
+#[test]
+fn samples_of_an_evaluation_that_was_superseded_keep_their_names() {
+    let mut session = Session::begin(super::space(3), super::judge(), &["--preview", "1"]);
+    session.telling.wait_event("held");
+    for ats in [&[9, 0, 1, 2][..], &[0, 1, 2]] {
+        save(&session.space, "data.jsonl", &super::rows(ats.iter().copied()));
+        session.telling.wait_event("held");
+    }
+    session.telling.say("q");
+    let Session { space, telling, .. } = session;
+    assert_eq!(telling.finish().1.code(), 0);
+    let saves = space.record("saves.jsonl");
+    let saves = saves.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let moved = |save: Value| {
+        let verdicts = save["verdicts"].as_array().unwrap().clone();
+        let named = verdicts.into_iter().map(|verdict| {
+            let state = if verdict["now"].is_null() { "gone" } else { "known" };
+            format!("{} {state}", verdict["sample_id"].as_str().unwrap())
+        });
+        named.collect::<Vec<_>>()
+    };
+    let moved: Vec<Vec<String>> = saves.map(moved).collect();
+    assert_eq!(moved, [vec!["s0 known"], vec!["s9 known"], vec!["s1 known", "s9 gone"]]);
+}
