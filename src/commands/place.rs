@@ -7,9 +7,13 @@ use std::rc::Rc;
 use super::Console;
 use crate::dataset::split::decode;
 use crate::diagnostic::{Diagnostic, Place};
+use crate::driver::budget::Limits;
 use crate::driver::explain::Layers;
+use crate::driver::settle::{Refresh, Settings};
 use crate::error::Error;
+use crate::price::{Cost, Prices};
 use crate::store::{Committed, Layered, MemoryStore, OutcomeStore, SegmentStore};
+use crate::suite::Suite;
 use crate::system::{FileBytes, System, folder_of, join};
 use crate::workspace::{Color, Workspace, read_workspace};
 
@@ -24,6 +28,19 @@ pub struct Surroundings {
     pub cache_dir: String,
     /// The environment, with what `.env` files add to it.
     pub environment: BTreeMap<String, String>,
+}
+
+/// What the command line says of how a session is settled: it comes before the suite and the workspace.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) max_concurrent: Option<u32>,
+    pub(super) max_calls: Option<u64>,
+    /// In US dollars.
+    pub(super) max_cost: Option<f64>,
+    pub(super) max_identical_failures: Option<u32>,
+    pub(super) closed: Option<&'static str>,
+    pub(super) refresh: Refresh,
+    pub(super) retry_errors: bool,
 }
 
 impl Surroundings {
@@ -44,6 +61,33 @@ impl Surroundings {
     /// The folder of the records of runs.
     pub fn records(&self) -> String {
         join(&self.root, ".evalrs")
+    }
+
+    /// How a session over `suite` is settled.
+    pub(super) fn settings(&self, said: Said, suite: Option<&Suite>) -> Settings {
+        let (workspace, default) = (&self.workspace, Settings::default());
+        Settings {
+            max_concurrent: said
+                .max_concurrent
+                .map(|most| most as usize)
+                .or_else(|| suite?.max_concurrent)
+                .or(workspace.max_concurrent)
+                .unwrap_or(default.max_concurrent),
+            closed: said.closed,
+            limits: Limits {
+                max_calls: said.max_calls.or(workspace.max_calls),
+                max_cost: said.max_cost.or(workspace.max_cost).and_then(Cost::from_dollars),
+            },
+            prices: Prices::new(workspace.prices.clone()).into(),
+            max_requests_per_minute: workspace.max_requests_per_minute,
+            max_tokens_per_minute: workspace.max_tokens_per_minute,
+            max_identical_failures: said
+                .max_identical_failures
+                .or(workspace.max_identical_failures)
+                .unwrap_or(default.max_identical_failures),
+            refresh: said.refresh,
+            retry_errors: said.retry_errors,
+        }
     }
 
     /// The store, over the judgments committed beside it.

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::{Map, Value, json};
 
 use super::cache::note_used;
-use super::place::Surroundings;
+use super::place::{Said, Surroundings};
 use super::{Console, validate};
 use crate::cli::{Format, RunArgs, SelectArgs};
 use crate::db::inputs::Overrides;
@@ -19,7 +19,7 @@ use crate::driver::whys::grader_settings;
 use crate::error::{Error, ExitStatus};
 use crate::exec::{Executing, Executor, Launch};
 use crate::outcome::{Failure, FailureKind, Outcome};
-use crate::price::{Cost, Prices};
+use crate::price::Cost;
 use crate::progress::bar::Bar;
 use crate::progress::plain::Plain;
 use crate::progress::{Progress, Quiet};
@@ -189,7 +189,7 @@ fn run_one(
 ) -> Result<ExitStatus, Error> {
     let started = console.system.now();
     let clock = console.system.elapsed();
-    let mut settings = settings(args, surroundings, &session);
+    let mut settings = surroundings.settings(said(args), session.suite());
     settings.limits = used.left(settings.limits);
     let mut settled = settle_here(args, surroundings, (&mut session, &settings), console)?;
     used.add(&settled);
@@ -273,35 +273,18 @@ pub fn refresh(names: &[String]) -> Refresh {
     }
 }
 
-fn settings(args: &RunArgs, surroundings: &Surroundings, session: &Session) -> Settings {
-    let suite = session.suite();
+fn said(args: &RunArgs) -> Said {
     let closed = match (args.frozen, args.offline) {
         (true, _) => Some("--frozen"),
         (false, true) => Some("--offline"),
         (false, false) => None,
     };
-    let said = args.max_concurrent.map(|most| most as usize);
-    let default = Settings::default();
-    Settings {
-        max_concurrent: said
-            .or_else(|| suite?.max_concurrent)
-            .or(surroundings.workspace.max_concurrent)
-            .unwrap_or(default.max_concurrent),
+    Said {
+        max_concurrent: args.max_concurrent,
+        max_calls: args.max_calls,
+        max_cost: args.max_cost,
+        max_identical_failures: args.max_identical_failures,
         closed,
-        limits: Limits {
-            max_calls: args.max_calls.or(surroundings.workspace.max_calls),
-            max_cost: args
-                .max_cost
-                .or(surroundings.workspace.max_cost)
-                .and_then(Cost::from_dollars),
-        },
-        prices: Prices::new(surroundings.workspace.prices.clone()).into(),
-        max_requests_per_minute: surroundings.workspace.max_requests_per_minute,
-        max_tokens_per_minute: surroundings.workspace.max_tokens_per_minute,
-        max_identical_failures: args
-            .max_identical_failures
-            .or(surroundings.workspace.max_identical_failures)
-            .unwrap_or(default.max_identical_failures),
         refresh: refresh(&args.refresh),
         retry_errors: args.retry_errors,
     }

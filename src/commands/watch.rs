@@ -8,18 +8,16 @@ use std::time::Duration;
 
 use super::Console;
 use super::cache::note_used;
-use super::place::Surroundings;
+use super::place::{Said, Surroundings};
 use super::run::{executor, header, overrides};
 use crate::cli::WatchArgs;
 use crate::db::inputs::Overrides;
 use crate::db::{Database, results};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::driver::budget::Limits;
 use crate::driver::live::Live;
 use crate::driver::session::Session;
 use crate::driver::settle::{Refresh, Settings, World};
 use crate::error::{Error, ExitStatus};
-use crate::price::{Cost, Prices};
 use crate::record::saves::SaveLog;
 use crate::record::{self, RunFacts};
 use crate::report::{FORMAT, Ordered, Report};
@@ -133,30 +131,17 @@ impl Around for Here<'_> {
     }
 
     fn settings(&self, session: &Session) -> Settings {
-        let (args, workspace) = (self.args, &self.surroundings.workspace);
-        let default = Settings::default();
-        let of_suite = session.suite().and_then(|suite| suite.max_concurrent);
-        Settings {
-            max_concurrent: args
-                .max_concurrent
-                .map(|most| most as usize)
-                .or(of_suite)
-                .or(workspace.max_concurrent)
-                .unwrap_or(default.max_concurrent),
+        let args = self.args;
+        let said = Said {
+            max_concurrent: args.max_concurrent,
+            max_calls: args.max_calls,
+            max_cost: args.budget,
+            max_identical_failures: None,
             closed: args.frozen.then_some("--frozen"),
-            limits: Limits {
-                max_calls: args.max_calls.or(workspace.max_calls),
-                max_cost: args.budget.or(workspace.max_cost).and_then(Cost::from_dollars),
-            },
-            prices: Prices::new(workspace.prices.clone()).into(),
-            max_requests_per_minute: workspace.max_requests_per_minute,
-            max_tokens_per_minute: workspace.max_tokens_per_minute,
-            max_identical_failures: workspace
-                .max_identical_failures
-                .unwrap_or(default.max_identical_failures),
             refresh: Refresh::None,
             retry_errors: args.retry_errors,
-        }
+        };
+        self.surroundings.settings(said, session.suite())
     }
 
     fn noted(&self) -> BTreeSet<String> {
