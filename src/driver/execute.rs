@@ -11,7 +11,7 @@ use super::flight::{Arrival, Flight, Landed, Step};
 use super::lanes::{ClosedLane, Lanes, Next};
 use super::settle::Settling;
 use super::waiting::Waiting;
-use crate::db::{queries, results};
+use crate::db::{Database, queries, results};
 use crate::exec::limit::LimitSettings;
 use crate::exec::{Endpoint, EndpointId, Launch, Notice};
 use crate::judge::JudgeAction;
@@ -63,7 +63,11 @@ impl<'a> Settling<'a> {
     }
 
     /// Parts the queue by who is asked, those of a lower rank first.
-    pub(super) fn part(&mut self, lanes: &mut Lanes<Waiting>, rank: &dyn Fn(&Waiting) -> u8) {
+    pub(super) fn part(
+        &mut self,
+        lanes: &mut Lanes<Waiting>,
+        rank: &dyn Fn(&Database, &Waiting) -> u8,
+    ) {
         let mut known = BTreeMap::new();
         for waiting in std::mem::take(&mut self.list.queue) {
             let Some((judge, at)) = self.judge_of(&waiting) else { continue };
@@ -82,7 +86,7 @@ impl<'a> Settling<'a> {
                 };
                 lanes.lane(endpoint, of_grader.and(self.settings.of_endpoints()))
             });
-            lanes.push(*lane, rank(&waiting), waiting);
+            lanes.push(*lane, rank(&self.session.db, &waiting), waiting);
         }
         lanes.open(self.world.executor);
     }
@@ -95,7 +99,7 @@ impl<'a> Settling<'a> {
     ) -> Box<dyn OutcomeStore> {
         let mut stop = pin!(stop);
         let (mut flight, mut lanes) = (Flight::new(store), Lanes::new());
-        self.part(&mut lanes, &|_| 0);
+        self.part(&mut lanes, &|_, _| 0);
         let mut dropped = Vec::new();
         loop {
             let blocked = self.go_on(&mut flight, &mut lanes);

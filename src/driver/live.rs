@@ -216,13 +216,12 @@ impl<'a> Live<'a> {
         if let Err(cannot) = settling.check_keys() {
             self.cannot = Some(cannot);
         }
-        let db = settling.session.db.clone();
         let ranking = ranking.as_deref();
-        settling.part(lanes, &|waiting| {
+        settling.part(lanes, &|db, waiting| {
             let seat = (waiting.chunk, waiting.case as usize, waiting.grader);
             match ranking {
                 _ if urgent.contains(&seat) => 0,
-                Some(ranking) => ranking.of(&db, seat),
+                Some(ranking) => ranking.of(db, seat),
                 None => LAST,
             }
         });
