@@ -151,7 +151,7 @@ pub struct WatchArgs {
     /// Sends nothing: shows what the store has.
     #[arg(long)]
     pub frozen: bool,
-    /// Asks stored failures again when the session begins.
+    /// Asks stored failures again, when the session begins and with every save that comes upon some.
     #[arg(long)]
     pub retry_errors: bool,
     /// Looks at the files every so often instead of waiting to be told, for network drives [default: 500 ms].

@@ -23,7 +23,7 @@ use crate::db::{Database, Db};
 use crate::delta::Cell;
 use crate::evaluate::each_wanted;
 use crate::outcome::{Outcome, Stored, Usage};
-use crate::store::{OutcomeStore, StoreError};
+use crate::store::OutcomeStore;
 
 mod standing;
 
@@ -382,11 +382,6 @@ impl<'a> Live<'a> {
     /// What the session may spend.
     pub fn limits(&self) -> Limits {
         self.settling.budget.limits()
-    }
-
-    /// The store could not be written.
-    pub fn write_error(&self) -> Option<&StoreError> {
-        self.settling.settled.write_error.as_ref()
     }
 
     /// The keys launched since the last save.
