@@ -11,7 +11,6 @@
     reason = "a bench measures the outside"
 )]
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -29,8 +28,6 @@ use evalrs::exec::{Executing, Executor, Launch};
 use evalrs::outcome::{Outcome, Reply};
 use evalrs::progress::Quiet;
 use evalrs::store::{OutcomeStore, SegmentStore};
-use evalrs::system::System;
-use evalrs::system::noted::Noted;
 use evalrs::system::os::OsSystem;
 use evalrs::watch::board::{Board, Display, Happened, Wish};
 use evalrs::watch::control::Control;
@@ -191,9 +188,9 @@ impl Front for Script {
 }
 
 /// Nothing surrounds the suite.
+#[derive(Default)]
 struct Nothing {
-    system: Noted<'static>,
-    looked_at: RefCell<BTreeSet<String>>,
+    paths: BTreeSet<String>,
 }
 
 impl Around for Nothing {
@@ -208,14 +205,8 @@ impl Around for Nothing {
         settings()
     }
 
-    fn noted(&self) -> BTreeSet<String> {
-        let mut looked_at = self.looked_at.borrow_mut();
-        looked_at.append(&mut self.system.take());
-        looked_at.clone()
-    }
-
-    fn system(&self) -> &dyn System {
-        &self.system
+    fn paths(&self) -> &BTreeSet<String> {
+        &self.paths
     }
 
     fn record(&mut self, _saved: &Saved<'_>) -> std::io::Result<()> {
@@ -249,7 +240,7 @@ fn store(folder: &Path) -> Box<dyn OutcomeStore> {
 fn watch(script: &mut Script) {
     let folder = script.desk.folder.clone();
     let mut session = session(&folder);
-    let mut around = Nothing { system: Noted::new(&OsSystem), looked_at: RefCell::default() };
+    let mut around = Nothing::default();
     let mut quiet = Quiet;
     let world = World { system: &OsSystem, executor: &Instantly, progress: &mut quiet };
     let live = Live::new(&mut session, store(&folder), world, settings());

@@ -43,8 +43,8 @@ pub fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
             "what is watched may be broken, but has to be there",
         ));
     }
-    let (own, of_session) = (Noted::new(console.system), Noted::new(console.system));
-    let surroundings = Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), &own)?;
+    let noted = Noted::new(console.system);
+    let surroundings = Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), &noted)?;
     let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
     let environment = surroundings.environment.clone();
     let mut session = Session::new(Database::default(), &args.suite, environment, overrides);
@@ -58,9 +58,8 @@ pub fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
         args,
         keeper: Keeper::new(console.system, &surroundings),
         surroundings,
-        paths: own.take(),
-        own,
-        of_session,
+        paths: noted.take(),
+        noted,
         heard: heard.clone(),
     };
     let mut progress = heard;
@@ -97,10 +96,8 @@ struct Here<'a> {
     args: &'a WatchArgs,
     surroundings: Surroundings,
     /// Notes what the surroundings are read from.
-    own: Noted<'a>,
-    /// Notes what the session reads.
-    of_session: Noted<'a>,
-    /// The files of the surroundings.
+    noted: Noted<'a>,
+    /// The files and folders they were read from last.
     paths: BTreeSet<String>,
     keeper: Keeper<'a>,
     heard: Heard,
@@ -115,8 +112,8 @@ impl Around for Here<'_> {
             return Ok(None);
         }
         let cache_dir = self.args.store.cache_dir.as_deref();
-        let found = Surroundings::find(&self.args.suite, cache_dir, &self.own);
-        self.paths.append(&mut self.own.take());
+        let found = Surroundings::find(&self.args.suite, cache_dir, &self.noted);
+        self.paths = self.noted.take();
         let found = found.map_err(problems)?;
         if found.cache_dir != self.surroundings.cache_dir {
             let message = "the folder of the store is another one now".to_owned();
@@ -144,14 +141,8 @@ impl Around for Here<'_> {
         self.surroundings.settings(said, session.suite())
     }
 
-    fn noted(&self) -> BTreeSet<String> {
-        let mut noted = self.of_session.take();
-        noted.extend(self.paths.iter().cloned());
-        noted
-    }
-
-    fn system(&self) -> &dyn System {
-        &self.of_session
+    fn paths(&self) -> &BTreeSet<String> {
+        &self.paths
     }
 
     fn record(&mut self, saved: &Saved<'_>) -> std::io::Result<()> {

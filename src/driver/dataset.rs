@@ -77,9 +77,9 @@ fn without_mark(file: &str) -> &str {
     file.strip_prefix('\u{feff}').unwrap_or(file)
 }
 
-/// Reads the whole dataset. `held` are the chunks that are there already.
+/// Reads the whole dataset, its recordings by `trace`. `held` are the chunks that are there already.
 pub(super) fn read(
-    system: &dyn System,
+    (system, trace): (&dyn System, &Trace<'_>),
     wanted: &Wanted<'_>,
     held: HeldChunks,
 ) -> Result<(Reading, Origin), Vec<Diagnostic>> {
@@ -89,11 +89,11 @@ pub(super) fn read(
         let place = wanted.said.clone().unwrap_or_else(|| Place::file(path));
         vec![Diagnostic::error(place, message).hint("paths are relative to the suite's folder")]
     })?;
-    read_bytes(system, wanted, bytes, held)
+    read_bytes(trace, wanted, bytes, held)
 }
 
 fn read_bytes(
-    system: &dyn System,
+    trace: &Trace<'_>,
     wanted: &Wanted<'_>,
     bytes: Vec<u8>,
     held: HeldChunks,
@@ -105,17 +105,16 @@ fn read_bytes(
     let text = without_mark(&file);
     let rows = split::split(&dataset.path, text, dataset.format).map_err(shortened)?;
     let source = wanted.source.as_ref().map_err(|diagnostic| vec![diagnostic.clone()])?;
-    let trace = Trace::new(system);
     let (joined, warnings) = match source {
         None => (join::alone(rows), Vec::new()),
-        Some(source) => join_with(source, &trace, dataset, (rows, text))?,
+        Some(source) => join_with(source, trace, dataset, (rows, text))?,
     };
     let starts: Vec<Start> = joined.iter().map(|record| record.start).collect();
     let chunks = chunk::chunks(&joined, held, &file);
     drop(joined);
     let is_cut_in_parts = source.is_none() && dataset.format == DatasetFormat::Jsonl;
     let layout = is_cut_in_parts.then(|| Layout::new(&file, &chunks, &starts));
-    let (path, recordings) = (dataset.path.clone(), trace.into_seen());
+    let (path, recordings) = (dataset.path.clone(), trace.take());
     let held = HeldDataset { path, digest, layout, recordings, warnings };
     Ok((Reading { chunks, held, changed: Vec::new() }, Origin { file, starts }))
 }
@@ -188,7 +187,7 @@ impl HeldDataset {
             None if has_recordings && Digest::of(&bytes) == self.digest => return Reread::Same,
             None => {}
         }
-        match read_bytes(system, wanted, bytes, chunks()) {
+        match read_bytes(&Trace::new(system), wanted, bytes, chunks()) {
             Ok((reading, _)) => {
                 let changed = self.changed(&reading.held, stale);
                 Reread::New(Reading { changed, ..reading })

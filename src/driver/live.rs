@@ -5,7 +5,7 @@
 //! the queue. Planning goes in slices, those that matter most first, so that the first judge is asked long before the
 //! last prompt is known.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use super::budget::Limits;
 use super::execute::{Blocked, Taken};
 use super::flight::{Flight, Landed};
 use super::lanes::Lanes;
+use super::reload::Reloaded;
 use super::session::Session;
 use super::settle::{CannotAsk, Settings, Settling, World};
 use super::waiting::{WaitList, Waiting};
@@ -103,6 +104,17 @@ impl<'a> Live<'a> {
     /// The session.
     pub fn session(&self) -> &Session {
         self.settling.session
+    }
+
+    /// Reads again what was touched, as [`Session::reload`] does. If the session has changed, [`Self::begin`] has to be
+    /// called.
+    pub fn reload(
+        &mut self,
+        touched: Option<&BTreeSet<String>>,
+        environment: Option<BTreeMap<String, String>>,
+    ) -> Reloaded {
+        let Settling { session, world, .. } = &mut self.settling;
+        session.reload(world.system, touched, environment)
     }
 
     /// The session, to be changed: then [`Self::begin`] has to be called.

@@ -66,7 +66,14 @@ pub(super) struct Standing {
 impl Standing {
     /// Notes that everything was read, and whether it was good.
     pub(super) fn note(&mut self, is_good: bool) {
-        *self = Self { is_good, ..Self::default() };
+        let looked_for = std::mem::take(&mut self.looked_for);
+        let looked_for = if is_good { BTreeSet::new() } else { looked_for };
+        *self = Self { is_good, looked_for, ..Self::default() };
+    }
+
+    /// Notes what is looked for in a reading that is broken.
+    pub(super) fn look_for<'a>(&mut self, paths: impl Iterator<Item = &'a String>) {
+        self.looked_for = paths.cloned().collect();
     }
 
     /// The environment that the database does not know yet.
@@ -128,7 +135,8 @@ impl Session {
         if self.standing.is_good {
             return self.changed(files, Some(diagnostics));
         }
-        self.broken(files, diagnostics, BTreeSet::new())
+        let looked_for = std::mem::take(&mut self.standing.looked_for);
+        self.broken(files, diagnostics, looked_for)
     }
 
     fn broken(

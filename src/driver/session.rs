@@ -211,9 +211,13 @@ impl Session {
 
     fn load_dataset(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
         let wanted = self.wanted_dataset(suite);
-        let (reading, origin) = match dataset::read(system, &wanted, self.held_chunks()) {
+        let trace = Trace::new(system);
+        let (reading, origin) = match dataset::read((system, &trace), &wanted, self.held_chunks()) {
             Ok(read) => read,
-            Err(diagnostics) => return diagnostics,
+            Err(diagnostics) => {
+                self.standing.look_for(trace.take().paths());
+                return diagnostics;
+            }
         };
         let mut diagnostics = reading.held.warnings.clone();
         let change = Change { chunks: Some(reading.chunks), ..Change::default() };

@@ -43,9 +43,9 @@ impl<'a> Trace<'a> {
         names
     }
 
-    /// What was seen.
-    pub fn into_seen(self) -> Seen {
-        self.seen.into_inner()
+    /// What was seen since the last call.
+    pub(super) fn take(&self) -> Seen {
+        self.seen.take()
     }
 }
 

@@ -1,6 +1,7 @@
 //! A system that notes which paths are read or listed, those that are not there included.
 //!
-//! `watch` looks at exactly these afterwards. What is written is not noted: whoever writes knows it.
+//! `watch` looks at exactly these of what surrounds a suite; of the suite a session says itself what it looked for. What
+//! is written is not noted: whoever writes knows it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,7 +13,6 @@ use crate::db::snapshot::Snapshot;
 use crate::diagnostic::Diagnostic;
 use crate::driver::session::Session;
 use crate::driver::settle::Settings;
-use crate::system::System;
 
 /// How somebody watches: a display, and where wishes come from.
 pub trait Front {
@@ -54,10 +53,8 @@ pub trait Around {
     ) -> Result<Option<BTreeMap<String, String>>, Vec<Diagnostic>>;
     /// How the session is settled.
     fn settings(&self, session: &Session) -> Settings;
-    /// Every file that was read or looked for since the last call, its own and the session's.
-    fn noted(&self) -> BTreeSet<String>;
-    /// The system that notes what the session reads.
-    fn system(&self) -> &dyn System;
+    /// Every file and folder that it was read from, or looked for in.
+    fn paths(&self) -> &BTreeSet<String>;
     /// Keeps what became of a save.
     fn record(&mut self, saved: &Saved<'_>) -> std::io::Result<()>;
     /// What endpoints wait for, a sentence each.

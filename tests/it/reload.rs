@@ -10,6 +10,7 @@ use evalrs::driver::reload::Reloaded;
 use evalrs::driver::session::Session;
 use evalrs::system::FileBytes;
 use evalrs::system::memory::MemorySystem;
+use evalrs::system::noted::Noted;
 use proptest::prelude::{Strategy, any, prop};
 use proptest::{prop_assert, prop_assert_eq, proptest};
 
@@ -26,6 +27,9 @@ const OF_SUITE: &[&str] = &[
     "sought",
     "scales",
 ];
+
+/// A suite over recordings.
+const RECORDED: &str = "name: s\ndataset: d.jsonl\ntarget: {kind: recorded, path: r}\ngraders:\n  g: {kind: tool, function: exact_match}\n";
 
 /// Asserts that an edit changed these files and ran these queries alone.
 fn check(what: &str, (reloaded, did): (Reloaded, Did), files: &[&str], allowed: &[&str]) {
@@ -274,10 +278,7 @@ fn an_environment_is_compared() {
 fn joined_recordings_are_read_again_when_they_change() {
     let recorded = |output: &str| format!("{{\"id\": \"a\", \"output\": \"{output}\"}}\n");
     let system = MemorySystem::with(&[
-        (
-            "suite.yaml",
-            "name: s\ndataset: d.jsonl\ntarget: {kind: recorded, path: r}\ngraders:\n  g: {kind: tool, function: exact_match}\n",
-        ),
+        ("suite.yaml", RECORDED),
         ("d.jsonl", "{\"id\": \"a\", \"input\": \"q\", \"ground_truth\": \"x\"}\n"),
         ("r/a.txt", "x"),
     ]);
@@ -307,6 +308,32 @@ fn joined_recordings_are_read_again_when_they_change() {
     system.remove("r/a.json");
     system.set("r/a.txt", "y");
     assert!(matches!(reload("r/a.json"), (Reloaded::Same, 0)));
+}
+
+#[test]
+fn whatever_a_reading_looks_for_is_named_also_when_it_is_broken() {
+    let result =
+        "{\"sample_id\": \"a\", \"trajectory\": [{\"role\": \"assistant\", \"content\": \"x\"}]}\n";
+    let system = MemorySystem::with(&[
+        ("suite.yaml", RECORDED),
+        ("d.jsonl", "{\"id\": \"a\", \"input\": \"q\", \"ground_truth\": \"x\"}\n"),
+        ("r/run_1/results.jsonl", "no result\n"),
+    ]);
+    let mut session = fresh(&system);
+    for (path, text, is_good) in [
+        ("r/run_1/results.jsonl", "still no result\n", false),
+        ("r/run_1/results.jsonl", result, true),
+        ("r/run_2/results.jsonl", "no result\n", false),
+        ("r/run_2/results.jsonl", result, true),
+    ] {
+        system.set(path, text);
+        let noted = Noted::new(&system);
+        let reloaded = session.reload(&noted, None, None);
+        assert_eq!(matches!(reloaded, Reloaded::Changed { .. }), is_good, "{reloaded:?}");
+        let (looked_for, named) = (noted.take(), session.paths());
+        assert!(looked_for.contains(path), "{looked_for:?}");
+        assert!(looked_for.is_subset(&named), "{:?}", &looked_for - &named);
+    }
 }
 
 #[test]

@@ -127,7 +127,6 @@ pub struct Control<'a> {
     /// The version of the session with which the last save began.
     begun_at: u64,
     broken: Option<Broken>,
-    looked_at: BTreeSet<String>,
     /// What is probably not meant, a sentence each.
     warnings: Vec<String>,
     editing: Option<Editing>,
@@ -170,7 +169,6 @@ impl<'a> Control<'a> {
             recorded: None,
             is_recorded: true,
             broken: None,
-            looked_at: BTreeSet::new(),
             warnings: Vec::new(),
             editing: None,
         }

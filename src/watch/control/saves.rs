@@ -83,12 +83,14 @@ impl Control<'_> {
         let then = self.known_now();
         let environment = match self.around.read_again(touched.as_ref()) {
             Ok(environment) => environment,
-            Err(problems) => return self.found_broken(touched, problems),
+            Err(problems) => {
+                self.look_at_files()?;
+                return self.found_broken(touched, problems);
+            }
         };
         let is_around = environment.is_some();
         self.name_cases();
-        let (live, around) = (&mut self.live, &mut *self.around);
-        let reloaded = live.session_mut().reload(around.system(), touched.as_ref(), environment);
+        let reloaded = self.live.reload(touched.as_ref(), environment);
         self.look_at_files()?;
         match reloaded {
             Reloaded::Broken { problems, .. } => self.found_broken(touched, problems),
@@ -118,12 +120,9 @@ impl Control<'_> {
 
     /// Looks at every file that was read or looked for, from now on.
     pub(super) fn look_at_files(&mut self) -> std::io::Result<()> {
-        let before = self.looked_at.len();
-        self.looked_at.append(&mut self.around.noted());
-        if self.looked_at.len() == before {
-            return Ok(());
-        }
-        for warning in self.files.look_at(&self.looked_at) {
+        let mut paths = self.live.session().paths();
+        paths.extend(self.around.paths().iter().cloned());
+        for warning in self.files.look_at(&paths) {
             self.tell(&Happened::Note(warning))?;
         }
         Ok(())
@@ -135,7 +134,6 @@ impl Control<'_> {
         touched: Option<BTreeSet<String>>,
         problems: Vec<Diagnostic>,
     ) -> std::io::Result<()> {
-        self.look_at_files()?;
         self.live.pause(true);
         self.is_dirty = true;
         let held = self.broken.take();
