@@ -20,6 +20,7 @@ pub mod usage;
 pub mod words;
 
 mod digest;
+pub(crate) mod flow;
 #[cfg(test)]
 mod made_up;
 pub(crate) mod table;

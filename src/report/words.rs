@@ -5,13 +5,13 @@
 //! the rest at most [`MOST_WORDS`] words are compared. Beyond that, lines are compared, and words only within lines
 //! that differ, as long as the number lasts; what is left is shown as removed and added whole.
 
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use unicode_width::UnicodeWidthChar;
 
+use super::flow::Flow;
 use super::text::sanitize;
 
 /// How many words of both texts together are compared; spaces and marks count as words.
@@ -25,9 +25,6 @@ const TINY: usize = 4;
 
 /// The bytes that a word of context may take on average; longer ones are cut.
 const CONTEXT_WORD: usize = 32;
-
-/// The most characters of a line for each of its columns; marks on letters take no column of their own.
-const CHARS_PER_COLUMN: usize = 4;
 
 const REMOVED: Style = AnsiColor::Red.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -254,7 +251,7 @@ pub fn render(pieces: &[Piece], width: usize, context_words: usize) -> Vec<Strin
     if pieces.iter().all(|piece| matches!(piece, Piece::Same(_))) {
         return Vec::new();
     }
-    let mut lines = Lines::new(width.max(2));
+    let mut lines = Flow::going_on(width);
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
             Piece::Same(text) => {
@@ -275,7 +272,7 @@ pub fn render(pieces: &[Piece], width: usize, context_words: usize) -> Vec<Strin
             }
         }
     }
-    lines.finish()
+    lines.finish().iter().map(|line| styled(line)).collect()
 }
 
 /// The text, harmless, or its escapes where one would see nothing, or no difference to its neighbour.
@@ -325,82 +322,11 @@ fn last_words(text: &str, count: usize) -> usize {
     start.map_or(least, |((at, _), _)| least + at)
 }
 
-/// Styled text broken into lines, at spaces where there are any.
-struct Lines {
-    width: usize,
-    done: Vec<String>,
-    line: Vec<(char, Style)>,
-    columns: usize,
-    /// Where the line may be broken.
-    place: Option<usize>,
-}
-
-impl Lines {
-    fn new(width: usize) -> Self {
-        Self { width, done: Vec::new(), line: Vec::new(), columns: 0, place: None }
-    }
-
-    fn push(&mut self, text: &str, style: Style) {
-        for char in text.chars() {
-            while !self.line.is_empty() && !self.has_room(char) {
-                self.wrap(char == ' ');
-            }
-            if char == ' ' && self.line.is_empty() {
-                continue;
-            }
-            self.columns += columns(char);
-            self.line.push((char, style));
-            if char == ' ' {
-                self.may_break();
-            }
-        }
-    }
-
-    /// Allows a break here, once something stands in the line.
-    fn may_break(&mut self) {
-        if !self.line.is_empty() {
-            self.place = Some(self.line.len());
-        }
-    }
-
-    fn has_room(&self, char: char) -> bool {
-        self.columns + columns(char) <= self.width
-            && self.line.len() < self.width * CHARS_PER_COLUMN
-    }
-
-    /// Ends the line where it may be broken, or here.
-    fn wrap(&mut self, here: bool) {
-        let at = self.place.take().filter(|_| !here).unwrap_or(self.line.len());
-        let rest = self.line.split_off(at);
-        self.done.push(styled(&self.line));
-        self.columns = rest.iter().map(|(char, _)| columns(*char)).sum();
-        self.line = rest;
-    }
-
-    fn finish(mut self) -> Vec<String> {
-        if !self.line.is_empty() {
-            self.done.push(styled(&self.line));
-        }
-        self.done
-    }
-}
-
-/// The columns a character takes at most. A variation selector may widen the one before it.
-fn columns(char: char) -> usize {
-    if char == '\u{fe0f}' { 1 } else { char.width().unwrap_or(0) }
-}
-
-/// The line with its styles, without spaces at its end.
-fn styled(line: &[(char, Style)]) -> String {
-    let end = line.iter().rposition(|(char, _)| *char != ' ').map_or(0, |last| last + 1);
-    let mut text = String::new();
-    for run in line[..end].chunk_by(|(_, one), (_, other)| one == other) {
-        let style = run[0].1;
-        let _ = write!(text, "{style}");
-        text.extend(run.iter().map(|(char, _)| char));
-        let _ = write!(text, "{style:#}");
-    }
-    text
+/// A line with its styles.
+fn styled(line: &[(String, Style)]) -> String {
+    let pieces: Vec<String> =
+        line.iter().map(|(text, style)| format!("{style}{text}{style:#}")).collect();
+    pieces.concat()
 }
 
 #[cfg(test)]

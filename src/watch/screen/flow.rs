@@ -1,13 +1,8 @@
-//! Breaks styled text into lines.
-
-use ratatui::style::Style;
-use unicode_width::UnicodeWidthChar;
+//! Breaks text of the screen into lines.
 
 use super::paint::Run;
+use crate::report::flow::Flow;
 use crate::report::text::sanitize;
-
-/// The most characters of a line for each of its columns; marks on letters take no column of their own.
-const CHARS_PER_COLUMN: usize = 4;
 
 /// The columns that a tab becomes.
 const TAB: &str = "    ";
@@ -21,84 +16,13 @@ pub(super) fn harmless(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Lines of at most `width` columns, broken at spaces where there are any, and at every line break of the text.
-///
-/// A line keeps the spaces it begins with, for they mean something in code; what goes on in the next has none.
+/// Lines of at most `width` columns, at least 2.
 pub(super) fn flow(runs: &[Run], width: usize) -> Vec<Vec<Run>> {
-    let mut lines = Lines { width: width.max(2), ..Lines::default() };
+    let mut flow = Flow::new(width);
     for (text, style) in runs {
-        for char in text.chars() {
-            lines.push(char, *style);
-        }
+        flow.push(text, *style);
     }
-    lines.end();
-    lines.done
-}
-
-#[derive(Default)]
-struct Lines {
-    width: usize,
-    done: Vec<Vec<Run>>,
-    line: Vec<(char, Style)>,
-    columns: usize,
-    /// Where the line may be broken.
-    place: Option<usize>,
-    /// Whether the line goes on with what the one before it began.
-    goes_on: bool,
-}
-
-impl Lines {
-    fn push(&mut self, char: char, style: Style) {
-        if char == '\n' {
-            self.end();
-            return;
-        }
-        while !self.line.is_empty() && !self.has_room(char) {
-            self.wrap(char == ' ');
-        }
-        if char == ' ' && self.line.is_empty() && self.goes_on {
-            return;
-        }
-        self.columns += columns(char);
-        self.line.push((char, style));
-        // What a line begins with is no place to break it.
-        if char == ' ' && self.line.iter().any(|(char, _)| *char != ' ') {
-            self.place = Some(self.line.len());
-        }
-    }
-
-    fn has_room(&self, char: char) -> bool {
-        self.columns + columns(char) <= self.width
-            && self.line.len() < self.width * CHARS_PER_COLUMN
-    }
-
-    /// Goes on in the next line, from where the line may be broken or from here.
-    fn wrap(&mut self, here: bool) {
-        let at = self.place.take().filter(|_| !here).unwrap_or(self.line.len());
-        let rest = self.line.split_off(at);
-        self.finish();
-        self.columns = rest.iter().map(|(char, _)| columns(*char)).sum();
-        self.line = rest;
-        self.goes_on = true;
-    }
-
-    fn end(&mut self) {
-        self.finish();
-        (self.columns, self.place, self.goes_on) = (0, None, false);
-    }
-
-    fn finish(&mut self) {
-        let line = std::mem::take(&mut self.line);
-        let end = line.iter().rposition(|(char, _)| *char != ' ').map_or(0, |last| last + 1);
-        let runs = line[..end].chunk_by(|(_, one), (_, other)| one == other);
-        let runs = runs.map(|run| (run.iter().map(|(char, _)| char).collect(), run[0].1));
-        self.done.push(runs.collect());
-    }
-}
-
-/// The columns a character takes at most. A variation selector may widen the one before it.
-fn columns(char: char) -> usize {
-    if char == '\u{fe0f}' { 1 } else { char.width().unwrap_or(0) }
+    flow.finish()
 }
 
 #[cfg(test)]
