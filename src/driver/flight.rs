@@ -162,10 +162,13 @@ impl<'a> Flight<'a> {
     }
 
     /// Drops the action that was launched last of those that nobody waits for, one of `endpoint` if there is one, and
-    /// says which. None if something is under way there that is waited for: its place will be free soon.
+    /// says which. None if something is under way there that is waited for, or one that was dropped is not gone yet: a
+    /// place will be free soon.
     pub(super) fn make_room(&mut self, endpoint: EndpointId) -> Option<(Waiting, EndpointId)> {
         let flying = || self.aboard.values().filter(|aboard| !aboard.has_landed);
-        if flying().any(|aboard| aboard.endpoint == endpoint && !aboard.superseded) {
+        let is_one_going = self.flying.len() > flying().count();
+        if is_one_going || flying().any(|aboard| aboard.endpoint == endpoint && !aboard.superseded)
+        {
             return None;
         }
         let superseded = flying().filter(|aboard| aboard.superseded);

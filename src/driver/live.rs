@@ -440,3 +440,6 @@ fn chunks_by_rank(session: &Session, ranking: &dyn Ranking) -> VecDeque<Chunk> {
     ordered.sort_by_key(|(rank, _)| *rank);
     ordered.into_iter().map(|(_, chunk)| chunk).collect()
 }
+
+#[cfg(test)]
+mod tests;
