@@ -11,6 +11,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use serde::{Deserialize, Serialize};
 
 use crate::judge::JudgeAction;
+use crate::program::{DependenciesAction, ProgramAction, Repeat};
 
 /// The domain of every key, with [`KEY_VERSION`] at its end.
 pub const KEY_CONTEXT: &str = "evalrs action v2";
@@ -23,9 +24,14 @@ const PREVIEW: usize = 200;
 
 /// An effect, described completely by data.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "made for a moment, and mostly of judges")]
 pub enum Action {
     /// A judge is asked.
     Judge(JudgeAction),
+    /// A program of the user is called.
+    Program(ProgramAction),
+    /// It is found out which files such a program loads.
+    Dependencies(DependenciesAction),
 }
 
 impl Action {
@@ -43,10 +49,34 @@ impl Action {
         explanation.0
     }
 
+    /// The model that is asked, if it is one.
+    pub fn model(&self) -> Option<&str> {
+        match self {
+            Self::Judge(action) => Some(&action.model),
+            Self::Program(_) | Self::Dependencies(_) => None,
+        }
+    }
+
+    /// Whether it is executed in every evaluation, and nothing of it is kept.
+    pub fn is_repeated(&self) -> bool {
+        match self {
+            Self::Program(action) => action.identity.spec.repeat == Repeat::Always,
+            Self::Judge(_) | Self::Dependencies(_) => false,
+        }
+    }
+
     fn walk(&self, to: &mut dyn Ingredients) {
         match self {
             Self::Judge(action) => {
                 to.text("kind", "judge");
+                action.walk(to);
+            }
+            Self::Program(action) => {
+                to.text("kind", "program");
+                action.walk(to);
+            }
+            Self::Dependencies(action) => {
+                to.text("kind", "dependencies");
                 action.walk(to);
             }
         }

@@ -13,6 +13,8 @@
 //! 6. [`driver`] looks pending actions up in the [`store`], has [`exec`] execute the rest, and brings every
 //!    [`outcome`] back in. [`progress`] shows it, [`record`] keeps it.
 //!
+//! Without a suite, [`inline`] has the records that programs grade line by line, over the same store and executor.
+//!
 //! Modules 1 to 4 are pure: no file, clock, environment or socket. Effects live in [`system`], [`store`] and [`exec`].
 
 pub mod action;
@@ -28,18 +30,22 @@ pub mod evaluate;
 pub mod exec;
 pub mod extract;
 pub mod gate;
+pub mod glob;
 pub mod grade;
+pub mod inline;
 pub mod judge;
 pub mod metric;
 pub mod outcome;
 pub mod path;
 pub mod price;
+pub mod program;
 pub mod progress;
 pub mod python;
 pub mod reason;
 pub mod record;
 pub mod registry;
 pub mod report;
+pub mod reward;
 pub mod store;
 pub mod suite;
 pub mod system;
@@ -47,5 +53,6 @@ pub mod system;
 mod test_data;
 pub mod tokens;
 pub mod trajectory;
+pub mod typescript;
 pub mod watch;
 pub mod workspace;

@@ -14,13 +14,13 @@ use crate::price::{Cost, Prices};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The judge gave a valid reply.
+    /// The judge gave a valid reply; the program, a valid result.
     Reply(Reply),
     /// It did not.
     Failure(Failure),
 }
 
-/// A judge's reply.
+/// A judge's reply, or a program's result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     /// The text of the message, as it came.
@@ -73,6 +73,16 @@ pub struct Failure {
     /// What every request that led to it used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The end of what a program wrote to its standard error, or where in it an exception was raised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+}
+
+impl Failure {
+    /// A failure of which nothing else is known.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), reply: None, usage: None, stderr: None }
+    }
 }
 
 /// The ways an action can end without a reply.
@@ -107,6 +117,16 @@ pub enum FailureKind {
     Truncated,
     /// The reply was empty.
     EmptyReply,
+    /// A program raised an exception.
+    Exception,
+    /// A program ended with another exit code than 0.
+    Exit,
+    /// A program was ended by a signal, or its worker died.
+    Killed,
+    /// A program cannot be started or loaded: that is mended outside of the suite, so it is not kept.
+    Unloadable,
+    /// A program printed more than it may.
+    OutputLimit,
     /// It is not stored, and `--frozen` or `--offline` forbids asking.
     NotStored,
     /// The run ended before it was asked.
@@ -122,7 +142,10 @@ impl FailureKind {
             | Self::Refused
             | Self::Filtered
             | Self::Truncated
-            | Self::EmptyReply => true,
+            | Self::EmptyReply
+            | Self::Exception
+            | Self::Exit
+            | Self::OutputLimit => true,
             Self::Timeout
             | Self::Connection
             | Self::RateLimited
@@ -131,6 +154,8 @@ impl FailureKind {
             | Self::NotFound
             | Self::Server
             | Self::Deadline
+            | Self::Killed
+            | Self::Unloadable
             | Self::NotStored
             | Self::NotAsked => false,
         }
@@ -153,6 +178,11 @@ impl FailureKind {
             Self::Filtered => "filtered",
             Self::Truncated => "truncated",
             Self::EmptyReply => "empty_reply",
+            Self::Exception => "exception",
+            Self::Exit => "exit",
+            Self::Killed => "killed",
+            Self::Unloadable => "unloadable",
+            Self::OutputLimit => "output_limit",
             Self::NotStored => "not_stored",
             Self::NotAsked => "not_asked",
         }
@@ -172,12 +202,12 @@ impl Outcome {
     /// The same outcome with what it cost, if the price of `asked`, the model that was asked, or of the model that
     /// says it answered is known. A cost that the server told stands.
     #[must_use]
-    pub fn priced(mut self, prices: &Prices, asked: &str) -> Self {
+    pub fn priced(mut self, prices: &Prices, asked: Option<&str>) -> Self {
         let (usage, answered) = match &mut self {
             Self::Reply(reply) => (&mut reply.usage, reply.model.as_deref()),
             Self::Failure(failure) => (&mut failure.usage, None),
         };
-        let price = prices.of(asked).or_else(|| prices.of(answered?));
+        let price = asked.and_then(|asked| prices.of(asked)).or_else(|| prices.of(answered?));
         if let (Some(usage), Some(price)) = (usage, price) {
             let of_list = price.cost(usage.input, usage.output);
             usage.cost.get_or_insert(of_list);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Launch;
+use super::JudgeLaunch;
 use super::endpoints::{Endpoints, Entered, Refused, Slot};
 use crate::judge::JudgeAction;
 use crate::outcome::{Failure, FailureKind};
@@ -23,7 +23,7 @@ const SHOWN_BODY: usize = 2_000;
 /// One action that is asked.
 #[derive(Debug)]
 pub struct Asking<'a> {
-    launch: &'a Launch,
+    launch: &'a JudgeLaunch,
     endpoints: &'a Endpoints,
     /// The place of the first request, until that is sent.
     entered: RefCell<Option<Entered<'a>>>,
@@ -38,7 +38,7 @@ impl<'a> Asking<'a> {
     /// An action whose first request has entered already. `verbosity` 0 says nothing of its requests, 1 a line, 2 the
     /// bodies too.
     pub fn new(
-        launch: &'a Launch,
+        launch: &'a JudgeLaunch,
         (endpoints, entered): (&'a Endpoints, Entered<'a>),
         verbosity: u8,
     ) -> Self {
@@ -54,7 +54,7 @@ impl<'a> Asking<'a> {
     }
 
     /// What is asked.
-    pub fn launch(&self) -> &'a Launch {
+    pub fn launch(&self) -> &'a JudgeLaunch {
         self.launch
     }
 
@@ -170,5 +170,5 @@ pub fn estimate(action: &JudgeAction) -> u64 {
 }
 
 fn failure(kind: FailureKind, message: String) -> Failure {
-    Failure { kind, message, reply: None, usage: None }
+    Failure::new(kind, message)
 }

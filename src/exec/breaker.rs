@@ -89,6 +89,11 @@ fn counts(kind: FailureKind) -> bool {
         | FailureKind::Filtered
         | FailureKind::Truncated
         | FailureKind::EmptyReply
+        | FailureKind::Exception
+        | FailureKind::Exit
+        | FailureKind::Killed
+        | FailureKind::Unloadable
+        | FailureKind::OutputLimit
         | FailureKind::NotStored
         | FailureKind::NotAsked => false,
     }
@@ -137,7 +142,7 @@ mod tests {
     use crate::outcome::FailureKind::{self, BadRequest, Refused, Server, Timeout};
 
     fn failure(kind: FailureKind, message: &str) -> Failure {
-        Failure { kind, message: message.to_owned(), reply: None, usage: None }
+        Failure::new(kind, message)
     }
 
     /// The number of the event, from 1, that closes a breaker of 3. Each is of another prompt.

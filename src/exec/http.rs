@@ -14,7 +14,8 @@ use super::endpoints::{Endpoints, Entered};
 use super::limit::LimitSettings;
 use super::pause::{Pause, pause};
 use super::{
-    Changed, Endpoint, EndpointId, Executing, Executor, Header, Launch, Notice, Room, errors, retry,
+    Changed, Endpoint, EndpointId, Executing, Executor, Header, JudgeLaunch, Launch, Notice, Room,
+    errors, retry,
 };
 use crate::judge::provider::{self, Answer, Auth, Correction, Ending, Provider, Request, Shape};
 use crate::judge::reply;
@@ -61,7 +62,7 @@ impl HttpExecutor {
     }
 
     /// The shape that the next request asks for.
-    fn shape(&self, launch: &Launch, provider: &dyn Provider) -> Shape {
+    fn shape(&self, launch: &JudgeLaunch, provider: &dyn Provider) -> Shape {
         let shapes = provider.shapes();
         let wanted = match launch.action.response_format {
             ReplyFormat::JsonSchema => Shape::Schema,
@@ -77,7 +78,7 @@ impl HttpExecutor {
     }
 
     /// Whether the failure says that `shape` is not to be had, and another one is. That is remembered.
-    fn gives_way(&self, launch: &Launch, shape: Shape, failure: &Failure) -> bool {
+    fn gives_way(&self, launch: &JudgeLaunch, shape: Shape, failure: &Failure) -> bool {
         let provider = provider::find(&launch.action.provider);
         let shapes = provider.map(Provider::shapes).unwrap_or_default();
         let weaker = shapes.iter().copied().find(|weaker| *weaker > shape);
@@ -97,7 +98,7 @@ impl HttpExecutor {
     }
 
     /// Asks until there is a verdict, or what came is no verdict for the third time.
-    async fn ask(&self, launch: &Launch, entered: Entered<'_>) -> Outcome {
+    async fn ask(&self, launch: &JudgeLaunch, entered: Entered<'_>) -> Outcome {
         let Some(provider) = provider::find(&launch.action.provider) else {
             let message = format!("there is no provider `{}`", launch.action.provider);
             return Outcome::Failure(plain(FailureKind::BadRequest, message));
@@ -129,6 +130,7 @@ impl HttpExecutor {
                     message,
                     reply: Some(text),
                     usage: used(usage),
+                    stderr: None,
                 });
             }
             corrections.push(Correction { reply: text, fault });
@@ -219,7 +221,7 @@ impl HttpExecutor {
 
     fn prepared(
         &self,
-        launch: &Launch,
+        launch: &JudgeLaunch,
         provider: &dyn Provider,
         request: &Request,
     ) -> reqwest::RequestBuilder {
@@ -246,6 +248,11 @@ impl HttpExecutor {
 
 impl Executor for HttpExecutor {
     fn execute(&self, launch: Launch) -> Executing<'_> {
+        let Launch::Judge(launch) = launch else {
+            let message = "programs are not executed here";
+            let failure = Failure::new(FailureKind::NotAsked, message);
+            return Box::pin(std::future::ready(Outcome::Failure(failure)));
+        };
         // The place is taken before anybody asks for room again.
         let entered = self.endpoints.enter(launch.endpoint, estimate(&launch.action));
         Box::pin(async move {
@@ -296,7 +303,7 @@ fn read_pause(response: &reqwest::Response) -> Pause {
 }
 
 /// What shapes depend on: who serves which model, and through which API.
-fn place(launch: &Launch) -> [String; 3] {
+fn place(launch: &JudgeLaunch) -> [String; 3] {
     let action = &launch.action;
     [action.provider.clone(), launch.base_url.clone(), action.model.clone()]
 }
@@ -365,10 +372,10 @@ async fn read_body(mut response: reqwest::Response) -> Result<Vec<u8>, Option<re
 }
 
 fn plain(kind: FailureKind, message: String) -> Failure {
-    Failure { kind, message, reply: None, usage: None }
+    Failure::new(kind, message)
 }
 
-fn transport(error: &reqwest::Error, launch: &Launch) -> Failure {
+fn transport(error: &reqwest::Error, launch: &JudgeLaunch) -> Failure {
     // The URL may hold a key.
     let full = error.url().map(|url| format!("({url})")).unwrap_or_default();
     let shown = format!("({})", crate::judge::without_secrets(&launch.base_url));
@@ -388,7 +395,7 @@ fn transport(error: &reqwest::Error, launch: &Launch) -> Failure {
 fn understood(
     bytes: &[u8],
     status: u16,
-    (launch, provider): (&Launch, &dyn Provider),
+    (launch, provider): (&JudgeLaunch, &dyn Provider),
 ) -> (Result<Answer, Failure>, Option<errors::Said>) {
     // A gateway may repeat what it was sent, and what a judge says is kept.
     let told = launch.without_secrets(&String::from_utf8_lossy(bytes));
@@ -406,7 +413,7 @@ fn understood(
 }
 
 /// The failure of a server whose successful response is none of its API: a gateway's page, not the judge's word.
-fn no_answer(what: &str, bytes: &[u8], launch: &Launch, provider: &dyn Provider) -> Failure {
+fn no_answer(what: &str, bytes: &[u8], launch: &JudgeLaunch, provider: &dyn Provider) -> Failure {
     let text = launch.without_secrets(&String::from_utf8_lossy(bytes));
     let beginning: String = text.chars().take(120).collect();
     let name = provider.info().name;
@@ -436,7 +443,7 @@ fn verdict_text(answer: &Answer) -> Result<&str, Failure> {
         }
         Ending::Complete => return Ok(text),
     };
-    Err(Failure { kind, message, reply: answer.text.clone(), usage: None })
+    Err(Failure { reply: answer.text.clone(), ..Failure::new(kind, message) })
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 //!
-//! `http` asks, action by action (`asking`); `endpoints` says who may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and
+//! `program` runs programs, `both` executes either. `http` asks judges, action by action (`asking`); `endpoints` says who may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and
 //! `retry` read what a server says of another attempt.
 
 #[cfg(feature = "judge")]
 pub mod asking;
+pub mod both;
 pub mod breaker;
 pub mod editor;
 #[cfg(feature = "judge")]
@@ -15,15 +16,19 @@ mod errors;
 pub mod http;
 pub mod limit;
 pub mod pause;
+pub mod program;
 #[cfg(feature = "judge")]
 pub mod retry;
 pub mod window;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
+use crate::action::Action;
 use crate::judge::{JudgeAction, secret_parameters};
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
+use crate::program::{ProgramAction, ProgramSpec, is_secret};
 use crate::suite::Patience;
 use limit::LimitSettings;
 
@@ -73,9 +78,102 @@ pub enum Notice {
     Line(String),
 }
 
+/// An action, and everything that decides how it is executed but not what comes of it.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "made for a moment, and mostly of judges")]
+pub enum Launch {
+    /// A judge is asked.
+    Judge(JudgeLaunch),
+    /// A program is called.
+    Program(ProgramLaunch),
+}
+
+impl Launch {
+    /// The action.
+    pub fn action(&self) -> Action {
+        match self {
+            Self::Judge(launch) => Action::Judge(launch.action.clone()),
+            Self::Program(launch) => Action::Program(launch.action.clone()),
+        }
+    }
+
+    /// Whose limits it counts against.
+    pub fn endpoint(&self) -> EndpointId {
+        match self {
+            Self::Judge(launch) => launch.endpoint,
+            Self::Program(launch) => launch.endpoint,
+        }
+    }
+}
+
+/// A call of a program, and how that is started.
+#[derive(Clone, Debug)]
+pub struct ProgramLaunch {
+    /// The action.
+    pub action: ProgramAction,
+    /// Whose limits it counts against.
+    pub endpoint: EndpointId,
+    /// How it is started.
+    pub start: Arc<Start>,
+}
+
+/// The provider of an endpoint that stands for programs: one for all that run on this machine.
+pub const PROGRAMS: &str = "program";
+
+/// How a program is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// What the suite says.
+    pub spec: ProgramSpec,
+    /// Its file, absolute.
+    pub path: String,
+    /// What runs it; none for what runs by itself.
+    pub runtime: Option<Runtime>,
+    /// The folder it runs in, absolute.
+    pub cwd: String,
+    /// The folder of which it is told which files it loads, absolute.
+    pub workspace: String,
+    /// The variables that it sees beside those that everything needs (`PATH`, `HOME`, `LANG` and the like).
+    pub env: Vec<(String, Secret)>,
+}
+
+impl Start {
+    /// The secrets that are passed on to the program.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let secrets = self.env.iter().filter(|(name, _)| is_secret(name));
+        secrets.map(|(_, secret)| secret)
+    }
+
+    /// `text` without any secret that is passed on to the program, by the name of its variable. Always before a text is
+    /// cut: a part of a secret is not found any more.
+    pub fn without_secrets(&self, text: &str) -> String {
+        self.secrets().fold(text.to_owned(), |text, secret| secret.remove_from(&text))
+    }
+}
+
+/// What runs programs of a language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runtime {
+    /// Which one it is: `python`, `node`, `bun`, `deno`.
+    pub name: String,
+    /// Its file, absolute.
+    pub path: String,
+    /// Its version, as far as it is known: `3.11.7`.
+    pub version: String,
+}
+
+/// What a program was seen to load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Discovered {
+    /// Module files of the workspace, absolute, sorted.
+    pub files: Vec<String>,
+    /// Other files of the workspace that it opened to read them, absolute, sorted.
+    pub reads: Vec<String>,
+}
+
 /// A judge's action and everything that decides how it is asked but not what it answers.
 #[derive(Clone, Debug)]
-pub struct Launch {
+pub struct JudgeLaunch {
     /// The action.
     pub action: JudgeAction,
     /// Whose limits it counts against.
@@ -90,7 +188,7 @@ pub struct Launch {
     pub patience: Patience,
 }
 
-impl Launch {
+impl JudgeLaunch {
     /// `text` without any secret of the request. Always before a text is cut: a part of a secret is not found any more.
     pub fn without_secrets(&self, text: &str) -> String {
         let hidden = self.headers.iter().filter(|header| header.is_secret);
@@ -150,6 +248,9 @@ impl std::fmt::Debug for Secret {
 /// A future that runs on the driver's thread.
 pub type Executing<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
 
+/// A program that is being loaded: what it loads at once, or why it cannot be loaded.
+pub type Loading<'a> = Pin<Box<dyn Future<Output = Result<Discovered, Failure>> + 'a>>;
+
 /// Resolves when there is something new.
 pub type Changed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
@@ -157,6 +258,16 @@ pub type Changed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 pub trait Executor {
     /// Executes one action, retries included. Never fails: a failure is an outcome.
     fn execute(&self, launch: Launch) -> Executing<'_>;
+
+    /// Loads a program that a worker runs, so that it is known which files it loads before anything is keyed.
+    fn load(&self, _start: Arc<Start>) -> Loading<'_> {
+        Box::pin(std::future::ready(Ok(Discovered::default())))
+    }
+
+    /// What programs were seen to load since the last call, beside what [`Self::load`] told of them.
+    fn take_discovered(&self) -> Vec<(ProgramSpec, Discovered)> {
+        Vec::new()
+    }
 
     /// A new evaluation begins: what was given up in the last one is asked again.
     fn begin(&self) {}

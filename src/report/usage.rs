@@ -140,10 +140,8 @@ mod tests {
         let mut cheap = ModelUsage::default();
         cheap.add(&reply(10, Some(0.25)));
         cheap.add(&Outcome::Failure(Failure {
-            kind: FailureKind::Refused,
-            message: String::new(),
-            reply: None,
             usage: Some(used(5, Some(0.25))),
+            ..Failure::new(FailureKind::Refused, "")
         }));
         let mut dear = ModelUsage::default();
         dear.add(&reply(100, None));

@@ -39,7 +39,7 @@ async fn slot(endpoints: &Endpoints, id: EndpointId) -> Slot<'_> {
 }
 
 fn failed(kind: FailureKind) -> Outcome {
-    let failure = Failure { kind, message: "boom".to_owned(), reply: None, usage: None };
+    let failure = Failure::new(kind, "boom");
     Outcome::Failure(failure)
 }
 

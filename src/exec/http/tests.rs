@@ -1,7 +1,7 @@
 //! What needs no server: URLs, the meaning of complaints and endings, and which shape is asked for.
 
 use super::{HttpExecutor, plain, speaks_of_shapes, url, verdict_text};
-use crate::exec::{EndpointId, Launch};
+use crate::exec::{EndpointId, JudgeLaunch};
 use crate::judge::JudgeAction;
 use crate::judge::provider::{Answer, Ending, Shape, find};
 use crate::judge::question::Question;
@@ -92,7 +92,7 @@ fn every_ending_but_a_complete_text_is_a_failure_of_its_own() {
     }
 }
 
-fn launch(provider: &str, response_format: ReplyFormat) -> Launch {
+fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
     let action = JudgeAction {
         provider: provider.to_owned(),
         endpoint: "test".to_owned(),
@@ -109,7 +109,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> Launch {
         question: Question::Compare,
         vote: 0,
     };
-    Launch {
+    JudgeLaunch {
         action,
         endpoint: EndpointId::default(),
         base_url: "http://localhost".to_owned(),
@@ -120,7 +120,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> Launch {
 }
 
 /// What is asked for after each of these shapes was refused, and at last.
-fn asked_for(launch: &Launch, refused: &[Shape]) -> (Vec<bool>, Shape) {
+fn asked_for(launch: &JudgeLaunch, refused: &[Shape]) -> (Vec<bool>, Shape) {
     let executor = HttpExecutor::new(1).unwrap();
     let failure = plain(FailureKind::BadRequest, "no `response_format` here".to_owned());
     let gave_way = refused.iter().map(|shape| executor.gives_way(launch, *shape, &failure));

@@ -108,7 +108,7 @@ fn who_gives_up_makes_room_and_says_nothing_of_the_server() {
 fn failures_that_are_alike_close_the_endpoint() {
     let mut limits = Limits::new(LimitSettings { identical_failures: 2, ..SETTINGS });
     let (kind, message) = (FailureKind::Unauthorized, "the judge answered 401: who".to_owned());
-    let failure = Failure { kind, message, reply: None, usage: None };
+    let failure = Failure::new(kind, message);
     limits.ended("a", Some(&failure));
     limits.ended("b", None);
     limits.ended("c", Some(&failure));
@@ -127,7 +127,7 @@ fn new_settings_keep_what_was_learnt() {
     let ticket = limits.admit(s(0), 1).unwrap();
     limits.landed(ticket, Landing::Overloaded, None);
     let (kind, message) = (FailureKind::Server, String::new());
-    limits.ended("a", Some(&Failure { kind, message, reply: None, usage: None }));
+    limits.ended("a", Some(&Failure::new(kind, message)));
     limits.set(LimitSettings { most: 6, ..figures });
     assert_eq!((limits.closed().is_some(), limits.at_once()), (true, (4, 6)));
     limits.reopen();

@@ -1,0 +1,232 @@
+//! Reads what a program gave back, which is JSON whatever it is written in.
+//!
+//! One validation for executables, modules and functions. What a program gives is kept as it came and read again
+//! whenever a grade is made of it.
+
+use serde_json::{Map, Value};
+
+use super::{Language, ProgramSpec, Role};
+use crate::grade::Grade;
+
+/// The characters of a result that are shown when it is wrong.
+const SHOWN: usize = 100;
+
+/// Says what is wrong with a result, if anything: it then is a failure of the program.
+pub fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
+    match spec.role {
+        Role::Grade => grade(spec, text).map(drop),
+        Role::Extract => submission(text).map(drop),
+        Role::Reward => reward(text).map(drop),
+    }
+}
+
+/// The grade in a result. Executables and modules give a `GraderResult`; a function may give a number, a truth or an
+/// object with one of `score` and `pass`.
+pub fn grade(spec: &ProgramSpec, text: &str) -> Result<Grade, String> {
+    match (json(text)?, spec.language) {
+        (Value::Object(members), Language::Executable | Language::JavaScript) => {
+            grader_result(members)
+        }
+        (Value::Object(members), Language::Python) => loose(members),
+        (Value::Bool(pass), Language::Python) => {
+            let grade = Grade::new(f64::from(u8::from(pass)), "");
+            Ok(Grade { pass: Some(pass), ..grade })
+        }
+        (value @ Value::Number(_), Language::Python) => Ok(Grade::new(score(Some(&value))?, "")),
+        (value, _) => {
+            Err(format!("Invalid grader result: expected an object, found {}", kind(&value)))
+        }
+    }
+}
+
+/// The submission in a result.
+pub fn submission(text: &str) -> Result<String, String> {
+    match json(text)? {
+        Value::String(text) => Ok(text),
+        other => Err(format!("an extractor returns text, not {}", kind(&other))),
+    }
+}
+
+/// The score and the metadata in a result.
+pub fn reward(text: &str) -> Result<Grade, String> {
+    match json(text)? {
+        Value::Object(members) => loose(members),
+        value => Ok(Grade::new(score(Some(&value))?, "")),
+    }
+}
+
+fn json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|_| {
+        let shown: String = text.chars().take(SHOWN).collect();
+        format!("Grader output is not valid JSON: {shown}")
+    })
+}
+
+/// `pass` and `score` are both needed, and neither follows from the other.
+fn grader_result(mut members: Map<String, Value>) -> Result<Grade, String> {
+    let pass = match members.get("pass") {
+        Some(Value::Bool(pass)) => *pass,
+        other => return Err(invalid("pass", "true or false", other)),
+    };
+    let score = score(members.get("score"))?;
+    let reasoning = match members.remove("reasoning") {
+        None => String::new(),
+        Some(Value::String(text)) => text,
+        other => return Err(invalid("reasoning", "text", other.as_ref())),
+    };
+    let mut metadata = Map::new();
+    match members.remove("outcome") {
+        None => {}
+        Some(outcome @ Value::Object(_)) => drop(metadata.insert("outcome".to_owned(), outcome)),
+        other => return Err(invalid("outcome", "an object", other.as_ref())),
+    }
+    let grade = Grade::new(score, reasoning).with_metadata(metadata);
+    Ok(Grade { pass: Some(pass), ..grade })
+}
+
+/// An object of a function: `score` or `pass`, and if it likes `rationale` (or `reasoning`), `metadata`, `outcome`.
+fn loose(mut members: Map<String, Value>) -> Result<Grade, String> {
+    let pass = match members.get("pass") {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(pass)) => Some(*pass),
+        other => return Err(invalid("pass", "true or false", other)),
+    };
+    let score = match (members.get("score"), pass) {
+        (None, Some(pass)) => f64::from(u8::from(pass)),
+        (score, _) => self::score(score)?,
+    };
+    let rationale = match members.remove("rationale").or_else(|| members.remove("reasoning")) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text,
+        other => return Err(invalid("rationale", "text", other.as_ref())),
+    };
+    let mut metadata = match members.remove("metadata") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(metadata)) => metadata,
+        other => return Err(invalid("metadata", "an object", other.as_ref())),
+    };
+    if let Some(outcome) = members.remove("outcome").filter(|outcome| !outcome.is_null()) {
+        metadata.insert("outcome".to_owned(), outcome);
+    }
+    let grade = Grade::new(score, rationale).with_metadata(metadata);
+    Ok(Grade { pass, ..grade })
+}
+
+fn score(value: Option<&Value>) -> Result<f64, String> {
+    match value.and_then(Value::as_f64) {
+        // Adding zero turns -0.0 into 0.0: they are one score.
+        Some(score) if (0.0..=1.0).contains(&score) => Ok(score + 0.0),
+        Some(score) => Err(format!(
+            "Invalid grader result: `score` must be between 0.0 and 1.0, found {score}"
+        )),
+        None => Err(invalid("score", "a number between 0.0 and 1.0", value)),
+    }
+}
+
+fn invalid(member: &str, expected: &str, found: Option<&Value>) -> String {
+    let found = found.map_or("nothing", kind);
+    format!("Invalid grader result: `{member}` must be {expected}, found {found}")
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{grade, reward, submission};
+    use crate::program::{Language, ProgramSpec, Role};
+
+    fn told(language: Language, text: &str) -> String {
+        let spec = ProgramSpec::new("g".to_owned(), language, "", Role::Grade);
+        match grade(&spec, text) {
+            Err(problem) => problem,
+            Ok(grade) => format!(
+                "{} {:?} {:?} {}",
+                grade.score,
+                grade.pass,
+                grade.rationale,
+                grade.metadata.map(|all| serde_json::Value::Object(*all)).unwrap_or_default()
+            ),
+        }
+    }
+
+    #[test]
+    fn a_grader_result_is_taken_as_it_is_and_nothing_is_guessed() {
+        for (text, expected) in [
+            (r#"{"pass":true,"score":1}"#, r#"1 Some(true) "" null"#),
+            (r#"{"score":0.3,"pass":true,"reasoning":"r","x":1}"#, r#"0.3 Some(true) "r" null"#),
+            (
+                r#"{"pass":false,"score":1e-1,"outcome":{"a":1}}"#,
+                r#"0.1 Some(false) "" {"outcome":{"a":1}}"#,
+            ),
+            (
+                r#"{"score":1}"#,
+                "Invalid grader result: `pass` must be true or false, found nothing",
+            ),
+            (
+                r#"{"pass":"yes","score":1}"#,
+                "Invalid grader result: `pass` must be true or false, found text",
+            ),
+            (
+                r#"{"pass":true,"score":"1"}"#,
+                "Invalid grader result: `score` must be a number between 0.0 and 1.0, found text",
+            ),
+            (
+                r#"{"pass":true,"score":5}"#,
+                "Invalid grader result: `score` must be between 0.0 and 1.0, found 5",
+            ),
+            (
+                r#"{"pass":true,"score":1,"reasoning":null}"#,
+                "Invalid grader result: `reasoning` must be text, found null",
+            ),
+            (
+                r#"{"pass":true,"score":1,"outcome":[]}"#,
+                "Invalid grader result: `outcome` must be an object, found a list",
+            ),
+            ("0.5", "Invalid grader result: expected an object, found a number"),
+            ("loading\n{}", "Grader output is not valid JSON: loading\n{}"),
+        ] {
+            assert_eq!(told(Language::Executable, text), expected, "{text}");
+            assert_eq!(told(Language::JavaScript, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_function_may_give_what_is_at_hand() {
+        for (text, expected) in [
+            ("0.5", r#"0.5 None "" null"#),
+            ("-0.0", r#"0 None "" null"#),
+            ("true", r#"1 Some(true) "" null"#),
+            (r#"{"score":0.5}"#, r#"0.5 None "" null"#),
+            (r#"{"pass":true}"#, r#"1 Some(true) "" null"#),
+            (r#"{"score":0.2,"rationale":"r","metadata":{"a":1}}"#, r#"0.2 None "r" {"a":1}"#),
+            (r#"{"score":0.2,"reasoning":"r","metadata":null}"#, r#"0.2 None "r" null"#),
+            (
+                r#"{"rationale":"r"}"#,
+                "Invalid grader result: `score` must be a number between 0.0 and 1.0, found nothing",
+            ),
+            (r#""NaN""#, "Invalid grader result: expected an object, found text"),
+            ("2", "Invalid grader result: `score` must be between 0.0 and 1.0, found 2"),
+            ("null", "Invalid grader result: expected an object, found null"),
+        ] {
+            assert_eq!(told(Language::Python, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn submissions_are_text_and_rewards_scores() {
+        assert_eq!(submission(r#""a""#), Ok("a".to_owned()));
+        assert_eq!(submission("1"), Err("an extractor returns text, not a number".to_owned()));
+        assert_eq!(reward("0.25").map(|grade| grade.score), Ok(0.25));
+        assert_eq!(reward(r#"{"score":1.0,"metadata":{}}"#).map(|grade| grade.score), Ok(1.0));
+        assert!(reward("[]").is_err());
+    }
+}
