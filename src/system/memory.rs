@@ -2,13 +2,42 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::rc::Rc;
 
 use super::{Contents, FileBytes, System};
 
 /// Files, an empty environment and a clock that stands still.
 #[derive(Debug, Default)]
 pub struct MemorySystem {
-    files: RefCell<BTreeMap<String, FileBytes>>,
+    files: Rc<RefCell<BTreeMap<String, FileBytes>>>,
+    programs: RefCell<BTreeMap<String, Program>>,
+}
+
+/// A program that is installed.
+#[derive(Debug)]
+struct Program {
+    path: String,
+    version: String,
+}
+
+/// A file that is being written.
+struct Created {
+    path: String,
+    files: Rc<RefCell<BTreeMap<String, FileBytes>>>,
+}
+
+impl Write for Created {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if let Some(FileBytes::Bytes(held)) = self.files.borrow_mut().get_mut(&self.path) {
+            held.extend(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 impl MemorySystem {
@@ -19,6 +48,19 @@ impl MemorySystem {
             system.set(path, text);
         }
         system
+    }
+
+    /// The same system with a program installed at `path`, which is found by its name and by its path.
+    #[must_use]
+    pub fn with_program(self, name: &str, path: &str, version: &str) -> Self {
+        self.set_program(name, path, version);
+        self
+    }
+
+    /// Installs a program, or another version of it.
+    pub fn set_program(&self, name: &str, path: &str, version: &str) {
+        let program = Program { path: path.to_owned(), version: version.to_owned() };
+        self.programs.borrow_mut().insert(name.to_owned(), program);
     }
 
     /// Writes a file.
@@ -78,6 +120,19 @@ impl System for MemorySystem {
         Ok(())
     }
 
+    fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {
+        self.set(path, []);
+        Ok(Box::new(Created { path: path.to_owned(), files: Rc::clone(&self.files) }))
+    }
+
+    fn make_executable(&self, _path: &str) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn stdin(&self) -> std::io::Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
     fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
         let mut whole = match self.read(path) {
             FileBytes::Missing => Vec::new(),
@@ -100,6 +155,18 @@ impl System for MemorySystem {
 
     fn absolute(&self, path: &str) -> String {
         super::join("/", path)
+    }
+
+    fn find_program(&self, name: &str) -> Option<String> {
+        let programs = self.programs.borrow();
+        let by_path = || programs.values().find(|program| program.path == name);
+        programs.get(name).or_else(by_path).map(|program| program.path.clone())
+    }
+
+    fn version_of(&self, path: &str) -> Option<String> {
+        let programs = self.programs.borrow();
+        let program = programs.values().find(|program| program.path == path)?;
+        Some(program.version.clone())
     }
 
     fn now(&self) -> String {

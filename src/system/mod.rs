@@ -43,6 +43,13 @@ pub trait System {
     fn list(&self, folder: &str) -> Option<Vec<String>>;
     /// Writes a file so that nobody ever sees half of it, making its folder if needed. An error names the file.
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()>;
+    /// Makes a file empty, and itself and its folder if needed, to be written from its beginning: what is written at once
+    /// is seen at once. An error names the file.
+    fn create(&self, path: &str) -> std::io::Result<Box<dyn std::io::Write>>;
+    /// Lets everybody execute a file that is there. An error names the file.
+    fn make_executable(&self, path: &str) -> std::io::Result<()>;
+    /// Reads standard input to its end; nothing where it is a terminal.
+    fn stdin(&self) -> std::io::Result<Vec<u8>>;
     /// Adds to the end of a file, making it and its folder if needed, and waits until that is on disk. After an error
     /// some of the bytes may be there. An error names the file.
     fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()>;
@@ -52,6 +59,10 @@ pub trait System {
     fn environment(&self) -> BTreeMap<String, String>;
     /// `path` from the root of the file system, without looking whether it is there.
     fn absolute(&self, path: &str) -> String;
+    /// The absolute path of the program `name`, looked for in the folders of `PATH`; a name with a `/` is a path.
+    fn find_program(&self, name: &str) -> Option<String>;
+    /// The version that the program at `path` says it has: `3.11.7`.
+    fn version_of(&self, path: &str) -> Option<String>;
     /// The time, RFC 3339 in UTC.
     fn now(&self) -> String;
     /// Time since some fixed moment, for durations.
@@ -69,11 +80,39 @@ pub fn join(folder: &str, path: &str) -> String {
     format!("{}/{path}", folder.trim_end_matches('/'))
 }
 
+/// The first version in what a program says of itself, numbers with points between them: `3.11.7` of `Python 3.11.7`.
+pub fn version_in(text: &str) -> Option<String> {
+    let words = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let mut versions = words.map(|word| word.trim_matches('.'));
+    versions.find(|word| word.contains('.') && !word.contains("..")).map(str::to_owned)
+}
+
 /// The folder a file stands in; empty for a bare name.
 pub fn folder_of(path: &str) -> &str {
     match path.rfind('/') {
         Some(0) => "/",
         Some(at) => &path[..at],
         None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_in;
+
+    #[test]
+    fn versions_are_found_in_what_programs_say() {
+        for (said, version) in [
+            ("Python 3.11.7\n", Some("3.11.7")),
+            ("v20.20.2\n", Some("20.20.2")),
+            ("1.1.0", Some("1.1.0")),
+            ("Python 3.13.0rc1+", Some("3.13.0")),
+            ("deno 2.1.4 (stable, release, x86_64)\nv8 13.0", Some("2.1.4")),
+            ("tool of 2024. Version 7.1.", Some("7.1")),
+            ("a...b 12", None),
+            ("", None),
+        ] {
+            assert_eq!(version_in(said).as_deref(), version, "{said}");
+        }
     }
 }

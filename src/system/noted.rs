@@ -45,6 +45,18 @@ impl System for Noted<'_> {
         self.system.open(path)
     }
 
+    fn create(&self, path: &str) -> std::io::Result<Box<dyn std::io::Write>> {
+        self.system.create(path)
+    }
+
+    fn make_executable(&self, path: &str) -> std::io::Result<()> {
+        self.system.make_executable(path)
+    }
+
+    fn stdin(&self) -> std::io::Result<Vec<u8>> {
+        self.system.stdin()
+    }
+
     fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
         self.system.append(path, bytes)
     }
@@ -68,6 +80,14 @@ impl System for Noted<'_> {
 
     fn absolute(&self, path: &str) -> String {
         self.system.absolute(path)
+    }
+
+    fn find_program(&self, name: &str) -> Option<String> {
+        self.system.find_program(name)
+    }
+
+    fn version_of(&self, path: &str) -> Option<String> {
+        self.system.version_of(path)
     }
 
     fn now(&self) -> String {

@@ -2,16 +2,24 @@
 #![expect(clippy::disallowed_methods, reason = "this is where the effects are")]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, BufWriter, Error, ErrorKind, IntoInnerError, Write};
-use std::path::Path;
-use std::sync::OnceLock;
+use std::io::{
+    BufRead, BufReader, BufWriter, Error, ErrorKind, IntoInnerError, IsTerminal, Read, Write,
+};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
-use super::{Contents, FileBytes, System, folder_of};
+use super::{Contents, FileBytes, System, folder_of, version_in};
 
 /// Files of so many bytes are read by two threads: what takes the time is getting memory for them.
 #[cfg(unix)]
 const LARGE: usize = 8 << 20;
+
+/// How long a program may take to say its version.
+const VERSION_PATIENCE: Duration = Duration::from_secs(5);
+/// The bytes of what it says that are read.
+const VERSION_BYTES: u64 = 1 << 16;
 
 /// The system this process runs on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,6 +53,27 @@ impl System for OsSystem {
         write_atomically(path, contents).map_err(named)
     }
 
+    fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {
+        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
+        made_folder_of(path).map_err(named)?;
+        let file = std::fs::File::create(path).map_err(named)?;
+        Ok(Box::new(file))
+    }
+
+    fn make_executable(&self, path: &str) -> std::io::Result<()> {
+        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
+        executable_by_all(path).map_err(named)
+    }
+
+    fn stdin(&self) -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() {
+            stdin.lock().read_to_end(&mut bytes)?;
+        }
+        Ok(bytes)
+    }
+
     fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
         let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
         append_durably(path, bytes).map_err(named)
@@ -66,6 +95,20 @@ impl System for OsSystem {
         absolute.to_string_lossy().into_owned()
     }
 
+    fn find_program(&self, name: &str) -> Option<String> {
+        if name.contains('/') {
+            return is_program(Path::new(name)).then(|| self.absolute(name));
+        }
+        let path = std::env::var_os("PATH")?;
+        let mut candidates = std::env::split_paths(&path).map(|folder| folder.join(name));
+        let found: PathBuf = candidates.find(|candidate| is_program(candidate))?;
+        found.to_str().map(|found| self.absolute(found))
+    }
+
+    fn version_of(&self, path: &str) -> Option<String> {
+        version_in(&said_by(Command::new(path).arg("--version"), VERSION_PATIENCE)?)
+    }
+
     fn now(&self) -> String {
         let now = jiff::Timestamp::now();
         format!("{now:.0}")
@@ -75,6 +118,57 @@ impl System for OsSystem {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed()
     }
+}
+
+/// Whether a file can be executed, as far as its permissions say.
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let is_one = |it: std::fs::Metadata| it.is_file() && it.permissions().mode() & 0o111 != 0;
+    std::fs::metadata(path).is_ok_and(is_one)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// What a program prints, if it succeeds within its time.
+fn said_by(command: &mut Command, patience: Duration) -> Option<String> {
+    let (output, input) = std::io::pipe().ok()?;
+    command.stdin(Stdio::null()).stdout(input.try_clone().ok()?).stderr(input);
+    let mut child = command.spawn().ok()?;
+    // The command holds the other end of the pipe, which would never end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let kill = killer(&child);
+    let (sender, said) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let is_read = output.take(VERSION_BYTES).read_to_end(&mut text).is_ok();
+        let is_fine = child.wait().is_ok_and(|status| status.success());
+        sender.send((is_read && is_fine).then_some(text))
+    });
+    let Ok(said) = said.recv_timeout(patience) else {
+        kill();
+        return None;
+    };
+    said.map(|said| String::from_utf8_lossy(&said).into_owned())
+}
+
+/// Ends a process that another thread waits for.
+#[cfg(unix)]
+fn killer(child: &std::process::Child) -> impl FnOnce() + use<> {
+    use rustix::process::{Pid, Signal, kill_process};
+    let id = Pid::from_child(child);
+    move || {
+        // It may have ended by itself.
+        let _ = kill_process(id, Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn killer(_child: &std::process::Child) -> impl FnOnce() + use<> {
+    || ()
 }
 
 /// Makes the folder of a file, and says which it is.
@@ -143,12 +237,54 @@ fn readable_by_all(_file: &std::fs::File) -> std::io::Result<()> {
     Ok(())
 }
 
+#[cfg(unix)]
+fn executable_by_all(path: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn executable_by_all(_path: &str) -> std::io::Result<()> {
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Read, Write};
+    use std::process::Command;
+    use std::time::Duration;
 
-    use super::OsSystem;
+    use super::{OsSystem, said_by};
     use crate::system::System;
+
+    #[cfg(unix)]
+    #[test]
+    fn programs_are_found_and_say_their_version() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tool").to_string_lossy().into_owned();
+        std::fs::write(&path, "#!/bin/sh\necho \"tool $1 4.2.1\" >&2\n").unwrap();
+        assert_eq!(OsSystem.find_program(&path), None, "it cannot be executed");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        assert_eq!(OsSystem.find_program(&path), Some(path.clone()));
+        assert_eq!(OsSystem.version_of(&path).as_deref(), Some("4.2.1"));
+        assert!(OsSystem.find_program("sh").is_some_and(|path| path.ends_with("/sh")));
+        assert_eq!(OsSystem.find_program("no-program-of-this-name"), None);
+        assert_eq!(OsSystem.version_of("/nowhere/tool"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn who_does_not_say_it_in_time_or_fails_has_no_version() {
+        let shell = |script: &str, patience: u64| {
+            let patience = Duration::from_millis(patience);
+            said_by(Command::new("/bin/sh").args(["-c", script]), patience)
+        };
+        assert_eq!(shell("echo 1.2", 5_000).as_deref(), Some("1.2\n"));
+        assert_eq!(shell("echo 1.2; exit 1", 5_000), None);
+        assert_eq!(shell("exec sleep 10", 50), None);
+        assert_eq!(shell("echo 1.2; exec sleep 10 >&- 2>&-", 50), None);
+    }
 
     #[test]
     fn what_is_appended_stands_at_the_end() {
@@ -163,5 +299,19 @@ mod tests {
         let error = OsSystem.append(&folder, b"x").unwrap_err().to_string();
         assert!(error.starts_with(&format!("`{folder}`: ")), "{error}");
         assert!(OsSystem.open(&format!("{folder}/none")).is_err());
+    }
+
+    #[test]
+    fn a_created_file_is_emptied_and_grows_as_it_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new/out").to_string_lossy().into_owned();
+        for text in ["a long line\n", "b\n"] {
+            let mut file = OsSystem.create(&path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            assert_eq!(OsSystem.read(&path).into_bytes(), Ok(text.as_bytes().to_vec()));
+        }
+        let folder = dir.path().to_string_lossy().into_owned();
+        let error = OsSystem.create(&folder).map(drop).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`{folder}`: ")), "{error}");
     }
 }
