@@ -1,0 +1,230 @@
+//! Tables of expressions: their values, how these are told, and what is refused.
+
+use proptest::prelude::*;
+
+use super::{Expression, MAX_BYTES};
+
+/// `quality` 0.8, `policy` 1, `zero` 0, `half` 0.5, `tone of voice` 0.25, `lost` no number.
+fn score(name: &str) -> f64 {
+    match name {
+        "quality" => 0.8,
+        "policy" => 1.0,
+        "half" => 0.5,
+        "tone of voice" => 0.25,
+        "lost" => f64::NAN,
+        _ => 0.0,
+    }
+}
+
+#[test]
+fn values_are_those_of_python() {
+    for (text, expected) in [
+        ("0.5", 0.5),
+        (" quality\n", 0.8),
+        ("0.7*quality + 0.3*policy", 0.86),
+        ("0.7*quality + 0.3*policy if policy > 0 else 0", 0.86),
+        ("0.7*quality + 0.3*policy if zero > 0 else 0", 0.0),
+        ("quality if zero else half if half else policy", 0.5),
+        ("(quality if zero else half) * half", 0.25),
+        ("1 - half - half/2", 0.25),
+        ("2*3/4/3", 0.5),
+        ("1 - 2 * half", 0.0),
+        ("-half + 1", 0.5),
+        ("--half", 0.5),
+        ("+half - -half", 1.0),
+        ("-half * -1", 0.5),
+        ("0 < half < quality <= 0.8", 1.0),
+        ("0 < half > quality", 0.0),
+        ("half == 0.5", 1.0),
+        ("half != 0.5", 0.0),
+        ("policy >= 1 and quality", 0.8),
+        ("zero and 1/zero", 0.0),
+        ("half or 1/zero", 0.5),
+        ("zero or quality and half", 0.5),
+        ("not zero and half", 0.5),
+        ("not not quality", 1.0),
+        ("not half > 1", 1.0),
+        ("half if zero == 0 else 1/zero", 0.5),
+        ("0 < zero < 1/zero", 0.0),
+        ("min(quality, half, policy)", 0.5),
+        ("max(quality, half)", 0.8),
+        ("mean(half, policy)", 0.75),
+        ("abs(half - policy)", 0.5),
+        ("clamp(quality + policy, 0, 1)", 1.0),
+        ("clamp(-1, 0, 1)", 0.0),
+        ("`tone of voice` * 2", 0.5),
+        ("'tone of voice' + \"tone of voice\"", 0.5),
+        ("min", 0.0),
+        ("1e-1 + .5 + 1.e0*0", 0.6),
+        ("0.1+0.2+0.3+0.4", 1.0),
+        ("0 * -1", 0.0),
+        ("0.9 if lost > 0 else 0.1", 0.1),
+    ] {
+        let expression = Expression::parse(text).unwrap_or_else(|problem| panic!("{problem}"));
+        let value = expression.value(&score).unwrap_or_else(|problem| panic!("{text}: {problem}"));
+        assert!((value - expected).abs() < 1e-12, "{text}: {value}");
+        assert!(value.is_sign_positive(), "{text}: {value}");
+    }
+}
+
+#[test]
+fn values_that_are_no_scores_are_refused_and_shown() {
+    for (text, expected) in [
+        (
+            "0.7*quality + policy",
+            "0.7*quality + policy = 0.7*0.8 + 1 = 1.56, and a score is between 0.0 and 1.0",
+        ),
+        ("-half", "-half = -0.5, and a score is between 0.0 and 1.0"),
+        ("2", "2, and a score is between 0.0 and 1.0"),
+        (
+            "policy + 0.0000001",
+            "policy + 0.0000001 = 1 + 0.0000001 = 1.0000001, and a score is between 0.0 and 1.0",
+        ),
+        ("quality / zero", "quality / zero = 0.8 / 0: division by zero"),
+        ("1e308*10", "1e308*10 = inf, and a score is between 0.0 and 1.0"),
+        ("lost", "lost = NaN, and that is no number"),
+        ("min(lost, half)", "min(lost, half) = min(NaN, 0.5) = NaN, and that is no number"),
+        (
+            "clamp(half, policy, zero)",
+            "clamp(half, policy, zero) = clamp(0.5, 1, 0): `clamp` between 1 and 0, of which the first is the greater",
+        ),
+    ] {
+        let expression = Expression::parse(text).unwrap_or_else(|problem| panic!("{problem}"));
+        let told = expression.value(&score).expect_err(text);
+        assert_eq!(told, expected, "{text}");
+    }
+}
+
+#[test]
+fn a_value_is_told_step_by_step() {
+    for (text, expected) in [
+        ("0.7*quality + 0.3*policy", "0.7*quality + 0.3*policy = 0.7*0.8 + 0.3*1 = 0.86"),
+        ("quality", "quality = 0.8"),
+        ("0.5", "0.5"),
+        ("mean(quality,\n  half)", "mean(quality, half) = mean(0.8, 0.5) = 0.65"),
+        ("'tone of voice'/3", "'tone of voice'/3 = 0.25/3 = 0.083333"),
+        ("1/zero", "1/zero = 1/0"),
+    ] {
+        let expression = Expression::parse(text).unwrap_or_else(|problem| panic!("{problem}"));
+        assert_eq!(expression.told(&score), expected);
+    }
+}
+
+#[test]
+fn names_come_in_the_order_of_their_first_places() {
+    let text = " b if `a-1` > 0 else min(b, 'c d', a)";
+    let expression = Expression::parse(text).expect("an expression");
+    assert_eq!(expression.names, ["b", "a-1", "c d", "a"]);
+    assert_eq!(expression.text, text.trim());
+    let place = |name| expression.place_of(name).map(|at| &expression.text[at]);
+    assert_eq!(place("b"), Some("b"));
+    assert_eq!(place("a-1"), Some("`a-1`"));
+    assert_eq!(place("min"), None);
+}
+
+#[test]
+fn what_is_refused_is_shown_where_it_stands() {
+    for (text, at, message, hint) in [
+        (
+            "",
+            "",
+            "the expression is empty",
+            "write one over the names of graders, for example `0.7*quality + 0.3*policy`",
+        ),
+        ("a +", "", "the expression ends too early", ""),
+        (
+            "a b",
+            "b",
+            "`b` is not expected here",
+            "put a name with spaces in quotes; between two values stands `+`, `*` or the like",
+        ),
+        ("(a + b", "(", "this `(` is never closed", ""),
+        ("min(a, b", "(", "this `(` is never closed", ""),
+        ("a)", ")", "`)` is not expected here", ""),
+        ("()", ")", "`)` is not expected here", ""),
+        ("a, b", ",", "`,` is not expected here", ""),
+        ("a if b", "", "the expression ends too early", "a conditional is `A if CONDITION else B`"),
+        ("if a", "if", "`if` is not expected here", ""),
+        ("a = b", "=", "`=` means nothing here", "write `==` to compare"),
+        ("a && b", "&&", "`&&` means nothing here", "write `and`"),
+        ("a ** 2", "**", "`**` means nothing here", "there are no powers: write `x*x`"),
+        ("!a", "!", "`!` means nothing here", "write `not`"),
+        ("70% * a", "%", "`%` means nothing here", "write a fraction: `0.7`, not `70%`"),
+        ("a.score", ".", "`.` means nothing here", "the name of a grader stands for its score"),
+        ("a; b", ";", "`;` means nothing here", ""),
+        ("'a", "'a", "this quote is never closed", ""),
+        ("'' + 1", "''", "there is no name between these quotes", ""),
+        (
+            "2quality",
+            "2quality",
+            "`2quality` is no number",
+            "write `*` to multiply; put a name that begins with a digit in quotes",
+        ),
+        ("1if a else 2", "1if", "`1if` is no number", "write a space after the number"),
+        ("1e999", "1e999", "this number is too large", ""),
+        (
+            "avg(a)",
+            "avg",
+            "there is no function `avg`",
+            "the functions are `min`, `max`, `mean`, `abs`, `clamp`",
+        ),
+        ("maen(a)", "maen", "there is no function `maen`", "did you mean `mean`?"),
+        ("min()", "min", "`min` needs at least one value", ""),
+        ("abs(a, b)", "abs", "`abs` takes one value", ""),
+        ("clamp(a)", "clamp", "`clamp` takes 3 values", "write `clamp(x, lowest, highest)`"),
+        ("min(a,)", ")", "`)` is not expected here", ""),
+    ] {
+        for text in [text.to_owned(), format!("  {text} ")] {
+            let problem = Expression::parse(&text).expect_err(&text);
+            assert_eq!(problem.message, message, "{text}");
+            assert_eq!(problem.hint.as_deref().unwrap_or_default(), hint, "{text}");
+            assert_eq!(&text[problem.at.clone()], at, "{text}");
+        }
+    }
+}
+
+#[test]
+fn long_and_deep_texts_are_refused_and_long_chains_are_read() {
+    let of = |left: &str, middle: &str, right: &str, count| {
+        let text = format!("{}{middle}{}", left.repeat(count), right.repeat(count));
+        Expression::parse(&text).map(|expression| expression.value(&score))
+    };
+    for (left, middle, right) in [
+        ("(", "a", ")"),
+        ("-", "a", ""),
+        ("not ", "a", ""),
+        ("a if b else ", "a", ""),
+        ("min(", "a", ")"),
+    ] {
+        assert!(of(left, middle, right, 60).is_ok(), "{left}");
+        let problem = of(left, middle, right, 300).expect_err(left);
+        assert_eq!(problem.message, "the expression is nested more than 64 deep");
+    }
+    for chain in ["a+", "1*", "a<", "a or ", "a and "] {
+        assert!(of(chain, "a", "", 500).is_ok(), "{chain}");
+    }
+    assert!(Expression::parse(&"a".repeat(MAX_BYTES)).is_ok());
+    assert!(Expression::parse(&"a".repeat(MAX_BYTES + 1)).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,40}|([-+*/<>=!(),.'` \"\u{e9}]|if |else |and |or |not |min\\(|clamp\\(|mean|a|b|1|0\\.5|e9){0,40}") {
+        match Expression::parse(&text) {
+            Ok(expression) => {
+                let value = expression.value(&score);
+                prop_assert!(value.is_err() || value.is_ok_and(|value| (0.0..=1.0).contains(&value)));
+                prop_assert!(!expression.told(&score).is_empty());
+                for name in &expression.names {
+                    let at = expression.place_of(name).expect("a place");
+                    prop_assert!(expression.text[at].contains(name.as_str()));
+                }
+                // Reading what was read gives the same.
+                prop_assert_eq!(Expression::parse(&expression.text), Ok(expression));
+            }
+            Err(problem) => prop_assert!(text.get(problem.at).is_some()),
+        }
+    }
+}
