@@ -122,5 +122,10 @@ fn tool_result(block: Node<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
         _ => flatten(content)?,
     };
     let failed = block.get("is_error").value() == &Value::Bool(true) || kind.ends_with("_error");
-    Ok(ToolReturn { call_id: block.get("tool_use_id").to_text(), output, failed })
+    Ok(ToolReturn {
+        call_id: block.get("tool_use_id").to_text(),
+        output,
+        says_error: false,
+        failed,
+    })
 }

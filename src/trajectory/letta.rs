@@ -88,6 +88,7 @@ fn return_of(answer: Node<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
     Ok(ToolReturn {
         call_id: answer.get("tool_call_id").to_text(),
         output: flatten(answer.get("tool_return"))?,
+        says_error: false,
         failed: answer.get("status").as_str() == Some("error"),
     })
 }

@@ -10,6 +10,7 @@ mod claude_code;
 mod detect;
 mod letta;
 pub mod letta_dir;
+mod letta_out;
 mod node;
 mod normal;
 mod openai;
@@ -88,6 +89,9 @@ pub struct ToolReturn {
     pub call_id: Option<String>,
     /// The text of the answer.
     pub output: String,
+    /// Whether steps call the failure `error`; graders of steps are told the word that was recorded.
+    #[serde(default)]
+    pub says_error: bool,
     /// Whether the call failed: `error` and `failed` both count.
     pub failed: bool,
 }

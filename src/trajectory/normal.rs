@@ -58,13 +58,13 @@ impl Trajectory {
 /// Calls and returns without an id are paired in order. Where an id stands for several calls, each
 /// return answers the oldest that has none; a further return answers the last again.
 #[derive(Debug)]
-struct Pairing<'a> {
+pub(super) struct Pairing<'a> {
     waiting: HashMap<Option<&'a str>, VecDeque<usize>>,
     made: usize,
 }
 
 impl<'a> Pairing<'a> {
-    fn of(trajectory: &'a Trajectory, include_subagents: bool) -> Self {
+    pub(super) fn of(trajectory: &'a Trajectory, include_subagents: bool) -> Self {
         let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
         for (index, call) in trajectory.tool_calls(include_subagents).enumerate() {
             waiting.entry(call.id.as_deref()).or_default().push_back(index + 1);
@@ -73,13 +73,13 @@ impl<'a> Pairing<'a> {
     }
 
     /// The ordinal of the next call, from 1.
-    fn call(&mut self) -> usize {
+    pub(super) fn call(&mut self) -> usize {
         self.made += 1;
         self.made
     }
 
     /// The ordinal of the call that `answer` answers.
-    fn answered(&mut self, answer: &'a ToolReturn) -> Option<usize> {
+    pub(super) fn answered(&mut self, answer: &'a ToolReturn) -> Option<usize> {
         let waiting = self.waiting.get_mut(&answer.call_id.as_deref())?;
         if waiting.len() > 1 { waiting.pop_front() } else { waiting.front().copied() }
     }
@@ -121,8 +121,14 @@ fn call_step(call: &ToolCall) -> Value {
 }
 
 fn finish(step: &mut Value, answer: &ToolReturn) {
-    step["status"] = Value::from(if answer.failed { "failed" } else { "completed" });
-    step["output"] = Value::from(answer.output.as_str());
+    step["status"] = Value::from(match (answer.failed, answer.says_error) {
+        (true, true) => "error",
+        (true, false) => "failed",
+        (false, _) => "completed",
+    });
+    if !answer.output.is_empty() {
+        step["output"] = Value::from(answer.output.as_str());
+    }
 }
 
 fn is_plan(value: &Value) -> bool {
@@ -164,7 +170,7 @@ const VOLATILE: [&str; 30] = [
 ];
 
 /// `value` without what differs between two recordings of the same conversation.
-fn stable(value: &Value) -> Value {
+pub(super) fn stable(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let kept = map.iter().filter(|(key, _)| !VOLATILE.contains(&key.as_str()));

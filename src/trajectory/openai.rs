@@ -21,6 +21,7 @@ pub(super) fn read(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), Traje
         "tool" | "function" => turns.push(Body::ToolReturn(ToolReturn {
             call_id: message.get("tool_call_id").to_text(),
             output: flatten(content)?,
+            says_error: false,
             failed: false,
         })),
         _ => turns.push(Body::Other(message.value().clone())),

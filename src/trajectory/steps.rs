@@ -33,12 +33,16 @@ fn tool_call(step: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProb
         name: step.get("name").text("the name of a tool")?.to_owned(),
         arguments: if input.is_nothing() { String::new() } else { input.value().to_string() },
     }));
-    let failed = matches!(step.get("status").as_str(), Some("error" | "failed"));
+    let status = step.get("status").as_str();
+    let failed = matches!(status, Some("error" | "failed"));
     let output = step.get("output");
-    if failed || !matches!(output.value(), Value::Null) {
+    let has_output = !matches!(output.value(), Value::Null);
+    // Captured steps say that a call is completed and not what it returned.
+    if failed || has_output || status == Some("completed") {
         turns.push(Body::ToolReturn(ToolReturn {
             call_id: id,
             output: output.to_json_text(),
+            says_error: step.get("status").as_str() == Some("error"),
             failed,
         }));
     }

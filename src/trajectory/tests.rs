@@ -49,7 +49,33 @@ fn check(format: TrajectoryFormat, value: &Value, expected: &[&str]) {
     assert_eq!(detect(value), Some(format), "{value}");
     let found = read(value, None).unwrap_or_else(|problem| panic!("{problem}: {value}"));
     assert_eq!(show(&found), expected.join("\n"), "{value}");
+    check_letta(&found);
     assert_eq!(read(value, Some(format)), Ok(found), "the same if the format is named");
+}
+
+/// Checks that a trajectory as Letta messages reads as the same trajectory.
+#[track_caller]
+fn check_letta(trajectory: &Trajectory) {
+    for include_subagents in [false, true] {
+        let letta = trajectory.to_letta(include_subagents);
+        let back = read(&letta, None).unwrap_or_else(|problem| panic!("{problem}: {letta}"));
+        assert_eq!(detect(&letta), Some(TrajectoryFormat::Letta), "{letta}");
+        assert_eq!(back.to_letta(true), letta, "the messages of all turns");
+        assert_eq!(back.turns.len(), trajectory.turns.len());
+        assert_eq!(known(&back, true), known(trajectory, include_subagents), "{letta}");
+    }
+}
+
+/// What judges see of every message whose kind is known, without who of the target sent it.
+fn known(trajectory: &Trajectory, include_subagents: bool) -> Vec<Value> {
+    let shown = trajectory.to_json(include_subagents);
+    let turns = shown.as_array().into_iter().flatten();
+    let messages = turns.flat_map(|turn| turn.as_array().into_iter().flatten()).cloned();
+    let mut messages: Vec<Value> = messages.filter(|message| message["role"] != "other").collect();
+    for message in messages.iter_mut().filter_map(Value::as_object_mut) {
+        message.remove("subagent");
+    }
+    messages
 }
 
 #[test]
@@ -368,6 +394,8 @@ fn steps_come_out_as_they_went_in() {
         {"type": "thought", "content": "hm"},
         {"type": "tool_call", "name": "f", "status": "pending", "input": {"a": 1}},
         {"type": "tool_call", "name": "f", "status": "failed", "input": [2], "output": "no"},
+        {"type": "tool_call", "name": "f", "status": "completed"},
+        {"type": "tool_call", "name": "f", "status": "failed"},
         {"type": "plan", "entries": [{"content": "x"}]},
         {"type": "message", "content": "done"},
     ]);
@@ -507,4 +535,49 @@ fn a_real_claude_code_session_has_the_known_counts() {
         json!(super::claude_code::assistant_messages(&events)),
         expected["distinct_assistant_message_ids"]
     );
+}
+
+#[test]
+fn letta_messages_hold_ordinals_and_no_ids() {
+    let value = json!([
+        {"message_type": "system_message", "id": "m", "date": "2025", "content": "s"},
+        {"message_type": "user_message", "otid": "o", "content": [{"type": "text", "text": "q"}]},
+        {"message_type": "reasoning_message", "reasoning": "hm"},
+        {"message_type": "tool_call_message", "tool_calls": [
+            {"name": "f", "arguments": "{}", "tool_call_id": "x"},
+            {"name": "g", "arguments": "", "tool_call_id": "y"}]},
+        {"message_type": "tool_return_message", "tool_call_id": "y", "tool_return": "2", "status": "error"},
+        {"message_type": "tool_return_message", "tool_call_id": "lost", "tool_return": "?", "status": "success"},
+        {"message_type": "from_the_future", "id": "m", "anything": 1},
+        {"message_type": "assistant_message", "content": "a"},
+        {"message_type": "user_message", "content": "more"},
+    ]);
+    let call = |name: &str, arguments: &str, id: &str| {
+        let call = json!({"name": name, "arguments": arguments, "tool_call_id": id});
+        json!({"message_type": "tool_call_message", "tool_call": call, "tool_calls": [call]})
+    };
+    assert_eq!(
+        read(&value, None).expect("readable").to_letta(false),
+        json!([[
+            {"message_type": "system_message", "content": "s"},
+            {"message_type": "user_message", "content": "q"},
+            {"message_type": "reasoning_message", "reasoning": "hm"},
+            call("f", "{}", "call-1"),
+            call("g", "", "call-2"),
+            {"message_type": "tool_return_message", "tool_return": "2", "status": "error", "tool_call_id": "call-2"},
+            {"message_type": "tool_return_message", "tool_return": "?", "status": "success", "tool_call_id": null},
+            {"message_type": "from_the_future", "anything": 1},
+            {"message_type": "assistant_message", "content": "a"},
+        ], [{"message_type": "user_message", "content": "more"}]])
+    );
+    let critic =
+        json!([{"role": "critic", "id": "c", "content": "x"}, {"role": "user", "content": "q"}]);
+    assert_eq!(
+        read(&critic, None).expect("readable").to_letta(false),
+        json!([[
+            {"role": "critic", "content": "x", "message_type": "other"},
+            {"message_type": "user_message", "content": "q"},
+        ]])
+    );
+    assert_eq!(Trajectory::default().to_letta(true), json!([]));
 }
