@@ -10,6 +10,7 @@ use crate::extract::{EXTRACTORS, check_options};
 use crate::grade::registry::{self, GRADERS};
 use crate::grade::{OptionProblem, ToolSpec};
 use crate::judge::provider::{self, PROVIDERS, Provider};
+use crate::program::SandboxKind;
 use crate::python::regex::Regex;
 use crate::suite::Registry;
 
@@ -22,7 +23,7 @@ pub struct Described {
     pub name: &'static str,
     /// What it does, in one sentence.
     pub description: &'static str,
-    /// Its kind in a suite: `tool`, `rubric`, `extractor`, `target`, `provider`.
+    /// Its kind in a suite: `tool`, `rubric`, `program`, `combine`, `extractor`, `target`, `provider`.
     pub kind: &'static str,
     /// The JSON Schema of its options.
     pub options: Value,
@@ -80,7 +81,43 @@ pub fn graders() -> Vec<Described> {
         scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it; of a comparison, 1.0 a win, 0.5 a tie, 0.0 a loss",
         facts: Map::new(),
     };
-    tools.chain([judge]).collect()
+    let program = Described {
+        id: "program",
+        name: "Program",
+        description: "A program of yours grades: an executable, a module that exports `grade` (.ts .js .mjs .cjs), or a function of a Python file (`path: file.py:name`, or `kind: tool` with `function: file.py:name`).",
+        kind: "program",
+        options: program_options(),
+        scoring: "any number from 0.0 to 1.0; its own `pass` decides if it gives one",
+        facts: Map::new(),
+    };
+    let combine = Described {
+        id: "combine",
+        name: "Combination",
+        description: "An expression makes one score of those of other graders.",
+        kind: "combine",
+        options: json!({"type": "object", "required": ["combine"], "properties": {
+            "combine": {"type": "string", "description": "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`"},
+        }}),
+        scoring: "the value of the expression, which must be from 0.0 to 1.0",
+        facts: Map::new(),
+    };
+    tools.chain([judge, program, combine]).collect()
+}
+
+fn program_options() -> Value {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    let list = |description: &str| json!({"type": ["array", "string"], "items": {"type": "string"}, "description": description});
+    json!({"type": "object", "required": ["path"], "properties": {
+        "path": text("the file; `file.py:name` is a function of it"),
+        "inputs": list("files, folders and patterns that the program reads: when they change, it runs again"),
+        "timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 86_400, "description": "seconds one call may take"},
+        "runtime": text("what runs it: a name such as `python3.12` or `bun`, or a path"),
+        "env": list("names of further environment variables that it sees"),
+        "cwd": text("the folder it runs in; the suite's if absent"),
+        "sandbox": {"type": ["string", "object"], "description": "none, auto or bubblewrap; or {kind, memory, cpu}"},
+        "cache": {"type": "boolean", "description": "false runs it in every evaluation"},
+        "deterministic": {"enum": [true, "check"], "description": "check runs it twice for some samples and reports differences"},
+    }})
 }
 
 fn rubric_options() -> Value {
@@ -206,6 +243,7 @@ pub fn registry() -> Registry<'static> {
         check_extractor,
         check_pattern: |pattern| Regex::new(pattern).err().map(|problem| problem.to_string()),
         untaken_setting: provider::unsupported,
+        sandbox: SandboxKind::None,
     }
 }
 

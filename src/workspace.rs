@@ -8,7 +8,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::price::Price;
+use crate::program::SandboxKind;
 use crate::suite::fields::{Fields, Findings};
+use crate::suite::programs::SANDBOXES;
 use crate::suite::source::Span;
 use crate::suite::tree::{Entry, Kind, Node, Style};
 
@@ -34,6 +36,8 @@ pub struct Workspace {
     pub max_identical_failures: Option<u32>,
     /// How many records of runs are kept, at least 1; without it all are.
     pub keep_runs: Option<u32>,
+    /// What programs are kept from where neither they nor their suite say.
+    pub sandbox: Option<SandboxKind>,
     /// What models cost, by name, in the order of the file. These overrule list prices.
     pub prices: Vec<(String, Price)>,
 }
@@ -116,6 +120,7 @@ fn read_run(mut run: Fields<'_>, workspace: &mut Workspace, findings: &mut Findi
     workspace.max_identical_failures =
         at_least_one(run.take("max_identical_failures"), most, findings);
     workspace.keep_runs = at_least_one(run.take("keep_runs"), most, findings);
+    workspace.sandbox = run.take("sandbox").and_then(|field| findings.choice(field, &SANDBOXES));
     run.finish("`[run]`", findings);
 }
 
@@ -234,12 +239,13 @@ mod tests {
                 },
             ),
             (
-                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1\nkeep_runs = 100",
+                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1\nkeep_runs = 100\nsandbox = \"auto\"",
                 Workspace {
                     max_requests_per_minute: Some(60),
                     max_tokens_per_minute: Some(9_000_000_000),
                     max_identical_failures: Some(1),
                     keep_runs: Some(100),
+                    sandbox: Some(SandboxKind::Auto),
                     ..Workspace::default()
                 },
             ),
@@ -270,7 +276,7 @@ mod tests {
 
     #[test]
     fn problems_are_shown_where_they_stand() {
-        insta::assert_snapshot!(check("[run]\nmax_cal = 3\ncolor = \"blue\"\nmax_cost = -1\n[cash]\n").1, @r##"
+        insta::assert_snapshot!(check("[run]\nmax_cal = 3\ncolor = \"blue\"\nmax_cost = -1\nsandbox = \"yes\"\n[cash]\n").1, @r##"
         error: `[run]` has no field `max_cal`
          --> root/evalrs.toml:2:1
           |
@@ -291,10 +297,16 @@ mod tests {
         4 | max_cost = -1
           |            ^^
 
-        error: `evalrs.toml` has no field `cash`
-         --> root/evalrs.toml:5:2
+        error: unknown sandbox `yes`
+         --> root/evalrs.toml:5:11
           |
-        5 | [cash]
+        5 | sandbox = "yes"
+          |           ^^^^^ expected `none`, `auto` or `bubblewrap`
+
+        error: `evalrs.toml` has no field `cash`
+         --> root/evalrs.toml:6:2
+          |
+        6 | [cash]
           |  ^^^^
           |
           = help: did you mean `cache`?

@@ -10,18 +10,22 @@ use serde_yaml::{Mapping, Value as Yaml};
 use super::interpolate::escape;
 use super::{
     CompareTo, Condition, DatasetSpec, Gate, GraderKind, GraderSpec, HeaderSpec, HeaderValue,
-    JudgeSpec, PassRule, RubricSpec, Suite, TargetSpec,
+    JudgeSpec, PassRule, RewardSpec, RubricSpec, Suite, TargetSpec, source,
 };
+use crate::program::{Language, ProgramSpec, Repeat};
 
-/// The suite as YAML.
-pub fn canonical(suite: &Suite) -> String {
+/// The suite that was read from the file at `path` as YAML.
+pub fn canonical(suite: &Suite, path: &str) -> String {
     let mut map = Map::default();
     map.text("name", &suite.name);
     map.optional_text("description", suite.description.as_deref());
     map.put("dataset", dataset(&suite.dataset));
     map.put("target", target(&suite.target));
-    let graders = suite.graders.iter().map(|spec| (Yaml::from(spec.name.as_str()), grader(spec)));
+    let is_section = |spec: &&GraderSpec| reward_section(spec, path).is_some();
+    let graders = suite.graders.iter().filter(|spec| !is_section(spec));
+    let graders = graders.map(|spec| (Yaml::from(spec.name.as_str()), grader(spec, path)));
     map.put("graders", Yaml::Mapping(graders.collect()));
+    map.optional("reward", suite.graders.iter().find_map(|spec| reward_section(spec, path)));
     map.optional("gate", suite.gate.as_ref().map(gate));
     map.optional("max_samples", suite.max_samples);
     if !suite.sample_tags.is_empty() {
@@ -156,11 +160,22 @@ fn target(spec: &TargetSpec) -> Yaml {
     map.finish()
 }
 
-fn grader(spec: &GraderSpec) -> Yaml {
+fn grader(spec: &GraderSpec, path: &str) -> Yaml {
     let mut map = Map::default();
-    map.put("kind", if matches!(spec.kind, GraderKind::Tool(_)) { "tool" } else { "rubric" });
+    let kind = match &spec.kind {
+        GraderKind::Tool(_) => "tool",
+        GraderKind::Rubric(_) => "rubric",
+        GraderKind::Program(_) => "program",
+        GraderKind::Reward(_) => "combine",
+    };
+    map.put("kind", kind);
     map.optional_text("display_name", spec.display_name.as_deref());
     match &spec.kind {
+        GraderKind::Reward(RewardSpec::Expression(expression)) => {
+            map.text("combine", &expression.text);
+            map.put("pass_threshold", spec.pass_threshold);
+            return map.finish();
+        }
         GraderKind::Tool(tool) => {
             map.text("function", &tool.function);
             if !tool.config.is_empty() {
@@ -168,8 +183,28 @@ fn grader(spec: &GraderSpec) -> Yaml {
             }
         }
         GraderKind::Rubric(spec) => rubric(spec, &mut map),
+        GraderKind::Program(spec) => {
+            map.text("path", &called(spec));
+            program(spec, path, &mut map);
+        }
+        GraderKind::Reward(RewardSpec::Program(_)) => {}
     }
-    map.text("extractor", &spec.extractor.name);
+    extractor(spec, path, &mut map);
+    map.put("pass_threshold", spec.pass_threshold);
+    map.optional_text("ground_truth_pattern", spec.ground_truth_pattern.as_deref());
+    map.finish()
+}
+
+fn extractor(spec: &GraderSpec, path: &str, map: &mut Map) {
+    match spec.extractor.program.as_deref() {
+        None => map.text("extractor", &spec.extractor.name),
+        Some(extracts) => {
+            map.text("extractor", &called(extracts));
+            let mut settings = Map::default();
+            program(extracts, path, &mut settings);
+            map.put("extractor_options", settings.finish());
+        }
+    }
     let options = spec.extractor.options();
     if !options.is_empty() {
         map.put("extractor_config", json(&Value::Object(options)));
@@ -177,9 +212,51 @@ fn grader(spec: &GraderSpec) -> Yaml {
     if spec.extractor.include_subagents {
         map.put("include_subagents", true);
     }
+}
+
+/// The `reward` section, if that is what this grader is.
+fn reward_section(spec: &GraderSpec, path: &str) -> Option<Yaml> {
+    let GraderKind::Reward(RewardSpec::Program(composer)) = &spec.kind else { return None };
+    let mut map = Map::default();
+    map.put("kind", "custom");
+    map.text("function", &called(composer));
+    map.optional_text("display_name", spec.display_name.as_deref());
+    program(composer, path, &mut map);
     map.put("pass_threshold", spec.pass_threshold);
-    map.optional_text("ground_truth_pattern", spec.ground_truth_pattern.as_deref());
-    map.finish()
+    Some(map.finish())
+}
+
+/// A program's file, and its function where the file has several.
+fn called(spec: &ProgramSpec) -> String {
+    match spec.language {
+        Language::Python => format!("{}:{}", spec.path, spec.function),
+        Language::Executable | Language::JavaScript => spec.path.clone(),
+    }
+}
+
+/// The settings of a program of the suite at `path`.
+fn program(spec: &ProgramSpec, path: &str, map: &mut Map) {
+    map.optional_text("runtime", spec.runtime.as_deref());
+    if !spec.inputs.is_empty() {
+        let joined: Vec<String> =
+            spec.inputs.iter().map(|input| source::join(path, input)).collect();
+        map.texts("inputs", &joined);
+    }
+    if !spec.env.is_empty() {
+        map.texts("env", &spec.env);
+    }
+    map.optional_text("cwd", spec.cwd.as_deref());
+    let mut sandbox = Map::default();
+    sandbox.put("kind", spec.sandbox.kind.name());
+    sandbox.optional("memory", spec.sandbox.memory);
+    sandbox.optional("cpu", spec.sandbox.cpu_seconds);
+    map.put("sandbox", sandbox.finish());
+    match spec.repeat {
+        Repeat::Never => {}
+        Repeat::Always => map.put("cache", false),
+        Repeat::Sometimes => map.put("deterministic", "check"),
+    }
+    map.put("timeout", spec.timeout_ms as f64 / 1000.0);
 }
 
 fn rubric(spec: &RubricSpec, map: &mut Map) {

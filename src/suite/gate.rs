@@ -1,8 +1,7 @@
-//! The `gate` section in all its dialects, and the `reward` that replaced it.
+//! The `gate` section in all its dialects.
 //!
 //! The oldest form is flat (`metric`, `pass_op`, `pass_value`), the later ones have a `kind`
-//! (`aggregation`, `pass_threshold`); either set of names is read in either form. A reward names a grader and
-//! no comparison, so there is nothing to pass or fail: its `metric_key` is checked and the suite has no gate.
+//! (`aggregation`, `pass_threshold`); either set of names is read in either form.
 
 use std::ops::RangeInclusive;
 
@@ -32,41 +31,13 @@ const CONDITION: &str = "condition";
 
 const ANY: RangeInclusive<f64> = f64::MIN..=f64::MAX;
 
-/// Reads `gate` or `reward`. `graders` are the names a gate may speak of, the first one by default.
+/// Reads `gate`. `graders` are the names a gate may speak of, the first one by default.
 pub(super) fn gate(
     fields: &mut Fields<'_>,
     graders: &[&str],
     findings: &mut Findings,
 ) -> Option<Gate> {
-    let (gate, reward) = (fields.take("gate"), fields.take("reward"));
-    if let (Some(_), Some(reward)) = (gate, reward) {
-        findings.error(reward.key_span, "a suite has a `gate` or a `reward`, not both");
-    }
-    if let Some(reward) = reward {
-        read_reward(reward, graders, findings);
-    }
-    one_gate(gate?, graders, Nesting::Top, findings)
-}
-
-fn read_reward(field: &Entry, graders: &[&str], findings: &mut Findings) {
-    let Some(mut fields) = findings.fields(field) else { return };
-    let kind = fields.take("kind").and_then(|kind| {
-        findings.choice(kind, &[("metric", true), ("custom", false)]).map(|metric| (kind, metric))
-    });
-    match kind {
-        Some((kind, false)) => {
-            let message = "rewards written in Python are not available in this version";
-            findings.error(kind.value.span, message);
-            return;
-        }
-        None if field.value.get("kind").is_none() => {
-            findings.error(field.key_span, "the reward has no `kind`").hint =
-                Some("write `kind: metric`".to_owned());
-        }
-        _ => {}
-    }
-    metric_key(&mut fields, field, graders, findings);
-    fields.finish("a reward", findings);
+    one_gate(fields.take("gate")?, graders, Nesting::Top, findings)
 }
 
 /// Where a gate stands.
@@ -242,7 +213,8 @@ fn read_conditions(field: &Entry, graders: &[&str], findings: &mut Findings) -> 
     conditions.collect::<Vec<_>>().into_iter().collect()
 }
 
-fn metric_key(
+/// The grader that a gate or a reward names, the first one by default.
+pub(super) fn metric_key(
     fields: &mut Fields<'_>,
     owner: &Entry,
     graders: &[&str],

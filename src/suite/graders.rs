@@ -1,4 +1,4 @@
-//! The `graders` section: every grader but what only judges have.
+//! The `graders` section: every grader but what only judges, programs and rewards have.
 //!
 //! Which functions, extractors and options there are is asked of the [`super::Registry`]. Graders that are
 //! known but not available in this version say so, instead of being unknown.
@@ -10,16 +10,21 @@ use super::load;
 use super::read::Reader;
 use super::source::Span;
 use super::tree::{Entry, Kind, Node};
-use super::{ExtractorSpec, GraderKind, GraderSpec, rubric};
+use super::{ExtractorSpec, GraderKind, GraderSpec, programs, rewards, rubric};
 use crate::grade::{OptionProblem, ToolSpec};
+use crate::program::{Language, Role};
 
 /// The graders of a suite.
 #[derive(Default)]
 pub(super) struct Graders {
     /// Every name, also of graders that are wrong.
     pub(super) names: Vec<String>,
+    /// The names of those that are made of the scores of others.
+    pub(super) rewards: Vec<String>,
     /// Those that are right.
     pub(super) specs: Vec<GraderSpec>,
+    /// Every expression, whose names are checked at the end.
+    pub(super) expressions: Vec<rewards::Written>,
 }
 
 /// Reads `graders`, or the one `grader` of older suites, which is named `default`.
@@ -56,19 +61,32 @@ pub(super) fn graders(fields: &mut Fields<'_>, root: &Node, reader: &mut Reader<
 impl Graders {
     fn add(&mut self, name: &str, entry: &Entry, reader: &mut Reader<'_>) {
         self.names.push(name.to_owned());
-        self.specs.extend(grader(name, entry, reader));
+        if name.trim().is_empty() {
+            reader.findings.error(entry.key_span, "a grader must have a name");
+        }
+        let Some(mut fields) = reader.findings.fields(entry) else { return };
+        let spec = match kind(name, entry, &mut fields, reader) {
+            None => None,
+            Some(Written::Combine) => {
+                self.rewards.push(name.to_owned());
+                rewards::combined(name, entry, fields, (self, reader))
+            }
+            Some(kind) => grader((name, kind), entry, fields, reader),
+        };
+        self.specs.extend(spec);
     }
 }
 
-fn grader(name: &str, entry: &Entry, reader: &mut Reader<'_>) -> Option<GraderSpec> {
-    if name.trim().is_empty() {
-        reader.findings.error(entry.key_span, "a grader must have a name");
-    }
-    let mut fields = reader.findings.fields(entry)?;
-    let kind = kind(name, entry, &mut fields, reader)?;
+/// Reads a grader that grades a submission.
+fn grader(
+    (name, kind): (&str, Written),
+    entry: &Entry,
+    mut fields: Fields<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<GraderSpec> {
     let mut text = match kind {
         Written::Rubric => rubric::text(entry, &mut fields, reader),
-        Written::Tool => None,
+        Written::Tool | Written::Program | Written::Combine => None,
     };
     // What the suite says wins over the front matter of the rubric.
     let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
@@ -82,18 +100,22 @@ fn grader(name: &str, entry: &Entry, reader: &mut Reader<'_>) -> Option<GraderSp
     let include_subagents =
         fields.take("include_subagents").map_or(Some(false), |field| reader.findings.truth(field));
     let (owner, kind) = match kind {
-        Written::Tool => ("a tool grader", tool(entry, &mut fields, reader).map(GraderKind::Tool)),
+        Written::Tool => ("a tool grader", tool(entry, &mut fields, reader)),
+        Written::Program => {
+            let program = programs::program(entry, &mut fields, reader);
+            ("a program grader", program.map(|program| GraderKind::Program(Box::new(program))))
+        }
+        Written::Combine => ("a combining grader", None),
         Written::Rubric => {
             let rubric = rubric::rubric(text, entry, &mut fields, reader);
             ("a rubric grader", rubric.map(|rubric| GraderKind::Rubric(Box::new(rubric))))
         }
     };
     fields.finish(owner, &mut reader.findings);
-    let (extractor, config) = extractor?;
     Some(GraderSpec {
         name: name.to_owned(),
         display_name,
-        extractor: ExtractorSpec { name: extractor, config, include_subagents: include_subagents? },
+        extractor: ExtractorSpec { include_subagents: include_subagents?, ..extractor? },
         pass_threshold: pass_threshold?,
         ground_truth_pattern,
         kind: kind?,
@@ -104,14 +126,17 @@ fn grader(name: &str, entry: &Entry, reader: &mut Reader<'_>) -> Option<GraderSp
 enum Written {
     Tool,
     Rubric,
+    Program,
+    Combine,
 }
 
-const KINDS: [(&str, Option<Written>); 5] = [
+const KINDS: [(&str, Option<Written>); 6] = [
     ("tool", Some(Written::Tool)),
     ("rubric", Some(Written::Rubric)),
     ("model_judge", Some(Written::Rubric)),
+    ("program", Some(Written::Program)),
+    (rewards::COMBINE, Some(Written::Combine)),
     ("letta_judge", None),
-    ("program", None),
 ];
 
 fn kind(
@@ -121,7 +146,11 @@ fn kind(
     reader: &mut Reader<'_>,
 ) -> Option<Written> {
     let Some(field) = fields.take("kind") else {
-        let likely = if entry.value.get("function").is_some() { "tool" } else { "rubric" };
+        let signs = [("function", "tool"), ("path", "program"), ("combine", rewards::COMBINE)];
+        let has = |field: &str| entry.value.get(field).is_some();
+        let has_rubric = has("prompt") || has("prompt_path");
+        let sign = signs.into_iter().find(|(field, _)| has(field) && !has_rubric);
+        let likely = sign.map_or("rubric", |(_, kind)| kind);
         reader.findings.error(entry.key_span, format!("the grader `{name}` has no `kind`")).hint =
             Some(format!("write `kind: {likely}`"));
         return None;
@@ -141,57 +170,100 @@ fn kind(
     }
 }
 
-fn tool(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<ToolSpec> {
-    let config = options(fields.take("config"), &mut reader.findings);
+fn tool(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<GraderKind> {
+    let config_field = fields.take("config");
+    let config = options(config_field, &mut reader.findings);
     let Some(field) = fields.take("function") else {
         reader.findings.error(entry.key_span, "a tool grader needs a `function`").hint =
             Some("for example `function: contains`".to_owned());
         return None;
     };
     let function = reader.findings.text(field)?;
-    if is_python(&function) {
-        reader.unavailable(field, "graders written in Python are");
-        return None;
+    if programs::is_python(&function) {
+        if let Some(config) = config_field {
+            let message = "functions of Python files have no `config`";
+            reader.findings.error(config.key_span, message).hint =
+                Some("write it into the file, or into the `metadata` of the rows".to_owned());
+        }
+        let spec = programs::python(field, &function, Role::Grade, reader);
+        let spec = programs::with_settings(spec, fields, reader)?;
+        return Some(GraderKind::Program(Box::new(spec)));
     }
     if !reader.registry.graders.contains(&function.as_str()) {
+        if Language::of_file(&function) == Language::JavaScript || function.contains('/') {
+            let message = format!("`{function}` is a file, not a grading function");
+            reader.findings.error(field.value.span, message).hint =
+                Some(format!("write `kind: program` and `path: {function}`"));
+            return None;
+        }
         reader.findings.unknown(field, &function, "grading function", reader.registry.graders);
         return None;
     }
     let spec = ToolSpec { function, config: config? };
     let problems = (reader.registry.check_grader)(&spec);
     report(&problems, entry.value.get("config"), field, &mut reader.findings);
-    Some(spec)
+    Some(GraderKind::Tool(spec))
 }
 
-fn extractor(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<(String, String)> {
+fn extractor(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<ExtractorSpec> {
     let config_field = fields.take("extractor_config");
     let config = options(config_field, &mut reader.findings);
     let field = fields.take("extractor");
+    let settings = fields.take("extractor_options");
     let name = match field {
         Some(field) => reader.findings.text(field)?,
         None => "last_assistant".to_owned(),
     };
-    if let Some(field) = field {
-        if is_python(&name) {
-            reader.unavailable(field, "extractors written in Python are");
-            return None;
-        }
-        if !reader.registry.extractors.contains(&name.as_str()) {
-            reader.findings.unknown(field, &name, "extractor", reader.registry.extractors);
-            return None;
-        }
+    if let Some(field) = field.filter(|_| programs::is_python(&name)) {
+        return python_extractor((field, &name), settings, config, reader);
+    }
+    if let Some(settings) = settings {
+        let message = "`extractor_options` is of extractors written in Python";
+        reader.findings.error(settings.key_span, message).hint =
+            Some(format!("the options of `{name}` are under `extractor_config`"));
+    }
+    if let Some(field) = field
+        && !reader.registry.extractors.contains(&name.as_str())
+    {
+        reader.findings.unknown(field, &name, "extractor", reader.registry.extractors);
+        return None;
     }
     let config = config?;
     let problems = (reader.registry.check_extractor)(&name, &config);
     if let Some(at) = field.or(config_field) {
         report(&problems, config_field.map(|field| &field.value), at, &mut reader.findings);
     }
-    Some((name, Value::Object(config).to_string()))
+    Some(ExtractorSpec {
+        name,
+        config: Value::Object(config).to_string(),
+        include_subagents: false,
+        program: None,
+    })
 }
 
-/// Whether a name is `file.py:name`, a function of a Python file.
-fn is_python(name: &str) -> bool {
-    name.contains(".py:")
+/// The extractor `file.py:name`. What its options mean is known to the function alone.
+fn python_extractor(
+    (field, name): (&Entry, &str),
+    settings: Option<&Entry>,
+    config: Option<Map<String, Value>>,
+    reader: &mut Reader<'_>,
+) -> Option<ExtractorSpec> {
+    let spec = programs::python(field, name, Role::Extract, reader);
+    let spec = match settings {
+        None => programs::with_settings(spec, &mut Fields::new(&[]), reader),
+        Some(settings) => {
+            let mut inner = reader.findings.fields(settings)?;
+            let spec = programs::with_settings(spec, &mut inner, reader);
+            inner.finish("`extractor_options`", &mut reader.findings);
+            spec
+        }
+    };
+    Some(ExtractorSpec {
+        name: reader.findings.sources.from_suite(field.value.span.file, name),
+        config: Value::Object(config?).to_string(),
+        include_subagents: false,
+        program: Some(Box::new(spec?)),
+    })
 }
 
 /// Options as JSON; none if they are no mapping.

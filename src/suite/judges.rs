@@ -322,7 +322,8 @@ fn at_least_one<N: TryFrom<i64>>(field: &Entry, findings: &mut Findings) -> Opti
     N::try_from(value).ok()
 }
 
-fn seconds(field: &Entry, findings: &mut Findings) -> Option<f64> {
+/// A number of seconds, more than 0.
+pub(super) fn seconds(field: &Entry, findings: &mut Findings) -> Option<f64> {
     let seconds =
         findings.number(field, 0.0..=86_400.0, "more than 0 and at most 86400 seconds")?;
     if seconds > 0.0 {

@@ -13,7 +13,9 @@ mod interpolate;
 mod judges;
 mod judging;
 mod load;
+pub(crate) mod programs;
 mod read;
+mod rewards;
 mod rubric;
 mod rubric_file;
 mod scalar;
@@ -32,6 +34,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::grade::ToolSpec;
+use crate::program::ProgramSpec;
+use crate::reward::Expression;
 use crate::trajectory::TrajectoryFormat;
 
 /// A suite, checked: every name in it is known and every value in range.
@@ -133,8 +137,19 @@ impl GraderSpec {
                 CompareTo::Run(path) => Some(path),
                 CompareTo::Field(_) => None,
             },
-            GraderKind::Tool(_) => None,
+            GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
         }
+    }
+
+    /// The program that it or its extractor rests on, if one does: the extractor's first.
+    pub fn programs(&self) -> impl Iterator<Item = &ProgramSpec> {
+        let own = match &self.kind {
+            GraderKind::Program(spec) | GraderKind::Reward(RewardSpec::Program(spec)) => {
+                Some(spec.as_ref())
+            }
+            GraderKind::Tool(_) | GraderKind::Rubric(_) | GraderKind::Reward(_) => None,
+        };
+        self.extractor.program.as_deref().into_iter().chain(own)
     }
 }
 
@@ -145,6 +160,19 @@ pub enum GraderKind {
     Tool(ToolSpec),
     /// A judge.
     Rubric(Box<RubricSpec>),
+    /// A program of the user.
+    Program(Box<ProgramSpec>),
+    /// One score of what other graders say of the same case.
+    Reward(RewardSpec),
+}
+
+/// How the grades of a case become one score.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RewardSpec {
+    /// By an expression over the scores of graders.
+    Expression(Expression),
+    /// By a program, which is handed all grades.
+    Program(Box<ProgramSpec>),
 }
 
 /// Which part of a trajectory is graded.
@@ -156,6 +184,8 @@ pub struct ExtractorSpec {
     pub config: String,
     /// Whether messages of sub-agents are seen.
     pub include_subagents: bool,
+    /// The function that extracts, where `name` is `file.py:name`.
+    pub program: Option<Box<ProgramSpec>>,
 }
 
 impl ExtractorSpec {

@@ -1,7 +1,7 @@
 //! A suite file into a [`Suite`], with every problem of every file at once.
 //!
-//! It owns the fields of the suite itself; datasets, targets, graders and gates are read by the files beside
-//! it. A reading never stops at a problem: it goes on with the next field, and gives a suite only if no error
+//! It owns the fields of the suite itself; datasets, targets, graders, rewards and gates are read by the files
+//! beside it. A reading never stops at a problem: it goes on with the next field, and gives a suite only if no error
 //! was found and no file is still unread.
 
 use serde_json::{Map, Value};
@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 use super::fields::{Fields, Findings};
 use super::load::{self, Looked};
 use super::tree::{Entry, Kind, Node};
-use super::{Files, Suite, TargetSpec, dataset, gate, graders};
+use super::{Files, Suite, TargetSpec, dataset, gate, graders, programs, rewards};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::grade::{OptionProblem, ToolSpec};
+use crate::program::{Sandbox, SandboxKind};
 
 /// What graders, extractors and providers there are, and how their options are checked.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,8 @@ pub struct Registry<'a> {
     pub check_pattern: fn(&str) -> Option<String>,
     /// Says why the judges of a provider do not take a setting, if they do not: provider, field.
     pub untaken_setting: fn(&str, &str) -> Option<&'static str>,
+    /// What programs are kept from where the suite does not say.
+    pub sandbox: SandboxKind,
 }
 
 /// What came of reading a suite.
@@ -58,8 +61,13 @@ pub struct SuiteReading {
 
 /// Reads the suite at `path`.
 pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> SuiteReading {
-    let mut reader =
-        Reader { files, registry, findings: Findings::default(), looked: Looked::default() };
+    let mut reader = Reader {
+        files,
+        registry,
+        sandbox: Sandbox { kind: registry.sandbox, ..Sandbox::default() },
+        findings: Findings::default(),
+        looked: Looked::default(),
+    };
     let mut reading = SuiteReading { dialect: "mission", ..SuiteReading::default() };
     let root = load::load(path, files, &mut reader.looked, &mut reader.findings);
     if let Some(root) = root {
@@ -83,6 +91,8 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
 pub(super) struct Reader<'a> {
     pub(super) files: &'a dyn Files,
     pub(super) registry: &'a Registry<'a>,
+    /// The sandbox of programs that say none.
+    pub(super) sandbox: Sandbox,
     pub(super) findings: Findings,
     pub(super) looked: Looked,
 }
@@ -112,7 +122,14 @@ fn suite(root: &Node, reader: &mut Reader<'_>) -> Option<Suite> {
         Some(field) => dataset::target(field, reader),
         None => Some(TargetSpec::Recorded { path: None, format: None }),
     };
-    let graders = graders::graders(&mut fields, root, reader);
+    if let Some(field) = fields.take("sandbox")
+        && let Some(sandbox) = programs::sandbox(field, &mut reader.findings)
+    {
+        reader.sandbox = sandbox;
+    }
+    let mut graders = graders::graders(&mut fields, root, reader);
+    rewards::reward(&mut fields, &mut graders, reader);
+    rewards::check_names(&graders, &mut reader.findings);
     let keys: Vec<&str> = graders.names.iter().map(String::as_str).collect();
     let gate = gate::gate(&mut fields, &keys, &mut reader.findings);
     let limits = limits(&mut fields, &mut reader.findings);

@@ -73,6 +73,27 @@ impl Sources {
         })
     }
 
+    /// The bytes `range` of the scalar `text` that is written at `span`, or all of `span` where it is not written as it
+    /// reads: over several lines, with escapes.
+    pub fn inside(&self, span: Span, text: &str, range: Range<usize>) -> Span {
+        let written = self.files.get(span.file as usize);
+        let written =
+            written.and_then(|(_, file)| file.get(span.start as usize..span.end as usize));
+        let at = written.and_then(|written| written.find(text));
+        at.filter(|_| range.end <= text.len()).map_or(span, |at| {
+            let start = span.start as usize + at;
+            Span::new(span.file, start + range.start..start + range.end)
+        })
+    }
+
+    /// `path` as written in `file`, from the folder of the suite, which is the first file.
+    pub fn from_suite(&self, file: u32, path: &str) -> String {
+        let joined = self.join(file, path);
+        let suite = self.path(0);
+        let folder = suite.rfind(['/', '\\']).map_or("", |slash| &suite[..=slash]);
+        joined.strip_prefix(folder).map(str::to_owned).unwrap_or(joined)
+    }
+
     /// The index of the file at `path`; files that were never read come last.
     pub fn index(&self, path: &str) -> usize {
         self.files.iter().position(|(known, _)| known == path).unwrap_or(self.files.len())

@@ -7,10 +7,12 @@ use serde_json::{Map, Value};
 
 use super::{FileText, Files, Registry, Suite, SuiteReading, read_suite};
 use crate::grade::{OptionProblem, ToolSpec};
+use crate::program::SandboxKind;
 
 mod broken;
 mod canonical;
 mod good;
+mod programs;
 
 /// Files and variables that a test wrote down.
 #[derive(Default)]
@@ -96,6 +98,7 @@ pub(super) const REGISTRY: Registry<'static> = Registry {
     untaken_setting: |provider, field| {
         (provider == "anthropic" && field == "response_format").then_some("its API has one way")
     },
+    sandbox: SandboxKind::None,
 };
 
 /// Reads `suite.yaml` of `files`.

@@ -338,21 +338,14 @@ reward: {kind: metric, metric_key: accuracy}
 }
 
 #[test]
-fn what_needs_python_says_so_with_its_place() {
+fn what_is_not_there_yet_says_so_with_its_place() {
     let graders = |grader: &str| {
         format!(
             "name: s\ndataset: data.csv\ntarget: {{kind: letta_agent, agent_file: a.af}}\ngraders:\n  a: {grader}\n"
         )
     };
-    let reward = "reward: {kind: custom, function: 'r.py:f'}\n";
     for (suite, said) in [
-        (graders("{kind: tool, function: 'g.py:f'}"), "graders written in Python"),
-        (
-            graders("{kind: tool, function: contains, extractor: 'e.py:f'}"),
-            "extractors written in Python",
-        ),
         (graders("{kind: letta_judge, prompt: x}"), "graders of kind `letta_judge`"),
-        (graders("{kind: tool, function: contains}") + reward, "rewards written in Python"),
         (
             graders("{kind: tool, function: contains}") + "setup_script: 's.py:f'\n",
             "`setup_script`",

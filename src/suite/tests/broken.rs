@@ -6,6 +6,7 @@ use super::*;
 mod gates;
 mod graders;
 mod judges;
+mod programs;
 mod rubric_files;
 mod rubrics;
 

@@ -7,7 +7,10 @@ use super::*;
 use crate::suite::canonical::canonical;
 use crate::suite::{GraderKind, RubricSpec};
 
-const SUITES: [&str; 11] = [
+const SUITES: [&str; 14] = [
+    "name: s\ndataset: d.jsonl\nsandbox: auto\ngraders:\n  a: {kind: program, path: g/p.py, timeout: 0.25, inputs: [b.json, 'a/*.json', b.json], env: [B, A], cwd: work, runtime: python3.12, cache: no}\n  b: {kind: program, path: g.ts, deterministic: check, sandbox: {kind: bubblewrap, memory: 1.5GB, cpu: 7}}\n  c: {kind: program, path: 'p.py:f', runtime: ../bin/python, sandbox: none}\n",
+    "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: 'p.py:f', extractor: 'e.py:g', extractor_config: {x: [1]}, extractor_options: {timeout: 3, inputs: data}, inputs: x}\n  reward: {kind: combine, combine: a if a > 0.5 else 0}\n",
+    "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\n  t: {kind: combine, combine: '`a`*0.5', pass_threshold: 0.5, display_name: Total}\nreward: {kind: custom, function: 'r.py:f', env: K, pass_threshold: 0.1}\ngate: {metric_key: reward, op: gt, value: 0.5}\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    headers: {X-A: 'yes', X-B: '$${no}', Authorization: {env: K}}\n    response_format: json_object\n    deadline: 0.5\n    max_requests_per_minute: 1\n    max_tokens_per_minute: 4000000000\n    combine: majority\n    confirm_fails: 2\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  q: {kind: rubric, prompt: x, temperature: null, endpoint: e, panel: [{model: a}, {model: b, temperature: 0.5, headers: {x: y}}, {model: c, endpoint: null}], votes: 2}\n  r: {kind: rubric, prompt: x, panel: [{model: alone}]}\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: rubric, prompt: x, compare_to: row.row.b}\n  b: {kind: rubric, prompt: x, compare_to: {field: a/b}}\n  c: {kind: rubric, prompt: x, compare_to: {run: old}}\n",
@@ -22,9 +25,9 @@ const SUITES: [&str; 11] = [
 ];
 
 fn round_trip(before: &Suite) {
-    let text = canonical(before);
+    let text = canonical(before, "suite.yaml");
     assert_eq!(&suite(&text), before, "{text}");
-    assert_eq!(canonical(&suite(&text)), text);
+    assert_eq!(canonical(&suite(&text), "suite.yaml"), text);
 }
 
 #[test]
@@ -36,9 +39,10 @@ fn canonical_suites_read_back_equal() {
 
 #[test]
 fn the_canonical_form_is_that_of_the_mission() {
-    let text = canonical(&suite(
+    let read = suite(
         "name: support-bot\ndataset: dataset.jsonl\ngrader: {kind: model_judge, prompt_path: rubric.txt}\ngate: {kind: simple, metric_key: default, op: gte, value: 0.8}\n",
-    ));
+    );
+    let text = canonical(&read, "suite.yaml");
     insta::assert_snapshot!(text, @r###"
     name: support-bot
     dataset:
@@ -75,7 +79,7 @@ fn the_canonical_form_is_that_of_the_mission() {
 fn rubric_of(suite: &mut Suite) -> &mut RubricSpec {
     match &mut suite.graders[0].kind {
         GraderKind::Rubric(rubric) => rubric,
-        GraderKind::Tool(_) => panic!("no rubric"),
+        _ => panic!("no rubric"),
     }
 }
 

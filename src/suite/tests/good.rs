@@ -39,7 +39,12 @@ fn simple(metric_key: &str, aggregation: Aggregation, op: Op, value: f64) -> Con
 }
 
 fn extractor(name: &str, config: &str) -> ExtractorSpec {
-    ExtractorSpec { name: name.to_owned(), config: config.to_owned(), include_subagents: false }
+    ExtractorSpec {
+        name: name.to_owned(),
+        config: config.to_owned(),
+        include_subagents: false,
+        program: None,
+    }
 }
 
 #[test]
@@ -618,7 +623,7 @@ fn a_suite_extends_others_and_values_keep_their_file() {
         .iter()
         .filter_map(|grader| match &grader.kind {
             GraderKind::Rubric(rubric) => Some(rubric.prompt.as_str()),
-            GraderKind::Tool(_) => None,
+            _ => None,
         })
         .collect();
     assert_eq!(prompts, ["theirs\n", "mine"]);

@@ -20,6 +20,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(values());
     cases.extend(names());
     cases.extend(rubrics());
+    cases.extend(programs());
     cases
 }
 
@@ -148,6 +149,26 @@ fn names() -> Vec<Case> {
         ),
         case("a line of 5,000 characters")
             .lines(&format!("sample_tags: [{}5, b]\n", "a, ".repeat(1_600))),
+    ]
+}
+
+fn programs() -> Vec<Case> {
+    let grader = |settings: &str| SUITE.replace("kind: tool, function: exact_match", settings);
+    let section = |text: &str| SUITE.replace("gate:", &format!("{text}\ngate:"));
+    vec![
+        case("program under another name").suite(grader("kind: program, script: grade.py")),
+        case("program with its interpreter").suite(grader("kind: program, path: node grade.js")),
+        case("program with a value in its environment")
+            .suite(grader("kind: program, path: grade.sh, env: [API_TOKEN=hush-hush]")),
+        case("program with limits that are none").suite(grader(
+            "kind: program, path: grade.sh, timeout: 0, sandbox: {kind: auto, memory: 12}",
+        )),
+        case("function of a Python file without its name")
+            .suite(grader("kind: tool, function: grade.py")),
+        case("reward of a misspelt grader").suite(section("reward: 0.5*same + 0.5*smae")),
+        case("reward of no expression").suite(section("reward: 0.5*same if same > 0.5")),
+        case("reward beside a grader of that name")
+            .suite(section("  reward: {kind: tool, function: contains}\nreward: same")),
     ]
 }
 

@@ -253,19 +253,14 @@ fn gates_are_checked() {
       |
     6 | reward: {kind: metric, metric_key: zz}
       | ^^^^^^
+      |
+      = help: a `reward` of `kind: combine` or `custom` may stand beside a `gate`
 
     error: unknown grader `zz`
      --> suite.yaml:6:36
       |
     6 | reward: {kind: metric, metric_key: zz}
       |                                    ^^ expected `a`
-    "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\nreward: {kind: custom, function: a.py:f}\n"), @r###"
-    error: rewards written in Python are not available in this version
-     --> suite.yaml:5:16
-      |
-    5 | reward: {kind: custom, function: a.py:f}
-      |                ^^^^^^
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\nreward: {metric_key: a}\n"), @r###"
     error: the reward has no `kind`

@@ -136,7 +136,7 @@ fn graders_are_checked() {
      --> suite.yaml:4:13
       |
     4 |   a: {kind: toool, function: contains}
-      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `letta_judge` or `program`
+      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `program`, `combine` or `letta_judge`
       |
       = help: did you mean `tool`?
 
@@ -156,30 +156,12 @@ fn graders_are_checked() {
       |
       = help: did you mean `last_assistant`?
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: grade.py:f}\n  b: {kind: tool, function: contains, extractor: ext.py:f}\n  c: {kind: letta_judge}\n  d: {kind: program, path: g.py}\n"), @r###"
-    error: graders written in Python are not available in this version
-     --> suite.yaml:4:29
-      |
-    4 |   a: {kind: tool, function: grade.py:f}
-      |                             ^^^^^^^^^^
-
-    error: extractors written in Python are not available in this version
-     --> suite.yaml:5:50
-      |
-    5 |   b: {kind: tool, function: contains, extractor: ext.py:f}
-      |                                                  ^^^^^^^^
-
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  c: {kind: letta_judge}\n"), @r###"
     error: graders of kind `letta_judge` are not available in this version
-     --> suite.yaml:6:13
+     --> suite.yaml:4:13
       |
-    6 |   c: {kind: letta_judge}
+    4 |   c: {kind: letta_judge}
       |             ^^^^^^^^^^^
-
-    error: graders of kind `program` are not available in this version
-     --> suite.yaml:7:13
-      |
-    7 |   d: {kind: program, path: g.py}
-      |             ^^^^^^^
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a:\n    kind: tool\n    function: numeric\n    config: {tolerence: 1}\n    extractor: tool_arguments\n    pass_threshold: 2\n    ground_truth_pattern: '((a'\n    include_subagents: perhaps\n"), @r###"
     error: `numeric` has no option `tolerence`
@@ -233,6 +215,6 @@ fn graders_are_checked() {
     5 |   b: {kind: tool, function: contains, rubric_vars: [a]}
       |                                       ^^^^^^^^^^^
       |
-      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `pass_threshold`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
+      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
     "###);
 }

@@ -1,0 +1,571 @@
+//! Broken programs and rewards.
+
+use super::check;
+
+/// What is said of a suite with these graders, the first one indented already.
+fn graders(rest: &str) -> String {
+    check(&format!("name: s\ndataset: d.jsonl\ngraders:\n  {rest}"))
+}
+
+#[test]
+fn programs_are_checked() {
+    insta::assert_snapshot!(graders("a: {kind: program}\n  b: {kind: program, script: b.py}\n  c: {kind: program, function: c.py:f}\n  d: {kind: program, path: python d.py}\n  e: {kind: program, path: e.ts:check}\n  f: {kind: program, path: 'f.py:'}\n  g: {kind: program, path: g.py:a-b}\n  h: {path: h.py}\n"), @r###"
+    error: a program grader needs a `path`
+     --> suite.yaml:4:3
+      |
+    4 |   a: {kind: program}
+      |   ^
+      |
+      = help: for example `path: graders/policy.py`
+
+    error: a program grader has no field `script`
+     --> suite.yaml:5:22
+      |
+    5 |   b: {kind: program, script: b.py}
+      |                      ^^^^^^
+      |
+      = help: write `path: b.py`
+
+    error: a program grader has no field `function`
+     --> suite.yaml:6:22
+      |
+    6 |   c: {kind: program, function: c.py:f}
+      |                      ^^^^^^^^
+      |
+      = help: write `path: c.py:f`
+
+    error: `path` is one file, not a command line
+     --> suite.yaml:7:28
+      |
+    7 |   d: {kind: program, path: python d.py}
+      |                            ^^^^^^^^^^^
+      |
+      = help: write `path: d.py` and `runtime: python`
+
+    error: what is called in a module is always its `grade`
+     --> suite.yaml:8:28
+      |
+    8 |   e: {kind: program, path: e.ts:check}
+      |                            ^^^^^^^^^^
+      |
+      = help: write `path: e.ts`
+
+    error: `f.py` is a file, not a function
+     --> suite.yaml:9:28
+      |
+    9 |   f: {kind: program, path: 'f.py:'}
+      |                            ^^^^^^^
+      |
+      = help: write `f.py:NAME`
+
+    error: `a-b` is no name of a Python function
+      --> suite.yaml:10:28
+       |
+    10 |   g: {kind: program, path: g.py:a-b}
+       |                            ^^^^^^^^
+       |
+       = help: write `file.py:NAME`
+
+    error: the grader `h` has no `kind`
+      --> suite.yaml:11:3
+       |
+    11 |   h: {path: h.py}
+       |   ^
+       |
+       = help: write `kind: program`
+    "###);
+    insta::assert_snapshot!(graders("a: {kind: program, path: p, timeot: 3, timeout: 0}\n  b: {kind: program, path: p, timeout: 90000, runtime: node --flag}\n  c: {kind: program, path: p, inputs: [1, a], cwd: 3}\n  c2: {kind: program, path: p, inputs: [\"\"]}\n  d: {kind: program, path: p, cache: maybe, deterministic: chek}\n  e: {kind: program, path: p, cache: no, deterministic: check}\n  f: {kind: program, path: p, deterministic: false}\n"), @r###"
+    error: a program grader has no field `timeot`
+     --> suite.yaml:4:31
+      |
+    4 |   a: {kind: program, path: p, timeot: 3, timeout: 0}
+      |                               ^^^^^^
+      |
+      = help: did you mean `timeout`?
+
+    error: `timeout` must be more than 0 seconds
+     --> suite.yaml:4:51
+      |
+    4 |   a: {kind: program, path: p, timeot: 3, timeout: 0}
+      |                                                   ^
+
+    error: `timeout` must be more than 0 and at most 86400 seconds
+     --> suite.yaml:5:40
+      |
+    5 |   b: {kind: program, path: p, timeout: 90000, runtime: node --flag}
+      |                                        ^^^^^
+
+    error: `runtime` is one program, without arguments
+     --> suite.yaml:5:56
+      |
+    5 |   b: {kind: program, path: p, timeout: 90000, runtime: node --flag}
+      |                                                        ^^^^^^^^^^^
+      |
+      = help: write `runtime: node`
+
+    error: an item of `inputs` must be text, not a number
+     --> suite.yaml:6:40
+      |
+    6 |   c: {kind: program, path: p, inputs: [1, a], cwd: 3}
+      |                                        ^
+      |
+      = help: put the value in quotes
+
+    error: `cwd` must be text, not a number
+     --> suite.yaml:6:52
+      |
+    6 |   c: {kind: program, path: p, inputs: [1, a], cwd: 3}
+      |                                                    ^
+      |
+      = help: put the value in quotes
+
+    error: an item of `inputs` is empty
+     --> suite.yaml:7:41
+      |
+    7 |   c2: {kind: program, path: p, inputs: [""]}
+      |                                         ^^
+      |
+      = help: name a file, a folder, or a pattern such as `data/*.json`
+
+    error: `cache` must be `true` or `false`, not text
+     --> suite.yaml:8:38
+      |
+    8 |   d: {kind: program, path: p, cache: maybe, deterministic: chek}
+      |                                      ^^^^^
+
+    error: `deterministic` must be `true` or `check`
+     --> suite.yaml:8:60
+      |
+    8 |   d: {kind: program, path: p, cache: maybe, deterministic: chek}
+      |                                                            ^^^^
+      |
+      = help: write `deterministic: check` to run it twice for some samples
+
+    error: a program with `cache: false` is run anew every time: there is nothing to check
+     --> suite.yaml:9:42
+      |
+    9 |   e: {kind: program, path: p, cache: no, deterministic: check}
+      |                                          ^^^^^^^^^^^^^
+      |
+      = help: keep one
+
+    error: `deterministic` must be `true` or `check`
+      --> suite.yaml:10:46
+       |
+    10 |   f: {kind: program, path: p, deterministic: false}
+       |                                              ^^^^^
+       |
+       = help: a program that gives different results has `cache: false`
+    "###);
+}
+
+#[test]
+fn variables_and_sandboxes_are_checked() {
+    insta::assert_snapshot!(graders("a: {kind: program, path: p, env: {TOKEN: my-very-secret}}\n  b: {kind: program, path: p, env: [TOKEN=my-very-secret, my-very-secret, \"\", OK]}\n  c: {kind: program, path: p, env: 3}\n  d: {kind: program, path: p, env: \"my token\"}\n"), @r###"
+    error: `env` must be a list of names, not a mapping
+     --> suite.yaml:4:31
+      |
+    4 |   a: {kind: program, path: p, env: {TOKEN: **************}}
+      |                               ^^^
+      |
+      = help: write `env: [TOKEN]`: their values come from the environment or from `.env`
+
+    error: `env` names variables and does not set them
+     --> suite.yaml:5:37
+      |
+    5 |   b: {kind: program, path: p, env: [********************, **************, **, OK]}
+      |                                     ^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: write `TOKEN`; their values come from the environment or from `.env`
+
+    error: this is no name of an environment variable
+     --> suite.yaml:5:59
+      |
+    5 |   b: {kind: program, path: p, env: [********************, **************, **, OK]}
+      |                                                           ^^^^^^^^^^^^^^
+      |
+      = help: write names alone, for example `env: [OPENAI_API_KEY]`; their values come from the environment or from `.env`
+
+    error: this is no name of an environment variable
+     --> suite.yaml:5:75
+      |
+    5 |   b: {kind: program, path: p, env: [********************, **************, **, OK]}
+      |                                                                           ^^
+      |
+      = help: write names alone, for example `env: [OPENAI_API_KEY]`; their values come from the environment or from `.env`
+
+    error: `env` must be a list of texts, not a number
+     --> suite.yaml:6:36
+      |
+    6 |   c: {kind: program, path: p, env: 3}
+      |                                    ^
+
+    error: this is no name of an environment variable
+     --> suite.yaml:7:36
+      |
+    7 |   d: {kind: program, path: p, env: **********}
+      |                                    ^^^^^^^^^^
+      |
+      = help: write names alone, for example `env: [OPENAI_API_KEY]`; their values come from the environment or from `.env`
+    "###);
+    insta::assert_snapshot!(graders("a: {kind: program, path: p, sandbox: true}\n  b: {kind: program, path: p, sandbox: bubblewarp}\n  c: {kind: program, path: p, sandbox: {memory: 512, cpus: 3}}\n  d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}\n  e: {kind: program, path: p, sandbox: {kind: auto, memory: [1]}}\n  f: {kind: tool, function: contains, sandbox: auto}\nsandbox: on\n"), @r###"
+    error: `sandbox` must be `none`, `auto` or `bubblewrap`, not true or false
+     --> suite.yaml:4:40
+      |
+    4 |   a: {kind: program, path: p, sandbox: true}
+      |                                        ^^^^
+      |
+      = help: write `sandbox: auto`
+
+    error: unknown sandbox `bubblewarp`
+     --> suite.yaml:5:40
+      |
+    5 |   b: {kind: program, path: p, sandbox: bubblewarp}
+      |                                        ^^^^^^^^^^ expected `none`, `auto` or `bubblewrap`
+      |
+      = help: did you mean `bubblewrap`?
+
+    error: `sandbox` has no `kind`
+     --> suite.yaml:6:31
+      |
+    6 |   c: {kind: program, path: p, sandbox: {memory: 512, cpus: 3}}
+      |                               ^^^^^^^
+      |
+      = help: write `kind: none`, `kind: auto` or `kind: bubblewrap`
+
+    error: `memory` must be at least 1 MB
+     --> suite.yaml:6:49
+      |
+    6 |   c: {kind: program, path: p, sandbox: {memory: 512, cpus: 3}}
+      |                                                 ^^^
+      |
+      = help: give a unit, for example `memory: 512MB`
+
+    error: `sandbox` has no field `cpus`
+     --> suite.yaml:6:54
+      |
+    6 |   c: {kind: program, path: p, sandbox: {memory: 512, cpus: 3}}
+      |                                                      ^^^^
+      |
+      = help: did you mean `cpu`?
+
+    error: unknown kind `docker`
+     --> suite.yaml:7:47
+      |
+    7 |   d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}
+      |                                               ^^^^^^ expected `none`, `auto` or `bubblewrap`
+
+    error: `memory` is no amount of memory
+     --> suite.yaml:7:63
+      |
+    7 |   d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}
+      |                                                               ^^^^
+      |
+      = help: for example `memory: 512MB` or `memory: 2GiB`
+
+    error: `cpu` must be a whole number of seconds, 1 to 86400
+     --> suite.yaml:7:74
+      |
+    7 |   d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}
+      |                                                                          ^
+
+    error: `memory` must be an amount of memory, not a list
+     --> suite.yaml:8:61
+      |
+    8 |   e: {kind: program, path: p, sandbox: {kind: auto, memory: [1]}}
+      |                                                             ^^^
+      |
+      = help: for example `memory: 512MB`
+
+    error: a tool grader has no field `sandbox`
+     --> suite.yaml:9:39
+      |
+    9 |   f: {kind: tool, function: contains, sandbox: auto}
+      |                                       ^^^^^^^
+      |
+      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
+
+    error: unknown sandbox `on`
+      --> suite.yaml:10:10
+       |
+    10 | sandbox: on
+       |          ^^ expected `none`, `auto` or `bubblewrap`
+    "###);
+}
+
+#[test]
+fn python_functions_are_checked() {
+    insta::assert_snapshot!(graders("a: {kind: tool, function: grade.py}\n  b: {kind: tool, function: grade.py:f, config: {x: 1}, timeout: -1}\n  c: {kind: tool, function: grade.ts}\n  d: {kind: tool, function: grade.py:2f, inputs: x}\n  e: {kind: tool, function: contains, extractor: e.py}\n  f: {kind: tool, function: contains, extractor: e.py:f, extractor_options: {timeuot: 3}}\n  g: {kind: tool, function: contains, extractor_options: {timeout: 3}}\n  h: {kind: tool, function: contains, extractor: e.py:f, extractor_options: 3}\n"), @r###"
+    error: `grade.py` is a file, not a function
+     --> suite.yaml:4:29
+      |
+    4 |   a: {kind: tool, function: grade.py}
+      |                             ^^^^^^^^
+      |
+      = help: write `grade.py:NAME`
+
+    error: functions of Python files have no `config`
+     --> suite.yaml:5:41
+      |
+    5 |   b: {kind: tool, function: grade.py:f, config: {x: 1}, timeout: -1}
+      |                                         ^^^^^^
+      |
+      = help: write it into the file, or into the `metadata` of the rows
+
+    error: `timeout` must be more than 0 and at most 86400 seconds
+     --> suite.yaml:5:66
+      |
+    5 |   b: {kind: tool, function: grade.py:f, config: {x: 1}, timeout: -1}
+      |                                                                  ^^
+
+    error: `grade.ts` is a file, not a grading function
+     --> suite.yaml:6:29
+      |
+    6 |   c: {kind: tool, function: grade.ts}
+      |                             ^^^^^^^^
+      |
+      = help: write `kind: program` and `path: grade.ts`
+
+    error: `2f` is no name of a Python function
+     --> suite.yaml:7:29
+      |
+    7 |   d: {kind: tool, function: grade.py:2f, inputs: x}
+      |                             ^^^^^^^^^^^
+      |
+      = help: write `file.py:NAME`
+
+    error: `e.py` is a file, not a function
+     --> suite.yaml:8:50
+      |
+    8 |   e: {kind: tool, function: contains, extractor: e.py}
+      |                                                  ^^^^
+      |
+      = help: write `e.py:NAME`
+
+    error: `extractor_options` has no field `timeuot`
+     --> suite.yaml:9:78
+      |
+    9 |   f: {kind: tool, function: contains, extractor: e.py:f, extractor_options: {timeuot: 3}}
+      |                                                                              ^^^^^^^
+      |
+      = help: did you mean `timeout`?
+
+    error: `extractor_options` is of extractors written in Python
+      --> suite.yaml:10:39
+       |
+    10 |   g: {kind: tool, function: contains, extractor_options: {timeout: 3}}
+       |                                       ^^^^^^^^^^^^^^^^^
+       |
+       = help: the options of `last_assistant` are under `extractor_config`
+
+    error: `extractor_options` must be a mapping, not a number
+      --> suite.yaml:11:77
+       |
+    11 |   h: {kind: tool, function: contains, extractor: e.py:f, extractor_options: 3}
+       |                                                                             ^
+    "###);
+}
+
+#[test]
+fn rewards_are_checked() {
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {kind: custom, function: rewards.py, timeout: 5}\n"), @r###"
+    error: `rewards.py` is a file, not a function
+     --> suite.yaml:5:34
+      |
+    5 | reward: {kind: custom, function: rewards.py, timeout: 5}
+      |                                  ^^^^^^^^^^
+      |
+      = help: write `rewards.py:NAME`
+    "###);
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {kind: custom, fnction: rewards.py:f}\n"), @r###"
+    error: a custom reward needs a `function`
+     --> suite.yaml:5:1
+      |
+    5 | reward: {kind: custom, fnction: rewards.py:f}
+      | ^^^^^^
+      |
+      = help: for example `function: rewards.py:compose`
+
+    error: a reward has no field `fnction`
+     --> suite.yaml:5:24
+      |
+    5 | reward: {kind: custom, fnction: rewards.py:f}
+      |                        ^^^^^^^
+      |
+      = help: did you mean `function`?
+    "###);
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {function: rewards.py:f}\n"), @r###"
+    error: the reward has no `kind`
+     --> suite.yaml:5:1
+      |
+    5 | reward: {function: rewards.py:f}
+      | ^^^^^^
+      |
+      = help: write `kind: custom`
+    "###);
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: 0.5\n"), @r###"
+    error: this expression names no grader: every sample would have the same score
+     --> suite.yaml:5:9
+      |
+    5 | reward: 0.5
+      |         ^^^
+      |
+      = help: for example `combine: 0.7*quality + 0.3*policy`
+    "###);
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: [q]\n"), @r###"
+    error: `reward` must be a mapping or an expression, not a list
+     --> suite.yaml:5:9
+      |
+    5 | reward: [q]
+      |         ^^^
+      |
+      = help: for example `reward: 0.7*quality + 0.3*policy`
+    "###);
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {kind: combine}\n"), @r###"
+    error: what combines graders needs an expression, `combine`
+     --> suite.yaml:5:1
+      |
+    5 | reward: {kind: combine}
+      | ^^^^^^
+      |
+      = help: for example `combine: 0.7*quality + 0.3*policy`
+    "###);
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\n  reward: {kind: tool, function: contains}\nreward: q\n"), @r###"
+    error: a grader is called `reward` already, and so is what this section makes
+     --> suite.yaml:6:1
+      |
+    6 | reward: q
+      | ^^^^^^
+      |
+      = help: give the grader another name
+    "###);
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {combine: q, extractor: last_assistant}\n"), @r###"
+    error: a reward has no field `extractor`
+     --> suite.yaml:5:22
+      |
+    5 | reward: {combine: q, extractor: last_assistant}
+      |                      ^^^^^^^^^
+      |
+      = help: known fields: `kind`, `display_name`, `pass_threshold`, `combine`
+    "###);
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {kind: sum}\n"), @r###"
+    error: unknown kind `sum`
+     --> suite.yaml:5:16
+      |
+    5 | reward: {kind: sum}
+      |                ^^^ expected `metric`, `custom` or `combine`
+    "###);
+}
+
+#[test]
+fn expressions_are_checked() {
+    insta::assert_snapshot!(graders("quality: {kind: tool, function: contains}\n  tone-of-voice: {kind: tool, function: contains}\n  a: {kind: combine, combine: 0.7*qualty + 0.3*other}\n  b: {kind: combine, combine: quality + a}\n  c: {kind: combine, combine: \"2 * tone\"}\n  d: {kind: combine, combine: quality +* 2}\n  e: {kind: combine, combine: (quality}\n  f: {kind: combine, combine: 1 - 0.5}\n  g: {kind: combine, comine: quality}\n  h: {kind: combine, combine: quality, extractor: last_assistant, pass_threshold: 2}\n"), @r###"
+    error: unknown grader `qualty`
+     --> suite.yaml:6:35
+      |
+    6 |   a: {kind: combine, combine: 0.7*qualty + 0.3*other}
+      |                                   ^^^^^^ expected `quality` or `tone-of-voice`
+      |
+      = help: did you mean `quality`?
+
+    error: unknown grader `other`
+     --> suite.yaml:6:48
+      |
+    6 |   a: {kind: combine, combine: 0.7*qualty + 0.3*other}
+      |                                                ^^^^^ expected `quality` or `tone-of-voice`
+
+    error: `a` is itself made of other scores
+     --> suite.yaml:7:41
+      |
+    7 |   b: {kind: combine, combine: quality + a}
+      |                                         ^
+      |
+      = help: name the graders that it is made of
+
+    error: unknown grader `tone`
+     --> suite.yaml:8:36
+      |
+    8 |   c: {kind: combine, combine: "2 * tone"}
+      |                                    ^^^^
+      |
+      = help: put the name in quotes: `'tone-of-voice'`
+
+    error: `*` is not expected here
+     --> suite.yaml:9:40
+      |
+    9 |   d: {kind: combine, combine: quality +* 2}
+      |                                        ^
+
+    error: this `(` is never closed
+      --> suite.yaml:10:31
+       |
+    10 |   e: {kind: combine, combine: (quality}
+       |                               ^
+
+    error: this expression names no grader: every sample would have the same score
+      --> suite.yaml:11:31
+       |
+    11 |   f: {kind: combine, combine: 1 - 0.5}
+       |                               ^^^^^^^
+       |
+       = help: for example `combine: 0.7*quality + 0.3*policy`
+
+    error: what combines graders needs an expression, `combine`
+      --> suite.yaml:12:3
+       |
+    12 |   g: {kind: combine, comine: quality}
+       |   ^
+       |
+       = help: for example `combine: 0.7*quality + 0.3*policy`
+
+    error: a combining grader has no field `comine`
+      --> suite.yaml:12:22
+       |
+    12 |   g: {kind: combine, comine: quality}
+       |                      ^^^^^^
+       |
+       = help: did you mean `combine`?
+
+    error: a combining grader has no field `extractor`
+      --> suite.yaml:13:40
+       |
+    13 |   h: {kind: combine, combine: quality, extractor: last_assistant, pass_threshold: 2}
+       |                                        ^^^^^^^^^
+       |
+       = help: known fields: `kind`, `display_name`, `pass_threshold`, `combine`
+
+    error: `pass_threshold` must be between 0 and 1
+      --> suite.yaml:13:83
+       |
+    13 |   h: {kind: combine, combine: quality, extractor: last_assistant, pass_threshold: 2}
+       |                                                                                   ^
+    "###);
+    insta::assert_snapshot!(graders("quality: {kind: tool, function: contains}\nreward: >\n  0.7*quality +\n  0.3*polcy\n"), @r###"
+    error: unknown grader `polcy`
+     --> suite.yaml:7:7
+      |
+    7 |   0.3*polcy
+      |       ^^^^^ expected `quality`
+    "###);
+    insta::assert_snapshot!(graders("quality: {kind: tool, function: contains}\nreward: quality +\n"), @r###"
+    error: the expression ends too early
+     --> suite.yaml:5:18
+      |
+    5 | reward: quality +
+      |                  ^
+    "###);
+    insta::assert_snapshot!(graders("quality: {kind: tool, function: contains}\nreward: ${SECRET}\n"), @r###"
+    error: `reward` is set to an unknown grader
+     --> suite.yaml:5:9
+      |
+    5 | reward: ${SECRET}
+      |         ^^^^^^^^^ expected `quality`
+    "###);
+    insta::assert_snapshot!(graders("quality: {kind: tool, function: contains}\ngate: {metric_key: reward, op: gt, value: 0.5}\n"), @r###"
+    error: unknown grader `reward`
+     --> suite.yaml:5:20
+      |
+    5 | gate: {metric_key: reward, op: gt, value: 0.5}
+      |                    ^^^^^^ expected `quality`
+    "###);
+}
