@@ -1,0 +1,12 @@
+"""The worker behind `worker.py`: talks with evalrs, runs the user's function, and reports which files it used.
+
+`program` ties the parts together. `channel` owns the two descriptors, `loading` the user's module, `roles` what goes
+into and comes out of the function, `inputs` the files it used, `faults` how exceptions are told, `replies` the JSON of
+answers, `letta` the classes that files written for Letta Evals import. Nothing here knows how scores are judged or
+stored.
+"""
+
+import os
+
+#: The folder of `worker.py`: frames and files below it are never the user's.
+OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

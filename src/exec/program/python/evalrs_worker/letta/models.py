@@ -1,0 +1,65 @@
+"""The models of `letta_evals`: samples, grades and rewards."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from .records import Namespace
+
+
+class Sample(Namespace):
+    """A sample of the dataset; fields that it lacks are `None`."""
+
+    id: Any = None
+    input: Any = None
+    ground_truth: Any = None
+    agent_args: Optional[Dict[str, Any]] = None
+    rubric_vars: Optional[Dict[str, Any]] = None
+    extra_vars: Optional[Dict[str, Any]] = None
+    metadata: Optional[Dict[str, Any]] = None
+    tags: Any = None
+
+    def model_dump(self, **_options: Any) -> Dict[str, Any]:
+        """The fields as a dict."""
+        return dict(self.__dict__)
+
+    def model_copy(self, *, update: Optional[Dict[str, Any]] = None, deep: bool = False) -> "Sample":
+        """A copy with some fields changed."""
+        return type(self)(**{**self.__dict__, **(update or {})})
+
+
+class GradeResult(Namespace):
+    """A grade: a score between 0.0 and 1.0, why, and whatever else is to be kept."""
+
+    def __init__(
+        self, *, score: float, rationale: Optional[str] = None, metadata: Optional[Dict[str, Any]] = None, **_rest: Any
+    ) -> None:
+        self.score = _in_range(score)
+        self.rationale = rationale
+        self.metadata = {} if metadata is None else metadata
+
+
+class RewardOutput(Namespace):
+    """A composed reward: a score between 0.0 and 1.0, and how it came about."""
+
+    def __init__(self, *, score: float, metadata: Optional[Dict[str, Any]] = None, **_rest: Any) -> None:
+        self.score = _in_range(score)
+        self.metadata = metadata
+
+
+def recorded_grade(grade: Dict[str, Any]) -> GradeResult:
+    """A grade that was given earlier, whatever its score."""
+    made = GradeResult.__new__(GradeResult)
+    made.__dict__.update({"score": None, "rationale": None, "metadata": {}}, **grade)
+    return made
+
+
+def _in_range(score: Any) -> float:
+    """The score as a float; numbers as text are taken, as the real models do."""
+    try:
+        number = float(score)
+    except (TypeError, ValueError):
+        raise ValueError(f"Score must be a number, got {score!r}") from None
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"Score must be between 0.0 and 1.0, got {number}")
+    return number

@@ -1,0 +1,5 @@
+"""Tools, all of them placeholders."""
+
+from evalrs_worker.letta.placeholders import placeholders
+
+__getattr__ = placeholders("letta-client", __name__)

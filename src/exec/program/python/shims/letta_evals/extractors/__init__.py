@@ -1,0 +1,3 @@
+"""The extractors and what they are made of."""
+
+from evalrs_worker.letta.decorators import extractor
