@@ -1,0 +1,74 @@
+//! The variables that programs see: those that everything needs to run, and those that the suite passes on.
+//!
+//! Pure. Keys of APIs and whatever else stands in the environment of evalrs stay there unless a suite names them.
+
+use std::collections::BTreeMap;
+
+use crate::exec::Start;
+
+/// Variables that every program sees: where things are, who runs it, what language it speaks, and what runtimes and TLS
+/// libraries need to find themselves.
+pub const PASSED_ON: &[&str] = &[
+    "PATH",
+    "HOME",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "NODE_PATH",
+    "DENO_DIR",
+    "BUN_INSTALL",
+    "SYSTEMROOT",
+];
+
+/// Families of such variables: locales, and the folders of the desktop's standard.
+pub const FAMILIES_PASSED_ON: &[&str] = &["LC_", "XDG_"];
+
+/// Whether every program sees a variable.
+fn is_passed_on(name: &str) -> bool {
+    PASSED_ON.contains(&name) || FAMILIES_PASSED_ON.iter().any(|family| name.starts_with(family))
+}
+
+/// The part of an environment that every program sees.
+pub(super) fn passed_on(mut all: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    all.retain(|name, _| is_passed_on(name));
+    all
+}
+
+/// The whole environment of a program. What the suite passes on comes last, so that it wins.
+pub(super) fn of<'a>(
+    passed_on: &'a BTreeMap<String, String>,
+    start: &'a Start,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let always = passed_on.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    always.chain(start.env.iter().map(|(name, value)| (name.as_str(), value.reveal())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::test_data::start_of;
+    use super::{of, passed_on};
+    use crate::exec::Secret;
+
+    #[test]
+    fn programs_see_what_they_need_and_what_the_suite_names() {
+        let names = ["PATH", "LC_ALL", "XDG_CACHE_HOME", "OPENAI_API_KEY", "AWS_PROFILE", "TERM"];
+        let all = names.map(|name| (name.to_owned(), "v".to_owned()));
+        let mut start = start_of("/g");
+        start.env = vec![("TERM".to_owned(), Secret::new("dumb".to_owned()))];
+        let passed_on = passed_on(BTreeMap::from(all));
+        let seen: BTreeMap<&str, &str> = of(&passed_on, &start).collect();
+        let expected = [("LC_ALL", "v"), ("PATH", "v"), ("TERM", "dumb"), ("XDG_CACHE_HOME", "v")];
+        assert_eq!(seen, BTreeMap::from(expected));
+    }
+}

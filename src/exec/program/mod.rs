@@ -1,0 +1,308 @@
+//! Executes programs: executables as a process for each call, functions and modules in workers that stay.
+//!
+//! Programs are not trusted: each has a group of processes of its own, limits of time and output, an environment of few
+//! variables and, where the suite wants it, a sandbox. `executable` runs the one kind; of the other, `pool` holds what
+//! waits, `serving` passes it to a `worker`, and `messages` is what is said. `command`, `sandbox` and `environment` say
+//! how a process is started, `endings` and `tail` what is told of its end, `group` ends it.
+
+pub mod check;
+mod command;
+mod endings;
+mod environment;
+mod executable;
+mod files;
+mod group;
+mod messages;
+mod pool;
+mod sandbox;
+mod serving;
+mod tail;
+mod worker;
+mod world;
+
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Weak};
+
+use tokio::select;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+
+pub use environment::{FAMILIES_PASSED_ON, PASSED_ON};
+
+use super::limit::LimitSettings;
+use super::{
+    Changed, Discovered, Endpoint, EndpointId, Executing, Executor, Launch, Loading, Notice,
+    ProgramLaunch, Room, Start,
+};
+use crate::outcome::Outcome;
+use crate::program::{Identity, ProgramSpec};
+use crate::system::System;
+use crate::system::os::OsSystem;
+use command::{Surroundings, unloadable};
+use pool::{Pool, WINDOW, not_asked};
+use world::World;
+
+/// How often a program is loaded whose files change while it is.
+const MOST_LOADS: u32 = 5;
+
+/// How much runs at once, and what is said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramSettings {
+    /// Processes at once: executables, and workers of each program.
+    pub workers: usize,
+    /// Requests at once to functions that work on several.
+    pub overlapping: usize,
+    /// 0 keeps what workers print for failures; more says it.
+    pub verbosity: u8,
+}
+
+impl ProgramSettings {
+    /// As many processes as this machine has processors.
+    pub fn of_machine(overlapping: usize) -> Self {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { workers, overlapping, verbosity: 0 }
+    }
+}
+
+/// Executes programs. Everything it started ends with it.
+#[derive(Debug)]
+pub struct ProgramExecutor {
+    world: Arc<World>,
+    /// Places for executables.
+    places: Semaphore,
+    /// Calls that were begun and are not over.
+    under_way: Cell<usize>,
+    /// Why nothing more is started.
+    closed: RefCell<Option<String>>,
+    closing: Notify,
+    pools: RefCell<Vec<Known>>,
+    /// Pools of files that have changed since.
+    retired: RefCell<Vec<Weak<Pool>>>,
+}
+
+/// A pool, and what the files were by which its workers run.
+#[derive(Debug)]
+struct Known {
+    pool: Arc<Pool>,
+    /// None as long as the program was only loaded.
+    identity: Option<Arc<Identity>>,
+}
+
+impl Known {
+    /// Whether its workers run the program as it is now.
+    fn serves(&self, identity: &Arc<Identity>) -> bool {
+        self.identity.as_ref().is_none_or(|own| Arc::ptr_eq(own, identity) || own == identity)
+    }
+}
+
+impl ProgramExecutor {
+    /// An executor in the environment of this process; nothing is started yet.
+    pub fn new(settings: ProgramSettings) -> Self {
+        let settings = ProgramSettings { workers: settings.workers.max(1), ..settings };
+        let environment = environment::passed_on(OsSystem.environment());
+        Self::of(World::new(settings, environment))
+    }
+
+    fn of(world: World) -> Self {
+        Self {
+            places: Semaphore::new(world.settings.workers),
+            world: Arc::new(world),
+            under_way: Cell::new(0),
+            closed: RefCell::default(),
+            closing: Notify::new(),
+            pools: RefCell::default(),
+            retired: RefCell::default(),
+        }
+    }
+
+    /// How many calls are taken at once: so many that no worker waits for the next.
+    pub fn most(&self) -> usize {
+        let ProgramSettings { workers, overlapping, .. } = self.world.settings;
+        (2 * WINDOW * workers).max(2 * overlapping)
+    }
+
+    /// The workers of a program whose files are as `identity` says. Those of other files get nothing more.
+    fn pool(&self, start: &Arc<Start>, identity: &Arc<Identity>) -> Arc<Pool> {
+        let mut pools = self.pools.borrow_mut();
+        let is_of = |known: &&mut Known| is_same(&known.pool.start, start);
+        if let Some(known) = pools.iter_mut().find(is_of) {
+            if known.serves(identity) {
+                known.identity.get_or_insert_with(|| Arc::clone(identity));
+                return Arc::clone(&known.pool);
+            }
+            let old = std::mem::replace(&mut known.pool, self.new_pool(start));
+            known.identity = Some(Arc::clone(identity));
+            self.retire(&old);
+            return Arc::clone(&known.pool);
+        }
+        let pool = self.new_pool(start);
+        pools.push(Known { pool: Arc::clone(&pool), identity: Some(Arc::clone(identity)) });
+        pool
+    }
+
+    /// Workers for a program whose files may have changed.
+    fn fresh_pool(&self, start: &Arc<Start>) -> Arc<Pool> {
+        let mut pools = self.pools.borrow_mut();
+        let pool = self.new_pool(start);
+        let known = Known { pool: Arc::clone(&pool), identity: None };
+        match pools.iter_mut().find(|known| is_same(&known.pool.start, start)) {
+            Some(place) => self.retire(&std::mem::replace(place, known).pool),
+            None => pools.push(known),
+        }
+        pool
+    }
+
+    fn new_pool(&self, start: &Arc<Start>) -> Arc<Pool> {
+        Arc::new(Pool::new(Arc::clone(start), Arc::clone(&self.world)))
+    }
+
+    fn retire(&self, pool: &Arc<Pool>) {
+        pool.retire();
+        let mut retired = self.retired.borrow_mut();
+        retired.retain(|pool| pool.strong_count() > 0);
+        retired.push(Arc::downgrade(pool));
+    }
+
+    async fn call(&self, launch: ProgramLaunch) -> Outcome {
+        let ProgramLaunch { action, start, .. } = launch;
+        if let Some(reason) = &*self.closed.borrow() {
+            return not_asked(reason);
+        }
+        if start.spec.language.has_worker() {
+            let pool = self.pool(&start, &action.identity);
+            return pool.ask(action.input).await;
+        }
+        let bwrap = match self.world.bwrap_for(&start).await {
+            Ok(bwrap) => bwrap,
+            Err(failure) => return Outcome::Failure(failure),
+        };
+        let _place = match self.place().await {
+            Ok(place) => place,
+            Err(outcome) => return outcome,
+        };
+        let environment = &self.world.environment;
+        let surroundings = Surroundings { environment, bwrap, worker: None };
+        executable::run(&start, surroundings, &action.input).await
+    }
+
+    /// A place for an executable, or the outcome of one that is not started any more.
+    async fn place(&self) -> Result<SemaphorePermit<'_>, Outcome> {
+        select! {
+            biased;
+            reason = self.halted() => Err(not_asked(&reason)),
+            place = self.places.acquire() => place.map_err(|error| not_asked(&error.to_string())),
+        }
+    }
+
+    async fn halted(&self) -> String {
+        loop {
+            if let Some(reason) = self.closed.borrow().clone() {
+                return reason;
+            }
+            self.closing.notified().await;
+        }
+    }
+}
+
+/// Whether two starts are one.
+fn is_same(one: &Arc<Start>, other: &Arc<Start>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
+}
+
+/// Counts a call from when it was begun until its future is dropped.
+struct UnderWay<'a>(&'a Cell<usize>);
+
+impl<'a> UnderWay<'a> {
+    fn new(count: &'a Cell<usize>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+impl Executor for ProgramExecutor {
+    fn execute(&self, launch: Launch) -> Executing<'_> {
+        let Launch::Program(launch) = launch else {
+            return Box::pin(std::future::ready(not_asked("judges are not asked here")));
+        };
+        let under_way = UnderWay::new(&self.under_way);
+        Box::pin(async move {
+            let outcome = self.call(launch).await;
+            drop(under_way);
+            outcome
+        })
+    }
+
+    fn load(&self, start: Arc<Start>) -> Loading<'_> {
+        Box::pin(async move {
+            if !start.spec.language.has_worker() {
+                return Ok(Discovered::default());
+            }
+            for _ in 0..MOST_LOADS {
+                let begin = files::now();
+                let discovered = self.fresh_pool(&start).load().await?;
+                // What was saved meanwhile may be loaded in either state.
+                let mut paths = std::iter::once(&start.path).chain(&discovered.files);
+                if !paths.any(|path| files::is_newer(path, begin)) {
+                    return Ok(discovered);
+                }
+            }
+            Err(unloadable("its files change while it is loaded"))
+        })
+    }
+
+    fn take_discovered(&self) -> Vec<(ProgramSpec, Discovered)> {
+        let pools = self.pools.borrow();
+        let seen =
+            |known: &Known| Some((known.pool.start.spec.clone(), known.pool.take_discovered()?));
+        pools.iter().filter_map(seen).collect()
+    }
+
+    fn begin(&self) {
+        *self.closed.borrow_mut() = None;
+        self.pools.borrow().iter().for_each(|known| known.pool.forgive());
+    }
+
+    fn halt(&self, reason: &str) {
+        *self.closed.borrow_mut() = Some(reason.to_owned());
+        self.closing.notify_waiters();
+        self.pools.borrow().iter().for_each(|known| known.pool.halt(reason));
+    }
+
+    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> EndpointId {
+        // All programs share this machine.
+        EndpointId::default()
+    }
+
+    fn room(&self, _endpoint: EndpointId) -> Room {
+        if let Some(reason) = &*self.closed.borrow() {
+            return Room::Closed(reason.clone());
+        }
+        if self.under_way.get() < self.most() { Room::Now } else { Room::Full }
+    }
+
+    fn changed(&self) -> Changed<'_> {
+        Box::pin(self.world.said())
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        self.world.take_notices()
+    }
+}
+
+impl Drop for ProgramExecutor {
+    fn drop(&mut self) {
+        self.pools.borrow().iter().for_each(|known| known.pool.kill());
+        self.retired.borrow().iter().filter_map(Weak::upgrade).for_each(|pool| pool.kill());
+    }
+}
+
+#[cfg(test)]
+mod test_data;
+#[cfg(unix)]
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! Programs that workers run.
+
+use std::sync::Arc;
+
+use super::{PASS, Scene, run, shown, stderr};
+use crate::exec::program::ProgramSettings;
+use crate::exec::{Discovered, Executor, Notice, Secret};
+use crate::outcome::Outcome;
+
+/// Outcomes that are not the good one: which, and what.
+fn bad(outcomes: &[Outcome]) -> Vec<(usize, String)> {
+    let all = outcomes.iter().map(shown).enumerate();
+    all.filter(|(_, shown)| shown != PASS).collect()
+}
+
+#[test]
+fn one_worker_answers_many_requests() {
+    let scene = Scene::with(ProgramSettings { workers: 1, overlapping: 1, verbosity: 0 });
+    let start = Arc::new(scene.function("echo + >> starts\ngrade() { answer; }"));
+    assert_eq!(bad(&run(scene.calls(&start, 300))), []);
+    assert_eq!(scene.text("starts"), "+\n");
+}
+
+#[test]
+fn a_further_worker_is_started_where_requests_are_slow() {
+    let scene = Scene::new();
+    let start = scene.function("echo + >> starts\ngrade() { sleep 0.05; answer; }");
+    assert_eq!(bad(&run(scene.calls(&Arc::new(start), 20))), []);
+    assert_eq!(scene.text("starts"), "+\n+\n");
+}
+
+#[test]
+fn answers_are_results_or_failures() {
+    let scene = Scene::new();
+    let script = r#"
+        grade() {
+          case "$line" in
+            *'"0"'*) say "{\"id\":$id,\"result\":0.5}";;
+            *'"1"'*) say "{\"id\":$id,\"result\":null}";;
+            *'"2"'*) say "{\"id\":$id,\"error\":{\"message\":\"E: $TOKEN\",\"details\":\"line 1\\n$TOKEN\"}}";;
+            *'"3"'*) say "{\"id\":$id,\"error\":{\"message\":\"ENOENT\",\"transient\":true}}";;
+            *'"4"'*) say "{\"id\":$id}";;
+            *) echo printed; say "{\"id\":$id,\"result\":true,\"files\":[\"/w/b\"],\"reads\":[\"/w/d\"]}";;
+          esac
+        }
+    "#;
+    let mut start = scene.function(script);
+    start.env = vec![("TOKEN".to_owned(), Secret::new("sk-123456".to_owned()))];
+    let spec = start.spec.clone();
+    let outcomes = run(scene.calls(&Arc::new(start), 6));
+    let all: Vec<String> = outcomes.iter().map(shown).collect();
+    assert_eq!(
+        all,
+        [
+            "0.5",
+            "invalid_reply: Invalid grader result: expected an object, found null",
+            "exception: E: [secret]",
+            "unloadable: ENOENT",
+            "invalid_reply: its worker gives neither a result nor an error",
+            "true",
+        ]
+    );
+    assert_eq!(stderr(&outcomes[2]), Some("line 1\n[secret]"));
+    let seen = Discovered { files: vec!["/w/b".to_owned()], reads: vec!["/w/d".to_owned()] };
+    assert_eq!(scene.executor.take_discovered(), [(spec, seen)]);
+    assert_eq!(scene.executor.take_discovered(), []);
+}
+
+#[test]
+fn a_request_that_its_worker_does_not_survive_costs_one_grade() {
+    for (action, expected, told) in [
+        (
+            "echo dying >&2; kill -SEGV $$",
+            "killed: Grader was ended by signal 11 (SIGSEGV)",
+            Some("dying"),
+        ),
+        ("exit 4", "killed: Grader exited with code 4", None),
+        ("sleep 60", "timeout: no result within 0.4 s", None),
+        (
+            "say rubbish",
+            "killed: Grader was ended: what came from its worker is no message: rubbish",
+            None,
+        ),
+        (
+            "say '{\"id\":99999,\"result\":1}'",
+            "killed: Grader was ended: its worker answers what it was not asked",
+            None,
+        ),
+    ] {
+        for overlaps in ["false", "true"] {
+            let scene = Scene::new().for_script(action);
+            let start = scene.function(&format!(
+                "overlaps={overlaps}\ngrade() {{ case $line in *'\"20\"'*) {action};; *) answer;; esac; }}"
+            ));
+            let outcomes = run(scene.calls(&Arc::new(start), 60));
+            assert_eq!(bad(&outcomes), [(20, expected.to_owned())], "{action} {overlaps}");
+            assert_eq!(stderr(&outcomes[20]), told, "{action}");
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_died_by_chance_costs_nothing() {
+    let scene = Scene::new();
+    let script = "grade() { [ -e died ] || { : > died; kill -KILL $$; }; answer; }";
+    assert_eq!(bad(&run(scene.calls(&Arc::new(scene.function(script)), 40))), []);
+    assert!(std::fs::exists(scene.path("died")).unwrap());
+}
+
+#[test]
+fn what_cannot_be_loaded_is_tried_once_in_an_evaluation() {
+    for (script, expected) in [
+        (
+            "say '{\"unloadable\":{\"message\":\"SyntaxError\",\"details\":\"line 1\"}}'; exit 0",
+            "unloadable: SyntaxError",
+        ),
+        (
+            "exit 5",
+            "unloadable: the worker of `grade.fn:grade` exited with code 5 before it had loaded it",
+        ),
+        ("sleep 60", "unloadable: `grade.fn:grade` did not load within 0.4 s"),
+        (
+            "say hello",
+            "unloadable: `grade.fn:grade` cannot be loaded: what came from its worker is no message: hello",
+        ),
+    ] {
+        let scene = Scene::new().for_script(script);
+        let start = Arc::new(scene.function(&format!("echo + >> starts\n{script}")));
+        let loaded = run(scene.executor.load(Arc::clone(&start)));
+        let failure = loaded.unwrap_err();
+        assert_eq!(format!("unloadable: {}", failure.message), expected);
+        for _ in 0..2 {
+            for outcome in run(scene.calls(&start, 3)) {
+                assert_eq!(shown(&outcome), expected);
+            }
+        }
+        assert_eq!(scene.text("starts"), "+\n", "{script}");
+        scene.executor.begin();
+        run(scene.calls(&start, 3));
+        assert_eq!(scene.text("starts"), "+\n+\n", "{script}");
+    }
+}
+
+#[test]
+fn loading_tells_of_files_and_its_worker_stays_until_they_change() {
+    let scene = Scene::new();
+    let script = "echo + >> starts\nfiles='[\"/w/b\",\"/w/a\"]'\ngrade() { answer; }";
+    let start = Arc::new(scene.function(script));
+    run(async {
+        let seen = Discovered { files: vec!["/w/a".to_owned(), "/w/b".to_owned()], reads: vec![] };
+        assert_eq!(scene.executor.load(Arc::clone(&start)).await, Ok(seen));
+        assert_eq!(bad(&scene.calls(&start, 3).await), []);
+        assert_eq!(scene.text("starts"), "+\n");
+        let changed = Scene::launch(&start, "{}", "2");
+        assert_eq!(shown(&scene.executor.execute(changed).await), PASS);
+        assert_eq!(scene.text("starts"), "+\n+\n");
+        assert!(scene.executor.load(Arc::clone(&start)).await.is_ok());
+        assert_eq!(scene.text("starts"), "+\n+\n+\n", "loaded afresh: the file may have changed");
+    });
+}
+
+#[test]
+fn workers_and_their_children_end_with_the_executor() {
+    let scene = Scene::new();
+    let script = "sleep 60 & echo $! > child; echo $$ > self\ngrade() { answer; }";
+    let start = Arc::new(scene.function(script));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    assert_eq!(bad(&runtime.block_on(scene.calls(&start, 1))), []);
+    let Scene { folder, executor, limit } = scene;
+    drop(executor);
+    let scene = Scene { folder, limit, ..Scene::new() };
+    assert!(scene.is_gone("child") && scene.is_gone("self"));
+}
+
+#[test]
+fn what_waits_is_not_sent_after_a_halt() {
+    let scene = Scene::with(ProgramSettings { workers: 1, overlapping: 1, verbosity: 0 });
+    let script = "grade() { echo + >> log; while [ ! -e go ]; do sleep 0.01; done; answer; }";
+    let start = Arc::new(scene.function(script));
+    let outcomes = run(async {
+        let halt = async {
+            while scene.text("log").is_empty() {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+            scene.executor.halt("enough");
+            std::fs::write(scene.path("go"), "").unwrap();
+        };
+        futures_util::future::join(scene.calls(&start, 3), halt).await.0
+    });
+    let not_asked = "not_asked: not asked: enough".to_owned();
+    assert_eq!(bad(&outcomes), [(1, not_asked.clone()), (2, not_asked)]);
+}
+
+#[test]
+fn prints_are_said_where_that_is_wanted() {
+    for verbosity in [0, 1] {
+        let scene = Scene::with(ProgramSettings { workers: 1, overlapping: 1, verbosity });
+        let start = Arc::new(scene.function("grade() { echo one; echo two >&2; answer; }"));
+        let notices = run(async {
+            assert_eq!(bad(&scene.calls(&start, 1).await), []);
+            if verbosity > 0 {
+                scene.executor.changed().await;
+            }
+            scene.executor.take_notices()
+        });
+        let line = |text: &str| Notice::Line(format!("grade.fn:grade: {text}"));
+        let expected = if verbosity == 0 { vec![] } else { vec![line("one"), line("two")] };
+        assert_eq!(notices, expected);
+    }
+}
