@@ -240,6 +240,20 @@ impl<'a> Fields<'a> {
         if names.is_empty() { "no fields".to_owned() } else { names.join(", ") }
     }
 
+    /// The members that are none of our fields, neither by name nor by the suite's `fields`.
+    pub fn unmapped(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        let FieldMap { paths, outputs } = &self.spec.fields;
+        self.members.0.iter().map(|(name, raw)| (name.as_ref(), *raw)).filter(move |(name, _)| {
+            let is_ours =
+                FIELDS.iter().any(|(ours, aliases)| ours == name || aliases.contains(name));
+            let is_mapped = |(_, path): &(String, String)| {
+                path.strip_prefix(*name)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+            };
+            !is_ours && !paths.iter().chain(outputs).any(is_mapped)
+        })
+    }
+
     /// What stands at a dotted path of the row.
     pub fn at_path(&self, path: &str) -> Option<&'a RawValue> {
         self.members.at_path(path)

@@ -111,6 +111,22 @@ impl<'a> Opened<'a> {
         Ok(Some(path))
     }
 
+    /// The object of this name; none if the row has none.
+    pub fn object(&self, name: &str) -> Result<Option<Map<String, Value>>, RowProblem> {
+        Ok(if self.fields.raw(name).is_some() { Some(self.fields.object(name)?) } else { None })
+    }
+
+    /// The `metadata` of the row, after the keys that have no meaning of their own here.
+    pub fn metadata(&self) -> Result<Map<String, Value>, RowProblem> {
+        let mut all = Map::new();
+        for (name, raw) in self.fields.unmapped() {
+            // A value that cannot be read would have been found when the row was checked.
+            all.insert(name.to_owned(), serde_json::from_str(raw.get()).unwrap_or_default());
+        }
+        all.extend(self.fields.object("metadata")?);
+        Ok(all)
+    }
+
     /// What was recorded of the target.
     pub fn recorded(&self) -> Result<Recorded, RowProblem> {
         recorded(&self.fields, self.record)

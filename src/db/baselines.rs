@@ -44,7 +44,7 @@ pub fn run_of_kind(kind: &GraderKind) -> Option<&str> {
             CompareTo::Run(path) => Some(path),
             CompareTo::Field(_) => None,
         },
-        GraderKind::Tool(_) => None,
+        GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
     }
 }
 

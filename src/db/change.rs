@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 use salsa::Setter;
 
 use super::Database;
-use super::inputs::{Chunk, File, Overrides, Root};
+use super::inputs::{Chunk, File, Overrides, Program, ProgramState, Root};
 use crate::action::{ActionKey, KeySet};
 use crate::dataset::chunk::{Chunked, Records};
 use crate::outcome::Outcome;
@@ -19,6 +19,8 @@ use crate::suite::FileText;
 pub struct Change {
     /// Files that were read.
     pub files: Vec<(File, FileText)>,
+    /// Programs of which more is known.
+    pub programs: Vec<(Program, ProgramState)>,
     /// The dataset's chunks, if it was read.
     pub chunks: Option<Vec<Chunked>>,
     /// The environment, if it was read.
@@ -37,6 +39,11 @@ impl Change {
         for (file, text) in self.files {
             if *file.text(db) != text {
                 file.set_text(db).to(text);
+            }
+        }
+        for (program, state) in self.programs {
+            if *program.state(db) != state {
+                program.set_state(db).to(state);
             }
         }
         if let Some(environment) = self.environment

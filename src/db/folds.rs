@@ -116,12 +116,9 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
 #[salsa::tracked]
 pub fn ballot_scores<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Vec<Option<f64>>> {
     let ready = queries::ready(db, grader);
-    let is_measured = match &ready.method {
-        Method::Judge(judge) => {
-            judge.first_ballots() > 1 && matches!(judge.question(), Question::Score { .. })
-        }
-        Method::Tool(_) | Method::Broken(_) => false,
-    };
+    let is_measured = ready.judge().is_some_and(|judge| {
+        judge.first_ballots() > 1 && matches!(judge.question(), Question::Score { .. })
+    });
     if !is_measured {
         return Vec::new();
     }

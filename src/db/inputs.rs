@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::dataset::chunk::Records;
+use crate::program::{Known, ProgramSpec, SandboxKind};
 use crate::suite::FileText;
 
 /// A file a suite may name; also one that does not exist.
@@ -13,6 +14,28 @@ pub struct File {
     pub path: String,
     /// What it says.
     pub text: FileText,
+}
+
+/// A program that a suite names; also one that does not exist.
+#[salsa::input(debug)]
+pub struct Program {
+    /// What the suite says.
+    pub spec: ProgramSpec,
+    /// What is known of its files.
+    pub state: ProgramState,
+}
+
+/// What is known of a program's files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgramState {
+    /// Nobody has looked yet.
+    Unread,
+    /// It cannot be called: why.
+    Broken(String),
+    /// Its files are read, but not those that it loads: which those are is not known.
+    Read(Arc<Known>),
+    /// All its files are read.
+    Known(Arc<Known>),
 }
 
 /// One evaluation: a suite file and everything that is not in it. Never replaced, only updated.
@@ -59,4 +82,6 @@ pub struct Overrides {
     pub cached: Option<String>,
     /// `--labels`: a file of labels to compare verdicts with.
     pub labels: Option<String>,
+    /// The sandbox of programs for which the suite says none, by `evalrs.toml`.
+    pub sandbox: SandboxKind,
 }

@@ -32,7 +32,10 @@ pub fn scales_of(suite: &Suite) -> Vec<(String, Scale)> {
 fn scale_of(kind: &GraderKind) -> Scale {
     match kind {
         GraderKind::Rubric(rubric) if rubric.compare_to.is_none() => rubric.scale,
-        GraderKind::Rubric(_) | GraderKind::Tool(_) => None,
+        GraderKind::Rubric(_)
+        | GraderKind::Tool(_)
+        | GraderKind::Program(_)
+        | GraderKind::Reward(_) => None,
     }
     .unwrap_or((0.0, 1.0))
 }
@@ -149,7 +152,7 @@ pub fn takes_label(kind: &GraderKind) -> bool {
             tool.function == "recorded_score"
                 && tool.config.get("path").is_some_and(|path| path == "label")
         }
-        GraderKind::Rubric(_) => false,
+        GraderKind::Rubric(_) | GraderKind::Program(_) | GraderKind::Reward(_) => false,
     }
 }
 

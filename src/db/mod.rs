@@ -19,6 +19,7 @@ pub mod change;
 pub mod folds;
 pub mod inputs;
 pub mod labels;
+pub mod programs;
 pub mod queries;
 pub mod results;
 pub mod rows;
@@ -32,14 +33,18 @@ use salsa::Storage;
 
 use crate::action::{ActionKey, KeyMap};
 use crate::outcome::Outcome;
+use crate::program::ProgramSpec;
 use crate::suite::FileText;
-use inputs::{Chunk, File};
+use inputs::{Chunk, File, Program, ProgramState};
 
 /// What queries may ask of the database besides other queries.
 #[salsa::db]
 pub trait Db: salsa::Database {
     /// The file at `path`, made on first ask with nothing read yet.
     fn file(&self, path: &str) -> File;
+
+    /// The program that a suite names, made on first ask with nothing read yet.
+    fn program(&self, spec: &ProgramSpec) -> Program;
 
     /// What came of an action, if it is known. Only for queries that have read their chunk's epoch.
     fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>>;
@@ -51,6 +56,7 @@ pub trait Db: salsa::Database {
 pub struct Database {
     storage: Storage<Self>,
     files: Arc<Mutex<HashMap<String, File>>>,
+    programs: Arc<Mutex<HashMap<ProgramSpec, Program>>>,
     outcomes: Arc<RwLock<KeyMap<Arc<Outcome>>>>,
     spare_slots: Vec<Chunk>,
     executed: Arc<Mutex<Vec<String>>>,
@@ -87,6 +93,7 @@ impl Database {
         Self {
             storage,
             files: Arc::default(),
+            programs: Arc::default(),
             outcomes: Arc::default(),
             spare_slots: Vec::new(),
             executed,
@@ -141,6 +148,16 @@ impl Db for Database {
         let file = File::new(self, path.to_owned(), FileText::Unread);
         files.insert(path.to_owned(), file);
         file
+    }
+
+    fn program(&self, spec: &ProgramSpec) -> Program {
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = programs.get(spec) {
+            return *program;
+        }
+        let program = Program::new(self, spec.clone(), ProgramState::Unread);
+        programs.insert(spec.clone(), program);
+        program
     }
 
     fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {

@@ -9,12 +9,13 @@ use super::baselines::Baselines;
 use super::inputs::{Chunk, File, Root};
 pub use super::labels::labels;
 use super::selection::{Narrowing, Place, Selection, Who, select};
-use super::{Db, inputs};
+use super::{Db, inputs, programs};
 use crate::dataset::Sample;
 use crate::dataset::chunk::Records;
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row::{self, Identity, Record};
 use crate::delta::{Cell, CellState};
+use crate::evaluate::rewards::ReadyReward;
 use crate::evaluate::{self, Case, Method, Planned, ReadyGrader, ReadyTool, Submission};
 use crate::extract::Extractor;
 use crate::gate;
@@ -23,8 +24,8 @@ use crate::grade::registry;
 use crate::judge::Judge;
 use crate::judge::provider::PROVIDERS;
 use crate::suite::{
-    ExtractorSpec, FileText, Files, Gate, GraderKind, RowRubric, Suite, SuiteReading, TargetSpec,
-    read_suite,
+    ExtractorSpec, FileText, Files, Gate, GraderKind, Registry, RewardSpec, RowRubric, Suite,
+    SuiteReading, TargetSpec, read_suite,
 };
 use crate::system;
 
@@ -80,7 +81,8 @@ impl Files for RootFiles<'_> {
 /// The suite, and everything that is wrong with it.
 #[salsa::tracked]
 pub fn suite(db: &dyn Db, root: Root) -> SuiteReading {
-    read_suite(root.suite(db).path(db), &RootFiles { db, root }, &crate::registry::registry())
+    let registry = Registry { sandbox: root.overrides(db).sandbox, ..crate::registry::registry() };
+    read_suite(root.suite(db).path(db), &RootFiles { db, root }, &registry)
 }
 
 /// How rows are read.
@@ -97,8 +99,8 @@ pub fn row_spec(db: &dyn Db, root: Root) -> Option<RowSpec> {
 /// The graders in the order of the suite, those that the command line leaves.
 #[salsa::tracked]
 pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
-    let only = &root.overrides(db).graders;
     let Some(suite) = &suite(db, root).suite else { return Vec::new() };
+    let only = programs::with_graded(suite, &root.overrides(db).graders);
     let wanted =
         suite.graders.iter().filter(|grader| only.is_empty() || only.contains(&grader.name));
     wanted
@@ -159,6 +161,13 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
                 named.iter().find(|(id, _)| *id == provider).map(|(_, url)| url.clone())
             };
             Method::Judge(Box::new(Judge::new(rubric.as_ref().clone(), &base_url)))
+        }
+        GraderKind::Program(spec) => programs::method(db, spec, Method::Program),
+        GraderKind::Reward(RewardSpec::Expression(expression)) => {
+            Method::Reward(ReadyReward::Expression(expression.clone()))
+        }
+        GraderKind::Reward(RewardSpec::Program(spec)) => {
+            programs::method(db, spec, |identity| Method::Reward(ReadyReward::Program(identity)))
         }
     };
     let reference = grader
@@ -342,6 +351,9 @@ pub fn submissions<'db>(
     extractor: SharedExtractor<'db>,
 ) -> Arc<[Submission]> {
     let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
+    if extractor.spec(db).program.is_some() {
+        return programs::extracted(db, chunk, extractor);
+    }
     let extractor = Extractor::new(extractor.spec(db));
     cases(chunk.records(db), spec)
         .map(|(_, record)| evaluate::submission(record, spec, &extractor))
@@ -359,6 +371,9 @@ pub fn graded_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> 
 #[salsa::tracked]
 pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Planned]> {
     let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
+    if matches!(grader.kind(db), GraderKind::Reward(_)) {
+        return programs::reward_plans(db, chunk, grader);
+    }
     let baselines = Baselines::of(db, chunk, grader);
     let (grader, submissions) = (ready(db, grader), graded_texts(db, chunk, grader));
     let files = |path: &str| row_file(db, chunk.root(db), path);

@@ -9,14 +9,17 @@ use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
 use super::selection::named;
-use super::{Database, Db, folds};
+use super::{Database, Db, folds, programs};
+use crate::action::Action;
 use crate::dataset::row::{self, Record};
 use crate::dataset::{GroundTruth, Input};
+use crate::evaluate::programs::extraction_action;
+use crate::evaluate::rewards::reward_action;
 use crate::evaluate::{self, Case, Graded, Planned, ReadyGrader, Submission};
 use crate::grade::Grade;
-use crate::judge::JudgeAction;
 use crate::metric::labels::Label;
 use crate::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, labels};
+use crate::suite::GraderKind;
 
 /// The aggregates of everything that is graded by now.
 pub fn summary(db: &Database, root: Root) -> Summary {
@@ -229,19 +232,34 @@ fn turn_lines(grades: Vec<Grade>, submission: &Submission) -> Vec<TurnLine> {
         .collect()
 }
 
-/// Renders an action of the plan again, to be executed.
+/// Renders an action of the plan again, to be executed. While a program has still to extract the submission, that is
+/// the action.
 pub fn action_of(
     db: &Database,
     (chunk, case): (Chunk, usize),
     grader: Grader<'_>,
     turn_and_ballot: [u32; 2],
-) -> Option<JudgeAction> {
+) -> Option<Action> {
     let root = chunk.root(db);
     let spec = queries::row_spec(db, root).as_ref()?;
     let (_, record) = record_of(db, chunk, case)?;
+    if matches!(grader.kind(db), GraderKind::Reward(_)) {
+        let said = programs::said(db, chunk, case);
+        let ready = queries::ready(db, grader);
+        return reward_action((record, spec), ready, &said).map(Action::Program);
+    }
     let submissions = queries::graded_texts(db, chunk, grader);
     let baseline = Baselines::of(db, chunk, grader).case(case);
     let case = Case { record, spec, submission: submissions.get(case)?, baseline };
+    let [turn, _] = turn_and_ballot;
+    let submission = match case.submission {
+        Submission::Turns(turns) => turns.get(turn as usize)?,
+        submission => submission,
+    };
+    if matches!(submission, Submission::Pending(_)) {
+        let extractor = programs::ready_extractor(db, grader.extractor(db))?;
+        return extraction_action(&case, turn, &extractor).map(Action::Program);
+    }
     let files = |path: &str| queries::row_file(db, root, path);
     evaluate::action(&case, queries::ready(db, grader), &files, turn_and_ballot)
 }

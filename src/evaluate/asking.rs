@@ -5,7 +5,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Case, Method, Part, Planned, ReadyGrader, RubricFiles, Submission, pairwise, unreadable,
+    Case, Method, Part, Planned, ReadyGrader, RubricFiles, Submission, pairwise, programs,
+    unreadable,
 };
 use crate::action::Action;
 use crate::dataset::row::Opened;
@@ -89,15 +90,22 @@ pub fn action(
     grader: &ReadyGrader,
     files: RubricFiles<'_>,
     [turn, ballot]: [u32; 2],
-) -> Option<JudgeAction> {
+) -> Option<Action> {
     let opened = Opened::new(case.record, case.spec).ok()?;
     let (turn, submission) = match case.submission {
         Submission::Turns(turns) => (Some(turn as usize), turns.get(turn as usize)?),
         submission => (None, submission),
     };
     let part = Part { row: &opened, turn, submission, baseline: case.baseline };
-    let (Method::Judge(judge), Submission::Text(text)) = (&grader.method, submission) else {
-        return None;
-    };
-    Shown::new(&part, judge, (grader, files), text).ok()??.action(ballot).ok()
+    let Submission::Text(text) = submission else { return None };
+    match &grader.method {
+        Method::Judge(judge) => {
+            let shown = Shown::new(&part, judge, (grader, files), text).ok()??;
+            shown.action(ballot).ok().map(Action::Judge)
+        }
+        Method::Program(identity) => {
+            programs::grading(&part, (identity, grader), text).ok().map(Action::Program)
+        }
+        Method::Tool(_) | Method::Reward(_) | Method::Unread | Method::Broken(_) => None,
+    }
 }

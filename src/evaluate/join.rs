@@ -7,10 +7,11 @@
 use serde_json::{Map, json};
 
 use super::ballots::Poll;
-use super::{Method, Planned, ReadyGrader};
+use super::{Method, Planned, ReadyGrader, Submission};
 use crate::action::ActionKey;
 use crate::grade::Grade;
 use crate::outcome::Outcome;
+use crate::program::{Identity, Role, reply};
 
 /// A finished grade.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +41,9 @@ pub fn grade(
 ) -> Option<Graded> {
     match planned {
         Planned::Graded(grade) => Some(Graded::plain(grade.clone())),
+        Planned::Ask(key) if let Some(identity) = grader.program() => {
+            Some(Graded::plain(of_program(identity, &*outcomes(*key)?)))
+        }
         Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
             let (poll, is_confirmation) = poll(planned, grader, outcomes, threshold)?;
             let confirmed = poll.score().filter(|_| is_confirmation).map(|score| score < threshold);
@@ -50,7 +54,40 @@ pub fn grade(
                 turns.iter().map(|turn| self::grade(turn, grader, outcomes, threshold)).collect();
             Some(mean_of_turns(&turns?, threshold))
         }
-        Planned::Blocked | Planned::Skipped => None,
+        Planned::Extract(_) | Planned::Blocked | Planned::Skipped => None,
+    }
+}
+
+/// The grade in what came of calling a program.
+fn of_program(identity: &Identity, outcome: &Outcome) -> Grade {
+    let failure = match outcome {
+        Outcome::Failure(failure) => failure,
+        Outcome::Reply(reply) => {
+            let grade = match identity.spec.role {
+                Role::Reward => reply::reward(&reply.text),
+                Role::Grade | Role::Extract => reply::grade(&identity.spec, &reply.text),
+            };
+            return grade.unwrap_or_else(|message| Grade::failed("invalid_reply", message));
+        }
+    };
+    let mut grade = Grade::failed(failure.kind.name(), failure.message.clone());
+    let metadata = grade.metadata.get_or_insert_default();
+    for (name, text) in [("stdout", &failure.reply), ("stderr", &failure.stderr)] {
+        if let Some(text) = text {
+            metadata.insert(name.to_owned(), json!(text));
+        }
+    }
+    grade
+}
+
+/// What a program extracted, or why it did not.
+pub fn extracted(outcome: &Outcome) -> Submission {
+    match outcome {
+        Outcome::Failure(failure) => Submission::Failed(failure.message.as_str().into()),
+        Outcome::Reply(reply) => match reply::submission(&reply.text) {
+            Ok(text) => Submission::Text(text.into()),
+            Err(message) => Submission::Failed(message.into()),
+        },
     }
 }
 
@@ -142,6 +179,9 @@ pub fn brief(
     };
     match planned {
         Planned::Graded(grade) => Some(of_grade(grade)),
+        Planned::Ask(key) if let Some(identity) = grader.program() => {
+            Some(of_grade(&of_program(identity, &*outcomes(*key)?)))
+        }
         Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
             let (poll, _) = poll(planned, grader, outcomes, threshold)?;
             let score = poll.score();
@@ -151,7 +191,7 @@ pub fn brief(
                 errored: score.is_none(),
             })
         }
-        Planned::Turns(_) | Planned::Blocked | Planned::Skipped => {
+        Planned::Turns(_) | Planned::Extract(_) | Planned::Blocked | Planned::Skipped => {
             let graded = self::grade(planned, grader, outcomes, threshold)?;
             Some(of_grade(&graded.grade))
         }

@@ -8,13 +8,17 @@ mod ballots;
 pub mod baseline;
 mod join;
 mod pairwise;
+pub mod programs;
+pub mod rewards;
 pub mod sought;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use serde_json::json;
 
-use crate::action::ActionKey;
+use crate::action::{Action, ActionKey};
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row::{Opened, Record};
 use crate::dataset::{GroundTruth, Input, Recorded};
@@ -24,12 +28,15 @@ use crate::grade::registry::ToolGrader;
 use crate::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, Subject};
 use crate::judge::Judge;
 use crate::path::Row;
+use crate::program::Identity;
 use crate::suite::FileText;
 use crate::trajectory::Trajectory;
 
 pub use asking::action;
 use baseline::Submitted;
-pub use join::{Brief, Graded, Outcomes, ballot_scores, brief, each_wanted, grade};
+use rewards::ReadyReward;
+
+pub use join::{Brief, Graded, Outcomes, ballot_scores, brief, each_wanted, extracted, grade};
 
 /// What a grader is given of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +49,8 @@ pub enum Submission {
     Failed(Box<str>),
     /// One for each turn, where input and ground truth are lists.
     Turns(Box<[Submission]>),
+    /// A program extracts it: by this action, once it is known which.
+    Pending(Option<ActionKey>),
 }
 
 impl Submission {
@@ -49,7 +58,7 @@ impl Submission {
     pub fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.to_string(),
-            Self::NoMessages | Self::Failed(_) => String::new(),
+            Self::NoMessages | Self::Failed(_) | Self::Pending(_) => String::new(),
             Self::Turns(turns) => {
                 let turns = turns
                     .iter()
@@ -72,6 +81,26 @@ pub struct ReadyGrader {
     pub include_subagents: bool,
 }
 
+impl ReadyGrader {
+    /// The judge that grades, if one does.
+    pub fn judge(&self) -> Option<&Judge> {
+        match &self.method {
+            Method::Judge(judge) => Some(judge),
+            _ => None,
+        }
+    }
+
+    /// The program that grades, if one does.
+    pub fn program(&self) -> Option<&Arc<Identity>> {
+        match &self.method {
+            Method::Program(identity) | Method::Reward(ReadyReward::Program(identity)) => {
+                Some(identity)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A deterministic function, and what it looks at besides the submission.
 #[derive(Debug)]
 pub struct ReadyTool {
@@ -90,6 +119,12 @@ pub enum Method {
     Tool(ReadyTool),
     /// A judge.
     Judge(Box<Judge>),
+    /// A program of the user.
+    Program(Arc<Identity>),
+    /// What other graders say.
+    Reward(ReadyReward),
+    /// A program whose files are not read yet.
+    Unread,
     /// It cannot grade: why. Suites with such graders do not run; this keeps queries total.
     Broken(String),
 }
@@ -101,6 +136,8 @@ pub enum Planned {
     Graded(Grade),
     /// One action.
     Ask(ActionKey),
+    /// The action that makes the submission; what comes after it is planned when that is there.
+    Extract(ActionKey),
     /// One action for each ballot.
     Votes(Box<[ActionKey]>),
     /// One action for each ballot, of which the last confirm a verdict that is below the pass threshold.
@@ -112,7 +149,7 @@ pub enum Planned {
     },
     /// One plan for each turn.
     Turns(Box<[Planned]>),
-    /// A file must be read first.
+    /// Something else must be there first: a file, or the grades that a reward is made of.
     Blocked,
     /// The case is not selected.
     Skipped,
@@ -135,11 +172,20 @@ impl Planned {
                     planned.each_key(&mut |_, ballot, key| visit(turn, ballot, key));
                 }
             }
-            Self::Ask(key) => visit(0, 0, *key),
+            Self::Ask(key) | Self::Extract(key) => visit(0, 0, *key),
             Self::Votes(keys) | Self::Confirmed { keys, .. } => {
                 keys.iter().zip(0..).for_each(|(key, ballot)| visit(0, ballot, *key));
             }
             Self::Graded(_) | Self::Blocked | Self::Skipped => {}
+        }
+    }
+
+    /// Whether the action for a turn extracts its submission.
+    pub fn is_extraction(&self, turn: u32) -> bool {
+        match self {
+            Self::Extract(_) => true,
+            Self::Turns(turns) => turns.get(turn as usize).is_some_and(|one| one.is_extraction(0)),
+            _ => false,
         }
     }
 
@@ -149,7 +195,9 @@ impl Planned {
             Self::Ask(key) => Some((std::slice::from_ref(key), 1)),
             Self::Votes(keys) => Some((keys, keys.len())),
             Self::Confirmed { first, keys } => Some((keys, (*first as usize).min(keys.len()))),
-            Self::Graded(_) | Self::Turns(_) | Self::Blocked | Self::Skipped => None,
+            Self::Graded(_) | Self::Extract(_) | Self::Turns(_) | Self::Blocked | Self::Skipped => {
+                None
+            }
         }
     }
 }
@@ -313,11 +361,18 @@ fn plan_part(part: &Part<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> P
         }
         Submission::Text(text) => text,
         Submission::Turns(_) => return Planned::Skipped,
+        Submission::Pending(None) => return Planned::Blocked,
+        Submission::Pending(Some(key)) => return Planned::Extract(*key),
     };
     let planned = match &grader.method {
         Method::Broken(message) => Err(Grade::failed("grader", message.clone())),
         Method::Tool(tool) => grade_with_tool(part, tool, grader, text).map(Planned::Graded),
         Method::Judge(judge) => asking::plan(part, judge, (grader, files), text),
+        Method::Program(identity) => programs::grading(part, (identity, grader), text)
+            .map(|action| Planned::Ask(Action::Program(action).key())),
+        Method::Unread => Ok(Planned::Blocked),
+        // Its plans are made of grades, not of submissions.
+        Method::Reward(_) => Ok(Planned::Skipped),
     };
     planned.unwrap_or_else(Planned::Graded)
 }
@@ -326,7 +381,11 @@ fn plan_part(part: &Part<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> P
 fn grades_without_text(grader: &ReadyGrader) -> bool {
     match &grader.method {
         Method::Tool(tool) => tool.reads_trajectory || tool.reads_row,
-        Method::Judge(_) | Method::Broken(_) => false,
+        Method::Judge(_)
+        | Method::Program(_)
+        | Method::Reward(_)
+        | Method::Unread
+        | Method::Broken(_) => false,
     }
 }
 

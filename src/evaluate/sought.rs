@@ -31,6 +31,7 @@ impl Sought {
                 let names = open_names(&rubric.prompt, rubric.compare_to.is_some());
                 names.into_iter().map(|name| Self::Name(name.to_owned())).collect()
             }
+            GraderKind::Program(_) | GraderKind::Reward(_) => Vec::new(),
         }
     }
 

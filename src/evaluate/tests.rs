@@ -68,11 +68,20 @@ impl<'a> Sample<'a> {
     /// What the judge is shown by each ballot.
     fn prompts(&self, grader: &ReadyGrader, ballots: u32) -> Vec<String> {
         let rendered = |ballot| {
-            self.with(|case| action(case, grader, &|_| FileText::Missing, [0, ballot]))
-                .unwrap()
-                .user
+            user(
+                self.with(|case| action(case, grader, &|_| FileText::Missing, [0, ballot]))
+                    .unwrap(),
+            )
         };
         (0..ballots).map(rendered).collect()
+    }
+}
+
+/// What the judge is shown.
+fn user(action: Action) -> String {
+    match action {
+        Action::Judge(action) => action.user,
+        other => panic!("no judge: {other:?}"),
     }
 }
 
@@ -89,7 +98,7 @@ fn outcome(short: &str, ballot: usize) -> Outcome {
         "!" => {
             let message = format!("ballot {ballot} failed");
             let kind = FailureKind::Server;
-            return Outcome::Failure(Failure { kind, message, reply: None, usage });
+            return Outcome::Failure(Failure { usage, ..Failure::new(kind, message) });
         }
         "?" => "no verdict".to_owned(),
         "A" | "B" | "tie" => {
@@ -426,7 +435,7 @@ fn turns_are_compared_turn_by_turn() {
         let shown = [0, 1].map(|turn| {
             let action =
                 sample.with(|case| action(case, &grader, &|_| FileText::Missing, [turn, 0]));
-            action.map(|action| action.user.split('!').next().unwrap_or_default().to_owned())
+            action.map(|action| user(action).split('!').next().unwrap_or_default().to_owned())
         });
         assert_eq!(shown, expected.map(|text| text.map(str::to_owned)));
     }
@@ -440,7 +449,7 @@ fn keys_are_those_of_the_actions_that_are_rendered_again() {
     let rendered = |ballot: usize| {
         let files = |_: &str| FileText::Missing;
         let action = sample.with(|case| action(case, &grader, &files, [0, ballot as u32]));
-        Action::Judge(action.unwrap()).key()
+        action.unwrap().key()
     };
     let planned = keys(&sample.plan(&grader));
     assert_eq!(planned, (0..planned.len()).map(rendered).collect::<Vec<_>>());

@@ -11,7 +11,12 @@ use crate::trajectory::{Trajectory, read};
 const ROW: &str = r#"{"id": 1, "metadata": {"reward": 0.5, "names": ["a", "b"], "none": null}, "text": "as it is"}"#;
 
 fn spec(name: &str, config: &Value) -> ExtractorSpec {
-    ExtractorSpec { name: name.to_owned(), config: config.to_string(), include_subagents: false }
+    ExtractorSpec {
+        name: name.to_owned(),
+        config: config.to_string(),
+        include_subagents: false,
+        program: None,
+    }
 }
 
 /// Two turns with parallel calls, a failed return, an unfinished call and a sub-agent.
