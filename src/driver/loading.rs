@@ -1,0 +1,183 @@
+//! Loads programs before anything of them is keyed, and completes the keys of those that turn out to load more.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::session::Session;
+use super::settle::{CannotAsk, Settling};
+use crate::action::ActionKey;
+use crate::db::inputs::Chunk;
+use crate::db::{Db, programs, queries, results};
+use crate::evaluate::{Planned, Submission};
+use crate::outcome::{FailureKind, Outcome, Stored};
+use crate::store::{Entry, OutcomeStore};
+
+/// An action of a plan: its chunk, the ordinal of its grader, its case, its turn and its ballot.
+type Seat = (Chunk, usize, usize, u32, u32);
+
+impl Settling<'_> {
+    /// Finds out which files programs load: from the store, else by loading them, if anything may be executed. One that
+    /// cannot be loaded ends the evaluation before anybody is paid.
+    pub(super) async fn load_programs(
+        &mut self,
+        store: &mut dyn OutcomeStore,
+        stop: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<(), CannotAsk> {
+        let system = self.world.system;
+        self.session.learn_dependencies(store, system);
+        if self.settings.closed.is_some() && !self.settings.runs_programs {
+            self.session.assume_no_dependencies(system);
+            return Ok(());
+        }
+        let to_load = self.session.to_load();
+        if to_load.is_empty() {
+            return Ok(());
+        }
+        let loading = to_load.iter().map(|(_, start)| self.world.executor.load(Arc::clone(start)));
+        let loaded = tokio::select! {
+            biased;
+            () = stop => {
+                self.settled.interrupted = true;
+                self.session.assume_no_dependencies(system);
+                return Ok(());
+            }
+            loaded = join_all(loading) => loaded,
+        };
+        let mut entries = Vec::new();
+        for ((program, start), result) in to_load.into_iter().zip(loaded) {
+            if let Err(failure) = &result {
+                return Err(CannotAsk::Unloadable {
+                    program: start.spec.shown(),
+                    message: failure.message.clone(),
+                    details: failure.stderr.clone(),
+                });
+            }
+            entries.extend(self.session.loaded(program, result, system));
+        }
+        self.write_now(store, &entries);
+        Ok(())
+    }
+
+    /// Where no judge may be asked but programs may run, gives up what judges were to be asked.
+    pub(super) fn leave_out_judges(&mut self) {
+        let Some(flag) = self.settings.closed.filter(|_| self.settings.runs_programs) else {
+            return;
+        };
+        let queue = std::mem::take(&mut self.list.queue);
+        let (judges, programs): (Vec<_>, _) =
+            queue.into_iter().partition(|waiting| self.judge_of(waiting).is_some());
+        self.list.queue = programs.into();
+        let message = format!("no stored judgment, and {flag} forbids asking");
+        self.give_up(judges, (FailureKind::NotStored, &message));
+    }
+
+    /// Programs that were seen to load more than their keys hold get whole keys, and what they gave is kept under those
+    /// too: else the next evaluation would call them again for everything.
+    pub(super) fn complete_keys(&mut self, store: &mut dyn OutcomeStore) {
+        let outgrown = self.session.outgrown();
+        if outgrown.is_empty() || self.settled.write_error.is_some() {
+            return;
+        }
+        let (extracted, planned) = (extractions(self.session), plans(self.session));
+        for program in outgrown {
+            self.session.know_all(program, self.world.system);
+        }
+        // What is extracted comes first, and rewards last: their keys are made of what came of the others.
+        let now = extractions(self.session);
+        self.keep_under(store, &extracted, &now);
+        for _ in ["grades", "rewards"] {
+            let now = plans(self.session);
+            self.keep_under(store, &planned, &now);
+        }
+    }
+
+    /// Keeps what came of each action of `before` under the key that it has in `now` as well.
+    fn keep_under(
+        &mut self,
+        store: &mut dyn OutcomeStore,
+        before: &[(Seat, ActionKey)],
+        now: &[(Seat, ActionKey)],
+    ) {
+        // By their seats: what rests on others wants nothing until those are there, so `now` may be shorter.
+        let before: HashMap<Seat, ActionKey> = before.iter().copied().collect();
+        let (db, at) = (&self.session.db, self.world.system.now());
+        let graders = queries::graders(db, self.session.root);
+        let (mut entries, mut outcomes, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+        for (seat, new) in now {
+            let Some(old) = before.get(seat).filter(|old| *old != new) else { continue };
+            if db.outcome(*new).is_some() {
+                continue;
+            }
+            let Some(outcome) = db.outcome(*old) else { continue };
+            let (chunk, grader, case, turn, ballot) = *seat;
+            if outcome.is_kept()
+                && let Some(action) =
+                    results::action_of(db, (chunk, case), graders[grader], [turn, ballot])
+                && !action.is_repeated()
+            {
+                let body = Stored::new(&action, Outcome::clone(&outcome), at.clone()).to_body();
+                entries.push(Entry { key: *new, generation: 0, body });
+            }
+            outcomes.push((*new, outcome));
+            waiting.push(chunk);
+        }
+        waiting.dedup();
+        self.write_now(store, &entries);
+        self.bring_in_to(outcomes, waiting);
+    }
+
+    fn write_now(&mut self, store: &mut dyn OutcomeStore, entries: &[Entry]) {
+        if let Err(error) = store.put_many(entries) {
+            self.settled.write_error.get_or_insert(error);
+        }
+    }
+}
+
+/// The actions that extract submissions, in order.
+fn extractions(session: &Session) -> Vec<(Seat, ActionKey)> {
+    let (db, root) = (&session.db, session.root);
+    let mut all = Vec::new();
+    for chunk in root.chunks(db) {
+        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+            for (case, submission) in programs::calls(db, *chunk, *grader).iter().enumerate() {
+                let mut add = |turn, submission: &Submission| {
+                    if let Submission::Pending(Some(key)) = submission {
+                        all.push(((*chunk, ordinal, case, turn, 0), *key));
+                    }
+                };
+                match submission {
+                    Submission::Turns(turns) => {
+                        turns.iter().zip(0..).for_each(|(submission, turn)| add(turn, submission));
+                    }
+                    submission => add(0, submission),
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The actions of all plans, in order.
+fn plans(session: &Session) -> Vec<(Seat, ActionKey)> {
+    let (db, root) = (&session.db, session.root);
+    let mut all = Vec::new();
+    for chunk in root.chunks(db) {
+        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+            let plans = queries::plans(db, *chunk, *grader);
+            let of_programs = plans
+                .iter()
+                .enumerate()
+                .filter(|(_, planned)| matches!(planned, Planned::Ask(_) | Planned::Turns(_)));
+            for (case, planned) in of_programs {
+                planned.each_key(&mut |turn, ballot, key| {
+                    all.push(((*chunk, ordinal, case, turn, ballot), key));
+                });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,302 @@
+//! What is known of the programs that a suite names: their files, what runs them, and which further files they load.
+//!
+//! The last is known in two steps, like the depfile of a compiler. A key of everything else, the base key, leads to an
+//! entry of the store that lists what the program was seen to load; the digests of those files complete the key that
+//! its results are kept under. Where there is no such entry the program is loaded once, before anything is keyed. What
+//! it loads only later is added to the entry when it is seen, before any result that rests on it is durable.
+
+mod held;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::action::Action;
+use crate::exec::{Runtime, Secret, Start};
+use crate::glob::{self, Expanded};
+use crate::outcome::{Failure, FailureKind, Outcome, Reply, Stored, read_body};
+use crate::program::{
+    DependenciesAction, Identity, Known, Language, ProgramSpec, is_secret, runtimes, shebang,
+};
+use crate::store::Entry;
+use crate::system::{FileBytes, System, folder_of, join};
+
+pub(super) use held::Programs;
+
+/// What is told of a file that is not there, in place of its digest.
+const MISSING: &str = "missing";
+
+/// Where programs run, and what they may see.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The folder of the suite: paths in keys are seen from it, and programs run there.
+    pub folder: &'a str,
+    /// The folder of which it is told which files a program loads.
+    pub workspace: &'a str,
+    /// The environment.
+    pub environment: &'a BTreeMap<String, String>,
+}
+
+/// A program whose files were read.
+#[derive(Clone, Debug)]
+pub struct ReadProgram {
+    /// What is known of it, without what it loads.
+    pub known: Arc<Known>,
+    /// How it is started.
+    pub start: Arc<Start>,
+    /// Its own file and its declared inputs: what it may read without being told of.
+    pub paths: Vec<String>,
+}
+
+impl ReadProgram {
+    /// Reads the files of a program. An error says why it cannot be called, and what helps.
+    pub fn read(
+        spec: &ProgramSpec,
+        place: &Place<'_>,
+        system: &dyn System,
+    ) -> Result<Self, String> {
+        let bytes = match system.read(&spec.path) {
+            FileBytes::Bytes(bytes) => bytes,
+            FileBytes::Missing => return Err(format!("there is no file `{}`", spec.path)),
+            FileBytes::Folder => return Err(format!("`{}` is a folder", spec.path)),
+            FileBytes::Unreadable(why) => {
+                return Err(format!("cannot read `{}`: {why}", spec.path));
+            }
+        };
+        let runtime = runtime(spec, &bytes, system)?;
+        let inputs = inputs(spec, place, system)?;
+        let locks = lock_files(spec, place, system);
+        let mut digests: Vec<(String, String)> = inputs
+            .iter()
+            .chain(&locks)
+            .map(|path| (path.clone(), digest(&join(place.folder, path), system)))
+            .collect();
+        digests.sort();
+        digests.dedup();
+        let home = system.absolute(non_empty(place.folder));
+        let known = Known {
+            path: seen_from(&home, &system.absolute(&spec.path)),
+            program: hex(&bytes),
+            runtime: runtime.as_ref().map(short).unwrap_or_default(),
+            inputs: digests,
+            dependencies: Vec::new(),
+            env: env(spec, place, system),
+            cwd: spec.cwd.as_deref().map(|cwd| seen_from(&home, &system.absolute(cwd))),
+        };
+        let runs_itself = spec.language == Language::Executable && spec.runtime.is_none();
+        let start = Start {
+            spec: spec.clone(),
+            path: system.absolute(&spec.path),
+            runtime: runtime.filter(|_| !runs_itself),
+            cwd: system.absolute(spec.cwd.as_deref().unwrap_or(non_empty(place.folder))),
+            workspace: system.absolute(non_empty(place.workspace)),
+            env: passed(spec, place),
+        };
+        let paths = inputs.iter().map(|path| join(place.folder, path));
+        let paths = std::iter::once(spec.path.clone()).chain(paths).collect();
+        Ok(Self { known: Arc::new(known), start: Arc::new(start), paths })
+    }
+
+    /// The action that finds out which files it loads.
+    pub fn dependencies_action(&self) -> Action {
+        let (spec, known) = (self.start.spec.clone(), self.known.as_ref().clone());
+        Action::Dependencies(DependenciesAction { identity: Arc::new(Identity { spec, known }) })
+    }
+
+    /// What is known of it once it is known that it loads the files at `paths`, seen from the suite's folder.
+    pub fn loading(&self, paths: &BTreeSet<String>, folder: &str, system: &dyn System) -> Known {
+        let digest = |path: &String| (path.clone(), digest(&join(folder, path), system));
+        Known { dependencies: paths.iter().map(digest).collect(), ..self.known.as_ref().clone() }
+    }
+}
+
+/// Whether the files of a program still are what its keys say. What it gave while somebody edited them may be of
+/// either state, and is kept under neither.
+pub fn is_current(identity: &Identity, folder: &str, system: &dyn System) -> bool {
+    let Identity { spec, known } = identity;
+    let is_same = |(path, held): &(String, String)| digest(&join(folder, path), system) == *held;
+    digest(&spec.path, system) == known.program
+        && known.inputs.iter().chain(&known.dependencies).all(is_same)
+}
+
+/// What is told of a call during which the files of its program changed.
+pub fn changed_meanwhile() -> Failure {
+    let message = "the files of the program changed while it ran: it is called again";
+    Failure::new(FailureKind::Unloadable, message)
+}
+
+/// The paths in an entry that lists what a program loads.
+pub fn listed(entry: &Entry) -> Option<BTreeSet<String>> {
+    match read_body(&entry.body).ok()? {
+        Outcome::Reply(reply) => serde_json::from_str(&reply.text).ok(),
+        Outcome::Failure(_) => None,
+    }
+}
+
+/// The entry that lists what a program loads.
+pub fn entry(
+    program: &ReadProgram,
+    paths: &BTreeSet<String>,
+    generation: u32,
+    at: String,
+) -> Entry {
+    let action = program.dependencies_action();
+    let text = serde_json::to_string(paths).unwrap_or_default();
+    let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
+    let body = Stored::new(&action, outcome, at).to_body();
+    Entry { key: action.key(), generation, body }
+}
+
+/// An absolute path as it is seen from `folder`, which is absolute too.
+pub fn seen_from(folder: &str, path: &str) -> String {
+    let mut ups = String::new();
+    let mut base = folder.trim_end_matches('/');
+    loop {
+        match path.strip_prefix(base).and_then(|rest| rest.strip_prefix('/')) {
+            Some(rest) => return format!("{ups}{rest}"),
+            None if base.is_empty() => return path.to_owned(),
+            None => {
+                base = &base[..base.rfind('/').unwrap_or(0)];
+                ups.push_str("../");
+            }
+        }
+    }
+}
+
+fn non_empty(folder: &str) -> &str {
+    if folder.is_empty() { "." } else { folder }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn digest(path: &str, system: &dyn System) -> String {
+    match system.read(path) {
+        FileBytes::Bytes(bytes) => hex(&bytes),
+        FileBytes::Missing | FileBytes::Folder | FileBytes::Unreadable(_) => MISSING.to_owned(),
+    }
+}
+
+/// What runs a program; none for an executable of which the system itself knows that.
+fn runtime(
+    spec: &ProgramSpec,
+    bytes: &[u8],
+    system: &dyn System,
+) -> Result<Option<Runtime>, String> {
+    let names = match (&spec.runtime, spec.language) {
+        (Some(said), _) => vec![said.clone()],
+        (None, Language::Executable) => match shebang(bytes) {
+            Some(name) => vec![name],
+            None => return Ok(None),
+        },
+        (None, language) => runtimes(language).iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let found = names.iter().find_map(|name| system.find_program(name));
+    let Some(path) = found else {
+        if spec.language == Language::Executable && spec.runtime.is_none() {
+            return Err(format!("its first line asks for `{}`, which is not installed", names[0]));
+        }
+        let names = names.join("`, `");
+        return Err(match spec.runtime {
+            Some(_) => format!("`runtime`: there is no `{names}` in PATH"),
+            None => {
+                format!("nothing here runs it: install one of `{names}`, or say `runtime: PATH`")
+            }
+        });
+    };
+    let name = crate::program::runtime_name(spec.language, &path);
+    // What is not known to tell its version is not asked.
+    let version =
+        if crate::program::tells_version(&name) { system.version_of(&path) } else { None };
+    Ok(Some(Runtime { name, path, version: version.unwrap_or_default() }))
+}
+
+/// A runtime as keys know it: with major and minor version.
+fn short(runtime: &Runtime) -> String {
+    let version: Vec<&str> = runtime.version.split('.').take(2).collect();
+    format!("{} {}", runtime.name, version.join(".")).trim_end().to_owned()
+}
+
+/// The declared inputs of a program: files, and lock files in place of installed packages.
+fn inputs(
+    spec: &ProgramSpec,
+    place: &Place<'_>,
+    system: &dyn System,
+) -> Result<Vec<String>, String> {
+    let list = |folder: &str| system.list(non_empty(&join(place.folder, folder)));
+    let Expanded { mut files, packages, unmatched, problem } = glob::expand(&spec.inputs, &list);
+    if let Some(problem) = problem {
+        return Err(format!("`inputs`: {problem}"));
+    }
+    if let Some(pattern) = unmatched.first() {
+        return Err(format!("`inputs`: nothing matches `{pattern}`"));
+    }
+    for folder in packages {
+        let lock = glob::lock_file(&folder, &list);
+        files.push(lock.ok_or_else(|| {
+            format!("`inputs`: no lock file stands for the packages in `{folder}`")
+        })?);
+    }
+    Ok(files)
+}
+
+/// The lock file that stands for the packages which a program may load, if packages are installed beside it.
+fn lock_files(spec: &ProgramSpec, place: &Place<'_>, system: &dyn System) -> Vec<String> {
+    let packages: &[&str] = match spec.language {
+        Language::JavaScript => &["node_modules"],
+        Language::Python => &[".venv", "venv"],
+        Language::Executable => return Vec::new(),
+    };
+    let (folder, workspace) =
+        (system.absolute(folder_of(&spec.path)), system.absolute(non_empty(place.workspace)));
+    let mut at = folder.as_str();
+    loop {
+        let names = system.list(at).unwrap_or_default();
+        if let Some(installed) = names.iter().find(|name| packages.contains(&name.as_str())) {
+            let list = |folder: &str| system.list(if folder.is_empty() { "/" } else { folder });
+            let lock = glob::lock_file(&join(at, installed), &list);
+            let home = system.absolute(non_empty(place.folder));
+            return lock.into_iter().map(|path| seen_from(&home, &path)).collect();
+        }
+        if at == workspace || at.len() <= 1 {
+            return Vec::new();
+        }
+        at = folder_of(at);
+    }
+}
+
+/// Variables that say where modules are looked for, which workers see without being told.
+const SEARCHED: [&str; 2] = ["PYTHONPATH", "NODE_PATH"];
+
+/// The names of the variables that are passed on, each with the digest of its value unless that is a secret; and where
+/// modules are looked for, as it is seen from the suite's folder.
+fn env(
+    spec: &ProgramSpec,
+    place: &Place<'_>,
+    system: &dyn System,
+) -> Vec<(String, Option<String>)> {
+    let of = |name: &String| {
+        let value = place.environment.get(name).filter(|_| !is_secret(name));
+        (name.clone(), value.map(|value| hex(value.as_bytes())))
+    };
+    let home = system.absolute(non_empty(place.folder));
+    let searched = |name: &&str| {
+        let value = place.environment.get(*name).filter(|value| !value.is_empty())?;
+        let seen = value.split(':').map(|path| seen_from(&home, &system.absolute(non_empty(path))));
+        let seen: Vec<String> = seen.collect();
+        Some(((*name).to_owned(), Some(hex(seen.join(":").as_bytes()))))
+    };
+    let searched = SEARCHED.iter().filter(|_| spec.language.has_worker()).filter_map(searched);
+    let mut all: Vec<_> = spec.env.iter().map(of).chain(searched).collect();
+    all.sort();
+    all.dedup_by(|left, right| left.0 == right.0);
+    all
+}
+
+fn passed(spec: &ProgramSpec, place: &Place<'_>) -> Vec<(String, Secret)> {
+    let of = |name: &String| {
+        let value = place.environment.get(name)?;
+        Some((name.clone(), Secret::new(value.clone())))
+    };
+    spec.env.iter().filter_map(of).collect()
+}

@@ -1,0 +1,408 @@
+//! The programs of a session: what is known of each, brought into the database.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{Place, ReadProgram, entry, is_current, listed, non_empty, seen_from};
+use crate::action::ActionKey;
+use crate::db::Db;
+use crate::db::change::Change;
+use crate::db::inputs::{Program, ProgramState};
+use crate::diagnostic::{self, Diagnostic};
+use crate::driver::session::Session;
+use crate::exec::{Discovered, Start};
+use crate::outcome::Failure;
+use crate::program::{Identity, Known, ProgramSpec};
+use crate::store::{Entry, OutcomeStore};
+use crate::system::{System, folder_of, join};
+
+/// The programs of a session.
+#[derive(Debug, Default)]
+pub(in crate::driver) struct Programs {
+    /// Those whose files were read.
+    read: Vec<(Program, ReadProgram)>,
+    /// The generation of the entry that lists what one loads, and the paths in it.
+    listed: Vec<(Program, u32, BTreeSet<String>)>,
+    /// Everything that one was ever seen to load, also while it cannot be loaded.
+    seen: Vec<(Program, BTreeSet<String>)>,
+    /// Files that programs were seen to read without declaring them: program, path.
+    undeclared: BTreeSet<(String, String)>,
+}
+
+impl Programs {
+    fn read(&self, program: Program) -> Option<&ReadProgram> {
+        self.read.iter().find(|(other, _)| *other == program).map(|(_, read)| read)
+    }
+
+    fn listed(&self, program: Program) -> Option<(u32, &BTreeSet<String>)> {
+        let found = self.listed.iter().find(|(other, ..)| *other == program);
+        found.map(|(_, generation, paths)| (*generation, paths))
+    }
+
+    fn set_listed(&mut self, program: Program, generation: u32, paths: BTreeSet<String>) {
+        match self.seen.iter_mut().find(|(other, _)| *other == program) {
+            Some((_, seen)) => seen.extend(paths.iter().cloned()),
+            None => self.seen.push((program, paths.clone())),
+        }
+        self.listed.retain(|(other, ..)| *other != program);
+        self.listed.push((program, generation, paths));
+    }
+}
+
+impl Session {
+    /// The programs that the graders of the suite name which the command line leaves, each once.
+    fn named_programs(&self) -> Vec<Program> {
+        let mut named = Vec::new();
+        for spec in self.suite().into_iter().flat_map(|suite| &suite.graders) {
+            for program in spec.programs() {
+                let program = self.db.program(program);
+                if !named.contains(&program) {
+                    named.push(program);
+                }
+            }
+        }
+        named
+    }
+
+    /// Reads the files of the programs that nobody has looked at. False if there are none.
+    pub(in crate::driver) fn read_programs(&mut self, system: &dyn System) -> bool {
+        let unread = |program: &Program| *program.state(&self.db) == ProgramState::Unread;
+        let unread: Vec<Program> = self.named_programs().into_iter().filter(unread).collect();
+        for program in &unread {
+            self.read_program(*program, system);
+        }
+        !unread.is_empty()
+    }
+
+    fn read_program(&mut self, program: Program, system: &dyn System) {
+        let spec = program.spec(&self.db).clone();
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let environment = Arc::clone(self.root.environment(&self.db));
+        let place =
+            Place { folder: &folder, workspace: &self.workspace, environment: &environment };
+        let read = ReadProgram::read(&spec, &place, system);
+        self.programs.read.retain(|(other, _)| *other != program);
+        let state = match read {
+            Err(problem) => ProgramState::Broken(problem),
+            Ok(read) => {
+                let known = Arc::clone(&read.known);
+                self.programs.read.push((program, read));
+                ProgramState::Read(known)
+            }
+        };
+        self.set_state(program, state);
+    }
+
+    fn set_state(&mut self, program: Program, state: ProgramState) {
+        let change = Change { programs: vec![(program, state)], ..Change::default() };
+        change.apply(&mut self.db, self.root);
+    }
+
+    /// The programs of which it is not known which files they load.
+    fn unloaded(&self) -> Vec<Program> {
+        let is_unloaded = |program: &Program| {
+            matches!(program.state(&self.db), ProgramState::Read(_))
+                && program.spec(&self.db).language.has_worker()
+        };
+        self.named_programs().into_iter().filter(is_unloaded).collect()
+    }
+
+    /// Takes from the store which files programs load.
+    pub fn learn_dependencies(&mut self, store: &mut dyn OutcomeStore, system: &dyn System) {
+        let unloaded = self.unloaded();
+        let keys: Vec<_> = unloaded
+            .iter()
+            .filter_map(|program| Some(self.programs.read(*program)?.dependencies_action().key()))
+            .collect();
+        if keys.is_empty() {
+            return;
+        }
+        for (program, entry) in unloaded.into_iter().zip(store.get_many(&keys)) {
+            let listed = entry.and_then(|entry| Some((entry.generation, listed(&entry)?)));
+            if let Some(listed) = listed {
+                self.know(program, listed, system);
+            }
+        }
+    }
+
+    fn know(
+        &mut self,
+        program: Program,
+        (generation, paths): (u32, BTreeSet<String>),
+        system: &dyn System,
+    ) {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let Some(read) = self.programs.read(program) else { return };
+        let known = read.loading(&paths, &folder, system);
+        self.programs.set_listed(program, generation, paths);
+        self.set_state(program, ProgramState::Known(Arc::new(known)));
+    }
+
+    /// The keys of the entries that list what programs load.
+    pub(in crate::driver) fn listing_keys(&self) -> Vec<ActionKey> {
+        let has_worker = |program: &Program| program.spec(&self.db).language.has_worker();
+        let key = |program| Some(self.programs.read(program)?.dependencies_action().key());
+        self.named_programs().into_iter().filter(has_worker).filter_map(key).collect()
+    }
+
+    /// Takes it that programs of which the store knows nothing load no files: then nothing of them is stored either.
+    pub fn assume_no_dependencies(&mut self, system: &dyn System) {
+        for program in self.unloaded() {
+            self.know(program, (0, BTreeSet::new()), system);
+            self.programs.listed.retain(|(other, ..)| *other != program);
+        }
+    }
+
+    /// The programs that must be loaded before anything of them is keyed.
+    pub(in crate::driver) fn to_load(&self) -> Vec<(Program, Arc<Start>)> {
+        let start =
+            |program: Program| Some((program, Arc::clone(&self.programs.read(program)?.start)));
+        self.unloaded().into_iter().filter_map(start).collect()
+    }
+
+    /// A program was loaded, or cannot be. Returns the entry that is to be kept.
+    pub(in crate::driver) fn loaded(
+        &mut self,
+        program: Program,
+        result: Result<Discovered, Failure>,
+        system: &dyn System,
+    ) -> Option<Entry> {
+        match result {
+            Err(failure) => {
+                self.set_state(program, ProgramState::Broken(failure.message));
+                None
+            }
+            Ok(discovered) => {
+                let paths = self.seen(program, &discovered, system);
+                let entry = entry(self.programs.read(program)?, &paths, 0, system.now());
+                self.know(program, (0, paths), system);
+                Some(entry)
+            }
+        }
+    }
+
+    /// What programs were seen to load only when they were called: entries to be kept, at once.
+    pub(in crate::driver) fn discovered(
+        &mut self,
+        all: Vec<(ProgramSpec, Discovered)>,
+        system: &dyn System,
+    ) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for (spec, discovered) in all {
+            let program = self.db.program(&spec);
+            let mut paths = self.seen(program, &discovered, system);
+            let (generation, known) = match self.programs.listed(program) {
+                Some((generation, known)) => (generation + 1, known.clone()),
+                None => (0, BTreeSet::new()),
+            };
+            paths.extend(known.iter().cloned());
+            let Some(read) = self.programs.read(program).filter(|_| paths != known) else {
+                continue;
+            };
+            entries.push(entry(read, &paths, generation, system.now()));
+            self.programs.set_listed(program, generation, paths);
+        }
+        entries
+    }
+
+    /// The paths of what was discovered, from the suite's folder. What is read and not declared is noted.
+    fn seen(
+        &mut self,
+        program: Program,
+        discovered: &Discovered,
+        system: &dyn System,
+    ) -> BTreeSet<String> {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let home = system.absolute(non_empty(folder));
+        let paths: BTreeSet<String> =
+            discovered.files.iter().map(|path| seen_from(&home, path)).collect();
+        if let Some(read) = self.programs.read(program) {
+            let declared: BTreeSet<String> =
+                read.paths.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
+            let name = program.spec(&self.db).shown();
+            let reads = discovered.reads.iter().map(|path| seen_from(&home, path));
+            let undeclared: Vec<String> =
+                reads.filter(|path| !declared.contains(path) && !paths.contains(path)).collect();
+            self.programs
+                .undeclared
+                .extend(undeclared.into_iter().map(|path| (name.clone(), path)));
+        }
+        paths
+    }
+
+    /// The programs that load more than their keys hold: those are to be known anew.
+    pub(in crate::driver) fn outgrown(&self) -> Vec<Program> {
+        let has_more = |(program, _, paths): &&(Program, u32, BTreeSet<String>)| match program
+            .state(&self.db)
+        {
+            ProgramState::Known(known) => known.dependencies.len() != paths.len(),
+            _ => false,
+        };
+        self.programs.listed.iter().filter(has_more).map(|(program, ..)| *program).collect()
+    }
+
+    /// Completes the keys of a program with everything that it was seen to load.
+    pub(in crate::driver) fn know_all(&mut self, program: Program, system: &dyn System) {
+        if let Some((generation, paths)) = self.programs.listed(program) {
+            let paths = paths.clone();
+            self.know(program, (generation, paths), system);
+        }
+    }
+
+    /// Whether the files of a program still are what its keys say.
+    pub(in crate::driver) fn is_current(&self, identity: &Identity, system: &dyn System) -> bool {
+        is_current(identity, folder_of(self.root.suite(&self.db).path(&self.db)), system)
+    }
+
+    /// What programs were seen to read although it is not among their inputs, a sentence each.
+    pub fn undeclared_reads(&self) -> Vec<String> {
+        let told = |(program, path): &(String, String)| {
+            format!(
+                "`{program}` reads `{path}`, which is not among its `inputs`: an edit of it grades nothing again"
+            )
+        };
+        self.programs.undeclared.iter().map(told).collect()
+    }
+
+    /// How the programs of the suite are started, as far as they can be.
+    pub fn starts(&self) -> Vec<Arc<Start>> {
+        let start = |program| Some(Arc::clone(&self.programs.read(program)?.start));
+        self.named_programs().into_iter().filter_map(start).collect()
+    }
+
+    /// How a program is started, by what the suite says of it.
+    pub(in crate::driver) fn start_of(&self, spec: &ProgramSpec) -> Option<Arc<Start>> {
+        let program = self.db.program(spec);
+        self.programs.read(program).map(|read| Arc::clone(&read.start))
+    }
+
+    /// Every file that a program of the suite rests on.
+    pub(in crate::driver) fn program_paths(&self) -> BTreeSet<String> {
+        self.named_programs().into_iter().flat_map(|program| self.paths_of(program)).collect()
+    }
+
+    fn paths_of(&self, program: Program) -> BTreeSet<String> {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let spec = program.spec(&self.db);
+        let mut paths = BTreeSet::from([spec.path.clone()]);
+        // A folder or a pattern may match other files tomorrow: so its folder is looked at.
+        paths.extend(spec.inputs.iter().map(|input| join(folder, fixed_part(input))));
+        let known = known_of(program.state(&self.db));
+        let known = known.iter().flat_map(|known| known.inputs.iter().chain(&known.dependencies));
+        paths.extend(known.map(|(path, _)| join(folder, path)));
+        let seen = self.programs.seen.iter().filter(|(other, _)| *other == program);
+        paths.extend(seen.flat_map(|(_, seen)| seen).map(|path| join(folder, path)));
+        paths
+    }
+
+    /// Reads again the programs that rest on what is stale. Where one cannot be called any more, all stay as they were
+    /// and it is said why; else the files that changed are.
+    pub(in crate::driver) fn reread_programs(
+        &mut self,
+        system: &dyn System,
+    ) -> Result<BTreeSet<String>, Vec<Diagnostic>> {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let environment = self.standing.environment.as_ref();
+        let is_other = environment.is_some_and(|new| new != self.root.environment(&self.db));
+        let environment = Arc::clone(environment.unwrap_or(self.root.environment(&self.db)));
+        let place =
+            Place { folder: &folder, workspace: &self.workspace, environment: &environment };
+        let (mut edited, mut problems) = (Vec::new(), Vec::new());
+        for program in self.named_programs() {
+            let is_stale = |path: &String| self.standing.stale.is_near(path);
+            if !is_other && !self.paths_of(program).iter().any(is_stale) {
+                continue;
+            }
+            let spec = program.spec(&self.db);
+            match ReadProgram::read(spec, &place, system) {
+                Ok(read) => edited.push((program, read)),
+                Err(problem) => problems.push(self.broken_program(spec, &problem)),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let mut files = BTreeSet::new();
+        for (program, read) in edited {
+            let before = known_of(program.state(&self.db)).map(Arc::clone);
+            if before.is_none() {
+                // It may be another file that kept it from being loaded.
+                let paths = self.paths_of(program).into_iter();
+                files.extend(paths.filter(|path| self.standing.stale.is_near(path)));
+            }
+            let of_before = self.programs.read(program).map(|read| Arc::clone(&read.known));
+            // One that could not be loaded is loaded again, whatever has changed.
+            let is_same = before.is_some() && of_before.as_ref() == Some(&read.known);
+            let known = Arc::clone(&read.known);
+            self.programs.read.retain(|(other, _)| *other != program);
+            self.programs.read.push((program, read));
+            match self.programs.listed(program) {
+                Some((generation, paths)) if is_same => {
+                    let paths = paths.clone();
+                    self.know(program, (generation, paths), system);
+                }
+                _ if is_same && before.is_some() => {}
+                _ => {
+                    self.programs.listed.retain(|(other, ..)| *other != program);
+                    self.set_state(program, ProgramState::Read(known));
+                }
+            }
+            let spec = program.spec(&self.db);
+            match (before, known_of(program.state(&self.db))) {
+                (Some(before), Some(now)) => files.extend(changed((spec, &folder), &before, now)),
+                _ => _ = files.insert(spec.path.clone()),
+            }
+        }
+        Ok(files)
+    }
+
+    /// Says that a program of the suite cannot be called.
+    fn broken_program(&self, spec: &ProgramSpec, problem: &str) -> Diagnostic {
+        let path = self.root.suite(&self.db).path(&self.db).clone();
+        let place = diagnostic::Place::file(path);
+        Diagnostic::error(place, format!("cannot call `{}`: {problem}", spec.shown()))
+    }
+
+    /// The programs of the suite that cannot be called.
+    pub(in crate::driver) fn program_problems(&self) -> Vec<Diagnostic> {
+        let broken = |program: Program| match program.state(&self.db) {
+            ProgramState::Broken(why) => Some(self.broken_program(program.spec(&self.db), why)),
+            _ => None,
+        };
+        self.named_programs().into_iter().filter_map(broken).collect()
+    }
+}
+
+fn known_of(state: &ProgramState) -> Option<&Arc<Known>> {
+    match state {
+        ProgramState::Known(known) | ProgramState::Read(known) => Some(known),
+        ProgramState::Unread | ProgramState::Broken(_) => None,
+    }
+}
+
+/// The files of a program of a suite in `folder` that differ.
+fn changed((spec, folder): (&ProgramSpec, &str), before: &Known, now: &Known) -> BTreeSet<String> {
+    let mut files = BTreeSet::new();
+    if before.program != now.program {
+        files.insert(spec.path.clone());
+    }
+    let mut both = vec![(&before.inputs, &now.inputs)];
+    // What it loads may not be known yet.
+    if !now.dependencies.is_empty() {
+        both.push((&before.dependencies, &now.dependencies));
+    }
+    for (before, now) in both {
+        let before: BTreeSet<_> = before.iter().collect();
+        let now: BTreeSet<_> = now.iter().collect();
+        files.extend(before.symmetric_difference(&now).map(|(path, _)| join(folder, path)));
+    }
+    files
+}
+
+/// The part of a pattern before the first of its folders that holds a wildcard.
+fn fixed_part(pattern: &str) -> &str {
+    match pattern.find(['*', '?', '[', '{']) {
+        None => pattern,
+        Some(at) => &pattern[..pattern[..at].rfind('/').unwrap_or(0)],
+    }
+}
