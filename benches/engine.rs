@@ -63,6 +63,7 @@ struct Instantly;
 
 impl Executor for Instantly {
     fn execute(&self, launch: Launch) -> Executing<'_> {
+        let Launch::Judge(launch) = launch else { unreachable!("only judges are asked") };
         let score = (launch.action.user.len() % 11) as f64 / 10.0;
         let text = format!(
             "{{\"score\": {score}, \"rationale\": \"The answer is correct and polite but leaves one question open.\"}}"
@@ -123,7 +124,7 @@ fn judge() -> Judge {
     let grader = session.suite().unwrap().graders.last().unwrap().clone();
     match grader.kind {
         evalrs::suite::GraderKind::Rubric(rubric) => Judge::new(*rubric, &|_| None),
-        evalrs::suite::GraderKind::Tool(_) => panic!("the last grader is the judge"),
+        _ => panic!("the last grader is the judge"),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::driver::problems::unreadable;
 use crate::driver::reload::Environment;
 use crate::driver::session::{Session, SmallFile};
-use crate::suite::{FileText, Files, Suite, read_suite, row_rubric};
+use crate::suite::{FileText, Files, Registry, Suite, read_suite, row_rubric};
 use crate::system::{self, System, folder_of};
 
 /// What checking a suite apart tells.
@@ -71,7 +71,9 @@ impl Now<'_> {
     fn check(&self, changed: &BTreeSet<String>) -> Fit {
         let (db, root) = (&self.session.db, self.session.root);
         let path = root.suite(db).path(db);
-        let reading = read_suite(path, self, &crate::registry::registry());
+        let sandbox = root.overrides(db).sandbox;
+        let registry = Registry { sandbox, ..crate::registry::registry() };
+        let reading = read_suite(path, self, &registry);
         let mut problems = reading.diagnostics;
         let unknown = reading.suite.as_ref().map(|suite| self.session.unknown_names(suite));
         problems.extend(unknown.into_iter().flatten());

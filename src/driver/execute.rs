@@ -11,17 +11,32 @@ use super::flight::{Arrival, Flight, Landed, Step};
 use super::lanes::{ClosedLane, Lanes, Next};
 use super::settle::Settling;
 use super::waiting::Waiting;
+use crate::action::Action;
 use crate::db::{Database, queries, results};
 use crate::exec::limit::LimitSettings;
-use crate::exec::{Endpoint, EndpointId, Launch, Notice};
+use crate::exec::{Endpoint, EndpointId, JudgeLaunch, Launch, Notice, PROGRAMS, ProgramLaunch};
 use crate::judge::JudgeAction;
 use crate::outcome::{FailureKind, Usage};
 use crate::price::Cost;
 use crate::progress::Event;
-use crate::store::OutcomeStore;
+use crate::store::{Entry, OutcomeStore};
 
 /// Why nothing is asked once a write has failed.
 const UNWRITABLE: &str = "the store cannot be written";
+
+/// Programs have no limits but those of the machine, which the executor knows: as many calls as keep workers busy.
+const PROGRAM_LIMITS: LimitSettings = LimitSettings {
+    most: 256,
+    requests_per_minute: None,
+    tokens_per_minute: None,
+    identical_failures: 0,
+};
+
+/// The endpoint that stands for programs.
+fn programs() -> Endpoint {
+    let provider = PROGRAMS.to_owned();
+    Endpoint { provider, base_url: String::new(), api_key: None }
+}
 
 /// What stands in the way of more actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,30 +51,36 @@ pub(super) enum Blocked {
 pub(super) enum Taken {
     /// Nothing is under way any more; what was is dropped.
     Stopped(Vec<Waiting>),
+    /// A program was loaded: the entry to be kept, if it could be.
+    Loaded(Option<Entry>),
     /// These are on disk, or cannot be.
     Written(Vec<Landed>),
 }
 
 impl<'a> Settling<'a> {
     /// Renders what waits as something that can be executed.
-    fn launch(&self, waiting: &Waiting, endpoint: EndpointId) -> Option<Launch> {
+    pub(super) fn launch(&self, waiting: &Waiting, endpoint: EndpointId) -> Option<Launch> {
         let (db, root) = (&self.session.db, self.session.root);
         let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
+        let place = (waiting.chunk, waiting.case as usize);
+        let action = match results::action_of(db, place, grader, [waiting.turn, waiting.ballot])? {
+            Action::Judge(action) => action,
+            Action::Program(action) => {
+                let start = self.session.start_of(&action.identity.spec)?;
+                return Some(Launch::Program(ProgramLaunch { action, endpoint, start }));
+            }
+            Action::Dependencies(_) => return None,
+        };
         let (judge, at) = self.judge_of(waiting)?;
         let reach = self.seat(judge, at)?;
-        Some(Launch {
-            action: results::action_of(
-                db,
-                (waiting.chunk, waiting.case as usize),
-                grader,
-                [waiting.turn, waiting.ballot],
-            )?,
+        Some(Launch::Judge(JudgeLaunch {
+            action,
             endpoint,
             base_url: reach.base_url.to_owned(),
             api_key: reach.api_key(),
             headers: reach.headers(),
             patience: reach.spec.patience.clone(),
-        })
+        }))
     }
 
     /// Parts the queue by who is asked, those of a lower rank first.
@@ -70,7 +91,11 @@ impl<'a> Settling<'a> {
     ) {
         let mut known = BTreeMap::new();
         for waiting in std::mem::take(&mut self.list.queue) {
-            let Some((judge, at)) = self.judge_of(&waiting) else { continue };
+            let Some((judge, at)) = self.judge_of(&waiting) else {
+                let lane = lanes.lane(programs(), PROGRAM_LIMITS);
+                lanes.push(lane, rank(&self.session.db, &waiting), waiting);
+                continue;
+            };
             let Some(reach) = self.seat(judge, at) else { continue };
             let lane = known.entry((waiting.grader, at)).or_insert_with(|| {
                 let endpoint = Endpoint {
@@ -117,6 +142,7 @@ impl<'a> Settling<'a> {
                     dropped = under_way;
                 }
                 Some(Taken::Written(batch)) => self.take_in(batch),
+                Some(Taken::Loaded(entry)) => flight.keep_also(entry.into_iter().collect()),
                 None => {}
             }
         }
@@ -124,7 +150,13 @@ impl<'a> Settling<'a> {
 
     /// Writes what has landed, and launches nothing.
     pub(super) fn go_on_writing(&mut self, flight: &mut Flight<'a>) {
-        flight.write_landed(self.world.system);
+        // What a program loads is durable before what it gave.
+        let discovered = self.world.executor.take_discovered();
+        if !discovered.is_empty() {
+            flight.keep_also(self.session.discovered(discovered, self.world.system));
+        }
+        let (session, system) = (&*self.session, self.world.system);
+        flight.write_landed(system, &|identity| session.is_current(identity, system));
         self.tell();
     }
 
@@ -148,6 +180,10 @@ impl<'a> Settling<'a> {
     pub(super) fn take_step(&mut self, step: Step, lanes: &mut Lanes<Waiting>) -> Option<Taken> {
         match step {
             Step::Changed => None,
+            Step::Loaded(program, result) => {
+                let entry = self.session.loaded(program, result, self.world.system);
+                Some(Taken::Loaded(entry))
+            }
             Step::Stopped(under_way) => {
                 self.take_back(&under_way);
                 Some(Taken::Stopped(under_way))
@@ -175,30 +211,36 @@ impl<'a> Settling<'a> {
         flight: &mut Flight<'a>,
         lanes: &mut Lanes<Waiting>,
     ) -> Option<Blocked> {
+        // What runs here costs nothing, and waits for no word of the user.
+        let mut blocked = (self.allowance == 0).then_some(Blocked::Held);
         while flight.has_room() {
-            if self.allowance == 0 && !lanes.is_empty() {
-                return Some(Blocked::Held);
-            }
-            let next = lanes.next(self.world.executor)?;
+            let Some(next) = lanes.next(self.world.executor, blocked.is_some()) else { break };
             let Next { endpoint, action: waiting, .. } = next;
             let Some(launch) = self.launch(&waiting, endpoint) else {
                 lanes.landed(endpoint);
                 continue;
             };
-            let expected = self.expected_cost(&launch.action);
-            if !self.budget.allows(expected) {
-                lanes.put_back(next);
-                return Some(Blocked::Budget);
+            let mut expected = Cost::ZERO;
+            if let Launch::Judge(launch) = &launch {
+                expected = self.expected_cost(&launch.action);
+                if !self.budget.allows(expected) {
+                    lanes.put_back(next);
+                    blocked = Some(Blocked::Budget);
+                    continue;
+                }
+                self.budget.sent(expected);
+                self.allowance = self.allowance.saturating_sub(1);
             }
-            self.budget.sent(expected);
-            self.allowance = self.allowance.saturating_sub(1);
             self.tally(waiting.grader).asked += 1;
             self.settled.asked.push(waiting.key);
             self.world.progress.event(&Event::Asked);
             let (executor, prices) = (self.world.executor, &self.settings.prices);
             flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
+            if self.allowance == 0 {
+                blocked = blocked.or(Some(Blocked::Held));
+            }
         }
-        None
+        blocked.filter(|_| lanes.has_judges_to_ask())
     }
 
     /// What an action will probably cost; nothing where nobody counts.

@@ -12,16 +12,23 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Aborted, abortable};
 use futures_util::stream::FuturesUnordered;
 
+use super::keep::ToKeep;
+use super::programs::changed_meanwhile;
 use super::waiting::Waiting;
-use crate::action::{Action, ActionKey, KeyMap};
-use crate::exec::{Changed, EndpointId, Executor, Launch};
-use crate::outcome::{FailureKind, Outcome, Stored, Usage, read_body};
+use crate::action::{Action, KeyMap};
+use crate::db::inputs::Program;
+use crate::exec::{Changed, Discovered, EndpointId, Executor, Launch, Loading};
+use crate::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::price::Prices;
+use crate::program::Identity;
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::system::System;
 
 /// The most outcomes that have landed and wait for the disk before nothing more is asked.
 const MOST_UNWRITTEN: usize = 100;
+
+/// The same of actions that nobody is paid for.
+const MOST_UNPAID: usize = 2_000;
 
 /// An action that landed.
 #[derive(Debug)]
@@ -42,6 +49,8 @@ pub(super) enum Step {
     Landed(Arrival),
     /// The executor has something new.
     Changed,
+    /// A program was loaded, or cannot be.
+    Loaded(Program, Result<Discovered, Failure>),
     /// A batch was written, or could not be.
     Written(Vec<Landed>, Result<(), StoreError>),
 }
@@ -62,17 +71,24 @@ pub(super) struct Arrival {
 }
 
 type Flying<'a> = Pin<Box<dyn Future<Output = Result<Landed, Aborted>> + 'a>>;
+type LoadingProgram<'a> =
+    Pin<Box<dyn Future<Output = (Program, Result<Discovered, Failure>)> + 'a>>;
 type Writing =
     tokio::task::JoinHandle<(Box<dyn OutcomeStore>, Vec<Landed>, Result<(), StoreError>)>;
 
 /// Actions being executed, and outcomes being written.
 pub(super) struct Flight<'a> {
     flying: FuturesUnordered<Flying<'a>>,
+    loading: FuturesUnordered<LoadingProgram<'a>>,
     /// What is aboard, from its launch until it is durable.
     aboard: KeyMap<Aboard>,
     /// Actions launched so far.
     launched: u64,
     landed: Vec<Landed>,
+    /// How many of those nobody is paid for.
+    unpaid: usize,
+    /// Further entries to be written, before what has landed.
+    also: Vec<Entry>,
     store: Store,
     stopped: bool,
     interrupted: bool,
@@ -103,9 +119,12 @@ impl<'a> Flight<'a> {
     pub(super) fn new(store: Box<dyn OutcomeStore>) -> Self {
         Self {
             flying: FuturesUnordered::new(),
+            loading: FuturesUnordered::new(),
             aboard: KeyMap::default(),
             launched: 0,
             landed: Vec::new(),
+            unpaid: 0,
+            also: Vec::new(),
             store: Store::Here(store),
             stopped: false,
             interrupted: false,
@@ -114,7 +133,8 @@ impl<'a> Flight<'a> {
 
     /// Whether one more action may start, as far as the disk has a say.
     pub(super) fn has_room(&self) -> bool {
-        !self.stopped && self.landed.len() < MOST_UNWRITTEN
+        let paid = self.landed.len() - self.unpaid;
+        !self.stopped && paid < MOST_UNWRITTEN && self.unpaid < MOST_UNPAID
     }
 
     /// Whether no action will start any more.
@@ -130,15 +150,15 @@ impl<'a> Flight<'a> {
         executor: &'a dyn Executor,
         prices: &Arc<Prices>,
     ) {
-        let (action, endpoint) = (launch.action.clone(), launch.endpoint);
+        let (action, endpoint) = (launch.action(), launch.endpoint());
         // It takes its place at once, before anybody asks for room again.
         let executing = executor.execute(launch);
         let prices = Arc::clone(prices);
         let (executing, abort) = abortable(executing);
         let flying = async move {
             let outcome = executing.await?;
-            let outcome = outcome.priced(&prices, &action.model);
-            Ok(Landed { waiting, action: Action::Judge(action), endpoint, outcome })
+            let outcome = outcome.priced(&prices, action.model());
+            Ok(Landed { waiting, outcome, action, endpoint })
         };
         let (ordinal, superseded, has_landed) = (self.launched, false, false);
         let aboard = Aboard { waiting, endpoint, ordinal, superseded, has_landed, abort };
@@ -147,8 +167,19 @@ impl<'a> Flight<'a> {
         self.flying.push(Box::pin(flying));
     }
 
-    /// Nobody waits for what is aboard any more, but for what is adopted.
+    /// Loads a program.
+    pub(super) fn load(&mut self, program: Program, loading: Loading<'a>) {
+        self.loading.push(Box::pin(async move { (program, loading.await) }));
+    }
+
+    /// Whether programs are being loaded.
+    pub(super) fn is_loading(&self) -> bool {
+        !self.loading.is_empty()
+    }
+
+    /// Nobody waits for what is aboard any more, but for what is adopted. What is being loaded is dropped.
     pub(super) fn supersede(&mut self) {
+        self.loading.clear();
         self.aboard.values_mut().for_each(|aboard| aboard.superseded = true);
     }
 
@@ -209,16 +240,29 @@ impl<'a> Flight<'a> {
         }
     }
 
+    /// Has these entries written, before whatever lands from now on.
+    pub(super) fn keep_also(&mut self, entries: Vec<Entry>) {
+        self.also.extend(entries);
+    }
+
     /// Sends what has landed to the disk, unless a batch is on its way.
-    pub(super) fn write_landed(&mut self, system: &dyn System) {
-        if self.landed.is_empty() {
+    /// Of programs, only what `is_current`.
+    pub(super) fn write_landed(
+        &mut self,
+        system: &dyn System,
+        is_current: &dyn Fn(&Identity) -> bool,
+    ) {
+        if self.landed.is_empty() && self.also.is_empty() {
             return;
         }
         match std::mem::replace(&mut self.store, Store::Moving) {
             Store::Here(mut store) => {
                 let (mut batch, at) = (std::mem::take(&mut self.landed), system.now());
+                let also = std::mem::take(&mut self.also);
+                drop_outdated(&mut batch, is_current);
+                self.unpaid = 0;
                 self.store = Store::Writing(tokio::task::spawn_blocking(move || {
-                    let result = keep(store.as_mut(), &mut batch, &at);
+                    let result = keep(store.as_mut(), (also, &mut batch), &at);
                     (store, batch, result)
                 }));
             }
@@ -228,7 +272,10 @@ impl<'a> Flight<'a> {
 
     /// Whether nothing is under way, neither executed nor written.
     pub(super) fn is_over(&self) -> bool {
-        self.flying.is_empty() && self.landed.is_empty() && matches!(self.store, Store::Here(_))
+        self.flying.is_empty()
+            && self.landed.is_empty()
+            && self.also.is_empty()
+            && matches!(self.store, Store::Here(_))
     }
 
     /// Gives the store back, once it is over.
@@ -273,6 +320,7 @@ impl<'a> Flight<'a> {
                 Ok(landed) => self.land(landed),
                 Err(Aborted) => Step::Changed,
             },
+            Some((program, result)) = self.loading.next() => Step::Loaded(program, result),
             () = changed, if !self.stopped => Step::Changed,
         }
     }
@@ -283,6 +331,7 @@ impl<'a> Flight<'a> {
         self.stopped = true;
         self.interrupted = true;
         self.flying.clear();
+        self.loading.clear();
         let flying = self.aboard.extract_if(|_, aboard| !aboard.has_landed);
         let wanted = flying.filter(|(_, aboard)| !aboard.superseded);
         let mut dropped: Vec<_> =
@@ -304,27 +353,44 @@ impl<'a> Flight<'a> {
         }
         let (waiting, endpoint) = (landed.waiting, landed.endpoint);
         let usage = landed.outcome.usage();
+        self.unpaid += usize::from(landed.action.model().is_none());
         self.landed.push(landed);
         Step::Landed(Arrival { waiting, endpoint, usage, failure, superseded })
     }
 }
 
-/// Makes a batch durable. Where another process has kept an outcome meanwhile, that one stands: then both report
-/// the same.
-fn keep(store: &mut dyn OutcomeStore, batch: &mut [Landed], at: &str) -> Result<(), StoreError> {
-    let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.waiting.key).collect();
-    let mut entries = Vec::with_capacity(batch.len());
-    for (landed, held) in batch.iter_mut().zip(store.get_many(&keys)) {
-        let generation = landed.waiting.generation;
-        let held = held.filter(|held| held.generation >= generation);
-        if let Some(outcome) = held.and_then(|held| read_body(&held.body).ok()) {
-            landed.outcome = outcome;
-        } else if landed.outcome.is_kept() {
-            // Failures that may pass are not kept.
-            let stored = Stored::new(&landed.action, landed.outcome.clone(), at.to_owned());
-            let key = landed.waiting.key;
-            entries.push(Entry { key, generation, body: stored.to_body() });
+/// What programs gave whose files have changed is no result of what their keys say.
+fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&Identity) -> bool) {
+    let mut known: Vec<(Arc<Identity>, bool)> = Vec::new();
+    for landed in batch {
+        let Action::Program(action) = &landed.action else { continue };
+        let identity = &action.identity;
+        let found = known.iter().find(|(other, _)| Arc::ptr_eq(other, identity));
+        let is_current = match found {
+            Some((_, is_current)) => *is_current,
+            None => {
+                known.push((Arc::clone(identity), is_current(identity)));
+                known.last().is_some_and(|(_, is_current)| *is_current)
+            }
+        };
+        if !is_current {
+            landed.outcome = Outcome::Failure(changed_meanwhile());
         }
     }
-    store.put_many(&entries)
+}
+
+/// Makes a batch durable, after further entries; what another process has kept meanwhile takes the place of what landed
+/// here.
+fn keep(
+    store: &mut dyn OutcomeStore,
+    (also, batch): (Vec<Entry>, &mut [Landed]),
+    at: &str,
+) -> Result<(), StoreError> {
+    let batch = batch.iter_mut().map(|landed| ToKeep {
+        action: &landed.action,
+        key: landed.waiting.key,
+        generation: landed.waiting.generation,
+        outcome: &mut landed.outcome,
+    });
+    super::keep::keep(store, (also, batch), at)
 }

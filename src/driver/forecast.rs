@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::preview::{Preview, ToAsk};
 use super::session::Session;
-use crate::action::KeySet;
+use crate::action::{Action, KeySet};
 use crate::db::inputs::Chunk;
 use crate::db::{queries, results};
 use crate::evaluate::Method;
@@ -181,16 +181,20 @@ fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(usize, String)> {
     let grader = *queries::graders(db, root).get(to_ask.grader)?;
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
     let place = (to_ask.chunk, to_ask.case);
-    let action = results::action_of(db, place, grader, [to_ask.turn, to_ask.ballot])?;
+    let Action::Judge(action) =
+        results::action_of(db, place, grader, [to_ask.turn, to_ask.ballot])?
+    else {
+        return None;
+    };
     Some((judge.ballot(to_ask.ballot).judge, format!("{}\n{}", action.system, action.user)))
 }
 
 fn model_of(session: &Session, (grader, at): Seat) -> String {
     let (db, root) = (&session.db, session.root);
     let grader = queries::graders(db, root).get(grader);
-    let model = grader.and_then(|grader| match &queries::ready(db, *grader).method {
-        Method::Judge(judge) => judge.rubric.judges.get(at).map(|judge| judge.model.clone()),
-        Method::Tool(_) | Method::Broken(_) => None,
+    let model = grader.and_then(|grader| {
+        let judge = queries::ready(db, *grader).judge()?;
+        judge.rubric.judges.get(at).map(|judge| judge.model.clone())
     });
     model.unwrap_or_default()
 }
@@ -235,5 +239,8 @@ fn tokens_of(session: &Session, grader: usize, at: &At) -> u64 {
     let (db, root) = (&session.db, session.root);
     let Some(grader) = queries::graders(db, root).get(grader) else { return 0 };
     let action = results::action_of(db, (at.chunk, at.case), *grader, at.ballot);
-    action.map_or(0, |action| estimate(&format!("{}\n{}", action.system, action.user)))
+    match action {
+        Some(Action::Judge(action)) => estimate(&format!("{}\n{}", action.system, action.user)),
+        _ => 0,
+    }
 }

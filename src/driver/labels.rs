@@ -109,6 +109,6 @@ fn first_unread(db: &Database, root: Root, (name, scale): &(String, Scale)) -> O
 fn uses_label(suite: &Suite) -> bool {
     suite.graders.iter().any(|grader| match &grader.kind {
         GraderKind::Rubric(rubric) => rubric.prompt.contains("{row.label"),
-        kind @ GraderKind::Tool(_) => labels::takes_label(kind),
+        kind => labels::takes_label(kind),
     })
 }

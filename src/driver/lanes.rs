@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::exec::limit::LimitSettings;
-use crate::exec::{Endpoint, EndpointId, Executor, Room};
+use crate::exec::{Endpoint, EndpointId, Executor, PROGRAMS, Room};
 
 /// Where an action stands in the whole queue: those of a lower rank come first, among equals the earlier one.
 type At = (u8, usize);
@@ -50,6 +50,10 @@ pub(super) struct ClosedLane<T> {
 }
 
 impl<T> Lane<T> {
+    fn is_of_programs(&self) -> bool {
+        self.endpoint.provider == PROGRAMS
+    }
+
     fn has_place(&self) -> bool {
         self.limits.is_some_and(|limits| self.under_way < limits.most)
     }
@@ -103,15 +107,24 @@ impl<T> Lanes<T> {
         self.lanes.iter().all(|lane| lane.queue.is_empty())
     }
 
+    /// Whether a judge is still to be asked for something.
+    pub(super) fn has_judges_to_ask(&self) -> bool {
+        self.lanes.iter().any(|lane| !lane.is_of_programs() && !lane.queue.is_empty())
+    }
+
     /// How many actions wait.
     pub(super) fn len(&self) -> usize {
         self.lanes.iter().map(|lane| lane.queue.len()).sum()
     }
 
     /// Takes out the next action that may start. It counts as under way until `landed`.
-    pub(super) fn next(&mut self, executor: &dyn Executor) -> Option<Next<T>> {
+    /// With `only_programs`, one of those that nobody is paid for.
+    pub(super) fn next(&mut self, executor: &dyn Executor, only_programs: bool) -> Option<Next<T>> {
         let has_room = |lane: &&mut Lane<T>| {
-            !lane.queue.is_empty() && lane.has_place() && executor.room(lane.id) == Room::Now
+            (!only_programs || lane.is_of_programs())
+                && !lane.queue.is_empty()
+                && lane.has_place()
+                && executor.room(lane.id) == Room::Now
         };
         let order = |lane: &&mut Lane<T>| {
             let (rank, at) = lane.queue.keys().next().copied().unwrap_or_default();
@@ -242,7 +255,7 @@ mod tests {
 
     /// Everything that starts before anything lands.
     fn started(executor: &Doorkeeper, lanes: &mut Lanes<&'static str>) -> Vec<&'static str> {
-        std::iter::from_fn(|| Some(lanes.next(executor)?.action)).collect()
+        std::iter::from_fn(|| Some(lanes.next(executor, false)?.action)).collect()
     }
 
     #[test]
@@ -279,7 +292,7 @@ mod tests {
     #[test]
     fn a_slow_endpoint_keeps_its_places_and_no_more() {
         let (executor, mut lanes) = queue(&["a1", "a2", "a3", "b1", "b2", "b3"]);
-        let next = |lanes: &mut Lanes<_>| lanes.next(&executor).map(|next| next.action);
+        let next = |lanes: &mut Lanes<_>| lanes.next(&executor, false).map(|next| next.action);
         assert_eq!([next(&mut lanes), next(&mut lanes)], [Some("a1"), Some("b1")]);
         for expected in ["b2", "b3"] {
             lanes.landed(EndpointId(1));
@@ -304,16 +317,16 @@ mod tests {
     #[test]
     fn an_action_that_is_put_back_comes_next() {
         let (executor, mut lanes) = queue(&["a1", "b1", "a2"]);
-        let next = lanes.next(&executor).unwrap();
+        let next = lanes.next(&executor, false).unwrap();
         lanes.put_back(next);
-        assert_eq!(lanes.next(&executor), Some(next));
+        assert_eq!(lanes.next(&executor, false), Some(next));
         assert_eq!(lanes.into_rest(), ["b1", "a2"]);
     }
 
     #[test]
     fn what_is_left_is_in_its_first_order() {
         let (executor, mut lanes) = queue(&["a1", "b1", "a2", "b2", "a3"]);
-        lanes.next(&executor);
+        lanes.next(&executor, false);
         assert_eq!(lanes.into_rest(), ["b1", "a2", "b2", "a3"]);
     }
 }

@@ -184,12 +184,16 @@ impl<'a> Live<'a> {
             }
         }
         let has_more = self.confirm();
-        has_more || !self.to_plan.is_empty() && self.flight.store().is_some()
+        let can_plan = self.flight.store().is_some() && !self.flight.is_loading();
+        has_more || !self.to_plan.is_empty() && can_plan
     }
 
     /// Plans the next slice, if the store is there to be asked.
     pub fn plan_slice(&mut self) {
         if self.to_plan.is_empty() || self.is_paused {
+            return;
+        }
+        if !self.has_loaded_programs() {
             return;
         }
         let Some(store) = self.flight.store() else { return };
@@ -207,14 +211,38 @@ impl<'a> Live<'a> {
         self.queue();
     }
 
+    /// Whether it is known which files programs load. Where no store tells, they are loaded: nothing is planned until
+    /// then, because nothing could be keyed.
+    fn has_loaded_programs(&mut self) -> bool {
+        let (settling, flight) = (&mut self.settling, &mut self.flight);
+        if flight.is_loading() {
+            return false;
+        }
+        if settling.session.to_load().is_empty() {
+            return true;
+        }
+        let Some(store) = flight.store() else { return false };
+        settling.session.learn_dependencies(store, settling.world.system);
+        if settling.settings.closed.is_some() && !settling.settings.runs_programs {
+            settling.session.assume_no_dependencies(settling.world.system);
+        }
+        for (program, start) in settling.session.to_load() {
+            flight.load(program, settling.world.executor.load(start));
+        }
+        !flight.is_loading()
+    }
+
     /// Queues what was found to be missing. What is under way already has somebody to wait for it again.
     fn queue(&mut self) {
         let Self { settling, flight, lanes, ranking, urgent, .. } = self;
         if settling.settings.closed.is_some() {
             for waiting in std::mem::take(&mut settling.list.queue) {
-                settling.tally(waiting.grader).pending += 1;
+                if settling.settings.runs_programs && settling.judge_of(&waiting).is_none() {
+                    settling.list.queue.push_back(waiting);
+                } else {
+                    settling.tally(waiting.grader).pending += 1;
+                }
             }
-            return;
         }
         let (adopted, queue) = std::mem::take(&mut settling.list.queue)
             .into_iter()
@@ -291,6 +319,7 @@ impl<'a> Live<'a> {
         }
         let Some(store) = self.flight.store() else { return false };
         if !self.settling.wants_more() {
+            self.settling.complete_keys(store);
             self.is_done = true;
             self.settling.list.remember(self.settling.session);
             return false;
@@ -304,8 +333,10 @@ impl<'a> Live<'a> {
     pub async fn wait(&mut self) {
         let never = pin!(std::future::pending::<()>());
         let step = self.flight.next(never, self.settling.world.executor.changed()).await;
-        if let Some(Taken::Written(batch)) = self.settling.take_step(step, &mut self.lanes) {
-            self.arrived.extend(batch);
+        match self.settling.take_step(step, &mut self.lanes) {
+            Some(Taken::Written(batch)) => self.arrived.extend(batch),
+            Some(Taken::Loaded(entry)) => self.flight.keep_also(entry.into_iter().collect()),
+            Some(Taken::Stopped(_)) | None => {}
         }
     }
 
@@ -364,10 +395,10 @@ impl<'a> Live<'a> {
     pub async fn finish(mut self) -> Box<dyn OutcomeStore> {
         let under_way = self.flight.stop();
         self.settling.take_back(&under_way);
-        self.flight.write_landed(self.settling.world.system);
+        self.settling.go_on_writing(&mut self.flight);
         while !self.flight.is_over() {
             self.wait().await;
-            self.flight.write_landed(self.settling.world.system);
+            self.settling.go_on_writing(&mut self.flight);
         }
         self.flight.into_store()
     }

@@ -6,8 +6,12 @@
 //! `forecast` what that would take; `recordings` reads what targets left behind; `problems` says where rows are
 //! wrong, `wanted` finds what is stored without asking. Nothing here decides
 //! what is evaluated or how: that is the graph's business.
+//!
+//! Where there is no graph, `prepare` finds out what a program is by now, and `calls` has it called and gives what came of
+//! it in the order of the calls. `keep` makes outcomes durable for both.
 
 pub mod budget;
+pub mod calls;
 mod candidate;
 mod dataset;
 pub mod digest;
@@ -16,14 +20,19 @@ mod execute;
 pub mod explain;
 mod flight;
 pub mod forecast;
+mod keep;
 mod labels;
 mod lanes;
 pub mod live;
+mod loading;
+pub mod prepare;
 pub mod preview;
 mod problems;
+pub mod programs;
 mod reach;
 pub mod recordings;
 pub mod reload;
+mod repeat;
 pub mod session;
 pub mod settle;
 mod stale;

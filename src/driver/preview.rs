@@ -60,6 +60,8 @@ pub fn preview(
     settings: &Settings,
 ) -> Preview {
     let mut looking = Looking::new(settings);
+    session.learn_dependencies(store, system);
+    session.assume_no_dependencies(system);
     let list = loop {
         let mut list = scan(session, system);
         let refreshed = Refreshed::of(session, &settings.refresh);

@@ -103,6 +103,13 @@ impl Session {
         if !self.standing.is_good {
             return self.load_until_good(system);
         }
+        let programs = match self.reread_programs(system) {
+            Ok(files) => files,
+            Err(problems) => {
+                let looked_for = self.program_paths();
+                return self.broken(looked_for.clone(), problems, looked_for);
+            }
+        };
         let Candidate { mut files, fit, edited, environment } = Candidate::read(self, system);
         match fit {
             Fit::Rows => {}
@@ -117,12 +124,15 @@ impl Session {
             Reread::New(_) | Reread::Doubtful => return self.load_apart(system, files),
         };
         files.extend(reading.iter().flat_map(|reading| reading.changed.iter().cloned()));
-        if reading.is_none() && edited.is_empty() && environment.is_none() {
+        let has_other_programs = !programs.is_empty();
+        files.extend(programs);
+        if reading.is_none() && edited.is_empty() && environment.is_none() && !has_other_programs {
             self.standing.note(true);
             return Reloaded::Same;
         }
         self.bring_in(edited, environment, reading);
         self.read_asked(system);
+        self.read_programs(system);
         self.read_row_files(system);
         self.run_files = run_files(&self.db, self.root);
         self.changed(files, None)
@@ -202,7 +212,8 @@ impl Session {
         let environment = self.standing.environment.as_ref().unwrap_or(environment);
         let path = root.suite(db).path(db);
         let environment = environment.as_ref().clone();
-        let mut apart = Self::new(Database::default(), path, environment, overrides);
+        let apart = Self::new(Database::default(), path, environment, overrides);
+        let mut apart = apart.in_workspace(&self.workspace);
         let diagnostics = apart.load(system);
         match (&self.dataset, &apart.dataset) {
             (Some(held), Some(read)) => files.extend(held.changed(read, &Stale::All)),
@@ -214,11 +225,11 @@ impl Session {
         if !apart.standing.is_good {
             return self.broken(files, diagnostics, apart.paths());
         }
-        self.take_over(apart);
+        self.take_over(apart, system);
         self.changed(files, Some(diagnostics))
     }
 
-    fn take_over(&mut self, apart: Self) {
+    fn take_over(&mut self, apart: Self, system: &dyn System) {
         let Self { db, root, digests, mut dataset, .. } = apart;
         let text = |(path, file): (String, File)| {
             let (text, digest) = (file.text(&db).clone(), digests.get(&path).cloned());
@@ -248,6 +259,7 @@ impl Session {
             environment,
             dataset.map(|held| Reading { chunks, held, changed: Vec::new() }),
         );
+        self.read_programs(system);
         self.run_files = run_files(&self.db, self.root);
     }
 

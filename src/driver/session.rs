@@ -17,6 +17,7 @@ use crate::driver::dataset::{self, HeldDataset, Wanted};
 use crate::driver::digest::Digest;
 use crate::driver::doubts;
 use crate::driver::problems::{Loaded, shortened};
+use crate::driver::programs::Programs;
 use crate::driver::recordings::{self, Source};
 use crate::driver::reload::Standing;
 use crate::driver::trace::Trace;
@@ -45,6 +46,9 @@ pub struct Session {
     /// The dataset that the database holds.
     pub(super) dataset: Option<HeldDataset>,
     pub(super) standing: Standing,
+    pub(super) programs: Programs,
+    /// The root of the workspace.
+    pub(super) workspace: String,
 }
 
 impl Session {
@@ -56,6 +60,7 @@ impl Session {
         overrides: Overrides,
     ) -> Self {
         let suite = db.file(path);
+        let workspace = folder_of(path).to_owned();
         let root = Root::new(&db, suite, Arc::new(environment), overrides, Vec::new());
         Self {
             db,
@@ -65,7 +70,15 @@ impl Session {
             run_files: Vec::new(),
             dataset: None,
             standing: Standing::default(),
+            programs: Programs::default(),
+            workspace,
         }
+    }
+
+    /// The same session in the workspace at `root`, if that is not the suite's own folder.
+    #[must_use]
+    pub fn in_workspace(self, root: &str) -> Self {
+        Self { workspace: root.to_owned(), ..self }
     }
 
     /// The suite, once it is loaded without errors.
@@ -88,6 +101,7 @@ impl Session {
         let mut paths: BTreeSet<String> =
             self.db.files().into_iter().map(|(path, _)| path).collect();
         paths.extend(self.standing.looked_for().cloned());
+        paths.extend(self.program_paths());
         if let Some(suite) = self.suite() {
             paths.insert(suite.dataset.path.clone());
             let source = self.recordings_of(suite).ok().flatten();
@@ -119,6 +133,8 @@ impl Session {
         if diagnostics.iter().any(Diagnostic::is_error) {
             return diagnostics;
         }
+        self.read_programs(system);
+        diagnostics.extend(self.program_problems());
         diagnostics.extend(self.load_runs(system));
         diagnostics.extend(self.load_dataset(system, &suite));
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
@@ -163,7 +179,7 @@ impl Session {
         for (_, file) in &unread {
             self.read_small(system, *file);
         }
-        !unread.is_empty()
+        self.read_programs(system) || !unread.is_empty()
     }
 
     pub(super) fn read_small(&mut self, system: &dyn System, file: File) {

@@ -16,8 +16,8 @@ use super::waiting::{Refreshed, WaitList, Waiting, stays};
 use crate::action::ActionKey;
 use crate::db::Db;
 use crate::db::change::Change;
+use crate::db::inputs::Chunk;
 use crate::db::queries;
-use crate::evaluate::Method;
 use crate::exec::Executor;
 use crate::exec::limit::LimitSettings;
 use crate::judge::Judge;
@@ -35,6 +35,8 @@ pub struct Settings {
     pub max_concurrent: usize,
     /// Why nothing may be asked, if nothing may: `--frozen`, `--offline`.
     pub closed: Option<&'static str>,
+    /// Whether programs of the user run even so: `--offline` sends nothing, and nothing else.
+    pub runs_programs: bool,
     /// What it may spend.
     pub limits: Limits,
     /// The most requests to one endpoint in any minute, whatever its graders allow.
@@ -56,6 +58,7 @@ impl Default for Settings {
         Self {
             max_concurrent: 15,
             closed: None,
+            runs_programs: true,
             limits: Limits::default(),
             max_requests_per_minute: None,
             max_tokens_per_minute: None,
@@ -151,6 +154,8 @@ impl Tally {
 pub struct Settled {
     /// Grader → its actions, in the order of the suite.
     pub tallies: Vec<(String, Tally)>,
+    /// How many of the actions count against limits: those that somebody is paid for.
+    pub calls: u64,
     /// The keys executed in this run.
     pub asked: Vec<ActionKey>,
     /// It was interrupted.
@@ -192,6 +197,16 @@ pub enum CannotAsk {
         /// How many judgments wait for it.
         count: usize,
     },
+    /// A program cannot be loaded, so nothing of it could be keyed.
+    #[error("cannot load `{program}`: {message}")]
+    Unloadable {
+        /// The program.
+        program: String,
+        /// Why, in one sentence.
+        message: String,
+        /// Where in it.
+        details: Option<String>,
+    },
     /// A limit on the cost cannot be kept.
     #[error("the price of `{model}` is not known, so `--max-cost` cannot be kept")]
     NoPrice {
@@ -209,14 +224,16 @@ pub async fn settle<'a>(
     stop: impl Future<Output = ()>,
 ) -> Result<(Settled, Box<dyn OutcomeStore>), CannotAsk> {
     let mut settling = Settling::new(session, world, settings.clone());
-    settling.plan();
     let (mut store, mut stop) = (store, pin!(stop));
+    settling.load_programs(store.as_mut(), stop.as_mut()).await?;
+    settling.plan();
     settling.look_up(store.as_mut(), 0);
     settling.check_keys()?;
     settling.world.executor.begin();
     // What confirms comes after all that it may confirm: a budget or an interruption leaves as few cases as possible
     // without any verdict.
     loop {
+        settling.leave_out_judges();
         if settling.may_ask() {
             store = settling.execute(store, stop.as_mut()).await;
         }
@@ -226,7 +243,10 @@ pub async fn settle<'a>(
         }
         settling.look_up(store.as_mut(), 0);
     }
+    settling.check_again(stop.as_mut()).await;
+    settling.complete_keys(store.as_mut());
     settling.settled.warnings.extend(store.take_warnings());
+    settling.settled.warnings.extend(settling.session.undeclared_reads());
     settling.world.progress.event(&Event::Finished);
     Ok((settling.finish(), store))
 }
@@ -266,9 +286,10 @@ impl<'a> Settling<'a> {
     }
 
     /// Whether anything may be asked by now.
-    fn may_ask(&self) -> bool {
+    pub(super) fn may_ask(&self) -> bool {
         let Settled { interrupted, out_of_budget, write_error, .. } = &self.settled;
-        self.settings.closed.is_none() && !interrupted && !out_of_budget && write_error.is_none()
+        let may = self.settings.closed.is_none() || self.settings.runs_programs;
+        may && !interrupted && !out_of_budget && write_error.is_none()
     }
 
     /// Whether the plans want something that they did not want before.
@@ -317,7 +338,7 @@ impl<'a> Settling<'a> {
 
     fn finish(self) -> Settled {
         self.list.remember(self.session);
-        Settled { tallies: self.list.tallies, ..self.settled }
+        Settled { tallies: self.list.tallies, calls: self.budget.calls(), ..self.settled }
     }
 
     pub(super) fn tally(&mut self, grader: u32) -> &mut Tally {
@@ -329,6 +350,15 @@ impl<'a> Settling<'a> {
         let mut seen = HashSet::new();
         let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
         let waiting = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
+        self.bring_in_to(outcomes, waiting);
+    }
+
+    /// Brings outcomes in that these chunks wait for.
+    pub(super) fn bring_in_to(
+        &mut self,
+        outcomes: Vec<(ActionKey, Arc<Outcome>)>,
+        waiting: Vec<Chunk>,
+    ) {
         let change = Change { outcomes, waiting, ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);
     }
@@ -355,7 +385,7 @@ impl<'a> Settling<'a> {
         let grader = queries::graders(db, root)[grader as usize];
         let variable = match grader.kind(db) {
             GraderKind::Rubric(rubric) => key_variables(&rubric.judges[at]).join("` or `"),
-            GraderKind::Tool(_) => String::new(),
+            GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => String::new(),
         };
         Err(CannotAsk::NoKey { variable, grader: grader.name(db).clone(), count })
     }
@@ -381,14 +411,15 @@ impl<'a> Settling<'a> {
         }
     }
 
-    /// The judge that `waiting` is for.
+    /// The judge that `waiting` is for; none if it is for a program.
     pub(super) fn judge_of(&self, waiting: &Waiting) -> Option<(&Judge, usize)> {
+        if waiting.is_extraction {
+            return None;
+        }
         let (db, root) = (&self.session.db, self.session.root);
         let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
-        match &queries::ready(db, grader).method {
-            Method::Judge(judge) => Some((judge, judge.ballot(waiting.ballot).judge)),
-            Method::Tool(_) | Method::Broken(_) => None,
-        }
+        let judge = queries::ready(db, grader).judge()?;
+        Some((judge, judge.ballot(waiting.ballot).judge))
     }
 
     /// How the judge at `at` is reached.
@@ -403,7 +434,9 @@ impl<'a> Settling<'a> {
 
     /// What was neither found nor executed becomes a failure that says why.
     fn give_up_rest(&mut self) {
-        let (kind, message) = match self.settings.closed {
+        let Settled { interrupted, write_error, .. } = &self.settled;
+        let closed = self.settings.closed.filter(|_| !interrupted && write_error.is_none());
+        let (kind, message) = match closed {
             Some(flag) => {
                 (FailureKind::NotStored, format!("no stored judgment, and {flag} forbids asking"))
             }
@@ -425,7 +458,7 @@ impl<'a> Settling<'a> {
             self.tally(waiting.grader).pending += 1;
             if self.session.db.outcome(waiting.key).is_none() {
                 let message = message.to_owned();
-                let failure = Failure { kind, message, reply: None, usage: None };
+                let failure = Failure::new(kind, message);
                 given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
             }
         }

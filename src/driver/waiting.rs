@@ -10,11 +10,11 @@ use std::sync::Arc;
 use super::session::Session;
 use super::settle::{Refresh, Tally};
 use crate::action::{ActionKey, KeyMap, KeySet};
-use crate::db::Db;
 use crate::db::inputs::Chunk;
 use crate::db::queries::{self, Grader, Threshold};
+use crate::db::{Db, programs};
 use crate::delta::CellState;
-use crate::evaluate::{Method, Outcomes, Planned, each_wanted};
+use crate::evaluate::{Outcomes, Planned, each_wanted};
 use crate::outcome::Outcome;
 use crate::price::Cost;
 use crate::store::{Entry, OutcomeStore};
@@ -58,6 +58,8 @@ pub(super) struct Waiting {
     pub(super) key: ActionKey,
     /// The generation its outcome is kept under.
     pub(super) generation: u32,
+    /// Whether it extracts the submission, which a program does, whoever grades that.
+    pub(super) is_extraction: bool,
     /// What it is expected to cost, while it is under way.
     pub(super) expected: Cost,
 }
@@ -68,8 +70,8 @@ impl Waiting {
         (turn, ballot): (u32, u32),
         key: ActionKey,
     ) -> Self {
-        let (generation, expected) = (0, Cost::ZERO);
-        Self { chunk, grader, case, turn, ballot, key, generation, expected }
+        let (generation, is_extraction, expected) = (0, false, Cost::ZERO);
+        Self { chunk, grader, case, turn, ballot, key, generation, is_extraction, expected }
     }
 }
 
@@ -129,15 +131,18 @@ pub(super) struct WaitList {
     scanned: Vec<(Chunk, Plans)>,
     /// Who wants what is in no store.
     chunks: KeyMap<Vec<Chunk>>,
+    /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
+    repeats: Vec<[bool; 2]>,
 }
 
 impl WaitList {
     /// A list for the graders of the session, with nothing scanned yet.
     pub(super) fn new(session: &Session) -> Self {
-        let graders = queries::graders(&session.db, session.root).iter();
+        let graders = || queries::graders(&session.db, session.root).iter();
         let tallies =
-            graders.map(|grader| (grader.name(&session.db).clone(), Tally::default())).collect();
-        Self { tallies, ..Self::default() }
+            graders().map(|grader| (grader.name(&session.db).clone(), Tally::default())).collect();
+        let repeats = graders().map(|grader| programs::repeats(&session.db, *grader)).collect();
+        Self { tallies, repeats, ..Self::default() }
     }
 
     /// Scans the plans that are new since the session was settled last.
@@ -171,8 +176,8 @@ impl WaitList {
         self.add_wanted(session, from, &|_| true, &stays(session));
     }
 
-    /// Adds what confirms verdicts that are bad by what is known now, of the plans that were scanned as `from`th and
-    /// later. True if something was added.
+    /// Adds what is wanted because of what is known now, of the plans that were scanned as `from`th and later: what
+    /// confirms verdicts that are bad, and what comes after programs. True if something was added.
     pub(super) fn add_confirming(
         &mut self,
         session: &Session,
@@ -180,12 +185,19 @@ impl WaitList {
         outcomes: Outcomes<'_>,
     ) -> bool {
         let graders = queries::graders(&session.db, session.root);
-        let confirms = |grader: usize| match &queries::ready(&session.db, graders[grader]).method {
-            Method::Judge(judge) => judge.confirming_ballots() > 0,
-            Method::Tool(_) | Method::Broken(_) => false,
+        let confirms = |grader: usize| {
+            let judge = queries::ready(&session.db, graders[grader]).judge();
+            judge.is_some_and(|judge| judge.confirming_ballots() > 0)
         };
-        if (0..graders.len()).any(confirms) {
-            self.add_wanted(session, from, &confirms, outcomes);
+        let goes_on = |grader: usize| programs::rests_on_outcomes(&session.db, graders[grader]);
+        for (chunk, plans) in &mut self.scanned[from..] {
+            for at in (0..graders.len()).filter(|at| goes_on(*at)) {
+                plans[at].0 = Arc::clone(queries::plans(&session.db, *chunk, graders[at]));
+            }
+        }
+        let is_looked_at = |grader: usize| confirms(grader) || goes_on(grader);
+        if (0..graders.len()).any(is_looked_at) {
+            self.add_wanted(session, from, &is_looked_at, outcomes);
         }
         !self.fresh.is_empty()
     }
@@ -211,7 +223,9 @@ impl WaitList {
                         (outcomes, *threshold),
                         &mut |turn, ballot, key| {
                             let place = (*chunk, grader as u32, case);
-                            self.add(session, Waiting::new(place, (turn, ballot), key));
+                            let waiting = Waiting::new(place, (turn, ballot), key);
+                            let is_extraction = planned.is_extraction(turn);
+                            self.add(session, Waiting { is_extraction, ..waiting });
                         },
                     );
                 }
@@ -278,6 +292,9 @@ impl WaitList {
         for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             for (waiting, entry) in batch.iter().zip(store.get_many(&keys)) {
+                let [grading, extracting] = self.repeats[waiting.grader as usize];
+                let is_repeated = if waiting.is_extraction { extracting } else { grading };
+                let entry = entry.filter(|_| !is_repeated);
                 let (_, tally) = &mut self.tallies[waiting.grader as usize];
                 if let Some(outcome) = entry.as_ref().and_then(&mut *usable) {
                     tally.cached += 1;

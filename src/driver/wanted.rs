@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::session::Session;
 use crate::action::ActionKey;
+use crate::db::change::Change;
+use crate::db::programs;
 use crate::db::queries::{self, Threshold};
 use crate::evaluate::{Outcomes, each_wanted};
 use crate::outcome::read_body;
@@ -19,6 +21,10 @@ pub fn wanted(
     store: &mut dyn OutcomeStore,
 ) -> Vec<(ActionKey, Option<Entry>)> {
     let mut known: BTreeMap<ActionKey, Option<Entry>> = BTreeMap::new();
+    session.learn_dependencies(store, system);
+    session.assume_no_dependencies(system);
+    let listings = session.listing_keys();
+    known.extend(listings.iter().copied().zip(store.get_many(&listings)));
     loop {
         let outcomes = |key| {
             let entry = known.get(&key)?.as_ref()?;
@@ -36,8 +42,24 @@ pub fn wanted(
             return known.into_iter().collect();
         }
         let found = store.get_many(&missing);
+        bring_in(session, &missing, &found);
         known.extend(missing.into_iter().zip(found));
     }
+}
+
+/// Where plans rest on outcomes, those must be in the graph.
+fn bring_in(session: &mut Session, keys: &[ActionKey], found: &[Option<Entry>]) {
+    let (db, root) = (&session.db, session.root);
+    let graders = queries::graders(db, root).iter();
+    if !graders.into_iter().any(|grader| programs::rests_on_outcomes(db, *grader)) {
+        return;
+    }
+    let outcomes = keys
+        .iter()
+        .zip(found)
+        .filter_map(|(key, entry)| Some((*key, Arc::new(read_body(&entry.as_ref()?.body).ok()?))));
+    let (outcomes, waiting) = (outcomes.collect(), root.chunks(db).clone());
+    Change { outcomes, waiting, ..Change::default() }.apply(&mut session.db, root);
 }
 
 fn each_key(session: &Session, outcomes: Outcomes<'_>, visit: &mut dyn FnMut(ActionKey)) {

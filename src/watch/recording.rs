@@ -55,7 +55,7 @@ pub(super) fn rubrics(session: &Session) -> Ordered<String> {
             let digest = blake3::hash(rubric.prompt.as_bytes()).to_hex().to_string();
             Some((grader.name(db).clone(), digest))
         }
-        GraderKind::Tool(_) => None,
+        GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
     });
     Ordered(rubrics.collect())
 }

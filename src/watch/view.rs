@@ -12,7 +12,7 @@ use super::board::{
     Board, CaseId, Detail, Filter, IngredientRow, MOST_HISTORY, Overview, Row, RowId,
 };
 use super::totals::{Moved, Totals};
-use crate::action::{Action, ActionKey, Ingredient};
+use crate::action::{ActionKey, Ingredient};
 use crate::db::inputs::Chunk;
 use crate::db::queries::{self, Grader};
 use crate::db::selection::named;
@@ -232,7 +232,7 @@ impl View<'_> {
         let planned = queries::plans(self.db(), chunk, grader).get(at)?;
         let (turn, ballot, _) = *planned.keys().first()?;
         let action = results::action_of(self.db(), (chunk, at), grader, [turn, ballot])?;
-        Some(Action::Judge(action).ingredients())
+        Some(action.ingredients())
     }
 }
 

@@ -273,6 +273,8 @@ impl<'a> Control<'a> {
         let more = self.live.go_on();
         if !self.is_planned && self.live.standing() != Standing::Planning {
             self.is_planned = true;
+            // Only now it is known what programs load.
+            self.look_at_files()?;
             self.tell(&Happened::Planned)?;
         }
         self.want_totals();
@@ -406,6 +408,8 @@ impl<'a> Control<'a> {
         }
         self.record()?;
         self.forget();
+        // Programs may have loaded more when they were called.
+        self.look_at_files()?;
         self.tell(&Happened::Evaluated)
     }
 
