@@ -25,6 +25,8 @@ pub enum Reason {
     NewVote,
     /// The grader's rubric reads otherwise.
     RubricEdited,
+    /// The program, what it declares or what it loads reads otherwise.
+    ProgramEdited,
     /// Another model judges.
     ModelChanged,
     /// The judge is asked elsewhere, with other settings, or another question.
@@ -39,7 +41,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order in which they win.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Refreshed,
         Self::FailedBefore,
         Self::FirstRun,
@@ -47,6 +49,7 @@ impl Reason {
         Self::NewSample,
         Self::NewVote,
         Self::RubricEdited,
+        Self::ProgramEdited,
         Self::ModelChanged,
         Self::SettingsChanged,
         Self::SubmissionChanged,
@@ -64,6 +67,7 @@ impl Reason {
             Self::NewSample => "new sample",
             Self::NewVote => "new vote",
             Self::RubricEdited => "rubric edited",
+            Self::ProgramEdited => "program edited",
             Self::ModelChanged => "model changed",
             Self::SettingsChanged => "settings changed",
             Self::SubmissionChanged => "submission changed",
@@ -73,7 +77,7 @@ impl Reason {
     }
 }
 
-/// The settings of a rubric grader that decide what is asked, as `header.json` holds them.
+/// The settings of a grader that decide what is asked, as `header.json` holds them. A program stands for a judge.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
     /// The text of the rubric; none in records that do not hold it.
@@ -82,6 +86,8 @@ pub struct Panel {
     pub judges: Option<Vec<PanelJudge>>,
     /// Independent judgments by each judge.
     pub votes: u64,
+    /// Whether a program grades.
+    pub is_program: bool,
     /// What else changes every question: what submissions are compared with, where the reference answer stands.
     pub question: [Value; 2],
 }
@@ -105,9 +111,13 @@ impl Panel {
     pub fn read(settings: &Map<String, Value>) -> Self {
         let of = |name: &str| settings.get(name).cloned().unwrap_or_default();
         let judges = settings.get("judges").and_then(Value::as_array);
+        let program = settings.get("program").map(|program| vec![PanelJudge::read(program)]);
+        let is_program = program.is_some();
+        let judges = judges.map(|judges| judges.iter().map(PanelJudge::read).collect()).or(program);
         Self {
             rubric: settings.get("prompt").and_then(Value::as_str).map(str::to_owned),
-            judges: judges.map(|judges| judges.iter().map(PanelJudge::read).collect()),
+            judges,
+            is_program,
             votes: settings.get("votes").and_then(Value::as_u64).unwrap_or(1),
             question: [of("compare_to"), of("ground_truth_pattern")],
         }
@@ -244,7 +254,8 @@ fn edit(past: &Panel, texts: Texts, now: &Now<'_>) -> Option<Reason> {
             return Some(Reason::ModelChanged);
         }
         if before.settings != judge.settings || past.question != now.panel.question {
-            return Some(Reason::SettingsChanged);
+            let is_program = past.is_program && now.panel.is_program;
+            return Some(if is_program { Reason::ProgramEdited } else { Reason::SettingsChanged });
         }
     }
     if texts.submission != now.texts.submission {

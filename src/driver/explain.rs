@@ -8,13 +8,12 @@ use serde_json::{Map, Value};
 use super::preview::ToAsk;
 use super::session::Session;
 use super::whys::{Whys, grader_settings};
-use crate::action::{Action, ActionKey, Ingredient};
+use crate::action::{ActionKey, Ingredient};
 use crate::db::inputs::Chunk;
 use crate::db::queries::{self, Grader, Threshold};
 use crate::db::{Db, results};
-use crate::evaluate::{Method, each_wanted};
+use crate::evaluate::{ReadyGrader, each_wanted};
 use crate::grade::registry;
-use crate::judge::Judge;
 use crate::judge::question::Order;
 use crate::outcome::Stored;
 use crate::reason::{Held, Reason};
@@ -97,21 +96,19 @@ impl<'a> Explaining<'a> {
         let settings = self.settings.get(at.ordinal)?.as_object().cloned().unwrap_or_default();
         let planned = queries::plans(db, at.place.0, at.grader).get(at.place.1)?;
         let mut actions = Vec::new();
-        if let Method::Judge(judge) = &queries::ready(db, at.grader).method {
-            let is_per_turn = matches!(planned, crate::evaluate::Planned::Turns(_));
-            // Ballots that confirm are no part of a verdict that needs no confirmation.
-            let (outcomes, Threshold(threshold)) =
-                (|key| db.outcome(key), at.grader.pass_threshold(db));
-            let mut wanted = Vec::new();
-            let ready = queries::ready(db, at.grader);
-            each_wanted(planned, ready, (&outcomes, threshold), &mut |turn, ballot, key| {
-                wanted.push((turn, ballot, key));
-            });
-            for (turn, ballot, key) in wanted {
-                let mut action = self.action(at, judge, (turn, ballot, key), head)?;
-                action.turn = is_per_turn.then_some(turn);
-                actions.push(action);
-            }
+        let ready = queries::ready(db, at.grader);
+        let is_per_turn = matches!(planned, crate::evaluate::Planned::Turns(_));
+        // Ballots that confirm are no part of a verdict that needs no confirmation.
+        let (outcomes, Threshold(threshold)) =
+            (|key| db.outcome(key), at.grader.pass_threshold(db));
+        let mut wanted = Vec::new();
+        each_wanted(planned, ready, (&outcomes, threshold), &mut |turn, ballot, key| {
+            wanted.push((turn, ballot, key));
+        });
+        for (turn, ballot, key) in wanted {
+            let mut action = self.action(at, ready, (turn, ballot, key), head)?;
+            action.turn = is_per_turn.then_some(turn);
+            actions.push(action);
         }
         let is_whole = actions.iter().all(|action| action.outcome.is_some());
         let grade = line.grades.get(name).filter(|_| is_whole).cloned();
@@ -130,7 +127,7 @@ impl<'a> Explaining<'a> {
     fn action(
         &mut self,
         at: At<'_>,
-        judge: &Judge,
+        ready: &ReadyGrader,
         (turn, ballot, key): (u32, u32, ActionKey),
         head: &results::Head,
     ) -> Option<ExplainedAction> {
@@ -140,14 +137,18 @@ impl<'a> Explaining<'a> {
         let to_ask =
             ToAsk { chunk, case, grader: at.ordinal, turn, ballot, key, held: Held::Nothing };
         let is_there = db.outcome(key).is_some();
-        let which = judge.ballot(ballot);
+        let which = ready.judge().map(|judge| (judge.ballot(ballot), judge.question().orders()));
+        let program = ready.program().map(|identity| identity.spec.shown());
+        let program = program.or_else(|| Some(at.grader.extractor(db).program.as_ref()?.shown()));
         Some(ExplainedAction {
             turn: None,
-            model: action.model.clone(),
-            vote: which.vote,
-            reversed: (judge.question().orders() > 1).then_some(which.order == Order::Reversed),
+            model: action.model().map(str::to_owned).or(program).unwrap_or_default(),
+            vote: which.map_or(0, |(which, _)| which.vote),
+            reversed: which
+                .filter(|(_, orders)| *orders > 1)
+                .map(|(which, _)| which.order == Order::Reversed),
             key: key.to_string(),
-            ingredients: Action::Judge(action).ingredients(),
+            ingredients: action.ingredients(),
             outcome: self
                 .stored(key)
                 .map(|(stored, layer, generation)| Kept::new(stored, layer, generation)),
@@ -233,6 +234,8 @@ fn looked_at(kind: &GraderKind) -> Vec<&'static str> {
     let mut looked = vec!["submission", "ground truth"];
     match kind {
         GraderKind::Rubric(_) => looked.push("input"),
+        GraderKind::Program(_) => looked.extend(["input", "trajectory", "row"]),
+        GraderKind::Reward(_) => return vec!["grades"],
         GraderKind::Tool(tool) => {
             let info = registry::find(&tool.function);
             looked.extend(info.filter(|info| info.reads_trajectory).map(|_| "trajectory"));

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::preview::ToAsk;
 use super::session::Session;
 use crate::db::{queries, results};
-use crate::evaluate::Method;
 use crate::reason::{Now, Panel, Reason, Texts, reason};
 use crate::record::history::History;
 use crate::report::settings;
@@ -17,11 +16,7 @@ pub fn grader_settings(session: &Session) -> Vec<Value> {
     let Some(suite) = session.suite() else { return Vec::new() };
     let of = |grader: &queries::Grader<'_>| {
         let spec = suite.graders.iter().find(|spec| spec.name == *grader.name(db))?;
-        let judge = match &queries::ready(db, *grader).method {
-            Method::Judge(judge) => Some(judge.as_ref()),
-            Method::Tool(_) | Method::Broken(_) => None,
-        };
-        Some(settings::of_grader(spec, judge, &relative))
+        Some(settings::of_grader(spec, queries::ready(db, *grader), &relative))
     };
     queries::graders(db, root).iter().filter_map(of).collect()
 }
@@ -46,15 +41,19 @@ impl<'a> Whys<'a> {
     pub fn why(&self, to_ask: &ToAsk, head: &results::Head) -> Option<Reason> {
         let (db, root) = (&self.session.db, self.session.root);
         let grader = *queries::graders(db, root).get(to_ask.grader)?;
-        let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
-        let ballot = judge.ballot(to_ask.ballot);
+        // A program is called once, as a judge with one vote would be asked.
+        let judge = queries::ready(db, grader).judge();
+        let (judge, vote) = judge.map_or((0, 0), |judge| {
+            let ballot = judge.ballot(to_ask.ballot);
+            (ballot.judge, ballot.vote)
+        });
         let submission = queries::graded_texts(db, to_ask.chunk, grader).get(to_ask.case)?.shown();
         let planned = queries::plans(db, to_ask.chunk, grader).get(to_ask.case)?;
         let (input, ground_truth) = (head.input.to_string(), head.ground_truth.to_string());
         let now = Now {
             panel: self.panels.get(to_ask.grader)?,
-            judge: ballot.judge,
-            vote: ballot.vote,
+            judge,
+            vote,
             texts: Texts::new(&submission, &input, &ground_truth),
             own_rubric: head.own_rubric,
             first_key: planned.keys().first()?.2,

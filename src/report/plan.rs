@@ -45,6 +45,13 @@ pub struct PlanLine {
     pub cost: Option<Cost>,
 }
 
+impl PlanLine {
+    /// Whether a judge is among those that would be asked: programs use no tokens.
+    fn asks_judges(&self) -> bool {
+        self.to_ask > 0 && self.tokens != TokenEstimate::default()
+    }
+}
+
 impl Default for PlanLine {
     fn default() -> Self {
         Self {
@@ -129,7 +136,7 @@ fn rows(plan: &Plan) -> Vec<Vec<Cell>> {
 fn row(grader: &str, line: &PlanLine) -> Vec<Cell> {
     let because: Vec<String> =
         line.reasons.0.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
-    let estimate = |text: String| if line.to_ask == 0 { String::new() } else { text };
+    let estimate = |text: String| if line.asks_judges() { text } else { String::new() };
     let cost = line.cost.map_or_else(|| "-".to_owned(), |cost| cost.to_string());
     vec![
         name(grader),
@@ -147,6 +154,9 @@ fn sentence(totals: &PlanLine, basis: &PlanBasis) -> String {
     match (totals.total, totals.to_ask) {
         (0, _) => "plan: nothing to ask: no judge is needed".to_owned(),
         (total, 0) => format!("plan: nothing to ask of {}", grouped(total)),
+        (total, to_ask) if !totals.asks_judges() => {
+            format!("plan: {} to run of {}, no judge is asked", grouped(to_ask), grouped(total))
+        }
         (total, to_ask) => {
             let cost = match totals.cost {
                 Some(cost) => format!("about {cost}"),
@@ -185,8 +195,8 @@ fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
         None => format!("output tokens: {assumed} a judgment, since none is recorded"),
     });
     let output: Vec<String> = recorded.into_iter().chain(assumed).collect();
-    let mut notes =
-        vec![format!("{}; input tokens: estimated by a tokenizer", output.join(", and "))];
+    let tokens = format!("{}; input tokens: estimated by a tokenizer", output.join(", and "));
+    let mut notes = if totals.asks_judges() { vec![tokens] } else { Vec::new() };
     if totals.cost.is_some_and(|cost| cost > Cost::ZERO) {
         notes.push(format!("prices: evalrs.toml, else list prices of {AS_OF}"));
     }

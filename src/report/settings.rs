@@ -3,17 +3,21 @@
 //! They hold what a later `plan` or `explain` compares: of a judge, the very ingredients that its keys are made of,
 //! so that no setting can be in the keys and be missing here. No secret is among them, and no path of a machine.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::action::Ingredient;
+use crate::evaluate::ReadyGrader;
 use crate::judge::Judge;
-use crate::suite::{CompareTo, GraderKind, GraderSpec, RubricSpec};
+use crate::program::{Identity, ProgramSpec};
+use crate::suite::{CompareTo, GraderKind, GraderSpec, RewardSpec, RubricSpec};
 
 /// How the paths of a suite are written in reports.
 pub type Relative<'a> = &'a dyn Fn(&str) -> String;
 
-/// The settings of one grader; `judge` is the one it asks, if it asks one.
-pub fn of_grader(grader: &GraderSpec, judge: Option<&Judge>, relative: Relative<'_>) -> Value {
+/// The settings of one grader as it is made ready.
+pub fn of_grader(grader: &GraderSpec, ready: &ReadyGrader, relative: Relative<'_>) -> Value {
     let mut object = json!({
         "name": grader.name,
         "extractor": grader.extractor.name,
@@ -35,9 +39,39 @@ pub fn of_grader(grader: &GraderSpec, judge: Option<&Judge>, relative: Relative<
                 object["config"] = Value::Object(tool.config.clone());
             }
         }
-        GraderKind::Rubric(rubric) => put_rubric(&mut object, rubric, judge, relative),
+        GraderKind::Rubric(rubric) => {
+            put_rubric(&mut object, rubric, ready.judge(), relative);
+        }
+        GraderKind::Program(program) | GraderKind::Reward(RewardSpec::Program(program)) => {
+            object["program"] = of_program(program, ready.program(), relative);
+        }
+        GraderKind::Reward(RewardSpec::Expression(expression)) => {
+            object["combine"] = Value::from(expression.text.as_str());
+        }
     }
     object
+}
+
+/// The settings of a program: where it is, and the ingredients that all of its keys have in common.
+fn of_program(
+    spec: &ProgramSpec,
+    identity: Option<&Arc<Identity>>,
+    relative: Relative<'_>,
+) -> Value {
+    let mut settings = match identity {
+        Some(identity) => of_judge(&identity.settings()),
+        None => json!({"function": spec.function}),
+    };
+    settings["path"] = Value::from(relative(&spec.path));
+    if let Some(identity) = identity {
+        let known = &identity.known;
+        // Every file by its name: as an ingredient a long list is but a digest.
+        for (name, files) in [("inputs", &known.inputs), ("dependencies", &known.dependencies)] {
+            let files = files.iter().map(|(path, digest)| (path.clone(), json!(digest)));
+            settings[name] = Value::Object(files.collect());
+        }
+    }
+    settings
 }
 
 fn put_rubric(
@@ -81,6 +115,7 @@ fn value_of(part: &Ingredient) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use crate::evaluate::{Method, ReadyGrader};
     use crate::grade::ToolSpec;
     use crate::judge::Judge;
     use crate::suite::{
@@ -96,6 +131,7 @@ mod tests {
                 name: "last_assistant".to_owned(),
                 config: "{}".to_owned(),
                 include_subagents: false,
+                program: None,
             },
             pass_threshold: 1.0,
             ground_truth_pattern: None,
@@ -103,11 +139,16 @@ mod tests {
         }
     }
 
+    fn ready(method: Method) -> ReadyGrader {
+        ReadyGrader { method, reference: None, include_subagents: false }
+    }
+
     fn shown(rubric: RubricSpec) -> String {
         let judge =
             Judge::new(rubric.clone(), &|_| Some("https://me:pass@judge.example/v1".into()));
         let grader = grader(GraderKind::Rubric(Box::new(rubric)));
-        let settings = super::of_grader(&grader, Some(&judge), &|path| format!("relative {path}"));
+        let ready = ready(Method::Judge(Box::new(judge.clone())));
+        let settings = super::of_grader(&grader, &ready, &|path| format!("relative {path}"));
         let system = crate::judge::template::system_message(judge.question());
         let digest = blake3::hash(system.as_bytes()).to_hex();
         settings.to_string().replace(digest.as_str(), "(digest)")
@@ -141,7 +182,8 @@ mod tests {
         grader.extractor.config = r#"{"path":"a"}"#.to_owned();
         grader.extractor.include_subagents = true;
         grader.ground_truth_pattern = Some("(.*)".to_owned());
-        let text = super::of_grader(&grader, None, &str::to_owned).to_string();
+        let ready = ready(Method::Unread);
+        let text = super::of_grader(&grader, &ready, &str::to_owned).to_string();
         insta::assert_snapshot!(text, @r#"{"name":"quality","extractor":"last_assistant","pass_threshold":1.0,"extractor_config":{"path":"a"},"include_subagents":true,"ground_truth_pattern":"(.*)","function":"numeric","config":{"tolerance":0.5}}"#);
     }
 }

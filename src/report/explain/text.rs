@@ -111,6 +111,16 @@ fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::R
         page.field("function", &format!("{} {options}", plain(function)))?;
         page.field("looked at", &grade.looked_at.join(", "))?;
     }
+    if let Some(program) = grade.settings.get("program") {
+        for (label, files) in [("inputs", "inputs"), ("loads", "dependencies")] {
+            let files = program.get(files).and_then(Value::as_object);
+            let names: Vec<&str> =
+                files.into_iter().flat_map(|files| files.keys().map(String::as_str)).collect();
+            if !names.is_empty() {
+                page.field(label, &names.join(", "))?;
+            }
+        }
+    }
     if grade.actions.is_empty() {
         page.field("key", "none: no judge is asked")?;
     }
@@ -288,6 +298,7 @@ mod tests {
             message: format!("no {EVIL}"),
             reply: None,
             usage: None,
+            stderr: None,
         };
         let failed = Kept { reply: None, failure: Some(failure), generation: 0, ..kept() };
         let line = GradeLine {
