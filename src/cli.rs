@@ -2,6 +2,13 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod harness;
+
+pub use harness::{
+    CalibrateArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice, SchemasArgs,
+    StarterLanguage, ValidateRefsArgs, usage_code,
+};
+
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
 #[derive(Debug, Parser)]
 #[command(name = "evalrs", version, max_term_width = 100)]
@@ -47,6 +54,23 @@ pub enum Command {
     List(ListArgs),
     /// Works with the store of outcomes.
     Cache(CacheArgs),
+    /// Grades records with `input` and `output`, line by line: what changed is graded again, the rest replayed.
+    #[command(args_override_self = true)]
+    Grade(GradeArgs),
+    /// Samples failures of graded results for people to check the grader.
+    #[command(args_override_self = true)]
+    Calibrate(CalibrateArgs),
+    /// Grades the reference answers of cases: a grader that fails one is wrong.
+    #[command(args_override_self = true)]
+    ValidateRefs(ValidateRefsArgs),
+    /// Prints JSON Schemas of the records that are read and written.
+    #[command(args_override_self = true)]
+    Schemas(SchemasArgs),
+    /// Writes a small suite to start from.
+    Init(InitArgs),
+    /// Prints a module without its types as JSON. Workers that run graders in node call it.
+    #[command(hide = true)]
+    StripTypes { file: String },
 }
 
 impl Command {
@@ -58,7 +82,14 @@ impl Command {
             Self::Validate(args) => args.suites.first().map(String::as_str),
             Self::Watch(args) => Some(&args.suite),
             Self::Explain(args) => Some(&args.suite),
-            Self::Diff(_) | Self::List(_) => None,
+            Self::Diff(_)
+            | Self::List(_)
+            | Self::Grade(_)
+            | Self::Calibrate(_)
+            | Self::ValidateRefs(_)
+            | Self::Schemas(_)
+            | Self::StripTypes { .. }
+            | Self::Init(_) => None,
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => Some(&args.suite),
                 CacheCommand::Import(args) => {
@@ -69,6 +100,17 @@ impl Command {
                 | CacheCommand::Verify(args)
                 | CacheCommand::Path(args) => args.suite.as_deref(),
             },
+        }
+    }
+
+    /// Whether it exits as agent-eval-harness does: with 0, or with 1 if it could not do its work.
+    pub fn has_two_codes(&self) -> bool {
+        match self {
+            Self::Grade(args) => !args.strict,
+            Self::Calibrate(args) => !args.strict,
+            Self::ValidateRefs(args) => !args.strict,
+            Self::Schemas(_) => true,
+            _ => false,
         }
     }
 }

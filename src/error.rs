@@ -15,6 +15,8 @@ pub enum ExitStatus {
     UserError,
     /// 3: incomplete, or errored grades decide the gate.
     Incomplete,
+    /// 1: a command of agent-eval-harness could not do its work; `--strict` tells why by 2 and 3.
+    HarnessError,
     /// 130: interrupted; finished work is kept.
     Interrupted,
 }
@@ -24,7 +26,7 @@ impl ExitStatus {
     pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,
-            Self::GateFailed => 1,
+            Self::GateFailed | Self::HarnessError => 1,
             Self::UserError => 2,
             Self::Incomplete => 3,
             Self::Interrupted => 130,
@@ -37,11 +39,22 @@ impl ExitStatus {
         let rank = |status| match status {
             Self::Success => 0,
             Self::Incomplete => 1,
-            Self::GateFailed => 2,
+            Self::GateFailed | Self::HarnessError => 2,
             Self::UserError => 3,
             Self::Interrupted => 4,
         };
         if rank(other) > rank(self) { other } else { self }
+    }
+
+    /// The one for a command of agent-eval-harness, which exits with 0 whatever the grades are, and with 1 if it could
+    /// not do its work.
+    #[must_use]
+    pub fn of_harness(self) -> Self {
+        match self {
+            Self::Success | Self::GateFailed => Self::Success,
+            Self::UserError | Self::Incomplete | Self::HarnessError => Self::HarnessError,
+            Self::Interrupted => Self::Interrupted,
+        }
     }
 }
 
@@ -57,6 +70,13 @@ pub enum Error {
         /// What would mend it.
         hint: Option<String>,
     },
+    /// A sentence in the words of agent-eval-harness, and how the command ends with `--strict`.
+    Harness {
+        /// What is wrong.
+        message: String,
+        /// Whether a file or the command line is wrong, or the grader.
+        status: ExitStatus,
+    },
     /// A stream or file of ours could not be written.
     Io(std::io::Error),
 }
@@ -67,10 +87,21 @@ impl Error {
         Self::Plain { message: message.into(), hint: Some(hint.into()) }
     }
 
+    /// What a user wrote is wrong, in the words of agent-eval-harness.
+    pub fn harness_usage(message: impl Into<String>) -> Self {
+        Self::Harness { message: message.into(), status: ExitStatus::UserError }
+    }
+
+    /// A grader failed, in the words of agent-eval-harness.
+    pub fn harness_grading(message: impl Into<String>) -> Self {
+        Self::Harness { message: message.into(), status: ExitStatus::Incomplete }
+    }
+
     /// What the process exits with.
     pub fn status(&self) -> ExitStatus {
         match self {
             Self::Diagnostics(_) | Self::Plain { .. } => ExitStatus::UserError,
+            Self::Harness { status, .. } => *status,
             Self::Io(_) => ExitStatus::Incomplete,
         }
     }
@@ -96,6 +127,7 @@ impl fmt::Display for Error {
                 write!(f, "error: {message}")?;
                 hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  help: {hint}"))
             }
+            Self::Harness { message, .. } => write!(f, "Error: {message}"),
             Self::Io(error) => write!(f, "error: cannot write: {error}"),
         }
     }

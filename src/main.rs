@@ -4,13 +4,21 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
-use evalrs::cli::Cli;
+use evalrs::cli::{Cli, usage_code};
 use evalrs::commands::{Console, color, dispatch};
 use evalrs::system::os::OsSystem;
 use evalrs::workspace::Color;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Where nobody reads what is said, the exit code still says it.
+            let _ = error.print();
+            let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+            return ExitCode::from(if error.use_stderr() { usage_code(words) } else { 0 });
+        }
+    };
     let choice = match color(&cli, &OsSystem) {
         Color::Auto => anstream::ColorChoice::Auto,
         Color::Always => anstream::ColorChoice::Always,

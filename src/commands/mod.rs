@@ -1,13 +1,20 @@
 //! One file a command: typed flags → what they mean → driver → report.
 
 pub mod cache;
+pub mod calibrate;
 pub mod diff;
 pub mod explain;
+pub mod grade;
+mod grading;
+pub mod init;
 pub mod list;
 pub mod place;
 pub mod plan;
 pub mod run;
+pub mod schemas;
+pub mod strip_types;
 pub mod validate;
+pub mod validate_refs;
 pub mod watch;
 
 use std::io::Write;
@@ -84,9 +91,16 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Validate(args) => validate::validate(args, &mut console),
         Command::List(args) => list::list(args, &mut console),
         Command::Cache(args) => cache::cache(args, &mut console),
+        Command::StripTypes { file } => strip_types::strip_types(file, &mut console),
+        Command::Grade(args) => grade::grade(args, &mut console),
+        Command::Calibrate(args) => calibrate::calibrate(args, &mut console),
+        Command::ValidateRefs(args) => validate_refs::validate_refs(args, &mut console),
+        Command::Schemas(args) => schemas::schemas(args, &mut console),
+        Command::Init(args) => init::init(args, &mut console),
         Command::Watch(_) => return ExitStatus::Success,
     };
-    ended(done, console.err)
+    let status = ended(done, console.err);
+    if cli.command.has_two_codes() { status.of_harness() } else { status }
 }
 
 /// The status of a command; an error is said.

@@ -74,6 +74,7 @@ impl Surroundings {
                 .or(workspace.max_concurrent)
                 .unwrap_or(default.max_concurrent),
             closed: said.closed,
+            runs_programs: said.closed != Some("--frozen"),
             limits: Limits {
                 max_calls: said.max_calls.or(workspace.max_calls),
                 max_cost: said.max_cost.or(workspace.max_cost).and_then(Cost::from_dollars),

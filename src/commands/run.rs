@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::cache::note_used;
 use super::place::{Said, Surroundings};
+use super::watch::interrupted;
 use super::{Console, validate};
 use crate::cli::{Format, RunArgs, SelectArgs};
 use crate::db::inputs::Overrides;
@@ -17,9 +18,12 @@ use crate::driver::session::Session;
 use crate::driver::settle::{CannotAsk, Refresh, Settings, Settled, Tally, World, settle};
 use crate::driver::whys::grader_settings;
 use crate::error::{Error, ExitStatus};
+use crate::exec::both::Executors;
+use crate::exec::program::{ProgramExecutor, ProgramSettings};
 use crate::exec::{Executing, Executor, Launch};
 use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::price::Cost;
+use crate::program::SandboxKind;
 use crate::progress::bar::Bar;
 use crate::progress::plain::Plain;
 use crate::progress::{Progress, Quiet};
@@ -108,6 +112,7 @@ pub fn overrides(select: &SelectArgs) -> Overrides {
         trials: select.trials,
         cached: select.cached.clone(),
         labels: None,
+        sandbox: SandboxKind::None,
     }
 }
 
@@ -119,8 +124,11 @@ pub fn loaded_session(
     console: &mut Console<'_>,
 ) -> Result<Session, Error> {
     let wanted = overrides.samples.clone();
+    let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+    let overrides = Overrides { sandbox, ..overrides };
     let environment = surroundings.environment.clone();
-    let mut session = Session::new(Database::default(), suite, environment, overrides);
+    let session = Session::new(Database::default(), suite, environment, overrides);
+    let mut session = session.in_workspace(&surroundings.root);
     let diagnostics = session.load(console.system);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Error::Diagnostics(diagnostics));
@@ -167,7 +175,7 @@ struct Used {
 
 impl Used {
     fn add(&mut self, settled: &Settled) {
-        self.calls += settled.asked.len() as u64;
+        self.calls += settled.calls;
         self.cost += settled.spent().cost.unwrap_or(Cost::ZERO);
     }
 
@@ -306,11 +314,10 @@ fn settle_here(
     let world =
         World { system: console.system, executor: executor.as_ref(), progress: progress.as_mut() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let stop = async {
-        // Where the signal cannot be listened to, it ends the process as it always did.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+    // Listened to from now on, and not from when somebody waits.
+    let stop = {
+        let _entered = runtime.enter();
+        interrupted()
     };
     let settled = runtime.block_on(settle(session, store, world, settings, stop));
     drop(progress);
@@ -326,14 +333,25 @@ fn settle_here(
 fn hint_for(cannot: &CannotAsk) -> String {
     match cannot {
         CannotAsk::NoKey { .. } => "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`".to_owned(),
+        CannotAsk::Unloadable { details, .. } => {
+            let details = details.as_deref().map(|details| format!("\n{}", details.trim_end()));
+            format!("nothing was asked or run{}", details.unwrap_or_default())
+        }
         CannotAsk::NoPrice { model } => format!(
             "say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
         ),
     }
 }
 
-#[cfg(feature = "judge")]
+/// What executes the actions of a session: judges are asked, programs are run.
 pub(super) fn executor(concurrency: usize, verbosity: u8) -> Result<Box<dyn Executor>, Error> {
+    let settings = ProgramSettings { verbosity, ..ProgramSettings::of_machine(concurrency) };
+    let programs = ProgramExecutor::new(settings);
+    Ok(Box::new(Executors { judges: judges(concurrency, verbosity)?, programs }))
+}
+
+#[cfg(feature = "judge")]
+fn judges(concurrency: usize, verbosity: u8) -> Result<Box<dyn Executor>, Error> {
     let executor = crate::exec::http::HttpExecutor::new(concurrency);
     executor
         .map(|executor| Box::new(executor.with_verbosity(verbosity)) as Box<dyn Executor>)
@@ -342,7 +360,7 @@ pub(super) fn executor(concurrency: usize, verbosity: u8) -> Result<Box<dyn Exec
 
 #[cfg(not(feature = "judge"))]
 #[expect(clippy::unnecessary_wraps, reason = "with the judge feature it can fail")]
-pub(super) fn executor(_concurrency: usize, _verbosity: u8) -> Result<Box<dyn Executor>, Error> {
+fn judges(_concurrency: usize, _verbosity: u8) -> Result<Box<dyn Executor>, Error> {
     Ok(Box::new(NoExecutor))
 }
 
@@ -353,7 +371,7 @@ pub struct NoExecutor;
 impl Executor for NoExecutor {
     fn execute(&self, _launch: Launch) -> Executing<'_> {
         let message = "this evalrs was built without the `judge` feature".to_owned();
-        let failure = Failure { kind: FailureKind::NotAsked, message, reply: None, usage: None };
+        let failure = Failure::new(FailureKind::NotAsked, message);
         Box::pin(std::future::ready(Outcome::Failure(failure)))
     }
 }

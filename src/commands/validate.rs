@@ -7,29 +7,34 @@ use super::place::Surroundings;
 use crate::cli::ValidateArgs;
 use crate::db::Database;
 use crate::db::inputs::Overrides;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place};
 use crate::driver::session::Session;
 use crate::error::{Error, ExitStatus};
+use crate::exec::program::check::check;
 use crate::grade::registry;
 use crate::report::text::count;
 use crate::suite::canonical::canonical;
-use crate::suite::{GraderKind, GraderSpec};
+use crate::suite::{GraderKind, GraderSpec, RewardSpec};
+use crate::system::{FileBytes, System};
 
 /// Checks every suite and says what is wrong.
 pub fn validate(args: &ValidateArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let mut all = Vec::new();
     for suite in &args.suites {
-        let overrides = Overrides { cached: args.cached.clone(), ..Overrides::default() };
         let surroundings = Surroundings::find(suite, None, console.system)?;
+        let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+        let overrides = Overrides { cached: args.cached.clone(), sandbox, ..Overrides::default() };
         let mut session =
-            Session::new(Database::default(), suite, surroundings.environment, overrides);
-        let diagnostics = session.load(console.system);
+            Session::new(Database::default(), suite, surroundings.environment, overrides)
+                .in_workspace(&surroundings.root);
+        let mut diagnostics = session.load(console.system);
+        diagnostics.extend(check_programs(&session, console.system));
         let is_valid = !diagnostics.iter().any(Diagnostic::is_error);
         if !args.json {
             say(&diagnostics, console.err)?;
         }
-        if let (true, Some(suite)) = (is_valid && args.canonical, session.suite()) {
-            write!(console.out, "{}", canonical(suite))?;
+        if let (true, Some(read)) = (is_valid && args.canonical, session.suite()) {
+            write!(console.out, "{}", canonical(read, suite))?;
         } else if is_valid && !args.json {
             describe(suite, &session, console.out)?;
         }
@@ -45,6 +50,34 @@ pub fn validate(args: &ValidateArgs, console: &mut Console<'_>) -> Result<ExitSt
     } else {
         ExitStatus::Success
     })
+}
+
+/// What is wrong with the files of programs, as far as their syntax tells.
+fn check_programs(session: &Session, system: &dyn System) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    for start in session.starts() {
+        let FileBytes::Bytes(bytes) = system.read(&start.spec.path) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        let Some(problem) = check(&start, &text) else { continue };
+        let path = start.spec.path.as_str();
+        // What lacks its end is found wrong in the line after the last.
+        let line = problem.line.checked_sub(1).and_then(|at| text.split('\n').nth(at));
+        let place = match line {
+            None => Place::file(path),
+            Some(line) => {
+                let at = line.char_indices().nth(problem.column.saturating_sub(1));
+                let at = at.map_or(line.len(), |(at, _)| at);
+                let place = Place::in_line(path, problem.line, line, at..line.len());
+                Place { column: problem.column, ..place }
+            }
+        };
+        let found = Diagnostic::error(place, problem.message);
+        problems.push(match problem.suggestion {
+            Some(near) => found.hint(format!("did you mean `{near}`?")),
+            None => found,
+        });
+    }
+    problems
 }
 
 /// Writes diagnostics with a blank line between them, and how many there are.
@@ -97,6 +130,11 @@ fn how(grader: &GraderSpec) -> String {
             let models = rubric.judges.iter().map(|judge| judge.model.as_str()).collect::<Vec<_>>();
             let task = if rubric.compare_to.is_some() { "comparison" } else { "rubric" };
             format!("{task} of {extractor}, by {}", listed(&models))
+        }
+        GraderKind::Program(program) => format!("{} of {extractor}", program.shown()),
+        GraderKind::Reward(RewardSpec::Expression(expression)) => expression.text.clone(),
+        GraderKind::Reward(RewardSpec::Program(program)) => {
+            format!("{} of all grades", program.shown())
         }
     }
 }

@@ -47,7 +47,10 @@ pub fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
     let surroundings = Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), &noted)?;
     let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
     let environment = surroundings.environment.clone();
-    let mut session = Session::new(Database::default(), &args.suite, environment, overrides);
+    let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+    let overrides = Overrides { sandbox, ..overrides };
+    let session = Session::new(Database::default(), &args.suite, environment, overrides);
+    let mut session = session.in_workspace(&surroundings.root);
     let store = surroundings.store(console)?;
     let files = FileWatch::new(args.poll.map(Duration::from_millis))
         .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
@@ -252,7 +255,7 @@ fn front<'c>(
 /// Resolves once somebody wants the process to end. Where a signal cannot be listened to, it ends the process as it
 /// always did.
 #[cfg(unix)]
-fn interrupted() -> impl Future<Output = ()> {
+pub(super) fn interrupted() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     // Listened to from now on, and not from when somebody waits: the screen is taken over before that.
@@ -267,7 +270,7 @@ fn interrupted() -> impl Future<Output = ()> {
 }
 
 #[cfg(not(unix))]
-async fn interrupted() {
+pub(super) async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -426,6 +426,18 @@ mod tests {
             self.0.write(path, contents)
         }
 
+        fn create(&self, path: &str) -> io::Result<Box<dyn io::Write>> {
+            self.0.create(path)
+        }
+
+        fn make_executable(&self, path: &str) -> io::Result<()> {
+            self.0.make_executable(path)
+        }
+
+        fn stdin(&self) -> io::Result<Vec<u8>> {
+            self.0.stdin()
+        }
+
         fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
             let Some(most) = self.1.take() else { return self.0.append(path, bytes) };
             self.0.append(path, &bytes[..most.min(bytes.len())])?;
@@ -438,6 +450,14 @@ mod tests {
 
         fn absolute(&self, path: &str) -> String {
             self.0.absolute(path)
+        }
+
+        fn find_program(&self, name: &str) -> Option<String> {
+            self.0.find_program(name)
+        }
+
+        fn version_of(&self, path: &str) -> Option<String> {
+            self.0.version_of(path)
         }
 
         fn now(&self) -> String {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::json;
 
 use super::write_json;
-use crate::action::{Action, KeyMap};
+use crate::action::KeyMap;
 use crate::cli::ImportArgs;
 use crate::commands::Console;
 use crate::commands::place::Surroundings;
@@ -193,7 +193,7 @@ impl<'a> Binder<'a> {
                     format!("`{name}` compares two submissions; only scores can be imported");
                 return Err(Error::Plain { message, hint: None });
             }
-            Method::Tool(_) | Method::Broken(_) => {
+            _ => {
                 let message = format!("`{name}` asks no judge, so it has no judgments");
                 return Err(Error::Plain { message, hint: None });
             }
@@ -277,7 +277,7 @@ impl<'a> Binder<'a> {
         let action = ballot.filter(|_| is_planned).and_then(|ballot| {
             results::action_of(db, (case.chunk, case.at), self.grader, [0, ballot])
         });
-        let Some(action) = action.map(Action::Judge) else { return Ok(Found::Unwanted) };
+        let Some(action) = action else { return Ok(Found::Unwanted) };
         let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
         let file = path.rsplit('/').next().unwrap_or(path).to_owned();
         let stored = Stored {

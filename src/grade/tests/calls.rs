@@ -8,7 +8,7 @@ fn call(name: &str, arguments: &str) -> Message {
 }
 
 fn answer(failed: bool) -> Message {
-    let answer = ToolReturn { call_id: None, output: "x".to_owned(), failed };
+    let answer = ToolReturn { call_id: None, output: "x".to_owned(), says_error: false, failed };
     Message { body: Body::ToolReturn(answer), subagent: false }
 }
 

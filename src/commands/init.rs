@@ -1,0 +1,101 @@
+//! `evalrs init`: writes a small suite to start from, with a grader of one's own if one is wanted. Overwrites nothing.
+//!
+//! What it writes stands in the folder `init` beside this file, and tests run it.
+
+use super::Console;
+use crate::cli::{InitArgs, StarterLanguage};
+use crate::error::{Error, ExitStatus};
+use crate::system::{FileBytes, join};
+
+const DATASET: &str = include_str!("init/dataset.jsonl");
+const CONTAINS: &str = include_str!("init/contains.yaml");
+const PROGRAM: &str = include_str!("init/program.yaml");
+
+/// What the grader is called in the suite's template.
+const NAME: &str = "GRADER";
+/// A record to try a grader with.
+const RECORD: &str = r#"{"input":"test","output":"hello world","hint":"world"}"#;
+
+/// A grader to start from.
+struct Grader {
+    file: &'static str,
+    text: &'static str,
+    /// Whether it is run by itself.
+    is_executable: bool,
+}
+
+/// A file to be written.
+struct File {
+    path: String,
+    text: String,
+    is_executable: bool,
+}
+
+/// Writes the files, unless one of them is there.
+pub fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let grader = args.grader.map(grader);
+    let files = files(&args.dir, grader.as_ref());
+    let is_there = |file: &&File| console.system.read(&file.path) != FileBytes::Missing;
+    let there: Vec<&str> = files.iter().filter(is_there).map(|file| file.path.as_str()).collect();
+    if !there.is_empty() {
+        return Err(Error::plain(
+            format!("there is `{}` already, and nothing was written", there.join("` and `")),
+            "name another folder: `evalrs init DIR`",
+        ));
+    }
+    for File { path, text, is_executable } in &files {
+        console.system.write(path, &mut |to| to.write_all(text.as_bytes()))?;
+        if *is_executable {
+            console.system.make_executable(path)?;
+        }
+        writeln!(console.out, "wrote {path}")?;
+    }
+    say_next(args, grader.as_ref(), console)?;
+    Ok(ExitStatus::Success)
+}
+
+fn say_next(
+    args: &InitArgs,
+    grader: Option<&Grader>,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    writeln!(console.out, "\nnext:")?;
+    if args.dir != "." {
+        writeln!(console.out, "  cd {}", args.dir)?;
+    }
+    if let Some(Grader { file, is_executable, .. }) = grader {
+        let run = if *is_executable {
+            format!("./{file}")
+        } else {
+            format!("evalrs grade --grader ./{file}")
+        };
+        writeln!(console.out, "  echo '{RECORD}' | {run}")?;
+        writeln!(console.out, "  evalrs grade dataset.jsonl --grader ./{file}")?;
+    }
+    writeln!(console.out, "  evalrs run suite.yaml")
+}
+
+fn grader(language: StarterLanguage) -> Grader {
+    let (file, text, is_executable) = match language {
+        StarterLanguage::Python => ("grader.py", include_str!("init/grader.py"), true),
+        StarterLanguage::Bash => ("grader.sh", include_str!("init/grader.sh"), true),
+        StarterLanguage::Typescript => ("grader.ts", include_str!("init/grader.ts"), false),
+        StarterLanguage::Javascript => ("grader.mjs", include_str!("init/grader.mjs"), false),
+    };
+    Grader { file, text, is_executable }
+}
+
+fn files(dir: &str, grader: Option<&Grader>) -> Vec<File> {
+    let plain =
+        |name: &str, text: String| File { path: join(dir, name), text, is_executable: false };
+    let suite = match grader {
+        None => CONTAINS.to_owned(),
+        Some(grader) => PROGRAM.replace(NAME, grader.file),
+    };
+    let mut files = vec![plain("suite.yaml", suite), plain("dataset.jsonl", DATASET.to_owned())];
+    if let Some(Grader { file, text, is_executable }) = grader {
+        let is_executable = *is_executable;
+        files.push(File { is_executable, ..plain(file, (*text).to_owned()) });
+    }
+    files
+}
