@@ -12,7 +12,7 @@ use evalrs::dataset::fields::FIELDS;
 use evalrs::judge::provider::PROVIDERS;
 use evalrs::registry::{self, Described};
 
-use crate::space::Space;
+use crate::space::{Space, has};
 
 /// A fenced block: the file it stands in, its line, what follows the fence, its text.
 struct Snippet {
@@ -66,7 +66,7 @@ fn space() -> Space {
     let trajectory = r#"{"id": "s", "messages": [{"role": "assistant", "content": "a"}]}"#;
     let base = "name: base\ndataset: dataset.jsonl\ngraders: {accuracy: {kind: tool, function: contains}}\ngate: {metric_key: accuracy, op: gte, value: 0.5}\n";
     let run = "{\"format\": 1, \"sample_id\": \"q1\", \"model\": null, \"trial\": 0, \"submissions\": {\"quality\": \"Paris\"}}\n";
-    Space::new(&[
+    let space = Space::new(&[
         ("dataset.jsonl", row),
         ("episodes.json", episode),
         ("answers.jsonl", answers),
@@ -74,8 +74,23 @@ fn space() -> Space {
         ("rubric.txt", "Is {submission} right?"),
         ("house-rules.txt", "Be strict."),
         ("base.yaml", base),
+        ("graders/policy.sh", "#!/bin/sh\necho '{\"score\": 1}'\n"),
+        ("graders/rules.json", "{}"),
+        ("graders/style.ts", "export const grade = () => ({ pass: true, score: 1 });\n"),
+        ("graders/quality.py", "def quality(sample, submission):\n    return 1.0\n"),
+        ("graders/policy.py", "#!/usr/bin/env python3\nprint('{\"score\": 1}')\n"),
+        ("graders/format.ts", "export const grade = () => ({ pass: true, score: 1 });\n"),
+        ("graders/code.py", "def solves(sample, submission):\n    return 1.0\n"),
+        ("graders/stock.py", "#!/usr/bin/env python3\nprint('{\"score\": 1}')\n"),
+        ("graders/parts.py", "def order(trajectory, config):\n    return ''\n"),
+        ("graders/parts/list.csv", "part\n"),
         ("runs/release-1/results.jsonl", run),
-    ])
+    ]);
+    #[cfg(unix)]
+    for program in ["policy.sh", "policy.py", "stock.py"] {
+        crate::programs::executable(&space, &format!("graders/{program}"));
+    }
+    space
 }
 
 /// The suite that a snippet is, or is a part of.
@@ -112,7 +127,13 @@ fn every_suite_snippet_is_valid() {
     assert!(snippets.len() >= 8, "the documents have snippets");
     for snippet in snippets {
         let space = space();
-        space.write("suite.yaml", suite_of(&snippet));
+        let text = suite_of(&snippet);
+        // A program is valid where something runs it.
+        let is_here = |ending: &str, runtime: &str| !text.contains(ending) || has(runtime);
+        if !is_here(".ts", "node") || !is_here(".py", "python3") {
+            continue;
+        }
+        space.write("suite.yaml", text);
         check_valid(&snippet.place, &space);
     }
 }
@@ -160,6 +181,37 @@ fn every_command_line_parses() {
     assert!(seen >= 8, "the documents have command lines");
 }
 
+/// Languages of graders, and how the files of graders in them end.
+const GRADERS: [(&str, &str); 4] =
+    [("python", "py"), ("bash", "sh"), ("typescript", "ts"), ("javascript", "mjs")];
+
+#[cfg(unix)]
+#[test]
+fn every_grader_snippet_grades() {
+    use std::os::unix::fs::PermissionsExt;
+    let record = r#"{"input": "q", "output": "hello World", "hint": "world"}"#;
+    for (language, ending) in GRADERS {
+        let runtime = if matches!(ending, "ts" | "mjs") { "node" } else { "python3" };
+        if !has(runtime) {
+            continue;
+        }
+        let graders: Vec<Snippet> =
+            snippets(language).into_iter().filter(|snippet| snippet.info == "grader").collect();
+        assert!(!graders.is_empty(), "the documents have graders in {language}");
+        for Snippet { place, text, .. } in graders {
+            let space = Space::new(&[("records.jsonl", record)]);
+            let file = format!("grader.{ending}");
+            space.write(&file, &text);
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(space.path(&file), executable).unwrap();
+            let ran = space.run(&["grade", "records.jsonl", "--grader", &file]);
+            let graded: serde_json::Value = serde_json::from_str(&ran.stdout())
+                .unwrap_or_else(|_| panic!("{place}: {}", ran.stderr()));
+            assert_eq!(graded["score"]["pass"], true, "{place}");
+        }
+    }
+}
+
 /// The rows of the table under `heading` of docs/suite.md whose header starts with `first`.
 fn table(first: &str) -> Vec<Vec<String>> {
     let text = read("docs/suite.md");
@@ -192,14 +244,18 @@ fn check_table(first: &str, entries: &[Described]) {
 
 #[test]
 fn tables_list_what_the_registry_knows() {
-    let (rubric, tools): (Vec<Described>, Vec<Described>) =
-        registry::graders().into_iter().partition(|grader| grader.id == "rubric");
+    let (tools, others): (Vec<Described>, Vec<Described>) =
+        registry::graders().into_iter().partition(|grader| grader.kind == "tool");
     check_table("grader", &tools);
     check_table("extractor", &registry::extractors());
     let first_cells =
         |first: &str| table(first).iter().map(|row| row[0].trim_matches('`').to_owned()).collect();
+    let described: Vec<&str> = others.iter().map(|grader| grader.id).collect();
+    assert_eq!(described, ["rubric", "program", "combine"]);
     let options: Vec<String> = first_cells("option");
-    assert_eq!(options, rubric[0].option_names());
+    assert_eq!(options, others[0].option_names());
+    let settings: Vec<String> = first_cells("setting");
+    assert_eq!(settings, others[1].option_names());
     let mut formats: Vec<String> = first_cells("`format`");
     formats.sort();
     assert_eq!(

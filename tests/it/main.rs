@@ -21,6 +21,8 @@ mod docs;
 mod durability;
 mod examples;
 mod explain;
+#[cfg(unix)]
+mod grade;
 mod imports;
 mod incremental;
 mod keys;
@@ -29,6 +31,8 @@ mod limits;
 mod narrowing;
 mod panels;
 mod plan;
+#[cfg(unix)]
+mod programs;
 #[cfg(unix)]
 mod progress;
 mod real_data;

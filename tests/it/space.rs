@@ -146,6 +146,17 @@ impl Space {
     }
 }
 
+/// Whether a program is installed; if not, that is said.
+pub(crate) fn has(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).exists());
+    if !is_there {
+        // Not `eprintln`: the test harness would keep it to itself.
+        let _ = writeln!(std::io::stderr(), "skipped: `{program}` is not installed");
+    }
+    is_there
+}
+
 /// Whether tests may take long: `EVALRS_SLOW=1`.
 pub(crate) fn is_slow() -> bool {
     std::env::var_os("EVALRS_SLOW").is_some_and(|value| value == "1")

@@ -9,6 +9,7 @@ mod ends;
 mod files;
 mod labels;
 mod lines;
+mod programs;
 #[cfg(unix)]
 mod screen;
 mod superseded;

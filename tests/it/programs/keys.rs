@@ -1,0 +1,93 @@
+//! What makes a program run again, and what does not: with exact counts.
+
+use serde_json::json;
+
+use super::{executable, run};
+use crate::space::{Space, has, jsonl};
+
+const PROGRAM: &str = "#!/bin/sh\ncat rules.txt > /dev/null\necho '{\"pass\": true, \"score\": 1, \"reasoning\": \"'$MODE'\"}'\n";
+
+fn space() -> Space {
+    let row = |at| json!({"id": at, "input": "q", "output": format!("a{at}"), "kind": "k"});
+    let rows = jsonl((0..3).map(row));
+    let suite = "\
+name: s
+dataset: rows.jsonl
+graders:
+  g: {kind: program, path: g.sh, inputs: ['rules/**', rules.txt], env: [MODE, MY_TOKEN]}
+";
+    let space = Space::new(&[
+        ("suite.yaml", suite),
+        ("rows.jsonl", &rows),
+        ("g.sh", PROGRAM),
+        ("rules.txt", "a"),
+        ("rules/deep/one.txt", "1"),
+    ]);
+    executable(&space, "g.sh");
+    space
+}
+
+fn asked(space: &Space, env: &[(&str, &str)]) -> u64 {
+    let mut command = space.command(&["run", "suite.yaml", "--quiet"]);
+    command.envs(env.iter().copied());
+    let ran = crate::space::Ran(command.output().unwrap());
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    space.actions("g")[0]
+}
+
+#[test]
+fn an_executable_runs_again_for_what_it_rests_on_and_nothing_else() {
+    if !has("sh") {
+        return;
+    }
+    let space = space();
+    let mode = ("MODE", "a");
+    assert_eq!(asked(&space, &[mode]), 3);
+    assert_eq!(asked(&space, &[mode]), 0);
+    assert_eq!(asked(&space, &[mode, ("MY_TOKEN", "secret")]), 0, "a secret is in no key");
+    assert_eq!(asked(&space, &[mode, ("OTHER", "b")]), 0, "it does not see that");
+    assert_eq!(asked(&space, &[("MODE", "b")]), 3, "a variable");
+    assert_eq!(asked(&space, &[mode]), 0, "back");
+    space.write("rules.txt", "b");
+    assert_eq!(asked(&space, &[mode]), 3, "an input");
+    space.write("rules/deep/two.txt", "2");
+    assert_eq!(asked(&space, &[mode]), 3, "a further file of a pattern");
+    space.write("unrelated.txt", "x");
+    assert_eq!(asked(&space, &[mode]), 0, "a file that nobody declared");
+    space.write("g.sh", format!("{PROGRAM}# edited\n"));
+    assert_eq!(asked(&space, &[mode]), 3, "the program");
+    let suite = space.read("suite.yaml");
+    space.write("suite.yaml", suite.replace("env:", "timeout: 5, env:"));
+    assert_eq!(asked(&space, &[mode]), 0, "how long it may take");
+    space.write("suite.yaml", suite.replace("env:", "cache: false, env:"));
+    assert_eq!(asked(&space, &[mode]), 3, "what reads the world");
+    assert_eq!(asked(&space, &[mode]), 3, "runs every time");
+    space.write("suite.yaml", &suite);
+    assert_eq!(asked(&space, &[mode]), 0, "and is kept apart from what does not");
+    let rows = space.read("rows.jsonl");
+    space.write("rows.jsonl", rows.replace("\"id\":1", "\"id\":10"));
+    assert_eq!(asked(&space, &[mode]), 0, "an id, which it is not handed");
+    space.write("rows.jsonl", rows.replace("a1", "a9"));
+    assert_eq!(asked(&space, &[mode]), 1, "a row");
+}
+
+#[test]
+fn nothing_runs_where_nothing_may() {
+    if !has("sh") {
+        return;
+    }
+    let space = space();
+    run(&space, &["--frozen"], 3);
+    let verdicts = super::verdicts(&space, "g");
+    assert!(verdicts.iter().all(|verdict| verdict.contains("--frozen forbids")), "{verdicts:?}");
+    assert_eq!(space.actions("g"), [0, 0, 0, 3]);
+    run(&space, &["--offline"], 0);
+    assert_eq!(space.actions("g"), [3, 0, 0, 0]);
+    run(&space, &["--frozen"], 0);
+    let plan = space.run(&["plan", "suite.yaml"]);
+    assert_eq!(plan.code(), 0, "{}", plan.shown());
+    let explained = space.run(&["explain", "suite.yaml", "1", "g"]);
+    assert_eq!(explained.code(), 0, "{}", explained.shown());
+    let shown = explained.shown();
+    assert!(shown.contains("g.sh") && shown.contains("rules.txt, rules/deep/one.txt"), "{shown}");
+}

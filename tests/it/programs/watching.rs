@@ -1,0 +1,157 @@
+//! `evalrs watch` over programs: what each save of a file that they rest on calls, and nothing else.
+#![expect(clippy::disallowed_methods, reason = "tests save files as editors do")]
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::executable;
+use crate::events::Telling;
+use crate::space::{Space, has};
+
+const SUITE: &str = "\
+name: s
+dataset: rows.jsonl
+graders:
+  function: {kind: tool, function: 'f.py:f'}
+  shell: {kind: program, path: g.sh, inputs: [rules.txt]}
+";
+
+const FUNCTION: &str =
+    "import helper\n\n\ndef f(sample, submission):\n    return helper.share(submission)\n";
+const HELPER: &str = "def share(text):\n    return 0.5\n";
+const SHELL: &str = "#!/bin/sh\necho \"{\\\"pass\\\":true,\\\"score\\\":$(cat rules.txt)}\"\n";
+
+/// Saves a file as careful editors do: never is a half of it there.
+fn save(space: &Space, path: &str, text: &str) {
+    space.write(".saved", text);
+    if path.split_once('.').is_some_and(|(_, ending)| ending == "sh") {
+        executable(space, ".saved");
+    }
+    std::fs::rename(space.path(".saved"), space.path(path)).unwrap();
+}
+
+struct Session {
+    space: Space,
+    telling: Telling,
+}
+
+impl Session {
+    /// A session over three records whose first evaluation calls both programs for each.
+    fn new() -> Self {
+        let rows: String = (0..3)
+            .map(|at| format!("{{\"id\":\"{at}\",\"input\":\"q\",\"output\":\"answer {at}\"}}\n"))
+            .collect();
+        let space = Space::new(&[
+            ("suite.yaml", SUITE),
+            ("rows.jsonl", &rows),
+            ("f.py", FUNCTION),
+            ("helper.py", HELPER),
+            ("g.sh", SHELL),
+            ("rules.txt", "0.25"),
+        ]);
+        executable(&space, "g.sh");
+        let command = space.command(&["watch", "suite.yaml", "--json"]);
+        let mut session = Self { telling: Telling::new(command), space };
+        let first = session.telling.wait_event("evaluated");
+        assert_eq!(told(&first), (6, json!([0.5, 0.25])));
+        session
+    }
+
+    /// Saves a text and returns the files that were said to be saved, how many calls each grader made, and what came of
+    /// it.
+    fn save(&mut self, path: &str, text: &str) -> (Value, BTreeMap<String, usize>, (u64, Value)) {
+        save(&self.space, path, text);
+        let events = self.telling.events_until("evaluated");
+        let mut called = BTreeMap::new();
+        for event in events.iter().filter(|event| event["event"] == "verdict") {
+            *called.entry(event["grader"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+        let last = events.last().unwrap();
+        (last["files"].clone(), called, told(last))
+    }
+
+    fn end(self) {
+        self.telling.interrupt();
+        let (_, ran) = self.telling.finish();
+        assert_eq!((ran.code(), ran.stderr().as_str()), (130, ""));
+    }
+}
+
+/// How much was called, and the means of both graders.
+fn told(evaluated: &Value) -> (u64, Value) {
+    let means = ["function", "shell"].map(|name| evaluated["metrics"][name]["mean"].clone());
+    (evaluated["actions"]["asked"].as_u64().unwrap(), json!(means))
+}
+
+fn calls(grader: &str) -> BTreeMap<String, usize> {
+    BTreeMap::from([(grader.to_owned(), 3)])
+}
+
+#[test]
+fn a_save_calls_the_programs_that_rest_on_it() {
+    if !has("python3") || !has("sh") {
+        return;
+    }
+    let mut session = Session::new();
+    for (path, text, grader, means) in [
+        (
+            "f.py",
+            FUNCTION.replace("helper.share(submission)", "helper.share(submission) / 2"),
+            "function",
+            [0.25, 0.25],
+        ),
+        // It was seen to be loaded, nobody declared it.
+        ("helper.py", HELPER.replace("0.5", "1.0"), "function", [0.5, 0.25]),
+        ("rules.txt", "0.75".to_owned(), "shell", [0.5, 0.75]),
+        ("g.sh", SHELL.replace("$(cat rules.txt)", "1"), "shell", [0.5, 1.0]),
+    ] {
+        let told = session.save(path, &text);
+        assert_eq!(told, (json!([path]), calls(grader), (3, json!(means))), "{path}");
+    }
+    // What nobody reads is no save: the next one is that of the rules, which the program does not read any more.
+    save(&session.space, "other.py", "x = 1\n");
+    save(&session.space, "notes.txt", "x");
+    let (files, called, told) = session.save("rules.txt", "0.5");
+    assert_eq!(
+        (files, called, told),
+        (json!(["rules.txt"]), calls("shell"), (3, json!([0.5, 1.0])))
+    );
+    // Back to what was graded before.
+    let (files, called, told) = session.save("f.py", FUNCTION);
+    assert_eq!((files, called, told.0), (json!(["f.py"]), calls("function"), 3));
+    let (_, _, told) = session.save("helper.py", HELPER);
+    assert_eq!(told, (0, json!([0.5, 1.0])), "that is in the store");
+    session.end();
+}
+
+#[test]
+fn a_helper_that_nobody_declared_is_watched_from_the_first_evaluation_on() {
+    if !has("python3") || !has("sh") {
+        return;
+    }
+    let mut session = Session::new();
+    let told = session.save("helper.py", &HELPER.replace("0.5", "1.0"));
+    assert_eq!(told, (json!(["helper.py"]), calls("function"), (3, json!([1.0, 0.25]))));
+    session.end();
+}
+
+#[test]
+fn a_function_that_cannot_be_loaded_is_mended() {
+    if !has("python3") || !has("sh") {
+        return;
+    }
+    let mut session = Session::new();
+    // The other grader keeps what it has, and nothing is called.
+    let (files, _, told) = session.save("f.py", &FUNCTION.replace("submission):", "submission:"));
+    assert_eq!((files, told), (json!(["f.py"]), (0, json!([null, 0.25]))));
+    let halved = FUNCTION.replace("(submission)", "(submission) / 2");
+    let (files, called, told) = session.save("f.py", &halved);
+    assert_eq!(
+        (files, called, told),
+        (json!(["f.py"]), calls("function"), (3, json!([0.25, 0.25])))
+    );
+    let (_, _, told) = session.save("f.py", FUNCTION);
+    assert_eq!(told, (0, json!([0.5, 0.25])), "that is in the store");
+    session.end();
+}
