@@ -156,7 +156,11 @@ impl<'a> Settling<'a> {
             flight.keep_also(self.session.discovered(discovered, self.world.system));
         }
         let (session, system) = (&*self.session, self.world.system);
-        flight.write_landed(system, &|identity| session.is_current(identity, system));
+        let outdated =
+            flight.write_landed(system, &|identity| session.is_current(identity, system));
+        for waiting in outdated {
+            self.tally(waiting.grader).failed += 1;
+        }
         self.tell();
     }
 

@@ -246,27 +246,31 @@ impl<'a> Flight<'a> {
     }
 
     /// Sends what has landed to the disk, unless a batch is on its way.
-    /// Of programs, only what `is_current`.
+    /// Of programs, only what `is_current`; who waited for the rest is returned.
     pub(super) fn write_landed(
         &mut self,
         system: &dyn System,
         is_current: &dyn Fn(&Identity) -> bool,
-    ) {
+    ) -> Vec<Waiting> {
         if self.landed.is_empty() && self.also.is_empty() {
-            return;
+            return Vec::new();
         }
         match std::mem::replace(&mut self.store, Store::Moving) {
             Store::Here(mut store) => {
                 let (mut batch, at) = (std::mem::take(&mut self.landed), system.now());
                 let also = std::mem::take(&mut self.also);
-                drop_outdated(&mut batch, is_current);
+                let outdated = drop_outdated(&mut batch, is_current);
                 self.unpaid = 0;
                 self.store = Store::Writing(tokio::task::spawn_blocking(move || {
                     let result = keep(store.as_mut(), (also, &mut batch), &at);
                     (store, batch, result)
                 }));
+                outdated
             }
-            away => self.store = away,
+            away => {
+                self.store = away;
+                Vec::new()
+            }
         }
     }
 
@@ -360,7 +364,8 @@ impl<'a> Flight<'a> {
 }
 
 /// What programs gave whose files have changed is no result of what their keys say.
-fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&Identity) -> bool) {
+fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&Identity) -> bool) -> Vec<Waiting> {
+    let mut outdated = Vec::new();
     let mut known: Vec<(Arc<Identity>, bool)> = Vec::new();
     for landed in batch {
         let Action::Program(action) = &landed.action else { continue };
@@ -375,8 +380,10 @@ fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&Identity) -> bool) {
         };
         if !is_current {
             landed.outcome = Outcome::Failure(changed_meanwhile());
+            outdated.push(landed.waiting);
         }
     }
+    outdated
 }
 
 /// Makes a batch durable, after further entries; what another process has kept meanwhile takes the place of what landed

@@ -91,3 +91,30 @@ fn nothing_runs_where_nothing_may() {
     let shown = explained.shown();
     assert!(shown.contains("g.sh") && shown.contains("rules.txt, rules/deep/one.txt"), "{shown}");
 }
+
+#[test]
+fn what_a_program_gives_while_it_is_edited_is_kept_under_no_key() {
+    if !has("sh") {
+        return;
+    }
+    let space = space();
+    let said = |word: &str| {
+        format!("echo '{{\"pass\": true, \"score\": 1, \"reasoning\": \"{word}\"}}'\n")
+    };
+    let itself = format!("#!/bin/sh\ncp other.sh new.sh\nmv new.sh g.sh\n{}", said("one"));
+    space.write("g.sh", &itself);
+    space.write("other.sh", format!("#!/bin/sh\n{}", said("two")));
+    ["g.sh", "other.sh"].map(|path| executable(&space, path));
+    run(&space, &[], 3);
+    assert_eq!(space.actions("g"), [3, 0, 3, 0]);
+    let verdicts = super::verdicts(&space, "g");
+    assert!(
+        verdicts.iter().all(|verdict| verdict.contains("changed while it ran")),
+        "{verdicts:?}"
+    );
+    run(&space, &[], 0);
+    assert_eq!(space.actions("g"), [3, 0, 0, 0], "what it is by now");
+    space.write("g.sh", &itself);
+    run(&space, &["--frozen"], 3);
+    assert_eq!(space.actions("g"), [0, 0, 0, 3], "nothing of what it was is kept");
+}
