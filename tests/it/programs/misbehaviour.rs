@@ -132,9 +132,7 @@ fn executables_that_misbehave_cost_their_own_grades() {
         .filter(|(_, tally)| tally["asked"] != 0)
         .map(|(name, tally)| (name, &tally["asked"]))
         .collect();
-    insta::assert_snapshot!(format!("{asked:?}"), @r#"
-    {"computes": Number(1), "crashes": Number(1), "killed": Number(1), "sleeps": Number(1)}
-    "#);
+    insta::assert_snapshot!(format!("{asked:?}"), @r#"{"computes": Number(1), "crashes": Number(1), "killed": Number(1), "sleeps": Number(1)}"#);
 }
 
 #[test]
