@@ -107,18 +107,6 @@ pub fn lock_file(folder: &str, list: List<'_>) -> Option<String> {
     }
 }
 
-/// The outermost folder of installed packages, `node_modules` or a virtual environment, that `path` is in.
-pub fn packages_of<'p>(path: &'p str, list: List<'_>) -> Option<&'p str> {
-    let ends = path.match_indices('/').map(|(slash, _)| slash).chain([path.len()]);
-    let mut folders = ends.map(|end| &path[..end]).filter(|folder| !folder.is_empty());
-    folders.find(|folder| {
-        let name = folder.rsplit('/').next();
-        // Looking into folders is slow, and a name is enough for most of them.
-        name == Some(PACKAGES)
-            || name != Some("..") && list(folder).is_some_and(|names| has(&names, ENVIRONMENT))
-    })
-}
-
 fn has(names: &[String], name: &str) -> bool {
     names.iter().any(|known| known == name)
 }
@@ -372,7 +360,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Expanded, MAX_FILES, expand, lock_file, matches, packages_of};
+    use super::{Expanded, MAX_FILES, expand, lock_file, matches};
 
     /// Folders and what is in them.
     struct Tree(BTreeMap<String, BTreeSet<String>>);
@@ -539,18 +527,15 @@ mod tests {
             "../package-lock.json",
         ]);
         let list = |folder: &str| tree.list(folder);
-        for (path, folder, lock) in [
-            ("web/node_modules/x/i.js", Some("web/node_modules"), Some("web/bun.lock")),
-            ("node_modules/x/node_modules/y", Some("node_modules"), Some("package-lock.json")),
-            ("py/.venv/lib/z.py", Some("py/.venv"), Some("py/requirements.txt")),
-            ("app/env/lib/z.py", Some("app/env"), Some("uv.lock")),
-            ("../up/node_modules/i.js", Some("../up/node_modules"), Some("../package-lock.json")),
-            ("py/z.py", None, None),
+        for (folder, lock) in [
+            ("web/node_modules", "web/bun.lock"),
+            ("node_modules", "package-lock.json"),
+            ("node_modules/x/node_modules", "package-lock.json"),
+            ("py/.venv", "py/requirements.txt"),
+            ("app/env", "uv.lock"),
+            ("../up/node_modules", "../package-lock.json"),
         ] {
-            let found = packages_of(path, &list);
-            assert_eq!(found, folder, "{path}");
-            let found = found.and_then(|folder| lock_file(folder, &list));
-            assert_eq!(found.as_deref(), lock, "{path}");
+            assert_eq!(lock_file(folder, &list).as_deref(), Some(lock), "{folder}");
         }
         let bare = Tree::new(&["a/node_modules/i.js"]);
         assert_eq!(lock_file("a/node_modules/", &|folder| bare.list(folder)), None);

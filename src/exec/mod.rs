@@ -1,7 +1,8 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 //!
-//! `program` runs programs, `both` executes either. `http` asks judges, action by action (`asking`); `endpoints` says who may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and
-//! `retry` read what a server says of another attempt.
+//! `program` runs programs, `both` executes either. `http` asks judges, action by action (`asking`); `endpoints` says who
+//! may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and `retry` read what a server says of
+//! another attempt.
 
 #[cfg(feature = "judge")]
 pub mod asking;
