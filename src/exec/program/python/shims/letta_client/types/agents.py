@@ -1,27 +1,9 @@
 """The classes of messages, where other releases keep them."""
 
-from evalrs_worker.letta.messages import (
-    AgentState,
-    ApprovalRequestMessage,
-    ApprovalResponseMessage,
-    AssistantMessage,
-    Block,
-    EventMessage,
-    HiddenReasoningMessage,
-    ImageContent,
-    LettaMessageUnion,
-    Memory,
-    ReasoningMessage,
-    SummaryMessage,
-    SystemMessage,
-    TextContent,
-    ToolCall,
-    ToolCallDelta,
-    ToolCallMessage,
-    ToolReturn,
-    ToolReturnMessage,
-    UserMessage,
-)
-from evalrs_worker.letta.placeholders import placeholders
+from typing import Any
 
-__getattr__ = placeholders("letta-client", __name__)
+import letta_client
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(letta_client, name)
