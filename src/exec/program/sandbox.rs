@@ -155,17 +155,24 @@ mod tests {
         let set = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
         for (hidden, needed, expected) in [
             (
-                set(&["/tmp", "/home/ann"]),
-                set(&["/home/ann/work", "/home/ann/work/a", "/srv/data", "/tmp/w", "/tmp", "/"]),
-                "--tmpfs /home/ann --ro-bind-try /home/ann/work /home/ann/work \
-                 --ro-bind-try /home/ann/work/a /home/ann/work/a --tmpfs /tmp --ro-bind-try /tmp/w /tmp/w",
+                set(&["/tmp", "/users/ann"]),
+                set(&[
+                    "/users/ann/suite",
+                    "/users/ann/suite/a",
+                    "/srv/data",
+                    "/tmp/w",
+                    "/tmp",
+                    "/",
+                ]),
+                "--tmpfs /tmp --ro-bind-try /tmp/w /tmp/w --tmpfs /users/ann \
+                 --ro-bind-try /users/ann/suite /users/ann/suite --ro-bind-try /users/ann/suite/a /users/ann/suite/a",
             ),
             (
                 set(&["/tmp", "/tmp/w/home"]),
                 set(&["/tmp/w"]),
                 "--tmpfs /tmp --ro-bind-try /tmp/w /tmp/w --tmpfs /tmp/w/home",
             ),
-            (set(&["/home/ann"]), set(&["/home/ann"]), "--ro-bind-try /home/ann /home/ann"),
+            (set(&["/users/ann"]), set(&["/users/ann"]), "--ro-bind-try /users/ann /users/ann"),
         ] {
             let sandboxed: Sandboxed<'_> = Sandboxed { bwrap: "/bin/bwrap", hidden, needed };
             let expected = format!(
