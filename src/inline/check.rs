@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::lines::{BadLine, Line, kind, object};
+use super::lines::{BadLine, Line, object};
+use crate::dataset::fields::kind_of;
 
 type Record = Map<String, Value>;
 
@@ -122,7 +123,7 @@ fn result_members(record: &Record) -> Result<(), String> {
 
 fn step(at: usize, value: &Value) -> Result<(), String> {
     let Value::Object(step) = value else {
-        return Err(format!("`trajectory[{at}]` must be an object, not {}", kind(value)));
+        return Err(format!("`trajectory[{at}]` must be an object, not {}", kind_of(value)));
     };
     let expected = match step.get("type").and_then(Value::as_str) {
         Some("thought" | "message") => WORDS,
@@ -142,7 +143,7 @@ fn members(prefix: &str, record: &Record, expected: &[Member]) -> Result<(), Str
         match record.get(*name) {
             Some(value) if holds(value) => {}
             Some(value) => {
-                return Err(format!("`{prefix}{name}` must be {expected}, not {}", kind(value)));
+                return Err(format!("`{prefix}{name}` must be {expected}, not {}", kind_of(value)));
             }
             None if *is_required => return Err(format!("`{prefix}{name}` is missing")),
             None => {}
@@ -189,7 +190,7 @@ mod tests {
             ("input", json!(["a", 1]), "`input` must be text or a list of texts, not a list"),
             ("hint", json!(null), "`hint` must be text, not null"),
             ("metadata", json!([]), "`metadata` must be an object, not a list"),
-            ("timeout", json!("1"), "`timeout` must be a number, not text"),
+            ("timeout", json!("1"), "`timeout` must be a number, not a string"),
         ] {
             let mut case = case.clone();
             case[name] = value;

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::dataset::fields::kind_of;
 use crate::dataset::syntax::slip;
 
 /// A line with something on it.
@@ -60,24 +61,12 @@ pub fn object(line: Line<'_>) -> Result<Map<String, Value>, BadLine> {
     }
     match serde_json::from_str(line.text) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(other) => Err(wrong(format!("expected an object, found {}", kind(&other)))),
+        Ok(other) => Err(wrong(format!("expected an object, found {}", kind_of(&other)))),
         Err(error) => {
             let slip = slip(line.text, &error);
             let column = line.text[..slip.span.start].chars().count() + 1;
             Err(wrong(format!("{} (column {column})", slip.message)))
         }
-    }
-}
-
-/// What a value is, for people.
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 

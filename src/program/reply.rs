@@ -6,10 +6,14 @@
 use serde_json::{Map, Value};
 
 use super::{Language, ProgramSpec, Role};
+use crate::dataset::fields::kind_of;
 use crate::grade::Grade;
 
 /// The characters of a result that are shown when it is wrong.
 const SHOWN: usize = 100;
+
+/// What workers write for numbers that JSON does not have.
+const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
 /// Says what is wrong with a result, if anything: it then is a failure of the program.
 pub fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
@@ -33,8 +37,11 @@ pub fn grade(spec: &ProgramSpec, text: &str) -> Result<Grade, String> {
             Ok(Grade { pass: Some(pass), ..grade })
         }
         (value @ Value::Number(_), Language::Python) => Ok(Grade::new(score(Some(&value))?, "")),
+        (Value::String(text), Language::Python) if NO_NUMBERS.contains(&text.as_str()) => {
+            Err(no_score(&text))
+        }
         (value, _) => {
-            Err(format!("Invalid grader result: expected an object, found {}", kind(&value)))
+            Err(format!("Invalid grader result: expected an object, found {}", kind_of(&value)))
         }
     }
 }
@@ -43,7 +50,7 @@ pub fn grade(spec: &ProgramSpec, text: &str) -> Result<Grade, String> {
 pub fn submission(text: &str) -> Result<String, String> {
     match json(text)? {
         Value::String(text) => Ok(text),
-        other => Err(format!("an extractor returns text, not {}", kind(&other))),
+        other => Err(format!("an extractor returns text, not {}", kind_of(&other))),
     }
 }
 
@@ -113,30 +120,24 @@ fn loose(mut members: Map<String, Value>) -> Result<Grade, String> {
 }
 
 fn score(value: Option<&Value>) -> Result<f64, String> {
-    match value.and_then(Value::as_f64) {
-        // Adding zero turns -0.0 into 0.0: they are one score.
-        Some(score) if (0.0..=1.0).contains(&score) => Ok(score + 0.0),
-        Some(score) => Err(format!(
-            "Invalid grader result: `score` must be between 0.0 and 1.0, found {score}"
-        )),
-        None => Err(invalid("score", "a number between 0.0 and 1.0", value)),
+    match value {
+        Some(Value::String(text)) if NO_NUMBERS.contains(&text.as_str()) => Err(no_score(text)),
+        Some(Value::Number(number)) => match number.as_f64() {
+            // Adding zero turns -0.0 into 0.0: they are one score.
+            Some(score) if (0.0..=1.0).contains(&score) => Ok(score + 0.0),
+            _ => Err(no_score(number)),
+        },
+        _ => Err(invalid("score", "a number between 0.0 and 1.0", value)),
     }
+}
+
+fn no_score(found: impl std::fmt::Display) -> String {
+    format!("Invalid grader result: `score` must be between 0.0 and 1.0, found {found}")
 }
 
 fn invalid(member: &str, expected: &str, found: Option<&Value>) -> String {
-    let found = found.map_or("nothing", kind);
+    let found = found.map_or("nothing", kind_of);
     format!("Invalid grader result: `{member}` must be {expected}, found {found}")
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
 
 #[cfg(test)]
@@ -173,11 +174,11 @@ mod tests {
             ),
             (
                 r#"{"pass":"yes","score":1}"#,
-                "Invalid grader result: `pass` must be true or false, found text",
+                "Invalid grader result: `pass` must be true or false, found a string",
             ),
             (
                 r#"{"pass":true,"score":"1"}"#,
-                "Invalid grader result: `score` must be a number between 0.0 and 1.0, found text",
+                "Invalid grader result: `score` must be a number between 0.0 and 1.0, found a string",
             ),
             (
                 r#"{"pass":true,"score":5}"#,
@@ -213,7 +214,12 @@ mod tests {
                 r#"{"rationale":"r"}"#,
                 "Invalid grader result: `score` must be a number between 0.0 and 1.0, found nothing",
             ),
-            (r#""NaN""#, "Invalid grader result: expected an object, found text"),
+            (r#""NaN""#, "Invalid grader result: `score` must be between 0.0 and 1.0, found NaN"),
+            (
+                r#"{"score":"-Infinity"}"#,
+                "Invalid grader result: `score` must be between 0.0 and 1.0, found -Infinity",
+            ),
+            (r#""0.5""#, "Invalid grader result: expected an object, found a string"),
             ("2", "Invalid grader result: `score` must be between 0.0 and 1.0, found 2"),
             ("null", "Invalid grader result: expected an object, found null"),
         ] {

@@ -117,7 +117,7 @@ fn executables_that_misbehave_cost_their_own_grades() {
     {"pass":true,"score":1}
     no_text: invalid_reply: Grader output is not valid JSON: {"pass":true,"score":1,"reasoning":"�"}
     silent: invalid_reply: Grader produced no output
-    guesses: invalid_reply: Invalid grader result: `pass` must be true or false, found text
+    guesses: invalid_reply: Invalid grader result: `pass` must be true or false, found a string
     exits: exit: Grader exited with code 3: no such file <no such file>
     crashes: killed: Grader was ended by signal 11 (SIGSEGV) <dying>
     killed: killed: Grader was ended by signal 9 (SIGKILL)
