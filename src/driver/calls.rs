@@ -13,6 +13,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
+use super::errand::{Errand, Written};
 use super::keep::{ToKeep, keep};
 use super::prepare::Prepared;
 use super::programs::{changed_meanwhile, is_current};
@@ -131,15 +132,6 @@ enum Next {
 }
 
 type Flying<'a> = Pin<Box<dyn Future<Output = Landed> + 'a>>;
-type Written = (Box<dyn OutcomeStore>, Vec<Landed>, Result<(), StoreError>);
-
-/// Where the store is.
-enum Store {
-    Here(Box<dyn OutcomeStore>),
-    Writing(tokio::task::JoinHandle<Written>),
-    /// Only while it is handed over.
-    Moving,
-}
 
 /// The calls in their order, from the first that was not received.
 struct Row<'a, I> {
@@ -158,7 +150,7 @@ struct Row<'a, I> {
     landed: Vec<Landed>,
     /// Further entries to be written, before what has landed.
     also: Vec<Entry>,
-    store: Store,
+    store: Errand<Vec<Landed>>,
     /// What was executed and is durable by now: it is not called anew once more.
     made: KeySet,
     seen: KeySet,
@@ -189,7 +181,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
             flying: FuturesUnordered::new(),
             landed: Vec::new(),
             also: Vec::new(),
-            store: Store::Here(store),
+            store: Errand::new(store),
             made: KeySet::default(),
             seen: KeySet::default(),
             keys: Vec::new(),
@@ -205,7 +197,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         if self.is_read || room == 0 || self.missing.len() >= LOW {
             return false;
         }
-        let Store::Here(store) = &mut self.store else { return false };
+        let Some(store) = self.store.store() else { return false };
         let batch = self.actions.by_ref().take(room).map(Action::Program);
         let batch: Vec<(ActionKey, Action)> = batch.map(|action| (action.key(), action)).collect();
         self.is_read = batch.len() < room;
@@ -270,26 +262,14 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         if !discovered.is_empty() {
             self.also.extend(self.calls.prepared.discovered(&discovered, self.calls.system));
         }
-        if self.landed.is_empty() && self.also.is_empty() {
+        let is_idle = self.landed.is_empty() && self.also.is_empty();
+        if is_idle || !self.store.is_here() {
             return;
         }
-        match std::mem::replace(&mut self.store, Store::Moving) {
-            Store::Here(mut store) => {
-                let (mut batch, at) = (std::mem::take(&mut self.landed), self.calls.system.now());
-                let also = std::mem::take(&mut self.also);
-                let identity = &self.calls.prepared.identity;
-                if !batch.is_empty() && !is_current(identity, "", self.calls.system) {
-                    for landed in &mut batch {
-                        landed.outcome = Outcome::Failure(changed_meanwhile());
-                    }
-                }
-                self.store = Store::Writing(tokio::task::spawn_blocking(move || {
-                    let result = keep_batch(store.as_mut(), (also, &mut batch), &at);
-                    (store, batch, result)
-                }));
-            }
-            away => self.store = away,
-        }
+        let (mut batch, at) = (std::mem::take(&mut self.landed), self.calls.system.now());
+        let also = std::mem::take(&mut self.also);
+        drop_outdated(self.calls, &mut batch);
+        self.store.write(batch, move |store, batch| keep_batch(store, (also, batch), &at));
     }
 
     fn launch(&mut self) {
@@ -331,10 +311,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
     }
 
     fn is_over(&self) -> bool {
-        self.is_read
-            && self.places.is_empty()
-            && self.landed.is_empty()
-            && matches!(self.store, Store::Here(_))
+        self.is_read && self.places.is_empty() && self.landed.is_empty() && self.store.is_here()
     }
 
     /// Waits for what happens next; where there `is_more` to do at once, only until others had their turn.
@@ -344,16 +321,10 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         is_more: bool,
     ) -> Result<Next, StoreError> {
         let is_ready = is_more || matches!(self.places.front(), Some(Some(_)));
-        let writing = async {
-            match &mut self.store {
-                Store::Writing(writing) => writing.await,
-                Store::Here(_) | Store::Moving => std::future::pending().await,
-            }
-        };
         let written = tokio::select! {
             biased;
             () = stop => return Ok(Next::Stop),
-            written = writing => written,
+            written = self.store.written() => written,
             Some(landed) = self.flying.next() => {
                 self.landed.push(landed);
                 return Ok(Next::GoOn);
@@ -364,15 +335,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         self.take_written(written).map(|()| Next::GoOn)
     }
 
-    fn take_written(
-        &mut self,
-        written: Result<Written, tokio::task::JoinError>,
-    ) -> Result<(), StoreError> {
-        let (store, batch, result) = match written {
-            Ok(written) => written,
-            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-        };
-        self.store = Store::Here(store);
+    fn take_written(&mut self, (batch, result): Written<Vec<Landed>>) -> Result<(), StoreError> {
         result?;
         for Landed { call, outcome } in batch {
             self.made.insert(call.key);
@@ -384,24 +347,24 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
     /// Drops what is being executed and keeps what has landed.
     async fn finish(mut self, end: Result<End, StoreError>) -> Called {
         self.flying.clear();
-        let mut kept = Ok(());
-        let mut store: Box<dyn OutcomeStore> = match self.store {
-            Store::Here(store) => store,
-            Store::Writing(writing) => match writing.await {
-                Ok((store, _, result)) => {
-                    kept = result;
-                    store
-                }
-                Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-            },
-            Store::Moving => Box::new(crate::store::MemoryStore::default()),
-        };
+        let (mut store, mut kept) = self.store.end().await;
         if kept.is_ok() && end.is_ok() && !self.landed.is_empty() {
+            drop_outdated(self.calls, &mut self.landed);
             kept =
                 keep_batch(store.as_mut(), (self.also, &mut self.landed), &self.calls.system.now());
         }
         let (cached, executed, keys) = (self.cached, self.executed, self.keys);
         Called { end: end.and_then(|end| kept.map(|()| end)), cached, executed, keys, store }
+    }
+}
+
+/// What a program gave while its files changed is no result of what the keys say.
+fn drop_outdated(calls: &Calls<'_>, batch: &mut [Landed]) {
+    let is_current = || is_current(&calls.prepared.identity, "", calls.system);
+    if !batch.is_empty() && !is_current() {
+        for landed in batch {
+            landed.outcome = Outcome::Failure(changed_meanwhile());
+        }
     }
 }
 

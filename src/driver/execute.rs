@@ -133,7 +133,7 @@ impl<'a> Settling<'a> {
                 self.settled.out_of_budget = is_refused;
                 self.list.queue = lanes.into_rest();
                 self.list.queue.extend(dropped);
-                return flight.into_store();
+                return flight.into_store().await;
             }
             let step = flight.next(stop.as_mut(), self.world.executor.changed()).await;
             match self.take_step(step, &mut lanes) {

@@ -1,8 +1,7 @@
 //! What is under way: actions being executed, and outcomes on their way to the disk.
 //!
-//! The store travels: while a batch is written it is away on another thread, and what lands meanwhile
-//! gathers into the next batch. So a slow disk makes larger batches, and only at last a slower judge: what is
-//! paid for and not safe yet has a bound.
+//! While a batch is written, what lands gathers into the next one. So a slow disk makes larger batches, and only at last
+//! a slower judge: what is paid for and not safe yet has a bound.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,6 +11,7 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Aborted, abortable};
 use futures_util::stream::FuturesUnordered;
 
+use super::errand::Errand;
 use super::keep::ToKeep;
 use super::programs::changed_meanwhile;
 use super::waiting::Waiting;
@@ -73,8 +73,6 @@ pub(super) struct Arrival {
 type Flying<'a> = Pin<Box<dyn Future<Output = Result<Landed, Aborted>> + 'a>>;
 type LoadingProgram<'a> =
     Pin<Box<dyn Future<Output = (Program, Result<Discovered, Failure>)> + 'a>>;
-type Writing =
-    tokio::task::JoinHandle<(Box<dyn OutcomeStore>, Vec<Landed>, Result<(), StoreError>)>;
 
 /// Actions being executed, and outcomes being written.
 pub(super) struct Flight<'a> {
@@ -89,7 +87,7 @@ pub(super) struct Flight<'a> {
     unpaid: usize,
     /// Further entries to be written, before what has landed.
     also: Vec<Entry>,
-    store: Store,
+    store: Errand<Vec<Landed>>,
     stopped: bool,
     interrupted: bool,
 }
@@ -106,14 +104,6 @@ struct Aboard {
     abort: AbortHandle,
 }
 
-/// Where the store is.
-enum Store {
-    Here(Box<dyn OutcomeStore>),
-    Writing(Writing),
-    /// Only while it is handed over.
-    Moving,
-}
-
 impl<'a> Flight<'a> {
     /// A flight that writes to `store`.
     pub(super) fn new(store: Box<dyn OutcomeStore>) -> Self {
@@ -125,7 +115,7 @@ impl<'a> Flight<'a> {
             landed: Vec::new(),
             unpaid: 0,
             also: Vec::new(),
-            store: Store::Here(store),
+            store: Errand::new(store),
             stopped: false,
             interrupted: false,
         }
@@ -234,10 +224,7 @@ impl<'a> Flight<'a> {
 
     /// The store, unless it is away writing.
     pub(super) fn store(&mut self) -> Option<&mut dyn OutcomeStore> {
-        match &mut self.store {
-            Store::Here(store) => Some(store.as_mut()),
-            Store::Writing(_) | Store::Moving => None,
-        }
+        self.store.store()
     }
 
     /// Has these entries written, before whatever lands from now on.
@@ -252,26 +239,16 @@ impl<'a> Flight<'a> {
         system: &dyn System,
         is_current: &dyn Fn(&Identity) -> bool,
     ) -> Vec<Waiting> {
-        if self.landed.is_empty() && self.also.is_empty() {
+        let is_idle = self.landed.is_empty() && self.also.is_empty();
+        if is_idle || !self.store.is_here() {
             return Vec::new();
         }
-        match std::mem::replace(&mut self.store, Store::Moving) {
-            Store::Here(mut store) => {
-                let (mut batch, at) = (std::mem::take(&mut self.landed), system.now());
-                let also = std::mem::take(&mut self.also);
-                let outdated = drop_outdated(&mut batch, is_current);
-                self.unpaid = 0;
-                self.store = Store::Writing(tokio::task::spawn_blocking(move || {
-                    let result = keep(store.as_mut(), (also, &mut batch), &at);
-                    (store, batch, result)
-                }));
-                outdated
-            }
-            away => {
-                self.store = away;
-                Vec::new()
-            }
-        }
+        let (mut batch, at) = (std::mem::take(&mut self.landed), system.now());
+        let also = std::mem::take(&mut self.also);
+        let outdated = drop_outdated(&mut batch, is_current);
+        self.unpaid = 0;
+        self.store.write(batch, move |store, batch| keep(store, (also, batch), &at));
+        outdated
     }
 
     /// Whether nothing is under way, neither executed nor written.
@@ -279,15 +256,12 @@ impl<'a> Flight<'a> {
         self.flying.is_empty()
             && self.landed.is_empty()
             && self.also.is_empty()
-            && matches!(self.store, Store::Here(_))
+            && self.store.is_here()
     }
 
     /// Gives the store back, once it is over.
-    pub(super) fn into_store(self) -> Box<dyn OutcomeStore> {
-        match self.store {
-            Store::Here(store) => store,
-            Store::Writing(_) | Store::Moving => Box::new(crate::store::MemoryStore::default()),
-        }
+    pub(super) async fn into_store(self) -> Box<dyn OutcomeStore> {
+        self.store.end().await.0
     }
 
     /// Waits for what happens next. Being told to stop drops what is under way; what has landed is still written.
@@ -296,30 +270,20 @@ impl<'a> Flight<'a> {
         stop: Pin<&mut impl Future<Output = ()>>,
         changed: Changed<'_>,
     ) -> Step {
-        let writing = async {
-            match &mut self.store {
-                Store::Writing(writing) => writing.await,
-                Store::Here(_) | Store::Moving => std::future::pending().await,
-            }
-        };
         tokio::select! {
             biased;
             () = stop, if !self.interrupted => {
                 Step::Stopped(self.stop())
             }
-            written = writing => match written {
-                Ok((store, mut batch, result)) => {
-                    self.store = Store::Here(store);
-                    self.stopped |= result.is_err();
-                    for landed in &mut batch {
-                        if let Some(aboard) = self.aboard.remove(&landed.waiting.key) {
-                            landed.waiting = aboard.waiting;
-                        }
+            (mut batch, result) = self.store.written() => {
+                self.stopped |= result.is_err();
+                for landed in &mut batch {
+                    if let Some(aboard) = self.aboard.remove(&landed.waiting.key) {
+                        landed.waiting = aboard.waiting;
                     }
-                    Step::Written(batch, result)
                 }
-                Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-            },
+                Step::Written(batch, result)
+            }
             Some(landed) = self.flying.next() => match landed {
                 Ok(landed) => self.land(landed),
                 Err(Aborted) => Step::Changed,

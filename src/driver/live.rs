@@ -400,7 +400,7 @@ impl<'a> Live<'a> {
             self.wait().await;
             self.settling.go_on_writing(&mut self.flight);
         }
-        self.flight.into_store()
+        self.flight.into_store().await
     }
 
     /// Asks for a verdict as early as those of `rank`, if it waits.

@@ -8,7 +8,7 @@
 //! what is evaluated or how: that is the graph's business.
 //!
 //! Where there is no graph, `prepare` finds out what a program is by now, and `calls` has it called and gives what came of
-//! it in the order of the calls. `keep` makes outcomes durable for both.
+//! it in the order of the calls. `keep` makes outcomes durable for both, while the store is away on an `errand`.
 
 pub mod budget;
 pub mod calls;
@@ -16,6 +16,7 @@ mod candidate;
 mod dataset;
 pub mod digest;
 mod doubts;
+mod errand;
 mod execute;
 pub mod explain;
 mod flight;
