@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::rewards::Used;
@@ -28,52 +29,109 @@ pub struct ReadyExtractor {
     pub include_subagents: bool,
 }
 
+/// What a function of Python is handed to grade.
+#[derive(Serialize)]
+struct FunctionInput<'a> {
+    sample: Sample<'a>,
+    submission: &'a str,
+}
+
+/// A sample as functions see it.
+#[derive(Serialize)]
+struct Sample<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    input: Given,
+    ground_truth: Option<&'a str>,
+    agent_args: Option<Map<String, Value>>,
+    rubric_vars: Option<Map<String, Value>>,
+    extra_vars: Option<Map<String, Value>>,
+    metadata: Map<String, Value>,
+    tags: Vec<String>,
+}
+
+/// The `GraderInput` of the inline protocol, its members in the order of the protocol.
+#[derive(Serialize)]
+struct GraderInput<'a> {
+    input: Given,
+    output: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trajectory: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    metadata: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<Value>,
+}
+
+/// What the target was given, or one turn of it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Given {
+    Text(String),
+    Turns(Vec<String>),
+    Messages(Value),
+    Nothing,
+}
+
+impl Given {
+    fn of(row: &Opened<'_>, turn: Option<usize>) -> Result<Self, RowProblem> {
+        Ok(match (row.input()?, turn) {
+            (Input::Text(text), _) => Self::Text(text),
+            (Input::Turns(mut turns), Some(turn)) if turn < turns.len() => {
+                Self::Text(turns.swap_remove(turn))
+            }
+            (Input::Turns(_), Some(_)) => Self::Nothing,
+            (Input::Turns(turns), None) => Self::Turns(turns),
+            (Input::Messages(messages), _) => Self::Messages(messages),
+        })
+    }
+}
+
 /// The call that grades one submission.
 pub(super) fn grading(
     part: &Part<'_>,
     (identity, grader): (&Arc<Identity>, &ReadyGrader),
     submission: &str,
 ) -> Result<ProgramAction, Grade> {
+    let ground_truth = part.ground_truth(grader)?;
     let input = match identity.spec.language {
         Language::Python => {
-            let sample = sample(part.row, part.turn, part.ground_truth(grader)?.as_deref());
-            json!({"sample": sample.map_err(unreadable)?, "submission": submission})
+            let sample = sample(part.row, part.turn, ground_truth.as_deref());
+            text(&FunctionInput { sample: sample.map_err(unreadable)?, submission })
         }
-        Language::Executable | Language::JavaScript => grader_input(part, grader, submission)?,
+        Language::Executable | Language::JavaScript => {
+            let include_subagents = grader.include_subagents;
+            let input = grader_input(part, include_subagents, (submission, ground_truth));
+            text(&input.map_err(unreadable)?)
+        }
     };
-    Ok(ProgramAction { identity: Arc::clone(identity), input: input.to_string() })
+    Ok(ProgramAction { identity: Arc::clone(identity), input })
 }
 
-/// The `GraderInput` of the inline protocol, its members in the order of the protocol.
-fn grader_input(part: &Part<'_>, grader: &ReadyGrader, submission: &str) -> Result<Value, Grade> {
-    let mut members = Map::new();
-    let input = match (part.row.input().map_err(unreadable)?, part.turn) {
-        (Input::Turns(turns), Some(turn)) => json!(turns.get(turn)),
-        (input, _) => input_value(input),
-    };
-    members.insert("input".to_owned(), input);
-    members.insert("output".to_owned(), Value::from(submission));
-    if let Some(hint) = part.ground_truth(grader)? {
-        members.insert("hint".to_owned(), Value::from(hint));
-    }
-    let recorded = part.row.recorded().map_err(unreadable)?;
-    if has_trace(&recorded) {
+/// Compact JSON. Nothing that is handed to programs can fail to be JSON.
+fn text(input: &impl Serialize) -> String {
+    serde_json::to_string(input).unwrap_or_default()
+}
+
+fn grader_input<'a>(
+    part: &Part<'_>,
+    include_subagents: bool,
+    (output, hint): (&'a str, Option<String>),
+) -> Result<GraderInput<'a>, RowProblem> {
+    let recorded = part.row.recorded()?;
+    let trajectory = has_trace(&recorded).then(|| {
         let trajectory = match part.turn {
             Some(turn) => recorded.trajectory.turn(turn),
             None => recorded.trajectory,
         };
-        let steps = trajectory.to_steps(grader.include_subagents);
-        members.insert("trajectory".to_owned(), Value::from(steps));
-    }
-    let mut metadata = part.row.metadata().map_err(unreadable)?;
+        trajectory.to_steps(include_subagents)
+    });
+    let mut metadata = part.row.metadata()?;
     let cwd = metadata.remove("cwd").filter(Value::is_string);
-    if !metadata.is_empty() {
-        members.insert("metadata".to_owned(), Value::Object(metadata));
-    }
-    if let Some(cwd) = cwd {
-        members.insert("cwd".to_owned(), cwd);
-    }
-    Ok(Value::Object(members))
+    let input = Given::of(part.row, part.turn)?;
+    Ok(GraderInput { input, output, hint, trajectory, metadata, cwd })
 }
 
 /// Whether more is known of a target than what it answered.
@@ -82,38 +140,23 @@ fn has_trace(recorded: &Recorded) -> bool {
     answer.is_none_or(|answer| answer.turns != recorded.trajectory.turns)
 }
 
-fn input_value(input: Input) -> Value {
-    match input {
-        Input::Text(text) => Value::from(text),
-        Input::Turns(turns) => json!(turns),
-        Input::Messages(messages) => messages,
-    }
-}
-
-/// A sample as functions see it, or one turn of it.
-fn sample(
+/// A sample, or one turn of it.
+fn sample<'a>(
     row: &Opened<'_>,
     turn: Option<usize>,
-    ground_truth: Option<&str>,
-) -> Result<Value, RowProblem> {
-    let mut members = Map::new();
+    ground_truth: Option<&'a str>,
+) -> Result<Sample<'a>, RowProblem> {
     let row::Identity { id, tags, .. } = row.identity()?;
-    if let Some(id) = id {
-        members.insert("id".to_owned(), Value::from(id));
-    }
-    let input = match (row.input()?, turn) {
-        (Input::Turns(turns), Some(turn)) => json!(turns.get(turn)),
-        (input, _) => input_value(input),
-    };
-    members.insert("input".to_owned(), input);
-    members.insert("ground_truth".to_owned(), json!(ground_truth));
-    for name in ["agent_args", "rubric_vars", "extra_vars"] {
-        let value = row.object(name)?;
-        members.insert(name.to_owned(), value.map_or(Value::Null, Value::Object));
-    }
-    members.insert("metadata".to_owned(), Value::Object(row.metadata()?));
-    members.insert("tags".to_owned(), json!(tags));
-    Ok(Value::Object(members))
+    Ok(Sample {
+        id,
+        input: Given::of(row, turn)?,
+        ground_truth,
+        agent_args: row.object("agent_args")?,
+        rubric_vars: row.object("rubric_vars")?,
+        extra_vars: row.object("extra_vars")?,
+        metadata: row.metadata()?,
+        tags,
+    })
 }
 
 /// The submission of a case that a program extracts: pending with the action that does, for each turn where input and
