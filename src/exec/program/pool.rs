@@ -23,6 +23,9 @@ pub(super) const WINDOW: usize = 128;
 /// How much work a worker holds, if requests are so small: answers take so long to be taken in and new requests to come.
 const AHEAD: Duration = Duration::from_millis(10);
 
+/// How long evalrs itself is busy with a request, about. Workers that answer faster than it feeds them would idle.
+const FEEDING: Duration = Duration::from_micros(30);
+
 /// A request that waits for a worker.
 #[derive(Debug)]
 pub(super) struct Job {
@@ -152,7 +155,7 @@ impl Pool {
         let pace = state.pace.unwrap_or_default();
         let is_long = state.backlog.is_some_and(|since| since.elapsed() >= state.loading);
         let pays = is_long || pace.saturating_mul(waiting) > state.loading;
-        if pays && state.workers < self.world.settings.workers {
+        if pays && self.may_grow(&state) {
             state.backlog = Some(Instant::now());
             self.start_worker(&mut state);
         }
@@ -161,8 +164,15 @@ impl Pool {
     /// When to look whether a further worker is needed; none where it is not.
     pub(super) fn look_at(&self) -> Option<Instant> {
         let state = self.state();
-        let may_grow = state.workers < self.world.settings.workers;
-        state.backlog.filter(|_| may_grow).map(|since| since + state.loading)
+        state.backlog.filter(|_| self.may_grow(&state)).map(|since| since + state.loading)
+    }
+
+    /// Whether there may be one worker more: as many as processors, but no more than can be fed.
+    fn may_grow(&self, state: &State) -> bool {
+        let fed = state.pace.map_or(usize::MAX, |pace| {
+            usize::try_from(pace.as_nanos() / FEEDING.as_nanos()).unwrap_or(usize::MAX)
+        });
+        state.workers < self.world.settings.workers.min(fed.max(1))
     }
 
     /// Takes out what a worker may be sent that holds `held` requests. Says whether it may take more when that comes.
