@@ -63,8 +63,10 @@ const PYTHON: WorkerFiles = WorkerFiles {
 };
 
 /// The worker of JavaScript modules.
-const JAVASCRIPT: WorkerFiles =
-    WorkerFiles { entry: "worker.mjs", files: texts! { "javascript": "worker.mjs", "hooks.mjs" } };
+const JAVASCRIPT: WorkerFiles = WorkerFiles {
+    entry: "worker.mjs",
+    files: texts! { "javascript": "hooks.mjs", "lifetime.mjs", "worker.mjs" },
+};
 
 /// The worker of a language; none for executables, which have none.
 pub(super) fn of(language: Language) -> Option<WorkerFiles> {

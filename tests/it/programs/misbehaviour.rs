@@ -87,6 +87,20 @@ fn wait_dead(space: &Space, path: &str) {
     }
 }
 
+/// Waits until processes have written themselves down.
+#[track_caller]
+fn wait_written(space: &Space, running: &mut Running, names: &[&str]) {
+    let since = Instant::now();
+    // A file is there before its text is.
+    let is_written = |name: &&str| {
+        std::fs::read_to_string(space.path(&format!("{name}.pid"))).is_ok_and(|id| !id.is_empty())
+    };
+    while !names.iter().all(is_written) {
+        assert!(since.elapsed() < PATIENCE && !running.has_ended(), "{:?}", space.names(""));
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn executables_that_misbehave_cost_their_own_grades() {
     if !has("sh") {
@@ -432,13 +446,10 @@ fn a_kill_leaves_no_worker_behind_and_costs_nothing_that_was_graded() {
     space.write("rows.jsonl", rows);
     let names = ["python", "busy", "module"];
     let mut running = Running::new(space.command(&["run", "suite.yaml", "--quiet"]));
+    wait_written(&space, &mut running, &names);
     let since = Instant::now();
-    // A file is there before its text is.
-    let is_written = |name: &&str| {
-        std::fs::read_to_string(space.path(&format!("{name}.pid"))).is_ok_and(|id| !id.is_empty())
-    };
     // Three that are listed by what they load, and twelve grades.
-    while !names.iter().all(is_written) || space.stored_lines().len() < 15 {
+    while space.stored_lines().len() < 15 {
         assert!(since.elapsed() < PATIENCE && !running.has_ended(), "{:?}", space.names(""));
         std::thread::yield_now();
     }
@@ -449,6 +460,50 @@ fn a_kill_leaves_no_worker_behind_and_costs_nothing_that_was_graded() {
     std::fs::remove_file(space.path("wait")).unwrap();
     run(&space, &[], 0);
     assert_eq!(names.map(|name| space.actions(name)), [[1, 4, 0, 0]; 3]);
+}
+
+/// Never gives its only thread back, once at the first record and once while it is loaded. A process that it started
+/// would outlive it.
+const NEVER_BACK: [(&str, &str); 2] = [
+    (
+        "called.mjs",
+        "\
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+export const grade = () => {
+  writeFileSync('child.pid', `${spawn('sleep', ['1000'], { stdio: 'ignore' }).pid}`)
+  writeFileSync('called.pid', `${process.pid}`)
+  for (;;) {}
+}
+",
+    ),
+    (
+        "loaded.mjs",
+        "\
+import { writeFileSync } from 'node:fs'
+writeFileSync('loaded.pid', `${process.pid}`)
+for (;;) {}
+",
+    ),
+];
+
+#[test]
+fn a_kill_ends_modules_that_never_come_back() {
+    if !has("node") {
+        return;
+    }
+    for (module, names) in [("called", &["called", "child"][..]), ("loaded", &["loaded"])] {
+        let space = Space::new(&NEVER_BACK);
+        let grader = format!("  g: {{kind: program, path: {module}.mjs, runtime: node}}\n");
+        space.write("suite.yaml", suite(&grader));
+        space.write("rows.jsonl", ROWS);
+        let mut running = Running::new(space.command(&["run", "suite.yaml", "--quiet"]));
+        wait_written(&space, &mut running, names);
+        running.kill();
+        for name in names {
+            wait_dead(&space, &format!("{name}.pid"));
+        }
+    }
 }
 
 #[test]
