@@ -55,8 +55,9 @@ class Worker {
     this.send({ load: { path: join(folder, file), function: 'grade', role: 'grade', workspace: folder, strip, ...settings } })
   }
 
-  send(message) {
-    this.child.stdin.write(`${JSON.stringify(message)}\n`)
+  /** Sends messages in one write. */
+  send(...messages) {
+    this.child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''))
   }
 
   /** Waits until so many messages have come. */
@@ -242,6 +243,18 @@ describe('the worker', { concurrency: 4, timeout: 120_000 }, () => {
     const [loaded, ...replies] = await worker.received(3)
     assert.deepEqual(loaded.loaded.files, [])
     assert.deepEqual(replies, [{ id: 0, result: 1, files: ['a.mjs', 'b.mjs'].map((file) => join(folder, file)) }, { id: 1, result: 1 }])
+    await worker.end()
+  })
+
+  test('helpers are told before any answer that may rest on them', async () => {
+    const files = { 'grader.cjs': 'exports.grade = ({ input }) => (input ? require(input).a : 0)', 'a.cjs': 'exports.a = 1' }
+    const folder = workspace(files)
+    const worker = new Worker(folder, 'grader.cjs')
+    await worker.received(1)
+    worker.send({ id: 0, input: { input: './a.cjs' } }, { id: 1, input: { input: './a.cjs' } }, { id: 2, input: {} })
+    const [, ...replies] = await worker.received(4)
+    const told = { id: 0, result: 1, files: [join(folder, 'a.cjs')] }
+    assert.deepEqual(replies, [told, { id: 1, result: 1 }, { id: 2, result: 0 }])
     await worker.end()
   })
 

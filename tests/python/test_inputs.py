@@ -42,6 +42,24 @@ class Files(WorkerCase):
                 self.assertEqual(worker.ask(to_grade("a"), 2), {"id": 2, "result": 2})
                 self.assertEqual(worker.ask(to_grade("b"), 3)["error"]["message"], "ValueError: broken")
 
+    def test_files_are_told_before_any_answer_that_may_rest_on_them(self):
+        self.write("late.py", "x = 2")
+        source = """
+            def grade(sample, submission):
+                if submission == "b":
+                    import late
+                    return late.x
+                return 1
+        """
+        for prefix in ("", "async "):
+            with self.subTest(prefix):
+                worker, _ = self.loaded_files(source.replace("def ", prefix + "def "))
+                worker.send(*({"id": n, "input": to_grade(text)} for n, text in enumerate("abba")))
+                first, second, *others = [worker.receive() for _ in range(4)]
+                late = [self.path("late.py")]
+                self.assertEqual([first, second], [{"id": 0, "result": 1}, {"id": 1, "result": 2, "files": late}])
+                self.assertEqual(others, [{"id": 2, "result": 2}, {"id": 3, "result": 1}])
+
     def test_what_is_installed_is_not_told(self):
         self.write("env/pyvenv.cfg", "")
         self.write("virtual/lib/extra.py", "")

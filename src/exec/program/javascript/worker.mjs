@@ -389,7 +389,8 @@ function flush() {
   isScheduled = false
   if (waiting.length === 0 || replies < 0) return
   const files = newFiles()
-  if (files.length > 0) waiting.push(waiting.pop().replace(/\}$/, `,"files":${stringify(files)}}`))
+  // Any of these replies may rest on them, and evalrs may take one in before it has read the next.
+  if (files.length > 0) waiting[0] = `${waiting[0].slice(0, -1)},"files":${stringify(files)}}`
   const text = `${waiting.join('\n')}\n`
   waiting = []
   write(text)
