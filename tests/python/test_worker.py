@@ -40,7 +40,7 @@ class Loading(WorkerCase):
             ("def grader(sample, submission): pass", "`grade.py` defines no `grade`; did you mean `grader`?"),
             ("x = 1", "`grade.py` defines no `grade`"),
             ("grade = 3", "`grade` in `grade.py` is no function but a value of type `int`"),
-            ("def grade(submission): pass", "`grade(submission)` has to take (sample, submission)"),
+            ("def grade(text): pass", "`grade(text)` has to take (sample, submission)"),
             ("import sys\nsys.exit(3)", "SystemExit: 3"),
             ("raise KeyboardInterrupt", "KeyboardInterrupt"),
             ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
@@ -51,6 +51,29 @@ class Loading(WorkerCase):
         for source, message in table:
             with self.subTest(source):
                 self.assertEqual(self.unloadable(source)["message"], message)
+
+    def test_refuses_functions_that_ask_for_more_than_there_is(self):
+        grade = "has to take (sample, submission)"
+        extract = "has to take (trajectory, config) or (trajectory, config, agent_state)"
+        table = [
+            ("grade", "()", f"`f()` {grade}"),
+            ("grade", "(a, b, c)", f"`f(a, b, c)` {grade}"),
+            ("grade", "(*, a, b)", f"`f(*, a, b)` {grade}"),
+            (
+                "grade",
+                "(submission, sample, limit)",
+                f"`f(submission, sample, limit)` {grade}; there is nothing for `limit`, which has no default",
+            ),
+            ("grade", "(a, b, sample)", f"`f(a, b, sample)` {grade}; there is nothing for `b`, which has no default"),
+            ("extract", "(messages)", f"`f(messages)` {extract}"),
+            ("extract", "(a, b, c, d)", f"`f(a, b, c, d)` {extract}"),
+            ("reward", "()", "`f()` has to take (ctx)"),
+            ("reward", "(ctx, b)", "`f(ctx, b)` has to take (ctx); there is nothing for `b`, which has no default"),
+        ]
+        for role, parameters, message in table:
+            with self.subTest(role + parameters):
+                told = self.unloadable(f"def f{parameters}: pass", function="f", role=role)
+                self.assertEqual(told["message"], message)
 
     def test_a_missing_file_is_told(self):
         worker = self.start()
@@ -142,6 +165,72 @@ class Answering(WorkerCase):
             with self.subTest(expression):
                 given = to_grade("\u2028 \U0001f600 \x00", input=expression, extra_vars={"k": "v"})
                 self.assertEqual(worker.ask(given, 7), {"id": 7, "result": expected})
+
+    def test_parameters_get_what_they_are_called(self):
+        table = [
+            ("(sample, submission)", "sample.input, submission", ["q", "a"]),
+            ("(submission, sample)", "sample.input, submission", ["q", "a"]),
+            ("(*, submission, sample)", "sample.input, submission", ["q", "a"]),
+            ("(submission, *, sample)", "sample.input, submission", ["q", "a"]),
+            ("(submission='', sample=None)", "sample.input, submission", ["q", "a"]),
+            ("(submission, sample, /)", "sample.input, submission", ["q", "a"]),
+            ("(sample, submission, metadata=None)", "sample.input, submission, metadata", ["q", "a", None]),
+            ("(submission, limit=3, sample=None)", "sample.input, submission, limit", ["q", "a", 3]),
+            ("(submission, *rest, sample, **more)", "sample.input, submission, rest, more", ["q", "a", [], {}]),
+            ("(submission)", "submission", "a"),
+            ("(sample)", "sample.input", "q"),
+            ("(submission, limit=3)", "submission, limit", ["a", 3]),
+            ("(sample, *rest)", "sample.input, rest", ["q", ["a"]]),
+            ("(sample, **rest)", "sample.input, rest", ["q", {"submission": "a"}]),
+            ("(answer, sample)", "sample.input, answer", ["q", "a"]),
+            ("(sample, answer)", "sample.input, answer", ["q", "a"]),
+            ("(case, answer)", "case.input, answer", ["q", "a"]),
+            ("(case, answer=None)", "case.input, answer", ["q", "a"]),
+            ("(*given)", "given[0].input, given[1]", ["q", "a"]),
+            ("(**given)", "given['sample'].input, given['submission']", ["q", "a"]),
+        ]
+        for prefix in ("", "async "):
+            for parameters, told, expected in table:
+                with self.subTest(prefix + parameters):
+                    worker = self.loaded(f"{prefix}def grade{parameters}: return {told}")
+                    self.assertEqual(worker.ask(to_grade("a")), {"id": 1, "result": expected})
+
+    def test_wrappers_get_what_they_or_the_wrapped_are_called(self):
+        table = [
+            "lambda *args, **named: function(*args, **named)",
+            "lambda *args: function(*args)",
+            "lambda sample, submission: function(submission, sample)",
+        ]
+        for wrapper in table:
+            with self.subTest(wrapper):
+                source = f"""
+                    import functools
+                    def wrap(function): return functools.wraps(function)({wrapper})
+                    @wrap
+                    def grade(submission, sample): return [sample.input, submission]
+                """
+                self.assertEqual(self.loaded(source).ask(to_grade("a"))["result"], ["q", "a"])
+
+    def test_parameters_of_other_roles(self):
+        trajectory = {"trajectory": [[{"message_type": "user_message", "content": "hi"}]], "config": {"k": 1}}
+        sample = to_grade()["sample"]
+        table = [
+            ("extract", "(trajectory, config)", "len(trajectory), config", [1, {"k": 1}]),
+            ("extract", "(config, trajectory)", "len(trajectory), config", [1, {"k": 1}]),
+            ("extract", "(trajectory, config, limit=3)", "len(trajectory), config, limit", [1, {"k": 1}, 3]),
+            ("extract", "(trajectory, agent_state)", "len(trajectory), agent_state.id", [1, "x"]),
+            ("extract", "(turns, options, state)", "len(turns), options, state.id", [1, {"k": 1}, "x"]),
+            ("extract", "(turns, options, limit=3)", "len(turns), options, limit", [1, {"k": 1}, 3]),
+            ("extract", "(trajectory)", "len(trajectory)", 1),
+            ("reward", "(ctx)", "ctx.sample.input", "q"),
+            ("reward", "(context)", "context.sample.input", "q"),
+            ("reward", "(weight=2, *, ctx)", "weight, ctx.sample.input", [2, "q"]),
+        ]
+        for role, parameters, told, expected in table:
+            with self.subTest(role + parameters):
+                worker = self.loaded(f"def f{parameters}: return {told}", function="f", role=role)
+                given = {"sample": sample, "agent_state": {"id": "x"}, **trajectory}
+                self.assertEqual(worker.ask(given), {"id": 1, "result": expected})
 
     def test_what_is_no_json_is_an_error(self):
         table = [

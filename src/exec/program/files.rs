@@ -27,6 +27,7 @@ const PYTHON: WorkerFiles = WorkerFiles {
     entry: "worker.py",
     files: texts! { "python":
         "evalrs_worker/__init__.py",
+        "evalrs_worker/binding.py",
         "evalrs_worker/channel.py",
         "evalrs_worker/checking.py",
         "evalrs_worker/faults.py",

@@ -7,22 +7,27 @@ in range or a submission is text is judged by evalrs.
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict
 
+from .binding import bind
 from .letta.classes import Classes
 from .letta.models import recorded_grade
 from .letta.records import Namespace
 from .loading import Unloadable
 
-Maker = Callable[[Dict[str, Any], Classes], Tuple[Any, ...]]
+Values = Dict[str, Any]
 
 #: Types that are their own JSON: most results, which need no second look.
 PLAIN = frozenset((float, int, bool, str, dict, list, type(None)))
 #: How a decorator names the role that it marks a function with, and what that is called.
 MARK = "__evalrs_role__"
 DECORATORS = {"grade": "grader", "extract": "extractor", "reward": "reward_composer"}
-#: What functions of a role are called with, for the sentence that says so.
-PARAMETERS = {"grade": ("sample", "submission"), "extract": ("trajectory", "config"), "reward": ("ctx",)}
+#: What functions of a role may be called with, and with how much of it those are that name none of it.
+PARAMETERS = {
+    "grade": (("sample", "submission"), 2),
+    "extract": (("trajectory", "config", "agent_state"), 2),
+    "reward": (("ctx",), 1),
+}
 
 
 class Role:
@@ -36,13 +41,8 @@ class Role:
         self.overlaps = _is_async(function)
         self._must_be_grade = role == "grade" and hasattr(function, MARK)
         self._name = name
-        count = _parameters(role, function, name)
-        makers: Dict[str, Maker] = {"grade": _grade, "extract": _extract(count), "reward": _reward}
-        self._make, self._classes = makers[role], classes
-
-    def arguments(self, given: Dict[str, Any]) -> Tuple[Any, ...]:
-        """The positional arguments of a call."""
-        return self._make(given, self._classes)
+        #: Calls the function with the `input` of a request.
+        self.call = _caller(role, function, classes)
 
     def result(self, value: Any) -> Any:
         """The result as values that JSON has; those it does not know are left for the encoder to refuse."""
@@ -65,40 +65,19 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
 
 
-def _parameters(role: str, function: Callable[..., Any], name: str) -> int:
-    """With how many arguments the function is called; refuses functions that take another number."""
-    wanted = PARAMETERS[role]
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        # Some callables do not tell; they are called with what the role always gives.
-        return len(wanted)
-    counts = [len(wanted)] if role != "extract" else [3, 2]
-    for count in counts:
-        try:
-            signature.bind(*range(count))
-        except TypeError:
-            continue
-        return count
-    raise Unloadable(f"`{name}{signature}` has to take ({', '.join(wanted)})")
+def _grade(given: Dict[str, Any], classes: Classes) -> Values:
+    return {"sample": classes.sample(given["sample"]), "submission": given["submission"]}
 
 
-def _grade(given: Dict[str, Any], classes: Classes) -> Tuple[Any, ...]:
-    return classes.sample(given["sample"]), given["submission"]
+def _extract(given: Dict[str, Any], classes: Classes) -> Values:
+    return {
+        "trajectory": classes.trajectory(given["trajectory"]),
+        "config": given.get("config") or {},
+        "agent_state": classes.agent_state(given.get("agent_state")),
+    }
 
 
-def _extract(count: int) -> Maker:
-    def arguments(given: Dict[str, Any], classes: Classes) -> Tuple[Any, ...]:
-        trajectory = classes.trajectory(given["trajectory"])
-        config = given.get("config") or {}
-        if count == 2:
-            return trajectory, config
-        return trajectory, config, classes.agent_state(given.get("agent_state"))
-
-    return arguments
-
-
-def _reward(given: Dict[str, Any], classes: Classes) -> Tuple[Any, ...]:
+def _reward(given: Dict[str, Any], classes: Classes) -> Values:
     grades = {name: recorded_grade(grade) for name, grade in (given.get("grades") or {}).items()}
     context = Namespace(
         sample=classes.sample(given["sample"]),
@@ -111,4 +90,28 @@ def _reward(given: Dict[str, Any], classes: Classes) -> Tuple[Any, ...]:
         usage=given.get("usage"),
         timing=given.get("timing"),
     )
-    return (context,)
+    return {"ctx": context}
+
+
+#: What functions of a role are called with, by name.
+MAKERS: Dict[str, Callable[[Dict[str, Any], Classes], Values]] = {
+    "grade": _grade,
+    "extract": _extract,
+    "reward": _reward,
+}
+
+
+def _caller(role: str, function: Callable[..., Any], classes: Classes) -> Callable[[Dict[str, Any]], Any]:
+    """What calls the function with the `input` of a request."""
+    by_place, by_name = bind(function, *PARAMETERS[role])
+    if (by_place, by_name) == (("sample", "submission"), {}):
+        # Nearly all are called so, many thousand times.
+        return lambda given: function(classes.sample(given["sample"]), given["submission"])
+    make = MAKERS[role]
+
+    def call(given: Dict[str, Any]) -> Any:
+        values = make(given, classes)
+        named = {name: values[value] for name, value in by_name.items()}
+        return function(*(values[value] for value in by_place), **named)
+
+    return call

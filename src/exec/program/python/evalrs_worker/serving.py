@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 from .channel import Channel, leave
 from .faults import error_of
@@ -14,10 +14,7 @@ from .roles import PLAIN, Role
 class Service:
     """One function, and what it takes to answer with it."""
 
-    def __init__(
-        self, function: Callable[..., Any], role: Role, inputs: Inputs, workspace: Workspace, warnings: List[str]
-    ) -> None:
-        self.function = function
+    def __init__(self, role: Role, inputs: Inputs, workspace: Workspace, warnings: List[str]) -> None:
         self.role = role
         self.inputs = inputs
         self.workspace = workspace
@@ -33,7 +30,7 @@ class Service:
         return f'{{"id":{request["id"]},"error":{error}{self._news()}}}'
 
     def _news(self) -> str:
-        """What a reply adds when the call has loaded or opened files."""
+        """What a reply adds when files were loaded or opened: it is the first one that may rest on them."""
         if not self.inputs.has_news():
             return ""
         news = to_own_json(self.inputs.news())
@@ -64,7 +61,7 @@ class InOrder:
     def _answer(self, request: Dict[str, Any]) -> str:
         service = self._service
         try:
-            result = service.function(*service.role.arguments(request["input"]))
+            result = service.role.call(request["input"])
             if type(result) not in PLAIN and hasattr(result, "__await__"):
                 result = self._wait_for(result)
             text = to_json(service.role.result(result))
@@ -119,7 +116,7 @@ class Overlapped:
         service = self._service
         fault: Optional[BaseException] = None
         try:
-            result = await service.function(*service.role.arguments(request["input"]))
+            result = await service.role.call(request["input"])
             text = to_json(service.role.result(result))
         except BaseException as raised:
             fault = raised
