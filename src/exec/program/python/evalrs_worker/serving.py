@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional
 from .channel import Channel, leave
 from .faults import error_of
 from .inputs import Inputs, Workspace
-from .replies import parse, to_json, to_own_json
+from .replies import parse_first, to_json, to_own_json
 from .roles import PLAIN, Role
 
 
@@ -56,7 +56,7 @@ class InOrder:
                 channel.flush()
                 return
             for line in lines:
-                channel.add(self._answer(parse(line)))
+                channel.add(self._answer(parse_first(line)[0]))
 
     def _answer(self, request: Dict[str, Any]) -> str:
         service = self._service
@@ -109,7 +109,7 @@ class Overlapped:
             self._stop_when_idle()
             return
         for line in lines:
-            request = parse(line)
+            request = parse_first(line)[0]
             self._tasks[request["id"]] = self._loop.create_task(self._answer(request))
 
     async def _answer(self, request: Dict[str, Any]) -> None:
