@@ -47,6 +47,7 @@ const PYTHON: WorkerFiles = WorkerFiles {
         "evalrs_worker/roles.py",
         "evalrs_worker/serving.py",
         "evalrs_worker/shims.py",
+        "evalrs_worker/signatures.py",
         "shims/letta_client/__init__.py",
         "shims/letta_client/client.py",
         "shims/letta_client/types/__init__.py",

@@ -1,9 +1,10 @@
 """The worker behind `worker.py`: talks with evalrs, runs the user's function, and reports which files it used.
 
 `program` ties the parts together. `channel` owns the two descriptors, `loading` the user's module, `roles` what goes
-into and comes out of the function, `binding` which parameter gets what, `inputs` the files it used, `faults` how
-exceptions are told, `replies` the JSON of answers, `letta` the classes that files written for Letta Evals import.
-Nothing here knows how scores are judged or stored.
+into and comes out of the function, `binding` and `signatures` which parameter gets what, `inputs` the files it used,
+`faults` how exceptions are told, `replies` the JSON of answers, `letta` the classes that files written for Letta Evals
+import. Nothing here knows how scores are judged or stored. Until the function is called only what every function needs
+is imported: other modules of the standard library where they are used.
 """
 
 import os

@@ -11,7 +11,6 @@ import os
 import select
 import sys
 import time
-import traceback
 from typing import List, Optional
 
 from .replies import mend
@@ -118,7 +117,7 @@ def leave(fault: Optional[BaseException] = None) -> None:
     if isinstance(fault, SystemExit):
         status = fault.code if isinstance(fault.code, int) else int(fault.code is not None)
     elif fault is not None:
-        traceback.print_exception(type(fault), fault, fault.__traceback__)
+        sys.__excepthook__(type(fault), fault, fault.__traceback__)
         status = 1
     flush_prints()
     os._exit(status & 0xFF)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-import traceback
 from types import TracebackType
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -85,6 +83,10 @@ def _chain(fault: BaseException, workspace: Workspace) -> List[str]:
 
 
 def _one(fault: BaseException, workspace: Workspace) -> str:
+    # Most functions raise nothing, and these take long to import.
+    import linecache
+    import traceback
+
     frames = _users(_frames(fault.__traceback__), workspace)
     lines = ["Traceback (most recent call last):"] if frames else []
     left_out = len(frames) - FIRST_FRAMES - LAST_FRAMES

@@ -6,10 +6,9 @@ in range or a submission is text is judged by evalrs.
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, Callable, Dict
 
-from .binding import bind
+from .binding import bind, is_async
 from .letta.classes import Classes
 from .letta.models import recorded_grade
 from .letta.records import Namespace
@@ -38,7 +37,7 @@ class Role:
         name = getattr(function, "__name__", "the function")
         if mark != role:
             raise Unloadable(f"`{name}` is decorated with @{DECORATORS.get(mark, mark)}, not @{DECORATORS[role]}")
-        self.overlaps = _is_async(function)
+        self.overlaps = is_async(function)
         self._must_be_grade = role == "grade" and hasattr(function, MARK)
         self._name = name
         #: Calls the function with the `input` of a request.
@@ -59,10 +58,6 @@ class Role:
 def _is_result(value: Any) -> bool:
     """Whether the value is a `GradeResult` or `RewardOutput`, of this package or of any other."""
     return type(value) not in PLAIN and hasattr(value, "score") and hasattr(value, "metadata")
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
 
 
 def _grade(given: Dict[str, Any], classes: Classes) -> Values:

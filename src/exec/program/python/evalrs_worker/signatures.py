@@ -1,21 +1,19 @@
-"""Which argument each parameter of the user's function gets: by its name, else by its place. Looked up once."""
+"""Which argument each parameter of a function gets: by its name, else by its place."""
 
 from __future__ import annotations
 
 import inspect
 from inspect import Parameter
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence
 
+from .binding import Binding
 from .loading import Unloadable
-
-#: The arguments given by place, in order, and those given by name, each called what it is called in `wanted`.
-Binding = Tuple[Tuple[str, ...], Dict[str, str]]
 
 VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
-def bind(function: Callable[..., Any], wanted: Sequence[str], least: int) -> Binding:
-    """How to call a function with what is `wanted`; unless it asks for more, the first `least` of that.
+def bind_as_told(function: Callable[..., Any], wanted: Sequence[str], least: int) -> Binding:
+    """How to call a function by its signature.
 
     Parameters that are called like something wanted get that, wherever they stand; what then is left goes to others
     that have no default, in order. Without any such name the first ones are given by place.

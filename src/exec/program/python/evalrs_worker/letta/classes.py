@@ -12,10 +12,7 @@ import sys
 from typing import Any, Dict, List, Optional
 
 from .. import OWN_FOLDER
-from .messages import BY_TYPE, message_of
-from .messages import AgentState as OwnAgentState
-from .models import Sample
-from .records import record_of
+from .models import Sample, recorded_sample
 
 CLIENT = "letta_client"
 #: Where releases of the client keep their classes.
@@ -30,8 +27,12 @@ class Classes:
         self._messages: Dict[Any, Any] = {}
         self._agent_state: Any = None
         self._sample: Any = _installed_sample()
-        if role != "grade" and _is_installed(CLIENT):
-            self._take_client()
+        if role != "grade":
+            from . import messages
+
+            self._own = messages
+            if _is_installed(CLIENT):
+                self._take_client()
 
     def sample(self, data: Dict[str, Any]) -> Any:
         """A sample."""
@@ -40,11 +41,11 @@ class Classes:
                 return self._sample.model_construct(**data)
             except Exception:
                 self._sample = None
-        return Sample(**data)
+        return recorded_sample(data)
 
     def trajectory(self, turns: List[List[Dict[str, Any]]]) -> List[List[Any]]:
         """The messages of every turn."""
-        make = self._message if self._messages else message_of
+        make = self._message if self._messages else self._own.message_of
         return [[make(message) for message in turn] for turn in turns]
 
     def agent_state(self, data: Optional[Dict[str, Any]]) -> Any:
@@ -56,7 +57,7 @@ class Classes:
                 return self._agent_state.construct(**data)
             except Exception:
                 self._agent_state = None
-        return record_of(OwnAgentState, data)
+        return self._own.record_of(self._own.AgentState, data)
 
     def _message(self, data: Dict[str, Any]) -> Any:
         kind = self._messages.get(data.get("message_type"))
@@ -66,7 +67,7 @@ class Classes:
             except Exception:
                 # One odd message must not cost the others their class.
                 pass
-        return message_of(data)
+        return self._own.message_of(data)
 
     def _take_client(self) -> None:
         """Takes the classes of the installed client, by the names that ours have as well."""
@@ -83,9 +84,9 @@ class Classes:
                 modules.append(importlib.import_module(name))
             except ImportError:
                 continue
-        for message_type, kind in BY_TYPE.items():
+        for message_type, kind in self._own.BY_TYPE.items():
             self._messages[message_type] = _first(modules, kind.__name__)
-        self._agent_state = _first(modules, OwnAgentState.__name__)
+        self._agent_state = _first(modules, self._own.AgentState.__name__)
 
 
 def _first(modules: List[Any], name: str) -> Any:

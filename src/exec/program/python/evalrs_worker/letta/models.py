@@ -47,6 +47,13 @@ class RewardOutput(Namespace):
         self.metadata = metadata
 
 
+def recorded_sample(data: Dict[str, Any]) -> Sample:
+    """A sample over `data`, which is not copied."""
+    made = Sample.__new__(Sample)
+    made.__dict__ = data
+    return made
+
+
 def recorded_grade(grade: Dict[str, Any]) -> GradeResult:
     """A grade that was given earlier, whatever its score."""
     made = GradeResult.__new__(GradeResult)

@@ -6,8 +6,6 @@ any other is an `AttributeError`, as it is with the real classes.
 
 from __future__ import annotations
 
-import copy
-import datetime
 import json
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
@@ -58,6 +56,8 @@ class Record:
 
     def model_dump(self, **_options: Any) -> Dict[str, Any]:
         """The JSON that the record was made of, as a copy."""
+        import copy
+
         return copy.deepcopy(self.__dict__["_data"])
 
     def model_dump_json(self, **_options: Any) -> str:
@@ -103,6 +103,8 @@ def moment(value: Any) -> Optional[Any]:
     """An ISO 8601 time as a `datetime`; what is none stays as it is."""
     if not isinstance(value, str):
         return value
+    import datetime
+
     try:
         return datetime.datetime.fromisoformat(value[:-1] + "+00:00" if value.endswith("Z") else value)
     except ValueError:
