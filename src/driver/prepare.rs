@@ -61,7 +61,7 @@ pub async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, St
                     None => failure.message,
                 })?;
                 loads.0 = seen(&discovered, system);
-                let entry = entry(&read, &loads.0, 0, system.now());
+                let entry = entry(&read.dependencies_action(), &loads.0, 0, system.now());
                 store.put_many(&[entry]).map_err(|error| error.to_string())?;
             }
         }
@@ -80,7 +80,11 @@ fn seen(discovered: &Discovered, system: &dyn System) -> BTreeSet<String> {
 impl Prepared {
     /// The entries that list what programs were seen to load only when they were called: to be kept before what they
     /// gave.
-    pub fn discovered(&self, all: &[(ProgramSpec, Discovered)], system: &dyn System) -> Vec<Entry> {
+    pub fn discovered(
+        &self,
+        all: &[(Arc<Identity>, Discovered)],
+        system: &dyn System,
+    ) -> Vec<Entry> {
         let mut loads = self.loads.borrow_mut();
         let (paths, generation) = &mut *loads;
         let before = paths.len();
@@ -89,7 +93,7 @@ impl Prepared {
             return Vec::new();
         }
         *generation += 1;
-        vec![entry(&self.read, paths, *generation, system.now())]
+        vec![entry(&self.read.dependencies_action(), paths, *generation, system.now())]
     }
 
     /// Keeps what was given under the keys that hold all files which the program was seen to load: else the next command

@@ -99,7 +99,7 @@ impl ReadProgram {
     /// The action that finds out which files it loads.
     pub fn dependencies_action(&self) -> Action {
         let (spec, known) = (self.start.spec.clone(), self.known.as_ref().clone());
-        Action::Dependencies(DependenciesAction { identity: Arc::new(Identity { spec, known }) })
+        dependencies_action(Arc::new(Identity { spec, known }))
     }
 
     /// What is known of it once it is known that it loads the files at `paths`, seen from the suite's folder.
@@ -107,6 +107,11 @@ impl ReadProgram {
         let digest = |path: &String| (path.clone(), digest(&join(folder, path), system));
         Known { dependencies: paths.iter().map(digest).collect(), ..self.known.as_ref().clone() }
     }
+}
+
+/// The action that finds out which files a program loads, whichever are known of them.
+pub fn dependencies_action(identity: Arc<Identity>) -> Action {
+    Action::Dependencies(DependenciesAction { identity })
 }
 
 /// Whether the files of a program still are what its keys say. What it gave while somebody edited them may be of
@@ -132,17 +137,11 @@ pub fn listed(entry: &Entry) -> Option<BTreeSet<String>> {
     }
 }
 
-/// The entry that lists what a program loads.
-pub fn entry(
-    program: &ReadProgram,
-    paths: &BTreeSet<String>,
-    generation: u32,
-    at: String,
-) -> Entry {
-    let action = program.dependencies_action();
+/// The entry that lists what a program loads; `action` finds that out.
+pub fn entry(action: &Action, paths: &BTreeSet<String>, generation: u32, at: String) -> Entry {
     let text = serde_json::to_string(paths).unwrap_or_default();
     let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
-    let body = Stored::new(&action, outcome, at).to_body();
+    let body = Stored::new(action, outcome, at).to_body();
     Entry { key: action.key(), generation, body }
 }
 

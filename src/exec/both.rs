@@ -12,7 +12,7 @@ use super::{
     Changed, Discovered, Endpoint, EndpointId, Executing, Executor, Launch, Loading, Notice,
     PROGRAMS, Room, Start,
 };
-use crate::program::ProgramSpec;
+use crate::program::Identity;
 
 /// An executor for each kind of action.
 pub struct Executors {
@@ -76,7 +76,7 @@ impl Executor for Executors {
         self.programs.load(start)
     }
 
-    fn take_discovered(&self) -> Vec<(ProgramSpec, Discovered)> {
+    fn take_discovered(&self) -> Vec<(Arc<Identity>, Discovered)> {
         self.programs.take_discovered()
     }
 

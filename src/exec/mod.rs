@@ -29,7 +29,7 @@ use std::sync::Arc;
 use crate::action::Action;
 use crate::judge::{JudgeAction, secret_parameters};
 use crate::outcome::{Failure, Outcome};
-use crate::program::{ProgramAction, ProgramSpec, is_secret};
+use crate::program::{Identity, ProgramAction, ProgramSpec, is_secret};
 use crate::suite::Patience;
 use limit::LimitSettings;
 
@@ -265,8 +265,9 @@ pub trait Executor {
         Box::pin(std::future::ready(Ok(Discovered::default())))
     }
 
-    /// What programs were seen to load since the last call, beside what [`Self::load`] told of them.
-    fn take_discovered(&self) -> Vec<(ProgramSpec, Discovered)> {
+    /// What programs were seen to load since the last call, beside what [`Self::load`] told of them: each as it was when
+    /// it was called.
+    fn take_discovered(&self) -> Vec<(Arc<Identity>, Discovered)> {
         Vec::new()
     }
 

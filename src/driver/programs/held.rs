@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Place, ReadProgram, entry, is_current, listed, non_empty, seen_from};
-use crate::action::ActionKey;
+use super::{
+    Place, ReadProgram, dependencies_action, entry, is_current, listed, non_empty, seen_from,
+};
+use crate::action::{ActionKey, KeyMap};
 use crate::db::Db;
 use crate::db::change::Change;
 use crate::db::inputs::{Program, ProgramState};
@@ -21,12 +23,21 @@ use crate::system::{System, folder_of, join};
 pub(in crate::driver) struct Programs {
     /// Those whose files were read.
     read: Vec<(Program, ReadProgram)>,
-    /// The generation of the entry that lists what one loads, and the paths in it.
-    listed: Vec<(Program, u32, BTreeSet<String>)>,
+    /// What is listed under the base key of each, also of those that were edited since: calls of these may be under way,
+    /// and the edit may be taken back.
+    listings: KeyMap<Listing>,
     /// Everything that one was ever seen to load, also while it cannot be loaded.
     seen: Vec<(Program, BTreeSet<String>)>,
     /// Files that programs were seen to read without declaring them: program, path.
     undeclared: BTreeSet<(String, String)>,
+}
+
+/// What an entry lists that says which files a program loads.
+#[derive(Clone, Debug, Default)]
+struct Listing {
+    generation: u32,
+    /// From the suite's folder.
+    paths: BTreeSet<String>,
 }
 
 impl Programs {
@@ -34,18 +45,21 @@ impl Programs {
         self.read.iter().find(|(other, _)| *other == program).map(|(_, read)| read)
     }
 
-    fn listed(&self, program: Program) -> Option<(u32, &BTreeSet<String>)> {
-        let found = self.listed.iter().find(|(other, ..)| *other == program);
-        found.map(|(_, generation, paths)| (*generation, paths))
+    /// The key of the entry that lists what a program loads as it is by now.
+    fn base(&self, program: Program) -> Option<ActionKey> {
+        Some(self.read(program)?.dependencies_action().key())
     }
 
-    fn set_listed(&mut self, program: Program, generation: u32, paths: BTreeSet<String>) {
+    fn listing(&self, program: Program) -> Option<&Listing> {
+        self.listings.get(&self.base(program)?)
+    }
+
+    /// Notes that a program was seen to load files.
+    fn see(&mut self, program: Program, paths: &BTreeSet<String>) {
         match self.seen.iter_mut().find(|(other, _)| *other == program) {
             Some((_, seen)) => seen.extend(paths.iter().cloned()),
             None => self.seen.push((program, paths.clone())),
         }
-        self.listed.retain(|(other, ..)| *other != program);
-        self.listed.push((program, generation, paths));
     }
 }
 
@@ -110,46 +124,48 @@ impl Session {
     /// Takes from the store which files programs load.
     pub fn learn_dependencies(&mut self, store: &mut dyn OutcomeStore, system: &dyn System) {
         let unloaded = self.unloaded();
-        let keys: Vec<_> = unloaded
-            .iter()
-            .filter_map(|program| Some(self.programs.read(*program)?.dependencies_action().key()))
-            .collect();
+        let keys: Vec<_> =
+            unloaded.iter().filter_map(|program| self.programs.base(*program)).collect();
         if keys.is_empty() {
             return;
         }
         for (program, entry) in unloaded.into_iter().zip(store.get_many(&keys)) {
-            let listed = entry.and_then(|entry| Some((entry.generation, listed(&entry)?)));
-            if let Some(listed) = listed {
-                self.know(program, listed, system);
+            let listing = entry.and_then(|entry| {
+                Some(Listing { generation: entry.generation, paths: listed(&entry)? })
+            });
+            if let Some(listing) = listing {
+                self.know(program, listing, system);
             }
         }
     }
 
-    fn know(
-        &mut self,
-        program: Program,
-        (generation, paths): (u32, BTreeSet<String>),
-        system: &dyn System,
-    ) {
+    /// Completes what is known of a program with the files that are listed.
+    fn know(&mut self, program: Program, mut listing: Listing, system: &dyn System) {
         let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
         let Some(read) = self.programs.read(program) else { return };
-        let known = read.loading(&paths, &folder, system);
-        self.programs.set_listed(program, generation, paths);
+        let base = read.dependencies_action().key();
+        if let Some(held) = self.programs.listings.get(&base) {
+            // What was found out meanwhile may not be in the store yet.
+            listing.generation = listing.generation.max(held.generation);
+            listing.paths.extend(held.paths.iter().cloned());
+        }
+        let known = read.loading(&listing.paths, &folder, system);
+        self.programs.see(program, &listing.paths);
+        self.programs.listings.insert(base, listing);
         self.set_state(program, ProgramState::Known(Arc::new(known)));
     }
 
     /// The keys of the entries that list what programs load.
     pub(in crate::driver) fn listing_keys(&self) -> Vec<ActionKey> {
         let has_worker = |program: &Program| program.spec(&self.db).language.has_worker();
-        let key = |program| Some(self.programs.read(program)?.dependencies_action().key());
-        self.named_programs().into_iter().filter(has_worker).filter_map(key).collect()
+        let programs = self.named_programs().into_iter().filter(has_worker);
+        programs.filter_map(|program| self.programs.base(program)).collect()
     }
 
     /// Takes it that programs of which the store knows nothing load no files: then nothing of them is stored either.
     pub fn assume_no_dependencies(&mut self, system: &dyn System) {
         for program in self.unloaded() {
-            self.know(program, (0, BTreeSet::new()), system);
-            self.programs.listed.retain(|(other, ..)| *other != program);
+            self.know(program, Listing::default(), system);
         }
     }
 
@@ -174,8 +190,9 @@ impl Session {
             }
             Ok(discovered) => {
                 let paths = self.seen(program, &discovered, system);
-                let entry = entry(self.programs.read(program)?, &paths, 0, system.now());
-                self.know(program, (0, paths), system);
+                let action = self.programs.read(program)?.dependencies_action();
+                let entry = entry(&action, &paths, 0, system.now());
+                self.know(program, Listing { generation: 0, paths }, system);
                 Some(entry)
             }
         }
@@ -184,23 +201,27 @@ impl Session {
     /// What programs were seen to load only when they were called: entries to be kept, at once.
     pub(in crate::driver) fn discovered(
         &mut self,
-        all: Vec<(ProgramSpec, Discovered)>,
+        all: Vec<(Arc<Identity>, Discovered)>,
         system: &dyn System,
     ) -> Vec<Entry> {
         let mut entries = Vec::new();
-        for (spec, discovered) in all {
-            let program = self.db.program(&spec);
-            let mut paths = self.seen(program, &discovered, system);
-            let (generation, known) = match self.programs.listed(program) {
-                Some((generation, known)) => (generation + 1, known.clone()),
-                None => (0, BTreeSet::new()),
-            };
-            paths.extend(known.iter().cloned());
-            let Some(read) = self.programs.read(program).filter(|_| paths != known) else {
-                continue;
-            };
-            entries.push(entry(read, &paths, generation, system.now()));
-            self.programs.set_listed(program, generation, paths);
+        for (identity, discovered) in all {
+            let program = self.db.program(&identity.spec);
+            let paths = self.seen(program, &discovered, system);
+            self.programs.see(program, &paths);
+            // It may have been edited while it was called: then this is told of what it was.
+            let action = dependencies_action(identity);
+            let held = self.programs.listings.get(&action.key());
+            let mut listing = held.map_or_else(Listing::default, |held| Listing {
+                generation: held.generation + 1,
+                ..held.clone()
+            });
+            let before = listing.paths.len();
+            listing.paths.extend(paths);
+            if listing.paths.len() > before {
+                entries.push(entry(&action, &listing.paths, listing.generation, system.now()));
+                self.programs.listings.insert(action.key(), listing);
+            }
         }
         entries
     }
@@ -232,20 +253,20 @@ impl Session {
 
     /// The programs that load more than their keys hold: those are to be known anew.
     pub(in crate::driver) fn outgrown(&self) -> Vec<Program> {
-        let has_more = |(program, _, paths): &&(Program, u32, BTreeSet<String>)| match program
-            .state(&self.db)
-        {
-            ProgramState::Known(known) => known.dependencies.len() != paths.len(),
+        let has_more = |program: &Program| match program.state(&self.db) {
+            ProgramState::Known(known) => self
+                .programs
+                .listing(*program)
+                .is_some_and(|listing| listing.paths.len() != known.dependencies.len()),
             _ => false,
         };
-        self.programs.listed.iter().filter(has_more).map(|(program, ..)| *program).collect()
+        self.programs.read.iter().map(|(program, _)| *program).filter(has_more).collect()
     }
 
     /// Completes the keys of a program with everything that it was seen to load.
     pub(in crate::driver) fn know_all(&mut self, program: Program, system: &dyn System) {
-        if let Some((generation, paths)) = self.programs.listed(program) {
-            let paths = paths.clone();
-            self.know(program, (generation, paths), system);
+        if let Some(listing) = self.programs.listing(program).cloned() {
+            self.know(program, listing, system);
         }
     }
 
@@ -336,16 +357,10 @@ impl Session {
             let known = Arc::clone(&read.known);
             self.programs.read.retain(|(other, _)| *other != program);
             self.programs.read.push((program, read));
-            match self.programs.listed(program) {
-                Some((generation, paths)) if is_same => {
-                    let paths = paths.clone();
-                    self.know(program, (generation, paths), system);
-                }
-                _ if is_same && before.is_some() => {}
-                _ => {
-                    self.programs.listed.retain(|(other, ..)| *other != program);
-                    self.set_state(program, ProgramState::Read(known));
-                }
+            match self.programs.listing(program).cloned() {
+                Some(listing) if is_same => self.know(program, listing, system),
+                None if is_same => {}
+                _ => self.set_state(program, ProgramState::Read(known)),
             }
             let spec = program.spec(&self.db);
             match (before, known_of(program.state(&self.db))) {

@@ -21,7 +21,7 @@ mod worker;
 mod world;
 
 use std::cell::{Cell, RefCell};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use tokio::select;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
@@ -34,7 +34,7 @@ use super::{
     ProgramLaunch, Room, Start,
 };
 use crate::outcome::Outcome;
-use crate::program::{Identity, ProgramSpec};
+use crate::program::Identity;
 use crate::system::System;
 use crate::system::os::OsSystem;
 use command::{Surroundings, unloadable};
@@ -75,8 +75,8 @@ pub struct ProgramExecutor {
     closed: RefCell<Option<String>>,
     closing: Notify,
     pools: RefCell<Vec<Known>>,
-    /// Pools of files that have changed since.
-    retired: RefCell<Vec<Weak<Pool>>>,
+    /// Pools of files that have changed since, until all was taken that their workers tell of.
+    retired: RefCell<Vec<Known>>,
 }
 
 /// A pool, and what the files were by which its workers run.
@@ -91,6 +91,12 @@ impl Known {
     /// Whether its workers run the program as it is now.
     fn serves(&self, identity: &Arc<Identity>) -> bool {
         self.identity.as_ref().is_none_or(|own| Arc::ptr_eq(own, identity) || own == identity)
+    }
+
+    /// What was discovered since the last call, and of what.
+    fn take_discovered(&self) -> Option<(Arc<Identity>, Discovered)> {
+        let identity = Arc::clone(self.identity.as_ref()?);
+        Some((identity, self.pool.take_discovered()?))
     }
 }
 
@@ -129,9 +135,8 @@ impl ProgramExecutor {
                 known.identity.get_or_insert_with(|| Arc::clone(identity));
                 return Arc::clone(&known.pool);
             }
-            let old = std::mem::replace(&mut known.pool, self.new_pool(start));
-            known.identity = Some(Arc::clone(identity));
-            self.retire(&old);
+            let (pool, identity) = (self.new_pool(start), Some(Arc::clone(identity)));
+            self.retire(std::mem::replace(known, Known { pool, identity }));
             return Arc::clone(&known.pool);
         }
         let pool = self.new_pool(start);
@@ -145,7 +150,7 @@ impl ProgramExecutor {
         let pool = self.new_pool(start);
         let known = Known { pool: Arc::clone(&pool), identity: None };
         match pools.iter_mut().find(|known| is_same(&known.pool.start, start)) {
-            Some(place) => self.retire(&std::mem::replace(place, known).pool),
+            Some(place) => self.retire(std::mem::replace(place, known)),
             None => pools.push(known),
         }
         pool
@@ -155,11 +160,9 @@ impl ProgramExecutor {
         Arc::new(Pool::new(Arc::clone(start), Arc::clone(&self.world)))
     }
 
-    fn retire(&self, pool: &Arc<Pool>) {
-        pool.retire();
-        let mut retired = self.retired.borrow_mut();
-        retired.retain(|pool| pool.strong_count() > 0);
-        retired.push(Arc::downgrade(pool));
+    fn retire(&self, known: Known) {
+        known.pool.retire();
+        self.retired.borrow_mut().push(known);
     }
 
     async fn call(&self, launch: ProgramLaunch) -> Outcome {
@@ -255,11 +258,16 @@ impl Executor for ProgramExecutor {
         })
     }
 
-    fn take_discovered(&self) -> Vec<(ProgramSpec, Discovered)> {
-        let pools = self.pools.borrow();
-        let seen =
-            |known: &Known| Some((known.pool.start.spec.clone(), known.pool.take_discovered()?));
-        pools.iter().filter_map(seen).collect()
+    fn take_discovered(&self) -> Vec<(Arc<Identity>, Discovered)> {
+        let mut all = Vec::new();
+        self.retired.borrow_mut().retain(|known| {
+            // Looked at first: what has no worker by now tells of nothing more.
+            let is_gone = known.pool.is_gone();
+            all.extend(known.take_discovered());
+            !is_gone
+        });
+        all.extend(self.pools.borrow().iter().filter_map(Known::take_discovered));
+        all
     }
 
     fn begin(&self) {
@@ -297,7 +305,7 @@ impl Executor for ProgramExecutor {
 impl Drop for ProgramExecutor {
     fn drop(&mut self) {
         self.pools.borrow().iter().for_each(|known| known.pool.kill());
-        self.retired.borrow().iter().filter_map(Weak::upgrade).for_each(|pool| pool.kill());
+        self.retired.borrow().iter().for_each(|known| known.pool.kill());
     }
 }
 

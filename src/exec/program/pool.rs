@@ -304,6 +304,11 @@ impl Pool {
         state.is_retired && state.queue.is_empty() && state.suspects.is_empty()
     }
 
+    /// Whether it has no worker.
+    pub(super) fn is_gone(&self) -> bool {
+        self.state().workers == 0
+    }
+
     /// Whether something waits for a worker.
     pub(super) fn has_work(&self) -> bool {
         let state = self.state();

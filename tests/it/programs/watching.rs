@@ -155,3 +155,45 @@ fn a_function_that_cannot_be_loaded_is_mended() {
     assert_eq!(told, (0, json!([0.5, 0.25])), "that is in the store");
     session.end();
 }
+
+#[test]
+fn what_is_loaded_after_an_edit_that_was_taken_back_is_in_the_keys() {
+    if !has("python3") {
+        return;
+    }
+    // Its calls wait until the test lets them go on, and load a module only then.
+    let waiting = "\
+import os
+import time
+
+
+def f(sample, submission):
+    open('held', 'w').close()
+    while not os.path.exists('go'):
+        time.sleep(0.01)
+    import late
+    return late.SCORE
+";
+    let suite = "name: s\ndataset: rows.jsonl\ngraders:\n  f: {kind: tool, function: 'f.py:f'}\n";
+    let space = Space::new(&[
+        ("suite.yaml", suite),
+        ("rows.jsonl", "{\"id\":\"a\",\"input\":\"q\",\"output\":\"b\"}\n"),
+        ("f.py", waiting),
+        ("late.py", "SCORE = 0.5\n"),
+    ]);
+    let mut telling = Telling::new(space.command(&["watch", "suite.yaml", "--json"]));
+    while !space.path("held").exists() {
+        std::thread::yield_now();
+    }
+    save(&space, "f.py", "def f(sample, submission):\n    return 0.25\n");
+    assert_eq!(telling.wait_event("evaluated")["metrics"]["f"]["mean"], json!(0.25));
+    save(&space, "f.py", waiting);
+    telling.wait_event("saved");
+    space.write("go", "");
+    assert_eq!(telling.wait_event("evaluated")["metrics"]["f"]["mean"], json!(0.5));
+    telling.interrupt();
+    assert_eq!(telling.finish().1.code(), 130);
+    space.write("late.py", "SCORE = 0.75\n");
+    super::run(&space, &[], 0);
+    assert_eq!(super::verdicts(&space, "f"), ["0.75 false "]);
+}

@@ -114,10 +114,15 @@ impl Scene {
         start
     }
 
+    /// A program whose file has this digest.
+    fn identity(start: &Start, digest: &str) -> Arc<Identity> {
+        let known = Known { program: digest.to_owned(), ..Known::default() };
+        Arc::new(Identity { spec: start.spec.clone(), known })
+    }
+
     /// A call of a program whose file has this digest.
     fn launch(start: &Arc<Start>, input: &str, digest: &str) -> Launch {
-        let known = Known { program: digest.to_owned(), ..Known::default() };
-        let identity = Arc::new(Identity { spec: start.spec.clone(), known });
+        let identity = Self::identity(start, digest);
         let action = ProgramAction { identity, input: input.to_owned() };
         Launch::Program(ProgramLaunch {
             action,

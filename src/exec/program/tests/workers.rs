@@ -46,8 +46,8 @@ fn answers_are_results_or_failures() {
     "#;
     let mut start = scene.function(script);
     start.env = vec![("TOKEN".to_owned(), Secret::new("sk-123456".to_owned()))];
-    let spec = start.spec.clone();
-    let outcomes = run(scene.calls(&Arc::new(start), 6));
+    let start = Arc::new(start);
+    let outcomes = run(scene.calls(&start, 6));
     let all: Vec<String> = outcomes.iter().map(shown).collect();
     assert_eq!(
         all,
@@ -62,8 +62,44 @@ fn answers_are_results_or_failures() {
     );
     assert_eq!(stderr(&outcomes[2]), Some("line 1\n[secret]"));
     let seen = Discovered { files: vec!["/w/b".to_owned()], reads: vec!["/w/d".to_owned()] };
-    assert_eq!(scene.executor.take_discovered(), [(spec, seen)]);
+    assert_eq!(scene.executor.take_discovered(), [(Scene::identity(&start, "1"), seen)]);
     assert_eq!(scene.executor.take_discovered(), []);
+}
+
+#[test]
+fn what_is_loaded_after_an_edit_is_told_of_what_the_program_was() {
+    let scene = Scene::new();
+    let script = r#"
+        grade() {
+          case "$line" in
+            *slow*) echo x > held; while [ ! -e go ]; do sleep 0.01; done
+              say "{\"id\":$id,\"result\":true,\"files\":[\"/w/late\"]}";;
+            *) answer;;
+          esac
+        }
+    "#;
+    let start = Arc::new(scene.function(script));
+    let identity = Scene::identity(&start, "1");
+    run(async {
+        let slow = scene.executor.execute(Scene::launch(&start, r#"{"input":"slow"}"#, "1"));
+        let edit = async {
+            while scene.text("held").is_empty() {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+            let edited = scene.executor.execute(Scene::launch(&start, "{}", "2")).await;
+            assert_eq!(shown(&edited), PASS);
+            assert_eq!(scene.executor.take_discovered(), []);
+            std::fs::write(scene.path("go"), "").unwrap();
+        };
+        let (slow, ()) = futures_util::future::join(slow, edit).await;
+        assert_eq!(shown(&slow), "true");
+        while scene.executor.retired.borrow().iter().any(|known| !known.pool.is_gone()) {
+            tokio::task::yield_now().await;
+        }
+    });
+    let seen = Discovered { files: vec!["/w/late".to_owned()], reads: vec![] };
+    assert_eq!(scene.executor.take_discovered(), [(identity, seen)]);
+    assert!(scene.executor.retired.borrow().is_empty(), "nothing of it is held any more");
 }
 
 #[test]
