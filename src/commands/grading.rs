@@ -125,7 +125,7 @@ impl Grading {
         let mut called = self.runtime.block_on(called);
         let Taking { err, mut graded, error, .. } = taking;
         let keys = &called.keys;
-        if let Err(error) = self.prepared.complete_keys(keys, called.store.as_mut(), system) {
+        if let Err(error) = self.prepared.complete_keys(keys, called.store.as_mut()) {
             called.end = called.end.and(Err(error));
         }
         for warning in called.store.take_warnings() {

@@ -83,8 +83,8 @@ impl Settling<'_> {
             return;
         }
         let (extracted, planned) = (extractions(self.session), plans(self.session));
-        for program in outgrown {
-            self.session.know_all(program, self.world.system);
+        for (program, known) in outgrown {
+            self.session.know_all(program, known);
         }
         // What is extracted comes first, and rewards last: their keys are made of what came of the others.
         let now = extractions(self.session);

@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::programs::{Place as ProgramPlace, ReadProgram, entry, listed, seen_from};
+use super::programs::{
+    Place as ProgramPlace, ReadProgram, dependencies_action, entry, grown, listed, seen_from,
+};
 use crate::action::{ActionKey, key_of};
-use crate::exec::{Discovered, Executor, Secret, Start};
+use crate::exec::{Discovered, Executor, Secret, SeenFiles, Start, see};
 use crate::outcome::Stored;
 use crate::program::{Identity, ProgramSpec};
 use crate::store::{Entry, OutcomeStore, StoreError};
@@ -19,9 +21,18 @@ pub struct Prepared {
     pub identity: Arc<Identity>,
     /// How it is started.
     pub start: Arc<Start>,
-    read: ReadProgram,
-    /// The files that it was seen to load, and the generation of the entry that lists them.
-    loads: RefCell<(BTreeSet<String>, u32)>,
+    loads: RefCell<Loads>,
+}
+
+/// The files that a program was seen to load.
+#[derive(Debug, Default)]
+struct Loads {
+    /// From the working directory.
+    paths: BTreeSet<String>,
+    /// What was loaded of those that this command has seen.
+    seen: SeenFiles,
+    /// The generation of the entry that lists them.
+    generation: u32,
 }
 
 /// Where a program is prepared.
@@ -48,11 +59,11 @@ pub async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, St
         env: environment.iter().map(value).collect(),
         ..read.start.as_ref().clone()
     });
-    let mut loads = (BTreeSet::new(), 0);
+    let mut loads = Loads::default();
     if spec.language.has_worker() {
         let held = store.get_many(&[read.dependencies_action().key()]).pop().flatten();
         match (held.and_then(|held| Some((listed(&held)?, held.generation))), executor) {
-            (Some(held), _) => loads = held,
+            (Some((paths, generation)), _) => loads = Loads { paths, generation, ..loads },
             (None, None) => {}
             (None, Some(executor)) => {
                 let loaded = executor.load(Arc::clone(&read.start)).await;
@@ -60,21 +71,24 @@ pub async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, St
                     Some(details) => format!("{}\n{}", failure.message, details.trim_end()),
                     None => failure.message,
                 })?;
-                loads.0 = seen(&discovered, system);
-                let entry = entry(&read.dependencies_action(), &loads.0, 0, system.now());
+                loads.seen = seen(&discovered, system);
+                loads.paths = loads.seen.keys().cloned().collect();
+                let entry = entry(&read.dependencies_action(), &loads.paths, 0, system.now());
                 store.put_many(&[entry]).map_err(|error| error.to_string())?;
             }
         }
     }
-    let known = read.loading(&loads.0, "", system);
+    let known = read.loading((&loads.paths, &loads.seen), "", system);
     let (identity, start) = (Arc::new(Identity { spec, known }), Arc::clone(&read.start));
-    Ok(Prepared { identity, start, read, loads: RefCell::new(loads) })
+    Ok(Prepared { identity, start, loads: RefCell::new(loads) })
 }
 
-/// The paths of what was discovered, seen from the working directory.
-fn seen(discovered: &Discovered, system: &dyn System) -> BTreeSet<String> {
+/// What was discovered, seen from the working directory.
+fn seen(discovered: &Discovered, system: &dyn System) -> SeenFiles {
     let home = system.absolute(".");
-    discovered.files.iter().map(|path| seen_from(&home, path)).collect()
+    let from_here =
+        |(path, digest): (&String, &Option<String>)| (seen_from(&home, path), digest.clone());
+    discovered.files.iter().map(from_here).collect()
 }
 
 impl Prepared {
@@ -86,30 +100,35 @@ impl Prepared {
         system: &dyn System,
     ) -> Vec<Entry> {
         let mut loads = self.loads.borrow_mut();
-        let (paths, generation) = &mut *loads;
-        let before = paths.len();
-        paths.extend(all.iter().flat_map(|(_, discovered)| seen(discovered, system)));
-        if paths.len() == before {
+        let before = loads.paths.len();
+        for (_, discovered) in all {
+            let seen = seen(discovered, system);
+            loads.paths.extend(seen.keys().cloned());
+            see(&mut loads.seen, seen);
+        }
+        if loads.paths.len() == before {
             return Vec::new();
         }
-        *generation += 1;
-        vec![entry(&self.read.dependencies_action(), paths, *generation, system.now())]
+        loads.generation += 1;
+        let action = dependencies_action(Arc::clone(&self.identity));
+        vec![entry(&action, &loads.paths, loads.generation, system.now())]
     }
 
     /// Keeps what was given under the keys that hold all files which the program was seen to load: else the next command
-    /// would call it again for everything.
+    /// would call it again for everything. It has to where somebody edited such a file meanwhile: then nobody knows what
+    /// the results rest on.
     pub fn complete_keys(
         &self,
         keys: &[ActionKey],
         store: &mut dyn OutcomeStore,
-        system: &dyn System,
     ) -> Result<(), StoreError> {
-        let loads = self.loads.borrow();
-        if self.identity.known.dependencies.len() == loads.0.len() {
+        let Loads { paths, seen, .. } = &*self.loads.borrow();
+        let Identity { spec, known } = self.identity.as_ref();
+        if known.dependencies.len() == paths.len() {
             return Ok(());
         }
-        let (spec, known) = (self.identity.spec.clone(), self.read.loading(&loads.0, "", system));
-        let settings = Arc::new(Identity { spec, known }).settings();
+        let Some(known) = grown(known, paths, seen) else { return Ok(()) };
+        let settings = Arc::new(Identity { spec: spec.clone(), known }).settings();
         let whole = settings.iter().find(|part| part.name == "dependencies");
         let moved = |entry: Entry| {
             let mut stored: Stored = serde_json::from_str(&entry.body).ok()?;

@@ -11,19 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::action::Action;
-use crate::exec::{Runtime, Secret, Start};
+use crate::exec::{Runtime, Secret, SeenFiles, Start};
 use crate::glob::{self, Expanded};
 use crate::outcome::{Failure, FailureKind, Outcome, Reply, Stored, read_body};
 use crate::program::{
-    DependenciesAction, Identity, Known, Language, ProgramSpec, is_secret, runtimes, shebang,
+    DependenciesAction, Identity, Known, Language, MISSING, ProgramSpec, file_digest, is_secret,
+    runtimes, shebang,
 };
 use crate::store::Entry;
 use crate::system::{FileBytes, System, folder_of, join};
 
 pub(super) use held::Programs;
-
-/// What is told of a file that is not there, in place of its digest.
-const MISSING: &str = "missing";
 
 /// Where programs run, and what they may see.
 #[derive(Clone, Copy, Debug)]
@@ -102,11 +100,34 @@ impl ReadProgram {
         dependencies_action(Arc::new(Identity { spec, known }))
     }
 
-    /// What is known of it once it is known that it loads the files at `paths`, seen from the suite's folder.
-    pub fn loading(&self, paths: &BTreeSet<String>, folder: &str, system: &dyn System) -> Known {
-        let digest = |path: &String| (path.clone(), digest(&join(folder, path), system));
-        Known { dependencies: paths.iter().map(digest).collect(), ..self.known.as_ref().clone() }
+    /// What is known of it once it is known that it loads the files at `paths`, seen from the suite's folder. What was
+    /// `seen` of them is what runs, whatever they are by now.
+    pub fn loading(
+        &self,
+        (paths, seen): (&BTreeSet<String>, &SeenFiles),
+        folder: &str,
+        system: &dyn System,
+    ) -> Known {
+        let state = |path: &String| {
+            let seen = seen.get(path).cloned().flatten();
+            (path.clone(), seen.unwrap_or_else(|| digest(&join(folder, path), system)))
+        };
+        Known { dependencies: paths.iter().map(state).collect(), ..self.known.as_ref().clone() }
     }
+}
+
+/// What is known of a program that was seen to load more than that: the files at `paths`, which hold those known before.
+/// What it gave rests on what was `seen` of them, and not on what they are by now. None if that is not known of each.
+pub fn grown(known: &Known, paths: &BTreeSet<String>, seen: &SeenFiles) -> Option<Known> {
+    let mut files: BTreeMap<String, String> = known.dependencies.iter().cloned().collect();
+    for path in paths {
+        if !files.contains_key(path) {
+            // One that is not there any more was when it was loaded.
+            let digest = seen.get(path)?.as_ref().filter(|digest| *digest != MISSING)?;
+            files.insert(path.clone(), digest.clone());
+        }
+    }
+    Some(Known { dependencies: files.into_iter().collect(), ..known.clone() })
 }
 
 /// The action that finds out which files a program loads, whichever are known of them.
@@ -166,14 +187,11 @@ fn non_empty(folder: &str) -> &str {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
+    file_digest(Some(bytes))
 }
 
 fn digest(path: &str, system: &dyn System) -> String {
-    match system.read(path) {
-        FileBytes::Bytes(bytes) => hex(&bytes),
-        FileBytes::Missing | FileBytes::Folder | FileBytes::Unreadable(_) => MISSING.to_owned(),
-    }
+    file_digest(system.read(path).into_bytes().ok().as_deref())
 }
 
 /// What runs a program; none for an executable of which the system itself knows that.
@@ -298,4 +316,45 @@ fn passed(spec: &ProgramSpec, place: &Place<'_>) -> Vec<(String, Secret)> {
         Some((name.clone(), Secret::new(value.clone())))
     };
     spec.env.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::grown;
+    use crate::exec::SeenFiles;
+    use crate::program::{Known, MISSING};
+
+    /// The files in a list of `path digest`; `?` is a digest that nobody knows.
+    fn pairs(text: &str) -> Vec<(String, String)> {
+        let pair = |pair: &str| pair.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
+        text.split(", ").filter_map(pair).collect()
+    }
+
+    #[test]
+    fn keys_are_completed_with_what_was_loaded() {
+        let missing = format!("a 1, b {MISSING}");
+        for (held, seen, expected) in [
+            ("a 1", "b 2", Some("a 1, b 2")),
+            ("b 2", "a 1, c 3", Some("a 1, b 2, c 3")),
+            // What keys hold already is what calls rest on, whatever is seen of it.
+            ("a 1", "a 9, b 2", Some("a 1, b 2")),
+            (&missing, "c 3", Some(&*format!("{missing}, c 3"))),
+            ("a 1", "b ?", None),
+            ("a 1", "b 2, c ?", None),
+            ("a 1", &*format!("b {MISSING}"), None),
+        ] {
+            let known = Known { dependencies: pairs(held), ..Known::default() };
+            let digest = |digest: String| (digest != "?").then_some(digest);
+            let seen: SeenFiles =
+                pairs(seen).into_iter().map(|(path, state)| (path, digest(state))).collect();
+            let held = known.dependencies.iter().map(|(path, _)| path);
+            let paths: BTreeSet<String> = held.chain(seen.keys()).cloned().collect();
+            let found = grown(&known, &paths, &seen).map(|known| known.dependencies);
+            assert_eq!(found, expected.map(pairs), "{held:?} {seen:?}", held = known.dependencies);
+            let unseen = paths.iter().chain([&"z".to_owned()]).cloned().collect();
+            assert_eq!(grown(&known, &unseen, &seen), None, "a file that nobody has seen");
+        }
+    }
 }

@@ -22,6 +22,7 @@ pub mod program;
 pub mod retry;
 pub mod window;
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -166,10 +167,24 @@ pub struct Runtime {
 /// What a program was seen to load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovered {
-    /// Module files of the workspace, absolute, sorted.
-    pub files: Vec<String>,
+    /// Module files of the workspace, absolute.
+    pub files: SeenFiles,
     /// Other files of the workspace that it opened to read them, absolute, sorted.
     pub reads: Vec<String>,
+}
+
+/// Files that were loaded, each with its digest then, as keys tell of it; none where it was edited meanwhile, so that
+/// nobody knows which state was loaded.
+pub type SeenFiles = BTreeMap<String, Option<String>>;
+
+/// Adds to the files that were seen what was seen of them since. Of what was loaded in two states none is known.
+pub fn see(files: &mut SeenFiles, more: SeenFiles) {
+    for (path, digest) in more {
+        let seen = files.entry(path).or_insert_with(|| digest.clone());
+        if *seen != digest {
+            *seen = None;
+        }
+    }
 }
 
 /// A judge's action and everything that decides how it is asked but not what it answers.

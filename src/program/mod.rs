@@ -202,6 +202,14 @@ pub struct Known {
     pub cwd: Option<String>,
 }
 
+/// What keys say of a file that is not there.
+pub const MISSING: &str = "missing";
+
+/// What keys say of a file: the digest of its bytes, hexadecimal, or that it is [`MISSING`].
+pub fn file_digest(bytes: Option<&[u8]>) -> String {
+    bytes.map_or_else(|| MISSING.to_owned(), |bytes| blake3::hash(bytes).to_hex().to_string())
+}
+
 /// As much of a program as its key holds, whatever it is handed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {

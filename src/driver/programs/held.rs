@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Place, ReadProgram, dependencies_action, entry, is_current, listed, non_empty, seen_from,
+    Place, ReadProgram, dependencies_action, entry, grown, is_current, listed, non_empty, seen_from,
 };
 use crate::action::{ActionKey, KeyMap};
 use crate::db::Db;
@@ -12,7 +12,7 @@ use crate::db::change::Change;
 use crate::db::inputs::{Program, ProgramState};
 use crate::diagnostic::{self, Diagnostic};
 use crate::driver::session::Session;
-use crate::exec::{Discovered, Start};
+use crate::exec::{Discovered, SeenFiles, Start, see};
 use crate::outcome::Failure;
 use crate::program::{Identity, Known, ProgramSpec};
 use crate::store::{Entry, OutcomeStore};
@@ -38,6 +38,8 @@ struct Listing {
     generation: u32,
     /// From the suite's folder.
     paths: BTreeSet<String>,
+    /// What was loaded of those that are in no key yet.
+    seen: SeenFiles,
 }
 
 impl Programs {
@@ -131,7 +133,8 @@ impl Session {
         }
         for (program, entry) in unloaded.into_iter().zip(store.get_many(&keys)) {
             let listing = entry.and_then(|entry| {
-                Some(Listing { generation: entry.generation, paths: listed(&entry)? })
+                let (generation, paths) = (entry.generation, listed(&entry)?);
+                Some(Listing { generation, paths, seen: SeenFiles::new() })
             });
             if let Some(listing) = listing {
                 self.know(program, listing, system);
@@ -149,7 +152,8 @@ impl Session {
             listing.generation = listing.generation.max(held.generation);
             listing.paths.extend(held.paths.iter().cloned());
         }
-        let known = read.loading(&listing.paths, &folder, system);
+        let seen = std::mem::take(&mut listing.seen);
+        let known = read.loading((&listing.paths, &seen), &folder, system);
         self.programs.see(program, &listing.paths);
         self.programs.listings.insert(base, listing);
         self.set_state(program, ProgramState::Known(Arc::new(known)));
@@ -189,10 +193,11 @@ impl Session {
                 None
             }
             Ok(discovered) => {
-                let paths = self.seen(program, &discovered, system);
+                let seen = self.seen(program, discovered, system);
+                let paths: BTreeSet<String> = seen.keys().cloned().collect();
                 let action = self.programs.read(program)?.dependencies_action();
                 let entry = entry(&action, &paths, 0, system.now());
-                self.know(program, Listing { generation: 0, paths }, system);
+                self.know(program, Listing { generation: 0, paths, seen }, system);
                 Some(entry)
             }
         }
@@ -207,67 +212,64 @@ impl Session {
         let mut entries = Vec::new();
         for (identity, discovered) in all {
             let program = self.db.program(&identity.spec);
-            let paths = self.seen(program, &discovered, system);
+            let mut seen = self.seen(program, discovered, system);
+            let paths: BTreeSet<String> = seen.keys().cloned().collect();
             self.programs.see(program, &paths);
+            for (path, _) in &identity.known.dependencies {
+                seen.remove(path);
+            }
             // It may have been edited while it was called: then this is told of what it was.
             let action = dependencies_action(identity);
-            let held = self.programs.listings.get(&action.key());
-            let mut listing = held.map_or_else(Listing::default, |held| Listing {
-                generation: held.generation + 1,
-                ..held.clone()
-            });
+            let listing = self.programs.listings.entry(action.key()).or_default();
+            see(&mut listing.seen, seen);
             let before = listing.paths.len();
             listing.paths.extend(paths);
             if listing.paths.len() > before {
+                listing.generation += 1;
                 entries.push(entry(&action, &listing.paths, listing.generation, system.now()));
-                self.programs.listings.insert(action.key(), listing);
             }
         }
         entries
     }
 
-    /// The paths of what was discovered, from the suite's folder. What is read and not declared is noted.
-    fn seen(
-        &mut self,
-        program: Program,
-        discovered: &Discovered,
-        system: &dyn System,
-    ) -> BTreeSet<String> {
+    /// The files that were discovered, from the suite's folder. What is read and not declared is noted.
+    fn seen(&mut self, program: Program, discovered: Discovered, system: &dyn System) -> SeenFiles {
         let folder = folder_of(self.root.suite(&self.db).path(&self.db));
         let home = system.absolute(non_empty(folder));
-        let paths: BTreeSet<String> =
-            discovered.files.iter().map(|path| seen_from(&home, path)).collect();
+        let files = discovered.files.into_iter();
+        let files: SeenFiles =
+            files.map(|(path, state)| (seen_from(&home, &path), state)).collect();
         if let Some(read) = self.programs.read(program) {
             let declared: BTreeSet<String> =
                 read.paths.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
             let name = program.spec(&self.db).shown();
             let reads = discovered.reads.iter().map(|path| seen_from(&home, path));
-            let undeclared: Vec<String> =
-                reads.filter(|path| !declared.contains(path) && !paths.contains(path)).collect();
+            let undeclared: Vec<String> = reads
+                .filter(|path| !declared.contains(path) && !files.contains_key(path))
+                .collect();
             self.programs
                 .undeclared
                 .extend(undeclared.into_iter().map(|path| (name.clone(), path)));
         }
-        paths
+        files
     }
 
-    /// The programs that load more than their keys hold: those are to be known anew.
-    pub(in crate::driver) fn outgrown(&self) -> Vec<Program> {
-        let has_more = |program: &Program| match program.state(&self.db) {
-            ProgramState::Known(known) => self
-                .programs
-                .listing(*program)
-                .is_some_and(|listing| listing.paths.len() != known.dependencies.len()),
-            _ => false,
+    /// The programs that were seen to load more than their keys hold, and what is known of each. One of which a file was
+    /// edited meanwhile is none of them: it is not known what its results rest on, and the next evaluation calls it
+    /// again.
+    pub(in crate::driver) fn outgrown(&self) -> Vec<(Program, Known)> {
+        let more = |(program, _): &(Program, ReadProgram)| {
+            let ProgramState::Known(known) = program.state(&self.db) else { return None };
+            let Listing { paths, seen, .. } = self.programs.listing(*program)?;
+            let is_more = paths.len() != known.dependencies.len();
+            Some((*program, grown(known, paths, seen).filter(|_| is_more)?))
         };
-        self.programs.read.iter().map(|(program, _)| *program).filter(has_more).collect()
+        self.programs.read.iter().filter_map(more).collect()
     }
 
     /// Completes the keys of a program with everything that it was seen to load.
-    pub(in crate::driver) fn know_all(&mut self, program: Program, system: &dyn System) {
-        if let Some(listing) = self.programs.listing(program).cloned() {
-            self.know(program, listing, system);
-        }
+    pub(in crate::driver) fn know_all(&mut self, program: Program, known: Known) {
+        self.set_state(program, ProgramState::Known(Arc::new(known)));
     }
 
     /// Whether the files of a program still are what its keys say.

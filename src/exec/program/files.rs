@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::program::Language;
+use super::messages::Reported;
+use crate::exec::Discovered;
+use crate::program::{Language, file_digest};
 
 /// The files of a language's worker.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +90,21 @@ pub(super) fn now() -> SystemTime {
 pub(super) fn is_newer(path: &str, begin: SystemTime) -> bool {
     let written = std::fs::metadata(path).and_then(|metadata| metadata.modified());
     written.is_ok_and(|written| written >= begin)
+}
+
+/// What a worker that began at `began` reports, with the states of the files. A file that was written since may have been
+/// loaded before that: only one that is older is what was loaded. One that was replaced by an older one within that time
+/// is taken for what was loaded; nothing here can tell.
+pub(super) fn seen(reported: Reported, began: SystemTime) -> Discovered {
+    let Reported { files, mut reads } = reported;
+    let state = |path: String| {
+        // Read first: then what is written after that is newer too.
+        let digest = file_digest(std::fs::read(&path).ok().as_deref());
+        let is_known = !is_newer(&path, began);
+        (path, is_known.then_some(digest))
+    };
+    reads.sort();
+    Discovered { files: files.into_iter().map(state).collect(), reads }
 }
 
 /// Writes files to a folder.

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::endings;
 use super::tail::{KEPT, last};
-use crate::exec::{Discovered, Start};
+use crate::exec::Start;
 use crate::outcome::{Failure, FailureKind, Outcome, Reply};
 use crate::program::{Language, reply};
 
@@ -45,15 +45,19 @@ pub(super) struct Loaded {
 
 impl Loaded {
     /// The files it tells of.
-    pub(super) fn discovered(&mut self) -> Discovered {
-        discovered(std::mem::take(&mut self.files), std::mem::take(&mut self.reads))
+    pub(super) fn reported(&mut self) -> Reported {
+        let (files, reads) = (std::mem::take(&mut self.files), std::mem::take(&mut self.reads));
+        Reported { files, reads }
     }
 }
 
-fn discovered(mut files: Vec<String>, mut reads: Vec<String>) -> Discovered {
-    files.sort();
-    reads.sort();
-    Discovered { files, reads }
+/// Files that a worker tells of, absolute.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Reported {
+    /// Modules that it has loaded.
+    pub(super) files: Vec<String>,
+    /// Other files that were opened to be read.
+    pub(super) reads: Vec<String>,
 }
 
 /// What a worker says when it cannot load its program.
@@ -84,9 +88,9 @@ impl<'a> Message<'a> {
     }
 
     /// The files that it reports beside its answer, if any.
-    pub(super) fn discovered(&mut self) -> Option<Discovered> {
+    pub(super) fn reported(&mut self) -> Option<Reported> {
         let (files, reads) = (std::mem::take(&mut self.files), std::mem::take(&mut self.reads));
-        (!files.is_empty() || !reads.is_empty()).then(|| discovered(files, reads))
+        (!files.is_empty() || !reads.is_empty()).then_some(Reported { files, reads })
     }
 }
 
@@ -200,7 +204,7 @@ mod tests {
         let message = Message::read(br#"{"id":3,"result":null,"files":["/b","/a"]}"#);
         let mut message = message.unwrap();
         assert_eq!((message.id, message.result.unwrap().get()), (Some(3), "null"));
-        assert_eq!(message.discovered().unwrap().files, ["/a", "/b"]);
+        assert_eq!(message.reported().unwrap().files, ["/b", "/a"]);
         assert!(Message::read(br#"{"id":3}"#).unwrap().result.is_none());
         let problem = Message::read(b"hello \xff").unwrap_err();
         assert_eq!(problem, "what came from its worker is no message: hello \u{fffd}");

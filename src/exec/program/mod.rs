@@ -249,8 +249,8 @@ impl Executor for ProgramExecutor {
                 let begin = files::now();
                 let discovered = self.fresh_pool(&start).load().await?;
                 // What was saved meanwhile may be loaded in either state.
-                let mut paths = std::iter::once(&start.path).chain(&discovered.files);
-                if !paths.any(|path| files::is_newer(path, begin)) {
+                let is_known = discovered.files.values().all(Option::is_some);
+                if is_known && !files::is_newer(&start.path, begin) {
                     return Ok(discovered);
                 }
             }

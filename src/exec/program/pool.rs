@@ -12,10 +12,9 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::group::Group;
-use super::messages::Loaded;
 use super::serving;
 use super::world::World;
-use crate::exec::{Discovered, Start};
+use crate::exec::{Discovered, Start, see};
 use crate::outcome::{Failure, FailureKind, Outcome};
 
 /// The most requests that a worker holds unanswered.
@@ -237,13 +236,12 @@ impl Pool {
     }
 
     /// Notes that a worker has loaded the program.
-    pub(super) fn loaded(&self, mut loaded: Loaded, took: Duration) {
+    pub(super) fn loaded(&self, warnings: Vec<String>, seen: Discovered, took: Duration) {
         let mut state = self.state();
         state.loading = took;
         let is_first = !matches!(state.standing, Standing::Loaded);
         state.standing = Standing::Loaded;
-        let discovered = loaded.discovered();
-        add(&mut state.seen, discovered);
+        add(&mut state.seen, seen);
         if !state.loads.is_empty() {
             let seen = std::mem::take(&mut state.seen);
             for load in std::mem::take(&mut state.loads) {
@@ -252,7 +250,7 @@ impl Pool {
         }
         drop(state);
         if is_first {
-            for warning in loaded.warnings {
+            for warning in warnings {
                 self.world.say(format!("{}: {warning}", self.start.spec.shown()));
             }
         }
@@ -363,9 +361,8 @@ fn end_all(state: &mut State, outcome: &Outcome) {
 
 /// Adds what was seen to what is known, sorted, each once.
 fn add(to: &mut Discovered, more: Discovered) {
-    for (known, more) in [(&mut to.files, more.files), (&mut to.reads, more.reads)] {
-        known.extend(more);
-        known.sort();
-        known.dedup();
-    }
+    see(&mut to.files, more.files);
+    to.reads.extend(more.reads);
+    to.reads.sort();
+    to.reads.dedup();
 }

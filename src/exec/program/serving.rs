@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::io::AsyncWriteExt;
 use tokio::select;
 use tokio::time::{Instant, sleep_until};
 
 use super::endings::{self, who};
+use super::files;
 use super::messages::{self, Message};
 use super::pool::{Job, Pool, Seat};
 use super::worker::{Fault, Worker};
@@ -18,13 +19,14 @@ use crate::outcome::{Failure, FailureKind, Outcome};
 pub(super) async fn run(seat: Seat) {
     let pool = Arc::clone(&seat.0);
     loop {
-        let begin = Instant::now();
-        let (worker, loaded) = match Worker::start(&pool).await {
+        let (begin, began) = (Instant::now(), files::now());
+        let (worker, mut loaded) = match Worker::start(&pool).await {
             Ok(started) => started,
             Err(failure) => return pool.cannot_load(&failure),
         };
-        let mut serving = Serving::new(&pool, worker, loaded.overlaps);
-        pool.loaded(loaded, begin.elapsed());
+        let mut serving = Serving::new(&pool, (worker, began), loaded.overlaps);
+        let seen = files::seen(loaded.reported(), began);
+        pool.loaded(loaded.warnings, seen, begin.elapsed());
         match serving.serve().await {
             Ok(()) => return serving.worker.kill().await,
             Err(fault) => serving.give_up(fault).await,
@@ -45,6 +47,8 @@ struct Sent {
 struct Serving<'a> {
     pool: &'a Arc<Pool>,
     worker: Worker,
+    /// When it was started.
+    began: SystemTime,
     overlaps: bool,
     limit: Duration,
     /// By the identity of the request.
@@ -57,11 +61,12 @@ struct Serving<'a> {
 }
 
 impl<'a> Serving<'a> {
-    fn new(pool: &'a Arc<Pool>, worker: Worker, overlaps: bool) -> Self {
+    fn new(pool: &'a Arc<Pool>, (worker, began): (Worker, SystemTime), overlaps: bool) -> Self {
         let limit = Duration::from_millis(pool.start.spec.timeout_ms);
         Self {
             pool,
             worker,
+            began,
             overlaps,
             limit,
             unanswered: BTreeMap::new(),
@@ -140,8 +145,8 @@ impl<'a> Serving<'a> {
         let mut count = 0;
         while let Some(line) = self.worker.replies.next() {
             let mut message = Message::read(line).map_err(Fault::Garbage)?;
-            if let Some(discovered) = message.discovered() {
-                self.pool.discovered(discovered);
+            if let Some(reported) = message.reported() {
+                self.pool.discovered(files::seen(reported, self.began));
             }
             let sent = message.id.and_then(|id| self.unanswered.remove(&id));
             let Some(Sent { job, .. }) = sent else {

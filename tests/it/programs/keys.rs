@@ -119,3 +119,69 @@ fn what_a_program_gives_while_it_is_edited_is_kept_under_no_key() {
     run(&space, &["--frozen"], 3);
     assert_eq!(space.actions("g"), [0, 0, 0, 3], "nothing of what it was is kept");
 }
+
+/// A grader that loads a module when it is called, which somebody edits at once: what it gives rests on the old one.
+const EDITED_WHEN_LOADED: &str = "\
+import os
+
+
+def grade(sample, submission):
+    import late
+    if submission[0] == 'a' and late.SCORE == 0.5:
+        with open('new', 'w') as file:
+            file.write('SCORE = 0.75\\n')
+        os.rename('new', 'late.py')
+    return late.SCORE
+";
+
+fn edited_when_loaded(edits: &str) -> Space {
+    let row = |at| json!({"input": "q", "output": format!("{edits}{at}")});
+    let suite =
+        "name: s\ndataset: rows.jsonl\ngraders:\n  g: {kind: tool, function: 'g.py:grade'}\n";
+    Space::new(&[
+        ("suite.yaml", suite),
+        ("rows.jsonl", &jsonl((0..3).map(row))),
+        ("g.py", EDITED_WHEN_LOADED),
+        ("late.py", "SCORE = 0.5\n"),
+    ])
+}
+
+#[test]
+fn results_of_a_module_that_was_edited_meanwhile_are_none_of_the_new_one() {
+    if !has("python3") {
+        return;
+    }
+    for (edits, asked, score) in [("a", 3, "0.75 false "), ("b", 0, "0.5 false ")] {
+        let space = edited_when_loaded(edits);
+        run(&space, &[], 0);
+        assert_eq!(super::verdicts(&space, "g"), ["0.5 false "; 3]);
+        run(&space, &[], 0);
+        assert_eq!(space.actions("g")[0], asked, "{edits}");
+        assert_eq!(super::verdicts(&space, "g"), [score; 3]);
+    }
+}
+
+#[test]
+fn a_grader_without_a_suite_is_called_again_where_its_module_was_edited() {
+    if !has("python3") {
+        return;
+    }
+    for (edits, called, score) in [("a", 3, 0.75), ("b", 0, 0.5)] {
+        let space = edited_when_loaded(edits);
+        let graded = || {
+            let ran = space.run(&["grade", "rows.jsonl", "-g", "g.py:grade", "--progress"]);
+            assert_eq!(ran.code(), 0, "{}", ran.shown());
+            let scores: Vec<f64> = ran
+                .stdout()
+                .lines()
+                .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+                .map(|line| line["score"]["score"].as_f64().unwrap())
+                .collect();
+            let line =
+                ran.stderr().lines().find(|line| line.ends_with(" called")).map(str::to_owned);
+            (line.unwrap().rsplit(' ').nth(1).unwrap().parse::<u64>().unwrap(), scores)
+        };
+        assert_eq!(graded(), (3, vec![0.5; 3]));
+        assert_eq!(graded(), (called, vec![score; 3]), "{edits}");
+    }
+}

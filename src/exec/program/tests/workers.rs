@@ -6,11 +6,18 @@ use super::{PASS, Scene, run, shown, stderr};
 use crate::exec::program::ProgramSettings;
 use crate::exec::{Discovered, Executor, Notice, Secret};
 use crate::outcome::Outcome;
+use crate::program::{MISSING, file_digest};
 
 /// Outcomes that are not the good one: which, and what.
 fn bad(outcomes: &[Outcome]) -> Vec<(usize, String)> {
     let all = outcomes.iter().map(shown).enumerate();
     all.filter(|(_, shown)| shown != PASS).collect()
+}
+
+/// Files that are not there.
+fn seen(paths: &[&str]) -> Discovered {
+    let missing = |path: &&str| ((*path).to_owned(), Some(MISSING.to_owned()));
+    Discovered { files: paths.iter().map(missing).collect(), reads: vec![] }
 }
 
 #[test]
@@ -61,7 +68,7 @@ fn answers_are_results_or_failures() {
         ]
     );
     assert_eq!(stderr(&outcomes[2]), Some("line 1\n[secret]"));
-    let seen = Discovered { files: vec!["/w/b".to_owned()], reads: vec!["/w/d".to_owned()] };
+    let seen = Discovered { reads: vec!["/w/d".to_owned()], ..seen(&["/w/b"]) };
     assert_eq!(scene.executor.take_discovered(), [(Scene::identity(&start, "1"), seen)]);
     assert_eq!(scene.executor.take_discovered(), []);
 }
@@ -97,8 +104,7 @@ fn what_is_loaded_after_an_edit_is_told_of_what_the_program_was() {
             tokio::task::yield_now().await;
         }
     });
-    let seen = Discovered { files: vec!["/w/late".to_owned()], reads: vec![] };
-    assert_eq!(scene.executor.take_discovered(), [(identity, seen)]);
+    assert_eq!(scene.executor.take_discovered(), [(identity, seen(&["/w/late"]))]);
     assert!(scene.executor.retired.borrow().is_empty(), "nothing of it is held any more");
 }
 
@@ -183,7 +189,7 @@ fn loading_tells_of_files_and_its_worker_stays_until_they_change() {
     let script = "echo + >> starts\nfiles='[\"/w/b\",\"/w/a\"]'\ngrade() { answer; }";
     let start = Arc::new(scene.function(script));
     run(async {
-        let seen = Discovered { files: vec!["/w/a".to_owned(), "/w/b".to_owned()], reads: vec![] };
+        let seen = seen(&["/w/a", "/w/b"]);
         assert_eq!(scene.executor.load(Arc::clone(&start)).await, Ok(seen));
         assert_eq!(bad(&scene.calls(&start, 3).await), []);
         assert_eq!(scene.text("starts"), "+\n");
@@ -193,6 +199,25 @@ fn loading_tells_of_files_and_its_worker_stays_until_they_change() {
         assert!(scene.executor.load(Arc::clone(&start)).await.is_ok());
         assert_eq!(scene.text("starts"), "+\n+\n+\n", "loaded afresh: the file may have changed");
     });
+}
+
+#[test]
+fn a_file_that_was_written_since_its_worker_began_is_in_no_known_state() {
+    let scene = Scene::with(ProgramSettings { workers: 1, overlapping: 1, verbosity: 0 });
+    let (old, new) = (scene.path("old"), scene.path("new"));
+    std::fs::write(&old, "old").unwrap();
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    std::fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    let script = format!(
+        r#"grade() {{ echo new > new; say "{{\"id\":$id,\"result\":true,\"files\":[\"{old}\",\"{new}\"]}}"; }}"#
+    );
+    let start = Arc::new(scene.function(&script));
+    // Written before the worker, whose clock may be coarser than that of this process, and again by it.
+    std::fs::write(&new, "before").unwrap();
+    assert_eq!(bad(&run(scene.calls(&start, 2))).len(), 2, "both are `true`");
+    let files = [(old, Some(file_digest(Some(b"old")))), (new, None)].into();
+    let seen = Discovered { files, reads: vec![] };
+    assert_eq!(scene.executor.take_discovered(), [(Scene::identity(&start, "1"), seen)]);
 }
 
 #[test]
