@@ -9,12 +9,15 @@ use futures_util::future::join_all;
 
 use super::session::Session;
 use super::settle::{CannotAsk, Settling};
-use crate::action::ActionKey;
+use crate::action::{ActionKey, KeySet};
 use crate::db::inputs::Chunk;
 use crate::db::{Db, programs, queries, results};
 use crate::evaluate::{Planned, Submission};
 use crate::outcome::{FailureKind, Outcome, Stored};
-use crate::store::{Entry, OutcomeStore};
+use crate::store::{Entry, OutcomeStore, StoreError};
+
+/// The most outcomes that are copied to other keys at once: so many bodies are in memory.
+pub(super) const MOST_MOVED: usize = 2_000;
 
 /// An action of a plan: its chunk, the ordinal of its grader, its case, its turn and its ballot.
 type Seat = (Chunk, usize, usize, u32, u32);
@@ -106,7 +109,10 @@ impl Settling<'_> {
         let before: HashMap<Seat, ActionKey> = before.iter().copied().collect();
         let (db, at) = (&self.session.db, self.world.system.now());
         let graders = queries::graders(db, self.session.root);
-        let (mut entries, mut outcomes, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut outcomes, mut waiting) = (Vec::new(), Vec::new());
+        let mut moving =
+            Moving { entries: Vec::new(), store, error: &mut self.settled.write_error };
+        let mut moved = KeySet::default();
         for (seat, new) in now {
             let Some(old) = before.get(seat).filter(|old| *old != new) else { continue };
             if db.outcome(*new).is_some() {
@@ -114,25 +120,53 @@ impl Settling<'_> {
             }
             let Some(outcome) = db.outcome(*old) else { continue };
             let (chunk, grader, case, turn, ballot) = *seat;
+            waiting.push(chunk);
+            // Graders with one extractor have one key for what it gives, as have equal submissions.
+            if !moved.insert(*new) {
+                continue;
+            }
             if outcome.is_kept()
                 && let Some(action) =
                     results::action_of(db, (chunk, case), graders[grader], [turn, ballot])
                 && !action.is_repeated()
             {
                 let body = Stored::new(&action, Outcome::clone(&outcome), at.clone()).to_body();
-                entries.push(Entry { key: *new, generation: 0, body });
+                moving.push(Entry { key: *new, generation: 0, body });
             }
             outcomes.push((*new, outcome));
-            waiting.push(chunk);
         }
         waiting.dedup();
-        self.write_now(store, &entries);
+        moving.write();
         self.bring_in_to(outcomes, waiting);
     }
 
     fn write_now(&mut self, store: &mut dyn OutcomeStore, entries: &[Entry]) {
         if let Err(error) = store.put_many(entries) {
             self.settled.write_error.get_or_insert(error);
+        }
+    }
+}
+
+/// Entries on their way to the store, never too many of them at once.
+struct Moving<'a> {
+    entries: Vec<Entry>,
+    store: &'a mut dyn OutcomeStore,
+    /// The first error; after that nothing more is written.
+    error: &'a mut Option<StoreError>,
+}
+
+impl Moving<'_> {
+    fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
+        if self.entries.len() >= MOST_MOVED {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        let entries = std::mem::take(&mut self.entries);
+        if self.error.is_none() {
+            *self.error = self.store.put_many(&entries).err();
         }
     }
 }

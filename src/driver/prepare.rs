@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::loading::MOST_MOVED;
 use super::programs::{
     Place as ProgramPlace, ReadProgram, dependencies_action, entry, grown, listed, seen_from,
 };
@@ -137,8 +138,115 @@ impl Prepared {
             let key = key_of(&stored.ingredients)?;
             Some(Entry { key, generation: 0, body: stored.to_body() })
         };
-        let entries = store.get_many(keys).into_iter().flatten();
-        let entries: Vec<Entry> = entries.filter_map(moved).collect();
-        store.put_many(&entries)
+        for keys in keys.chunks(MOST_MOVED) {
+            let entries = store.get_many(keys).into_iter().flatten();
+            let entries: Vec<Entry> = entries.filter_map(moved).collect();
+            store.put_many(&entries)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::{Place, Prepared, prepare};
+    use crate::action::{Action, ActionKey};
+    use crate::driver::loading::MOST_MOVED;
+    use crate::exec::{Discovered, Executing, Executor, Launch, SeenFiles};
+    use crate::outcome::{Outcome, Reply, Stored};
+    use crate::program::{Identity, Known, Language, ProgramAction, ProgramSpec, Role};
+    use crate::store::{Entry, MemoryStore, OutcomeStore, StoreError};
+    use crate::system::memory::MemorySystem;
+
+    /// Loads whatever it is asked to, which loads nothing else.
+    struct Loader;
+
+    impl Executor for Loader {
+        fn execute(&self, _launch: Launch) -> Executing<'_> {
+            unreachable!("nothing is called")
+        }
+    }
+
+    /// A store that notes how much it was asked for, and given, at once.
+    #[derive(Default)]
+    struct Noting {
+        store: MemoryStore,
+        most: usize,
+    }
+
+    impl OutcomeStore for Noting {
+        fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+            self.most = self.most.max(keys.len());
+            self.store.get_many(keys)
+        }
+
+        fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+            self.most = self.most.max(entries.len());
+            self.store.put_many(entries)
+        }
+
+        fn keys(&mut self) -> Vec<ActionKey> {
+            self.store.keys()
+        }
+
+        fn take_warnings(&mut self) -> Vec<String> {
+            self.store.take_warnings()
+        }
+    }
+
+    fn prepared(store: &mut Noting) -> Prepared {
+        let system =
+            MemorySystem::with(&[("g.py", "")]).with_program("python3", "/bin/python3", "3.11.7");
+        let place = Place {
+            workspace: "",
+            environment: &BTreeMap::new(),
+            system: &system,
+            executor: Some(&Loader),
+            store,
+        };
+        let spec = ProgramSpec::new("g.py".to_owned(), Language::Python, "grade", Role::Grade);
+        futures_util::FutureExt::now_or_never(prepare(spec, place)).unwrap().unwrap()
+    }
+
+    fn action(identity: &Arc<Identity>, at: usize) -> Action {
+        Action::Program(ProgramAction { identity: Arc::clone(identity), input: at.to_string() })
+    }
+
+    #[test]
+    fn what_was_given_is_kept_under_whole_keys_a_batch_at_a_time() {
+        let count = 2 * MOST_MOVED + 1;
+        for (digest, is_kept) in [(Some("d"), true), (None, false)] {
+            let mut store = Noting::default();
+            let prepared = prepared(&mut store);
+            let keys: Vec<ActionKey> =
+                (0..count).map(|at| action(&prepared.identity, at).key()).collect();
+            for (at, key) in keys.iter().enumerate() {
+                let text = at.to_string();
+                let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
+                let body =
+                    Stored::new(&action(&prepared.identity, at), outcome, String::new()).to_body();
+                store.store.put_many(&[Entry { key: *key, generation: 0, body }]).unwrap();
+            }
+            let files: SeenFiles = [("/./late.py".to_owned(), digest.map(str::to_owned))].into();
+            let seen = Discovered { files, reads: vec![] };
+            let seen = [(Arc::clone(&prepared.identity), seen)];
+            let system = MemorySystem::default();
+            assert_eq!(prepared.discovered(&seen, &system).len(), 1);
+            assert_eq!(prepared.discovered(&seen, &system), [], "that is known");
+            prepared.complete_keys(&keys, &mut store).unwrap();
+            let dependencies = vec![("late.py".to_owned(), "d".to_owned())];
+            let Identity { spec, known } = prepared.identity.as_ref().clone();
+            let whole = Arc::new(Identity { spec, known: Known { dependencies, ..known } });
+            let keys: Vec<ActionKey> = (0..count).map(|at| action(&whole, at).key()).collect();
+            let held = store.store.get_many(&keys);
+            assert_eq!(
+                held.iter().filter(|held| held.is_some()).count(),
+                count * usize::from(is_kept)
+            );
+            assert!(store.most <= MOST_MOVED, "{}", store.most);
+        }
     }
 }

@@ -271,6 +271,38 @@ def compose(ctx):
 }
 
 #[test]
+fn what_graders_share_is_kept_once_under_its_whole_key() {
+    if !has("python3") {
+        return;
+    }
+    let extractor = "extractor: 'lazy.py:part'";
+    let space = space(&format!(
+        "
+  one: {{kind: tool, function: ascii_printable_only, {extractor}}}
+  two: {{kind: tool, function: contains, {extractor}}}
+"
+    ));
+    let extractor = "def part(trajectory, config):\n    import late\n    return late.MARK + trajectory[0][-1].content\n";
+    space.write("lazy.py", extractor);
+    space.write("late.py", "MARK = '!'\n");
+    run(&space, &[], 0);
+    let mut keys: Vec<(String, u64)> = space
+        .stored_lines()
+        .iter()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .map(|entry| (entry["k"].as_str().unwrap().to_owned(), entry["g"].as_u64().unwrap_or(0)))
+        .collect();
+    keys.sort();
+    let all = keys.len();
+    keys.dedup();
+    // What is extracted of each row is kept under the key it was called by and under the whole one, and what the
+    // extractor loads is listed twice: before it was called, and after.
+    assert_eq!((all, keys.len()), (6, 6));
+    run(&space, &[], 0);
+    assert_eq!(["one", "two"].map(|grader| space.actions(grader)[0]), [0, 0]);
+}
+
+#[test]
 fn an_extractor_that_reads_the_world_grades_nothing_again() {
     if !has("python3") {
         return;
