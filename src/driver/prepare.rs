@@ -9,7 +9,7 @@ use super::programs::{
     Place as ProgramPlace, ReadProgram, dependencies_action, entry, grown, listed, seen_from,
 };
 use crate::action::{ActionKey, key_of};
-use crate::exec::{Discovered, Executor, Secret, SeenFiles, Start, see};
+use crate::exec::{Discovered, Executor, SeenFiles, Start, see};
 use crate::outcome::Stored;
 use crate::program::{Identity, ProgramSpec};
 use crate::store::{Entry, OutcomeStore, StoreError};
@@ -53,13 +53,8 @@ pub struct Place<'a> {
 /// Finds out what the program is by now, and which files it loads. An error is a clause for people.
 pub async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, String> {
     let Place { workspace, environment, system, executor, store } = place;
-    let mut read =
-        ReadProgram::read(&spec, &ProgramPlace { folder: "", workspace, environment }, system)?;
-    let value = |(name, value): (&String, &String)| (name.clone(), Secret::new(value.clone()));
-    read.start = Arc::new(Start {
-        env: environment.iter().map(value).collect(),
-        ..read.start.as_ref().clone()
-    });
+    let at = ProgramPlace { folder: "", workspace, environment, sees_all: true };
+    let read = ReadProgram::read(&spec, &at, system)?;
     let mut loads = Loads::default();
     if spec.language.has_worker() {
         let held = store.get_many(&[read.dependencies_action().key()]).pop().flatten();

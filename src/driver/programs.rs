@@ -11,12 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::action::Action;
+use crate::exec::program::environment_of;
 use crate::exec::{Runtime, Secret, SeenFiles, Start};
 use crate::glob::{self, Expanded};
 use crate::outcome::{Failure, FailureKind, Outcome, Reply, Stored, read_body};
 use crate::program::{
     DependenciesAction, Identity, Known, Language, MISSING, ProgramSpec, file_digest, is_secret,
-    runtimes, shebang,
+    minor_version, runtimes, shebang,
 };
 use crate::store::Entry;
 use crate::system::{FileBytes, System, folder_of, join};
@@ -32,6 +33,8 @@ pub struct Place<'a> {
     pub workspace: &'a str,
     /// The environment.
     pub environment: &'a BTreeMap<String, String>,
+    /// Whether programs see all of it, as if they were run by hand. Only what a spec names decides keys.
+    pub sees_all: bool,
 }
 
 /// A program whose files were read.
@@ -60,7 +63,9 @@ impl ReadProgram {
                 return Err(format!("cannot read `{}`: {why}", spec.path));
             }
         };
-        let runtime = runtime(spec, &bytes, system)?;
+        let env = passed(spec, place);
+        let cwd = system.absolute(spec.cwd.as_deref().unwrap_or(non_empty(place.folder)));
+        let runtime = runtime(spec, &bytes, (&cwd, &env), system)?;
         let inputs = inputs(spec, place, system)?;
         let locks = lock_files(spec, place, system);
         let mut digests: Vec<(String, String)> = inputs
@@ -74,10 +79,13 @@ impl ReadProgram {
         let known = Known {
             path: seen_from(&home, &system.absolute(&spec.path)),
             program: hex(&bytes),
-            runtime: runtime.as_ref().map(short).unwrap_or_default(),
+            runtime: runtime
+                .as_ref()
+                .map(|runtime| in_keys(runtime, spec, place, system))
+                .unwrap_or_default(),
             inputs: digests,
             dependencies: Vec::new(),
-            env: env(spec, place, system),
+            env: variables(spec, place, system),
             cwd: spec.cwd.as_deref().map(|cwd| seen_from(&home, &system.absolute(cwd))),
         };
         let runs_itself = spec.language == Language::Executable && spec.runtime.is_none();
@@ -85,9 +93,9 @@ impl ReadProgram {
             spec: spec.clone(),
             path: system.absolute(&spec.path),
             runtime: runtime.filter(|_| !runs_itself),
-            cwd: system.absolute(spec.cwd.as_deref().unwrap_or(non_empty(place.folder))),
+            cwd,
             workspace: system.absolute(non_empty(place.workspace)),
-            env: passed(spec, place),
+            env,
         };
         let paths = inputs.iter().map(|path| join(place.folder, path));
         let paths = std::iter::once(spec.path.clone()).chain(paths).collect();
@@ -194,10 +202,11 @@ fn digest(path: &str, system: &dyn System) -> String {
     file_digest(system.read(path).into_bytes().ok().as_deref())
 }
 
-/// What runs a program; none for an executable of which the system itself knows that.
+/// What runs a program in the folder `cwd` that sees `env`; none for an executable of which the system itself knows that.
 fn runtime(
     spec: &ProgramSpec,
     bytes: &[u8],
+    (cwd, env): (&str, &[(String, Secret)]),
     system: &dyn System,
 ) -> Result<Option<Runtime>, String> {
     let names = match (&spec.runtime, spec.language) {
@@ -223,15 +232,36 @@ fn runtime(
     };
     let name = crate::program::runtime_name(spec.language, &path);
     // What is not known to tell its version is not asked.
-    let version =
-        if crate::program::tells_version(&name) { system.version_of(&path) } else { None };
+    let version = if crate::program::tells_version(&name) {
+        system.version_of(&path, cwd, &environment_of(system.environment(), env))
+    } else {
+        None
+    };
     Ok(Some(Runtime { name, path, version: version.unwrap_or_default() }))
 }
 
-/// A runtime as keys know it: with major and minor version.
-fn short(runtime: &Runtime) -> String {
-    let version: Vec<&str> = runtime.version.split('.').take(2).collect();
-    format!("{} {}", runtime.name, version.join(".")).trim_end().to_owned()
+/// A runtime as keys know it: with major and minor version, and with what the suite says of it, because two of one
+/// version may have other packages. A path in the workspace is seen from the suite's folder, so that moving the
+/// workspace changes nothing.
+fn in_keys(
+    runtime: &Runtime,
+    spec: &ProgramSpec,
+    place: &Place<'_>,
+    system: &dyn System,
+) -> String {
+    let version = minor_version(&runtime.version);
+    let plain = format!("{} {version}", runtime.name).trim_end().to_owned();
+    let Some(said) = &spec.runtime else { return plain };
+    if !said.contains('/') {
+        return format!("{plain} ({said})");
+    }
+    let (path, workspace) = (system.absolute(said), system.absolute(non_empty(place.workspace)));
+    let rest = path.strip_prefix(workspace.trim_end_matches('/'));
+    if rest.is_some_and(|rest| rest.starts_with('/')) {
+        let home = system.absolute(non_empty(place.folder));
+        return format!("{plain} ({})", seen_from(&home, &path));
+    }
+    format!("{plain} ({path})")
 }
 
 /// The declared inputs of a program: files, and lock files in place of installed packages.
@@ -287,7 +317,7 @@ const SEARCHED: [&str; 2] = ["PYTHONPATH", "NODE_PATH"];
 
 /// The names of the variables that are passed on, each with the digest of its value unless that is a secret; and where
 /// modules are looked for, as it is seen from the suite's folder.
-fn env(
+fn variables(
     spec: &ProgramSpec,
     place: &Place<'_>,
     system: &dyn System,
@@ -315,21 +345,56 @@ fn passed(spec: &ProgramSpec, place: &Place<'_>) -> Vec<(String, Secret)> {
         let value = place.environment.get(name)?;
         Some((name.clone(), Secret::new(value.clone())))
     };
+    if place.sees_all {
+        return place.environment.keys().filter_map(of).collect();
+    }
     spec.env.iter().filter_map(of).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
-    use super::grown;
+    use super::{Place, ReadProgram, grown};
     use crate::exec::SeenFiles;
-    use crate::program::{Known, MISSING};
+    use crate::program::{Known, Language, MISSING, ProgramSpec, Role};
+    use crate::system::memory::MemorySystem;
 
     /// The files in a list of `path digest`; `?` is a digest that nobody knows.
     fn pairs(text: &str) -> Vec<(String, String)> {
         let pair = |pair: &str| pair.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
         text.split(", ").filter_map(pair).collect()
+    }
+
+    #[test]
+    fn keys_hold_the_runtime_that_is_said_wherever_the_workspace_is() {
+        let system = MemorySystem::default()
+            .with_program("python3", "/usr/bin/python3", "3.11.7")
+            .with_program("a", "/w/venv/bin/python", "3.11.7")
+            .with_program("b", "/moved/w/venv/bin/python", "3.11.2")
+            .with_program("c", "/w/s/bin/python", "");
+        for (workspace, folder, said, expected) in [
+            ("/w", "/w/s", None, "python 3.11"),
+            ("/w", "/w/s", Some("python3"), "python 3.11 (python3)"),
+            ("/w", "/w/s", Some("/usr/bin/python3"), "python 3.11 (/usr/bin/python3)"),
+            ("/w", "/w/s", Some("/w/venv/bin/python"), "python 3.11 (../venv/bin/python)"),
+            (
+                "/moved/w",
+                "/moved/w/s",
+                Some("/moved/w/venv/bin/python"),
+                "python 3.11 (../venv/bin/python)",
+            ),
+            ("/w", "/w/s", Some("/w/s/bin/python"), "python (bin/python)"),
+        ] {
+            let path = format!("{folder}/g.py");
+            system.set(&path, "");
+            let mut spec = ProgramSpec::new(path, Language::Python, "grade", Role::Grade);
+            spec.runtime = said.map(str::to_owned);
+            let environment = &BTreeMap::new();
+            let place = Place { folder, workspace, environment, sees_all: false };
+            let read = ReadProgram::read(&spec, &place, &system).unwrap();
+            assert_eq!(read.known.runtime, expected, "{folder} {said:?}");
+        }
     }
 
     #[test]

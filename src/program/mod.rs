@@ -190,7 +190,8 @@ pub struct Known {
     pub path: String,
     /// The digest of its file, hexadecimal.
     pub program: String,
-    /// What runs it, with major and minor version: `python 3.11`; empty where nothing has to.
+    /// What runs it, with major and minor version: `python 3.11`; empty where nothing has to. Where the suite says what
+    /// does, that follows: `python 3.11 (.venv/bin/python)`.
     pub runtime: String,
     /// The declared inputs: path from the suite's folder, digest; sorted. Lock files stand for installed packages.
     pub inputs: Vec<(String, String)>,
@@ -320,6 +321,11 @@ pub fn runtime_name(language: Language, path: &str) -> String {
         }
         Language::Python => "python".to_owned(),
     }
+}
+
+/// The part of a version that keys hold: `3.11` of `3.11.7`.
+pub fn minor_version(version: &str) -> &str {
+    version.match_indices('.').nth(1).map_or(version, |(at, _)| &version[..at])
 }
 
 /// Whether a runtime is known to answer `--version` with its version and nothing else.

@@ -456,8 +456,13 @@ mod tests {
             self.0.find_program(name)
         }
 
-        fn version_of(&self, path: &str) -> Option<String> {
-            self.0.version_of(path)
+        fn version_of(
+            &self,
+            path: &str,
+            cwd: &str,
+            environment: &BTreeMap<String, String>,
+        ) -> Option<String> {
+            self.0.version_of(path, cwd, environment)
         }
 
         fn now(&self) -> String {

@@ -163,7 +163,12 @@ impl System for MemorySystem {
         programs.get(name).or_else(by_path).map(|program| program.path.clone())
     }
 
-    fn version_of(&self, path: &str) -> Option<String> {
+    fn version_of(
+        &self,
+        path: &str,
+        _cwd: &str,
+        _environment: &BTreeMap<String, String>,
+    ) -> Option<String> {
         let programs = self.programs.borrow();
         let program = programs.values().find(|program| program.path == path)?;
         Some(program.version.clone())

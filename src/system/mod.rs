@@ -61,8 +61,14 @@ pub trait System {
     fn absolute(&self, path: &str) -> String;
     /// The absolute path of the program `name`, looked for in the folders of `PATH`; a name with a `/` is a path.
     fn find_program(&self, name: &str) -> Option<String>;
-    /// The version that the program at `path` says it has: `3.11.7`.
-    fn version_of(&self, path: &str) -> Option<String>;
+    /// The version that the program at `path` says it has where it runs in the folder `cwd` and sees `environment` alone,
+    /// because shims of version managers choose by both: `3.11.7`. What was asked is not asked again.
+    fn version_of(
+        &self,
+        path: &str,
+        cwd: &str,
+        environment: &BTreeMap<String, String>,
+    ) -> Option<String>;
     /// The time, RFC 3339 in UTC.
     fn now(&self) -> String;
     /// Time since some fixed moment, for durations.

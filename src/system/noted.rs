@@ -86,8 +86,13 @@ impl System for Noted<'_> {
         self.system.find_program(name)
     }
 
-    fn version_of(&self, path: &str) -> Option<String> {
-        self.system.version_of(path)
+    fn version_of(
+        &self,
+        path: &str,
+        cwd: &str,
+        environment: &BTreeMap<String, String>,
+    ) -> Option<String> {
+        self.system.version_of(path, cwd, environment)
     }
 
     fn now(&self) -> String {

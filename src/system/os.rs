@@ -7,8 +7,8 @@ use std::io::{
 };
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{OnceLock, mpsc};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::{Contents, FileBytes, System, folder_of, version_in};
 
@@ -105,8 +105,32 @@ impl System for OsSystem {
         found.to_str().map(|found| self.absolute(found))
     }
 
-    fn version_of(&self, path: &str) -> Option<String> {
-        version_in(&said_by(Command::new(path).arg("--version"), VERSION_PATIENCE)?)
+    fn version_of(
+        &self,
+        path: &str,
+        cwd: &str,
+        environment: &BTreeMap<String, String>,
+    ) -> Option<String> {
+        let metadata = std::fs::metadata(path).ok()?;
+        let question = Question {
+            path: path.to_owned(),
+            written: metadata.modified().ok(),
+            cwd: cwd.to_owned(),
+            environment: environment.clone(),
+        };
+        // Held while it is asked: whoever wants to know the same waits for the answer.
+        let mut versions = versions();
+        let ask = |question: &Question| {
+            let mut command = Command::new(path);
+            command.arg("--version").current_dir(cwd).env_clear().envs(&question.environment);
+            version_in(&said_by(&mut command, VERSION_PATIENCE)?)
+        };
+        if let Some(version) = versions.get(&question) {
+            return version.clone();
+        }
+        let version = ask(&question);
+        versions.insert(question, version.clone());
+        version
     }
 
     fn now(&self) -> String {
@@ -118,6 +142,26 @@ impl System for OsSystem {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed()
     }
+}
+
+/// All that the version of a program hangs on, as far as it can be seen.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Question {
+    path: String,
+    written: Option<SystemTime>,
+    cwd: String,
+    environment: BTreeMap<String, String>,
+}
+
+/// What programs said of their versions; none for those that did not say it.
+fn versions() -> MutexGuard<'static, BTreeMap<Question, Option<String>>> {
+    static VERSIONS: Mutex<BTreeMap<Question, Option<String>>> = Mutex::new(BTreeMap::new());
+    VERSIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has all programs asked again for their versions: somebody saw that one has another than it said.
+pub fn forget_versions() {
+    versions().clear();
 }
 
 /// Whether a file can be executed, as far as its permissions say.
@@ -250,11 +294,12 @@ fn executable_by_all(_path: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::io::{Read, Write};
     use std::process::Command;
     use std::time::Duration;
 
-    use super::{OsSystem, said_by};
+    use super::{OsSystem, forget_versions, said_by};
     use crate::system::System;
 
     #[cfg(unix)]
@@ -267,10 +312,39 @@ mod tests {
         assert_eq!(OsSystem.find_program(&path), None, "it cannot be executed");
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
         assert_eq!(OsSystem.find_program(&path), Some(path.clone()));
-        assert_eq!(OsSystem.version_of(&path).as_deref(), Some("4.2.1"));
+        let version = |path: &str| OsSystem.version_of(path, "/", &BTreeMap::new());
+        assert_eq!(version(&path).as_deref(), Some("4.2.1"));
         assert!(OsSystem.find_program("sh").is_some_and(|path| path.ends_with("/sh")));
         assert_eq!(OsSystem.find_program("no-program-of-this-name"), None);
-        assert_eq!(OsSystem.version_of("/nowhere/tool"), None);
+        assert_eq!(version("/nowhere/tool"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn versions_are_those_of_a_folder_and_an_environment_and_asked_once() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+        let script = "#!/bin/sh\necho + >> $0.asked\nread major < major\necho $major.$MINOR\n";
+        std::fs::write(path("tool"), script).unwrap();
+        std::fs::set_permissions(path("tool"), PermissionsExt::from_mode(0o755)).unwrap();
+        for major in ["3", "4"] {
+            std::fs::create_dir(path(major)).unwrap();
+            std::fs::write(path(&format!("{major}/major")), major).unwrap();
+        }
+        let environment = |minor: &str| BTreeMap::from([("MINOR".to_owned(), minor.to_owned())]);
+        let version = |cwd: &str, minor: &str| {
+            OsSystem.version_of(&path("tool"), &path(cwd), &environment(minor)).unwrap_or_default()
+        };
+        for _ in 0..2 {
+            let versions = [version("3", "1"), version("4", "1"), version("3", "2")];
+            assert_eq!(versions, ["3.1", "4.1", "3.2"]);
+            assert_eq!(version("nowhere", "1"), "");
+            assert_eq!(std::fs::read_to_string(path("tool.asked")).unwrap(), "+\n+\n+\n");
+        }
+        forget_versions();
+        assert_eq!(version("3", "1"), "3.1");
+        assert_eq!(std::fs::read_to_string(path("tool.asked")).unwrap(), "+\n+\n+\n+\n");
     }
 
     #[cfg(unix)]

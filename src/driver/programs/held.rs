@@ -94,8 +94,12 @@ impl Session {
         let spec = program.spec(&self.db).clone();
         let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
         let environment = Arc::clone(self.root.environment(&self.db));
-        let place =
-            Place { folder: &folder, workspace: &self.workspace, environment: &environment };
+        let place = Place {
+            folder: &folder,
+            workspace: &self.workspace,
+            environment: &environment,
+            sees_all: false,
+        };
         let read = ReadProgram::read(&spec, &place, system);
         self.programs.read.retain(|(other, _)| *other != program);
         let state = match read {
@@ -328,8 +332,12 @@ impl Session {
         let environment = self.standing.environment.as_ref();
         let is_other = environment.is_some_and(|new| new != self.root.environment(&self.db));
         let environment = Arc::clone(environment.unwrap_or(self.root.environment(&self.db)));
-        let place =
-            Place { folder: &folder, workspace: &self.workspace, environment: &environment };
+        let place = Place {
+            folder: &folder,
+            workspace: &self.workspace,
+            environment: &environment,
+            sees_all: false,
+        };
         let (mut edited, mut problems) = (Vec::new(), Vec::new());
         for program in self.named_programs() {
             let is_stale = |path: &String| self.standing.stale.is_near(path);

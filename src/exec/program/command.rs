@@ -91,7 +91,7 @@ impl Surroundings<'_> {
         }
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).current_dir(&start.cwd).kill_on_drop(true);
-        command.env_clear().envs(environment::of(self.environment, start));
+        command.env_clear().envs(environment::of(self.environment, &start.env));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);

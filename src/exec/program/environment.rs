@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::exec::Start;
+use crate::exec::Secret;
 
 /// Variables that every program sees: where things are, who runs it, what language it speaks, and what runtimes and TLS
 /// libraries need to find themselves.
@@ -43,32 +43,41 @@ pub(super) fn passed_on(mut all: BTreeMap<String, String>) -> BTreeMap<String, S
     all
 }
 
-/// The whole environment of a program. What the suite passes on comes last, so that it wins.
+/// The whole environment of a program: that which every program sees, and `named`, which the suite passes on. That comes
+/// last, so that it wins.
 pub(super) fn of<'a>(
     passed_on: &'a BTreeMap<String, String>,
-    start: &'a Start,
+    named: &'a [(String, Secret)],
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
     let always = passed_on.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    always.chain(start.env.iter().map(|(name, value)| (name.as_str(), value.reveal())))
+    always.chain(named.iter().map(|(name, value)| (name.as_str(), value.reveal())))
+}
+
+/// The whole environment of a program to which a suite passes `named` on, where evalrs itself has the environment `all`.
+pub fn environment_of(
+    all: BTreeMap<String, String>,
+    named: &[(String, Secret)],
+) -> BTreeMap<String, String> {
+    let passed_on = passed_on(all);
+    of(&passed_on, named).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::test_data::start_of;
-    use super::{of, passed_on};
+    use super::environment_of;
     use crate::exec::Secret;
 
     #[test]
     fn programs_see_what_they_need_and_what_the_suite_names() {
         let names = ["PATH", "LC_ALL", "XDG_CACHE_HOME", "OPENAI_API_KEY", "AWS_PROFILE", "TERM"];
         let all = names.map(|name| (name.to_owned(), "v".to_owned()));
-        let mut start = start_of("/g");
-        start.env = vec![("TERM".to_owned(), Secret::new("dumb".to_owned()))];
-        let passed_on = passed_on(BTreeMap::from(all));
-        let seen: BTreeMap<&str, &str> = of(&passed_on, &start).collect();
+        let named = [("TERM".to_owned(), Secret::new("dumb".to_owned()))];
+        let seen = environment_of(BTreeMap::from(all), &named);
+        let seen: Vec<(&str, &str)> =
+            seen.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let expected = [("LC_ALL", "v"), ("PATH", "v"), ("TERM", "dumb"), ("XDG_CACHE_HOME", "v")];
-        assert_eq!(seen, BTreeMap::from(expected));
+        assert_eq!(seen, expected);
     }
 }

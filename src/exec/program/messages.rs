@@ -10,7 +10,8 @@ use super::endings;
 use super::tail::{KEPT, last};
 use crate::exec::Start;
 use crate::outcome::{Failure, FailureKind, Outcome, Reply};
-use crate::program::{Language, reply};
+use crate::program::{Language, minor_version, reply};
+use crate::system::version_in;
 
 /// A line of a worker. It is one of `loaded`, `unloadable`, `result` and `error`.
 #[derive(Debug, Default, Deserialize)]
@@ -35,6 +36,8 @@ fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Loaded {
+    /// What runs it, with its version: `python 3.11.7`.
+    runtime: String,
     /// Whether it works on several requests at once.
     pub(super) overlaps: bool,
     files: Vec<String>,
@@ -48,6 +51,24 @@ impl Loaded {
     pub(super) fn reported(&mut self) -> Reported {
         let (files, reads) = (std::mem::take(&mut self.files), std::mem::take(&mut self.reads));
         Reported { files, reads }
+    }
+
+    /// Why its results must not be kept: what runs it is not of the version that their keys hold. What either side does
+    /// not know is not compared.
+    pub(super) fn other_version(&self, start: &Start) -> Option<String> {
+        let keyed = start.runtime.as_ref().filter(|runtime| !runtime.version.is_empty())?;
+        let ran = version_in(&self.runtime)?;
+        if minor_version(&ran) == minor_version(&keyed.version) {
+            return None;
+        }
+        Some(format!(
+            "`{}` runs in {}, but the keys of its results hold {} {}, which is what its runtime answers to \
+             `--version`: name the runtime that is meant with `runtime: PATH`",
+            start.spec.shown(),
+            self.runtime,
+            keyed.name,
+            minor_version(&keyed.version),
+        ))
     }
 }
 
@@ -194,8 +215,8 @@ fn detailed(start: &Start, details: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_data::start_of;
-    use super::{Message, load_line, result, without_secrets, write_request};
+    use super::super::test_data::{function_of, start_of};
+    use super::{Loaded, Message, load_line, result, without_secrets, write_request};
     use crate::exec::Secret;
     use crate::outcome::Outcome;
 
@@ -215,6 +236,31 @@ mod tests {
             load_line(&start_of("/s/g"), &[]),
             "{\"load\":{\"path\":\"/s/g\",\"function\":\"\",\"role\":\"grade\",\"workspace\":\"/s\"}}\n"
         );
+    }
+
+    #[test]
+    fn a_worker_of_another_version_than_its_keys_say_is_refused() {
+        for (keyed, ran, expected) in [
+            ("3.11.7", "python 3.11.9", None),
+            ("3.11", "python 3.11.9", None),
+            ("", "python 3.11.9", None),
+            ("3.11.7", "", None),
+            ("3.11.7", "sh", None),
+            ("3.1.7", "python 3.11.9", Some("python 3.11.9 python 3.1")),
+            ("20.20.2", "node 18.1.0", Some("node 18.1.0 python 20.20")),
+        ] {
+            let mut start = function_of("/s/g.py", ("python", "/bin/it"));
+            start.runtime.as_mut().unwrap().version = keyed.to_owned();
+            let loaded = Loaded { runtime: ran.to_owned(), ..Loaded::default() };
+            let expected = expected.map(|shown| {
+                let (ran, held) = shown.split_once(" python ").unwrap();
+                format!(
+                    "`g.py:grade` runs in {ran}, but the keys of its results hold python {held}, which is what its \
+                     runtime answers to `--version`: name the runtime that is meant with `runtime: PATH`"
+                )
+            });
+            assert_eq!(loaded.other_version(&start), expected, "{keyed} {ran}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use tokio::select;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
-pub use environment::{FAMILIES_PASSED_ON, PASSED_ON};
+pub use environment::{FAMILIES_PASSED_ON, PASSED_ON, environment_of};
 
 use super::limit::LimitSettings;
 use super::{

@@ -15,6 +15,7 @@ use super::messages::{self, Loaded, Message};
 use super::pool::Pool;
 use super::tail::{self, Tail};
 use crate::outcome::Failure;
+use crate::system::os::forget_versions;
 
 /// The longest line, in bytes.
 const LONGEST: usize = 64 << 20;
@@ -107,7 +108,13 @@ impl Worker {
             Ok(Ok(())) => {
                 let line = self.replies.take_line();
                 match Message::read(&line) {
-                    Ok(Message { loaded: Some(loaded), .. }) => return Ok(loaded),
+                    Ok(Message { loaded: Some(loaded), .. }) => match loaded.other_version(start) {
+                        None => return Ok(loaded),
+                        Some(problem) => {
+                            forget_versions();
+                            problem
+                        }
+                    },
                     Ok(Message { unloadable: Some(said), .. }) => {
                         let said = messages::not_loaded(start, &said, None);
                         let stderr =

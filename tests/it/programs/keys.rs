@@ -1,4 +1,7 @@
 //! What makes a program run again, and what does not: with exact counts.
+#![expect(clippy::disallowed_methods, reason = "tests ask runtimes for their versions")]
+
+use std::process::Command;
 
 use serde_json::json;
 
@@ -118,6 +121,88 @@ fn what_a_program_gives_while_it_is_edited_is_kept_under_no_key() {
     space.write("g.sh", &itself);
     run(&space, &["--frozen"], 3);
     assert_eq!(space.actions("g"), [0, 0, 0, 3], "nothing of what it was is kept");
+}
+
+/// A shim of a version manager: it says the version that the folder and the environment ask for, and notes that it did.
+const SHIM: &str = "\
+#!/bin/sh
+if [ \"$1\" = --version ]; then
+  echo + >> \"$0.asked\"
+  read -r major < major
+  echo \"Python $major.$MINOR\"
+else
+  exec python3 \"$@\"
+fi
+";
+
+fn shimmed() -> Space {
+    let suite = "\
+name: s
+dataset: rows.jsonl
+graders:
+  one: {kind: tool, function: 'g.py:grade', runtime: bin/python, cwd: here, env: [MINOR]}
+  two: {kind: tool, function: 'g.py:other', runtime: bin/python, cwd: here, env: [MINOR]}
+";
+    let space = Space::new(&[
+        ("suite.yaml", suite),
+        ("rows.jsonl", "{\"input\":\"q\",\"output\":\"a\"}\n"),
+        (
+            "g.py",
+            "def grade(sample, submission):\n    return 0.5\n\n\ndef other(sample, submission):\n    return 0.25\n",
+        ),
+        ("major", "9"),
+        ("here/major", "3"),
+    ]);
+    for name in ["bin/python", "bin/other"] {
+        space.write(name, SHIM);
+        executable(&space, name);
+    }
+    space
+}
+
+fn run_minor(space: &Space, minor: &str) -> crate::space::Ran {
+    let mut command = space.command(&["run", "suite.yaml", "--quiet"]);
+    crate::space::Ran(command.env("MINOR", minor).output().unwrap())
+}
+
+#[test]
+fn the_version_of_a_runtime_is_that_of_the_programs_folder_and_environment() {
+    if !has("python3") {
+        return;
+    }
+    let told = Command::new("python3")
+        .args(["-c", "import sys; print('%d %d' % sys.version_info[:2])"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    let (major, minor) = told.trim().split_once(' ').unwrap();
+    let space = shimmed();
+    space.write("here/major", major);
+    let asked = || ["one", "two"].map(|grader| space.actions(grader)[0]);
+    for expected in [1, 0] {
+        space.write("bin/python.asked", "");
+        let ran = run_minor(&space, minor);
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+        assert_eq!(asked(), [expected; 2]);
+        assert_eq!(space.read("bin/python.asked"), "+\n", "one question for both");
+    }
+    // Another runtime of the same version may have other packages.
+    let suite = space.read("suite.yaml");
+    space.write("suite.yaml", suite.replacen("bin/python", "bin/other", 1));
+    let ran = run_minor(&space, minor);
+    assert_eq!((ran.code(), asked()), (0, [1, 0]), "{}", ran.shown());
+    // A shim that says something else than it runs.
+    let ran = run_minor(&space, "0");
+    assert_eq!(ran.code(), 2, "{}", ran.shown());
+    let expected = format!(
+        "but the keys of its results hold python {major}.0, which is what its runtime answers to `--version`: name \
+         the runtime that is meant with `runtime: PATH`"
+    );
+    let stderr = ran.stderr();
+    assert!(stderr.contains(&expected), "{stderr}");
+    space.write("suite.yaml", suite);
+    assert_eq!(run_minor(&space, minor).code(), 0);
+    assert_eq!(asked(), [0, 0], "what was kept is there");
 }
 
 /// A grader that loads a module when it is called, which somebody edits at once: what it gives rests on the old one.
