@@ -12,6 +12,7 @@ use crate::driver::session::Session;
 use crate::error::{Error, ExitStatus};
 use crate::exec::program::check::check;
 use crate::grade::registry;
+use crate::program::{Language, Part};
 use crate::report::text::count;
 use crate::suite::canonical::canonical;
 use crate::suite::{GraderKind, GraderSpec, RewardSpec};
@@ -63,6 +64,10 @@ fn check_programs(session: &Session, system: &dyn System) -> Vec<Diagnostic> {
         // What lacks its end is found wrong in the line after the last.
         let line = problem.line.checked_sub(1).and_then(|at| text.split('\n').nth(at));
         let place = match line {
+            // How an executable is started is no matter of a line in it.
+            None if start.spec.language == Language::Executable => {
+                session.place_of(&start.spec, &Part::File)
+            }
             None => Place::file(path),
             Some(line) => {
                 let at = line.char_indices().nth(problem.column.saturating_sub(1));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::dataset::chunk::Records;
-use crate::program::{Known, ProgramSpec, SandboxKind};
+use crate::program::{Known, ProgramSpec, SandboxKind, Uncallable};
 use crate::suite::FileText;
 
 /// A file a suite may name; also one that does not exist.
@@ -31,7 +31,7 @@ pub enum ProgramState {
     /// Nobody has looked yet.
     Unread,
     /// It cannot be called: why.
-    Broken(String),
+    Broken(Uncallable),
     /// Its files are read, but not those that it loads: which those are is not known.
     Read(Arc<Known>),
     /// All its files are read.

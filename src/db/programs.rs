@@ -21,7 +21,7 @@ use crate::suite::{GraderKind, RewardSpec, Suite};
 pub fn identity(db: &dyn Db, spec: &ProgramSpec) -> Result<Option<Arc<Identity>>, String> {
     match db.program(spec).state(db) {
         ProgramState::Unread => Ok(None),
-        ProgramState::Broken(message) => Err(message.clone()),
+        ProgramState::Broken(why) => Err(why.to_string()),
         ProgramState::Read(_) if spec.language.has_worker() => Ok(None),
         ProgramState::Read(known) | ProgramState::Known(known) => {
             let known = known.as_ref().clone();

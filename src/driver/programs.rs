@@ -11,13 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::action::Action;
+use crate::diagnostic::suggest;
 use crate::exec::program::environment_of;
 use crate::exec::{Runtime, Secret, SeenFiles, Start};
 use crate::glob::{self, Expanded};
 use crate::outcome::{Failure, FailureKind, Outcome, Reply, Stored, read_body};
 use crate::program::{
-    DependenciesAction, Identity, Known, Language, MISSING, ProgramSpec, file_digest, is_secret,
-    minor_version, runtimes, shebang,
+    DependenciesAction, Identity, Known, Language, MISSING, Part, ProgramSpec, Uncallable,
+    file_digest, is_secret, minor_version, runtimes, shebang,
 };
 use crate::store::Entry;
 use crate::system::{FileBytes, System, folder_of, join};
@@ -49,20 +50,14 @@ pub struct ReadProgram {
 }
 
 impl ReadProgram {
-    /// Reads the files of a program. An error says why it cannot be called, and what helps.
+    /// Reads the files of a program.
     pub fn read(
         spec: &ProgramSpec,
         place: &Place<'_>,
         system: &dyn System,
-    ) -> Result<Self, String> {
-        let bytes = match system.read(&spec.path) {
-            FileBytes::Bytes(bytes) => bytes,
-            FileBytes::Missing => return Err(format!("there is no file `{}`", spec.path)),
-            FileBytes::Folder => return Err(format!("`{}` is a folder", spec.path)),
-            FileBytes::Unreadable(why) => {
-                return Err(format!("cannot read `{}`: {why}", spec.path));
-            }
-        };
+    ) -> Result<Self, Uncallable> {
+        let bytes = bytes(spec, system)?;
+        check_folder(spec, system)?;
         let env = passed(spec, place);
         let cwd = system.absolute(spec.cwd.as_deref().unwrap_or(non_empty(place.folder)));
         let runtime = runtime(spec, &bytes, (&cwd, &env), system)?;
@@ -202,13 +197,51 @@ fn digest(path: &str, system: &dyn System) -> String {
     file_digest(system.read(path).into_bytes().ok().as_deref())
 }
 
+/// The bytes of a program's file, which may be executed if that is how it runs.
+fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable> {
+    let path = spec.path.as_str();
+    let error = |message: String| Uncallable::new(Part::File, message);
+    let bytes = match system.read(path) {
+        FileBytes::Bytes(bytes) => bytes,
+        FileBytes::Folder => {
+            return Err(error(format!("`{path}` is a folder")).hint("name a file in it"));
+        }
+        FileBytes::Unreadable(why) => return Err(error(format!("cannot read `{path}`: {why}"))),
+        FileBytes::Missing => {
+            let missing = error(format!("there is no file `{path}`"));
+            let folder = folder_of(path);
+            let names = system.list(non_empty(folder)).unwrap_or_default();
+            let name = path.rsplit('/').next().unwrap_or(path);
+            return Err(match suggest(name, names.iter().map(String::as_str)) {
+                Some(near) => missing.hint(format!("did you mean `{}`?", join(folder, near))),
+                None => missing,
+            });
+        }
+    };
+    let runs_itself = spec.language == Language::Executable && spec.runtime.is_none();
+    if runs_itself && !system.is_executable(path) {
+        return Err(error(format!("`{path}` may not be executed"))
+            .hint(format!("run `chmod +x {path}`, or say what runs it with `runtime`")));
+    }
+    Ok(bytes)
+}
+
+fn check_folder(spec: &ProgramSpec, system: &dyn System) -> Result<(), Uncallable> {
+    match &spec.cwd {
+        Some(cwd) if system.list(non_empty(cwd)).is_none() => {
+            Err(Uncallable::new(Part::Cwd, format!("`cwd`: there is no folder `{cwd}`")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What runs a program in the folder `cwd` that sees `env`; none for an executable of which the system itself knows that.
 fn runtime(
     spec: &ProgramSpec,
     bytes: &[u8],
     (cwd, env): (&str, &[(String, Secret)]),
     system: &dyn System,
-) -> Result<Option<Runtime>, String> {
+) -> Result<Option<Runtime>, Uncallable> {
     let names = match (&spec.runtime, spec.language) {
         (Some(said), _) => vec![said.clone()],
         (None, Language::Executable) => match shebang(bytes) {
@@ -220,14 +253,18 @@ fn runtime(
     let found = names.iter().find_map(|name| system.find_program(name));
     let Some(path) = found else {
         if spec.language == Language::Executable && spec.runtime.is_none() {
-            return Err(format!("its first line asks for `{}`, which is not installed", names[0]));
+            let message = format!("its first line asks for `{}`, which is not installed", names[0]);
+            return Err(Uncallable::new(Part::File, message));
         }
         let names = names.join("`, `");
-        return Err(match spec.runtime {
-            Some(_) => format!("`runtime`: there is no `{names}` in PATH"),
-            None => {
-                format!("nothing here runs it: install one of `{names}`, or say `runtime: PATH`")
+        return Err(match &spec.runtime {
+            Some(said) => {
+                let place = if said.contains('/') { "" } else { " in PATH" };
+                let message = format!("`runtime`: there is no program `{names}`{place}");
+                Uncallable::new(Part::Runtime, message)
             }
+            None => Uncallable::new(Part::File, "nothing here runs it")
+                .hint(format!("install one of `{names}`, or say `runtime: PATH`")),
         });
     };
     let name = crate::program::runtime_name(spec.language, &path);
@@ -269,19 +306,22 @@ fn inputs(
     spec: &ProgramSpec,
     place: &Place<'_>,
     system: &dyn System,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, Uncallable> {
+    let error = |input: Option<&String>, message: String| {
+        Uncallable::new(Part::Inputs(input.cloned()), format!("`inputs`: {message}"))
+    };
     let list = |folder: &str| system.list(non_empty(&join(place.folder, folder)));
     let Expanded { mut files, packages, unmatched, problem } = glob::expand(&spec.inputs, &list);
     if let Some(problem) = problem {
-        return Err(format!("`inputs`: {problem}"));
+        return Err(error(None, problem));
     }
     if let Some(pattern) = unmatched.first() {
-        return Err(format!("`inputs`: nothing matches `{pattern}`"));
+        return Err(error(Some(pattern), format!("nothing matches `{pattern}`")));
     }
     for folder in packages {
         let lock = glob::lock_file(&folder, &list);
         files.push(lock.ok_or_else(|| {
-            format!("`inputs`: no lock file stands for the packages in `{folder}`")
+            error(None, format!("no lock file stands for the packages in `{folder}`"))
         })?);
     }
     Ok(files)

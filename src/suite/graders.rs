@@ -186,7 +186,7 @@ fn tool(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Opti
                 Some("write it into the file, or into the `metadata` of the rows".to_owned());
         }
         let spec = programs::python(field, &function, Role::Grade, reader);
-        let spec = programs::with_settings(spec, fields, reader)?;
+        let spec = programs::with_settings((spec, field), fields, reader)?;
         return Some(GraderKind::Program(Box::new(spec)));
     }
     if !reader.registry.graders.contains(&function.as_str()) {
@@ -250,10 +250,10 @@ fn python_extractor(
 ) -> Option<ExtractorSpec> {
     let spec = programs::python(field, name, Role::Extract, reader);
     let spec = match settings {
-        None => programs::with_settings(spec, &mut Fields::new(&[]), reader),
+        None => programs::with_settings((spec, field), &mut Fields::new(&[]), reader),
         Some(settings) => {
             let mut inner = reader.findings.fields(settings)?;
-            let spec = programs::with_settings(spec, &mut inner, reader);
+            let spec = programs::with_settings((spec, field), &mut inner, reader);
             inner.finish("`extractor_options`", &mut reader.findings);
             spec
         }

@@ -27,6 +27,7 @@ pub(crate) use judging::reasons;
 pub use judging::{
     Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, Patience, ReplyFormat, RubricSpec,
 };
+pub use programs::ProgramPlaces;
 pub use read::{Registry, SuiteReading, read_suite};
 pub use rubric_file::{RowRubric, row_rubric};
 

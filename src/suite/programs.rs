@@ -7,8 +7,10 @@ use super::fields::{Fields, Findings};
 use super::headers::is_variable;
 use super::judges::seconds;
 use super::read::Reader;
+use super::source::{Sources, Span};
 use super::tree::{Entry, Kind, Node, Style};
-use crate::program::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind};
+use crate::diagnostic::Place;
+use crate::program::{Language, Part, ProgramSpec, Repeat, Role, Sandbox, SandboxKind};
 
 /// What a sandbox may be, by name.
 pub(crate) const SANDBOXES: [(&str, SandboxKind); 3] = [
@@ -23,6 +25,61 @@ const ALIASES: [&str; 5] = ["script", "command", "file", "program", "function"];
 /// What people write before a file to run it.
 const INTERPRETERS: [&str; 10] =
     ["python", "python3", "node", "bun", "deno", "bash", "sh", "ruby", "uv", "npx"];
+
+/// Where a suite says what of a program. Beside the program, not in it: to move a line is no other program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramPlaces {
+    /// Where its file is named.
+    pub file: Place,
+    /// Where it is said what runs it.
+    pub runtime: Option<Place>,
+    /// Where each of its inputs stands, as [`ProgramSpec::inputs`] has it.
+    pub inputs: Vec<(String, Place)>,
+    /// Where the folder is named that it runs in.
+    pub cwd: Option<Place>,
+}
+
+impl ProgramPlaces {
+    /// Where a part is said; where the program is named, if the suite says nothing of it.
+    pub fn of(&self, part: &Part) -> &Place {
+        let said = match part {
+            Part::File => None,
+            Part::Runtime => self.runtime.as_ref(),
+            Part::Cwd => self.cwd.as_ref(),
+            Part::Inputs(input) => {
+                let is_it = |known: &String| input.as_ref().is_none_or(|input| input == known);
+                let found = self.inputs.iter().find(|(known, _)| is_it(known));
+                found.map(|(_, place)| place)
+            }
+        };
+        said.unwrap_or(&self.file)
+    }
+}
+
+/// The same before all that is secret is known.
+#[derive(Debug)]
+pub(super) struct Spans {
+    spec: ProgramSpec,
+    file: Span,
+    runtime: Option<Span>,
+    inputs: Vec<(String, Span)>,
+    cwd: Option<Span>,
+}
+
+impl Spans {
+    /// The program, and where it is said. Only once everything is read: what is secret is shown no more.
+    pub(super) fn places(self, sources: &Sources) -> (ProgramSpec, ProgramPlaces) {
+        let place = |span| sources.place(span);
+        let inputs = self.inputs.into_iter().map(|(input, span)| (input, place(span)));
+        let places = ProgramPlaces {
+            file: place(self.file),
+            runtime: self.runtime.map(place),
+            inputs: inputs.collect(),
+            cwd: self.cwd.map(place),
+        };
+        (self.spec, places)
+    }
+}
 
 /// Reads the program of a grader of `kind: program`.
 pub(super) fn program(
@@ -41,7 +98,8 @@ pub(super) fn program(
         };
         reader.findings.error(alias.key_span, message).hint = Some(hint);
     }
-    let spec = match fields.take("path") {
+    let field = fields.take("path");
+    let spec = match field {
         Some(field) => file(field, reader),
         None => {
             if aliases.is_empty() {
@@ -51,7 +109,7 @@ pub(super) fn program(
             None
         }
     };
-    with_settings(spec, fields, reader)
+    with_settings((spec, field.unwrap_or(entry)), fields, reader)
 }
 
 /// The program in the file that `field` names, or the function of it.
@@ -123,22 +181,24 @@ pub(super) fn python(
     Some(ProgramSpec::new(path, Language::Python, name, role))
 }
 
-/// Reads the settings of a program, also of one that is wrong, so that they are known.
+/// Reads the settings of a program that `named` names, also of one that is wrong, so that they are known.
 pub(super) fn with_settings(
-    spec: Option<ProgramSpec>,
+    (spec, named): (Option<ProgramSpec>, &Entry),
     fields: &mut Fields<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
-    let runtime = fields.take("runtime").and_then(|field| runtime(field, reader));
-    let inputs = fields.take("inputs").and_then(|field| inputs(field, reader));
+    let [runtime_field, inputs_field, cwd_field] =
+        ["runtime", "inputs", "cwd"].map(|name| fields.take(name));
+    let runtime = runtime_field.and_then(|field| runtime(field, reader));
+    let inputs = inputs_field.and_then(|field| inputs(field, reader)).unwrap_or_default();
     let env = fields.take("env").and_then(|field| variables(field, &mut reader.findings));
-    let cwd = fields.take("cwd").and_then(|field| reader.path(field));
+    let cwd = cwd_field.and_then(|field| reader.path(field));
     let own = fields.take("sandbox").and_then(|field| sandbox(field, &mut reader.findings));
     let repeat = repeat(fields, &mut reader.findings);
     let timeout = fields.take("timeout").and_then(|field| seconds(field, &mut reader.findings));
     let mut spec = spec?;
     spec.runtime = runtime;
-    spec.inputs = inputs.unwrap_or_default();
+    spec.inputs = sorted(inputs.iter().map(|(input, _)| input.clone()).collect());
     spec.env = env.unwrap_or_default();
     spec.cwd = cwd;
     spec.sandbox = own.unwrap_or_else(|| reader.sandbox.clone());
@@ -146,6 +206,13 @@ pub(super) fn with_settings(
     if let Some(seconds) = timeout {
         spec.timeout_ms = ((seconds * 1000.0).round() as u64).max(1);
     }
+    reader.programs.push(Spans {
+        spec: spec.clone(),
+        file: named.value.span,
+        runtime: runtime_field.map(|field| field.value.span),
+        inputs,
+        cwd: cwd_field.map(|field| field.value.span),
+    });
     Some(spec)
 }
 
@@ -164,7 +231,8 @@ fn runtime(field: &Entry, reader: &mut Reader<'_>) -> Option<String> {
     Some(text)
 }
 
-fn inputs(field: &Entry, reader: &mut Reader<'_>) -> Option<Vec<String>> {
+/// The inputs as the suite's folder sees them, each with its place.
+fn inputs(field: &Entry, reader: &mut Reader<'_>) -> Option<Vec<(String, Span)>> {
     let texts = reader.findings.texts(field)?;
     let mut all = Vec::with_capacity(texts.len());
     for (text, node) in texts.iter().zip(items(field)) {
@@ -172,9 +240,9 @@ fn inputs(field: &Entry, reader: &mut Reader<'_>) -> Option<Vec<String>> {
             reader.findings.error(node.span, "an item of `inputs` is empty").hint =
                 Some("name a file, a folder, or a pattern such as `data/*.json`".to_owned());
         }
-        all.push(reader.findings.sources.from_suite(node.span.file, text));
+        all.push((reader.findings.sources.from_suite(node.span.file, text), node.span));
     }
-    Some(sorted(all))
+    Some(all)
 }
 
 fn items(field: &Entry) -> &[Node] {

@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 
 use super::fields::{Fields, Findings};
 use super::load::{self, Looked};
+use super::programs::{ProgramPlaces, Spans};
 use super::tree::{Entry, Kind, Node};
 use super::{Files, Suite, TargetSpec, dataset, gate, graders, programs, rewards};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::grade::{OptionProblem, ToolSpec};
-use crate::program::{Sandbox, SandboxKind};
+use crate::program::{ProgramSpec, Sandbox, SandboxKind};
 
 /// What graders, extractors and providers there are, and how their options are checked.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,8 @@ pub struct SuiteReading {
     pub target_place: Option<Place>,
     /// Where the dataset's `fields` name what of a row: our name or the output's, and the place.
     pub field_places: Vec<(String, Place)>,
+    /// Where the suite says what of each program. One that several graders name stands here as often.
+    pub program_places: Vec<(ProgramSpec, ProgramPlaces)>,
     /// The file that each rubric is written in, by grader.
     pub rubric_files: Vec<(String, String)>,
 }
@@ -67,6 +70,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         sandbox: Sandbox { kind: registry.sandbox, ..Sandbox::default() },
         findings: Findings::default(),
         looked: Looked::default(),
+        programs: Vec::new(),
     };
     let mut reading = SuiteReading { dialect: "mission", ..SuiteReading::default() };
     let root = load::load(path, files, &mut reader.looked, &mut reader.findings);
@@ -80,6 +84,9 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
     if reader.findings.failed() || !reader.looked.unread.is_empty() {
         reading.suite = None;
     }
+    let sources = &reader.findings.sources;
+    reading.program_places =
+        reader.programs.into_iter().map(|spans| spans.places(sources)).collect();
     reading.diagnostics = reader.findings.finish();
     reading.rubric_files = reader.looked.rubrics;
     reading.files = reader.looked.files;
@@ -95,6 +102,8 @@ pub(super) struct Reader<'a> {
     pub(super) sandbox: Sandbox,
     pub(super) findings: Findings,
     pub(super) looked: Looked,
+    /// The programs that were read.
+    pub(super) programs: Vec<Spans>,
 }
 
 impl Reader<'_> {

@@ -112,7 +112,8 @@ fn add(field: &Entry, spec: Option<GraderSpec>, graders: &mut Graders, reader: &
 
 /// The function of a `custom` reward.
 fn composer(field: &Entry, inner: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<RewardSpec> {
-    let spec = match inner.take("function") {
+    let named = inner.take("function");
+    let spec = match named {
         Some(function) => {
             let text = reader.findings.text(function);
             text.and_then(|text| programs::python(function, &text, Role::Reward, reader))
@@ -123,7 +124,7 @@ fn composer(field: &Entry, inner: &mut Fields<'_>, reader: &mut Reader<'_>) -> O
             None
         }
     };
-    let spec = programs::with_settings(spec, inner, reader)?;
+    let spec = programs::with_settings((spec, named.unwrap_or(field)), inner, reader)?;
     Some(RewardSpec::Program(Box::new(spec)))
 }
 

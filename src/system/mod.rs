@@ -48,6 +48,11 @@ pub trait System {
     fn create(&self, path: &str) -> std::io::Result<Box<dyn std::io::Write>>;
     /// Lets everybody execute a file that is there. An error names the file.
     fn make_executable(&self, path: &str) -> std::io::Result<()>;
+    /// Whether somebody may execute a file that is there; true where the system cannot tell.
+    fn is_executable(&self, path: &str) -> bool {
+        let _ = path;
+        true
+    }
     /// Reads standard input to its end; nothing where it is a terminal.
     fn stdin(&self) -> std::io::Result<Vec<u8>>;
     /// Adds to the end of a file, making it and its folder if needed, and waits until that is on disk. After an error

@@ -53,6 +53,10 @@ impl System for Noted<'_> {
         self.system.make_executable(path)
     }
 
+    fn is_executable(&self, path: &str) -> bool {
+        self.system.is_executable(path)
+    }
+
     fn stdin(&self) -> std::io::Result<Vec<u8>> {
         self.system.stdin()
     }

@@ -65,6 +65,12 @@ impl System for OsSystem {
         executable_by_all(path).map_err(named)
     }
 
+    #[cfg(unix)]
+    fn is_executable(&self, path: &str) -> bool {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+    }
+
     fn stdin(&self) -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let stdin = std::io::stdin();

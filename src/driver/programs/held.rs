@@ -10,11 +10,12 @@ use crate::action::{ActionKey, KeyMap};
 use crate::db::Db;
 use crate::db::change::Change;
 use crate::db::inputs::{Program, ProgramState};
+use crate::db::queries;
 use crate::diagnostic::{self, Diagnostic};
 use crate::driver::session::Session;
 use crate::exec::{Discovered, SeenFiles, Start, see};
 use crate::outcome::Failure;
-use crate::program::{Identity, Known, ProgramSpec};
+use crate::program::{Identity, Known, Part, ProgramSpec, Uncallable};
 use crate::store::{Entry, OutcomeStore};
 use crate::system::{System, folder_of, join};
 
@@ -193,7 +194,8 @@ impl Session {
     ) -> Option<Entry> {
         match result {
             Err(failure) => {
-                self.set_state(program, ProgramState::Broken(failure.message));
+                let why = Uncallable::new(Part::File, failure.message);
+                self.set_state(program, ProgramState::Broken(why));
                 None
             }
             Ok(discovered) => {
@@ -382,10 +384,19 @@ impl Session {
     }
 
     /// Says that a program of the suite cannot be called.
-    fn broken_program(&self, spec: &ProgramSpec, problem: &str) -> Diagnostic {
-        let path = self.root.suite(&self.db).path(&self.db).clone();
-        let place = diagnostic::Place::file(path);
-        Diagnostic::error(place, format!("cannot call `{}`: {problem}", spec.shown()))
+    fn broken_program(&self, spec: &ProgramSpec, problem: &Uncallable) -> Diagnostic {
+        let message = format!("cannot call `{}`: {}", spec.shown(), problem.message);
+        let error = Diagnostic::error(self.place_of(spec, &problem.part), message);
+        Diagnostic { hint: problem.hint.clone(), ..error }
+    }
+
+    /// Where the suite says something of a program.
+    pub fn place_of(&self, spec: &ProgramSpec, part: &Part) -> diagnostic::Place {
+        let places = &queries::suite(&self.db, self.root).program_places;
+        match places.iter().find(|(other, _)| other == spec) {
+            Some((_, places)) => places.of(part).clone(),
+            None => diagnostic::Place::file(self.root.suite(&self.db).path(&self.db).as_str()),
+        }
     }
 
     /// The programs of the suite that cannot be called.

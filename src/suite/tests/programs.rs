@@ -1,7 +1,7 @@
 //! Programs and rewards of suites, and what they read as.
 
 use super::{Memory, REGISTRY, read, read_suite, rendered, suite};
-use crate::program::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, TIMEOUT_MS};
+use crate::program::{Language, Part, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, TIMEOUT_MS};
 use crate::suite::{Gate, GraderKind, GraderSpec, Registry, RewardSpec, Suite};
 
 /// A suite with the graders and sections `rest`.
@@ -210,4 +210,33 @@ fn an_expression_of_the_environment_is_never_shown() {
         assert!(reading.suite.is_none(), "{value}");
         assert!(!rendered(&reading).contains("very"), "{}", rendered(&reading));
     }
+}
+
+#[test]
+fn it_is_known_where_a_suite_says_what_of_a_program() {
+    let base = "graders:\n  g:\n    kind: program\n    path: g.sh\n    inputs: [b.json, 'a/*']\n  h: {kind: tool, function: 'h.py:h', cwd: work}\nreward: {kind: custom, function: 'r.py:r', runtime: python3}\n";
+    let over = "name: s\ndataset: d.jsonl\nextends: shared/base.yaml\ngraders:\n  g: {runtime: bash}\n  t: {kind: tool, function: contains, extractor: 'e.py:e', extractor_options: {inputs: p.txt}}\n";
+    let told = |over: &str| {
+        let reading = read(&Memory::new(&[("suite.yaml", over), ("shared/base.yaml", base)]));
+        assert_eq!(rendered(&reading), "");
+        let mut told = Vec::new();
+        for (spec, places) in &reading.program_places {
+            let inputs = spec.inputs.iter().map(|input| Part::Inputs(Some(input.clone())));
+            let parts = [Part::File, Part::Runtime, Part::Cwd].into_iter().chain(inputs);
+            let places: Vec<String> =
+                parts.map(|part| format!("{part:?} {}", places.of(&part))).collect();
+            told.push(format!("{}: {}", spec.path, places.join(", ")));
+        }
+        (reading.suite, told)
+    };
+    let (suite, places) = told(over);
+    insta::assert_snapshot!(places.join("\n"), @r#"
+    shared/g.sh: File shared/base.yaml:4:11, Runtime suite.yaml:5:16, Cwd shared/base.yaml:4:11, Inputs(Some("shared/a/*")) shared/base.yaml:5:22, Inputs(Some("shared/b.json")) shared/base.yaml:5:14
+    shared/h.py: File shared/base.yaml:6:29, Runtime shared/base.yaml:6:29, Cwd shared/base.yaml:6:44
+    e.py: File suite.yaml:6:50, Runtime suite.yaml:6:50, Cwd suite.yaml:6:50, Inputs(Some("p.txt")) suite.yaml:6:88
+    shared/r.py: File shared/base.yaml:7:34, Runtime shared/base.yaml:7:53, Cwd shared/base.yaml:7:34
+    "#);
+    let (shifted, moved) = told(&format!("# a line more\n{over}"));
+    assert_eq!(suite, shifted, "where it stands is no part of it");
+    assert_ne!(places, moved);
 }

@@ -86,7 +86,7 @@ fn a_workspace_says_whether_programs_are_kept_in() {
     ");
 }
 
-const VALIDATED: [(&str, &str, &str); 14] = [
+const VALIDATED: [(&str, &str, &str); 16] = [
     ("{kind: program, path: nowhere.sh}", "", ""),
     ("{kind: program, path: nowhere.ts}", "", ""),
     ("{kind: tool, function: 'nowhere.py:f'}", "", ""),
@@ -117,6 +117,8 @@ const VALIDATED: [(&str, &str, &str); 14] = [
     ("{kind: program, path: g.sh, runtime: no-such-thing}", "g.sh", "#!/bin/sh\n"),
     ("{kind: program, path: g.sh, inputs: ['data/*.json']}", "g.sh", "#!/bin/sh\n"),
     ("{kind: program, path: g.sh, inputs: [gone.txt]}", "g.sh", "#!/bin/sh\n"),
+    ("{kind: program, path: g.sh, cwd: work}", "g.sh", "#!/bin/sh\n"),
+    ("{kind: program, path: gg.sh, runtime: ./sh}", "g.sh", "#!/bin/sh\n"),
 ];
 
 #[test]
@@ -144,17 +146,26 @@ fn what_is_wrong_with_a_program_is_found_without_calling_it() {
     insta::assert_snapshot!(told, @r"
     {kind: program, path: nowhere.sh}
     error: cannot call `nowhere.sh`: there is no file `nowhere.sh`
-    --> suite.yaml
+     --> suite.yaml:4:28
+      |
+    4 |   g: {kind: program, path: nowhere.sh}
+      |                            ^^^^^^^^^^
 
 
     {kind: program, path: nowhere.ts}
     error: cannot call `nowhere.ts`: there is no file `nowhere.ts`
-    --> suite.yaml
+     --> suite.yaml:4:28
+      |
+    4 |   g: {kind: program, path: nowhere.ts}
+      |                            ^^^^^^^^^^
 
 
     {kind: tool, function: 'nowhere.py:f'}
     error: cannot call `nowhere.py:f`: there is no file `nowhere.py`
-    --> suite.yaml
+     --> suite.yaml:4:29
+      |
+    4 |   g: {kind: tool, function: 'nowhere.py:f'}
+      |                             ^^^^^^^^^^^^^^
 
 
     {kind: tool, function: 'f.py:compos'}
@@ -212,27 +223,62 @@ fn what_is_wrong_with_a_program_is_found_without_calling_it() {
 
     {kind: program, path: g.sh}
     error: cannot call `g.sh`: its first line asks for `no-such-thing`, which is not installed
-    --> suite.yaml
+     --> suite.yaml:4:28
+      |
+    4 |   g: {kind: program, path: g.sh}
+      |                            ^^^^
 
 
     {kind: program, path: may.txt}
-    error: `may.txt` may not be executed; run `chmod +x may.txt`
-    --> may.txt
+    error: cannot call `may.txt`: `may.txt` may not be executed
+     --> suite.yaml:4:28
+      |
+    4 |   g: {kind: program, path: may.txt}
+      |                            ^^^^^^^
+      |
+      = help: run `chmod +x may.txt`, or say what runs it with `runtime`
 
 
     {kind: program, path: g.sh, runtime: no-such-thing}
-    error: cannot call `g.sh`: `runtime`: there is no `no-such-thing` in PATH
-    --> suite.yaml
+    error: cannot call `g.sh`: `runtime`: there is no program `no-such-thing` in PATH
+     --> suite.yaml:4:43
+      |
+    4 |   g: {kind: program, path: g.sh, runtime: no-such-thing}
+      |                                           ^^^^^^^^^^^^^
 
 
     {kind: program, path: g.sh, inputs: ['data/*.json']}
     error: cannot call `g.sh`: `inputs`: nothing matches `data/*.json`
-    --> suite.yaml
+     --> suite.yaml:4:43
+      |
+    4 |   g: {kind: program, path: g.sh, inputs: ['data/*.json']}
+      |                                           ^^^^^^^^^^^^^
 
 
     {kind: program, path: g.sh, inputs: [gone.txt]}
     error: cannot call `g.sh`: `inputs`: nothing matches `gone.txt`
-    --> suite.yaml
+     --> suite.yaml:4:43
+      |
+    4 |   g: {kind: program, path: g.sh, inputs: [gone.txt]}
+      |                                           ^^^^^^^^
+
+
+    {kind: program, path: g.sh, cwd: work}
+    error: cannot call `g.sh`: `cwd`: there is no folder `work`
+     --> suite.yaml:4:39
+      |
+    4 |   g: {kind: program, path: g.sh, cwd: work}
+      |                                       ^^^^
+
+
+    {kind: program, path: gg.sh, runtime: ./sh}
+    error: cannot call `gg.sh`: there is no file `gg.sh`
+     --> suite.yaml:4:28
+      |
+    4 |   g: {kind: program, path: gg.sh, runtime: ./sh}
+      |                            ^^^^^
+      |
+      = help: did you mean `g.sh`?
     ");
 }
 
@@ -255,14 +301,27 @@ fn a_runtime_that_is_not_installed_is_named() {
     exit: 2
     --- stdout
     --- stderr
-    error: cannot call `m.mjs`: nothing here runs it: install one of `bun`, `deno`, `node`, or say `runtime: PATH`
-    --> suite.yaml
+    error: cannot call `m.mjs`: nothing here runs it
+     --> suite.yaml:4:29
+      |
+    4 |   js: {kind: program, path: m.mjs}
+      |                             ^^^^^
+      |
+      = help: install one of `bun`, `deno`, `node`, or say `runtime: PATH`
 
-    error: cannot call `f.py:f`: nothing here runs it: install one of `python3`, `python`, or say `runtime: PATH`
-    --> suite.yaml
+    error: cannot call `f.py:f`: nothing here runs it
+     --> suite.yaml:5:30
+      |
+    5 |   py: {kind: tool, function: 'f.py:f'}
+      |                              ^^^^^^^^
+      |
+      = help: install one of `python3`, `python`, or say `runtime: PATH`
 
     error: cannot call `g.sh`: its first line asks for `bash`, which is not installed
-    --> suite.yaml
+     --> suite.yaml:6:29
+      |
+    6 |   sh: {kind: program, path: g.sh}
+      |                             ^^^^
 
     3 errors
     ");
@@ -312,6 +371,8 @@ fn a_clone_replays_programs_and_calls_none() {
     run(&here, &[], 0);
     let names = ["shell", "function", "module", "extracted", "reward"];
     assert_eq!(names.map(|name| here.actions(name)[1..].to_vec()), [[0; 3]; 5]);
+    // Where a suite says what is no part of any key.
+    here.write("suite.yaml", format!("# a line more\n{}", suite(graders)));
     run(&here, &[], 0);
     assert_eq!(names.map(|name| here.actions(name)), [[0, 2, 0, 0]; 5]);
     let ran = here.run(&["cache", "export", "suite.yaml"]);
