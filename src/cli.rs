@@ -149,7 +149,7 @@ pub struct RunArgs {
     /// Sends nothing: an action without a stored outcome is an error, and the exit code is 3.
     #[arg(long)]
     pub frozen: bool,
-    /// Sends nothing, for work without a network. The same as --frozen.
+    /// Sends nothing, for work without a network: judges are not asked, programs run.
     #[arg(long)]
     pub offline: bool,
     /// Asks again what is stored, of one grader (--refresh=GRADER) or of all.

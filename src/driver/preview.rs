@@ -65,7 +65,8 @@ pub fn preview(
     let list = loop {
         let mut list = scan(session, system);
         let refreshed = Refreshed::of(session, &settings.refresh);
-        let (outcomes, waiting) = list.look_up(store, &mut |entry| looking.look(&refreshed, entry));
+        let (outcomes, waiting) = list
+            .look_up(store, &mut |entry, is_program| looking.look(&refreshed, (entry, is_program)));
         if outcomes.is_empty() {
             break list;
         }
@@ -135,9 +136,13 @@ impl<'a> Looking<'a> {
     }
 
     /// The outcome of an entry, as settling would take it; why not is noted.
-    fn look(&mut self, refreshed: &Refreshed, entry: &Entry) -> Option<Outcome> {
+    fn look(
+        &mut self,
+        refreshed: &Refreshed,
+        (entry, is_program): (&Entry, bool),
+    ) -> Option<Outcome> {
         let mut warnings = Vec::new();
-        let found = usable(self.settings, refreshed, entry, &mut warnings);
+        let found = usable(self.settings, refreshed, (entry, is_program), &mut warnings);
         // A second look at what is still missing says the same again.
         warnings.retain(|warning| !self.preview.warnings.contains(warning));
         self.preview.warnings.append(&mut warnings);

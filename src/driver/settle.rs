@@ -322,8 +322,8 @@ impl<'a> Settling<'a> {
         let (settings, warnings) = (&self.settings, &mut self.settled.warnings);
         let replayed = &mut self.settled.replayed_failures;
         let refreshed = Refreshed::of(self.session, &settings.refresh);
-        let mut usable = |entry: &Entry| {
-            let outcome = usable(settings, &refreshed, entry, warnings);
+        let mut usable = |entry: &Entry, is_program: bool| {
+            let outcome = usable(settings, &refreshed, (entry, is_program), warnings);
             *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
             outcome
         };
@@ -466,14 +466,14 @@ impl<'a> Settling<'a> {
     }
 }
 
-/// The outcome of a stored entry, unless it is to be asked anew.
+/// The outcome of a stored entry, of a program or not, unless it is to be asked anew.
 pub(super) fn usable(
     settings: &Settings,
     refreshed: &Refreshed,
-    entry: &Entry,
+    (entry, is_program): (&Entry, bool),
     warnings: &mut Vec<String>,
 ) -> Option<Outcome> {
-    let may_ask = settings.closed.is_none();
+    let may_ask = settings.closed.is_none() || is_program && settings.runs_programs;
     if may_ask && refreshed.has(entry.key) {
         return None;
     }

@@ -330,6 +330,28 @@ fn a_runtime_that_is_not_installed_is_named() {
     assert!(!space.path(".evalrs").exists(), "nothing was begun");
 }
 
+#[test]
+fn programs_that_failed_are_called_again_where_nothing_may_be_sent() {
+    let graders = "  shell: {kind: program, path: g.sh}\n  judged: {kind: rubric, prompt: good?, model: m, endpoint: e}\n";
+    let program = "#!/bin/sh\n[ -e there.txt ] || exit 1\necho '{\"pass\":true,\"score\":1}'\n";
+    let space =
+        Space::new(&[("suite.yaml", &suite(graders)), ("rows.jsonl", ROWS), ("g.sh", program)]);
+    executable(&space, "g.sh");
+    run(&space, &["--offline"], 3);
+    assert_eq!(space.actions("shell"), [2, 0, 2, 0]);
+    // Nobody said that it reads this: for all that keys know it fails again.
+    space.write("there.txt", "");
+    for (args, shell) in [
+        (["--offline"].as_slice(), [0, 2, 0, 0]),
+        (&["--frozen", "--retry-errors"], [0, 2, 0, 0]),
+        (&["--offline", "--retry-errors"], [2, 0, 0, 0]),
+        (&["--offline", "--retry-errors"], [0, 2, 0, 0]),
+    ] {
+        run(&space, args, 3);
+        assert_eq!((space.actions("shell"), space.actions("judged")), (shell, [0, 0, 0, 2]));
+    }
+}
+
 /// Each notes that it was called, and loads one file at once and another when it is called.
 const NOTING: [(&str, &str); 9] = [
     ("rows.jsonl", ROWS),
