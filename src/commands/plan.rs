@@ -119,7 +119,8 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
         let own = reasons.get(&at).unwrap_or(&none);
         let own_bill = forecast.graders.get(at).copied().unwrap_or_default();
         let failures = preview.failures.get(at).copied().unwrap_or_default();
-        let counts = Counts { total: tally.total, cached: tally.cached, failures };
+        let is_open = preview.is_open.get(at).copied().unwrap_or_default();
+        let counts = Counts { total: tally.total, cached: tally.cached, failures, is_open };
         graders.push((name.clone(), line(counts, own, own_bill)));
         all.add(counts);
         for (reason, n) in own {
@@ -130,12 +131,13 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
     Plan { suite, graders: Ordered(graders), totals: line(all, &whys, bill) }
 }
 
-/// How many actions there are, are stored, and are stored as failures.
+/// How many actions there are, are stored, and are stored as failures; and whether there will be more.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     total: u64,
     cached: u64,
     failures: u64,
+    is_open: bool,
 }
 
 impl Counts {
@@ -143,17 +145,19 @@ impl Counts {
         self.total += other.total;
         self.cached += other.cached;
         self.failures += other.failures;
+        self.is_open |= other.is_open;
     }
 }
 
 fn line(counts: Counts, reasons: &BTreeMap<Reason, u64>, bill: Bill) -> PlanLine {
-    let Counts { total, cached, failures } = counts;
+    let Counts { total, cached, failures, is_open } = counts;
     let named = reasons.iter().map(|(reason, n)| (reason.name().to_owned(), *n));
     PlanLine {
         total,
         cached,
         failures,
         to_ask: total - cached,
+        at_least: is_open,
         reasons: Ordered(named.collect()),
         tokens: TokenEstimate { input: bill.input, output: bill.output },
         cost: bill.cost,

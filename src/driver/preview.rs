@@ -1,7 +1,8 @@
 //! What settling would ask, found without any effect: the same scan and the same look into the store, and then nothing.
 //!
-//! It can disagree with a run only about ballots that depend on outcomes which are not there yet: those that confirm
-//! a verdict are known once the verdict is.
+//! It can disagree with a run only about what depends on outcomes which are not there yet: ballots that confirm a verdict
+//! are known once the verdict is, what grades a submission once a program has extracted it, a reward once its grades are
+//! there. Which graders that may be more for is said.
 
 use std::sync::Arc;
 
@@ -11,7 +12,9 @@ use super::waiting::{Refreshed, WaitList};
 use crate::action::{ActionKey, KeyMap, KeySet};
 use crate::db::change::Change;
 use crate::db::inputs::Chunk;
-use crate::db::queries;
+use crate::db::queries::{self, Grader};
+use crate::evaluate::Method;
+use crate::evaluate::rewards::ReadyReward;
 use crate::outcome::{Outcome, Usage, read_body};
 use crate::reason::Held;
 use crate::store::{Entry, OutcomeStore};
@@ -25,6 +28,8 @@ pub struct Preview {
     /// For each grader, in the order of the suite: how many of its actions are stored as failures that would stand for
     /// an answer.
     pub failures: Vec<u64>,
+    /// For each grader, in the order of the suite: whether more will be wanted, or may be, once what is missing is there.
+    pub is_open: Vec<bool>,
     /// What would be asked, in the order in which it would be.
     pub to_ask: Vec<ToAsk>,
     /// What stored judgments used when they were asked, also those that would be asked anew.
@@ -88,6 +93,7 @@ pub fn preview(
     });
     preview.to_ask = to_ask.collect();
     preview.failures = by_grader(session, &replayed);
+    preview.is_open = open_graders(session, &preview.to_ask);
     preview.tallies = list.tallies;
     preview
 }
@@ -119,6 +125,25 @@ fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
         found.len() as u64
     };
     queries::graders(db, root).iter().map(|grader| of_grader(*grader)).collect()
+}
+
+/// For each grader, whether its plans want more, or may, once what is to be asked is there.
+fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
+    let (db, root) = (&session.db, session.root);
+    let missing: KeySet = to_ask.iter().map(|to_ask| to_ask.key).collect();
+    let is_open = |grader: &Grader<'_>| {
+        let method = &queries::ready(db, *grader).method;
+        let asks = match method {
+            Method::Judge(_) | Method::Program(_) | Method::Reward(ReadyReward::Program(_)) => true,
+            Method::Tool(_) | Method::Reward(_) | Method::Unread | Method::Broken(_) => false,
+        };
+        let leads_on = |chunk: &Chunk| {
+            let plans = queries::plans(db, *chunk, *grader);
+            plans.iter().any(|planned| planned.leads_on(&|key| missing.contains(&key)))
+        };
+        asks && !missing.is_empty() && root.chunks(db).iter().any(leads_on)
+    };
+    queries::graders(db, root).iter().map(is_open).collect()
 }
 
 struct Looking<'a> {

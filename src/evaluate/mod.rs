@@ -189,6 +189,19 @@ impl Planned {
         }
     }
 
+    /// Whether more is planned, or may be wanted, once those of its actions are there that are `missing`.
+    pub fn leads_on(&self, missing: &dyn Fn(ActionKey) -> bool) -> bool {
+        match self {
+            Self::Extract(key) => missing(*key),
+            Self::Confirmed { first, keys } => {
+                keys.iter().take(*first as usize).any(|key| missing(*key))
+            }
+            Self::Turns(turns) => turns.iter().any(|turn| turn.leads_on(missing)),
+            Self::Blocked => true,
+            Self::Graded(_) | Self::Ask(_) | Self::Votes(_) | Self::Skipped => false,
+        }
+    }
+
     /// The keys of the ballots on one submission, and how many of them it gets in any case.
     fn ballots(&self) -> Option<(&[ActionKey], usize)> {
         match self {

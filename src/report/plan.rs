@@ -13,6 +13,9 @@ use super::text::{about, count, cut, grouped, sanitize, wrapped};
 use crate::price::{AS_OF, Cost};
 
 const TITLE: Style = Style::new().bold();
+/// Why more may be asked than is planned.
+const AT_LEAST: &str = "at least: what rests on extracted submissions, on grades or on first verdicts is known once those are there";
+
 const FAINT: Style = Style::new().dimmed();
 
 /// What a run of one suite would ask; this is the shape of `plan --json`.
@@ -37,6 +40,8 @@ pub struct PlanLine {
     pub failures: u64,
     /// Those that would be asked.
     pub to_ask: u64,
+    /// Whether more will be asked, or may be: what rests on what is to be asked is known only once that is there.
+    pub at_least: bool,
     /// Reason → how many of them are asked for it, in the order in which reasons win.
     pub reasons: Ordered<u64>,
     /// What they would use, estimated.
@@ -59,6 +64,7 @@ impl Default for PlanLine {
             cached: 0,
             failures: 0,
             to_ask: 0,
+            at_least: false,
             reasons: Ordered::default(),
             tokens: TokenEstimate::default(),
             cost: Some(Cost::ZERO),
@@ -125,7 +131,7 @@ fn rows(plan: &Plan) -> Vec<Vec<Cell>> {
         title("out"),
         title("cost"),
     ]];
-    let asking = || plan.graders.0.iter().filter(|(_, line)| line.total > 0);
+    let asking = || plan.graders.0.iter().filter(|(_, line)| line.total > 0 || line.at_least);
     rows.extend(asking().map(|(name, line)| row(name, line)));
     if asking().count() > 1 {
         rows.push(row("all", &plan.totals));
@@ -142,7 +148,7 @@ fn row(grader: &str, line: &PlanLine) -> Vec<Cell> {
         name(grader),
         number(grouped(line.total)),
         number(grouped(line.cached)),
-        number(grouped(line.to_ask)),
+        number(format!("{}{}", if line.at_least { "≥ " } else { "" }, grouped(line.to_ask))),
         words(&because.join(", ")),
         number(estimate(about(line.tokens.input))),
         number(estimate(about(line.tokens.output))),
@@ -151,11 +157,14 @@ fn row(grader: &str, line: &PlanLine) -> Vec<Cell> {
 }
 
 fn sentence(totals: &PlanLine, basis: &PlanBasis) -> String {
+    let least = if totals.at_least { "at least " } else { "" };
     match (totals.total, totals.to_ask) {
         (0, _) => "plan: nothing to ask: no judge is needed".to_owned(),
         (total, 0) => format!("plan: nothing to ask of {}", grouped(total)),
         (total, to_ask) if !totals.asks_judges() => {
-            format!("plan: {} to run of {}, no judge is asked", grouped(to_ask), grouped(total))
+            let to_ask = grouped(to_ask);
+            let judges = if totals.at_least { "" } else { ", no judge is asked" };
+            format!("plan: {least}{to_ask} to run of {}{judges}", grouped(total))
         }
         (total, to_ask) => {
             let cost = match totals.cost {
@@ -163,7 +172,7 @@ fn sentence(totals: &PlanLine, basis: &PlanBasis) -> String {
                 None => format!("cost not known: no price of `{}`", basis.unpriced.join("`, `")),
             };
             format!(
-                "plan: {} to ask of {}, about {} tokens in and {} out, {cost}",
+                "plan: {least}{} to ask of {}, about {} tokens in and {} out, {cost}",
                 grouped(to_ask),
                 grouped(total),
                 about(totals.tokens.input),
@@ -200,6 +209,9 @@ fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
     if totals.cost.is_some_and(|cost| cost > Cost::ZERO) {
         notes.push(format!("prices: evalrs.toml, else list prices of {AS_OF}"));
     }
+    if totals.at_least {
+        notes.push(AT_LEAST.to_owned());
+    }
     notes.push(match &basis.previous {
         Some(id) => format!("reasons: compared with run {id}"),
         None => "reasons: there is no record of an earlier run".to_owned(),
@@ -223,6 +235,7 @@ mod tests {
             cached: total - to_ask,
             failures: 0,
             to_ask,
+            at_least: false,
             reasons: Ordered(reasons.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()),
             tokens: TokenEstimate { input: to_ask * 1_183, output: to_ask * 125 },
             cost: cost.map(Cost::from_nanos),
@@ -282,7 +295,9 @@ mod tests {
         reasons: compared with run
         20260101T000000-000000
         "#);
-        insta::assert_snapshot!(serde_json::to_string(&all).unwrap().replace('\u{1b}', "<esc>"), @r#"{"suite":"support\u001b[2J\nbot","graders":{"accuracy":{"total":0,"cached":0,"failures":0,"to_ask":0,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":300,"cached":288,"failures":0,"to_ask":12,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}},"totals":{"total":300,"cached":288,"failures":0,"to_ask":12,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}}"#);
+        insta::assert_snapshot!(serde_json::to_string(&all).unwrap().replace('\u{1b}', "<esc>"), @r#"
+        {"suite":"support\u001b[2J\nbot","graders":{"accuracy":{"total":0,"cached":0,"failures":0,"to_ask":0,"at_least":false,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":300,"cached":288,"failures":0,"to_ask":12,"at_least":false,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}},"totals":{"total":300,"cached":288,"failures":0,"to_ask":12,"at_least":false,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}}
+        "#);
     }
 
     #[test]
@@ -312,6 +327,32 @@ mod tests {
         let basis = PlanBasis { recorded: 0, ..basis };
         let text = shown(&all, &basis, 100);
         assert!(text.contains("output tokens: 150 a judgment, since none is recorded"), "{text}");
+    }
+
+    #[test]
+    fn a_plan_that_leads_to_more_says_so() {
+        let open = |line: PlanLine| PlanLine { at_least: true, ..line };
+        let extracted = open(line(4, &[("first run", 4)], Some(3_100_000)));
+        let shared = open(line(0, &[], Some(0)));
+        let all = plan(vec![("a", extracted.clone()), ("b", shared)], extracted.clone());
+        insta::assert_snapshot!(shown(&all, &basis(), 100), @r"
+        plan  support bot
+
+        grader  actions  cached  to ask  because      tokens in  out     cost
+        a             4       0     ≥ 4  first run 4      4,730  500  $0.0031
+        b             0       0     ≥ 0
+        all           4       0     ≥ 4  first run 4      4,730  500  $0.0031
+
+        plan: at least 4 to ask of 4, about 4,730 tokens in and 500 out, about $0.0031
+        output tokens: mean of 288 recorded judgments; input tokens: estimated by a tokenizer
+        prices: evalrs.toml, else list prices of 2026-11-12
+        at least: what rests on extracted submissions, on grades or on first verdicts is known once those
+        are there
+        reasons: compared with run 20260101T000000-000000
+        ");
+        let programs = PlanLine { tokens: TokenEstimate::default(), ..extracted };
+        let text = shown(&plan(Vec::new(), programs), &basis(), 100);
+        assert!(text.contains("plan: at least 4 to run of 4\n"), "{text}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge};
-use crate::space::{Ran, Space, lines};
+use crate::space::{Ran, Space, has, lines};
 
 const SUITE: &str = "\
 name: support
@@ -381,7 +381,9 @@ fn a_plan_after_edits_reads_well() {
     reasons: compared with run RUN
     --- stderr
     "#);
-    insta::assert_snapshot!(planned(&space, &judge, &[]), @r#"{"suite":"support","graders":{"exact":{"total":0,"cached":0,"failures":0,"to_ask":0,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":4,"cached":3,"failures":0,"to_ask":1,"reasons":{"submission changed":1},"tokens":{"input":10,"output":2},"cost":2.7e-6},"tone":{"total":4,"cached":0,"failures":0,"to_ask":4,"reasons":{"rubric edited":4},"tokens":{"input":539,"output":600},"cost":0.001739}},"totals":{"total":8,"cached":3,"failures":0,"to_ask":5,"reasons":{"rubric edited":4,"submission changed":1},"tokens":{"input":549,"output":602},"cost":0.0017417}}"#);
+    insta::assert_snapshot!(planned(&space, &judge, &[]), @r#"
+    {"suite":"support","graders":{"exact":{"total":0,"cached":0,"failures":0,"to_ask":0,"at_least":false,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":4,"cached":3,"failures":0,"to_ask":1,"at_least":false,"reasons":{"submission changed":1},"tokens":{"input":10,"output":2},"cost":2.7e-6},"tone":{"total":4,"cached":0,"failures":0,"to_ask":4,"at_least":false,"reasons":{"rubric edited":4},"tokens":{"input":539,"output":600},"cost":0.001739}},"totals":{"total":8,"cached":3,"failures":0,"to_ask":5,"at_least":false,"reasons":{"rubric edited":4,"submission changed":1},"tokens":{"input":549,"output":602},"cost":0.0017417}}
+    "#);
 }
 
 #[test]
@@ -435,4 +437,35 @@ fn what_cannot_be_planned_is_an_error() {
       help: ids are those of results.jsonl
     "#);
     assert_eq!(space.run(&["plan", "none.yaml"]).code(), 2);
+}
+
+#[test]
+fn a_plan_that_leads_to_more_is_a_lower_bound() {
+    if !has("python3") {
+        return;
+    }
+    let extracted = "extractor: 'e.py:part'";
+    let suite = format!(
+        "name: s\ndataset: data.jsonl\ngraders:\n  judged: {{kind: rubric, prompt: good?, model: judge-1, endpoint: test, {extracted}}}\n  function: {{kind: tool, function: 'e.py:grade', {extracted}}}\n  exact: {{kind: tool, function: exact_match, {extracted}}}\nreward: {{kind: custom, function: 'e.py:compose'}}\n"
+    );
+    let program = "def part(trajectory, config):\n    return 'a'\n\n\ndef grade(sample, submission):\n    return 1.0\n\n\ndef compose(ctx):\n    return 1.0\n";
+    let space = Space::new(&[
+        ("suite.yaml", &suite),
+        ("data.jsonl", &lines([row(0), row(1)])),
+        ("e.py", program),
+    ]);
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    let told = |plan: &Value| {
+        let line = |line: &Value| (line["to_ask"].as_u64().unwrap(), line["at_least"] == true);
+        let graders = ["judged", "function", "exact", "reward"];
+        (graders.map(|name| line(&plan["graders"][name])), line(&plan["totals"]))
+    };
+    let before = planned(&space, &judge, &[]);
+    assert_eq!(told(&before), ([(2, true), (0, true), (0, false), (0, true)], (2, true)));
+    let shown = space.run_with(&judge, &["plan", "suite.yaml"]).stdout();
+    assert!(shown.contains("plan: at least 2 to run of 2\n"), "{shown}");
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--quiet"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let after = planned(&space, &judge, &[]);
+    assert_eq!(told(&after), ([(0, false); 4], (0, false)));
 }
