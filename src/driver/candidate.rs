@@ -11,7 +11,8 @@ use crate::diagnostic::Diagnostic;
 use crate::driver::problems::unreadable;
 use crate::driver::reload::Environment;
 use crate::driver::session::{Session, SmallFile};
-use crate::suite::{FileText, Files, Registry, Suite, read_suite, row_rubric};
+use crate::program::ProgramSpec;
+use crate::suite::{FileText, Files, ProgramPlaces, Registry, Suite, read_suite, row_rubric};
 use crate::system::{self, System, folder_of};
 
 /// What checking a suite apart tells.
@@ -34,6 +35,8 @@ pub(super) struct Candidate {
     pub(super) edited: BTreeMap<String, SmallFile>,
     /// The environment, if it is another.
     pub(super) environment: Option<Environment>,
+    /// The programs that the suite names, and where.
+    pub(super) programs: Vec<(ProgramSpec, ProgramPlaces)>,
 }
 
 impl Candidate {
@@ -54,8 +57,12 @@ impl Candidate {
         let new = standing.environment.clone().filter(|environment| environment != held);
         let environment = new.as_ref().unwrap_or(held);
         let now = Now { session, system, environment, edited: RefCell::new(edited) };
-        let fit = if files.is_empty() && new.is_none() { Fit::Rows } else { now.check(&files) };
-        Self { files, fit, edited: now.edited.into_inner(), environment: new }
+        let (fit, programs) = if files.is_empty() && new.is_none() {
+            (Fit::Rows, queries::suite(db, session.root).program_places.clone())
+        } else {
+            now.check(&files)
+        };
+        Self { files, fit, edited: now.edited.into_inner(), environment: new, programs }
     }
 }
 
@@ -68,7 +75,7 @@ struct Now<'a> {
 }
 
 impl Now<'_> {
-    fn check(&self, changed: &BTreeSet<String>) -> Fit {
+    fn check(&self, changed: &BTreeSet<String>) -> (Fit, Vec<(ProgramSpec, ProgramPlaces)>) {
         let (db, root) = (&self.session.db, self.session.root);
         let path = root.suite(db).path(db);
         let sandbox = root.overrides(db).sandbox;
@@ -77,7 +84,7 @@ impl Now<'_> {
         let mut problems = reading.diagnostics;
         let unknown = reading.suite.as_ref().map(|suite| self.session.unknown_names(suite));
         problems.extend(unknown.into_iter().flatten());
-        match reading.suite {
+        let fit = match reading.suite {
             Some(suite) if !problems.iter().any(Diagnostic::is_error) => {
                 if self.asks_the_same(&suite, changed) { Fit::Rows } else { Fit::Unsure }
             }
@@ -85,7 +92,8 @@ impl Now<'_> {
                 let looked_for = changed.iter().cloned().chain(reading.files).collect();
                 Fit::Broken { problems, looked_for }
             }
-        }
+        };
+        (fit, reading.program_places)
     }
 
     /// Whether the suite asks nothing else of rows, and of recorded runs, than the one before.

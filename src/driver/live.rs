@@ -5,7 +5,7 @@
 //! the queue. Planning goes in slices, those that matter most first, so that the first judge is asked long before the
 //! last prompt is known.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use super::budget::Limits;
 use super::execute::{Blocked, Taken};
 use super::flight::{Flight, Landed};
 use super::lanes::Lanes;
-use super::reload::Reloaded;
 use super::session::Session;
 use super::settle::{CannotAsk, Settings, Settling, World};
 use super::waiting::{WaitList, Waiting};
@@ -26,9 +25,13 @@ use crate::evaluate::each_wanted;
 use crate::outcome::{Outcome, Stored, Usage};
 use crate::store::OutcomeStore;
 
+mod checking;
 mod standing;
+mod trying;
 
+use checking::Checking;
 pub use standing::{Progressed, Standing};
+use trying::Trying;
 
 /// Chunks planned at once, about five hundred records: a few milliseconds, after which something else may come first.
 const SLICE: usize = 8;
@@ -73,6 +76,14 @@ pub struct Live<'a> {
     is_done: bool,
     /// What was used before the last save.
     before: Usage,
+    /// Programs that are loaded before the session may hold them.
+    trying: Trying<'a>,
+    /// Programs that are called again, to compare.
+    checking: Checking<'a>,
+    /// What there is to say that was not said yet.
+    news: Vec<String>,
+    /// What was said once and for all.
+    told: BTreeSet<String>,
 }
 
 impl<'a> Live<'a> {
@@ -98,23 +109,16 @@ impl<'a> Live<'a> {
             in_vain: Vec::new(),
             is_done: true,
             before: Usage::default(),
+            trying: Trying::default(),
+            checking: Checking::default(),
+            news: Vec::new(),
+            told: BTreeSet::new(),
         }
     }
 
     /// The session.
     pub fn session(&self) -> &Session {
         self.settling.session
-    }
-
-    /// Reads again what was touched, as [`Session::reload`] does. If the session has changed, [`Self::begin`] has to be
-    /// called.
-    pub fn reload(
-        &mut self,
-        touched: Option<&BTreeSet<String>>,
-        environment: Option<BTreeMap<String, String>>,
-    ) -> Reloaded {
-        let Settling { session, world, .. } = &mut self.settling;
-        session.reload(world.system, touched, environment)
     }
 
     /// The session, to be changed: then [`Self::begin`] has to be called.
@@ -126,6 +130,7 @@ impl<'a> Live<'a> {
     /// is missing at most `allowance` actions are launched until [`Self::allow_all`].
     pub fn begin(&mut self, ranking: Box<dyn Ranking>, allowance: u64, settings: Settings) {
         self.before = self.used();
+        self.checking = Checking::default();
         self.flight.supersede();
         self.lanes.drop_queue();
         self.again.clear();
@@ -209,27 +214,6 @@ impl<'a> Live<'a> {
         }
         self.settling.look_up(store, from);
         self.queue();
-    }
-
-    /// Whether it is known which files programs load. Where no store tells, they are loaded: nothing is planned until
-    /// then, because nothing could be keyed.
-    fn has_loaded_programs(&mut self) -> bool {
-        let (settling, flight) = (&mut self.settling, &mut self.flight);
-        if flight.is_loading() {
-            return false;
-        }
-        if settling.session.to_load().is_empty() {
-            return true;
-        }
-        let Some(store) = flight.store() else { return false };
-        settling.session.learn_dependencies(store, settling.world.system);
-        if settling.settings.closed.is_some() && !settling.settings.runs_programs {
-            settling.session.assume_no_dependencies(settling.world.system);
-        }
-        for (program, start) in settling.session.to_load() {
-            flight.load(program, settling.world.executor.load(start));
-        }
-        !flight.is_loading()
     }
 
     /// Queues what was found to be missing. What is under way already has somebody to wait for it again.
@@ -319,9 +303,12 @@ impl<'a> Live<'a> {
         }
         let Some(store) = self.flight.store() else { return false };
         if !self.settling.wants_more() {
+            self.checking.begin(&self.settling);
             self.settling.complete_keys(store);
             self.is_done = true;
             self.settling.list.remember(self.settling.session);
+            let reads = self.settling.session.undeclared_reads();
+            self.news.extend(reads.into_iter().filter(|read| self.told.insert(read.clone())));
             return false;
         }
         self.settling.look_up(store, 0);
@@ -332,7 +319,19 @@ impl<'a> Live<'a> {
     /// Waits for something to land, to be written, or to change. Nothing is lost if it is dropped while it waits.
     pub async fn wait(&mut self) {
         let never = pin!(std::future::pending::<()>());
-        let step = self.flight.next(never, self.settling.world.executor.changed()).await;
+        let Self { settling, flight, trying, checking, .. } = self;
+        let step = tokio::select! {
+            biased;
+            (trial, result) = trying.next() => {
+                settling.session.tried(trial, result, settling.world.system);
+                return;
+            }
+            again = checking.next() => {
+                self.news.extend(settling.difference(&again));
+                return;
+            }
+            step = flight.next(never, settling.world.executor.changed()) => step,
+        };
         match self.settling.take_step(step, &mut self.lanes) {
             Some(Taken::Written(batch)) => self.arrived.extend(batch),
             Some(Taken::Loaded(entry)) => self.flight.keep_also(entry.into_iter().collect()),
@@ -425,6 +424,11 @@ impl<'a> Live<'a> {
     /// What the session may spend.
     pub fn limits(&self) -> Limits {
         self.settling.budget.limits()
+    }
+
+    /// What there is to say since the last call: each thing once, a sentence each.
+    pub fn take_news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
     }
 
     /// The keys launched since the last save.

@@ -38,6 +38,7 @@ pub mod session;
 pub mod settle;
 mod stale;
 pub mod trace;
+mod trials;
 mod waiting;
 pub mod wanted;
 pub mod whys;

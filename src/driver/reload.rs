@@ -11,7 +11,7 @@ use crate::dataset::chunk::{Chunked, HeldChunks, Records};
 use crate::dataset::labels::is_mapped;
 use crate::db::baselines::{recorded_run, run_files};
 use crate::db::change::Change;
-use crate::db::inputs::{Chunk, File};
+use crate::db::inputs::{Chunk, File, Program};
 use crate::db::queries::{self, Checked};
 use crate::db::selection::Who;
 use crate::db::{Database, Db, rows};
@@ -19,10 +19,14 @@ use crate::diagnostic::Diagnostic;
 use crate::driver::candidate::{Candidate, Fit};
 use crate::driver::dataset::{Reading, Reread};
 use crate::driver::doubts;
+use crate::driver::programs::ReadProgram;
 use crate::driver::session::{Session, SmallFile};
 use crate::driver::stale::Stale;
+pub use crate::driver::trials::Trial;
 use crate::evaluate::sought::{Sought, found_in};
-use crate::system::System;
+use crate::program::ProgramSpec;
+use crate::suite::ProgramPlaces;
+use crate::system::{System, folder_of};
 
 /// Names and values of the environment.
 pub(super) type Environment = Arc<BTreeMap<String, String>>;
@@ -39,6 +43,9 @@ pub enum Reloaded {
         /// What is probably not meant.
         warnings: Vec<Diagnostic>,
     },
+    /// What the files say can be evaluated if these programs can be loaded: then it is to be reloaded once more. The
+    /// session still holds what they said before.
+    Untried(Vec<Trial>),
     /// What the files say cannot be evaluated. The session still holds what they said before, as far as it was good.
     Broken {
         /// The files that changed since they were good, as the session names them, sorted.
@@ -96,46 +103,83 @@ impl Session {
         touched: Option<&BTreeSet<String>>,
         environment: Option<BTreeMap<String, String>>,
     ) -> Reloaded {
+        self.trials.begin();
         self.standing.stale.add(touched);
         if let Some(environment) = environment {
             self.standing.environment = Some(Arc::new(environment));
         }
+        self.reload_once_more(system)
+    }
+
+    /// Reloads what the last reload came upon, once its programs were tried.
+    pub fn reload_once_more(&mut self, system: &dyn System) -> Reloaded {
         if !self.standing.is_good {
             return self.load_until_good(system);
         }
-        let programs = match self.reread_programs(system) {
-            Ok(files) => files,
-            Err(problems) => {
-                let looked_for = self.program_paths();
-                return self.broken(looked_for.clone(), problems, looked_for);
-            }
+        let candidate = Candidate::read(self, system);
+        let Candidate { mut files, fit, edited, environment, programs: named } = candidate;
+        if let Fit::Broken { problems, looked_for } = fit {
+            return self.broken(files, problems, looked_for);
+        }
+        let programs = match self.edited_programs(&named, system) {
+            Ok(programs) => programs,
+            Err(problems) => return self.uncallable(&named, problems),
         };
-        let Candidate { mut files, fit, edited, environment } = Candidate::read(self, system);
-        match fit {
-            Fit::Rows => {}
-            Fit::Unsure => return self.load_apart(system, files),
-            Fit::Broken { problems, looked_for } => {
-                return self.broken(files, problems, looked_for);
-            }
+        match self.to_try(&programs, system) {
+            Ok(trials) if trials.is_empty() => {}
+            Ok(trials) => return Reloaded::Untried(trials),
+            Err(problems) => return self.uncallable(&named, problems),
+        }
+        if matches!(fit, Fit::Unsure) {
+            return self.load_apart(system, (files, programs));
         }
         let reading = match self.reread_dataset(system) {
             Reread::Same => None,
             Reread::New(reading) if self.is_surely_good(&reading.chunks) => Some(reading),
-            Reread::New(_) | Reread::Doubtful => return self.load_apart(system, files),
+            Reread::New(_) | Reread::Doubtful => {
+                return self.load_apart(system, (files, programs));
+            }
         };
         files.extend(reading.iter().flat_map(|reading| reading.changed.iter().cloned()));
-        let has_other_programs = !programs.is_empty();
-        files.extend(programs);
-        if reading.is_none() && edited.is_empty() && environment.is_none() && !has_other_programs {
+        let is_same = reading.is_none() && edited.is_empty() && environment.is_none();
+        self.bring_in(edited, environment, reading);
+        self.read_asked(system);
+        let programs = self.take_programs(programs, system);
+        if is_same && programs.is_empty() {
             self.standing.note(true);
             return Reloaded::Same;
         }
-        self.bring_in(edited, environment, reading);
-        self.read_asked(system);
+        files.extend(programs);
         self.read_programs(system);
         self.read_row_files(system);
         self.run_files = run_files(&self.db, self.root);
         self.changed(files, None)
+    }
+
+    /// Programs cannot be called. Whatever lies beside one may be what keeps it from being loaded.
+    fn uncallable(
+        &mut self,
+        named: &[(ProgramSpec, ProgramPlaces)],
+        problems: Vec<Diagnostic>,
+    ) -> Reloaded {
+        let paths = || named.iter().map(|(spec, _)| spec.path.clone());
+        let mut looked_for = self.program_paths();
+        looked_for.extend(paths());
+        let is_stale = |path: &&String| self.standing.stale.has(path);
+        let files = looked_for.iter().filter(is_stale).cloned().collect();
+        let folder = |path: String| match folder_of(&path) {
+            "" => ".".to_owned(),
+            folder => folder.to_owned(),
+        };
+        looked_for.extend(paths().map(folder));
+        self.broken(files, problems, looked_for)
+    }
+
+    /// Takes it that what was read for the first time cannot be evaluated after all.
+    pub(super) fn first_is_broken(&mut self, problems: Vec<Diagnostic>) -> Reloaded {
+        let named = queries::suite(&self.db, self.root).program_places.clone();
+        self.standing.note(false);
+        self.uncallable(&named, problems)
     }
 
     /// Loads everything: nothing good can be lost.
@@ -206,7 +250,11 @@ impl Session {
     }
 
     /// Loads everything into a session of its own, and takes it over if it is good.
-    fn load_apart(&mut self, system: &dyn System, mut files: BTreeSet<String>) -> Reloaded {
+    fn load_apart(
+        &mut self,
+        system: &dyn System,
+        (mut files, programs): (BTreeSet<String>, Vec<(Program, ReadProgram)>),
+    ) -> Reloaded {
         let (db, root) = (&self.db, self.root);
         let (environment, overrides) = (root.environment(db), root.overrides(db).clone());
         let environment = self.standing.environment.as_ref().unwrap_or(environment);
@@ -225,11 +273,14 @@ impl Session {
         if !apart.standing.is_good {
             return self.broken(files, diagnostics, apart.paths());
         }
-        self.take_over(apart, system);
+        self.take_over(apart);
+        files.extend(self.take_programs(programs, system));
+        self.read_programs(system);
+        self.run_files = run_files(&self.db, self.root);
         self.changed(files, Some(diagnostics))
     }
 
-    fn take_over(&mut self, apart: Self, system: &dyn System) {
+    fn take_over(&mut self, apart: Self) {
         let Self { db, root, digests, mut dataset, .. } = apart;
         let text = |(path, file): (String, File)| {
             let (text, digest) = (file.text(&db).clone(), digests.get(&path).cloned());
@@ -259,8 +310,6 @@ impl Session {
             environment,
             dataset.map(|held| Reading { chunks, held, changed: Vec::new() }),
         );
-        self.read_programs(system);
-        self.run_files = run_files(&self.db, self.root);
     }
 
     /// Whether rows that are new leave everything good, as far as that can be told from them alone.

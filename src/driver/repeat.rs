@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures_util::future::join_all;
 use serde_json::Value;
@@ -17,7 +18,14 @@ use crate::program::Repeat;
 /// The most calls of one grader that are repeated.
 const MOST: usize = 20;
 
-impl Settling<'_> {
+/// A program that was called twice for the same.
+pub(super) struct CalledAgain {
+    waiting: Waiting,
+    before: Arc<Outcome>,
+    now: Outcome,
+}
+
+impl<'a> Settling<'a> {
     /// Calls programs with `deterministic: check` again for some of what they were called for just now, evenly over
     /// the dataset, and warns of what differs. What came first stands.
     pub(super) async fn check_again(&mut self, stop: Pin<&mut impl Future<Output = ()>>) {
@@ -26,13 +34,7 @@ impl Settling<'_> {
         if again.is_empty() || !self.may_ask() {
             return;
         }
-        let launches = again
-            .iter()
-            .filter_map(|waiting| Some((*waiting, self.launch(waiting, EndpointId::default())?)));
-        let calls = launches.map(|(waiting, launch)| {
-            let executing = self.world.executor.execute(launch);
-            async move { (waiting, executing.await) }
-        });
+        let calls: Vec<_> = again.iter().filter_map(|waiting| self.call_again(waiting)).collect();
         let outcomes = tokio::select! {
             biased;
             () = stop => {
@@ -42,12 +44,23 @@ impl Settling<'_> {
             outcomes = join_all(calls) => outcomes,
         };
         let differing: Vec<String> =
-            outcomes.iter().filter_map(|(waiting, now)| self.difference(waiting, now)).collect();
+            outcomes.iter().filter_map(|again| self.difference(again)).collect();
         self.settled.warnings.extend(differing);
     }
 
+    /// Calls a program again for what it was called for, whatever its place.
+    pub(super) fn call_again(
+        &self,
+        waiting: &Waiting,
+    ) -> Option<impl Future<Output = CalledAgain> + use<'a>> {
+        let before = self.session.db.outcome(waiting.key)?;
+        let launch = self.launch(waiting, EndpointId::default())?;
+        let (waiting, executing) = (*waiting, self.world.executor.execute(launch));
+        Some(async move { CalledAgain { waiting, before, now: executing.await } })
+    }
+
     /// What is repeated of what was asked.
-    fn to_repeat(&self, asked: &KeySet) -> Vec<Waiting> {
+    pub(super) fn to_repeat(&self, asked: &KeySet) -> Vec<Waiting> {
         let (db, root) = (&self.session.db, self.session.root);
         let mut all = Vec::new();
         for (grader, ordinal) in queries::graders(db, root).iter().zip(0..) {
@@ -73,10 +86,10 @@ impl Settling<'_> {
     }
 
     /// What a second call gave instead, if something else.
-    fn difference(&self, waiting: &Waiting, now: &Outcome) -> Option<String> {
+    pub(super) fn difference(&self, again: &CalledAgain) -> Option<String> {
         let (db, root) = (&self.session.db, self.session.root);
-        let before = db.outcome(waiting.key)?;
-        let (before, now) = (told(&before), told(now));
+        let CalledAgain { waiting, before, now } = again;
+        let (before, now) = (told(before), told(now));
         if before == now {
             return None;
         }

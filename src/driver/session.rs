@@ -21,6 +21,7 @@ use crate::driver::programs::Programs;
 use crate::driver::recordings::{self, Source};
 use crate::driver::reload::Standing;
 use crate::driver::trace::Trace;
+use crate::driver::trials::Trials;
 use crate::driver::waiting::SettledPlans;
 use crate::suite::source::mask_lines;
 use crate::suite::{FileText, Suite, TargetSpec};
@@ -47,6 +48,7 @@ pub struct Session {
     pub(super) dataset: Option<HeldDataset>,
     pub(super) standing: Standing,
     pub(super) programs: Programs,
+    pub(super) trials: Trials,
     /// The root of the workspace.
     pub(super) workspace: String,
 }
@@ -71,6 +73,7 @@ impl Session {
             dataset: None,
             standing: Standing::default(),
             programs: Programs::default(),
+            trials: Trials::default(),
             workspace,
         }
     }
@@ -133,7 +136,7 @@ impl Session {
         if diagnostics.iter().any(Diagnostic::is_error) {
             return diagnostics;
         }
-        self.read_programs(system);
+        self.read_all_programs(system);
         diagnostics.extend(self.program_problems());
         diagnostics.extend(self.load_runs(system));
         diagnostics.extend(self.load_dataset(system, &suite));

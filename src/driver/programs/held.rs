@@ -17,6 +17,7 @@ use crate::exec::{Discovered, SeenFiles, Start, see};
 use crate::outcome::Failure;
 use crate::program::{Identity, Known, Part, ProgramSpec, Uncallable};
 use crate::store::{Entry, OutcomeStore};
+use crate::suite::ProgramPlaces;
 use crate::system::{System, folder_of, join};
 
 /// The programs of a session.
@@ -79,6 +80,13 @@ impl Session {
             }
         }
         named
+    }
+
+    /// Reads the files of all programs, whatever was known of them.
+    pub(in crate::driver) fn read_all_programs(&mut self, system: &dyn System) {
+        for program in self.named_programs() {
+            self.read_program(program, system);
+        }
     }
 
     /// Reads the files of the programs that nobody has looked at. False if there are none.
@@ -178,7 +186,13 @@ impl Session {
         }
     }
 
-    /// The programs that must be loaded before anything of them is keyed.
+    /// The programs that must be loaded before anything of them is keyed, with what their files say.
+    pub(in crate::driver) fn not_loaded(&self) -> Vec<(Program, ReadProgram)> {
+        let read = |program: Program| Some((program, self.programs.read(program)?.clone()));
+        self.unloaded().into_iter().filter_map(read).collect()
+    }
+
+    /// The programs that must be loaded before anything of them is keyed, and how.
     pub(in crate::driver) fn to_load(&self) -> Vec<(Program, Arc<Start>)> {
         let start =
             |program: Program| Some((program, Arc::clone(&self.programs.read(program)?.start)));
@@ -324,12 +338,13 @@ impl Session {
         paths
     }
 
-    /// Reads again the programs that rest on what is stale. Where one cannot be called any more, all stay as they were
-    /// and it is said why; else the files that changed are.
-    pub(in crate::driver) fn reread_programs(
-        &mut self,
+    /// Reads, apart from what the session holds, the programs of `named` that rest on what is stale or that nobody has
+    /// looked at. An error says which cannot be called.
+    pub(in crate::driver) fn edited_programs(
+        &self,
+        named: &[(ProgramSpec, ProgramPlaces)],
         system: &dyn System,
-    ) -> Result<BTreeSet<String>, Vec<Diagnostic>> {
+    ) -> Result<Vec<(Program, ReadProgram)>, Vec<Diagnostic>> {
         let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
         let environment = self.standing.environment.as_ref();
         let is_other = environment.is_some_and(|new| new != self.root.environment(&self.db));
@@ -340,23 +355,37 @@ impl Session {
             environment: &environment,
             sees_all: false,
         };
-        let (mut edited, mut problems) = (Vec::new(), Vec::new());
-        for program in self.named_programs() {
+        let held = self.named_programs();
+        let (mut edited, mut problems): (Vec<(Program, _)>, _) = (Vec::new(), Vec::new());
+        for (spec, places) in named {
+            let program = self.db.program(spec);
             let is_stale = |path: &String| self.standing.stale.is_near(path);
-            if !is_other && !self.paths_of(program).iter().any(is_stale) {
+            let is_new = !held.contains(&program) || known_of(program.state(&self.db)).is_none();
+            let is_known = edited.iter().any(|(other, _)| *other == program);
+            let may_differ = is_new || is_other || self.paths_of(program).iter().any(is_stale);
+            if is_known || !may_differ {
                 continue;
             }
-            let spec = program.spec(&self.db);
             match ReadProgram::read(spec, &place, system) {
                 Ok(read) => edited.push((program, read)),
-                Err(problem) => problems.push(self.broken_program(spec, &problem)),
+                Err(problem) => {
+                    problems.push(uncallable(spec, places.of(&problem.part).clone(), &problem));
+                }
             }
         }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
+        if problems.is_empty() { Ok(edited) } else { Err(problems) }
+    }
+
+    /// Takes programs that were read apart. Says which files changed.
+    pub(in crate::driver) fn take_programs(
+        &mut self,
+        edited: Vec<(Program, ReadProgram)>,
+        system: &dyn System,
+    ) -> BTreeSet<String> {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
         let mut files = BTreeSet::new();
         for (program, read) in edited {
+            self.remember_loaded(program);
             let before = known_of(program.state(&self.db)).map(Arc::clone);
             if before.is_none() {
                 // It may be another file that kept it from being loaded.
@@ -380,14 +409,7 @@ impl Session {
                 _ => _ = files.insert(spec.path.clone()),
             }
         }
-        Ok(files)
-    }
-
-    /// Says that a program of the suite cannot be called.
-    fn broken_program(&self, spec: &ProgramSpec, problem: &Uncallable) -> Diagnostic {
-        let message = format!("cannot call `{}`: {}", spec.shown(), problem.message);
-        let error = Diagnostic::error(self.place_of(spec, &problem.part), message);
-        Diagnostic { hint: problem.hint.clone(), ..error }
+        files
     }
 
     /// Where the suite says something of a program.
@@ -402,11 +424,20 @@ impl Session {
     /// The programs of the suite that cannot be called.
     pub(in crate::driver) fn program_problems(&self) -> Vec<Diagnostic> {
         let broken = |program: Program| match program.state(&self.db) {
-            ProgramState::Broken(why) => Some(self.broken_program(program.spec(&self.db), why)),
+            ProgramState::Broken(why) => {
+                let spec = program.spec(&self.db);
+                Some(uncallable(spec, self.place_of(spec, &why.part), why))
+            }
             _ => None,
         };
         self.named_programs().into_iter().filter_map(broken).collect()
     }
+}
+
+/// Says that a program of the suite cannot be called.
+fn uncallable(spec: &ProgramSpec, place: diagnostic::Place, why: &Uncallable) -> Diagnostic {
+    let message = format!("cannot call `{}`: {}", spec.shown(), why.message);
+    Diagnostic { hint: why.hint.clone(), ..Diagnostic::error(place, message) }
 }
 
 fn known_of(state: &ProgramState) -> Option<&Arc<Known>> {

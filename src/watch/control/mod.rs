@@ -54,6 +54,15 @@ struct Broken {
     problems: Vec<Diagnostic>,
 }
 
+/// What was saved, while its programs are loaded.
+#[derive(Debug)]
+struct Untried {
+    /// What was touched; none if that may be anything.
+    touched: Option<BTreeSet<String>>,
+    /// Whether the environment or a setting is another one.
+    is_around: bool,
+}
+
 /// An evaluation that another save came before the end of.
 #[derive(Debug)]
 struct Late {
@@ -127,6 +136,7 @@ pub struct Control<'a> {
     /// The version of the session with which the last save began.
     begun_at: u64,
     broken: Option<Broken>,
+    untried: Option<Untried>,
     /// What is probably not meant, a sentence each.
     warnings: Vec<String>,
     editing: Option<Editing>,
@@ -169,6 +179,7 @@ impl<'a> Control<'a> {
             recorded: None,
             is_recorded: true,
             broken: None,
+            untried: None,
             warnings: Vec::new(),
             editing: None,
         }
@@ -254,14 +265,19 @@ impl<'a> Control<'a> {
         let frame = may_draw.then_some(self.next_frame);
         let may_evaluate = self.is_planned && !self.worker.is_busy();
         let totals = (may_evaluate && !self.has_totals()).then_some(self.next_totals);
-        let again = self.broken.as_ref().and_then(|broken| broken.again);
+        let broken = self.broken.as_ref().filter(|_| self.untried.is_none());
+        let again = broken.and_then(|broken| broken.again);
         frame.into_iter().chain(totals).chain(again).min()
     }
 
     /// Does what can be done at once. True if there is more.
     fn go_on(&mut self) -> std::io::Result<bool> {
         let is_due = |broken: &Broken| broken.again.is_some_and(|again| again <= Instant::now());
-        if self.broken.as_ref().is_some_and(is_due) {
+        if self.untried.is_some() {
+            if !self.live.is_trying() {
+                self.read_tried()?;
+            }
+        } else if self.broken.as_ref().is_some_and(is_due) {
             self.read(Some(BTreeSet::new()))?;
         }
         if !self.has_begun {
@@ -278,6 +294,9 @@ impl<'a> Control<'a> {
             self.tell(&Happened::Planned)?;
         }
         self.want_totals();
+        for news in self.live.take_news() {
+            self.tell(&Happened::Note(news))?;
+        }
         self.say_rest()?;
         Ok(more)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::{Broken, Control, GRACE, Late, URGENT};
+use super::{Broken, Control, GRACE, Late, URGENT, Untried};
 use crate::action::KeySet;
 use crate::db::queries;
 use crate::db::snapshot::Snapshot;
@@ -79,6 +79,10 @@ impl Control<'_> {
     pub(super) fn read(&mut self, touched: Option<BTreeSet<String>>) -> std::io::Result<()> {
         let held = self.broken.as_mut().map_or(Some(BTreeSet::new()), |held| held.touched.take());
         let touched = held.zip(touched).map(|(held, touched)| &held | &touched);
+        let untried = self.untried.take();
+        let was_around = untried.as_ref().is_some_and(|untried| untried.is_around);
+        let held = untried.map_or(Some(BTreeSet::new()), |untried| untried.touched);
+        let touched = held.zip(touched).map(|(held, touched)| &held | &touched);
         self.bring_in()?;
         let then = self.known_now();
         let environment = match self.around.read_again(touched.as_ref()) {
@@ -88,20 +92,46 @@ impl Control<'_> {
                 return self.found_broken(touched, problems);
             }
         };
-        let is_around = environment.is_some();
+        let is_around = environment.is_some() || was_around;
         self.name_cases();
         let reloaded = self.live.reload(touched.as_ref(), environment);
+        self.take_reloaded(reloaded, Untried { touched, is_around }, then.as_ref())
+    }
+
+    /// Reads what was saved once more, now that its programs were loaded or could not be.
+    pub(super) fn read_tried(&mut self) -> std::io::Result<()> {
+        let Some(untried) = self.untried.take() else { return Ok(()) };
+        self.bring_in()?;
+        let then = self.known_now();
+        self.name_cases();
+        let reloaded = self.live.reload_tried();
+        self.take_reloaded(reloaded, untried, then.as_ref())
+    }
+
+    fn take_reloaded(
+        &mut self,
+        reloaded: Reloaded,
+        read: Untried,
+        then: Option<&Arc<Snapshot>>,
+    ) -> std::io::Result<()> {
         self.look_at_files()?;
+        let Untried { touched, is_around } = read;
         match reloaded {
+            Reloaded::Untried(_) => {
+                // Workers of the program as it was are gone.
+                self.live.pause(true);
+                self.untried = Some(Untried { touched, is_around });
+                Ok(())
+            }
             Reloaded::Broken { problems, .. } => self.found_broken(touched, problems),
             Reloaded::Changed { files, warnings } => {
                 self.mend();
-                self.save(then.as_ref(), files, &warnings)
+                self.save(then, files, &warnings)
             }
             Reloaded::Same => {
                 let was_shown = self.mend();
                 if is_around && self.has_begun {
-                    self.begin(then.as_ref());
+                    self.begin(then);
                 }
                 if was_shown { self.tell(&Happened::Mended) } else { Ok(()) }
             }

@@ -163,6 +163,13 @@ impl Session {
         edited
     }
 
+    /// Ends it, and leaves its files.
+    fn leave(self) -> Space {
+        self.telling.interrupt();
+        self.telling.finish();
+        self.space
+    }
+
     /// Ends it as Ctrl-C does; what was not told yet is returned.
     fn end(self) -> Vec<Value> {
         self.telling.interrupt();

@@ -1,0 +1,237 @@
+//! Programs that are loaded before a session holds them: one that cannot be loaded shall take nothing from the screen.
+//!
+//! What loading comes to rests on what the suite says of a program, on its files and on those that it loads. So a
+//! program that is again what it was when it was loaded is not loaded once more; one that could not be is, with every
+//! save.
+
+use std::sync::Arc;
+
+use super::programs::{ReadProgram, seen_from};
+use super::session::Session;
+use crate::db::inputs::{Program, ProgramState};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::exec::{Discovered, SeenFiles, Start};
+use crate::outcome::{Failure, FailureKind};
+use crate::program::{Known, ProgramSpec};
+use crate::system::{FileBytes, System, folder_of, join};
+
+/// The most programs of which it is remembered that they could be loaded.
+const MOST_REMEMBERED: usize = 200;
+
+/// A program that is to be loaded before the session may hold it.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    read: ReadProgram,
+}
+
+impl Trial {
+    /// How it is started.
+    pub fn start(&self) -> Arc<Start> {
+        Arc::clone(&self.read.start)
+    }
+}
+
+/// What came of trials.
+#[derive(Debug, Default)]
+pub(super) struct Trials {
+    /// Whether nothing may be executed.
+    pub(super) is_closed: bool,
+    good: Vec<Good>,
+    failed: Vec<Failed>,
+}
+
+/// A program that could be loaded, or of which nobody will know.
+#[derive(Debug)]
+struct Good {
+    spec: ProgramSpec,
+    /// Its files and those that it loaded, as they were then.
+    known: Known,
+    discovered: Option<Discovered>,
+}
+
+/// A program that could not be loaded since the last save.
+#[derive(Debug)]
+struct Failed {
+    spec: ProgramSpec,
+    known: Arc<Known>,
+    problem: Diagnostic,
+}
+
+impl Trials {
+    /// Files were saved: what could not be loaded is tried again.
+    pub(super) fn begin(&mut self) {
+        self.failed.clear();
+    }
+
+    fn is_of(&self, read: &ReadProgram) -> impl Iterator<Item = &Good> {
+        self.good.iter().filter(|good| good.spec == read.start.spec)
+    }
+}
+
+impl Session {
+    /// Which of the programs that were read are to be loaded first. An error says which cannot be.
+    pub(super) fn to_try(
+        &self,
+        programs: &[(Program, ReadProgram)],
+        system: &dyn System,
+    ) -> Result<Vec<Trial>, Vec<Diagnostic>> {
+        let (mut trials, mut problems) = (Vec::new(), Vec::new());
+        for (program, read) in programs {
+            let spec = &read.start.spec;
+            if self.trials.is_closed
+                || !spec.language.has_worker()
+                || self.is_held(*program, read, system)
+                || self.loaded_as(read, system).is_some()
+            {
+                continue;
+            }
+            let is_it = |failed: &&Failed| failed.spec == *spec && failed.known == read.known;
+            match self.trials.failed.iter().find(is_it) {
+                Some(failed) => problems.push(failed.problem.clone()),
+                None => trials.push(Trial { read: read.clone() }),
+            }
+        }
+        if problems.is_empty() { Ok(trials) } else { Err(problems) }
+    }
+
+    /// Whether the session holds the program as it was read, with all that it loads.
+    fn is_held(&self, program: Program, read: &ReadProgram, system: &dyn System) -> bool {
+        match program.state(&self.db) {
+            ProgramState::Known(known) => self.still_is(known, read, system),
+            ProgramState::Unread | ProgramState::Broken(_) | ProgramState::Read(_) => false,
+        }
+    }
+
+    /// What came of loading the program, if it was loaded as it was read.
+    fn loaded_as(&self, read: &ReadProgram, system: &dyn System) -> Option<&Good> {
+        self.trials.is_of(read).find(|good| self.still_is(&good.known, read, system))
+    }
+
+    fn still_is(&self, known: &Known, read: &ReadProgram, system: &dyn System) -> bool {
+        let paths = known.dependencies.iter().map(|(path, _)| path.clone()).collect();
+        read.loading((&paths, &SeenFiles::new()), self.folder(), system) == *known
+    }
+
+    fn folder(&self) -> &str {
+        folder_of(self.root.suite(&self.db).path(&self.db))
+    }
+
+    /// A program was tried.
+    pub(super) fn tried(
+        &mut self,
+        trial: Trial,
+        result: Result<Discovered, Failure>,
+        system: &dyn System,
+    ) {
+        let Trial { read } = trial;
+        let spec = read.start.spec.clone();
+        let discovered = match result {
+            Ok(discovered) => Some(discovered),
+            // Whoever calls it will be told the same.
+            Err(failure) if failure.kind == FailureKind::NotAsked => None,
+            Err(failure) => {
+                let problem = unloadable((&read.start, self.folder()), &failure, system);
+                let known = Arc::clone(&read.known);
+                self.trials.failed.push(Failed { spec, known, problem });
+                return;
+            }
+        };
+        let home = system.absolute(if self.folder().is_empty() { "." } else { self.folder() });
+        let files = discovered.iter().flat_map(|discovered| &discovered.files);
+        let seen: SeenFiles =
+            files.map(|(path, state)| (seen_from(&home, path), state.clone())).collect();
+        let paths = seen.keys().cloned().collect();
+        let known = read.loading((&paths, &seen), self.folder(), system);
+        if self.trials.good.len() == MOST_REMEMBERED {
+            self.trials.good.remove(0);
+        }
+        self.trials.good.push(Good { spec, known, discovered });
+    }
+
+    /// Remembers that a program could be loaded as the session holds it.
+    pub(super) fn remember_loaded(&mut self, program: Program) {
+        if let ProgramState::Known(known) = program.state(&self.db) {
+            let (spec, known) = (program.spec(&self.db).clone(), known.as_ref().clone());
+            let is_it = |good: &Good| good.spec == spec && good.known == known;
+            if !self.trials.good.iter().any(is_it) {
+                self.trials.good.push(Good { spec, known, discovered: None });
+            }
+        }
+    }
+
+    /// What a program was seen to load when it was tried, if it was.
+    pub(super) fn discovered_when_tried(
+        &self,
+        program: Program,
+        system: &dyn System,
+    ) -> Option<Discovered> {
+        let all = self.not_loaded();
+        let (_, read) = all.iter().find(|(other, _)| *other == program)?;
+        self.loaded_as(read, system)?.discovered.clone()
+    }
+}
+
+/// Says why a program cannot be loaded, and where.
+fn unloadable(
+    (start, folder): (&Start, &str),
+    failure: &Failure,
+    system: &dyn System,
+) -> Diagnostic {
+    let details = failure.stderr.as_deref().unwrap_or_default();
+    let said = python_places(details).last().or_else(|| script_place(&failure.message));
+    let said = said.or_else(|| script_place(details));
+    let place = said.and_then(|(path, line, column)| {
+        let path = join(folder, path);
+        let FileBytes::Bytes(bytes) = system.read(&path) else { return None };
+        let text = String::from_utf8_lossy(&bytes);
+        let source = text.split('\n').nth(line.checked_sub(1)?)?;
+        let from = source.char_indices().nth(column.saturating_sub(1)).map_or(0, |(at, _)| at);
+        let from = if column == 0 { source.len() - source.trim_start().len() } else { from };
+        Some(Place::in_line(path, line, source, from..source.trim_end().len()))
+    });
+    let place = place.unwrap_or_else(|| Place::file(start.spec.path.as_str()));
+    let message = format!("cannot load `{}`: {}", start.spec.shown(), failure.message);
+    Diagnostic::error(place, message)
+}
+
+/// The places that a traceback of Python names, from the outermost in; without columns.
+fn python_places(text: &str) -> impl Iterator<Item = (&str, usize, usize)> {
+    text.lines().filter_map(|line| {
+        let (path, rest) = line.trim_start().strip_prefix("File \"")?.split_once("\", line ")?;
+        let digits = rest.find(|char: char| !char.is_ascii_digit()).unwrap_or(rest.len());
+        Some((path, rest[..digits].parse().ok()?, 0)).filter(|(path, ..)| !path.starts_with('<'))
+    })
+}
+
+/// The first place in a text that is written as `path:line:column`.
+fn script_place(text: &str) -> Option<(&str, usize, usize)> {
+    let words = text.split(|char: char| char.is_whitespace() || matches!(char, '(' | ')'));
+    words.into_iter().find_map(|word| {
+        let (rest, column) = word.trim_end_matches(':').rsplit_once(':')?;
+        let (path, line) = rest.rsplit_once(':')?;
+        let path = path.strip_prefix("file://").unwrap_or(path);
+        Some((path, line.parse().ok()?, column.parse().ok()?)).filter(|_| !path.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{python_places, script_place};
+
+    #[test]
+    fn tracebacks_say_where_a_program_is_wrong() {
+        let python = "Traceback (most recent call last):\n  File \"<frozen importlib>\", line 940, in exec\n  File \"f.py\", line 1, in <module>\n    import helper\n  File \"sub/helper.py\", line 12\n    def g(:\nSyntaxError: invalid syntax";
+        let found: Vec<_> = python_places(python).collect();
+        assert_eq!(found, [("f.py", 1, 0), ("sub/helper.py", 12, 0)]);
+        for (text, place) in [
+            ("SyntaxError: h.mjs:2:1: Expected `)` but found `EOF`", Some(("h.mjs", 2, 1))),
+            ("ReferenceError: y is not defined\n    at f (a/h.mjs:1:18)", Some(("a/h.mjs", 1, 18))),
+            ("at file:///x/h.mjs:1:18", Some(("/x/h.mjs", 1, 18))),
+            ("Cannot find module 'h.mjs' imported from m.mjs", None),
+            ("at 12:30:45 o'clock: nothing", Some(("12", 30, 45))),
+            (":1:2", None),
+        ] {
+            assert_eq!(script_place(text), place, "{text}");
+        }
+    }
+}
