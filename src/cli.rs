@@ -5,8 +5,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod harness;
 
 pub use harness::{
-    CalibrateArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice, SchemasArgs,
-    StarterLanguage, ValidateRefsArgs, usage_code,
+    CalibrateArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, RecordArgs, SandboxChoice,
+    SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
@@ -106,9 +106,9 @@ impl Command {
     /// Whether it exits as agent-eval-harness does: with 0, or with 1 if it could not do its work.
     pub fn has_two_codes(&self) -> bool {
         match self {
-            Self::Grade(args) => !args.strict,
-            Self::Calibrate(args) => !args.strict,
-            Self::ValidateRefs(args) => !args.strict,
+            Self::Grade(args) => !args.records.strict,
+            Self::Calibrate(args) => !args.records.strict,
+            Self::ValidateRefs(args) => !args.records.strict,
             Self::Schemas(_) => true,
             _ => false,
         }

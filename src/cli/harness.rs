@@ -3,47 +3,77 @@
 //! What must be given is optional here, because the commands say themselves what is missing, in the words and with the
 //! exit codes of agent-eval-harness. An argument too many is passed over, as there.
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 
 use super::StoreArgs;
 
-/// `evalrs grade`.
+/// What the commands have in common that read records and run a grader. What each reads and writes it says itself.
 #[derive(Debug, Default, Args)]
-pub struct GradeArgs {
-    /// Records with `input` and `output`, one a line; left out, standard input.
-    #[arg(value_name = "FILE")]
+pub struct RecordArgs {
+    /// The records, one a line.
+    #[arg(value_name = "FILE", index = 1)]
     pub file: Option<String>,
     /// What is passed over.
-    #[arg(hide = true)]
+    #[arg(hide = true, index = 2)]
     pub ignored: Vec<String>,
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Writes the records to this file in place of standard output.
+    /// Writes to this file in place of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// Says a line on each grade.
-    #[arg(long)]
-    pub progress: bool,
-    /// Exits as `evalrs run` does: 1 if a record fails, 2 if the command line or the file is wrong, 3 if the grader
-    /// failed. Else 0 or, whatever is wrong, 1.
+    /// Exits as `evalrs run` does.
     #[arg(long)]
     pub strict: bool,
 }
 
+/// The argument with its own help.
+fn told(help: &'static str) -> impl FnOnce(Arg) -> Arg {
+    move |arg| arg.help(help)
+}
+
+/// The argument with its own name and help.
+fn named(name: &'static str, help: &'static str) -> impl FnOnce(Arg) -> Arg {
+    move |arg| arg.value_name(name).help(help)
+}
+
+/// `evalrs grade`.
+#[derive(Debug, Default, Args)]
+#[command(
+    mut_arg(
+        "file",
+        told("Records with `input` and `output`, one a line; left out, standard input")
+    ),
+    mut_arg("output", told("Writes the records to this file in place of standard output")),
+    mut_arg(
+        "strict",
+        told(
+            "Exits as `evalrs run` does: 1 if a record fails, 2 if the command line or the file is wrong, 3 if the grader failed. Else 0 or, whatever is wrong, 1"
+        )
+    )
+)]
+pub struct GradeArgs {
+    #[command(flatten)]
+    pub records: RecordArgs,
+    /// Says a line on each grade.
+    #[arg(long)]
+    pub progress: bool,
+}
+
 /// `evalrs calibrate`.
 #[derive(Debug, Default, Args)]
+#[command(
+    mut_arg("file", named("RESULTS", "Graded results, one a line")),
+    mut_arg("output", told("Writes the report to this file in place of standard output")),
+    mut_arg(
+        "strict",
+        told(
+            "Exits with 2 if the command line or the file is wrong and with 3 if the grader failed. Else with 1"
+        )
+    )
+)]
 pub struct CalibrateArgs {
-    /// Graded results, one a line.
-    #[arg(value_name = "RESULTS")]
-    pub file: Option<String>,
-    /// What is passed over.
-    #[arg(hide = true)]
-    pub ignored: Vec<String>,
     #[command(flatten)]
-    pub program: ProgramArgs,
-    /// Writes the report to this file in place of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<String>,
+    pub records: RecordArgs,
     /// How many results are sampled.
     #[arg(long, short, value_name = "N", default_value_t = 10, allow_negative_numbers = false)]
     pub sample: i64,
@@ -53,29 +83,23 @@ pub struct CalibrateArgs {
     /// Samples passes too, not failures alone.
     #[arg(long)]
     pub include_passes: bool,
-    /// Exits with 2 if the command line or the file is wrong and with 3 if the grader failed. Else with 1.
-    #[arg(long)]
-    pub strict: bool,
 }
 
 /// `evalrs validate-refs`.
 #[derive(Debug, Default, Args)]
+#[command(
+    mut_arg("file", named("PROMPTS", "Cases with a `reference`, one a line")),
+    mut_arg("output", told("Writes the results to this file in place of standard output")),
+    mut_arg(
+        "strict",
+        told(
+            "Exits with 1 if a reference fails, with 2 if the command line or the file is wrong and with 3 if the grader failed. Else with 0 or, whatever is wrong, 1"
+        )
+    )
+)]
 pub struct ValidateRefsArgs {
-    /// Cases with a `reference`, one a line.
-    #[arg(value_name = "PROMPTS")]
-    pub file: Option<String>,
-    /// What is passed over.
-    #[arg(hide = true)]
-    pub ignored: Vec<String>,
     #[command(flatten)]
-    pub program: ProgramArgs,
-    /// Writes the results to this file in place of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<String>,
-    /// Exits with 1 if a reference fails, with 2 if the command line or the file is wrong and with 3 if the grader
-    /// failed. Else with 0 or, whatever is wrong, 1.
-    #[arg(long)]
-    pub strict: bool,
+    pub records: RecordArgs,
 }
 
 /// A grader, and how it is run.
@@ -243,9 +267,10 @@ mod tests {
         let Command::Grade(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
             panic!("another command")
         };
-        assert_eq!(args.program.grader.as_deref(), Some("two"));
-        assert_eq!(args.program.grader_timeout.0, 250);
-        assert_eq!((args.file.as_deref(), args.ignored.len()), (Some("a.jsonl"), 2));
+        let records = args.records;
+        assert_eq!(records.program.grader.as_deref(), Some("two"));
+        assert_eq!(records.program.grader_timeout.0, 250);
+        assert_eq!((records.file.as_deref(), records.ignored.len()), (Some("a.jsonl"), 2));
         for wrong in ["grade --grader-timeout 0", "grade --grader-timeout NaN", "calibrate -s 2x"] {
             assert!(Cli::try_parse_from(["evalrs"].into_iter().chain(wrong.split(' '))).is_err());
         }

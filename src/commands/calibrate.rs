@@ -13,11 +13,12 @@ use crate::inline::sample::sample;
 
 /// Samples graded results and reports them, graded again if a grader is named.
 pub fn calibrate(args: &CalibrateArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let path = args.file.as_deref();
+    let path = args.records.file.as_deref();
     let path = path.ok_or_else(|| Error::harness_usage("results.jsonl path is required"))?;
-    say_ignored(&args.ignored, console.err)?;
-    let grader = args.program.grader.as_deref();
-    let grading = grader.map(|grader| Grading::load(grader, &args.program, console)).transpose()?;
+    say_ignored(&args.records.ignored, console.err)?;
+    let grader = args.records.program.grader.as_deref();
+    let grading =
+        grader.map(|grader| Grading::load(grader, &args.records.program, console)).transpose()?;
     let bytes = read(path, console.system)?;
     let results = checked(&bytes, "result", check::result)?;
     let population: Vec<Map<String, Value>> = results
@@ -41,7 +42,7 @@ pub fn calibrate(args: &CalibrateArgs, console: &mut Console<'_>) -> Result<Exit
         return Ok(ExitStatus::Interrupted);
     }
     let text = report(&samples, &console.system.now());
-    write_text(&text, args.output.as_deref(), console)?;
+    write_text(&text, args.records.output.as_deref(), console)?;
     Ok(ExitStatus::Success)
 }
 
