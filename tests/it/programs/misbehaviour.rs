@@ -462,9 +462,24 @@ fn a_kill_leaves_no_worker_behind_and_costs_nothing_that_was_graded() {
     assert_eq!(names.map(|name| space.actions(name)), [[1, 4, 0, 0]; 3]);
 }
 
-/// Never gives its only thread back, once at the first record and once while it is loaded. A process that it started
-/// would outlive it.
-const NEVER_BACK: [(&str, &str); 2] = [
+/// Never give their only thread back, one of the modules while it is loaded, the others at the first record. A process
+/// that they started would outlive them.
+const NEVER_BACK: [(&str, &str); 3] = [
+    (
+        "function.py",
+        "\
+import os
+import subprocess
+
+
+def f(sample, submission):
+    child = subprocess.Popen(['sleep', '1000'])
+    open('child.pid', 'w').write(str(child.pid))
+    open('function.pid', 'w').write(str(os.getpid()))
+    while True:
+        pass
+",
+    ),
     (
         "called.mjs",
         "\
@@ -488,14 +503,17 @@ for (;;) {}
 ];
 
 #[test]
-fn a_kill_ends_modules_that_never_come_back() {
-    if !has("node") {
+fn a_kill_ends_what_never_comes_back() {
+    if !has("node") || !has("python3") {
         return;
     }
-    for (module, names) in [("called", &["called", "child"][..]), ("loaded", &["loaded"])] {
+    for (grader, names) in [
+        ("kind: tool, function: 'function.py:f'", &["function", "child"][..]),
+        ("kind: program, path: called.mjs, runtime: node", &["called", "child"]),
+        ("kind: program, path: loaded.mjs, runtime: node", &["loaded"]),
+    ] {
         let space = Space::new(&NEVER_BACK);
-        let grader = format!("  g: {{kind: program, path: {module}.mjs, runtime: node}}\n");
-        space.write("suite.yaml", suite(&grader));
+        space.write("suite.yaml", suite(&format!("  g: {{{grader}}}\n")));
         space.write("rows.jsonl", ROWS);
         let mut running = Running::new(space.command(&["run", "suite.yaml", "--quiet"]));
         wait_written(&space, &mut running, names);
