@@ -239,7 +239,9 @@ fn spec(written: &str, args: &ProgramArgs, system: &dyn System) -> Result<Progra
         }
         function => {
             let path = system.absolute(function.map_or(written, |(file, _)| file));
-            return Err(Error::harness_usage(format!("Grader not found: {path}")));
+            let is_folder = system.read(&path) == FileBytes::Folder;
+            let why = if is_folder { " is a folder; name a file in it" } else { "" };
+            return Err(Error::harness_usage(format!("Grader not found: {path}{why}")));
         }
     };
     spec.runtime.clone_from(&args.runtime);

@@ -39,7 +39,7 @@ pub fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitStatus, Er
     let there: Vec<&str> = files.iter().filter(is_there).map(|file| file.path.as_str()).collect();
     if !there.is_empty() {
         return Err(Error::plain(
-            format!("there is `{}` already, and nothing was written", there.join("` and `")),
+            format!("there is {} already, and nothing was written", listed(&there)),
             "name another folder: `evalrs init DIR`",
         ));
     }
@@ -52,6 +52,14 @@ pub fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitStatus, Er
     }
     say_next(args, grader.as_ref(), console)?;
     Ok(ExitStatus::Success)
+}
+
+/// `a`, `b` and `c`, in backticks.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [most @ .., last] if !most.is_empty() => format!("`{}` and `{last}`", most.join("`, `")),
+        names => format!("`{}`", names.concat()),
+    }
 }
 
 fn say_next(

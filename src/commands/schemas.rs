@@ -30,6 +30,9 @@ pub fn schemas(args: &SchemasArgs, console: &mut Console<'_>) -> Result<ExitStat
             let all = Value::Object(all().collect());
             write_text(&format!("{all:#}"), output, console)?;
         }
+        (None, None) if args.split => {
+            list(" (--split writes them to the folder that -o names)", console)?;
+        }
         (None, _) => list(" (use --json to export)", console)?,
     }
     Ok(ExitStatus::Success)

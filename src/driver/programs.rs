@@ -221,7 +221,7 @@ fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable>
     let runs_itself = spec.language == Language::Executable && spec.runtime.is_none();
     if runs_itself && !system.is_executable(path) {
         return Err(error(format!("`{path}` may not be executed"))
-            .hint(format!("run `chmod +x {path}`, or say what runs it with `runtime`")));
+            .hint(format!("run `chmod +x {path}`, or name what runs it with `runtime`")));
     }
     Ok(bytes)
 }
@@ -264,7 +264,7 @@ fn runtime(
                 Uncallable::new(Part::Runtime, message)
             }
             None => Uncallable::new(Part::File, "nothing here runs it")
-                .hint(format!("install one of `{names}`, or say `runtime: PATH`")),
+                .hint(format!("install one of `{names}`, or name another with `runtime`")),
         });
     };
     let name = crate::program::runtime_name(spec.language, &path);

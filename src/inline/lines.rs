@@ -59,9 +59,18 @@ pub fn object(line: Line<'_>) -> Result<Map<String, Value>, BadLine> {
     if line.text.trim().is_empty() {
         return Err(wrong("expected an object, found white space".to_owned()));
     }
+    if matches!(line.text.trim(), "{" | "[") {
+        let reason =
+            "this is only the beginning of JSON: every record stands whole on a line of its own";
+        return Err(wrong(reason.to_owned()));
+    }
     match serde_json::from_str(line.text) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(other) => Err(wrong(format!("expected an object, found {}", kind_of(&other)))),
+        Ok(other) => {
+            let lines =
+                if other.is_array() { ": every record stands on a line of its own" } else { "" };
+            Err(wrong(format!("expected an object, found {}{lines}", kind_of(&other))))
+        }
         Err(error) => {
             let slip = slip(line.text, &error);
             let column = line.text[..slip.span.start].chars().count() + 1;
@@ -97,11 +106,18 @@ mod tests {
             ("\n\n{\"a\":1}\n\n{\"b\":1}\n", "3:a 5:b"),
             ("\u{feff}{\"a\":1}\r\n{\"b\":1}\r\n", "1:a 2:b"),
             ("{\"a\":1}\n \n{\"b\":1}", "1:a at line 2: expected an object, found white space 3:b"),
-            ("{\"a\":1}\n\n[1]", "1:a at line 3: expected an object, found a list"),
+            ("{\"a\":1}\n\n1", "1:a at line 3: expected an object, found a number"),
+            (
+                "[{\"a\":1}]",
+                "at line 1: expected an object, found a list: every record stands on a line of its own",
+            ),
             ("{\"é\": }", "at line 1: a value is expected here (column 7)"),
         ] {
             assert_eq!(told(text.as_bytes()), expected, "{text:?}");
         }
+        let whole = decode(b"\n{\n  \"a\": 1\n}\n").map(lines).unwrap().next().map(object);
+        let reason = whole.unwrap().unwrap_err().to_string();
+        assert!(reason.starts_with("at line 2: this is only the beginning of JSON"), "{reason}");
         assert_eq!(told(b"{}\n{\"a\": \"\xff\"}"), "at line 2: this is not UTF-8");
     }
 }

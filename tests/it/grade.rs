@@ -72,6 +72,7 @@ fn what_is_wrong_is_said_in_order_and_before_anything_is_done() {
     space.write("prompts.jsonl", "{\"id\":\"a\",\"input\":\"q\"}\n\n{\"id\":\"b\"}\n");
     space.write("results.jsonl", "{\"id\":\"a\",\"input\":\"q\",\"output\":5}\n");
     space.write("empty.jsonl", "\n");
+    space.write("pretty.jsonl", "{\n  \"input\": \"q\"\n}\n");
     let missing = format!("Error: Grader not found: {}", space.path("no.py").display());
     let bad = "Error: Invalid JSON at line 3: a comma before the closing bracket";
     for (line, strict, expected) in [
@@ -80,6 +81,13 @@ fn what_is_wrong_is_said_in_order_and_before_anything_is_done() {
         ("grade nowhere.jsonl -g no.py:grade", 2, &missing),
         ("grade nowhere.jsonl -g grader.py", 2, "Error: cannot read `nowhere.jsonl`: there is no"),
         ("grade -g grader.py", 2, "Error: No extracted results provided"),
+        ("grade in.jsonl -g .", 2, " is a folder; name a file in it"),
+        ("grade in.jsonl -g in.jsonl", 2, "Error: `in.jsonl` may not be executed; run `chmod +x"),
+        (
+            "grade pretty.jsonl -g grader.py",
+            2,
+            "Error: Invalid JSON at line 1: this is only the beginning of JSON: every record stands",
+        ),
         ("grade bad.jsonl -g grader.py -o out", 2, bad),
         (
             "grade lacking.jsonl -g grader.py",

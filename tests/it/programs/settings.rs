@@ -236,7 +236,7 @@ fn what_is_wrong_with_a_program_is_found_without_calling_it() {
     4 |   g: {kind: program, path: may.txt}
       |                            ^^^^^^^
       |
-      = help: run `chmod +x may.txt`, or say what runs it with `runtime`
+      = help: run `chmod +x may.txt`, or name what runs it with `runtime`
 
 
     {kind: program, path: g.sh, runtime: no-such-thing}
@@ -307,7 +307,7 @@ fn a_runtime_that_is_not_installed_is_named() {
     4 |   js: {kind: program, path: m.mjs}
       |                             ^^^^^
       |
-      = help: install one of `bun`, `deno`, `node`, or say `runtime: PATH`
+      = help: install one of `bun`, `deno`, `node`, or name another with `runtime`
 
     error: cannot call `f.py:f`: nothing here runs it
      --> suite.yaml:5:30
@@ -315,7 +315,7 @@ fn a_runtime_that_is_not_installed_is_named() {
     5 |   py: {kind: tool, function: 'f.py:f'}
       |                              ^^^^^^^^
       |
-      = help: install one of `python3`, `python`, or say `runtime: PATH`
+      = help: install one of `python3`, `python`, or name another with `runtime`
 
     error: cannot call `g.sh`: its first line asks for `bash`, which is not installed
      --> suite.yaml:6:29
