@@ -263,13 +263,19 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
             self.also.extend(self.calls.prepared.discovered(&discovered, self.calls.system));
         }
         let is_idle = self.landed.is_empty() && self.also.is_empty();
-        if is_idle || !self.store.is_here() {
+        if is_idle || !self.store.is_here() || self.waits_for_more() {
             return;
         }
         let (mut batch, at) = (std::mem::take(&mut self.landed), self.calls.system.now());
         let also = std::mem::take(&mut self.also);
         drop_outdated(self.calls, &mut batch);
         self.store.write(batch, move |store, batch| keep_batch(store, (also, batch), &at));
+    }
+
+    /// Whether what has landed is better written with what lands in a moment.
+    fn waits_for_more(&self) -> bool {
+        let is_more = self.landed.len() < MOST_UNWRITTEN / 2 && !self.flying.is_empty();
+        is_more && self.also.is_empty() && self.store.is_early()
     }
 
     fn launch(&mut self) {
@@ -321,10 +327,14 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         is_more: bool,
     ) -> Result<Next, StoreError> {
         let is_ready = is_more || matches!(self.places.front(), Some(Some(_)));
+        let waits = !self.landed.is_empty();
         let written = tokio::select! {
             biased;
             () = stop => return Ok(Next::Stop),
-            written = self.store.written() => written,
+            written = self.store.next(waits) => match written {
+                Some(written) => written,
+                None => return Ok(Next::GoOn),
+            },
             Some(landed) = self.flying.next() => {
                 self.landed.push(landed);
                 return Ok(Next::GoOn);

@@ -30,6 +30,9 @@ const MOST_UNWRITTEN: usize = 100;
 /// The same of actions that nobody is paid for.
 const MOST_UNPAID: usize = 2_000;
 
+/// So many of those are written at once; fewer wait a moment for more.
+const BATCH: usize = MOST_UNPAID / 2;
+
 /// An action that landed.
 #[derive(Debug)]
 pub(super) struct Landed {
@@ -240,7 +243,7 @@ impl<'a> Flight<'a> {
         is_current: &dyn Fn(&Identity) -> bool,
     ) -> Vec<Waiting> {
         let is_idle = self.landed.is_empty() && self.also.is_empty();
-        if is_idle || !self.store.is_here() {
+        if is_idle || !self.store.is_here() || self.waits_for_more() {
             return Vec::new();
         }
         let (mut batch, at) = (std::mem::take(&mut self.landed), system.now());
@@ -249,6 +252,13 @@ impl<'a> Flight<'a> {
         self.unpaid = 0;
         self.store.write(batch, move |store, batch| keep(store, (also, batch), &at));
         outdated
+    }
+
+    /// Whether what has landed is better written with what lands in a moment: nobody is paid for it, and more is to come.
+    fn waits_for_more(&self) -> bool {
+        let is_unpaid = self.unpaid == self.landed.len() && self.also.is_empty();
+        let is_more = self.unpaid < BATCH && !self.flying.is_empty();
+        is_unpaid && is_more && self.store.is_early()
     }
 
     /// Whether nothing is under way, neither executed nor written.
@@ -270,12 +280,14 @@ impl<'a> Flight<'a> {
         stop: Pin<&mut impl Future<Output = ()>>,
         changed: Changed<'_>,
     ) -> Step {
+        let waits = !self.landed.is_empty();
         tokio::select! {
             biased;
             () = stop, if !self.interrupted => {
                 Step::Stopped(self.stop())
             }
-            (mut batch, result) = self.store.written() => {
+            written = self.store.next(waits) => {
+                let Some((mut batch, result)) = written else { return Step::Changed };
                 self.stopped |= result.is_err();
                 for landed in &mut batch {
                     if let Some(aboard) = self.aboard.remove(&landed.waiting.key) {

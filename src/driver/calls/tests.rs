@@ -98,7 +98,7 @@ fn call(
 ) -> (Called, Vec<String>) {
     let spec = ProgramSpec::of_file("g.sh".to_owned());
     let system = MemorySystem::with(&[("g.sh", "")]);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let place = Place {
         workspace: "",
         environment: &BTreeMap::new(),
