@@ -25,6 +25,9 @@ const AHEAD: Duration = Duration::from_millis(10);
 /// How long evalrs itself is busy with a request, about. Workers that answer faster than it feeds them would idle.
 const FEEDING: Duration = Duration::from_micros(30);
 
+/// How much longer than others the first call of a function may take: what it needs is compiled and loaded then.
+const WARMING_UP: Duration = Duration::from_millis(5);
+
 /// A request that waits for a worker.
 #[derive(Debug)]
 pub(super) struct Job {
@@ -216,7 +219,8 @@ impl Pool {
     pub(super) fn paced(&self, count: usize, took: Duration) {
         let each = took / u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let mut state = self.state();
-        state.pace = Some(state.pace.map_or(each, |pace| (pace * 3 + each) / 4));
+        let first = each.saturating_sub(WARMING_UP);
+        state.pace = Some(state.pace.map_or(first, |pace| (pace * 3 + each) / 4));
     }
 
     /// Takes back what was not answered: suspects are asked alone, and others before all that waits.
