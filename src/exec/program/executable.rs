@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::command::{self, Interpreter, Surroundings, unloadable};
 use super::endings::{self, Ending, who};
 use super::group::Group;
+use super::guard::Guard;
 use super::messages;
 use super::tail::{self, Tail};
 use crate::exec::Start;
@@ -29,12 +30,17 @@ const GRACE: Duration = Duration::from_millis(200);
 const NOT_FOUND: i32 = 127;
 
 /// Runs a program, and hands it `input`.
-pub(super) async fn run(start: &Start, surroundings: Surroundings<'_>, input: &str) -> Outcome {
+pub(super) async fn run(
+    start: &Start,
+    surroundings: Surroundings<'_>,
+    input: &str,
+    guard: Arc<Guard>,
+) -> Outcome {
     let child = match surroundings.spawn(start).await {
         Ok(child) => child,
         Err(failure) => return Outcome::Failure(failure),
     };
-    let group = Group::of(&child);
+    let group = Group::of(&child, guard);
     let tail = Arc::new(Mutex::new(Tail::of(start)));
     let limit = Duration::from_millis(start.spec.timeout_ms);
     let ended = timeout(limit, to_its_end(child, &group, &tail, input)).await;

@@ -67,10 +67,8 @@ const PYTHON: WorkerFiles = WorkerFiles {
 };
 
 /// The worker of JavaScript modules.
-const JAVASCRIPT: WorkerFiles = WorkerFiles {
-    entry: "worker.mjs",
-    files: texts! { "javascript": "hooks.mjs", "lifetime.mjs", "worker.mjs" },
-};
+const JAVASCRIPT: WorkerFiles =
+    WorkerFiles { entry: "worker.mjs", files: texts! { "javascript": "hooks.mjs", "worker.mjs" } };
 
 /// The worker of a language; none for executables, which have none.
 pub(super) fn of(language: Language) -> Option<WorkerFiles> {

@@ -2,29 +2,44 @@
 //!
 //! Knows nothing of what runs in it. The only place that sends signals.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::process::Child;
 
+use super::guard::Guard;
+
 /// A process group, which is ended when this is dropped.
 #[derive(Debug)]
-pub(super) struct Group(AtomicU32);
+pub(super) struct Group {
+    /// The number of its leader; 0 when it is closed.
+    leader: AtomicU32,
+    guard: Arc<Guard>,
+}
 
 impl Group {
-    /// The group of a child that was started as the leader of one.
-    pub(super) fn of(child: &Child) -> Self {
-        Self(AtomicU32::new(child.id().unwrap_or(0)))
+    /// The group of a child that was started as the leader of one, which ends with evalrs.
+    pub(super) fn of(child: &Child, guard: Arc<Guard>) -> Self {
+        let leader = child.id().unwrap_or(0);
+        if leader != 0 {
+            guard.watch(leader);
+        }
+        Self { leader: AtomicU32::new(leader), guard }
     }
 
     /// Ends every process of the group at once. No process of it can start another one meanwhile.
     pub(super) fn kill(&self) {
-        end(self.0.load(Ordering::Relaxed));
+        end(self.leader.load(Ordering::Relaxed));
     }
 
     /// Ends what the leader left behind, when that has been waited for. Its number may soon belong to somebody else, so
     /// nothing is sent to it any more.
     pub(super) fn close(&self) {
-        end(self.0.swap(0, Ordering::Relaxed));
+        let leader = self.leader.swap(0, Ordering::Relaxed);
+        if leader != 0 {
+            end(leader);
+            self.guard.forget(leader);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Programs are not trusted: each has a group of processes of its own, limits of time and output, an environment of few
 //! variables and, where the suite wants it, a sandbox. `executable` runs the one kind; of the other, `pool` holds what
 //! waits, `serving` passes it to a `worker`, and `messages` is what is said. `command`, `sandbox` and `environment` say
-//! how a process is started, `endings` and `tail` what is told of its end, `group` ends it.
+//! how a process is started, `endings` and `tail` what is told of its end, `group` ends it, `guard` even when evalrs is gone.
 
 pub mod check;
 mod command;
@@ -12,6 +12,7 @@ mod environment;
 mod executable;
 mod files;
 mod group;
+mod guard;
 mod messages;
 mod pool;
 mod sandbox;
@@ -184,7 +185,7 @@ impl ProgramExecutor {
         };
         let environment = &self.world.environment;
         let surroundings = Surroundings { environment, bwrap, worker: None };
-        executable::run(&start, surroundings, &action.input).await
+        executable::run(&start, surroundings, &action.input, self.world.guard()).await
     }
 
     /// A place for an executable, or the outcome of one that is not started any more.

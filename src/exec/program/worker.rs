@@ -62,7 +62,7 @@ impl Worker {
             worker: Some(WorkerPlace { entry: &entry, folder: &folder, own }),
         };
         let mut child = surroundings.spawn(start).await?;
-        let group = Arc::new(Group::of(&child));
+        let group = Arc::new(Group::of(&child, world.guard()));
         pool.note(&group);
         let (Some(requests), Some(replies), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())

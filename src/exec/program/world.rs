@@ -2,13 +2,14 @@
 //! to say.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tempfile::TempDir;
 use tokio::sync::{Notify, OnceCell};
 
 use super::command::unloadable;
 use super::files::{self, WorkerFiles};
+use super::guard::Guard;
 use super::{ProgramSettings, sandbox};
 use crate::exec::{Notice, Start};
 use crate::outcome::Failure;
@@ -30,6 +31,7 @@ pub(super) struct World {
     /// The command that prints a module without its types.
     pub(super) stripper: Vec<String>,
     folder: OnceLock<Result<TempDir, String>>,
+    guard: OnceLock<Arc<Guard>>,
     bwrap: OnceCell<Result<String, String>>,
     notices: Mutex<Vec<Notice>>,
     told: Notify,
@@ -48,6 +50,7 @@ impl World {
             least_to_load_ms: LEAST_TO_LOAD_MS,
             stripper: stripper.unwrap_or_default(),
             folder: OnceLock::new(),
+            guard: OnceLock::new(),
             bwrap: OnceCell::new(),
             notices: Mutex::default(),
             told: Notify::new(),
@@ -63,6 +66,11 @@ impl World {
             |error: &String| unloadable(format!("cannot write the files of the workers: {error}"));
         let folder = folder.as_ref().map_err(failed)?.path().to_string_lossy().into_owned();
         Ok((format!("{folder}/{entry}"), folder))
+    }
+
+    /// What ends processes when evalrs is gone; it is started with the first of them.
+    pub(super) fn guard(&self) -> Arc<Guard> {
+        Arc::clone(self.guard.get_or_init(|| Arc::new(Guard::start())))
     }
 
     fn written(&self) -> std::io::Result<TempDir> {

@@ -464,7 +464,11 @@ fn a_kill_leaves_no_worker_behind_and_costs_nothing_that_was_graded() {
 
 /// Never give their only thread back, one of the modules while it is loaded, the others at the first record. A process
 /// that they started would outlive them.
-const NEVER_BACK: [(&str, &str); 3] = [
+const NEVER_BACK: [(&str, &str); 4] = [
+    (
+        "hangs.sh",
+        "#!/bin/sh\nsleep 1000 &\necho $! >child.pid\necho $$ >hangs.pid\nwhile :; do :; done\n",
+    ),
     (
         "function.py",
         "\
@@ -504,15 +508,17 @@ for (;;) {}
 
 #[test]
 fn a_kill_ends_what_never_comes_back() {
-    if !has("node") || !has("python3") {
+    if !has("node") || !has("python3") || !has("sh") {
         return;
     }
     for (grader, names) in [
-        ("kind: tool, function: 'function.py:f'", &["function", "child"][..]),
+        ("kind: program, path: hangs.sh", &["hangs", "child"][..]),
+        ("kind: tool, function: 'function.py:f'", &["function", "child"]),
         ("kind: program, path: called.mjs, runtime: node", &["called", "child"]),
         ("kind: program, path: loaded.mjs, runtime: node", &["loaded"]),
     ] {
         let space = Space::new(&NEVER_BACK);
+        executable(&space, "hangs.sh");
         space.write("suite.yaml", suite(&format!("  g: {{{grader}}}\n")));
         space.write("rows.jsonl", ROWS);
         let mut running = Running::new(space.command(&["run", "suite.yaml", "--quiet"]));

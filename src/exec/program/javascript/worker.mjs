@@ -12,7 +12,6 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inspect, stripVTControlCharacters, types } from 'node:util'
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import { ask, configure, inThread, problem, teachRequire } from './hooks.mjs'
-import { endWithParent } from './lifetime.mjs'
 
 const { Bun, Deno } = globalThis
 // The module may replace these; the worker must not notice.
@@ -26,7 +25,7 @@ const LONGEST_MESSAGE = 64 * 1024 * 1024
 const LONGEST_TEXT = 2_000
 const LONGEST_DETAILS = 4_000
 const MILLISECONDS_BETWEEN_FLUSHES = 1
-const OWN_FILES = ['worker.mjs', 'hooks.mjs', 'lifetime.mjs'].map((name) => new URL(name, import.meta.url).href)
+const OWN_FILES = ['worker.mjs', 'hooks.mjs'].map((name) => new URL(name, import.meta.url).href)
 
 /** Ends the process, which the module cannot. */
 function exit(code) {
@@ -441,7 +440,6 @@ async function serve() {
   const batches = batchesOf(openRequests())
   const first = (await batches.next()).value
   if (first === undefined) return exit(0)
-  endWithParent()
   // The end may come while a module hangs in its own loading.
   const upcoming = batches.next()
   upcoming.then(({ done }) => done && exit(0))

@@ -6,7 +6,6 @@ import _thread
 import atexit
 import os
 import select
-import signal
 import time
 from typing import NoReturn
 
@@ -44,15 +43,12 @@ def _wait_for_end(channel: Channel) -> None:
     # Without wanted events only the far end's closing is told, however many requests wait unread.
     poll.register(channel.requests, 0)
     poll.register(channel.replies, 0)
-    told = dict(poll.poll())
+    closed = [descriptor for descriptor, _ in poll.poll()]
     poll.unregister(channel.requests)
     seen = None
-    while channel.replies not in told and channel.flushed != seen:
+    while channel.replies not in closed and channel.flushed != seen:
         seen = channel.flushed
-        told = dict(poll.poll(PATIENCE * 1000))
-    if told.get(channel.replies, 0) & (select.POLLERR | select.POLLHUP) and os.getpgrp() == os.getpid():
-        # Nobody is left to end what the user's code has started.
-        os.killpg(0, signal.SIGKILL)
+        closed = [descriptor for descriptor, _ in poll.poll(PATIENCE * 1000)]
     os._exit(0)
 
 

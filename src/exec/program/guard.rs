@@ -1,0 +1,55 @@
+//! Ends what programs have started when evalrs is gone, however it went.
+//!
+//! Who is killed cannot end others any more. So a shell beside evalrs is told through a pipe which process groups there
+//! are, and ends those that are left when the pipe ends.
+#![expect(clippy::disallowed_methods, reason = "the shell is a process that is started here")]
+
+use std::io::Write;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Reads `+ ID` and `- ID`, a line each, and ends the groups that were not taken back.
+const SCRIPT: &str = "\
+groups=' '
+while read -r sign id; do
+  case $sign$groups in
+    +*) groups=\"$groups$id \" ;;
+    *\" $id \"*) groups=\"${groups%% $id *} ${groups#* $id }\" ;;
+  esac
+done
+for id in $groups; do kill -s KILL -- \"-$id\"; done";
+
+/// The shell that outlives evalrs. Where there is none, what hangs outlives it.
+#[derive(Debug)]
+pub(super) struct Guard(Option<Mutex<ChildStdin>>);
+
+impl Guard {
+    /// Starts the shell, in a group of its own: what is typed at a terminal does not reach it.
+    pub(super) fn start() -> Self {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", SCRIPT]).current_dir("/").env_clear();
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let stdin = command.spawn().ok().and_then(|child| child.stdin);
+        Self(stdin.map(Mutex::new))
+    }
+
+    /// There is a group with this leader now.
+    pub(super) fn watch(&self, leader: u32) {
+        self.tell('+', leader);
+    }
+
+    /// There is none any more: its number may soon belong to somebody else.
+    pub(super) fn forget(&self, leader: u32) {
+        self.tell('-', leader);
+    }
+
+    fn tell(&self, sign: char, leader: u32) {
+        if let Some(stdin) = &self.0 {
+            let mut stdin = stdin.lock().unwrap_or_else(PoisonError::into_inner);
+            // Without the shell all goes on as well.
+            let _ = stdin.write_all(format!("{sign} {leader}\n").as_bytes());
+        }
+    }
+}
