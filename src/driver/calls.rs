@@ -94,11 +94,12 @@ pub async fn call_in_order<'a>(
     let mut stop = pin!(stop);
     let mut row = Row::new(calls, store, actions.fuse());
     let end = loop {
-        let is_more = row.look_up();
-        calls.executor.take_notices().into_iter().for_each(|notice| receiver.notice(notice));
+        // First, because it makes room for what is looked up.
         if row.hand_over(receiver).is_break() {
             break Ok(End::Refused);
         }
+        let is_more = row.look_up();
+        calls.executor.take_notices().into_iter().for_each(|notice| receiver.notice(notice));
         row.write_landed();
         row.launch();
         if row.is_over() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::{Called, Calls, End, Receiver, call_in_order};
+use super::{AHEAD, Called, Calls, End, Receiver, call_in_order};
 use crate::action::ActionKey;
 use crate::driver::prepare::{Place, prepare};
 use crate::exec::{Executing, Executor, Launch, Notice};
@@ -13,6 +13,9 @@ use crate::outcome::{Failure, FailureKind, Outcome, Reply};
 use crate::program::{ProgramAction, ProgramSpec};
 use crate::store::{Entry, MemoryStore, OutcomeStore, StoreError};
 use crate::system::memory::MemorySystem;
+
+/// Turns that are over only when as much was called as may be before this call.
+const LAST: usize = usize::MAX;
 
 /// Answers `grade:INPUT`, after as many turns of others as `turns` says.
 struct Scripted {
@@ -39,7 +42,9 @@ impl Executor for Scripted {
         self.flying.set(self.flying.get() + 1);
         self.most.set(self.most.get().max(self.flying.get()));
         Box::pin(async move {
-            for _ in 0..(self.turns)(ordinal) {
+            let turns = (self.turns)(ordinal);
+            let is_last = || self.flying.get() == 1 && self.called.borrow().len() == AHEAD;
+            for _ in (0..turns).take_while(|_| turns != LAST || !is_last()) {
                 tokio::task::yield_now().await;
             }
             self.flying.set(self.flying.get() - 1);
@@ -173,6 +178,15 @@ fn what_is_refreshed_is_called_once_more_and_no_more() {
     let (refreshed, texts) = call(&setting, called.store, &inputs);
     assert_eq!((texts, refreshed.executed), (grades(&inputs), 700));
     assert_eq!(executor.called.borrow().len(), 1_400);
+}
+
+#[test]
+fn a_first_call_that_takes_longest_holds_up_nobody_for_ever() {
+    let executor = Scripted::new(|ordinal| if ordinal == 0 { LAST } else { 0 });
+    let inputs = inputs(0..2 * AHEAD);
+    let setting = Setting { stop_after: Some(2_000_000), ..Setting::of(&executor) };
+    let (called, texts) = call(&setting, Box::<MemoryStore>::default(), &inputs);
+    assert_eq!((called.end, texts), (Ok(End::Done), grades(&inputs)));
 }
 
 #[test]
