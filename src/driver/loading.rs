@@ -40,7 +40,9 @@ impl Settling<'_> {
         if to_load.is_empty() {
             return Ok(());
         }
-        let loading = to_load.iter().map(|(_, start)| self.world.executor.load(Arc::clone(start)));
+        let executor = self.world.executor;
+        let load = |(_, start, base): &(_, Arc<_>, _)| executor.load(Arc::clone(start), *base);
+        let loading = to_load.iter().map(load);
         let loaded = tokio::select! {
             biased;
             () = stop => {
@@ -51,7 +53,7 @@ impl Settling<'_> {
             loaded = join_all(loading) => loaded,
         };
         let mut entries = Vec::new();
-        for ((program, start), result) in to_load.into_iter().zip(loaded) {
+        for ((program, start, _), result) in to_load.into_iter().zip(loaded) {
             if let Err(failure) = &result {
                 return Err(CannotAsk::Unloadable {
                     program: start.spec.shown(),

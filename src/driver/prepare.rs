@@ -57,12 +57,13 @@ pub async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, St
     let read = ReadProgram::read(&spec, &at, system)?;
     let mut loads = Loads::default();
     if spec.language.has_worker() {
-        let held = store.get_many(&[read.dependencies_action().key()]).pop().flatten();
+        let base = read.dependencies_action().key();
+        let held = store.get_many(&[base]).pop().flatten();
         match (held.and_then(|held| Some((listed(&held)?, held.generation))), executor) {
             (Some((paths, generation)), _) => loads = Loads { paths, generation, ..loads },
             (None, None) => {}
             (None, Some(executor)) => {
-                let loaded = executor.load(Arc::clone(&read.start)).await;
+                let loaded = executor.load(Arc::clone(&read.start), base).await;
                 let discovered = loaded.map_err(|failure| match failure.stderr {
                     Some(details) => format!("{}\n{}", failure.message, details.trim_end()),
                     None => failure.message,

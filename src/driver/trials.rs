@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::programs::{ReadProgram, seen_from};
 use super::session::Session;
+use crate::action::ActionKey;
 use crate::db::inputs::{Program, ProgramState};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::exec::{Discovered, SeenFiles, Start};
@@ -28,6 +29,11 @@ impl Trial {
     /// How it is started.
     pub fn start(&self) -> Arc<Start> {
         Arc::clone(&self.read.start)
+    }
+
+    /// The key of what is known of it without what it loads.
+    pub fn base(&self) -> ActionKey {
+        self.read.dependencies_action().key()
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     Changed, Discovered, Endpoint, EndpointId, Executing, Executor, Launch, Loading, Notice,
     PROGRAMS, Room, Start,
 };
+use crate::action::ActionKey;
 use crate::program::Identity;
 
 /// An executor for each kind of action.
@@ -72,8 +73,8 @@ impl Executor for Executors {
         self.on(side).execute(launch)
     }
 
-    fn load(&self, start: Arc<Start>) -> Loading<'_> {
-        self.programs.load(start)
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
+        self.programs.load(start, base)
     }
 
     fn take_discovered(&self) -> Vec<(Arc<Identity>, Discovered)> {

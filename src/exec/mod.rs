@@ -27,7 +27,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::action::Action;
+use crate::action::{Action, ActionKey};
 use crate::judge::{JudgeAction, secret_parameters};
 use crate::outcome::{Failure, Outcome};
 use crate::program::{Identity, ProgramAction, ProgramSpec, is_secret};
@@ -275,8 +275,9 @@ pub trait Executor {
     /// Executes one action, retries included. Never fails: a failure is an outcome.
     fn execute(&self, launch: Launch) -> Executing<'_>;
 
-    /// Loads a program that a worker runs, so that it is known which files it loads before anything is keyed.
-    fn load(&self, _start: Arc<Start>) -> Loading<'_> {
+    /// Loads a program that a worker runs, so that it is known which files it loads before anything is keyed. What is
+    /// known of it without those has the key `_base`: no call of another state is answered by what is loaded now.
+    fn load(&self, _start: Arc<Start>, _base: ActionKey) -> Loading<'_> {
         Box::pin(std::future::ready(Ok(Discovered::default())))
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Trying<'a> {
 impl<'a> Trying<'a> {
     fn begin(&mut self, trials: &[Trial], executor: &'a dyn Executor) {
         for trial in trials.iter().cloned() {
-            let loading = executor.load(trial.start());
+            let loading = executor.load(trial.start(), trial.base());
             self.loading.push(Box::pin(async move { (trial, loading.await) }));
         }
     }
@@ -130,14 +130,14 @@ impl Live<'_> {
         if settling.settings.closed.is_some() && !settling.settings.runs_programs {
             settling.session.assume_no_dependencies(settling.world.system);
         }
-        for (program, start) in settling.session.to_load() {
+        for (program, start, base) in settling.session.to_load() {
             let system = settling.world.system;
             match settling.session.discovered_when_tried(program, system) {
                 Some(discovered) => {
                     let entry = settling.session.loaded(program, Ok(discovered), system);
                     flight.keep_also(entry.into_iter().collect());
                 }
-                None => flight.load(program, settling.world.executor.load(start)),
+                None => flight.load(program, settling.world.executor.load(start, base)),
             }
         }
         !flight.is_loading()

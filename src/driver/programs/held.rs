@@ -192,10 +192,12 @@ impl Session {
         self.unloaded().into_iter().filter_map(read).collect()
     }
 
-    /// The programs that must be loaded before anything of them is keyed, and how.
-    pub(in crate::driver) fn to_load(&self) -> Vec<(Program, Arc<Start>)> {
-        let start =
-            |program: Program| Some((program, Arc::clone(&self.programs.read(program)?.start)));
+    /// The programs that must be loaded before anything of them is keyed, how, and the key of what is known of each.
+    pub(in crate::driver) fn to_load(&self) -> Vec<(Program, Arc<Start>, ActionKey)> {
+        let start = |program: Program| {
+            let read = self.programs.read(program)?;
+            Some((program, Arc::clone(&read.start), read.dependencies_action().key()))
+        };
         self.unloaded().into_iter().filter_map(start).collect()
     }
 

@@ -22,6 +22,7 @@ mod worker;
 mod world;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::select;
@@ -34,8 +35,9 @@ use super::{
     Changed, Discovered, Endpoint, EndpointId, Executing, Executor, Launch, Loading, Notice,
     ProgramLaunch, Room, Start,
 };
-use crate::outcome::Outcome;
-use crate::program::Identity;
+use crate::action::{Action, ActionKey};
+use crate::outcome::{Failure, Outcome};
+use crate::program::{DependenciesAction, Identity};
 use crate::system::System;
 use crate::system::os::OsSystem;
 use command::{Surroundings, unloadable};
@@ -84,20 +86,39 @@ pub struct ProgramExecutor {
 #[derive(Debug)]
 struct Known {
     pool: Arc<Pool>,
-    /// None as long as the program was only loaded.
-    identity: Option<Arc<Identity>>,
+    state: State,
+}
+
+/// What the files of a program were when its workers were started.
+#[derive(Debug)]
+enum State {
+    /// It is being loaded, or that was given up.
+    Loading,
+    /// It was loaded and not called yet: the key of what was known of it, and the digests of what it loaded.
+    Loaded(ActionKey, BTreeSet<String>),
+    /// It is called.
+    Called(Arc<Identity>),
 }
 
 impl Known {
     /// Whether its workers run the program as it is now.
     fn serves(&self, identity: &Arc<Identity>) -> bool {
-        self.identity.as_ref().is_none_or(|own| Arc::ptr_eq(own, identity) || own == identity)
+        match &self.state {
+            State::Loading => false,
+            State::Loaded(base, loaded) => {
+                let action = DependenciesAction { identity: Arc::clone(identity) };
+                let dependencies = &identity.known.dependencies;
+                let is_held = |digest| dependencies.iter().any(|(_, held)| held == digest);
+                Action::Dependencies(action).key() == *base && loaded.iter().all(is_held)
+            }
+            State::Called(own) => Arc::ptr_eq(own, identity) || own == identity,
+        }
     }
 
     /// What was discovered since the last call, and of what.
     fn take_discovered(&self) -> Option<(Arc<Identity>, Discovered)> {
-        let identity = Arc::clone(self.identity.as_ref()?);
-        Some((identity, self.pool.take_discovered()?))
+        let State::Called(identity) = &self.state else { return None };
+        Some((Arc::clone(identity), self.pool.take_discovered()?))
     }
 }
 
@@ -133,15 +154,18 @@ impl ProgramExecutor {
         let is_of = |known: &&mut Known| is_same(&known.pool.start, start);
         if let Some(known) = pools.iter_mut().find(is_of) {
             if known.serves(identity) {
-                known.identity.get_or_insert_with(|| Arc::clone(identity));
+                if !matches!(known.state, State::Called(_)) {
+                    known.state = State::Called(Arc::clone(identity));
+                }
                 return Arc::clone(&known.pool);
             }
-            let (pool, identity) = (self.new_pool(start), Some(Arc::clone(identity)));
-            self.retire(std::mem::replace(known, Known { pool, identity }));
+            let (pool, state) = (self.new_pool(start), State::Called(Arc::clone(identity)));
+            self.retire(std::mem::replace(known, Known { pool, state }));
             return Arc::clone(&known.pool);
         }
         let pool = self.new_pool(start);
-        pools.push(Known { pool: Arc::clone(&pool), identity: Some(Arc::clone(identity)) });
+        let state = State::Called(Arc::clone(identity));
+        pools.push(Known { pool: Arc::clone(&pool), state });
         pool
     }
 
@@ -149,12 +173,29 @@ impl ProgramExecutor {
     fn fresh_pool(&self, start: &Arc<Start>) -> Arc<Pool> {
         let mut pools = self.pools.borrow_mut();
         let pool = self.new_pool(start);
-        let known = Known { pool: Arc::clone(&pool), identity: None };
+        let known = Known { pool: Arc::clone(&pool), state: State::Loading };
         match pools.iter_mut().find(|known| is_same(&known.pool.start, start)) {
             Some(place) => self.retire(std::mem::replace(place, known)),
             None => pools.push(known),
         }
         pool
+    }
+
+    /// Loads a program by a pool of its own, unless another one takes its place meanwhile.
+    async fn load_afresh(
+        &self,
+        start: &Arc<Start>,
+        base: ActionKey,
+    ) -> Result<Discovered, Failure> {
+        let pool = self.fresh_pool(start);
+        let loaded = pool.load().await;
+        let digests = loaded.iter().flat_map(|discovered| discovered.files.values().flatten());
+        let digests = digests.cloned().collect();
+        let mut pools = self.pools.borrow_mut();
+        if let Some(known) = pools.iter_mut().find(|known| Arc::ptr_eq(&known.pool, &pool)) {
+            known.state = State::Loaded(base, digests);
+        }
+        loaded
     }
 
     fn new_pool(&self, start: &Arc<Start>) -> Arc<Pool> {
@@ -241,14 +282,14 @@ impl Executor for ProgramExecutor {
         })
     }
 
-    fn load(&self, start: Arc<Start>) -> Loading<'_> {
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
         Box::pin(async move {
             if !start.spec.language.has_worker() {
                 return Ok(Discovered::default());
             }
             for _ in 0..MOST_LOADS {
                 let begin = files::now();
-                let discovered = self.fresh_pool(&start).load().await?;
+                let discovered = self.load_afresh(&start, base).await?;
                 // What was saved meanwhile may be loaded in either state.
                 let is_known = discovered.files.values().all(Option::is_some);
                 if is_known && !files::is_newer(&start.path, begin) {

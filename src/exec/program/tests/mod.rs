@@ -16,9 +16,10 @@ use super::files::WorkerFiles;
 use super::test_data::{environment, function_of, start_of};
 use super::world::World;
 use super::{ProgramExecutor, ProgramSettings};
+use crate::action::{Action, ActionKey};
 use crate::exec::{EndpointId, Executor, Launch, ProgramLaunch, Start};
 use crate::outcome::Outcome;
-use crate::program::{Identity, Known, Language, ProgramAction};
+use crate::program::{DependenciesAction, Identity, Known, Language, ProgramAction};
 
 /// What a good program prints.
 pub(super) const PASS: &str = r#"{"pass":true,"score":1.0}"#;
@@ -118,6 +119,12 @@ impl Scene {
     fn identity(start: &Start, digest: &str) -> Arc<Identity> {
         let known = Known { program: digest.to_owned(), ..Known::default() };
         Arc::new(Identity { spec: start.spec.clone(), known })
+    }
+
+    /// The key of what is known of a program whose file has this digest.
+    fn base(start: &Start, digest: &str) -> ActionKey {
+        let identity = Self::identity(start, digest);
+        Action::Dependencies(DependenciesAction { identity }).key()
     }
 
     /// A call of a program whose file has this digest.

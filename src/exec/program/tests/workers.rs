@@ -168,7 +168,7 @@ fn what_cannot_be_loaded_is_tried_once_in_an_evaluation() {
     ] {
         let scene = Scene::new().for_script(script);
         let start = Arc::new(scene.function(&format!("echo + >> starts\n{script}")));
-        let loaded = run(scene.executor.load(Arc::clone(&start)));
+        let loaded = run(scene.executor.load(Arc::clone(&start), Scene::base(&start, "1")));
         let failure = loaded.unwrap_err();
         assert_eq!(format!("unloadable: {}", failure.message), expected);
         for _ in 0..2 {
@@ -186,18 +186,47 @@ fn what_cannot_be_loaded_is_tried_once_in_an_evaluation() {
 #[test]
 fn loading_tells_of_files_and_its_worker_stays_until_they_change() {
     let scene = Scene::new();
-    let script = "echo + >> starts\nfiles='[\"/w/b\",\"/w/a\"]'\ngrade() { answer; }";
+    let script =
+        "echo + >> starts\n[ -e more ] && files='[\"/w/b\",\"/w/a\"]'\ngrade() { answer; }";
     let start = Arc::new(scene.function(script));
+    let load = || scene.executor.load(Arc::clone(&start), Scene::base(&start, "1"));
     run(async {
-        let seen = seen(&["/w/a", "/w/b"]);
-        assert_eq!(scene.executor.load(Arc::clone(&start)).await, Ok(seen));
+        assert_eq!(load().await, Ok(Discovered::default()));
         assert_eq!(bad(&scene.calls(&start, 3).await), []);
         assert_eq!(scene.text("starts"), "+\n");
         let changed = Scene::launch(&start, "{}", "2");
         assert_eq!(shown(&scene.executor.execute(changed).await), PASS);
         assert_eq!(scene.text("starts"), "+\n+\n");
-        assert!(scene.executor.load(Arc::clone(&start)).await.is_ok());
+        std::fs::write(scene.path("more"), "").unwrap();
+        assert_eq!(load().await, Ok(seen(&["/w/a", "/w/b"])));
         assert_eq!(scene.text("starts"), "+\n+\n+\n", "loaded afresh: the file may have changed");
+    });
+}
+
+#[test]
+fn what_was_loaded_answers_no_call_of_another_state() {
+    let scene = Scene::new();
+    let script = "echo + >> starts\n[ -e more ] && files='[\"/w/a\"]'\n[ -e hang ] && sleep 60\ngrade() { answer; }";
+    let start = Arc::new(scene.function(script));
+    let load = |digest| scene.executor.load(Arc::clone(&start), Scene::base(&start, digest));
+    run(async {
+        for (file, digest) in [(None, "2"), (Some("more"), "1")] {
+            if let Some(file) = file {
+                std::fs::write(scene.path(file), "").unwrap();
+            }
+            let _ = std::fs::remove_file(scene.path("starts"));
+            assert!(load(digest).await.is_ok());
+            assert_eq!(bad(&scene.calls(&start, 1).await), []);
+            assert_eq!(scene.text("starts"), "+\n+\n", "{file:?} {digest}");
+        }
+        // One that nobody waits for any more.
+        std::fs::write(scene.path("hang"), "").unwrap();
+        let given_up = tokio::time::timeout(std::time::Duration::from_millis(1), load("1"));
+        assert!(given_up.await.is_err());
+        std::fs::remove_file(scene.path("hang")).unwrap();
+        std::fs::remove_file(scene.path("starts")).unwrap();
+        assert_eq!(bad(&scene.calls(&start, 1).await), []);
+        assert!(scene.text("starts").contains('+'));
     });
 }
 
