@@ -75,6 +75,8 @@ struct State {
     pace: Option<Duration>,
     /// Since when more waits than workers take.
     backlog: Option<Instant>,
+    /// When the last answer came.
+    answered: Option<Instant>,
     /// How long a worker takes to start.
     loading: Duration,
     /// No more requests come.
@@ -154,10 +156,16 @@ impl Pool {
             state.backlog = None;
             return;
         }
-        let pace = state.pace.unwrap_or_default();
-        let is_long = state.backlog.is_some_and(|since| since.elapsed() >= state.loading);
-        let pays = is_long || pace.saturating_mul(waiting) > state.loading;
-        if pays && self.may_grow(&state) {
+        let elapsed = |since: Option<Instant>| since.map(|since| since.elapsed());
+        let demand = Demand {
+            waiting,
+            workers: state.workers,
+            pace: state.pace,
+            backlog: elapsed(state.backlog),
+            silence: elapsed(state.answered),
+            loading: state.loading,
+        };
+        if demand.pays() && state.workers < self.world.settings.workers {
             state.backlog = Some(Instant::now());
             self.start_worker(&mut state);
         }
@@ -166,15 +174,11 @@ impl Pool {
     /// When to look whether a further worker is needed; none where it is not.
     pub(super) fn look_at(&self) -> Option<Instant> {
         let state = self.state();
-        state.backlog.filter(|_| self.may_grow(&state)).map(|since| since + state.loading)
-    }
-
-    /// Whether there may be one worker more: as many as processors, but no more than can be fed.
-    fn may_grow(&self, state: &State) -> bool {
-        let fed = state.pace.map_or(usize::MAX, |pace| {
-            usize::try_from(pace.as_nanos() / FEEDING.as_nanos()).unwrap_or(usize::MAX)
-        });
-        state.workers < self.world.settings.workers.min(fed.max(1))
+        let may_grow = state.workers < self.world.settings.workers;
+        let is_fed = state.workers < fed(state.pace);
+        let since = state.backlog.filter(|_| may_grow)?;
+        let silent = state.answered.filter(|_| !is_fed);
+        Some(silent.map_or(since, |silent| silent.max(since)) + state.loading)
     }
 
     /// Takes out what a worker may be sent that holds `held` requests. Says whether it may take more when that comes.
@@ -220,6 +224,7 @@ impl Pool {
         let each = took / u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let mut state = self.state();
         let first = each.saturating_sub(WARMING_UP);
+        state.answered = Some(Instant::now());
         state.pace = Some(state.pace.map_or(first, |pace| (pace * 3 + each) / 4));
     }
 
@@ -346,6 +351,41 @@ impl Drop for Seat {
     }
 }
 
+/// What decides whether one worker more pays.
+#[derive(Clone, Copy, Debug)]
+struct Demand {
+    /// Requests that no worker has taken.
+    waiting: u32,
+    workers: usize,
+    /// How long a request takes; none where no answer came yet.
+    pace: Option<Duration>,
+    /// How long more has been waiting than the workers take, if it does.
+    backlog: Option<Duration>,
+    /// How long no answer came, if one ever did.
+    silence: Option<Duration>,
+    /// How long a worker takes to start.
+    loading: Duration,
+}
+
+impl Demand {
+    /// Whether what waits takes longer than starting a worker, or so long more has been waiting than the workers take,
+    /// and evalrs can feed one more. Where no answer comes at all, something hangs that all others wait for.
+    fn pays(&self) -> bool {
+        let is_over = |time: Duration| time >= self.loading;
+        let is_fed = self.workers < fed(self.pace) || self.silence.is_none_or(is_over);
+        let is_long = self.backlog.is_some_and(is_over);
+        is_fed
+            && (is_long
+                || self.pace.unwrap_or_default().saturating_mul(self.waiting) > self.loading)
+    }
+}
+
+/// How many workers evalrs can feed whose requests take so long.
+fn fed(pace: Option<Duration>) -> usize {
+    let fed = |pace: Duration| usize::try_from(pace.as_nanos() / FEEDING.as_nanos());
+    pace.map_or(usize::MAX, |pace| fed(pace).unwrap_or(usize::MAX).max(1))
+}
+
 /// The failure of what was never sent.
 pub(super) fn not_asked(reason: &str) -> Outcome {
     Outcome::Failure(Failure::new(FailureKind::NotAsked, format!("not asked: {reason}")))
@@ -369,4 +409,49 @@ fn add(to: &mut Discovered, more: Discovered) {
     to.reads.extend(more.reads);
     to.reads.sort();
     to.reads.dedup();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Demand, fed};
+
+    #[test]
+    fn so_many_workers_are_fed() {
+        for (micros, workers) in [(0, 1), (29, 1), (60, 2), (300, 10), (1_000_000, 33_333)] {
+            assert_eq!(fed(Some(Duration::from_micros(micros))), workers, "{micros}");
+        }
+        assert_eq!(fed(None), usize::MAX, "nothing is known of it yet");
+    }
+
+    /// Microseconds of pace, milliseconds of backlog and of silence; starting a worker takes 80 ms.
+    type Row = (&'static str, u32, [Option<u64>; 3], bool);
+
+    const ROWS: &[Row] = &[
+        ("few that are slow", 3, [Some(50_000), None, Some(1)], true),
+        ("few that are fast", 3, [Some(1_000), None, Some(1)], false),
+        ("many that are fast", 100, [Some(1_000), None, Some(1)], true),
+        ("more all the time", 3, [Some(1_000), Some(80), Some(1)], true),
+        ("more for a moment", 3, [Some(1_000), Some(79), Some(1)], false),
+        ("more than evalrs could feed", 100_000, [Some(20), Some(500), Some(1)], false),
+        ("one that all others wait for", 100, [Some(20), Some(500), Some(80)], true),
+        ("no answer yet", 100, [None, Some(79), None], false),
+        ("no answer for long", 100, [None, Some(80), None], true),
+    ];
+
+    #[test]
+    fn a_worker_more_pays_where_what_waits_takes_longer() {
+        for &(name, waiting, [pace, backlog, silence], expected) in ROWS {
+            let demand = Demand {
+                waiting,
+                workers: 1,
+                pace: pace.map(Duration::from_micros),
+                backlog: backlog.map(Duration::from_millis),
+                silence: silence.map(Duration::from_millis),
+                loading: Duration::from_millis(80),
+            };
+            assert_eq!(demand.pays(), expected, "{name}");
+        }
+    }
 }

@@ -530,6 +530,43 @@ fn a_kill_ends_what_never_comes_back() {
     }
 }
 
+/// Fast, but for one call that waits until a later one was made.
+const WAITS_FOR_ANOTHER: &str = "\
+import os
+import time
+
+
+def f(sample, submission):
+    if submission.endswith('goes'):
+        open('gone', 'w').close()
+    until = time.monotonic() + 20
+    while submission.endswith('waits') and not os.path.exists('gone'):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return 1
+";
+
+#[test]
+fn one_call_that_waits_does_not_keep_all_others_waiting() {
+    let has_two = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+    if !has("python3") || !has_two {
+        return;
+    }
+    let said = |at| match at {
+        9 => "waits",
+        599 => "goes",
+        _ => "",
+    };
+    let row = |at| format!("{{\"id\":\"{at}\",\"input\":\"q\",\"output\":\"a {}\"}}\n", said(at));
+    let rows: String = (0..600).map(row).collect();
+    let space = Space::new(&[
+        ("suite.yaml", &suite("  g: {kind: tool, function: 'f.py:f'}\n")),
+        ("rows.jsonl", &rows),
+        ("f.py", WAITS_FOR_ANOTHER),
+    ]);
+    run(&space, &[], 0);
+}
+
 #[test]
 fn two_that_run_at_once_end_with_the_same() {
     if !has("python3") || !has("sh") {
