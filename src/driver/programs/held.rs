@@ -1,10 +1,11 @@
 //! The programs of a session: what is known of each, brought into the database.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{
-    Place, ReadProgram, dependencies_action, entry, grown, is_current, listed, non_empty, seen_from,
+    Place, ReadProgram, dependencies_action, digest, entry, grown, is_current, listed, non_empty,
+    seen_from,
 };
 use crate::action::{ActionKey, KeyMap};
 use crate::db::Db;
@@ -401,7 +402,11 @@ impl Session {
             self.programs.read.retain(|(other, _)| *other != program);
             self.programs.read.push((program, read));
             match self.programs.listing(program).cloned() {
-                Some(listing) if is_same => self.know(program, listing, system),
+                // What calls have loaded since completes keys when they are over: until then what was called stands.
+                Some(listing) if is_same && self.is_as_seen(program, &listing, system) => {}
+                Some(listing) if is_same => {
+                    self.know(program, Listing { seen: SeenFiles::new(), ..listing }, system);
+                }
                 None if is_same => {}
                 _ => self.set_state(program, ProgramState::Read(known)),
             }
@@ -412,6 +417,17 @@ impl Session {
             }
         }
         files
+    }
+
+    /// Whether everything that a program loads is as its key says, or as it was when it was loaded.
+    fn is_as_seen(&self, program: Program, listing: &Listing, system: &dyn System) -> bool {
+        let ProgramState::Known(known) = program.state(&self.db) else { return false };
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let held: BTreeMap<_, _> = known.dependencies.iter().cloned().collect();
+        listing.paths.iter().all(|path| {
+            let seen = held.get(path).or_else(|| listing.seen.get(path)?.as_ref());
+            seen == Some(&digest(&join(folder, path), system))
+        })
     }
 
     /// Where the suite says something of a program.
