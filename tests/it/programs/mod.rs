@@ -13,6 +13,7 @@ mod keys;
 mod misbehaviour;
 mod mission;
 mod settings;
+mod states;
 mod watching;
 
 use serde_json::Value;
