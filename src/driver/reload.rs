@@ -96,14 +96,14 @@ impl Standing {
 
 impl Session {
     /// Reads again what `touched` names (none: everything), as [`Session::paths`] names it, and what was broken. The
-    /// environment is compared if it is given. Nothing is executed where nothing changed.
+    /// environment is compared if it is given. Nothing is executed where nothing changed. Programs that could not be
+    /// loaded are not tried again unless their files changed, or [`Self::try_again`] was called.
     pub fn reload(
         &mut self,
         system: &dyn System,
         touched: Option<&BTreeSet<String>>,
         environment: Option<BTreeMap<String, String>>,
     ) -> Reloaded {
-        self.trials.begin();
         self.standing.stale.add(touched);
         if let Some(environment) = environment {
             self.standing.environment = Some(Arc::new(environment));

@@ -64,17 +64,17 @@ struct Failed {
 }
 
 impl Trials {
-    /// Files were saved: what could not be loaded is tried again.
-    pub(super) fn begin(&mut self) {
-        self.failed.clear();
-    }
-
     fn is_of(&self, read: &ReadProgram) -> impl Iterator<Item = &Good> {
         self.good.iter().filter(|good| good.spec == read.start.spec)
     }
 }
 
 impl Session {
+    /// Files were saved: what could not be loaded is tried again.
+    pub fn try_again(&mut self) {
+        self.trials.failed.clear();
+    }
+
     /// Which of the programs that were read are to be loaded first. An error says which cannot be.
     pub(super) fn to_try(
         &self,

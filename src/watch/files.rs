@@ -170,6 +170,11 @@ impl FileWatch {
         std::mem::take(&mut self.warnings)
     }
 
+    /// What is looked at, as [`Self::look_at`] was told.
+    pub fn looked_at(&self) -> impl Iterator<Item = &str> {
+        self.looked.keys().map(AsRef::as_ref)
+    }
+
     /// Waits until something was touched and a batch of it is over. What happens while nobody waits is kept; dropping this
     /// before it is ready loses nothing.
     pub async fn touched(&mut self) -> Touched {

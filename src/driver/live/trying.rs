@@ -43,6 +43,11 @@ impl<'a> Trying<'a> {
 }
 
 impl Live<'_> {
+    /// Files were saved: programs that could not be loaded are tried again by the next [`Self::reload`].
+    pub fn try_again(&mut self) {
+        self.settling.session.try_again();
+    }
+
     /// Reads again what was touched, as [`crate::driver::session::Session::reload`] does. If the session has changed,
     /// [`Self::begin`] has to be called. Where programs are to be tried that is begun: [`Self::reload_tried`] has to be
     /// called once [`Self::is_trying`] is over.

@@ -77,6 +77,9 @@ impl Control<'_> {
     /// Reads what was touched, and evaluates what that changed. What was touched while something was broken is read
     /// with it: the session may not have been told of it.
     pub(super) fn read(&mut self, touched: Option<BTreeSet<String>>) -> std::io::Result<()> {
+        if touched.as_ref().is_none_or(|touched| !touched.is_empty()) {
+            self.live.try_again();
+        }
         let held = self.broken.as_mut().map_or(Some(BTreeSet::new()), |held| held.touched.take());
         let touched = held.zip(touched).map(|(held, touched)| &held | &touched);
         let untried = self.untried.take();
@@ -114,7 +117,10 @@ impl Control<'_> {
         read: Untried,
         then: Option<&Arc<Snapshot>>,
     ) -> std::io::Result<()> {
-        self.look_at_files()?;
+        // A trial decides what is looked at. What is looked at anew is reported as touched: to drop what a broken program
+        // is looked at for, and to look at it once more when it is broken still, would go round for ever.
+        let is_decided = !matches!(reloaded, Reloaded::Untried(_));
+        self.look_at_files_and(!is_decided)?;
         let Untried { touched, is_around } = read;
         match reloaded {
             Reloaded::Untried(_) => {
@@ -150,8 +156,16 @@ impl Control<'_> {
 
     /// Looks at every file that was read or looked for, from now on.
     pub(super) fn look_at_files(&mut self) -> std::io::Result<()> {
+        self.look_at_files_and(false)
+    }
+
+    /// Looks at every file that was read or looked for, and also at those of before if `keeps` says so.
+    fn look_at_files_and(&mut self, keeps: bool) -> std::io::Result<()> {
         let mut paths = self.live.session().paths();
         paths.extend(self.around.paths().iter().cloned());
+        if keeps {
+            paths.extend(self.files.looked_at().map(str::to_owned));
+        }
         for warning in self.files.look_at(&paths) {
             self.tell(&Happened::Note(warning))?;
         }

@@ -197,3 +197,48 @@ def f(sample, submission):
     super::run(&space, &[], 0);
     assert_eq!(super::verdicts(&space, "f"), ["0.75 false "]);
 }
+
+/// A suite of one grader, a function in a folder.
+const DEEP: &str =
+    "name: s\ndataset: rows.jsonl\ngraders:\n  f: {kind: tool, function: 'graders/f.py:f'}\n";
+const ROW: &str = "{\"id\":\"a\",\"input\":\"q\",\"output\":\"b\"}\n";
+
+/// Waits until it is told that the mean of the grader `f` is this one.
+fn wait_mean(telling: &mut Telling, mean: f64) {
+    while telling.wait_event("evaluated")["metrics"]["f"]["mean"] != json!(mean) {}
+}
+
+#[test]
+fn a_program_that_cannot_be_loaded_is_not_loaded_again_while_nobody_saves() {
+    if !has("python3") {
+        return;
+    }
+    let broken = |why: &str| format!("open('log', 'a').write('x')\nraise ValueError('{why}')\n");
+    let space = Space::new(&[
+        ("suite.yaml", DEEP),
+        ("rows.jsonl", ROW),
+        ("log", ""),
+        ("graders/f.py", &broken("one")),
+    ]);
+    let mut telling = Telling::new(space.command(&["watch", "suite.yaml", "--json"]));
+    telling.wait_event("broken");
+    let loaded = || {
+        // It can only be waited for that nothing happens.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        std::fs::read_to_string(space.path("log")).unwrap().len()
+    };
+    // What is looked at anew may have been saved before that, which is why it is loaded more than once.
+    let first = loaded();
+    assert!(first <= 3, "loaded {first} times");
+    save(&space, "graders/f.py", &broken("two"));
+    telling.wait_event("broken");
+    assert_eq!(loaded(), first + 1);
+    save(&space, "graders/f.py", "def f(sample, submission):\n    return 0.5\n");
+    wait_mean(&mut telling, 0.5);
+    save(&space, "graders/f.py", &broken("three"));
+    telling.wait_event("broken");
+    let later = loaded() - first - 1;
+    assert!(later <= 2, "loaded {later} times");
+    telling.interrupt();
+    assert_eq!(telling.finish().1.code(), 130);
+}
