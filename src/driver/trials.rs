@@ -67,6 +67,14 @@ impl Trials {
     fn is_of(&self, read: &ReadProgram) -> impl Iterator<Item = &Good> {
         self.good.iter().filter(|good| good.spec == read.start.spec)
     }
+
+    /// Remembers a program instead of the one that is remembered for longest, if there are enough.
+    fn remember(&mut self, good: Good) {
+        while self.good.len() >= MOST_REMEMBERED {
+            self.good.remove(0);
+        }
+        self.good.push(good);
+    }
 }
 
 impl Session {
@@ -114,6 +122,9 @@ impl Session {
     }
 
     fn still_is(&self, known: &Known, read: &ReadProgram, system: &dyn System) -> bool {
+        if !is_same_but_for_dependencies(known, &read.known) {
+            return false;
+        }
         let paths = known.dependencies.iter().map(|(path, _)| path.clone()).collect();
         read.loading((&paths, &SeenFiles::new()), self.folder(), system) == *known
     }
@@ -148,10 +159,7 @@ impl Session {
             files.map(|(path, state)| (seen_from(&home, path), state.clone())).collect();
         let paths = seen.keys().cloned().collect();
         let known = read.loading((&paths, &seen), self.folder(), system);
-        if self.trials.good.len() == MOST_REMEMBERED {
-            self.trials.good.remove(0);
-        }
-        self.trials.good.push(Good { spec, known, discovered });
+        self.trials.remember(Good { spec, known, discovered });
     }
 
     /// Remembers that a program could be loaded as the session holds it.
@@ -160,7 +168,7 @@ impl Session {
             let (spec, known) = (program.spec(&self.db).clone(), known.as_ref().clone());
             let is_it = |good: &Good| good.spec == spec && good.known == known;
             if !self.trials.good.iter().any(is_it) {
-                self.trials.good.push(Good { spec, known, discovered: None });
+                self.trials.remember(Good { spec, known, discovered: None });
             }
         }
     }
@@ -175,6 +183,13 @@ impl Session {
         let (_, read) = all.iter().find(|(other, _)| *other == program)?;
         self.loaded_as(read, system)?.discovered.clone()
     }
+}
+
+/// Whether all that is known of a program without loading it is the same. No file is read for it.
+fn is_same_but_for_dependencies(one: &Known, other: &Known) -> bool {
+    let Known { path, program, runtime, inputs, dependencies: _, env, cwd } = one;
+    (path, program, runtime) == (&other.path, &other.program, &other.runtime)
+        && (inputs, env, cwd) == (&other.inputs, &other.env, &other.cwd)
 }
 
 /// Says why a program cannot be loaded, and where.
@@ -222,7 +237,23 @@ fn script_place(text: &str) -> Option<(&str, usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{python_places, script_place};
+    use super::{Good, MOST_REMEMBERED, Trials, python_places, script_place};
+    use crate::program::{Known, Language, ProgramSpec, Role};
+
+    #[test]
+    fn no_more_programs_are_remembered_than_a_session_tries() {
+        let mut trials = Trials::default();
+        for at in 0..MOST_REMEMBERED + 3 {
+            let spec = ProgramSpec::new(format!("{at}.py"), Language::Python, "f", Role::Grade);
+            trials.remember(Good { spec, known: Known::default(), discovered: None });
+        }
+        let paths =
+            [&trials.good[0], &trials.good[MOST_REMEMBERED - 1]].map(|good| &good.spec.path);
+        assert_eq!(
+            (paths, trials.good.len()),
+            ([&"3.py".into(), &"202.py".into()], MOST_REMEMBERED)
+        );
+    }
 
     #[test]
     fn tracebacks_say_where_a_program_is_wrong() {
