@@ -323,6 +323,7 @@ impl<'a> Live<'a> {
         let step = tokio::select! {
             biased;
             (trial, result) = trying.next() => {
+                trying.note(&result);
                 settling.session.tried(trial, result, settling.world.system);
                 return;
             }

@@ -33,6 +33,11 @@ impl<'a> Trying<'a> {
         }
     }
 
+    /// Notes what came of one.
+    pub(super) fn note(&mut self, result: &Result<Discovered, Failure>) {
+        self.has_failed |= result.is_err();
+    }
+
     /// Waits for the next that was loaded, or cannot be; for ever where there is none.
     pub(super) async fn next(&mut self) -> Loaded {
         match self.loading.next().await {
@@ -90,7 +95,7 @@ impl Live<'_> {
         let executor = self.settling.world.executor;
         match &reloaded {
             Reloaded::Untried(trials) => self.trying.begin(trials, executor),
-            Reloaded::Broken { .. } => self.trying.has_failed = true,
+            Reloaded::Broken { .. } => {}
             Reloaded::Changed { .. } => self.trying.has_failed = false,
             Reloaded::Same => {
                 if std::mem::take(&mut self.trying.has_failed) {
