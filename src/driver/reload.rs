@@ -78,9 +78,14 @@ impl Standing {
         *self = Self { is_good, looked_for, ..Self::default() };
     }
 
-    /// Notes what is looked for in a reading that is broken.
-    pub(super) fn look_for<'a>(&mut self, paths: impl Iterator<Item = &'a String>) {
-        self.looked_for = paths.cloned().collect();
+    /// Everything is read anew: nothing is looked for yet.
+    pub(super) fn begin(&mut self) {
+        self.looked_for.clear();
+    }
+
+    /// Notes what is looked for, too, in a reading that is broken.
+    pub(super) fn look_for(&mut self, paths: impl IntoIterator<Item = String>) {
+        self.looked_for.extend(paths);
     }
 
     /// The environment that the database does not know yet.
@@ -123,12 +128,12 @@ impl Session {
         }
         let programs = match self.edited_programs(&named, system) {
             Ok(programs) => programs,
-            Err(problems) => return self.uncallable(&named, problems),
+            Err(problems) => return self.uncallable(&named, problems, system),
         };
         match self.to_try(&programs, system) {
             Ok(trials) if trials.is_empty() => {}
             Ok(trials) => return Reloaded::Untried(trials),
-            Err(problems) => return self.uncallable(&named, problems),
+            Err(problems) => return self.uncallable(&named, problems, system),
         }
         if matches!(fit, Fit::Unsure) {
             return self.load_apart(system, (files, programs));
@@ -156,15 +161,20 @@ impl Session {
         self.changed(files, None)
     }
 
-    /// Programs cannot be called. Whatever lies beside one may be what keeps it from being loaded.
+    /// Programs cannot be called. What is named as the place of a problem may be what keeps one from being loaded, and so
+    /// may whatever lies beside it.
     fn uncallable(
         &mut self,
         named: &[(ProgramSpec, ProgramPlaces)],
         problems: Vec<Diagnostic>,
+        system: &dyn System,
     ) -> Reloaded {
         let paths = || named.iter().map(|(spec, _)| spec.path.clone());
         let mut looked_for = self.program_paths();
         looked_for.extend(paths());
+        let places = problems.iter().filter_map(|problem| problem.place.as_ref());
+        looked_for.extend(places.map(|place| place.path.clone()));
+        looked_for.extend(needed(named.iter().map(|(spec, _)| spec), system));
         let is_stale = |path: &&String| self.standing.stale.has(path);
         let files = looked_for.iter().filter(is_stale).cloned().collect();
         let folder = |path: String| match folder_of(&path) {
@@ -176,10 +186,14 @@ impl Session {
     }
 
     /// Takes it that what was read for the first time cannot be evaluated after all.
-    pub(super) fn first_is_broken(&mut self, problems: Vec<Diagnostic>) -> Reloaded {
+    pub(super) fn first_is_broken(
+        &mut self,
+        problems: Vec<Diagnostic>,
+        system: &dyn System,
+    ) -> Reloaded {
         let named = queries::suite(&self.db, self.root).program_places.clone();
         self.standing.note(false);
-        self.uncallable(&named, problems)
+        self.uncallable(&named, problems, system)
     }
 
     /// Loads everything: nothing good can be lost.
@@ -368,4 +382,16 @@ impl Session {
         let gone: HashSet<u128> = go.iter().flat_map(whos).map(Who::case).collect();
         cases.is_subset(&gone) || !stay.iter().flat_map(whos).any(|who| cases.contains(&who.case()))
     }
+}
+
+/// What programs need to run that may not be there: what runs them, and the folders that they run in. A folder that is
+/// there is not looked at, because programs write into it.
+pub(super) fn needed<'a>(
+    specs: impl Iterator<Item = &'a ProgramSpec>,
+    system: &dyn System,
+) -> impl Iterator<Item = String> {
+    let is_missing = |cwd: &&String| !cwd.is_empty() && system.list(cwd).is_none();
+    specs.flat_map(move |spec| {
+        spec.runtime_path().into_iter().chain(spec.cwd.as_ref().filter(is_missing)).cloned()
+    })
 }

@@ -19,12 +19,12 @@ use crate::driver::doubts;
 use crate::driver::problems::{Loaded, shortened};
 use crate::driver::programs::Programs;
 use crate::driver::recordings::{self, Source};
-use crate::driver::reload::Standing;
+use crate::driver::reload::{Standing, needed};
 use crate::driver::trace::Trace;
 use crate::driver::trials::Trials;
 use crate::driver::waiting::SettledPlans;
 use crate::suite::source::mask_lines;
-use crate::suite::{FileText, Suite, TargetSpec};
+use crate::suite::{FileText, GraderSpec, Suite, TargetSpec};
 use crate::system::{FileBytes, System, folder_of};
 
 /// The largest suite, rubric or other small file, in bytes.
@@ -122,6 +122,7 @@ impl Session {
     pub fn load(&mut self, system: &dyn System) -> Vec<Diagnostic> {
         let environment = self.standing.take_environment();
         Change { environment, ..Change::default() }.apply(&mut self.db, self.root);
+        self.standing.begin();
         let diagnostics = self.load_all(system);
         self.standing.note(!diagnostics.iter().any(Diagnostic::is_error));
         diagnostics
@@ -138,6 +139,8 @@ impl Session {
         }
         self.read_all_programs(system);
         diagnostics.extend(self.program_problems());
+        let specs = suite.graders.iter().flat_map(GraderSpec::programs);
+        self.standing.look_for(needed(specs, system));
         diagnostics.extend(self.load_runs(system));
         diagnostics.extend(self.load_dataset(system, &suite));
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
@@ -234,7 +237,7 @@ impl Session {
         let (reading, origin) = match dataset::read((system, &trace), &wanted, self.held_chunks()) {
             Ok(read) => read,
             Err(diagnostics) => {
-                self.standing.look_for(trace.take().paths());
+                self.standing.look_for(trace.take().paths().cloned());
                 return diagnostics;
             }
         };

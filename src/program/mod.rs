@@ -63,6 +63,11 @@ impl ProgramSpec {
         }
     }
 
+    /// The file that runs it, if the suite says which.
+    pub fn runtime_path(&self) -> Option<&String> {
+        self.runtime.as_ref().filter(|runtime| runtime.contains('/'))
+    }
+
     /// The program `function` of the file at `path`, with nothing else said.
     pub fn new(path: String, language: Language, function: &str, role: Role) -> Self {
         Self {

@@ -121,7 +121,7 @@ impl Live<'_> {
                 self.trying.first = Some(changed);
                 Reloaded::Untried(trials)
             }
-            Err(problems) => settling.session.first_is_broken(problems),
+            Err(problems) => settling.session.first_is_broken(problems, system),
         }
     }
 

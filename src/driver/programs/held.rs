@@ -331,6 +331,7 @@ impl Session {
         let folder = folder_of(self.root.suite(&self.db).path(&self.db));
         let spec = program.spec(&self.db);
         let mut paths = BTreeSet::from([spec.path.clone()]);
+        paths.extend(spec.runtime_path().cloned());
         // A folder or a pattern may match other files tomorrow: so its folder is looked at.
         paths.extend(spec.inputs.iter().map(|input| join(folder, fixed_part(input))));
         let known = known_of(program.state(&self.db));

@@ -242,3 +242,62 @@ fn a_program_that_cannot_be_loaded_is_not_loaded_again_while_nobody_saves() {
     telling.interrupt();
     assert_eq!(telling.finish().1.code(), 130);
 }
+
+#[test]
+fn a_module_that_was_never_loaded_is_mended() {
+    if !has("python3") {
+        return;
+    }
+    let space = Space::new(&[
+        ("suite.yaml", DEEP),
+        ("rows.jsonl", ROW),
+        ("graders/f.py", "def f(sample, submission):\n    return 1.0\n"),
+        ("graders/sub/helper.py", "SCORE = (\n"),
+    ]);
+    let mut telling = Telling::new(space.command(&["watch", "suite.yaml", "--json"]));
+    wait_mean(&mut telling, 1.0);
+    let importing =
+        "from sub import helper\n\n\ndef f(sample, submission):\n    return helper.SCORE\n";
+    save(&space, "graders/f.py", importing);
+    let broken = telling.wait_event("broken");
+    assert_eq!(broken["problems"][0]["path"], json!("graders/sub/helper.py"));
+    save(&space, "graders/sub/helper.py", "SCORE = 0.5\n");
+    wait_mean(&mut telling, 0.5);
+    save(&space, "graders/sub/helper.py", "SCORE = 0.25\n");
+    wait_mean(&mut telling, 0.25);
+    telling.interrupt();
+    assert_eq!(telling.finish().1.code(), 130);
+}
+
+#[test]
+fn what_a_program_needs_to_run_is_noticed_when_it_is_made() {
+    if !has("sh") {
+        return;
+    }
+    let suite = "name: s\ndataset: rows.jsonl\ngraders:\n  f: {kind: program, path: g.sh, cwd: work/here}\n";
+    let needing = suite.replace("work/here", "work/there, runtime: bin/run");
+    let shell = "#!/bin/sh\necho '{\"pass\":true,\"score\":0.5}'\n";
+    let space = Space::new(&[("suite.yaml", suite), ("rows.jsonl", ROW), ("g.sh", shell)]);
+    executable(&space, "g.sh");
+    let mut telling = Telling::new(space.command(&["watch", "suite.yaml", "--json"]));
+    let why = |event: &Value| event["problems"][0]["message"].as_str().unwrap().to_owned();
+    let missing = |what: &str| format!("cannot call `g.sh`: {what}");
+    let broken = telling.wait_event("broken");
+    assert_eq!(why(&broken), missing("`cwd`: there is no folder `work/here`"));
+    std::fs::create_dir_all(space.path("work/here")).unwrap();
+    wait_mean(&mut telling, 0.5);
+    // A session that was good is as attentive.
+    save(&space, "suite.yaml", &needing);
+    let broken = telling.wait_event("broken");
+    assert_eq!(why(&broken), missing("`cwd`: there is no folder `work/there`"));
+    std::fs::create_dir(space.path("work/there")).unwrap();
+    let broken = telling.wait_event("broken");
+    assert_eq!(why(&broken), missing("`runtime`: there is no program `bin/run`"));
+    space.write("run", "#!/bin/sh\necho '{\"pass\":true,\"score\":0.25}'\n");
+    executable(&space, "run");
+    std::fs::create_dir(space.path("bin")).unwrap();
+    std::fs::rename(space.path("run"), space.path("bin/run")).unwrap();
+    wait_mean(&mut telling, 0.25);
+    telling.interrupt();
+    assert_eq!(telling.finish().1.code(), 130);
+}
