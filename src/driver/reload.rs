@@ -181,7 +181,8 @@ impl Session {
             "" => ".".to_owned(),
             folder => folder.to_owned(),
         };
-        looked_for.extend(paths().map(folder));
+        self.trials.beside = paths().map(folder).collect();
+        looked_for.extend(self.trials.beside.iter().cloned());
         self.broken(files, problems, looked_for)
     }
 

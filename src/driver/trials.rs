@@ -4,6 +4,7 @@
 //! program that is again what it was when it was loaded is not loaded once more; one that could not be is, with every
 //! save.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::programs::{ReadProgram, seen_from};
@@ -18,6 +19,10 @@ use crate::system::{FileBytes, System, folder_of, join};
 
 /// The most programs of which it is remembered that they could be loaded.
 const MOST_REMEMBERED: usize = 200;
+
+/// How often in a row a program is loaded again because something changed beside it, nobody knows what. One that writes
+/// there when it is loaded would be loaded for ever.
+const MOST_IN_VAIN: usize = 10;
 
 /// A program that is to be loaded before the session may hold it.
 #[derive(Clone, Debug)]
@@ -44,6 +49,10 @@ pub(super) struct Trials {
     pub(super) is_closed: bool,
     good: Vec<Good>,
     failed: Vec<Failed>,
+    /// The folders that are looked at because something in them may be what keeps a program from being loaded.
+    pub(super) beside: BTreeSet<String>,
+    /// How often in a row nothing else was touched than these.
+    in_vain: usize,
 }
 
 /// A program that could be loaded, or of which nobody will know.
@@ -64,6 +73,15 @@ struct Failed {
 }
 
 impl Trials {
+    /// Files were saved. That something changed beside a program may be its own doing, whenever it is loaded.
+    fn begin(&mut self, touched: Option<&BTreeSet<String>>) {
+        let is_beside = touched.is_some_and(|touched| touched.is_subset(&self.beside));
+        self.in_vain = if is_beside { self.in_vain + 1 } else { 0 };
+        if self.in_vain <= MOST_IN_VAIN {
+            self.failed.clear();
+        }
+    }
+
     fn is_of(&self, read: &ReadProgram) -> impl Iterator<Item = &Good> {
         self.good.iter().filter(|good| good.spec == read.start.spec)
     }
@@ -78,9 +96,9 @@ impl Trials {
 }
 
 impl Session {
-    /// Files were saved: what could not be loaded is tried again.
-    pub fn try_again(&mut self) {
-        self.trials.failed.clear();
+    /// These files were saved (none: any): what could not be loaded is tried again.
+    pub fn try_again(&mut self, touched: Option<&BTreeSet<String>>) {
+        self.trials.begin(touched);
     }
 
     /// Which of the programs that were read are to be loaded first. An error says which cannot be.
@@ -237,8 +255,29 @@ fn script_place(text: &str) -> Option<(&str, usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Good, MOST_REMEMBERED, Trials, python_places, script_place};
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use super::{Failed, Good, MOST_IN_VAIN, MOST_REMEMBERED, Trials, python_places, script_place};
+    use crate::diagnostic::{Diagnostic, Place};
     use crate::program::{Known, Language, ProgramSpec, Role};
+
+    #[test]
+    fn a_program_that_writes_beside_itself_is_not_tried_for_ever() {
+        let mut trials = Trials { beside: BTreeSet::from([".".into()]), ..Trials::default() };
+        let mut is_tried = |path: &str| {
+            let spec = ProgramSpec::new("f.py".into(), Language::Python, "f", Role::Grade);
+            let problem = Diagnostic::error(Place::file("f.py"), "no");
+            trials.failed = vec![Failed { spec, known: Arc::default(), problem }];
+            trials.begin(Some(&BTreeSet::from([path.into()])));
+            trials.failed.is_empty()
+        };
+        for _ in 0..2 {
+            assert!((0..MOST_IN_VAIN).all(|_| is_tried(".")));
+            assert!(!is_tried(".") && !is_tried("."));
+            assert!(is_tried("f.py"), "somebody saved it");
+        }
+    }
 
     #[test]
     fn no_more_programs_are_remembered_than_a_session_tries() {

@@ -48,9 +48,10 @@ impl<'a> Trying<'a> {
 }
 
 impl Live<'_> {
-    /// Files were saved: programs that could not be loaded are tried again by the next [`Self::reload`].
-    pub fn try_again(&mut self) {
-        self.settling.session.try_again();
+    /// These files were saved (none: any): programs that could not be loaded are tried again by the next
+    /// [`Self::reload`].
+    pub fn try_again(&mut self, touched: Option<&BTreeSet<String>>) {
+        self.settling.session.try_again(touched);
     }
 
     /// Reads again what was touched, as [`crate::driver::session::Session::reload`] does. If the session has changed,

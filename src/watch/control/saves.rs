@@ -78,7 +78,7 @@ impl Control<'_> {
     /// with it: the session may not have been told of it.
     pub(super) fn read(&mut self, touched: Option<BTreeSet<String>>) -> std::io::Result<()> {
         if touched.as_ref().is_none_or(|touched| !touched.is_empty()) {
-            self.live.try_again();
+            self.live.try_again(touched.as_ref());
         }
         let held = self.broken.as_mut().map_or(Some(BTreeSet::new()), |held| held.touched.take());
         let touched = held.zip(touched).map(|(held, touched)| &held | &touched);
