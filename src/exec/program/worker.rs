@@ -61,8 +61,9 @@ impl Worker {
             bwrap,
             worker: Some(WorkerPlace { entry: &entry, folder: &folder, own }),
         };
+        let guard = world.guard();
         let mut child = surroundings.spawn(start).await?;
-        let group = Arc::new(Group::of(&child, world.guard()));
+        let group = Arc::new(Group::of(&child, guard));
         pool.note(&group);
         let (Some(requests), Some(replies), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())

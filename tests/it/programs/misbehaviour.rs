@@ -467,7 +467,8 @@ fn a_kill_leaves_no_worker_behind_and_costs_nothing_that_was_graded() {
 const NEVER_BACK: [(&str, &str); 4] = [
     (
         "hangs.sh",
-        "#!/bin/sh\nsleep 1000 &\necho $! >child.pid\necho $$ >hangs.pid\nwhile :; do :; done\n",
+        // Not before it is known that it was started.
+        "#!/bin/sh\nsleep 1000 &\nsleep 0.3\necho $! >child.pid\necho $$ >hangs.pid\nwhile :; do :; done\n",
     ),
     (
         "function.py",

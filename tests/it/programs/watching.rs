@@ -223,8 +223,10 @@ fn a_program_that_cannot_be_loaded_is_not_loaded_again_while_nobody_saves() {
     let mut telling = Telling::new(space.command(&["watch", "suite.yaml", "--json"]));
     telling.wait_event("broken");
     let loaded = || {
-        // It can only be waited for that nothing happens.
-        std::thread::sleep(std::time::Duration::from_secs(1));
+        // Long enough to load it many times.
+        for _ in 0..40 {
+            assert_eq!(space.run(&["cache", "path"]).code(), 0);
+        }
         std::fs::read_to_string(space.path("log")).unwrap().len()
     };
     // What is looked at anew may have been saved before that, which is why it is loaded more than once.
