@@ -54,7 +54,10 @@ impl<B: Send + 'static> Errand<B> {
         mut batch: B,
         write: impl FnOnce(&mut dyn OutcomeStore, &mut B) -> Result<(), StoreError> + Send + 'static,
     ) {
-        let Place::Here(store) = &mut self.place else { return };
+        let Place::Here(store) = &mut self.place else {
+            debug_assert!(false, "the store is away");
+            return;
+        };
         // Nobody sees what stands in its place: it is away from the next line on.
         let mut store = std::mem::replace(store, Box::new(MemoryStore::default()));
         self.due = Instant::now() + BETWEEN_WRITES;

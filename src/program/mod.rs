@@ -1,8 +1,8 @@
 //! Programs of the user: graders, extractors and rewards that are written in some language.
 //!
-//! Pure. What a suite says of one is a [`ProgramSpec`]; what its files are by now is [`Known`]; both, and what it is handed,
-//! are an action with a key like that of a judge; [`Uncallable`] is why one cannot be called. `input` says what a program is handed, `reply` reads what it gives
-//! back. Processes and workers are in `exec`, the files are found by the driver.
+//! Pure. What a suite says of one is a [`ProgramSpec`]; what its files are by now is [`Known`]; both, and what it is
+//! handed, are an action with a key like that of a judge; [`Uncallable`] is why one cannot be called. `reply` reads what
+//! a program gives back. Processes and workers are in `exec`, the files are found by the driver.
 
 pub mod reply;
 mod uncallable;

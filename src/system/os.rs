@@ -151,7 +151,7 @@ impl System for OsSystem {
 }
 
 /// All that the version of a program hangs on, as far as it can be seen.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Question {
     path: String,
     written: Option<SystemTime>,

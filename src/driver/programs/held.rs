@@ -69,7 +69,7 @@ impl Programs {
 }
 
 impl Session {
-    /// The programs that the graders of the suite name which the command line leaves, each once.
+    /// The programs that the graders of the suite name, each once.
     fn named_programs(&self) -> Vec<Program> {
         let mut named = Vec::new();
         for spec in self.suite().into_iter().flat_map(|suite| &suite.graders) {

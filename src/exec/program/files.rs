@@ -84,15 +84,31 @@ pub(super) fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Whether a file was written after `begin`.
+/// Whether a file was written after `begin`, or another one was put in its place, however old that is.
 pub(super) fn is_newer(path: &str, begin: SystemTime) -> bool {
-    let written = std::fs::metadata(path).and_then(|metadata| metadata.modified());
-    written.is_ok_and(|written| written >= begin)
+    let Ok(metadata) = std::fs::metadata(path) else { return false };
+    let times = [metadata.modified().ok(), moved(&metadata)];
+    times.into_iter().flatten().any(|time| time >= begin)
+}
+
+/// When a file came to where it is.
+#[cfg(unix)]
+fn moved(metadata: &std::fs::Metadata) -> Option<SystemTime> {
+    use std::os::unix::fs::MetadataExt;
+    use std::time::Duration;
+
+    let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).ok()?);
+    let nanos = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(seconds + nanos)
+}
+
+#[cfg(not(unix))]
+fn moved(_metadata: &std::fs::Metadata) -> Option<SystemTime> {
+    None
 }
 
 /// What a worker that began at `began` reports, with the states of the files. A file that was written since may have been
-/// loaded before that: only one that is older is what was loaded. One that was replaced by an older one within that time
-/// is taken for what was loaded; nothing here can tell.
+/// loaded before that: only one that is older is what was loaded.
 pub(super) fn seen(reported: Reported, began: SystemTime) -> Discovered {
     let Reported { files, mut reads } = reported;
     let state = |path: String| {

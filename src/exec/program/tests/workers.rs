@@ -233,18 +233,21 @@ fn what_was_loaded_answers_no_call_of_another_state() {
 #[test]
 fn a_file_that_was_written_since_its_worker_began_is_in_no_known_state() {
     let scene = Scene::with(ProgramSettings { workers: 1, overlapping: 1, verbosity: 0 });
-    let (old, new) = (scene.path("old"), scene.path("new"));
-    std::fs::write(&old, "old").unwrap();
+    let [old, new, older] = ["old", "new", "older"].map(|name| scene.path(name));
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
-    std::fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    for path in [&old, &older] {
+        std::fs::write(path, "old").unwrap();
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
+    }
+    let files = format!(r#"[\"{old}\",\"{new}\",\"{older}2\"]"#);
     let script = format!(
-        r#"grade() {{ echo new > new; say "{{\"id\":$id,\"result\":true,\"files\":[\"{old}\",\"{new}\"]}}"; }}"#
+        r#"grade() {{ echo new > new; mv older older2; say "{{\"id\":$id,\"result\":true,\"files\":{files}}}"; }}"#
     );
     let start = Arc::new(scene.function(&script));
     // Written before the worker, whose clock may be coarser than that of this process, and again by it.
     std::fs::write(&new, "before").unwrap();
     assert_eq!(bad(&run(scene.calls(&start, 2))).len(), 2, "both are `true`");
-    let files = [(old, Some(file_digest(Some(b"old")))), (new, None)].into();
+    let files = [(old, Some(file_digest(Some(b"old")))), (new, None), (older + "2", None)].into();
     let seen = Discovered { files, reads: vec![] };
     assert_eq!(scene.executor.take_discovered(), [(Scene::identity(&start, "1"), seen)]);
 }
