@@ -468,7 +468,7 @@ const NEVER_BACK: [(&str, &str); 4] = [
     (
         "hangs.sh",
         // Not before it is known that it was started.
-        "#!/bin/sh\nsleep 1000 &\nsleep 0.3\necho $! >child.pid\necho $$ >hangs.pid\nwhile :; do :; done\n",
+        "#!/bin/sh\nsleep 1000 &\nsleep 1\necho $! >child.pid\necho $$ >hangs.pid\nwhile :; do :; done\n",
     ),
     (
         "function.py",
