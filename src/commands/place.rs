@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::price::{Cost, Prices};
 use crate::store::{Committed, Layered, MemoryStore, OutcomeStore, SegmentStore};
 use crate::suite::Suite;
-use crate::system::{FileBytes, System, folder_of, join};
+use crate::system::{FileBytes, System, folder_of, join, non_empty};
 use crate::workspace::{Color, Workspace, read_workspace};
 
 /// What surrounds a suite.
@@ -137,8 +137,7 @@ pub fn color(suite: &str, system: &dyn System) -> Option<Color> {
 }
 
 fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace), Error> {
-    let mut candidate =
-        without_parents(&system.absolute(if folder.is_empty() { "." } else { folder }));
+    let mut candidate = without_parents(&system.absolute(non_empty(folder)));
     let mut shown = folder.to_owned();
     loop {
         let path = join(&shown, "evalrs.toml");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::loading::MOST_MOVED;
 use super::programs::{
-    Place as ProgramPlace, ReadProgram, dependencies_action, entry, grown, listed, seen_from,
+    Place as ProgramPlace, ReadProgram, dependencies_action, entry, files_from, grown, listed,
 };
 use crate::action::{ActionKey, key_of};
 use crate::exec::{Discovered, Executor, SeenFiles, Start, see};
@@ -68,7 +68,7 @@ pub async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, St
                     Some(details) => format!("{}\n{}", failure.message, details.trim_end()),
                     None => failure.message,
                 })?;
-                loads.seen = seen(&discovered, system);
+                loads.seen = files_from("", discovered.files, system);
                 loads.paths = loads.seen.keys().cloned().collect();
                 let entry = entry(&read.dependencies_action(), &loads.paths, 0, system.now());
                 store.put_many(&[entry]).map_err(|error| error.to_string())?;
@@ -78,14 +78,6 @@ pub async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, St
     let known = read.loading((&loads.paths, &loads.seen), "", system);
     let (identity, start) = (Arc::new(Identity { spec, known }), Arc::clone(&read.start));
     Ok(Prepared { identity, start, loads: RefCell::new(loads) })
-}
-
-/// What was discovered, seen from the working directory.
-fn seen(discovered: &Discovered, system: &dyn System) -> SeenFiles {
-    let home = system.absolute(".");
-    let from_here =
-        |(path, digest): (&String, &Option<String>)| (seen_from(&home, path), digest.clone());
-    discovered.files.iter().map(from_here).collect()
 }
 
 impl Prepared {
@@ -99,7 +91,7 @@ impl Prepared {
         let mut loads = self.loads.borrow_mut();
         let before = loads.paths.len();
         for (_, discovered) in all {
-            let seen = seen(discovered, system);
+            let seen = files_from("", discovered.files.clone(), system);
             loads.paths.extend(seen.keys().cloned());
             see(&mut loads.seen, seen);
         }

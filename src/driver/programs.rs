@@ -21,7 +21,7 @@ use crate::program::{
     file_digest, is_secret, minor_version, runtimes, shebang,
 };
 use crate::store::Entry;
-use crate::system::{FileBytes, System, folder_of, join};
+use crate::system::{FileBytes, System, folder_of, join, non_empty};
 
 pub(super) use held::Programs;
 
@@ -169,6 +169,12 @@ pub fn entry(action: &Action, paths: &BTreeSet<String>, generation: u32, at: Str
     Entry { key: action.key(), generation, body }
 }
 
+/// Files by their absolute paths as they are seen from `folder`.
+pub fn files_from(folder: &str, files: SeenFiles, system: &dyn System) -> SeenFiles {
+    let home = system.absolute(non_empty(folder));
+    files.into_iter().map(|(path, state)| (seen_from(&home, &path), state)).collect()
+}
+
 /// An absolute path as it is seen from `folder`, which is absolute too.
 pub fn seen_from(folder: &str, path: &str) -> String {
     let mut ups = String::new();
@@ -183,10 +189,6 @@ pub fn seen_from(folder: &str, path: &str) -> String {
             }
         }
     }
-}
-
-fn non_empty(folder: &str) -> &str {
-    if folder.is_empty() { "." } else { folder }
 }
 
 fn hex(bytes: &[u8]) -> String {

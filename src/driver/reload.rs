@@ -26,7 +26,7 @@ pub use crate::driver::trials::Trial;
 use crate::evaluate::sought::{Sought, found_in};
 use crate::program::ProgramSpec;
 use crate::suite::ProgramPlaces;
-use crate::system::{System, folder_of};
+use crate::system::{System, folder_of, non_empty};
 
 /// Names and values of the environment.
 pub(super) type Environment = Arc<BTreeMap<String, String>>;
@@ -177,10 +177,7 @@ impl Session {
         looked_for.extend(needed(named.iter().map(|(spec, _)| spec), system));
         let is_stale = |path: &&String| self.standing.stale.has(path);
         let files = looked_for.iter().filter(is_stale).cloned().collect();
-        let folder = |path: String| match folder_of(&path) {
-            "" => ".".to_owned(),
-            folder => folder.to_owned(),
-        };
+        let folder = |path: String| non_empty(folder_of(&path)).to_owned();
         self.trials.beside = paths().map(folder).collect();
         looked_for.extend(self.trials.beside.iter().cloned());
         self.broken(files, problems, looked_for)

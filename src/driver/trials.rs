@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::programs::{ReadProgram, seen_from};
+use super::programs::{ReadProgram, files_from};
 use super::session::Session;
 use crate::action::ActionKey;
 use crate::db::inputs::{Program, ProgramState};
@@ -171,10 +171,8 @@ impl Session {
                 return;
             }
         };
-        let home = system.absolute(if self.folder().is_empty() { "." } else { self.folder() });
-        let files = discovered.iter().flat_map(|discovered| &discovered.files);
-        let seen: SeenFiles =
-            files.map(|(path, state)| (seen_from(&home, path), state.clone())).collect();
+        let files = discovered.as_ref().map(|discovered| discovered.files.clone());
+        let seen = files_from(self.folder(), files.unwrap_or_default(), system);
         let paths = seen.keys().cloned().collect();
         let known = read.loading((&paths, &seen), self.folder(), system);
         self.trials.remember(Good { spec, known, discovered });

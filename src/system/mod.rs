@@ -98,6 +98,11 @@ pub fn version_in(text: &str) -> Option<String> {
     versions.find(|word| word.contains('.') && !word.contains("..")).map(str::to_owned)
 }
 
+/// A folder as systems take it: an empty one is where the process is.
+pub fn non_empty(folder: &str) -> &str {
+    if folder.is_empty() { "." } else { folder }
+}
+
 /// The folder a file stands in; empty for a bare name.
 pub fn folder_of(path: &str) -> &str {
     match path.rfind('/') {

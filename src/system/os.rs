@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::{Contents, FileBytes, System, folder_of, version_in};
+use super::{Contents, FileBytes, System, folder_of, non_empty, version_in};
 
 /// Files of so many bytes are read by two threads: what takes the time is getting memory for them.
 #[cfg(unix)]
@@ -126,15 +126,13 @@ impl System for OsSystem {
         };
         // Held while it is asked: whoever wants to know the same waits for the answer.
         let mut versions = versions();
-        let ask = |question: &Question| {
-            let mut command = Command::new(path);
-            command.arg("--version").current_dir(cwd).env_clear().envs(&question.environment);
-            version_in(&said_by(&mut command, VERSION_PATIENCE)?)
-        };
         if let Some(version) = versions.get(&question) {
             return version.clone();
         }
-        let version = ask(&question);
+        let mut command = Command::new(path);
+        command.arg("--version").current_dir(cwd).env_clear().envs(environment);
+        let said = said_by(&mut command, VERSION_PATIENCE);
+        let version = said.and_then(|said| version_in(&said));
         versions.insert(question, version.clone());
         version
     }
@@ -223,10 +221,7 @@ fn killer(_child: &std::process::Child) -> impl FnOnce() + use<> {
 
 /// Makes the folder of a file, and says which it is.
 fn made_folder_of(path: &str) -> std::io::Result<&str> {
-    let folder = match folder_of(path) {
-        "" => ".",
-        folder => folder,
-    };
+    let folder = non_empty(folder_of(path));
     std::fs::create_dir_all(folder)?;
     Ok(folder)
 }

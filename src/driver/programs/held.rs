@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{
-    Place, ReadProgram, dependencies_action, digest, entry, grown, is_current, listed, non_empty,
+    Place, ReadProgram, dependencies_action, digest, entry, files_from, grown, is_current, listed,
     seen_from,
 };
 use crate::action::{ActionKey, KeyMap};
@@ -19,7 +19,7 @@ use crate::outcome::Failure;
 use crate::program::{Identity, Known, Part, ProgramSpec, Uncallable};
 use crate::store::{Entry, OutcomeStore};
 use crate::suite::ProgramPlaces;
-use crate::system::{System, folder_of, join};
+use crate::system::{System, folder_of, join, non_empty};
 
 /// The programs of a session.
 #[derive(Debug, Default)]
@@ -259,9 +259,7 @@ impl Session {
     fn seen(&mut self, program: Program, discovered: Discovered, system: &dyn System) -> SeenFiles {
         let folder = folder_of(self.root.suite(&self.db).path(&self.db));
         let home = system.absolute(non_empty(folder));
-        let files = discovered.files.into_iter();
-        let files: SeenFiles =
-            files.map(|(path, state)| (seen_from(&home, &path), state)).collect();
+        let files = files_from(folder, discovered.files, system);
         if let Some(read) = self.programs.read(program) {
             let declared: BTreeSet<String> =
                 read.paths.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
