@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod command;
 mod harness;
 
 pub use harness::{
@@ -71,48 +72,6 @@ pub enum Command {
     /// Prints a module without its types as JSON. Workers that run graders in node call it.
     #[command(hide = true)]
     StripTypes { file: String },
-}
-
-impl Command {
-    /// The suite it works with, the first of several.
-    pub fn suite(&self) -> Option<&str> {
-        match self {
-            Self::Run(args) => args.suites.first().map(String::as_str),
-            Self::Plan(args) => args.suites.first().map(String::as_str),
-            Self::Validate(args) => args.suites.first().map(String::as_str),
-            Self::Watch(args) => Some(&args.suite),
-            Self::Explain(args) => Some(&args.suite),
-            Self::Diff(_)
-            | Self::List(_)
-            | Self::Grade(_)
-            | Self::Calibrate(_)
-            | Self::ValidateRefs(_)
-            | Self::Schemas(_)
-            | Self::StripTypes { .. }
-            | Self::Init(_) => None,
-            Self::Cache(args) => match &args.command {
-                CacheCommand::Export(args) => Some(&args.suite),
-                CacheCommand::Import(args) => {
-                    args.bind.first().or(args.suite.as_ref()).map(String::as_str)
-                }
-                CacheCommand::Gc(args) => args.place.suite.as_deref(),
-                CacheCommand::Stats(args)
-                | CacheCommand::Verify(args)
-                | CacheCommand::Path(args) => args.suite.as_deref(),
-            },
-        }
-    }
-
-    /// Whether it exits as agent-eval-harness does: with 0, or with 1 if it could not do its work.
-    pub fn has_two_codes(&self) -> bool {
-        match self {
-            Self::Grade(args) => !args.records.strict,
-            Self::Calibrate(args) => !args.records.strict,
-            Self::ValidateRefs(args) => !args.records.strict,
-            Self::Schemas(_) => true,
-            _ => false,
-        }
-    }
 }
 
 /// `evalrs run`.

@@ -24,20 +24,28 @@ fn main() -> ExitCode {
         Color::Always => anstream::ColorChoice::Always,
         Color::Never => anstream::ColorChoice::Never,
     };
-    let mut out = anstream::AutoStream::new(std::io::stdout(), choice);
+    // Where colour is taken out, so is every control character: data has none to spare and passes as it is.
+    let styled = match choice {
+        anstream::ColorChoice::Auto => anstream::AutoStream::choice(&std::io::stdout()),
+        choice => choice,
+    };
+    let mut out: Box<dyn std::io::Write> = if cli.command.prints_data() {
+        Box::new(std::io::stdout())
+    } else {
+        Box::new(anstream::AutoStream::new(std::io::stdout(), styled))
+    };
     let mut err = anstream::AutoStream::new(std::io::stderr(), choice);
-    let has_color = out.current_choice() != anstream::ColorChoice::Never;
     let is_terminal = std::io::stderr().is_terminal();
     let width = console::Term::stdout()
         .size_checked()
         .map_or(100, |(_, columns)| usize::from(columns).max(40));
     let mut console = Console {
         system: &OsSystem,
-        out: &mut out,
+        out: out.as_mut(),
         err: &mut err,
         is_terminal,
         width,
-        has_color,
+        has_color: styled != anstream::ColorChoice::Never,
         verbosity: cli.verbose,
     };
     ExitCode::from(dispatch(&cli, &mut console).code())

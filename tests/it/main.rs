@@ -44,6 +44,7 @@ mod secrets;
 #[cfg(unix)]
 mod servers;
 mod store_faults;
+mod streams;
 mod tidy;
 mod watch;
 mod workspace;

@@ -1,0 +1,72 @@
+//! What is known of a command before it runs: its suite, what it prints, how it exits.
+
+use super::{CacheCommand, Command, DiffFormat, Format};
+
+impl Command {
+    /// The suite it works with, the first of several.
+    pub fn suite(&self) -> Option<&str> {
+        match self {
+            Self::Run(args) => args.suites.first().map(String::as_str),
+            Self::Plan(args) => args.suites.first().map(String::as_str),
+            Self::Validate(args) => args.suites.first().map(String::as_str),
+            Self::Watch(args) => Some(&args.suite),
+            Self::Explain(args) => Some(&args.suite),
+            Self::Diff(_)
+            | Self::List(_)
+            | Self::Grade(_)
+            | Self::Calibrate(_)
+            | Self::ValidateRefs(_)
+            | Self::Schemas(_)
+            | Self::StripTypes { .. }
+            | Self::Init(_) => None,
+            Self::Cache(args) => match &args.command {
+                CacheCommand::Export(args) => Some(&args.suite),
+                CacheCommand::Import(args) => {
+                    args.bind.first().or(args.suite.as_ref()).map(String::as_str)
+                }
+                CacheCommand::Gc(args) => args.place.suite.as_deref(),
+                CacheCommand::Stats(args)
+                | CacheCommand::Verify(args)
+                | CacheCommand::Path(args) => args.suite.as_deref(),
+            },
+        }
+    }
+
+    /// Whether standard output is data for a program, whose bytes are passed as they are, and not text with styles.
+    pub fn prints_data(&self) -> bool {
+        match self {
+            Self::Run(args) => args.format != Format::Text,
+            Self::Diff(args) => args.json || args.format != DiffFormat::Text,
+            Self::Watch(args) => args.json,
+            Self::Plan(args) => args.json,
+            Self::Explain(args) => args.json,
+            Self::Validate(args) => args.json || args.canonical,
+            Self::List(args) => args.json,
+            Self::Cache(args) => match &args.command {
+                CacheCommand::Export(args) => args.json,
+                CacheCommand::Import(args) => args.json,
+                CacheCommand::Gc(args) => args.place.json,
+                CacheCommand::Stats(args)
+                | CacheCommand::Verify(args)
+                | CacheCommand::Path(args) => args.json,
+            },
+            Self::Grade(_)
+            | Self::Calibrate(_)
+            | Self::ValidateRefs(_)
+            | Self::Schemas(_)
+            | Self::StripTypes { .. } => true,
+            Self::Init(_) => false,
+        }
+    }
+
+    /// Whether it exits as agent-eval-harness does: with 0, or with 1 if it could not do its work.
+    pub fn has_two_codes(&self) -> bool {
+        match self {
+            Self::Grade(args) => !args.records.strict,
+            Self::Calibrate(args) => !args.records.strict,
+            Self::ValidateRefs(args) => !args.records.strict,
+            Self::Schemas(_) => true,
+            _ => false,
+        }
+    }
+}
