@@ -60,7 +60,7 @@ fn ask_with_evalrs(folder: &Path) -> [f64; 2] {
     let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "none".to_owned())]);
     let mut session = Session::new(Database::default(), &suite, environment, Overrides::default());
     assert!(session.load(&OsSystem).is_empty());
-    let executor = HttpExecutor::new(CONCURRENCY).unwrap();
+    let executor = HttpExecutor::new(CONCURRENCY);
     let world = World { system: &OsSystem, executor: &executor, progress: &mut Quiet };
     let settings = Settings { max_concurrent: CONCURRENCY, ..Settings::default() };
     let store = Box::new(SegmentStore::open(folder.join("cache")));

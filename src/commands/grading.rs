@@ -68,7 +68,7 @@ impl Grading {
         let said = args.max_concurrent.map(|most| most as usize);
         let most = said.or(surroundings.workspace.max_concurrent);
         let max_concurrent = most.unwrap_or(Settings::default().max_concurrent);
-        let executor = executor(max_concurrent, console.verbosity)?;
+        let executor = executor(max_concurrent, console.verbosity);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut store = surroundings.store(console)?;
         let place = Place {

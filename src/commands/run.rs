@@ -305,7 +305,7 @@ fn settle_here(
     console: &mut Console<'_>,
 ) -> Result<Settled, Error> {
     let store = surroundings.store(console)?;
-    let executor = executor(settings.max_concurrent, console.verbosity)?;
+    let executor = executor(settings.max_concurrent, console.verbosity);
     let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
         (true, _) => Box::new(Quiet),
         (false, true) => Box::new(Bar::default()),
@@ -344,24 +344,21 @@ fn hint_for(cannot: &CannotAsk) -> String {
 }
 
 /// What executes the actions of a session: judges are asked, programs are run.
-pub(super) fn executor(concurrency: usize, verbosity: u8) -> Result<Box<dyn Executor>, Error> {
+pub(super) fn executor(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
     let settings = ProgramSettings { verbosity, ..ProgramSettings::of_machine(concurrency) };
     let programs = ProgramExecutor::new(settings);
-    Ok(Box::new(Executors { judges: judges(concurrency, verbosity)?, programs }))
+    Box::new(Executors { judges: judges(concurrency, verbosity), programs })
 }
 
 #[cfg(feature = "judge")]
-fn judges(concurrency: usize, verbosity: u8) -> Result<Box<dyn Executor>, Error> {
+fn judges(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
     let executor = crate::exec::http::HttpExecutor::new(concurrency);
-    executor
-        .map(|executor| Box::new(executor.with_verbosity(verbosity)) as Box<dyn Executor>)
-        .map_err(|message| Error::Plain { message, hint: None })
+    Box::new(executor.with_verbosity(verbosity))
 }
 
 #[cfg(not(feature = "judge"))]
-#[expect(clippy::unnecessary_wraps, reason = "with the judge feature it can fail")]
-fn judges(_concurrency: usize, _verbosity: u8) -> Result<Box<dyn Executor>, Error> {
-    Ok(Box::new(NoExecutor))
+fn judges(_concurrency: usize, _verbosity: u8) -> Box<dyn Executor> {
+    Box::new(NoExecutor)
 }
 
 /// Stands in where judges are not built in.

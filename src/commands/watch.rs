@@ -55,7 +55,7 @@ pub fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
     let files = FileWatch::new(args.poll.map(Duration::from_millis))
         .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
     let most = args.max_concurrent.map(|most| most as usize);
-    let executor = executor(most.unwrap_or(MOST_CONNECTIONS), console.verbosity)?;
+    let executor = executor(most.unwrap_or(MOST_CONNECTIONS), console.verbosity);
     let heard = Heard::default();
     let mut here = Here {
         args,

@@ -1,6 +1,6 @@
 //! Asks a judge over HTTP.
 //!
-//! One shared client. What is said and how replies read is the provider's; here it is sent, again after transport
+//! What is said and how replies read is the provider's; here it is sent, again after transport
 //! failures. A reply that is no verdict is asked again at most twice with its fault named, because clamping or guessing
 //! would hide a broken judge.
 #![expect(clippy::disallowed_methods, reason = "Retry-After dates are compared with the clock")]
@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::asking::{Asking, estimate};
+use super::client::{Clients, Trust};
 use super::endpoints::{Endpoints, Entered};
 use super::limit::LimitSettings;
 use super::pause::{Pause, pause};
+use super::transport::{Broken, Route};
 use super::{
     Changed, Endpoint, EndpointId, Executing, Executor, Header, JudgeLaunch, Launch, Notice, Room,
     errors, retry,
@@ -30,7 +32,7 @@ const REPLY_LIMIT: usize = 8 << 20;
 /// Executes judges' actions over HTTP.
 #[derive(Debug)]
 pub struct HttpExecutor {
-    client: reqwest::Client,
+    clients: Clients,
     endpoints: Endpoints,
     /// 0 says nothing of single requests, 1 a line on each, 2 the bodies too.
     verbosity: u8,
@@ -40,19 +42,13 @@ pub struct HttpExecutor {
 
 impl HttpExecutor {
     /// An executor whose connections are shared by at most `concurrency` requests.
-    pub fn new(concurrency: usize) -> Result<Self, String> {
-        // Another part of the process may have installed it already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .http1_only()
-            // A prompt goes where the suite says, and nowhere a server points to.
-            .redirect(reqwest::redirect::Policy::none())
-            .pool_max_idle_per_host(concurrency)
-            .user_agent(concat!("evalrs/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| format!("cannot set up HTTP: {error}"))?;
-        let (endpoints, shapes) = (Endpoints::new(concurrency), RefCell::default());
-        Ok(Self { client, endpoints, verbosity: 0, shapes })
+    pub fn new(concurrency: usize) -> Self {
+        Self {
+            clients: Clients::new(concurrency),
+            endpoints: Endpoints::new(concurrency),
+            verbosity: 0,
+            shapes: RefCell::default(),
+        }
     }
 
     /// The same executor, which says so much of each request: 0 nothing, 1 a line, 2 the bodies too.
@@ -187,23 +183,35 @@ impl HttpExecutor {
 
     async fn send(&self, asking: &Asking<'_>, provider: &dyn Provider, request: &Request) -> Sent {
         let (launch, begin) = (asking.launch(), self.endpoints.now());
+        let url = url(&launch.base_url, &request.path);
+        let client = match self.clients.client(&url) {
+            Ok(client) => client,
+            Err(error) => {
+                let failure =
+                    plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"));
+                return Sent::broken(Broken { failure, may_pass: false });
+            }
+        };
         let patience = asking.patience();
         let failed = |error: &reqwest::Error| {
-            if error.is_timeout() { asking.timed_out(patience) } else { transport(error, launch) }
+            if error.is_timeout() {
+                return Broken { failure: asking.timed_out(patience), may_pass: true };
+            }
+            self.broken(error, (launch, &url), client.trust)
         };
-        let sending = self.prepared(launch, provider, request).timeout(patience);
-        let response = match sending.send().await {
+        let sending = prepared(client.http.post(&url), launch, provider).json(&request.body);
+        let response = match sending.timeout(patience).send().await {
             Ok(response) => response,
             Err(error) => {
-                let failure = failed(&error);
-                asking.say_landed(begin, &failure.message);
-                return Sent { answer: Err(failure), status: None, pause: Pause::default() };
+                let broken = failed(&error);
+                asking.say_landed(begin, &broken.failure.message);
+                return Sent::broken(broken);
             }
         };
         let status = response.status().as_u16();
         let pause = read_pause(&response);
         let read = read_body(response).await.map_err(|error| match error {
-            Some(error) => failed(&error),
+            Some(error) => failed(&error).failure,
             None => plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()),
         });
         asking.say_landed(begin, &status.to_string());
@@ -219,30 +227,18 @@ impl HttpExecutor {
         Sent { answer, status, pause }
     }
 
-    fn prepared(
+    /// What the error of a request to `url` means.
+    fn broken(
         &self,
-        launch: &JudgeLaunch,
-        provider: &dyn Provider,
-        request: &Request,
-    ) -> reqwest::RequestBuilder {
-        let url = url(&launch.base_url, &request.path);
-        let mut sending = self.client.post(url).json(&request.body);
-        let info = provider.info();
-        let is_said =
-            |name: &str| launch.headers.iter().any(|said| said.name.eq_ignore_ascii_case(name));
-        for (name, value) in info.headers.iter().filter(|(name, _)| !is_said(name)) {
-            sending = sending.header(*name, *value);
-        }
-        if let Some(key) = &launch.api_key {
-            sending = match info.auth {
-                Auth::Bearer => sending.bearer_auth(key.reveal()),
-                Auth::Header(name) => sending.header(name, key.reveal()),
-            };
-        }
-        for Header { name, value, .. } in &launch.headers {
-            sending = sending.header(name, value.reveal());
-        }
-        sending
+        error: &reqwest::Error,
+        (launch, url): (&JudgeLaunch, &str),
+        trust: Trust,
+    ) -> Broken {
+        let shown = crate::judge::without_secrets(&launch.base_url);
+        let route = Route { url: shown, proxy: self.clients.proxy(url), trust };
+        let mut broken = route.failed(error);
+        broken.failure.message = launch.without_secrets(&broken.failure.message);
+        broken
     }
 }
 
@@ -294,6 +290,38 @@ struct Sent {
     status: Option<u16>,
     /// What the reply says of another attempt.
     pause: Pause,
+}
+
+impl Sent {
+    /// Nothing came back.
+    fn broken(Broken { failure, may_pass }: Broken) -> Self {
+        let pause = Pause { should_retry: (!may_pass).then_some(false), ..Pause::default() };
+        Self { answer: Err(failure), status: None, pause }
+    }
+}
+
+/// A request with everything that goes before its body.
+fn prepared(
+    mut sending: reqwest::RequestBuilder,
+    launch: &JudgeLaunch,
+    provider: &dyn Provider,
+) -> reqwest::RequestBuilder {
+    let info = provider.info();
+    let is_said =
+        |name: &str| launch.headers.iter().any(|said| said.name.eq_ignore_ascii_case(name));
+    for (name, value) in info.headers.iter().filter(|(name, _)| !is_said(name)) {
+        sending = sending.header(*name, *value);
+    }
+    if let Some(key) = &launch.api_key {
+        sending = match info.auth {
+            Auth::Bearer => sending.bearer_auth(key.reveal()),
+            Auth::Header(name) => sending.header(name, key.reveal()),
+        };
+    }
+    for Header { name, value, .. } in &launch.headers {
+        sending = sending.header(name, value.reveal());
+    }
+    sending
 }
 
 fn read_pause(response: &reqwest::Response) -> Pause {
@@ -373,22 +401,6 @@ async fn read_body(mut response: reqwest::Response) -> Result<Vec<u8>, Option<re
 
 fn plain(kind: FailureKind, message: String) -> Failure {
     Failure::new(kind, message)
-}
-
-fn transport(error: &reqwest::Error, launch: &JudgeLaunch) -> Failure {
-    // The URL may hold a key.
-    let full = error.url().map(|url| format!("({url})")).unwrap_or_default();
-    let shown = format!("({})", crate::judge::without_secrets(&launch.base_url));
-    let mut message = error.to_string().replace(&full, &shown);
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        message = format!("{message}: {cause}");
-        source = cause.source();
-    }
-    let message = launch.without_secrets(&message);
-    // A key or header that no request can hold is mended outside of the suite: it must not be kept.
-    let kind = if error.is_builder() { FailureKind::Unauthorized } else { FailureKind::Connection };
-    plain(kind, message)
 }
 
 /// What a reply with this status says: an answer, or a failure and the error that it is.

@@ -1,13 +1,15 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 //!
-//! `program` runs programs, `both` executes either. `http` asks judges, action by action (`asking`); `endpoints` says who
-//! may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and `retry` read what a server says of
+//! `program` runs programs, `both` executes either. `http` asks judges, action by action (`asking`), through a `client`,
+//! whose errors `transport` puts into words; `endpoints` says who may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and `retry` read what a server says of
 //! another attempt.
 
 #[cfg(feature = "judge")]
 pub mod asking;
 pub mod both;
 pub mod breaker;
+#[cfg(feature = "judge")]
+mod client;
 pub mod editor;
 #[cfg(feature = "judge")]
 pub mod endpoints;
@@ -20,6 +22,8 @@ pub mod pause;
 pub mod program;
 #[cfg(feature = "judge")]
 pub mod retry;
+#[cfg(feature = "judge")]
+mod transport;
 pub mod window;
 
 use std::collections::BTreeMap;

@@ -13,6 +13,7 @@ mod test_data;
 
 mod bad_input;
 mod cache;
+mod connections;
 mod cost;
 mod determinism;
 mod dialects;

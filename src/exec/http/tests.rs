@@ -121,7 +121,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
 
 /// What is asked for after each of these shapes was refused, and at last.
 fn asked_for(launch: &JudgeLaunch, refused: &[Shape]) -> (Vec<bool>, Shape) {
-    let executor = HttpExecutor::new(1).unwrap();
+    let executor = HttpExecutor::new(1);
     let failure = plain(FailureKind::BadRequest, "no `response_format` here".to_owned());
     let gave_way = refused.iter().map(|shape| executor.gives_way(launch, *shape, &failure));
     let gave_way = gave_way.collect();
@@ -153,7 +153,7 @@ fn a_refused_shape_gives_way_unless_the_suite_asks_for_it() {
 
 #[test]
 fn only_a_bad_request_gives_way() {
-    let executor = HttpExecutor::new(1).unwrap();
+    let executor = HttpExecutor::new(1);
     let launch = launch("openai", ReplyFormat::Auto);
     for (kind, message) in [
         (FailureKind::Server, "no `response_format` here"),
