@@ -103,7 +103,9 @@ impl RowProblem {
         Self { label: Some(label.into()), ..self }
     }
 
-    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+    /// The problem with its likely fix.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 }

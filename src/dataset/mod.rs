@@ -12,6 +12,7 @@ pub mod judgments;
 pub mod label_file;
 pub mod labels;
 pub mod layout;
+mod recorded;
 pub mod row;
 pub mod split;
 pub mod syntax;
@@ -25,8 +26,8 @@ use crate::trajectory::Trajectory;
 pub struct Sample {
     /// The id as text, if the row has one.
     pub id: Option<String>,
-    /// What the target was given.
-    pub input: Input,
+    /// What the target was given, if that is known.
+    pub input: Option<Input>,
     /// The reference answer.
     pub ground_truth: Option<GroundTruth>,
     /// Values for the placeholders of rubrics.

@@ -2,18 +2,16 @@
 //!
 //! Everything here is cheap enough to be done again whenever it is needed; nothing is kept.
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::fields::{
-    FIELDS, Fields, RowProblem, RowSpec, deep_problem, deepest, json_text, kind_of,
-};
+use super::fields::{FIELDS, Fields, RowProblem, RowSpec, deep_problem, json_text, kind_of};
 use super::join::NOT_RECORDED;
+use super::recorded::{ignored, recorded, session_hint};
 use super::split::too_deep;
 use super::{GroundTruth, Input, Recorded, Sample};
 use crate::diagnostic::clipped;
 use crate::suite::FieldMap;
-use crate::trajectory::{self, Trajectory, TrajectoryProblem};
+use crate::trajectory::{Body, Trajectory};
 
 /// One record: a dataset row, and what another file recorded for it.
 #[derive(Clone, Copy, Debug)]
@@ -62,23 +60,46 @@ impl<'a> Opened<'a> {
         identity_of(&self.fields, self.record)
     }
 
-    /// What the target was given; without an `input`, what the user said in the trajectory.
-    pub fn input(&self) -> Result<Input, RowProblem> {
+    /// What the target was given; without an `input`, what the user said in the trajectory; else nothing is known.
+    pub fn input(&self) -> Result<Option<Input>, RowProblem> {
         match read_input(&self.fields)? {
-            Some(input) => Ok(input),
-            None => input_of(&self.recorded()?.trajectory).ok_or_else(|| no_input(&self.fields)),
+            Some(input) => Ok(Some(input)),
+            None if self.record.recorded == NOT_RECORDED => Ok(None),
+            None => Ok(input_of(&self.recorded()?.trajectory)),
         }
+    }
+
+    /// Why a grader cannot read the input, if the row has none.
+    pub fn no_input(&self) -> Option<RowProblem> {
+        matches!(self.input(), Ok(None)).then(|| no_input(&self.fields))
     }
 
     /// The reference answer. The input is read only where it decides what a list means.
     pub fn ground_truth(&self) -> Result<Option<GroundTruth>, RowProblem> {
-        let input = if self.lists("ground_truth") { Some(self.input()?) } else { None };
+        let input = if self.lists("ground_truth") { self.input()? } else { None };
         read_ground_truth(&self.fields, input.as_ref())
     }
 
     /// Whether input and ground truth look like one entry a turn, without reading either.
     pub fn may_be_per_turn(&self) -> bool {
         self.lists("ground_truth") && self.lists("input")
+    }
+
+    /// Why the reference answer is not one text, if it is a list and there are no turns that its entries belong to.
+    pub fn no_single_truth(&self) -> Option<RowProblem> {
+        let is_list = self.lists("ground_truth")
+            && matches!(self.fields.value("ground_truth"), Ok(Some(Value::Array(_))));
+        if !is_list || !matches!(self.ground_truth(), Ok(Some(GroundTruth::Text(_)))) {
+            return None;
+        }
+        let problem = RowProblem::new("`ground_truth` is a list, and `input` is not");
+        let raw = self.fields.raw("ground_truth")?;
+        Some(problem.at(self.fields.row, raw))
+    }
+
+    /// Why what the row calls its trajectory cannot be read, where it is passed over.
+    pub fn no_trajectory(&self) -> Option<RowProblem> {
+        ignored(&self.fields, self.record)
     }
 
     fn lists(&self, name: &str) -> bool {
@@ -170,7 +191,7 @@ pub fn check_recording(text: &str, spec: &RowSpec) -> Result<(), RowProblem> {
 }
 
 /// Records of a trajectory file use our own names.
-fn joined_spec(spec: &RowSpec) -> RowSpec {
+pub(super) fn joined_spec(spec: &RowSpec) -> RowSpec {
     RowSpec { cells: false, fields: FieldMap::default(), format: spec.format }
 }
 
@@ -242,7 +263,8 @@ fn sample_of(opened: &Opened<'_>) -> Result<Sample, RowProblem> {
 }
 
 fn no_input(fields: &Fields<'_>) -> RowProblem {
-    let hint = fields.instead_of("input").unwrap_or_else(|| {
+    let session = session_hint(fields).map(str::to_owned);
+    let hint = session.or_else(|| fields.instead_of("input")).unwrap_or_else(|| {
         let names = fields.some_names();
         format!(
             "the row has {names}; if one is the input, say `fields: {{input: NAME}}` in the suite"
@@ -256,6 +278,9 @@ fn read_input(fields: &Fields<'_>) -> Result<Option<Input>, RowProblem> {
     match fields.value("input")? {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(Input::Text(text))),
+        Some(Value::Number(_) | Value::Bool(_)) => {
+            Ok(fields.raw("input").map(|raw| Input::Text(raw.get().to_owned())))
+        }
         Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
             let turns = items.into_iter().filter_map(|item| item.as_str().map(str::to_owned));
             Ok(Some(Input::Turns(turns.collect())))
@@ -270,7 +295,7 @@ fn read_input(fields: &Fields<'_>) -> Result<Option<Input>, RowProblem> {
 /// Without an `input`, what the user said in the trajectory.
 fn input_of(trajectory: &Trajectory) -> Option<Input> {
     let said = trajectory.messages(false).filter_map(|message| match &message.body {
-        trajectory::Body::User(text) => Some(text.clone()),
+        Body::User(text) => Some(text.clone()),
         _ => None,
     });
     said.into_iter().next().map(Input::Text)
@@ -312,106 +337,6 @@ fn counted(count: usize, [one, many]: [&str; 2]) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Reads what was recorded of the target for a case.
-fn recorded(fields: &Fields<'_>, record: Record<'_>) -> Result<Recorded, RowProblem> {
-    if let Some((name, path)) = fields.spec.fields.outputs.get(record.case) {
-        return output_at(fields, name, path);
-    }
-    if record.recorded.is_empty() {
-        return recorded_of(fields)?.ok_or_else(|| nothing_recorded(fields));
-    }
-    if record.recorded == NOT_RECORDED {
-        return Err(RowProblem::new("no trajectory was recorded for this sample"));
-    }
-    let joined_spec = joined_spec(fields.spec);
-    let nothing = |fields: &Fields<'_>| {
-        RowProblem::new("the recording has no `output`, `trajectory` or `messages`")
-            .hint(format!("it has {}", fields.some_names()))
-    };
-    let read = |fields: Fields<'_>| recorded_of(&fields)?.ok_or_else(|| nothing(&fields));
-    Fields::new(record.recorded, &joined_spec).and_then(read).map_err(RowProblem::of_recording)
-}
-
-/// What the fields record; none if they hold nothing recorded.
-fn recorded_of(fields: &Fields<'_>) -> Result<Option<Recorded>, RowProblem> {
-    let output = match fields.value("output")? {
-        None => None,
-        Some(Value::Array(_) | Value::Object(_))
-            if fields.raw("trajectory").is_none() && fields.raw("messages").is_none() =>
-        {
-            None
-        }
-        Some(value) => Some(json_text(&value)),
-    };
-    let name =
-        ["trajectory", "messages", "output"].into_iter().find(|name| fields.raw(name).is_some());
-    let mut trajectory = match name {
-        None => return Ok(None),
-        Some("output") if output.is_some() => {
-            Trajectory::from_output(output.as_deref().unwrap_or_default())
-        }
-        Some(name) => {
-            let value = fields.value(name)?.unwrap_or_default();
-            trajectory::read(&value, fields.spec.format)
-                .map_err(|problem| no_trajectory(fields, (name, fields.raw(name)), &problem))?
-        }
-    };
-    trajectory.agent_state = trajectory.agent_state.or(fields.value("agent_state")?);
-    Ok(Some(Recorded { trajectory, output }))
-}
-
-fn no_trajectory(
-    fields: &Fields<'_>,
-    (name, raw): (&str, Option<&RawValue>),
-    problem: &TrajectoryProblem,
-) -> RowProblem {
-    let wrong = RowProblem::new(format!("`{name}` is no trajectory: {problem}"));
-    let wrong = match raw {
-        Some(raw) => wrong.at(fields.row, deepest(raw, &problem.pointer)),
-        None => wrong,
-    };
-    match (fields.spec.format, problem.pointer.as_str()) {
-        (Some(_), _) => wrong.hint("`target.format` says how trajectories are read; without it the format is detected row by row"),
-        (None, "") => wrong.hint(
-            "a message has `role` and `content` (OpenAI, Anthropic), `message_type` (Letta) or `type` (Claude Code, steps)",
-        ),
-        (None, _) => wrong,
-    }
-}
-
-fn output_at(fields: &Fields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
-    let Some(raw) = fields.at_path(path) else {
-        let message = format!("the row has nothing at `{path}`, the output of `{name}`");
-        return Err(RowProblem::new(message)
-            .hint("`fields.outputs` maps model names to paths that every row has"));
-    };
-    let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-    match value {
-        Value::Null => Ok(Recorded::default()),
-        Value::Array(_) | Value::Object(_) => {
-            let trajectory = trajectory::read(&value, fields.spec.format)
-                .map_err(|problem| no_trajectory(fields, (path, Some(raw)), &problem))?;
-            Ok(Recorded { trajectory, output: None })
-        }
-        scalar => {
-            let output = json_text(&scalar);
-            Ok(Recorded { trajectory: Trajectory::from_output(&output), output: Some(output) })
-        }
-    }
-}
-
-fn nothing_recorded(fields: &Fields<'_>) -> RowProblem {
-    let problem = RowProblem::new(
-        "nothing was recorded for this row: it has no `output`, `trajectory` or `messages`",
-    );
-    let mut names = ["output", "trajectory", "messages"].into_iter();
-    let hint = names.find_map(|name| fields.instead_of(name)).unwrap_or_else(|| {
-        let names = fields.some_names();
-        format!("the row has {names}; map one with `fields: {{output: NAME}}`, or name a file: `target: {{kind: recorded, path: trajectories.jsonl}}`")
-    });
-    problem.hint(hint)
-}
-
 /// Everything that is wrong with a case, cheapest first: what the queries later rely on.
 pub fn check(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
     if let Some(at) = too_deep(record.row) {
@@ -426,11 +351,48 @@ pub fn check(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
         return Err(problem.hint("remove one of them"));
     }
     ambiguous(fields)?;
+    if let (Some(_), Some(path)) = (fields.raw("rubric"), fields.raw("rubric_path")) {
+        let problem = RowProblem::new("a row has `rubric` or `rubric_path`, not both");
+        return Err(problem.at(record.row, path).hint("keep one"));
+    }
     let read = sample_of(&opened)?;
     if record.recorded != NOT_RECORDED {
         opened.recorded()?;
     }
     Ok(read)
+}
+
+/// The fields that say what a sample is. What was recorded for it, how it is graded and what people say of it is edited
+/// while it stays the same.
+const SAMPLE: [&str; 6] =
+    ["input", "ground_truth", "rubric_vars", "extra_vars", "agent_args", "metadata"];
+
+/// Stands for the id of a row without one: a digest of what the sample is. Of a row without an `input` that is what was
+/// said before the target's first answer.
+pub fn content_id(record: Record<'_>, spec: &RowSpec) -> Box<str> {
+    let mut sample = Map::new();
+    if let Ok(opened) = Opened::new(Record { case: 0, ..record }, spec) {
+        let value = |name: &str| Some((name.to_owned(), opened.fields.value(name).ok()??));
+        sample.extend(SAMPLE.into_iter().filter_map(value));
+        if !sample.contains_key("input") && record.recorded != NOT_RECORDED {
+            let trajectory = opened.recorded().map(|recorded| recorded.trajectory);
+            let said = trajectory.map(|trajectory| opening(&trajectory)).unwrap_or_default();
+            sample.insert("messages".to_owned(), Value::from(said));
+        }
+    }
+    let mut sample = Value::Object(sample);
+    sample.sort_all_objects();
+    blake3::hash(sample.to_string().as_bytes()).to_hex()[..12].into()
+}
+
+/// What was said before the target said or did anything.
+fn opening(trajectory: &Trajectory) -> Vec<String> {
+    let said = trajectory.messages(false).map_while(|message| match &message.body {
+        Body::System(text) => Some(format!("system: {text}")),
+        Body::User(text) => Some(format!("user: {text}")),
+        _ => None,
+    });
+    said.collect()
 }
 
 /// Two aliases of one field, and neither is our name nor mapped.

@@ -15,6 +15,7 @@ use crate::dataset::chunk::Records;
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row::{self, Identity, Record};
 use crate::delta::{Cell, CellState};
+use crate::evaluate::needs::RowNeeds;
 use crate::evaluate::rewards::ReadyReward;
 use crate::evaluate::{self, Case, Method, Planned, ReadyGrader, ReadyTool, Submission};
 use crate::extract::Extractor;
@@ -208,7 +209,7 @@ impl Checked {
         for (at, record) in cases(records, spec) {
             match row::check(record, spec) {
                 Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
-                    let content_id = id.is_none().then(|| content_id(&record));
+                    let content_id = id.is_none().then(|| row::content_id(record, spec));
                     checked
                         .whos
                         .push(Who { identity: Identity { id, model, trial, tags }, content_id });
@@ -227,10 +228,6 @@ impl Checked {
     }
 }
 
-fn content_id(record: &Record<'_>) -> Box<str> {
-    blake3::hash(record.row.as_bytes()).to_hex()[..12].into()
-}
-
 /// The cases of some records: the position of the record, and the case.
 pub fn cases<'a>(
     records: &'a Records,
@@ -242,59 +239,38 @@ pub fn cases<'a>(
     })
 }
 
-/// Rubric variables that a sample lacks: record, grader, names.
+/// What rows lack of what graders need: record, problem.
 #[salsa::tracked]
-pub fn missing_vars(db: &dyn Db, chunk: Chunk) -> Vec<(usize, String, Vec<String>)> {
+pub fn unmet(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
     let root = chunk.root(db);
-    let (required, Some(spec)) = (required_vars(db, root), row_spec(db, root)) else {
+    let Some(spec) = row_spec(db, root) else { return Vec::new() };
+    unmet_in(chunk.records(db), spec, row_needs(db, root))
+}
+
+/// What records lack, whether the database holds them or not.
+pub fn unmet_in(records: &Records, spec: &RowSpec, needs: &RowNeeds) -> Vec<(usize, RowProblem)> {
+    if *needs == RowNeeds::default() {
         return Vec::new();
+    }
+    let problems = |(at, (row, recorded)): (usize, _)| {
+        let problems = needs.problems(Record { row, recorded, case: 0 }, spec);
+        problems.into_iter().map(move |problem| (at, problem))
     };
-    vars_missing_in(chunk.records(db), spec, required)
+    records.iter().enumerate().flat_map(problems).collect()
 }
 
-/// Rubric variables that records lack, whether the database holds them or not.
-pub fn vars_missing_in(
-    records: &Records,
-    spec: &RowSpec,
-    required: &[(String, Vec<String>)],
-) -> Vec<(usize, String, Vec<String>)> {
-    if required.is_empty() {
-        return Vec::new();
-    }
-    let mut missing = Vec::new();
-    for (at, (row, recorded)) in records.iter().enumerate() {
-        let Ok(sample) = row::sample(Record { row, recorded, case: 0 }, spec) else { continue };
-        for (grader, names) in required {
-            let absent = |name: &&String| !sample.rubric_vars.contains_key(*name);
-            let names: Vec<String> = names.iter().filter(absent).cloned().collect();
-            // A row with a rubric of its own is not judged by the grader's.
-            let own = sample.rubric.is_some() || sample.rubric_path.is_some();
-            if !names.is_empty() && !own {
-                missing.push((at, grader.clone(), names));
-            }
-        }
-    }
-    missing
-}
-
-/// The rubric variables that graders need of every row: grader, names.
+/// What graders need of every row.
 #[salsa::tracked]
-pub fn required_vars(db: &dyn Db, root: Root) -> Vec<(String, Vec<String>)> {
+pub fn row_needs(db: &dyn Db, root: Root) -> RowNeeds {
     let suite = suite(db, root).suite.as_ref();
-    suite.map_or_else(Vec::new, |suite| vars_required_by(suite, &root.overrides(db).graders))
+    suite.map_or_else(RowNeeds::default, |suite| needs_of(suite, &root.overrides(db).graders))
 }
 
-/// The rubric variables that those graders of a suite need which the command line leaves: none named leaves all.
-pub fn vars_required_by(suite: &Suite, only: &[String]) -> Vec<(String, Vec<String>)> {
+/// What those graders of a suite need which the command line leaves: none named leaves all.
+pub fn needs_of(suite: &Suite, only: &[String]) -> RowNeeds {
+    let only = programs::with_graded(suite, only);
     let graders = suite.graders.iter();
-    let wanted = graders.filter(|grader| only.is_empty() || only.contains(&grader.name));
-    let named = wanted.filter_map(|grader| match &grader.kind {
-        GraderKind::Rubric(rubric) if !rubric.rubric_vars.is_empty() => {
-            Some((grader.name.clone(), rubric.rubric_vars.clone()))
-        }
-        _ => None,
-    });
-    named.collect()
+    RowNeeds::of(graders.filter(|grader| only.is_empty() || only.contains(&grader.name)))
 }
 
 #[salsa::tracked]

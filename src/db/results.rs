@@ -102,9 +102,10 @@ pub fn head(db: &Database, chunk: Chunk, case: usize) -> Option<Head> {
     Some(Head {
         sample_id: named(who.id(), place.occurrence),
         input: match sample.input {
-            Input::Text(text) => Value::from(text),
-            Input::Turns(turns) => json!(turns),
-            Input::Messages(messages) => messages,
+            None => Value::Null,
+            Some(Input::Text(text)) => Value::from(text),
+            Some(Input::Turns(turns)) => json!(turns),
+            Some(Input::Messages(messages)) => messages,
         },
         ground_truth: match sample.ground_truth {
             None => Value::Null,

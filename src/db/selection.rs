@@ -11,7 +11,7 @@ use crate::delta::CaseId;
 pub struct Who {
     /// What the row says.
     pub identity: Identity,
-    /// The digest of the row's text, where it has no id.
+    /// The digest of what the sample is, where the row has no id.
     pub content_id: Option<Box<str>>,
 }
 

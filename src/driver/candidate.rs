@@ -112,7 +112,7 @@ impl Now<'_> {
         before.dataset == suite.dataset
             && (!is_mapped || scales_of(before) == scales_of(suite))
             && before.target == suite.target
-            && queries::vars_required_by(suite, only) == *queries::required_vars(db, root)
+            && queries::needs_of(suite, only) == *queries::row_needs(db, root)
             && runs(suite) == runs(before)
             && !changed.iter().any(is_of_rows)
             && self.rubrics_of_rows_are_good()

@@ -97,8 +97,9 @@ impl Loaded<'_> {
                 let span = problem.span.clone().filter(|_| dataset.format != DatasetFormat::Csv);
                 found.push(problem.clone().diagnostic(self.place(dataset, before + at, span)));
             }
-            for (at, grader, names) in queries::missing_vars(db, *chunk) {
-                found.push(missing(self.place(dataset, before + at, None), grader, names));
+            for (at, problem) in queries::unmet(db, *chunk) {
+                let span = problem.span.clone().filter(|_| dataset.format != DatasetFormat::Csv);
+                found.push(problem.clone().diagnostic(self.place(dataset, before + at, span)));
             }
             let named = queries::checked(db, *chunk).rubric_files.iter();
             for (at, path) in named.filter(|_| has_unreadable) {
@@ -190,15 +191,6 @@ fn instead(fields: &Fields<'_>, path: &str) -> Option<String> {
         Some(near) => format!("did you mean `{}`?", clipped(near)),
         None => format!("the first row has {}", fields.some_names()),
     })
-}
-
-fn missing(place: Place, grader: &str, names: &[String]) -> Diagnostic {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    let message =
-        format!("the grader `{grader}` needs {} in the row's `rubric_vars`", quoted.join(", "));
-    let example: Vec<String> = names.iter().map(|name| format!("\"{name}\": …")).collect();
-    Diagnostic::error(place, message)
-        .hint(format!("add \"rubric_vars\": {{{}}} to the row", example.join(", ")))
 }
 
 /// The first problems, of those that are alike fewer still, and how many more there are.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::dataset::fields::{Fields, RowProblem, RowSpec, deep_problem, parsed_cells};
-use crate::dataset::join::{Owner, Recording};
+use crate::dataset::join::{Owner, Recording, Run};
 use crate::dataset::row::check_recording;
 use crate::dataset::split::{self, RECORD_LIMIT, Start};
 use crate::dataset::syntax::slip;
@@ -227,6 +227,7 @@ fn letta_recording(
     trial: Option<u32>,
     (file, start): (&Arc<str>, Start),
 ) -> Recording {
+    let run = Run { trial, model: result.model.clone() };
     let mut object = Map::new();
     object.insert("trajectory".to_owned(), result.trajectory);
     let members = [
@@ -243,7 +244,7 @@ fn letta_recording(
     };
     let input = (!result.input.is_null()).then_some(result.input);
     let (text, file) = (Value::Object(object).to_string(), Arc::clone(file));
-    Recording { owner, text, input, file, start, verbatim: false }
+    Recording { owner, run, text, input, file, start, verbatim: false }
 }
 
 /// One file a sample, named by its id.
@@ -270,6 +271,7 @@ fn from_folder(
         };
         recordings.push(Recording {
             owner: Owner::Id(id.to_owned()),
+            run: Run::default(),
             text: object.to_string(),
             input: None,
             file: file.into(),
@@ -366,10 +368,10 @@ fn recording(
     spec: &RowSpec,
     file: &Arc<str>,
 ) -> Result<Recording, RowProblem> {
-    let owner = owner(&row.text, spec)?;
+    let (owner, run) = owner(&row.text, spec)?;
     let text = if spec.cells { parsed_cells(&row.text, spec)? } else { row.text.to_string() };
     let (file, start) = (Arc::clone(file), row.start);
-    Ok(Recording { owner, text, input: None, file, start, verbatim: !spec.cells })
+    Ok(Recording { owner, run, text, input: None, file, start, verbatim: !spec.cells })
 }
 
 /// Letta result lines wrap a `result`, or name sample and model; the oldest files are one object
@@ -388,15 +390,15 @@ fn is_letta_file(text: &str) -> bool {
         || (has("suite") && value.get("results").is_some_and(Value::is_array))
 }
 
-fn owner(row: &str, spec: &RowSpec) -> Result<Owner, RowProblem> {
+fn owner(row: &str, spec: &RowSpec) -> Result<(Owner, Run), RowProblem> {
     if let Some(at) = split::too_deep(row) {
         return Err(deep_problem(at));
     }
     let fields = Fields::new(row, spec)?;
     let id = fields.raw("id").and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
     match id {
-        Some(Value::String(id)) => Ok(Owner::Id(id)),
-        Some(Value::Number(id)) => Ok(Owner::Id(id.to_string())),
+        Some(Value::String(id)) => Ok((Owner::Id(id), Run::of(&fields))),
+        Some(Value::Number(id)) => Ok((Owner::Id(id.to_string()), Run::of(&fields))),
         Some(_) => Err(no_id("the `id` of the record is no string and no number".to_owned())),
         None => Err(no_id(format!("the record has no `id`, only {}", fields.some_names()))),
     }

@@ -332,7 +332,7 @@ impl Session {
         if is_mapped(spec) {
             return false;
         }
-        let required = queries::required_vars(db, root);
+        let needs = queries::row_needs(db, root);
         let fresh: Vec<&Records> = chunks.iter().filter_map(|chunk| chunk.fresh.as_ref()).collect();
         let checked: Vec<Checked> =
             fresh.iter().map(|records| Checked::of(records, spec)).collect();
@@ -342,7 +342,7 @@ impl Session {
                 && checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path))
         };
         if !checked.iter().all(is_good)
-            || fresh.iter().any(|rows| !queries::vars_missing_in(rows, spec, required).is_empty())
+            || fresh.iter().any(|rows| !queries::unmet_in(rows, spec, needs).is_empty())
         {
             return false;
         }

@@ -7,6 +7,7 @@ mod asking;
 mod ballots;
 pub mod baseline;
 mod join;
+pub mod needs;
 mod pairwise;
 pub mod programs;
 pub mod rewards;
@@ -311,8 +312,8 @@ struct Part<'a> {
 impl Part<'_> {
     fn input(&self) -> Result<String, Grade> {
         Ok(match (self.row.input().map_err(unreadable)?, self.turn) {
-            (Input::Turns(turns), Some(turn)) => turns.get(turn).cloned().unwrap_or_default(),
-            (input, _) => input_text(&input),
+            (Some(Input::Turns(turns)), Some(turn)) => turns.get(turn).cloned().unwrap_or_default(),
+            (input, _) => input.as_ref().map(input_text).unwrap_or_default(),
         })
     }
 

@@ -78,13 +78,13 @@ enum Given {
 impl Given {
     fn of(row: &Opened<'_>, turn: Option<usize>) -> Result<Self, RowProblem> {
         Ok(match (row.input()?, turn) {
-            (Input::Text(text), _) => Self::Text(text),
-            (Input::Turns(mut turns), Some(turn)) if turn < turns.len() => {
+            (Some(Input::Text(text)), _) => Self::Text(text),
+            (Some(Input::Turns(mut turns)), Some(turn)) if turn < turns.len() => {
                 Self::Text(turns.swap_remove(turn))
             }
-            (Input::Turns(_), Some(_)) => Self::Nothing,
-            (Input::Turns(turns), None) => Self::Turns(turns),
-            (Input::Messages(messages), _) => Self::Messages(messages),
+            (Some(Input::Turns(_)), Some(_)) | (None, _) => Self::Nothing,
+            (Some(Input::Turns(turns)), None) => Self::Turns(turns),
+            (Some(Input::Messages(messages)), _) => Self::Messages(messages),
         })
     }
 }

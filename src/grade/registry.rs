@@ -27,6 +27,8 @@ pub struct GraderInfo {
     pub family: &'static str,
     /// Whether it cannot grade without a ground truth, whatever its options.
     pub needs_ground_truth: bool,
+    /// Whether a ground truth that is a list means more to it than the list's JSON text.
+    pub takes_lists: bool,
     /// Whether it looks at the trajectory, and not at the submission.
     pub reads_trajectory: bool,
     /// Whether it may look at the row.
@@ -51,6 +53,7 @@ const PLAIN: GraderInfo = GraderInfo {
     description: "",
     family: "text",
     needs_ground_truth: false,
+    takes_lists: false,
     reads_trajectory: false,
     reads_row: false,
     scoring: PASS_OR_FAIL,
@@ -119,6 +122,7 @@ pub static GRADERS: &[GraderInfo] = &[
         aliases: &["one-of"],
         name: "One of",
         description: "The submission equals one of several accepted answers.",
+        takes_lists: true,
         options: schema::<OneOf>,
         compile: |config| read(config).map(ToolGrader::OneOf),
         ..PLAIN
@@ -140,6 +144,7 @@ pub static GRADERS: &[GraderInfo] = &[
         description: "Submission and ground truth are the same JSON value.",
         family: "json",
         needs_ground_truth: true,
+        takes_lists: true,
         options: schema::<JsonMatch>,
         compile: |config| read(config).map(ToolGrader::JsonMatch),
         ..PLAIN
@@ -172,6 +177,7 @@ pub static GRADERS: &[GraderInfo] = &[
         description: "The target made the expected tool calls, in order or not, with their arguments or not.",
         family: "tools",
         reads_trajectory: true,
+        takes_lists: true,
         reads_row: true,
         options: schema::<calls::ToolCallsMatch>,
         compile: |config| {

@@ -118,6 +118,20 @@ pub fn names(template: &str, name: &str) -> bool {
     })
 }
 
+/// Whether a rubric says itself where everything stands that the judge is shown.
+fn is_arranged(template: &str, compares: bool) -> bool {
+    if compares {
+        PAIR_NAMES.iter().all(|name| names(template, name))
+    } else {
+        names(template, "submission")
+    }
+}
+
+/// Whether a judge by this rubric is shown the input.
+pub fn shows_input(template: &str, compares: bool) -> bool {
+    !is_arranged(template, compares) || names(template, "input")
+}
+
 /// The system message.
 pub fn system_message(question: Question) -> String {
     let task = match question {
@@ -159,11 +173,7 @@ pub fn user_message(
     };
     let rubric = render(template, placeholders, pair);
     let format = format!("Reply with one JSON object and nothing else: {}.", question.shape());
-    let is_arranged = match pair {
-        None => names(template, "submission"),
-        Some(_) => PAIR_NAMES.iter().all(|name| names(template, name)),
-    };
-    if is_arranged {
+    if is_arranged(template, pair.is_some()) {
         return format!("{}\n\n{format}", rubric.trim_end());
     }
     let expected = match placeholders.ground_truth {

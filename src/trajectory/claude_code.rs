@@ -27,7 +27,7 @@ pub(super) fn events(text: &str) -> Option<Value> {
 }
 
 /// Whether `value` is a line that only Claude Code writes.
-pub(super) fn is_event(value: &Value) -> bool {
+pub fn is_event(value: &Value) -> bool {
     let kind = value.get("type").and_then(Value::as_str);
     match kind {
         Some("assistant" | "user") => value.get("message").is_some_and(Value::is_object),

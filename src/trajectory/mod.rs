@@ -24,6 +24,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use claude_code::is_event;
 pub use detect::detect;
 pub use read::read;
 
@@ -141,6 +142,13 @@ impl Trajectory {
     pub fn from_output(text: &str) -> Self {
         let message = Message { body: Body::Assistant(text.to_owned()), subagent: false };
         Self { turns: vec![Turn { messages: vec![message] }], agent_state: None }
+    }
+
+    /// Whether it is one answer and nothing else.
+    pub fn is_one_answer(&self) -> bool {
+        let mut messages = self.turns.iter().flat_map(|turn| &turn.messages);
+        messages.next().is_some_and(|message| matches!(message.body, Body::Assistant(_)))
+            && messages.next().is_none()
     }
 
     /// The text of the last message of the target itself, sub-agents not asked.

@@ -24,6 +24,7 @@ mod examples;
 mod explain;
 #[cfg(unix)]
 mod grade;
+mod ids;
 mod imports;
 mod incremental;
 mod keys;

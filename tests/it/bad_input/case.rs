@@ -66,6 +66,17 @@ impl Case {
         self.file("suite.yaml", SUITE.replace(right, wrong))
     }
 
+    /// With a judge that reads the input in place of the grader.
+    pub(super) fn judged(mut self) -> Self {
+        let judge = "same: {kind: rubric, prompt: \"Is it good?\", model: m}";
+        for (_, file) in self.files.iter_mut().filter(|(path, _)| path == "suite.yaml") {
+            let FileBytes::Bytes(bytes) = file else { continue };
+            let text = String::from_utf8_lossy(bytes);
+            *bytes = text.replace("same: {kind: tool, function: exact_match}", judge).into_bytes();
+        }
+        self
+    }
+
     /// With another dataset; the suite names it.
     pub(super) fn data(self, path: &str, contents: impl AsRef<[u8]>) -> Self {
         self.with("data.jsonl", path).without("data.jsonl").file(path, contents)

@@ -55,7 +55,9 @@ fn jsonl_files() -> Vec<Case> {
         case("jsonl that is pretty JSON")
             .file("data.jsonl", "{\n  \"input\": \"a\",\n  \"output\": \"b\"\n}\n"),
         case("jsonl that is CSV").file("data.jsonl", "input,output\na,b\n"),
-        case("jsonl with 30 wrong rows").file("data.jsonl", "{\"output\": 1}\n".repeat(30)),
+        case("jsonl with 30 wrong rows")
+            .file("data.jsonl", "{\"output\": 1}\n".repeat(30))
+            .judged(),
     ]
 }
 
@@ -114,10 +116,30 @@ fn jsonl_fields() -> Vec<Case> {
             "two aliases of the input",
             "{\"prompt\": \"q\", \"question\": \"r\", \"output\": \"o\"}",
         ),
-        bad("input is a number", "{\"input\": 5, \"output\": \"o\"}"),
+        bad("input is an object", "{\"input\": {\"text\": \"q\"}, \"output\": \"o\"}"),
         bad("input is a mixed list", "{\"input\": [\"a\", 5], \"output\": \"o\"}"),
-        bad("no input", "{\"id\": \"c\", \"output\": \"o\"}"),
-        bad("input misspelt", "{\"inptu\": \"q\", \"output\": \"o\"}"),
+        bad("no input", "{\"id\": \"c\", \"output\": \"o\"}").judged(),
+        bad("input misspelt", "{\"inptu\": \"q\", \"output\": \"o\"}").judged(),
+        bad(
+            "rubric and rubric_path",
+            "{\"input\": \"q\", \"output\": \"o\", \"rubric\": \"Good?\", \"rubric_path\": \"r.txt\"}",
+        ),
+        bad(
+            "ground truth is a list of accepted answers",
+            "{\"input\": \"Capital?\", \"ground_truth\": [\"Canberra\", \"canberra\"], \"output\": \"Canberra\"}",
+        ),
+        bad(
+            "output is an object",
+            "{\"input\": \"q\", \"output\": {\"score\": 1, \"text\": \"o\"}}",
+        ),
+        bad(
+            "output is a response",
+            "{\"input\": \"q\", \"output\": {\"choices\": [{\"message\": {\"role\": \"assistant\", \"content\": \"o\"}}]}}",
+        ),
+        bad(
+            "session of Claude Code",
+            "{\"type\": \"user\", \"message\": {\"role\": \"user\", \"content\": \"q\"}, \"sessionId\": \"1\"}",
+        ),
         bad(
             "ground truth of the wrong length",
             "{\"input\": [\"a\", \"b\"], \"ground_truth\": [\"1\", \"2\", \"3\"], \"output\": \"o\"}",
@@ -131,7 +153,8 @@ fn jsonl_fields() -> Vec<Case> {
                 "{{\"output\": \"o\"{}}}",
                 (0..40).map(|at| format!(", \"field_{at}\": 1")).collect::<Vec<_>>().concat()
             ),
-        ),
+        )
+        .judged(),
     ]
 }
 
@@ -190,8 +213,16 @@ fn mappings() -> Vec<Case> {
             "{outputs: {gpt: answers.gpt, claude: answers.claude}}",
         )
         .file("data.jsonl", rows),
-        with_fields("input mapped to a number", "{input: task}")
-            .file("data.jsonl", "{\"task\": 7, \"output\": \"o\"}\n"),
+        with_fields("input mapped to an object", "{input: task}")
+            .file("data.jsonl", "{\"task\": {\"no\": 7}, \"output\": \"o\"}\n"),
+        with_fields("messages mapped to choices", "{messages: choices}").file(
+            "data.jsonl",
+            "{\"input\": \"q\", \"choices\": [{\"message\": {\"role\": \"assistant\", \"content\": \"o\"}}]}\n",
+        ),
+        with_fields("messages mapped to one message", "{messages: choices.0.message}").file(
+            "data.jsonl",
+            "{\"input\": \"q\", \"choices\": [{\"message\": {\"role\": \"assistant\", \"content\": \"o\"}}]}\n",
+        ),
     ]
 }
 
@@ -267,9 +298,9 @@ pub(super) fn csv() -> Vec<Case> {
         ),
         bad("csv bad trajectory", "input,trajectory\na,\"[{\"\"role\"\": 5}]\"\n"),
         bad("csv trial is no integer", "input,output,trial\na,b,one\n"),
-        bad("csv without input", "id,output\n1,b\n"),
+        bad("csv without input", "id,output\n1,b\n").judged(),
         bad("csv without output", "id,input\n1,b\n"),
-        bad("csv input missing in a row", "id,input,output\n1,a,b\n2,,c\n"),
+        bad("csv input missing in a row", "id,input,output\n1,a,b\n2,,c\n").judged(),
         bad("csv id taken", "id,input,output\n1,\"a\nb\",c\n\n1,d,e\n"),
         bad(
             "csv ground truths of the wrong length",

@@ -70,12 +70,13 @@ fn files() -> Vec<Case> {
         recorded("recordings of a JSON object", "runs.json")
             .file("runs.json", "{\"a\": {\"output\": \"1\"}}\n"),
         file("row wrong though its recording is right", "{\"id\": \"a\", \"output\": \"1\"}\n")
-            .file("data.jsonl", "{\"id\": \"a\", \"input\": 5}\n"),
+            .file("data.jsonl", "{\"id\": \"a\", \"input\": {\"no\": 5}}\n"),
         file(
             "row without input and recording without a user",
             "{\"id\": \"a\", \"output\": \"1\"}\n",
         )
-        .file("data.jsonl", "{\"id\": \"a\", \"qestion\": \"one\"}\n"),
+        .file("data.jsonl", "{\"id\": \"a\", \"qestion\": \"one\"}\n")
+        .judged(),
     ]
 }
 

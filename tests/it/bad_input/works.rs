@@ -172,12 +172,73 @@ fn a_list_of_inputs_with_a_list_of_truths_is_graded_turn_by_turn() {
     let turns: Vec<f64> = grade.per_turn.as_ref().unwrap().iter().map(|turn| turn.score).collect();
     assert_eq!((turns, grade.score), (vec![1.0, 0.0], 0.5));
     assert_eq!(lines[0].submissions.0[0].1, "[Turn 0] r1 | [Turn 1] 3");
-    let one = "{\"input\": \"q\", \"ground_truth\": [\"r\", \"s\"], \"output\": \"r\"}";
-    assert_eq!(
-        results(&case("one").file("data.jsonl", one))[0][2],
-        json!("[\"r\",\"s\"]"),
-        "one input keeps a list as its JSON text"
+}
+
+/// Where nobody compares with one text, a list is what it is: accepted answers, JSON, or for judges and programs its text.
+#[test]
+fn graders_of_lists_are_given_lists() {
+    let row =
+        "{\"id\": \"a\", \"input\": \"q\", \"ground_truth\": [\"r\", \"s\"], \"output\": \"s\"}";
+    let with = |graders: &str| {
+        let suite = format!("name: lists\ndataset: data.jsonl\ngraders:\n{graders}\n");
+        case("lists").suite(suite).file("data.jsonl", row)
+    };
+    let expected = |score: f64| json!([["a", "q", "[\"r\",\"s\"]", "s", score]]);
+    check(&with("  any: {kind: tool, function: one_of}"), &expected(1.0));
+    check(&with("  same: {kind: tool, function: json_match}"), &expected(0.0));
+    let beside = "  any: {kind: tool, function: one_of}\n  plain: {kind: tool, function: ascii_printable_only}";
+    check(&with(beside), &expected(1.0));
+    let judge = "  good: {kind: rubric, prompt: \"{submission} of {ground_truth}?\", model: m}";
+    let (session, diagnostics) = with(judge).load();
+    assert!(session.is_some() && diagnostics.is_empty(), "{diagnostics:?}");
+    // Only the graders that are left read anything.
+    let both = "  any: {kind: tool, function: one_of}\n  same: {kind: tool, function: contains}";
+    check(&with(both).grader("any"), &expected(1.0));
+}
+
+#[test]
+fn rows_need_no_input_where_nobody_reads_one() {
+    let scored = "name: scored\ndataset: data.jsonl\ngraders:\n  score: {kind: tool, function: recorded_score, config: {path: score}}\n";
+    let rows = "{\"id\": \"a\", \"output\": \"o\", \"score\": 1}\n{\"id\": \"b\", \"input\": 5.0, \"output\": \"o\", \"score\": 0}\n{\"id\": \"c\", \"input\": true, \"output\": \"o\", \"score\": 0}\n";
+    check(
+        &case("scored").suite(scored).file("data.jsonl", rows),
+        &json!([
+            ["a", null, null, "o", 1.0],
+            ["b", "5.0", null, "o", 0.0],
+            ["c", "true", null, "o", 0.0]
+        ]),
     );
+    let arranged = "name: judged\ndataset: data.jsonl\ngraders:\n  q: {kind: rubric, prompt: \"{submission}?\", model: m}\n";
+    let (session, diagnostics) = case("judged").suite(arranged).file("data.jsonl", rows).load();
+    assert!(session.is_some() && diagnostics.is_empty(), "{diagnostics:?}");
+}
+
+/// Whatever else a row has: if it says what the target answered, nothing of it has to be a trajectory.
+#[test]
+fn keys_that_are_only_called_like_trajectories_stop_nothing() {
+    let others = [
+        "\"messages\": {\"count\": 3}",
+        "\"messages\": 7",
+        "\"messages\": [{\"who\": \"user\"}]",
+        "\"messages\": [{\"role\": \"assistant\", \"content\": {\"text\": \"x\"}}]",
+        "\"messages\": null",
+        "\"trajectory\": \"runs/1.json\"",
+        "\"trajectory\": [[[1]]], \"messages\": true",
+    ];
+    for other in others {
+        let row = format!(
+            "{{\"id\": \"a\", \"input\": \"q\", \"ground_truth\": \"r\", \"output\": \"r\", {other}}}"
+        );
+        let expected = json!([["a", "q", "r", "r", 1.0]]);
+        check(&case("others").file("data.jsonl", &row), &expected);
+        let mapped = row.replace("\"output\"", "\"final\"");
+        let suite = SUITE.replace("data.jsonl", "{path: data.jsonl, fields: {output: final}}");
+        check(&case("mapped").suite(suite).file("data.jsonl", mapped), &expected);
+    }
+    // What the suite maps is meant, and what is not mapped is not looked at.
+    let row = "{\"id\": \"a\", \"input\": \"q\", \"ground_truth\": \"r\", \"trajectory\": 7, \"log\": [{\"role\": \"assistant\", \"content\": \"r\"}]}";
+    let suite = SUITE.replace("data.jsonl", "{path: data.jsonl, fields: {messages: log}}");
+    check(&case("log").suite(suite).file("data.jsonl", row), &json!([["a", "q", "r", "r", 1.0]]));
 }
 
 #[test]
@@ -190,6 +251,84 @@ fn rows_without_ids_get_one_from_their_content() {
     assert_eq!(ids[2..], [format!("{}-2", ids[0]), format!("{}-3", ids[0])]);
     let moved = lines(&case("moved").file("data.jsonl", format!("{other}{same}")));
     assert_eq!([moved[0].sample_id.as_str(), moved[1].sample_id.as_str()], [ids[1], ids[0]]);
+}
+
+/// The id of the one row.
+fn id_of(row: &Value) -> String {
+    let row = case("one row").file("data.jsonl", row.to_string());
+    lines(&row)[0].sample_id.clone()
+}
+
+#[test]
+fn a_row_without_an_id_is_the_same_sample_whatever_was_recorded_for_it() {
+    let row =
+        json!({"input": "q", "ground_truth": "r", "metadata": {"a": 1, "b": 2}, "output": "o"});
+    let with = |name: &str, value: Value| {
+        let mut row = row.clone();
+        row[name] = value;
+        id_of(&row)
+    };
+    let id = id_of(&row);
+    for (name, value) in [
+        ("output", json!("p")),
+        ("trial", json!(3)),
+        ("model", json!("m")),
+        ("messages", json!([{"role": "assistant", "content": "r"}])),
+        ("score", json!(0.5)),
+        ("tags", json!(["t"])),
+        ("label", json!("pass")),
+        ("rubric", json!("Is it good?")),
+        ("metadata", json!({"b": 2, "a": 1})),
+    ] {
+        assert_eq!(with(name, value), id, "{name}");
+    }
+    for (name, value) in [
+        ("input", json!("z")),
+        ("ground_truth", json!("z")),
+        ("metadata", json!({"a": 1})),
+        ("rubric_vars", json!({"tone": "dry"})),
+        ("extra_vars", json!({"x": 1})),
+    ] {
+        assert_ne!(with(name, value), id, "{name}");
+    }
+    // The names that fields go by, and the format of the file, mean nothing.
+    let renamed =
+        json!({"question": "q", "answer": "r", "metadata": {"a": 1, "b": 2}, "output": ""});
+    assert_eq!(id_of(&renamed), id);
+    let csv = "input,ground_truth,metadata,output\nq,r,\"{\"\"a\"\": 1, \"\"b\"\": 2}\",x\n";
+    assert_eq!(lines(&case("csv").data("data.csv", csv))[0].sample_id, id);
+}
+
+#[test]
+fn without_an_input_a_sample_is_what_was_said_before_the_first_answer() {
+    let chat = |system: &str, user: &str, answer: &str| {
+        let message = |role: &str, content: &str| json!({"role": role, "content": content});
+        let again = [message("user", "more"), message("assistant", answer)];
+        let first =
+            [message("system", system), message("user", user), message("assistant", answer)];
+        let messages: Vec<Value> = first.into_iter().chain(again).collect();
+        id_of(&json!({"messages": messages}))
+    };
+    let id = chat("s", "u", "a");
+    assert_eq!(chat("s", "u", "b"), id);
+    assert_ne!(chat("s", "v", "a"), id);
+    assert_ne!(chat("t", "u", "a"), id);
+}
+
+#[test]
+fn trials_and_models_of_rows_without_ids_are_of_one_sample() {
+    let rows = "{\"input\": \"q\", \"output\": \"a\", \"trial\": 0}\n{\"input\": \"q\", \"output\": \"b\", \"trial\": 1}\n{\"input\": \"q\", \"output\": \"b\", \"model\": \"m\"}\n{\"input\": \"q\", \"output\": \"c\"}\n";
+    let found = lines(&case("trials").file("data.jsonl", rows));
+    let id = found[0].sample_id.clone();
+    let found: Vec<_> = found
+        .iter()
+        .map(|line| (line.sample_id.replace(&id, "q"), line.trial, line.model.as_deref()))
+        .collect();
+    let q = || "q".to_owned();
+    assert_eq!(
+        found,
+        [(q(), 0, None), (q(), 1, None), (q(), 0, Some("m")), ("q-2".to_owned(), 0, None)]
+    );
 }
 
 #[test]
