@@ -3,8 +3,8 @@
 //! Knows nothing of graders. A pattern is read by Python's own rules and then written anew for an engine:
 //! the `regex` crate, whose time is linear in the text, and only for what that cannot say (look-around,
 //! back-references, atomic groups, conditionals) `fancy-regex`, which counts its steps and gives up.
-//! Known to differ from Python: `\N{NAME}` is refused, Unicode is newer than that of Python 3.11, and a
-//! group inside a repetition that matches the empty text may report another repetition's match.
+//! Known to differ from Python: Unicode is newer than that of Python 3.11, and a group inside a repetition that
+//! matches the empty text may report another repetition's match.
 
 mod emit;
 mod parse;

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{TrajectoryFormat, claude_code};
+use super::{TrajectoryFormat, claude_code, letta};
 
 /// The format of a recorded trajectory; none if it looks like no known one.
 pub fn detect(value: &Value) -> Option<TrajectoryFormat> {
@@ -40,7 +40,7 @@ fn detect_list(items: &[Value]) -> Option<TrajectoryFormat> {
 
 /// The only format that `message` can be of.
 fn decisive(message: &Value) -> Option<TrajectoryFormat> {
-    if message.get("message_type").is_some_and(Value::is_string) {
+    if letta::is_message(message) {
         return Some(TrajectoryFormat::Letta);
     }
     if is_chat(message) {

@@ -3,9 +3,36 @@
 //! Saved files outlive servers, so a kind this file does not know is passed through. Requests for approval
 //! are such a kind on purpose: a call that waits for approval is no call yet.
 
+use serde_json::Value;
+
 use super::node::Node;
 use super::read::{Turns, flatten};
 use super::{Body, ToolCall, ToolReturn, TrajectoryProblem};
+
+/// The kinds of messages and of notes between them that Letta writes.
+const TYPES: [&str; 15] = [
+    "system_message",
+    "user_message",
+    "assistant_message",
+    "reasoning_message",
+    "hidden_reasoning_message",
+    "tool_call_message",
+    "tool_return_message",
+    "approval_request_message",
+    "approval_response_message",
+    "summary_message",
+    "event_message",
+    "error_message",
+    "stop_reason",
+    "usage_statistics",
+    "ping",
+];
+
+/// Whether only Letta writes such a message. Others use the key `message_type` too, for something else.
+pub(super) fn is_message(message: &Value) -> bool {
+    let kind = message.get("message_type").and_then(Value::as_str);
+    kind.is_some_and(|kind| TYPES.contains(&kind))
+}
 
 /// Reads one message.
 pub(super) fn read(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
@@ -29,15 +56,10 @@ pub(super) fn read(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), Traje
     Ok(())
 }
 
-/// Extractors read this text, so a part of it that is no text is a problem and not left out.
+/// Extractors read this text, so it has to be there. Parts without text say nothing.
 fn assistant(content: Node<'_, '_>) -> Result<String, TrajectoryProblem> {
     if content.is_nothing() {
         return Err(content.problem("a string or a list of content parts"));
-    }
-    if content.value().is_array() {
-        for part in content.items("a list of content parts")? {
-            part.get("text").text("a string")?;
-        }
     }
     flatten(content)
 }

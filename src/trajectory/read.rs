@@ -31,17 +31,33 @@ pub fn read(
     let Some(format) = format.or_else(|| detect(value)) else {
         return Err(root.problem("messages, turns, events, steps or text"));
     };
-    match (format, value) {
-        (TrajectoryFormat::Text, _) => root.text("text").map(Trajectory::from_output),
+    let trajectory = match (format, value) {
+        (TrajectoryFormat::Text, _) => return root.text("text").map(Trajectory::from_output),
         (_, Value::Object(_)) => {
             let mut trajectory = read_list(root.get("messages"), format)?;
             trajectory.agent_state = Some(root.get("agent_state"))
                 .filter(|state| !state.is_nothing())
                 .map(|state| state.value().clone());
-            Ok(trajectory)
+            trajectory
         }
-        _ => read_list(root, format),
+        _ => read_list(root, format)?,
+    };
+    if is_foreign(&trajectory) && !is_of_kinds(detect(value)) {
+        return Err(root.problem("at least one message of a known kind"));
     }
+    Ok(trajectory)
+}
+
+/// Whether there are messages, and none of them was understood.
+fn is_foreign(trajectory: &Trajectory) -> bool {
+    let mut messages = trajectory.messages(true).peekable();
+    messages.peek().is_some() && messages.all(|message| matches!(message.body, Body::Other(_)))
+}
+
+/// Whether a format was told by a kind of message that it alone has; chat messages are told by having a role.
+fn is_of_kinds(format: Option<TrajectoryFormat>) -> bool {
+    use TrajectoryFormat::{ClaudeCode, Letta, Steps};
+    matches!(format, Some(ClaudeCode | Letta | Steps))
 }
 
 fn read_list(
@@ -179,9 +195,9 @@ pub(super) fn part_text<'v>(part: Node<'_, 'v>) -> Result<Option<&'v str>, Traje
         return Ok(Some(text));
     }
     let fields = part.object("a content part")?;
-    let key = if fields.contains_key("text") { "text" } else { "refusal" };
-    if !fields.contains_key(key) {
-        return Ok(None);
+    let has = |key: &&str| fields.get(*key).is_some_and(|value| !value.is_null());
+    match ["text", "refusal"].into_iter().find(has) {
+        None => Ok(None),
+        Some(key) => part.get(key).text("a string").map(Some),
     }
-    part.get(key).text("a string").map(Some)
 }

@@ -201,10 +201,11 @@ fn reads_letta_messages() {
                 {"tool_return": "r2", "status": "error", "tool_call_id": "second"}]},
             {"message_type": "approval_request_message", "tool_call": call("never")},
             {"message_type": "assistant_message", "content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]},
+            {"message_type": "assistant_message", "content": [{"type": "image"}, {"type": "text", "text": "z"}, {"type": "text", "text": null}]},
             {"message_type": "assistant_message", "content": ""},
         ], [{"message_type": "from_the_future", "anything": 1}], []]),
         &[
-            "sys s | user q | user a b | thought hm | other hidden_reasoning_message | call one({\"a\":1})#one | call first({\"a\":1})#first | call second({\"a\":1})#second | call old({\"a\":1})#old | call object({\"a\":1})#object | return r#one! | return r1#first | return r2#second! | other approval_request_message | said x y | said ",
+            "sys s | user q | user a b | thought hm | other hidden_reasoning_message | call one({\"a\":1})#one | call first({\"a\":1})#first | call second({\"a\":1})#second | call old({\"a\":1})#old | call object({\"a\":1})#object | return r#one! | return r1#first | return r2#second! | other approval_request_message | said x y | said z | said ",
             "other from_the_future",
             "",
         ],
@@ -292,8 +293,18 @@ fn problems_name_the_place_in_other_formats() {
     for (format, value, expected) in [
         (
             Letta,
-            json!([[{"message_type": "assistant_message", "content": [{"type": "image"}]}]]),
-            "expected a string at `/0/0/content/0/text`, found nothing",
+            json!([[{"message_type": "assistant_message", "content": [{"text": 5}]}]]),
+            "expected a string at `/0/0/content/0/text`, found a number",
+        ),
+        (
+            Letta,
+            json!([[{"message_type": "action"}, {"message_type": "observation"}]]),
+            "expected at least one message of a known kind, found an array",
+        ),
+        (
+            Steps,
+            json!([{"type": "action"}]),
+            "expected at least one message of a known kind, found an array",
         ),
         (
             Letta,
@@ -320,6 +331,30 @@ fn problems_name_the_place_in_other_formats() {
     ] {
         check_problem(Some(format), &value, expected);
     }
+}
+
+/// Agents of others call something else `message_type`.
+#[test]
+fn only_kinds_that_letta_knows_make_a_trajectory_lettas() {
+    let messages = json!([
+        {"role": "user", "message_type": "observation", "content": "go"},
+        {"role": "assistant", "message_type": "action", "content": "I open it.", "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "open", "arguments": "{}"}}]},
+        {"role": "tool", "message_type": "observation", "tool_call_ids": ["1"], "content": "opened"},
+    ]);
+    assert_eq!(super::detect(&messages), Some(TrajectoryFormat::OpenaiChat));
+    let read = read(&messages, None).expect("readable");
+    assert_eq!(read.tool_calls(false).count(), 1);
+    for (value, found) in [
+        (json!([{"message_type": "action", "content": "x"}]), "an array"),
+        (json!([{"role": "critic", "content": "x"}]), "an array"),
+        (json!({"messages": [{"role": "critic", "content": "x"}]}), "an object"),
+    ] {
+        let problem = super::read(&value, None).expect_err("nothing understood").to_string();
+        assert!(problem.ends_with(&format!("found {found}")), "{problem}");
+    }
+    let known = json!([[{"message_type": "approval_request_message"}]]);
+    assert!(super::read(&known, None).is_ok());
 }
 
 #[track_caller]

@@ -1,7 +1,6 @@
 //! Reads the syntax of Python 3.11's `re` into a tree.
 //!
-//! What Python refuses is refused here, at the same place; the words are ours. Not read: `\N{NAME}`, which
-//! needs the names of all characters.
+//! What Python refuses is refused here, at the same place; the words are ours.
 
 mod escape;
 

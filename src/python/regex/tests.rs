@@ -44,6 +44,11 @@ fn classes_are_those_of_python() {
 }
 
 #[test]
+fn names_are_those_of_python() {
+    check(NAMES);
+}
+
+#[test]
 fn case_are_those_of_python() {
     check(CASE);
 }
@@ -194,6 +199,28 @@ const PLACES: &[Case] = &[
     (r"\bfoo\b.*$", "a foo bar\n", "2..9"),
     (r"(\w+)$", "x yz\n", "2..4 2..4"),
     ("x*$", "a\n", "1..1"),
+];
+
+const NAMES: &[Case] = &[
+    (r"\N{EM DASH}", "a — b", "2..5"),
+    (r"[\N{EN DASH}-\N{EM DASH}]+", "a –— b", "2..8"),
+    (r"\N{em dash}", "—", "0..3"),
+    (r"\N{EMDASH}", "—", "error"),
+    (r"\N{EM_DASH}", "—", "error"),
+    (r"\N{LINE FEED}", "\n", "0..1"),
+    (r"\N{NBSP}", "\u{a0}", "0..2"),
+    (r"\N{HANGUL SYLLABLE GAG}", "각", "0..3"),
+    (r"\N{CJK UNIFIED IDEOGRAPH-4E00}", "一", "0..3"),
+    (r"\N{}", "x", "error"),
+    (r"\N", "x", "error"),
+    (r"\N{EM DASH", "x", "error"),
+    (r"[\N{DIGIT ONE}-3]", "2", "0..1"),
+    (r"\N{LATIN SMALL LETTER A WITH MACRON AND GRAVE}", "x", "error"),
+    (r"\N{BELL}", "🔔", "0..4"),
+    (r"\N{HYPHEN-MINUS}{2}", "--", "0..2"),
+    (r"\N{ EM DASH}", "—", "error"),
+    (r"\N{HANGUL JUNGSEONG O-E}", "ᆀ", "0..3"),
+    (r"(?i)\N{LATIN SMALL LETTER A}", "A", "0..1"),
 ];
 
 const CLASSES: &[Case] = &[

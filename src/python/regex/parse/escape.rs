@@ -79,6 +79,7 @@ impl Parser {
             'r' => Escape::Code(13),
             't' => Escape::Code(9),
             'v' => Escape::Code(11),
+            'N' => Escape::Code(self.character_named(start)?),
             'x' => Escape::Code(self.hexadecimal(2, start)?),
             'u' => Escape::Code(self.hexadecimal(4, start)?),
             'U' => Escape::Code(self.hexadecimal(8, start)?),
@@ -87,6 +88,25 @@ impl Parser {
             }
             _ => Escape::Code(u32::from(c)),
         })
+    }
+
+    /// `\N{EM DASH}`: a character by its name in Unicode, or by an alias of it.
+    fn character_named(&mut self, start: usize) -> Read<u32> {
+        if !self.eat('{') {
+            return Err(self.problem_at(start, "a name in braces must follow `\\N`"));
+        }
+        let mut name = String::new();
+        loop {
+            match self.next() {
+                Some('}') => break,
+                Some(c) => name.push(c),
+                None => return Err(self.problem_at(start, "the name is not closed")),
+            }
+        }
+        match unicode_names2::character(&name).filter(|c| is_spelt(&name, *c)) {
+            Some(c) => Ok(u32::from(c)),
+            None => Err(self.problem_at(start, format!("no character is called `{name}`"))),
+        }
     }
 
     fn hexadecimal(&mut self, digits: usize, start: usize) -> Read<u32> {
@@ -157,4 +177,15 @@ fn add(set: &mut Set, item: Escape) {
         Escape::Code(code) => set.ranges.push((code, code)),
         Escape::Class(class) => set.classes.push(class),
     }
+}
+
+/// Whether `name` is the name of `c` as Python wants it spelt, or an alias. The table forgives more: blanks, hyphens and
+/// underscores mean nothing to it.
+fn is_spelt(name: &str, c: char) -> bool {
+    let Some(known) = unicode_names2::name(c).map(|name| name.to_string()) else { return true };
+    let bare = |name: &str| -> String {
+        let letters = name.chars().filter(|c| !matches!(c, ' ' | '-' | '_'));
+        letters.map(|c| c.to_ascii_uppercase()).collect()
+    };
+    known.eq_ignore_ascii_case(name) || bare(&known) != bare(name)
 }
