@@ -330,7 +330,7 @@ fn a_threshold_runs_the_gate_alone() {
         "gate_rule",
         "gate_report",
         "narrowing",
-        "required_vars",
+        "row_needs",
         "sought",
     ];
     let beyond: Vec<&str> =

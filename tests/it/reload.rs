@@ -17,16 +17,8 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 use crate::incremental::{Did, Loop, SAMPLES, SUITE, evaluated, row, rows};
 
 /// What reading a suite runs, beyond any row.
-const OF_SUITE: &[&str] = &[
-    "suite",
-    "row_spec",
-    "graders",
-    "gate_rule",
-    "narrowing",
-    "required_vars",
-    "sought",
-    "scales",
-];
+const OF_SUITE: &[&str] =
+    &["suite", "row_spec", "graders", "gate_rule", "narrowing", "row_needs", "sought", "scales"];
 
 /// A suite over recordings.
 const RECORDED: &str = "name: s\ndataset: d.jsonl\ntarget: {kind: recorded, path: r}\ngraders:\n  g: {kind: tool, function: exact_match}\n";
@@ -139,7 +131,8 @@ fn an_edit_of_rows_runs_their_chunks() {
 fn nothing_broken_reaches_the_session_and_fixing_it_runs_nothing() {
     let duplicate = format!("{}\n{}", rows().join("\n"), row(7, "again"));
     let bad_line = rows().join("\n").replace("\"question 400\"", "\"question 400");
-    let no_input = rows().join("\n").replace("\"input\": \"question 400\"", "\"inputs\": 1");
+    let no_input =
+        rows().join("\n").replace("\"input\": \"question 400\"", "\"input\": {\"q\": 400}");
     let broken = [
         ("bad YAML", "suite.yaml", Some("name: [")),
         ("an unknown grader", "suite.yaml", Some(&*SUITE.replace("exact_match", "exact_mtch"))),
@@ -171,7 +164,7 @@ fn nothing_broken_reaches_the_session_and_fixing_it_runs_nothing() {
         ("a dataset that is gone", "data.jsonl", None),
         ("an empty dataset", "data.jsonl", Some("")),
         ("a line that is no JSON", "data.jsonl", Some(&*bad_line)),
-        ("a row without input", "data.jsonl", Some(&*no_input)),
+        ("a row whose input is an object", "data.jsonl", Some(&*no_input)),
         ("the same sample twice", "data.jsonl", Some(&*duplicate)),
     ];
     let mut session = evaluated();
