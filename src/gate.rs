@@ -2,10 +2,10 @@
 //!
 //! Owns the arithmetic of a gate over grades; knows neither how they were made nor how a report looks.
 //! A grade that could not be made is no verdict, so a gate is computed with those grades at both ends of
-//! 0..=1 and answers only where the answer is the same: a run is never silently passed or failed. Nothing
-//! is rounded before it is compared.
+//! 0..=1 and answers only where the answer is the same: a run is never silently passed or failed. Averages
+//! are rounded once, and [`crate::threshold`] says what equals a threshold.
 
-use crate::metric::{Observation, mean, percentile};
+use crate::metric::{Observation, Weighted, mean, percentile, weighted_mean};
 use crate::report::{GateReport, GateStatus};
 use crate::suite::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 
@@ -128,23 +128,27 @@ fn aggregate(grades: &[Observation], aggregation: Aggregation, errored: f64) -> 
     }
 }
 
-/// The sum of each grader's aggregate times its share of the weights. Plain sums in the order of the file:
-/// they grow with each term even after rounding, so the ends stay ends.
+/// The mean of the graders' aggregates by their weights. It grows with each of them even after rounding, so the
+/// ends stay ends.
 fn weighted(
     weights: &[(String, f64)],
     aggregation: Aggregation,
     grades: &Grades<'_>,
 ) -> Option<Range> {
-    let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
-    let mut sum = Range { value: 0.0, lowest: 0.0, highest: 0.0 };
+    let mut ranges = Vec::with_capacity(weights.len());
     for (grader, weight) in weights.iter().filter(|(_, weight)| *weight > 0.0) {
-        let range = Range::of(grades(grader)?, aggregation, None)?;
-        let share = weight / total;
-        sum.value += share * range.value;
-        sum.lowest += share * range.lowest;
-        sum.highest += share * range.highest;
+        ranges.push((*weight, Range::of(grades(grader)?, aggregation, None)?));
     }
-    (total > 0.0).then_some(sum)
+    let mean_of = |end: fn(&Range) -> f64| {
+        let ends =
+            ranges.iter().map(|(weight, range)| Weighted { weight: *weight, value: end(range) });
+        weighted_mean(&ends.collect::<Vec<_>>())
+    };
+    Some(Range {
+        value: mean_of(|range| range.value)?,
+        lowest: mean_of(|range| range.lowest)?,
+        highest: mean_of(|range| range.highest)?,
+    })
 }
 
 fn compared(range: Option<Range>, op: Op, threshold: f64, rule: String) -> GateReport {
@@ -160,13 +164,13 @@ fn compared(range: Option<Range>, op: Op, threshold: f64, rule: String) -> GateR
     }
 }
 
-/// The answer that holds over the whole range. Equality inside a range of more than one point is undecided.
+/// The answer that holds over the whole range. Equality with a point inside the range is undecided, unless the whole
+/// range equals it.
 fn answer(range: Range, op: Op, threshold: f64) -> GateStatus {
-    let inside = range.lowest <= threshold && threshold <= range.highest;
-    let one_point = range.lowest >= range.highest;
+    let inside = Op::Lte.holds(range.lowest, threshold) && Op::Gte.holds(range.highest, threshold);
     match (op.holds(range.lowest, threshold), op.holds(range.highest, threshold)) {
-        _ if op == Op::Eq && inside && !one_point => GateStatus::Undecided,
         (true, true) => GateStatus::Passed,
+        (false, false) if op == Op::Eq && inside => GateStatus::Undecided,
         (false, false) => GateStatus::Failed,
         _ => GateStatus::Undecided,
     }
@@ -354,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_shares_and_nothing_is_rounded() {
+    fn weights_are_shares() {
         let (half, one, split) =
             (grades(&[Some(0.5)]), grades(&[Some(1.0)]), grades(&[Some(1.0), None]));
         let find = |grader: &str| match grader {
@@ -364,8 +368,7 @@ mod tests {
             _ => None,
         };
         let report = decide(&weighted_gate(&[("half", 0.7), ("one", 0.3)], 0.65), &find);
-        assert_eq!(report.value, Some(0.649_999_999_999_999_9));
-        assert_eq!(report.status, Some(GateStatus::Failed));
+        assert_eq!((report.value, report.status), (Some(0.65), Some(GateStatus::Passed)));
         assert_eq!(report.rule.as_deref(), Some("weighted avg_score (half 0.7, one 0.3) >= 0.65"));
         let report = decide(&weighted_gate(&[("half", 3.0), ("one", 1.0)], 0.6), &find);
         assert_eq!((report.value, report.status), (Some(0.625), Some(GateStatus::Passed)));
@@ -380,6 +383,27 @@ mod tests {
             let report = decide(&weighted_gate(&weights, 0.5), &find);
             assert_eq!(report.status, Some(status), "{weights:?}");
         }
+    }
+
+    #[test]
+    fn a_threshold_that_is_exactly_met_is_met() {
+        use GateStatus::{Failed, Passed};
+        for (scores, value) in [
+            (&[0.6, 0.8, 1.0][..], 0.8),
+            (&[0.7, 0.7, 1.0], 0.8),
+            (&[0.1, 0.2, 0.3, 0.4, 0.5, 0.9], 0.4),
+            (&[1.0, 1.0, 0.0], 2.0 / 3.0),
+        ] {
+            let scores: Vec<Option<f64>> = scores.iter().copied().map(Some).collect();
+            let answers = OPS.map(|op| {
+                decided(&simple(Aggregation::AvgScore, op, value, None), &scores).status.unwrap()
+            });
+            assert_eq!(answers, [Failed, Passed, Failed, Passed, Passed], "{scores:?}");
+        }
+        let grades = grades(&[Some((0.7 + 0.7 + 1.0) / 3.0), None]);
+        let rule = Some(PassRule { op: Op::Gte, value: 0.8 });
+        let report = decide(&simple(Aggregation::Accuracy, Op::Gte, 0.5, rule), &|_| Some(&grades));
+        assert_eq!((report.status, report.lowest), (Some(Passed), Some(0.5)));
     }
 
     #[test]
@@ -474,6 +498,61 @@ mod tests {
         })
     }
 
+    /// Scores that are whole numbers of parts, so that their average is a ratio of whole numbers.
+    #[derive(Clone, Debug)]
+    struct Parts {
+        parts: i128,
+        scores: Vec<i128>,
+    }
+
+    impl Parts {
+        fn observations(&self) -> Vec<Observation> {
+            let score = |score: &i128| Some(*score as f64 / self.parts as f64);
+            grades(&self.scores.iter().map(score).collect::<Vec<_>>())
+        }
+
+        fn average(&self) -> Ratio {
+            Ratio(self.scores.iter().sum(), self.parts * self.scores.len() as i128)
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    struct Ratio(i128, i128);
+
+    impl Ratio {
+        fn as_float(self) -> f64 {
+            self.0 as f64 / self.1 as f64
+        }
+
+        fn holds(self, op: Op, other: Self) -> bool {
+            let (left, right) = (self.0 * other.1, other.0 * self.1);
+            match op {
+                Op::Gt => left > right,
+                Op::Gte => left >= right,
+                Op::Lt => left < right,
+                Op::Lte => left <= right,
+                Op::Eq => left == right,
+            }
+        }
+    }
+
+    fn some_parts() -> impl Strategy<Value = Parts> {
+        prop::sample::select(vec![10, 20, 3]).prop_flat_map(|parts| {
+            prop::collection::vec(0..=parts, 1..20).prop_map(move |scores| Parts { parts, scores })
+        })
+    }
+
+    /// Whether the gate says of grades `a` and `b` what whole numbers say of their average.
+    fn is_exact(gate: &Gate, graded: &[Parts], threshold: (Op, Ratio), average: Ratio) -> bool {
+        let observations: Vec<_> = graded.iter().map(Parts::observations).collect();
+        let report = decide(gate, &|grader| {
+            let at = ["a", "b"].iter().position(|name| *name == grader)?;
+            observations.get(at).map(Vec::as_slice)
+        });
+        let holds = average.holds(threshold.0, threshold.1);
+        report.status == Some(if holds { GateStatus::Passed } else { GateStatus::Failed })
+    }
+
     fn some_condition() -> impl Strategy<Value = Gate> {
         let value = prop::sample::select(vec![-0.1, 0.0, 0.2, 0.25, 0.5, 0.7, 0.8, 1.0, 1.5]);
         let op = prop::sample::select(OPS.to_vec());
@@ -484,6 +563,46 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn averages_are_compared_as_whole_numbers_compare(
+            graded in some_parts(),
+            other in (0..=60i128).prop_map(|part| Ratio(part, 60)),
+        ) {
+            let average = graded.average();
+            for threshold in [average, other] {
+                for op in OPS {
+                    let gate = simple(Aggregation::AvgScore, op, threshold.as_float(), None);
+                    let exact = is_exact(&gate, std::slice::from_ref(&graded), (op, threshold), average);
+                    prop_assert!(exact, "{:?} {:?}", op, threshold);
+                }
+            }
+        }
+
+        #[test]
+        fn so_are_weighted_averages(
+            graded in [some_parts(), some_parts()],
+            tenths in [1..=10i128, 1..=10i128],
+            other in (0..=60i128).prop_map(|part| Ratio(part, 60)),
+        ) {
+            let [Ratio(a, of_a), Ratio(b, of_b)] = graded.each_ref().map(Parts::average);
+            let average = Ratio(
+                tenths[0] * a * of_b + tenths[1] * b * of_a,
+                (tenths[0] + tenths[1]) * of_a * of_b,
+            );
+            let weight = |tenths: i128| tenths as f64 / 10.0;
+            for threshold in [average, other] {
+                for op in OPS {
+                    let gate = Gate::WeightedAverage {
+                        aggregation: Aggregation::AvgScore,
+                        weights: vec![("a".to_owned(), weight(tenths[0])), ("b".to_owned(), weight(tenths[1]))],
+                        op,
+                        value: threshold.as_float(),
+                    };
+                    prop_assert!(is_exact(&gate, &graded, (op, threshold), average), "{:?} {:?}", op, threshold);
+                }
+            }
+        }
+
         #[test]
         fn a_decided_answer_never_flips(grades in some_grades(), gate in some_condition()) {
             let report = decide(&gate, &|_| Some(grades.as_slice()));

@@ -51,6 +51,7 @@ pub mod suite;
 pub mod system;
 #[cfg(test)]
 mod test_data;
+pub mod threshold;
 pub mod tokens;
 pub mod trajectory;
 pub mod typescript;

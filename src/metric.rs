@@ -1,17 +1,17 @@
 //! Aggregates of the grades of one grader, each with the source of its formula.
 //!
-//! Owns the formulas; knows no grader, no suite and no report layout. Sums are exact and rounded once
-//! (Shewchuk 1997, the algorithm of Python's `math.fsum`), which a plain or compensated sum is not: a mean
-//! then depends neither on the order in which grades came in nor on how they were chunked, ten times 0.1 is
-//! 1.0, and a greater score can never give a smaller mean, which is what a gate's bounds rest on.
+//! Owns the formulas; knows no grader, no suite and no report layout. Means are exact before they are rounded once.
 
 pub mod agreement;
+mod exact;
 pub mod labels;
 pub mod paired;
 
 use serde::Serialize;
 
 use crate::report::Ordered;
+pub use exact::{Weighted, mean, weighted_mean};
+use exact::{mean_of, sum};
 
 /// One grade, as the aggregates see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl Metric {
         };
         let passes = attempted.iter().filter(|grade| grade.pass).count();
         let n = observations.len();
-        let avg_score_total = (n > 0).then(|| sum(scores.iter().copied()) / n as f64);
+        let avg_score_total = mean_of(&scores, n);
         scores.sort_by(f64::total_cmp);
         let (pass_at, pass_hat) = pass_curves(&attempted).unzip();
         Self {
@@ -102,11 +102,6 @@ impl Metric {
     }
 }
 
-/// The arithmetic mean, of the exact sum; none of nothing.
-pub fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| sum(values.iter().copied()) / values.len() as f64)
-}
-
 /// The value below which `percent` (0..=100) of `sorted` lies, linear between closest ranks.
 ///
 /// Hyndman and Fan 1996, definition 7. Weighs the two ranks by whole numbers: as 0.95 is no float, a rank
@@ -116,7 +111,10 @@ pub fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
     let low = *sorted.get(rank / 100)?;
     let high = *sorted.get(rank.div_ceil(100))?;
     let above = (rank % 100) as f64;
-    Some(((low * (100.0 - above) + high * above) / 100.0).clamp(low, high))
+    weighted_mean(&[
+        Weighted { weight: 100.0 - above, value: low },
+        Weighted { weight: above, value: high },
+    ])
 }
 
 /// The chance that at least one of `k` trials passes, estimated without bias from `passes` of `trials`.
@@ -138,46 +136,6 @@ pub fn pass_hat(trials: usize, passes: usize, k: usize) -> Option<f64> {
         return Some(0.0);
     }
     Some((0..k).map(|i| (passes - i) as f64 / (trials - i) as f64).product())
-}
-
-/// The exact sum of finite values, rounded once to the nearest float.
-fn sum(values: impl Iterator<Item = f64>) -> f64 {
-    // The partial sums do not overlap and grow in magnitude; together they are the exact sum.
-    let mut partials: Vec<f64> = Vec::new();
-    for mut carry in values {
-        partials.retain_mut(|partial| {
-            let total = carry + *partial;
-            *partial = rounding_error(carry, *partial, total);
-            carry = total;
-            *partial != 0.0
-        });
-        partials.push(carry);
-    }
-    let mut total = partials.pop().unwrap_or(0.0);
-    while let Some(partial) = partials.pop() {
-        let exact_high = total;
-        total += partial;
-        let rest = rounding_error(exact_high, partial, total);
-        if rest != 0.0 {
-            // Halfway cases were rounded to even without seeing what lies below them.
-            let twice = rest * 2.0;
-            let below = partials.last().copied().unwrap_or(0.0);
-            let away = total + twice;
-            #[expect(clippy::float_cmp, reason = "asks whether the step was exactly a half")]
-            let halfway = away - total == twice;
-            if halfway && below * rest > 0.0 {
-                total = away;
-            }
-            break;
-        }
-    }
-    total
-}
-
-/// What `total`, the rounded sum of `left` and `right`, lacks of their exact sum (Dekker 1971).
-fn rounding_error(left: f64, right: f64, total: f64) -> f64 {
-    let (large, small) = if left.abs() < right.abs() { (right, left) } else { (left, right) };
-    small - (total - large)
 }
 
 /// The standard error of a mean of independent grades: the standard deviation with n - 1, over sqrt(n).
@@ -348,20 +306,6 @@ mod tests {
         }
         assert_eq!(percentile(&[0.25, 1.0], 95), Some(0.9625), "to the last bit");
         assert_eq!(percentile(&[], 50), None);
-    }
-
-    #[test]
-    fn sums_are_exact() {
-        let cases: &[(&[f64], f64)] = &[
-            (&[], 0.0),
-            (&[0.1; 10], 1.0),
-            (&[1e100, 1.0, -1e100], 1.0),
-            (&[1.0, 2f64.powi(-53), 2f64.powi(-106)], 1.0 + f64::EPSILON),
-            (&[1.0, 2f64.powi(-53), -(2f64.powi(-106))], 1.0),
-        ];
-        for (values, expected) in cases {
-            assert_eq!(sum(values.iter().copied()).to_bits(), expected.to_bits(), "{values:?}");
-        }
     }
 
     #[test]

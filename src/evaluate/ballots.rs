@@ -11,6 +11,7 @@ use super::{Graded, Outcomes};
 use crate::action::ActionKey;
 use crate::grade::Grade;
 use crate::judge::{Judge, reply};
+use crate::metric::mean;
 use crate::outcome::{Outcome, Usage};
 use crate::suite::Combine;
 
@@ -211,25 +212,19 @@ fn said(verdicts: Vec<Option<reply::Verdict>>, keys: &[ActionKey]) -> Option<Sai
     }
 }
 
-/// One score of several; none of none. It is never beyond those it is made of, whatever the rounding.
+/// One score of several; none of none.
 fn combined(combine: Combine, mut scores: Vec<f64>) -> Option<f64> {
     scores.sort_by(f64::total_cmp);
-    let (lowest, highest) = (*scores.first()?, *scores.last()?);
-    let middle = scores.len() / 2;
-    let score = match combine {
+    let above = scores.get(scores.len() / 2)?;
+    match combine {
         Combine::Mean => mean(&scores),
-        Combine::Median => f64::midpoint(scores[(scores.len() - 1) / 2], scores[middle]),
+        Combine::Median => Some(f64::midpoint(scores[(scores.len() - 1) / 2], *above)),
         Combine::Majority => {
             let most = equal(&scores).map(<[f64]>::len).max().unwrap_or(0);
             let modes = equal(&scores).filter(|alike| alike.len() == most);
             mean(&modes.filter_map(|alike| alike.first().copied()).collect::<Vec<_>>())
         }
-    };
-    Some(score.clamp(lowest, highest))
-}
-
-fn mean(scores: &[f64]) -> f64 {
-    scores.iter().sum::<f64>() / scores.len() as f64
+    }
 }
 
 /// Runs of equal scores among sorted ones.

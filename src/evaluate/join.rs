@@ -10,8 +10,10 @@ use super::ballots::Poll;
 use super::{Method, Planned, ReadyGrader, Submission};
 use crate::action::ActionKey;
 use crate::grade::Grade;
+use crate::metric::mean;
 use crate::outcome::Outcome;
 use crate::program::{Identity, Role, reply};
+use crate::threshold::reaches;
 
 /// A finished grade.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +48,8 @@ pub fn grade(
         }
         Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
             let (poll, is_confirmation) = poll(planned, grader, outcomes, threshold)?;
-            let confirmed = poll.score().filter(|_| is_confirmation).map(|score| score < threshold);
+            let confirmed =
+                poll.score().filter(|_| is_confirmation).map(|score| !reaches(score, threshold));
             Some(poll.grade(confirmed))
         }
         Planned::Turns(turns) => {
@@ -102,7 +105,7 @@ fn poll<'a>(
         return None;
     };
     let poll = Poll::count(judge, &keys[..first], outcomes)?;
-    if first == keys.len() || poll.score().is_none_or(|score| score >= threshold) {
+    if first == keys.len() || poll.score().is_none_or(|score| reaches(score, threshold)) {
         return Some((poll, false));
     }
     Some((Poll::count(judge, keys, outcomes)?, true))
@@ -127,8 +130,11 @@ pub fn each_wanted(
             let first = (*first as usize).min(keys.len());
             let poll = Poll::count(judge, &keys[..first], outcomes);
             let score = poll.and_then(|poll| poll.score());
-            let wanted =
-                if score.is_some_and(|score| score < threshold) { keys.len() } else { first };
+            let wanted = if score.is_some_and(|score| !reaches(score, threshold)) {
+                keys.len()
+            } else {
+                first
+            };
             keys[..wanted].iter().zip(0..).for_each(|(key, ballot)| visit(0, ballot, *key));
         }
         _ => planned.each_key(visit),
@@ -187,7 +193,7 @@ pub fn brief(
             let score = poll.score();
             Some(Brief {
                 score: score.unwrap_or(0.0),
-                pass: score.is_some_and(|score| score >= threshold),
+                pass: score.is_some_and(|score| reaches(score, threshold)),
                 errored: score.is_none(),
             })
         }
@@ -207,12 +213,13 @@ fn mean_of_turns(turns: &[Graded], threshold: f64) -> Graded {
         ("turns_passed".to_owned(), json!(passed)),
         ("turns_total".to_owned(), json!(grades.len())),
     ]);
-    let grade = match grades.iter().find_map(|grade| grade.error.as_deref()) {
-        Some(error) => Grade::failed(&error.kind, error.message.clone()),
-        None => {
-            let sum: f64 = grades.iter().map(|grade| grade.score).sum();
+    let scores: Vec<f64> = grades.iter().map(|grade| grade.score).collect();
+    let grade = match (grades.iter().find_map(|grade| grade.error.as_deref()), mean(&scores)) {
+        (Some(error), _) => Grade::failed(&error.kind, error.message.clone()),
+        (None, None) => Grade::failed("no_turns", "there is no turn to grade: `input` is empty"),
+        (None, Some(score)) => {
             let rationale = format!("{passed}/{} passed: {}", grades.len(), marks.join(" "));
-            Grade::new(sum / grades.len().max(1) as f64, rationale).with_metadata(metadata)
+            Grade::new(score, rationale).with_metadata(metadata)
         }
     };
     Graded { grade, per_turn: Some(grades) }

@@ -471,6 +471,31 @@ fn scores_of_the_first_ballots_make_a_matrix() {
     assert_eq!(scores(&turns), [row.clone(), row]);
 }
 
+/// The grade of turns with these scores.
+fn of_turns(scores: &[f64], threshold: f64) -> super::Graded {
+    let turn = |score: &f64| Planned::Graded(crate::grade::Grade::new(*score, ""));
+    let planned = Planned::Turns(scores.iter().map(turn).collect());
+    grade(&planned, &ready(rubric(&["a"])), &|_| None, threshold).unwrap()
+}
+
+#[test]
+fn turns_that_all_pass_pass_together() {
+    for threshold in [0.05, 0.1, 0.2, 0.4, 0.65, 0.7, 0.8] {
+        let graded = of_turns(&[threshold; 3], threshold);
+        assert_eq!(graded.grade.score, threshold);
+        assert_eq!(graded.grade.rationale, "3/3 passed: ✓ ✓ ✓");
+        assert!(graded.grade.passes(threshold));
+    }
+    assert!(of_turns(&[0.7, 0.7, 1.0], 0.8).grade.passes(0.8));
+}
+
+#[test]
+fn no_turn_is_no_verdict() {
+    let grade = of_turns(&[], 0.5).grade;
+    assert_eq!((grade.score.to_bits(), grade.passes(0.0)), (0, false));
+    assert_eq!(grade.error.unwrap().kind, "no_turns");
+}
+
 fn any_outcome() -> impl Strategy<Value = Option<Outcome>> {
     let short = prop_oneof![
         6 => prop::sample::select(vec!["0", "0.25", "0.5", "0.7", "1", "5", "A", "B", "tie"]),
@@ -497,6 +522,21 @@ fn any_rubric() -> impl Strategy<Value = RubricSpec> {
 
 proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn turns_pass_where_their_exact_mean_does(
+        (parts, scores, other) in prop::sample::select(vec![10_i32, 20, 3]).prop_flat_map(|parts| {
+            (Just(parts), prop::collection::vec(0..=parts, 1..20), 0..=parts)
+        }),
+    ) {
+        let turns: Vec<f64> = scores.iter().map(|score| f64::from(*score) / f64::from(parts)).collect();
+        let (sum, n) = (scores.iter().sum::<i32>(), scores.len() as i32);
+        let mean = f64::from(sum) / f64::from(parts * n);
+        prop_assert_eq!(of_turns(&turns, mean).grade.passes(mean), true);
+        let threshold = f64::from(other) / f64::from(parts);
+        let passes = of_turns(&turns, threshold).grade.passes(threshold);
+        prop_assert_eq!(passes, sum >= other * n);
+    }
 
     #[test]
     fn the_brief_grade_is_the_grade(

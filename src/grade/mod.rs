@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::path::Row;
+use crate::threshold::reaches;
 use crate::trajectory::Trajectory;
 
 /// A verdict.
@@ -79,7 +80,7 @@ impl Grade {
 
     /// Whether it counts as a pass at `threshold`.
     pub fn passes(&self, threshold: f64) -> bool {
-        self.error.is_none() && self.pass.unwrap_or(self.score >= threshold)
+        self.error.is_none() && self.pass.unwrap_or_else(|| reaches(self.score, threshold))
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mean;
 use crate::delta::{Cell, CellState};
+use crate::threshold::reaches;
 
 /// What a person says of a submission.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +23,7 @@ impl Label {
     pub fn passes(self, threshold: f64) -> bool {
         match self {
             Self::Pass(pass) => pass,
-            Self::Score(score) => score >= threshold,
+            Self::Score(score) => reaches(score, threshold),
         }
     }
 }

@@ -87,8 +87,12 @@ mod tests {
             (gate(Passed, Some(0.912), Op::Gte, 0.8), "a avg_score >= 0.8: 0.912"),
             (gate(Failed, Some(0.7999), Op::Gte, 0.8), "a avg_score >= 0.8: 0.7999"),
             (
-                gate(Failed, Some(0.649_999_999_999_999_9), Op::Gte, 0.65),
-                "a avg_score >= 0.65: 0.6499999999999999",
+                gate(Failed, Some(0.649_999_999_998), Op::Gte, 0.65),
+                "a avg_score >= 0.65: 0.649999999998",
+            ),
+            (
+                gate(Passed, Some(0.649_999_999_999_999_9), Op::Gte, 0.65),
+                "a avg_score >= 0.65: 0.650",
             ),
             (gate(Failed, Some(0.800_04), Op::Lte, 0.8), "a avg_score <= 0.8: 0.80004"),
             (gate(Failed, Some(0.500_1), Op::Eq, 0.5), "a avg_score == 0.5: 0.5001"),

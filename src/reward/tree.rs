@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+use crate::metric::mean;
+use crate::threshold;
+
 /// Tells the score of a grader.
 pub(super) type Scores<'a> = &'a dyn Fn(&str) -> f64;
 
@@ -54,15 +57,19 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
-    #[expect(clippy::float_cmp, reason = "the suite asked for exact equality")]
+    /// As scores are compared with thresholds. What is no number stands in no relation to anything.
     fn holds(self, left: f64, right: f64) -> bool {
+        if left.is_nan() || right.is_nan() {
+            return self == Self::Unequal;
+        }
+        let order = threshold::compare(left, right);
         match self {
-            Self::Less => left < right,
-            Self::LessOrEqual => left <= right,
-            Self::Greater => left > right,
-            Self::GreaterOrEqual => left >= right,
-            Self::Equal => left == right,
-            Self::Unequal => left != right,
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+            Self::Equal => order.is_eq(),
+            Self::Unequal => order.is_ne(),
         }
     }
 }
@@ -186,7 +193,7 @@ fn call(function: Function, values: &[f64]) -> Result<f64, Fault> {
     match (function, values) {
         (Function::Min, _) => Ok(all().fold(f64::INFINITY, f64::min)),
         (Function::Max, _) => Ok(all().fold(f64::NEG_INFINITY, f64::max)),
-        (Function::Mean, _) => Ok(all().sum::<f64>() / values.len() as f64),
+        (Function::Mean, _) => Ok(mean(values).unwrap_or(f64::NAN)),
         (Function::Clamp, [value, low, high]) if low <= high => Ok(value.clamp(*low, *high)),
         (Function::Clamp, [_, low, high]) => Err(Fault::Bounds(*low, *high)),
         (Function::Abs | Function::Clamp, _) => {

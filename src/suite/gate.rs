@@ -9,12 +9,13 @@ use super::fields::{Fields, Findings};
 use super::tree::{Entry, Kind, Style};
 use super::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 
-const AGGREGATIONS: [(&str, Aggregation); 7] = [
+const AGGREGATIONS: [(&str, Aggregation); 8] = [
     ("avg_score", Aggregation::AvgScore),
     ("accuracy", Aggregation::Accuracy),
     ("min", Aggregation::Min),
     ("max", Aggregation::Max),
     ("median", Aggregation::Median),
+    ("p50", Aggregation::Median),
     ("p95", Aggregation::P95),
     ("p99", Aggregation::P99),
 ];

@@ -37,6 +37,7 @@ use serde_json::{Map, Value};
 use crate::grade::ToolSpec;
 use crate::program::ProgramSpec;
 use crate::reward::Expression;
+use crate::threshold;
 use crate::trajectory::TrajectoryFormat;
 
 /// A suite, checked: every name in it is known and every value in range.
@@ -277,20 +278,20 @@ pub enum Op {
     Lt,
     /// Less or equal.
     Lte,
-    /// Equal, exactly.
+    /// Equal.
     Eq,
 }
 
 impl Op {
-    /// Whether `left` stands in this relation to `right`.
+    /// Whether `left` stands in this relation to `right`, as scores are compared with thresholds.
     pub fn holds(self, left: f64, right: f64) -> bool {
+        let order = threshold::compare(left, right);
         match self {
-            Self::Gt => left > right,
-            Self::Gte => left >= right,
-            Self::Lt => left < right,
-            Self::Lte => left <= right,
-            #[expect(clippy::float_cmp, reason = "the suite asked for exact equality")]
-            Self::Eq => left == right,
+            Self::Gt => order.is_gt(),
+            Self::Gte => order.is_ge(),
+            Self::Lt => order.is_lt(),
+            Self::Lte => order.is_le(),
+            Self::Eq => order.is_eq(),
         }
     }
 }

@@ -48,5 +48,6 @@ mod servers;
 mod store_faults;
 mod streams;
 mod tidy;
+mod verdicts;
 mod watch;
 mod workspace;

@@ -30,6 +30,7 @@ const PURE: &[&str] = &[
     "report",
     "reward",
     "suite",
+    "threshold",
     "tokens",
     "trajectory",
     "workspace",

@@ -171,7 +171,7 @@ fn targets_are_recorded_or_need_an_agent() {
 
 #[test]
 fn gates_of_every_dialect_are_read() {
-    use Aggregation::{Accuracy, AvgScore, Max, P95};
+    use Aggregation::{Accuracy, AvgScore, Max, Median, P95};
     let with_pass = |condition: Condition, op, value| {
         Gate::Simple(Condition { pass: Some(PassRule { op, value }), ..condition })
     };
@@ -181,6 +181,10 @@ fn gates_of_every_dialect_are_read() {
         (
             "{metric_key: a, metric: avg_score, op: gt, value: 1}",
             Gate::Simple(a(AvgScore, Op::Gt, 1.0)),
+        ),
+        (
+            "{kind: simple, metric_key: a, aggregation: p50, op: lt, value: .5}",
+            Gate::Simple(a(Median, Op::Lt, 0.5)),
         ),
         (
             "{kind: simple, metric_key: a, aggregation: p95, op: lt, value: .5}",
