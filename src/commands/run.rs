@@ -32,8 +32,8 @@ use crate::report::labels::labelled;
 use crate::report::terminal::{TerminalFacts, TerminalOptions};
 use crate::report::text::{count, sanitize};
 use crate::report::{
-    FORMAT, GateStatus, Header, Ordered, Report, github, json as json_report, jsonl, junit,
-    markdown, terminal,
+    FORMAT, GateStatus, Header, Ordered, Report, Summary, github, json as json_report, jsonl,
+    junit, markdown, terminal,
 };
 use crate::suite::{GraderSpec, Suite};
 use crate::system::{System, join};
@@ -203,7 +203,7 @@ fn run_one(
     used.add(&settled);
     settled.warnings.extend(note_used(&mut session, surroundings, console.system));
     let summary = results::summary(&session.db, session.root);
-    let status = status_of(&settled, summary.gate.status);
+    let status = status_of(&settled, &summary);
     let header = header(&session);
     let lines =
         || -> crate::report::Results<'_> { Box::new(results::lines(&session.db, session.root)) };
@@ -374,7 +374,7 @@ impl Executor for NoExecutor {
 }
 
 /// Unfinished work comes first: a gate over part of the grades has not decided.
-fn status_of(settled: &Settled, gate: Option<GateStatus>) -> ExitStatus {
+fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
     let pending = settled.tallies.iter().any(|(_, tally)| tally.pending > 0);
     if settled.interrupted {
         return ExitStatus::Interrupted;
@@ -383,9 +383,10 @@ fn status_of(settled: &Settled, gate: Option<GateStatus>) -> ExitStatus {
         return ExitStatus::Incomplete;
     }
     let failed = settled.tallies.iter().any(|(_, tally)| tally.failed > 0);
-    match gate {
+    let errors = summary.metrics.0.iter().any(|(_, metric)| metric.errors > 0);
+    match summary.gate.status {
         // Nothing else would say that a suite without a gate was not judged.
-        None if failed || settled.replayed_failures > 0 => ExitStatus::Incomplete,
+        None if failed || errors || settled.replayed_failures > 0 => ExitStatus::Incomplete,
         None | Some(GateStatus::Passed) => ExitStatus::Success,
         Some(GateStatus::Failed) => ExitStatus::GateFailed,
         Some(GateStatus::Undecided) => ExitStatus::Incomplete,

@@ -32,10 +32,8 @@ pub fn scales_of(suite: &Suite) -> Vec<(String, Scale)> {
 fn scale_of(kind: &GraderKind) -> Scale {
     match kind {
         GraderKind::Rubric(rubric) if rubric.compare_to.is_none() => rubric.scale,
-        GraderKind::Rubric(_)
-        | GraderKind::Tool(_)
-        | GraderKind::Program(_)
-        | GraderKind::Reward(_) => None,
+        GraderKind::Tool(tool) => crate::grade::recorded_scale(tool),
+        GraderKind::Rubric(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
     }
     .unwrap_or((0.0, 1.0))
 }

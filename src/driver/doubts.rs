@@ -55,7 +55,7 @@ fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> Doubt
     let mapped = spec.fields.paths.iter().any(|(ours, _)| ours == "ground_truth");
     Doubt {
         message: format!(
-            "no row has a `ground_truth`: `{name}` ({function}) will give every row 0.0"
+            "no row has a `ground_truth`: `{name}` ({function}) cannot grade any of them"
         ),
         hint: if mapped {
             "check the path of `ground_truth` in `fields`".to_owned()

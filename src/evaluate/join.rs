@@ -214,8 +214,12 @@ fn mean_of_turns(turns: &[Graded], threshold: f64) -> Graded {
         ("turns_total".to_owned(), json!(grades.len())),
     ]);
     let scores: Vec<f64> = grades.iter().map(|grade| grade.score).collect();
-    let grade = match (grades.iter().find_map(|grade| grade.error.as_deref()), mean(&scores)) {
-        (Some(error), _) => Grade::failed(&error.kind, error.message.clone()),
+    let failed = grades.iter().find_map(|grade| Some((grade, grade.error.as_deref()?)));
+    let grade = match (failed, mean(&scores)) {
+        (Some((turn, error)), _) => Grade {
+            rationale: turn.rationale.clone(),
+            ..Grade::failed(&error.kind, error.message.clone())
+        },
         (None, None) => Grade::failed("no_turns", "there is no turn to grade: `input` is empty"),
         (None, Some(score)) => {
             let rationale = format!("{passed}/{} passed: {}", grades.len(), marks.join(" "));

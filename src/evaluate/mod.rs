@@ -26,7 +26,7 @@ use crate::dataset::{GroundTruth, Input, Recorded};
 use crate::extract::{ExtractError, ExtractFrom, Extractor};
 use crate::grade::reference::ReferencePattern;
 use crate::grade::registry::ToolGrader;
-use crate::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, Subject};
+use crate::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_GROUND_TRUTH, Subject};
 use crate::judge::Judge;
 use crate::path::Row;
 use crate::program::Identity;
@@ -329,7 +329,7 @@ impl Part<'_> {
         match pattern.pick(text) {
             Ok(Some(picked)) => Ok(Some(picked.to_owned())),
             Ok(None) => Err(Grade::failed(
-                "ground_truth",
+                NO_GROUND_TRUTH,
                 "`ground_truth_pattern` does not match the ground truth",
             )),
             Err(problem) => Err(Grade::failed("ground_truth", problem.to_string())),

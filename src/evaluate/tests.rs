@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::baseline::{self, RecordedRun};
 use super::{
-    Case, Method, Planned, ReadyGrader, Submission, action, ballot_scores, brief, each_wanted,
-    grade, plan,
+    Case, Method, Planned, ReadyGrader, ReadyTool, Submission, action, ballot_scores, brief,
+    each_wanted, grade, plan,
 };
 use crate::action::{Action, ActionKey, KeyMap};
 use crate::dataset::fields::RowSpec;
@@ -482,11 +482,33 @@ fn of_turns(scores: &[f64], threshold: f64) -> super::Graded {
 fn turns_that_all_pass_pass_together() {
     for threshold in [0.05, 0.1, 0.2, 0.4, 0.65, 0.7, 0.8] {
         let graded = of_turns(&[threshold; 3], threshold);
-        assert_eq!(graded.grade.score, threshold);
+        assert_eq!(graded.grade.score.to_bits(), threshold.to_bits());
         assert_eq!(graded.grade.rationale, "3/3 passed: ✓ ✓ ✓");
         assert!(graded.grade.passes(threshold));
     }
     assert!(of_turns(&[0.7, 0.7, 1.0], 0.8).grade.passes(0.8));
+}
+
+#[test]
+fn a_turn_without_a_reference_answer_is_an_error_of_the_whole() {
+    let config = serde_json::Map::new();
+    let spec = crate::grade::ToolSpec { function: "contains".to_owned(), config };
+    let tool = ReadyTool {
+        grader: crate::grade::registry::compile(&spec).unwrap(),
+        reads_trajectory: false,
+        reads_row: false,
+    };
+    let grader =
+        ReadyGrader { method: Method::Tool(tool), reference: None, include_subagents: false };
+    let turns = ["b", "d"].map(|text| Submission::Text(text.into()));
+    let mut sample = Sample::new(r#"{"id": "s", "input": ["a", "c"], "ground_truth": ["b", ""]}"#);
+    sample.submission = Submission::Turns(turns.into());
+    let graded = grade(&sample.plan(&grader), &grader, &|_| None, 1.0).unwrap();
+    assert_eq!(graded.grade.rationale, "No ground_truth answer provided");
+    assert_eq!(graded.grade.error.unwrap().kind, "no_ground_truth");
+    let of_turns: Vec<f64> =
+        graded.per_turn.unwrap().iter().map(|grade: &crate::grade::Grade| grade.score).collect();
+    assert_eq!(of_turns, [1.0, 0.0]);
 }
 
 #[test]
@@ -530,7 +552,8 @@ proptest! {
         }),
     ) {
         let turns: Vec<f64> = scores.iter().map(|score| f64::from(*score) / f64::from(parts)).collect();
-        let (sum, n) = (scores.iter().sum::<i32>(), scores.len() as i32);
+        let sum: i32 = scores.iter().sum();
+        let n = i32::try_from(scores.len()).unwrap();
         let mean = f64::from(sum) / f64::from(parts * n);
         prop_assert_eq!(of_turns(&turns, mean).grade.passes(mean), true);
         let threshold = f64::from(other) / f64::from(parts);

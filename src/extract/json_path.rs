@@ -36,7 +36,7 @@ impl Query {
         Ok(Self { path, source })
     }
 
-    /// One text as it is; anything else as compact JSON; nothing found as nothing.
+    /// One text as it is; anything else as compact JSON; nothing found, or null, as nothing.
     pub(super) fn extract(&self, from: &ExtractFrom<'_>, include_subagents: bool) -> String {
         let asked = match self.source {
             Source::Row => Some(from.row.value()),
@@ -45,7 +45,7 @@ impl Query {
         };
         let Some(asked) = asked else { return String::new() };
         match self.path.query(&asked).all().as_slice() {
-            [] => String::new(),
+            [] | [Value::Null] => String::new(),
             [Value::String(text)] => text.clone(),
             [one] => one.to_string(),
             several => several.iter().map(|value| (*value).clone()).collect::<Value>().to_string(),

@@ -112,7 +112,7 @@ fn json_paths_ask_row_output_or_trajectory() {
     for (config, output, expected) in [
         (json!({"path": "$.text"}), None, "as it is"),
         (json!({"path": "$.metadata.reward"}), None, "0.5"),
-        (json!({"path": "$.metadata.none"}), None, "null"),
+        (json!({"path": "$.metadata.none"}), None, ""),
         (json!({"path": "$.metadata.names"}), None, r#"["a","b"]"#),
         (json!({"path": "$.metadata.names[*]", "source": "row"}), None, r#"["a","b"]"#),
         (json!({"path": "$.absent"}), None, ""),

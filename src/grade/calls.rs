@@ -23,74 +23,8 @@ const MAX_PAIRED: usize = 1000;
 /// How far apart two numbers may be that a comparator takes for equal.
 const NUMERIC_TOLERANCE: f64 = 1e-9;
 
-/// Options of `tool_called`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ToolCalled {
-    /// The tool.
-    #[schemars(length(min = 1))]
-    pub name: Option<String>,
-    /// Several tools: each must have been called.
-    #[schemars(length(min = 1))]
-    pub names: Option<Vec<String>>,
-    /// Arguments a call must have to count; it may have more.
-    pub args: Map<String, Value>,
-    /// The least number of calls; 1, or 0 if `max` is 0.
-    pub min: Option<usize>,
-    /// The greatest number of calls.
-    pub max: Option<usize>,
-}
-
-impl ToolCalled {
-    pub(super) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let options: Self = options::read(config)?;
-        let mut problems = Vec::new();
-        match (&options.name, &options.names) {
-            (None, None) => problems.push(problem(Vec::new(), "the option `name` is missing")),
-            (Some(_), Some(_)) => {
-                let message = "`name` and `names` exclude each other";
-                problems.push(problem(vec!["names".to_owned()], message));
-            }
-            _ => {}
-        }
-        if options.max.is_some_and(|max| max < options.least()) {
-            let message = "`max` must not be less than `min`";
-            problems.push(problem(vec!["max".to_owned()], message));
-        }
-        if problems.is_empty() { Ok(options) } else { Err(problems) }
-    }
-
-    fn least(&self) -> usize {
-        self.min.unwrap_or(usize::from(self.max != Some(0)))
-    }
-
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> Grade {
-        let names = self.name.iter().chain(self.names.iter().flatten());
-        let wrong = names.filter_map(|name| {
-            let calls = subject.trajectory.tool_calls(subject.include_subagents);
-            let count = calls.filter(|call| call.name == *name && self.arguments_fit(call)).count();
-            let few = (count < self.least()).then(|| format!("at least {}", self.least()));
-            let many = self.max.filter(|max| count > *max).map(|max| format!("at most {max}"));
-            let limit = few.or(many)?;
-            Some(format!("`{name}` called {}, {limit} expected", times(count)))
-        });
-        explained("Tool called", wrong.reduce(|all, next| format!("{all}; {next}")))
-    }
-
-    fn arguments_fit(&self, call: &ToolCall) -> bool {
-        let how = JsonMatch { subset: true, ..JsonMatch::default() };
-        let expected = Value::Object(self.args.clone());
-        self.args.is_empty()
-            || arguments(call).is_some_and(|found| how.difference(&expected, &found).is_none())
-    }
-}
-
-fn times(count: usize) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
-}
-
 /// The arguments of a call; no text is no arguments.
-fn arguments(call: &ToolCall) -> Option<Value> {
+pub(super) fn arguments(call: &ToolCall) -> Option<Value> {
     if call.arguments.trim().is_empty() {
         return Some(Value::Object(Map::new()));
     }
@@ -353,7 +287,7 @@ impl ToolCallsMatch {
             Comparator::IgnoreCase => lower(&text(expected)) == lower(&text(made)),
             Comparator::Numeric => {
                 let numbers = (number::parse(&text(expected)), number::parse(&text(made)));
-                matches!(numbers, (Some(left), Some(right)) if left.distance(right) <= NUMERIC_TOLERANCE)
+                matches!(numbers, (Some(left), Some(right)) if left.distance(&right) <= NUMERIC_TOLERANCE)
             }
             Comparator::Regex => {
                 let found =
@@ -373,7 +307,7 @@ impl ToolCallsMatch {
 }
 
 /// A string as it is, anything else as its JSON text.
-fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

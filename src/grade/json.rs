@@ -162,7 +162,8 @@ fn show(value: &Value) -> String {
     shorten(&value.to_string())
 }
 
-fn shorten(text: &str) -> String {
+/// The text, or its beginning.
+pub(super) fn shorten(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

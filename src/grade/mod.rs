@@ -13,6 +13,10 @@ pub mod registry;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tool_called;
+
+pub use recorded::recorded_scale;
+pub use text::is_bare_mismatch;
 
 use std::borrow::Cow;
 
@@ -47,6 +51,8 @@ pub struct GradeError {
     pub message: String,
 }
 
+/// The kind of the error of a row without the reference answer that its grader needs.
+pub const NO_GROUND_TRUTH: &str = "no_ground_truth";
 /// What a submission was when there was nothing to grade.
 pub const EMPTY_SUBMISSION: &str = "Empty submission - extractor found no content";
 /// What a trajectory was when there was nothing to grade.
@@ -69,6 +75,12 @@ impl Grade {
             error: Some(Box::new(GradeError { kind: kind.to_owned(), message })),
             metadata: Some(Box::new(metadata)),
         }
+    }
+
+    /// The grade of a row without the reference answer that its grader needs. The rationale is that of Letta Evals, the
+    /// score is no verdict.
+    pub(crate) fn without_ground_truth(message: &'static str) -> Self {
+        Self { rationale: message.into(), ..Self::failed(NO_GROUND_TRUTH, message) }
     }
 
     /// The same with metadata; an empty map is left out.

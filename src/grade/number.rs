@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Subject;
+use super::json::shorten;
 use super::text::{Graded, explained, reference, unusable_reference};
 use crate::python::text::strip;
 
@@ -19,22 +20,64 @@ const BODY: &str =
     r"(?:(?:[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
 
 /// A number read from text.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
-    /// Its value, finite.
+    /// The nearest float; infinite only where `whole` says more.
     value: f64,
     /// The same exactly, if it was written as a whole number.
-    whole: Option<i128>,
+    whole: Option<Whole>,
+}
+
+/// A whole number of any size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Whole {
+    /// Never of zero.
+    is_negative: bool,
+    /// Decimal digits, the first of them not 0; none of zero.
+    digits: String,
 }
 
 impl Number {
     /// How far apart two numbers are.
-    pub(super) fn distance(self, other: Self) -> f64 {
-        match (self.whole, other.whole) {
-            (Some(left), Some(right)) => left.abs_diff(right) as f64,
+    pub(super) fn distance(&self, other: &Self) -> f64 {
+        match (&self.whole, &other.whole) {
+            (Some(left), Some(right)) if left == right => 0.0,
+            (Some(left), Some(right)) if left.is_negative == right.is_negative => {
+                difference(left.digits.as_bytes(), right.digits.as_bytes())
+            }
             _ => (self.value - other.value).abs(),
         }
     }
+}
+
+impl Whole {
+    /// The whole number that a sign and digits are, if they are nothing else.
+    fn read(is_negative: bool, digits: &str) -> Option<Self> {
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let digits = digits.trim_start_matches('0').to_owned();
+        Some(Self { is_negative: is_negative && !digits.is_empty(), digits })
+    }
+}
+
+/// How far apart two whole numbers are, given as decimal digits: subtracted digit by digit, rounded at the end.
+fn difference(left: &[u8], right: &[u8]) -> f64 {
+    let is_larger = (left.len(), left) >= (right.len(), right);
+    let (larger, smaller) = if is_larger { (left, right) } else { (right, left) };
+    let mut digits = Vec::with_capacity(larger.len());
+    let mut borrowed = 0;
+    for at in 0..larger.len() {
+        let digit = |digits: &[u8]| {
+            let from_the_end = digits.len().checked_sub(at + 1);
+            from_the_end.map_or(0, |place| i16::from(digits[place] - b'0'))
+        };
+        let rest = digit(larger) - digit(smaller) - borrowed;
+        borrowed = i16::from(rest < 0);
+        digits.push(char::from(b'0' + rest.rem_euclid(10) as u8));
+    }
+    let digits: String = digits.into_iter().rev().collect();
+    digits.parse().unwrap_or(f64::INFINITY)
 }
 
 /// The number that `text` is, if it is one and nothing else.
@@ -53,10 +96,12 @@ pub(super) fn parse(text: &str) -> Option<Number> {
 
 /// A sign and digits.
 fn read(sign: &str, body: &str) -> Option<Number> {
-    let sign = if matches!(sign, "-" | "−") { "-" } else { "" };
-    let digits = format!("{sign}{}", body.replace(',', ""));
+    let is_negative = matches!(sign, "-" | "−");
+    let digits = body.replace(',', "");
     let value: f64 = digits.parse().ok()?;
-    value.is_finite().then(|| Number { value, whole: digits.parse().ok() })
+    let whole = Whole::read(is_negative, &digits);
+    let value = if is_negative { -value } else { value };
+    (value.is_finite() || whole.is_some()).then_some(Number { value, whole })
 }
 
 /// The numbers that stand in `text`, in order, and how they are written. A number glued to the end of a
@@ -128,13 +173,22 @@ impl Numeric {
             let why = if self.find.is_some() { "holds no number" } else { "is no number" };
             return Ok(explained("Numeric match", Some(format!("the submission {why}"))));
         };
-        let allowed = self.tolerance.max(self.relative_tolerance * expected.value.abs());
-        let wrong = (found.distance(expected) > allowed)
-            .then(|| format!("{} expected, {} found", show(expected), show(found)));
+        let share = Some(self.relative_tolerance * expected.value.abs());
+        // A share of what is beyond the floats would be anything.
+        let allowed = self.tolerance.max(share.filter(|share| share.is_finite()).unwrap_or(0.0));
+        let wrong = (found.distance(&expected) > allowed)
+            .then(|| format!("{} expected, {} found", show(&expected), show(&found)));
         Ok(explained("Numeric match", wrong))
     }
 }
 
-fn show(number: Number) -> String {
-    number.whole.map_or_else(|| number.value.to_string(), |whole| whole.to_string())
+fn show(number: &Number) -> String {
+    match &number.whole {
+        None => number.value.to_string(),
+        Some(whole) if whole.digits.is_empty() => "0".to_owned(),
+        Some(whole) => {
+            let sign = if whole.is_negative { "-" } else { "" };
+            shorten(&format!("{sign}{}", whole.digits))
+        }
+    }
 }

@@ -6,8 +6,11 @@ use serde_json::{Map, Value};
 
 use super::options::{self, problem};
 use super::text::Graded;
-use super::{Grade, OptionProblem, Subject};
+use super::{Grade, OptionProblem, Subject, ToolSpec, registry};
 use crate::python::text::strip;
+
+/// What a suite calls the grader.
+pub(super) const ID: &str = "recorded_score";
 
 /// Options of `recorded_score`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -40,6 +43,10 @@ impl RecordedScore {
                 let at = vec!["scale".to_owned(), "max".to_owned()];
                 Err(vec![problem(at, "`max` must be greater than `min`")])
             }
+            Some(scale) if !(scale.max - scale.min).is_finite() => {
+                let at = vec!["scale".to_owned(), "max".to_owned()];
+                Err(vec![problem(at, "the scale is too wide")])
+            }
             _ => Ok(options),
         }
     }
@@ -49,12 +56,12 @@ impl RecordedScore {
         let path = &self.path;
         let value = match subject.row.get(path) {
             None | Some(Value::Null) => return Err(fail(format!("the row has no `{path}`"))),
-            Some(Value::Bool(passed)) => {
-                let score = f64::from(u8::from(passed));
-                return Ok(Grade::new(score, format!("Recorded score: {score}")));
-            }
             Some(value) => value,
         };
+        if let Some(passed) = truth(&value) {
+            let score = f64::from(u8::from(passed));
+            return Ok(Grade::new(score, format!("Recorded score: {score}")));
+        }
         let number = match &value {
             Value::Number(number) => number.as_f64(),
             Value::String(text) => strip(text).parse().ok(),
@@ -62,7 +69,7 @@ impl RecordedScore {
         };
         let number = number
             .filter(|number| number.is_finite())
-            .ok_or_else(|| fail(format!("`{path}` is no number")))?;
+            .ok_or_else(|| fail(format!("`{path}` is not a number")))?;
         let Scale { min, max } = self.scale.unwrap_or(Scale { min: 0.0, max: 1.0 });
         if !(min..=max).contains(&number) {
             return Err(fail(format!("`{path}` is {number}, not within {min} to {max}")));
@@ -70,4 +77,24 @@ impl RecordedScore {
         let score = ((number - min) / (max - min)).clamp(0.0, 1.0);
         Ok(Grade::new(score, format!("Recorded score: {number}")))
     }
+}
+
+/// A boolean, or the cell of a CSV file that one was written into: `true`, or `True` as Python writes it.
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(truth) => Some(*truth),
+        Value::String(text) => match strip(text) {
+            text if text.eq_ignore_ascii_case("true") => Some(true),
+            text if text.eq_ignore_ascii_case("false") => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The scale of the scores that a grader takes over, if it does and they have one.
+pub fn recorded_scale(spec: &ToolSpec) -> Option<(f64, f64)> {
+    let is_recorded = registry::find(&spec.function)?.id == ID;
+    let scale = RecordedScore::compile(&spec.config).ok().filter(|_| is_recorded)?.scale?;
+    Some((scale.min, scale.max))
 }

@@ -9,7 +9,8 @@ use super::number::Numeric;
 use super::options::{NoOptions, none, read, schema};
 use super::recorded::RecordedScore;
 use super::text::{Levenshtein, OneOf, StringMatch};
-use super::{Grade, OptionProblem, Subject, ToolSpec, calls, text};
+use super::tool_called::ToolCalled;
+use super::{Grade, OptionProblem, Subject, ToolSpec, calls, recorded, text};
 use crate::diagnostic::suggest;
 
 /// One deterministic grader.
@@ -166,8 +167,8 @@ pub static GRADERS: &[GraderInfo] = &[
         description: "The target called a tool, or each of several, as often as wanted.",
         family: "tools",
         reads_trajectory: true,
-        options: schema::<calls::ToolCalled>,
-        compile: |config| calls::ToolCalled::compile(config).map(ToolGrader::ToolCalled),
+        options: schema::<ToolCalled>,
+        compile: |config| ToolCalled::compile(config).map(ToolGrader::ToolCalled),
         ..PLAIN
     },
     GraderInfo {
@@ -207,7 +208,7 @@ pub static GRADERS: &[GraderInfo] = &[
         ..PLAIN
     },
     GraderInfo {
-        id: "recorded_score",
+        id: recorded::ID,
         aliases: &["recorded-score"],
         name: "Recorded score",
         description: "Takes over a score that the row already carries.",
@@ -244,7 +245,7 @@ pub enum ToolGrader {
     /// `json_schema`.
     JsonSchema(JsonSchemaGrader),
     /// `tool_called`.
-    ToolCalled(calls::ToolCalled),
+    ToolCalled(ToolCalled),
     /// `tool_calls_match`.
     ToolCallsMatch(Box<calls::ToolCallsMatch>),
     /// `max_tool_calls`.

@@ -36,7 +36,8 @@ fn check(function: &str, cases: &[Case<'_>]) {
         let context = format!("{function} {config} {submission:?} {ground_truth:?}");
         assert_eq!(grade.rationale, *rationale, "{context}");
         assert_eq!(grade.score, *score, "{context}");
-        assert_eq!(grade.error, None, "{context}");
+        let has_none = rationale.starts_with("No ground_truth");
+        assert_eq!(kind(&grade), if has_none { "no_ground_truth" } else { "" }, "{context}");
     }
 }
 
@@ -60,7 +61,9 @@ fn exact_match_is_that_of_letta() {
         ],
     );
     let without = grade("exact_match", &json!({}), "x", None);
-    assert_eq!(without, Grade::new(0.0, "No ground_truth answer provided"));
+    assert_eq!(without, grade("exact_match", &json!({}), "x", Some("")));
+    assert!(!without.passes(0.0));
+    assert_eq!(without.metadata.unwrap()["error"], "No ground_truth answer provided");
 }
 
 #[test]
@@ -173,19 +176,46 @@ fn text_is_compared_as_loosely_as_wanted() {
     let alike = grade("levenshtein", &json!({}), &long.0, Some(&long.0[1..]));
     assert_eq!(alike.rationale, "Edit distance: 1 of 20000 characters");
     let (yes, no) = ("One of 2 accepted answers: True", "One of 2 accepted answers: False");
+    let (listed, unlisted) = ("One of 2 accepted values: True", "One of 2 accepted values: False");
     check(
         "one_of",
         &[
-            (json!({"values": ["A", "B"]}), " B\n", "", 1.0, yes),
-            (json!({"values": ["A", "B"]}), "b", "", 0.0, no),
-            (json!({"values": ["A", "B"], "case_sensitive": false}), "b", "", 1.0, yes),
-            (json!({"values": [1, true]}), "true", "", 1.0, yes),
+            (json!({"values": ["A", "B"]}), " B\n", "", 1.0, listed),
+            (json!({"values": ["A", "B"]}), "b", "", 0.0, unlisted),
+            (json!({"values": ["A", "B"], "case_sensitive": false}), "b", "", 1.0, listed),
+            (json!({"values": [1, true]}), "true", "", 1.0, listed),
+            (json!({"values": [null, "A", "B"]}), "null", "", 0.0, unlisted),
+            (json!({}), "null", r#"["yes", null, "y"]"#, 0.0, no),
             (json!({}), "yes", r#"["yes", "y"]"#, 1.0, yes),
             (json!({}), "no", r#"["yes", "y"]"#, 0.0, no),
             (json!({}), "yes", "yes", 1.0, "One of 1 accepted answers: True"),
             (json!({}), "yes", "", 0.0, "No ground_truth answer provided"),
         ],
     );
+}
+
+#[test]
+fn whole_numbers_compare_exactly_however_long() {
+    let nines = |count: usize| "9".repeat(count);
+    let eight = |count: usize| format!("{}8", nines(count - 1));
+    let power = |zeros: usize| format!("1{}", "0".repeat(zeros));
+    for (config, submission, ground_truth, same) in [
+        (json!({}), nines(44), eight(44), false),
+        (json!({}), nines(44), format!("0{}", nines(44)), true),
+        (json!({}), nines(400), nines(400), true),
+        (json!({}), nines(400), eight(400), false),
+        (json!({}), nines(400), format!("-{}", nines(400)), false),
+        (json!({"tolerance": 1}), nines(44), power(44), true),
+        (json!({"tolerance": 1}), format!("-{}", eight(44)), format!("-{}", power(44)), false),
+        (json!({"relative_tolerance": 0.5}), nines(400), eight(400), false),
+        (json!({}), "-0".to_owned(), "0".to_owned(), true),
+        (json!({}), "-007".to_owned(), "-7".to_owned(), true),
+        (json!({"tolerance": 2}), "-1".to_owned(), "1".to_owned(), true),
+    ] {
+        let grade = grade("numeric", &config, &submission, Some(&ground_truth));
+        assert_eq!(grade.error, None, "{submission:?}");
+        assert_eq!(grade.passes(1.0), same, "{config} {submission:?} {ground_truth:?}");
+    }
 }
 
 #[test]

@@ -24,7 +24,21 @@ const SHOWN_CHARACTERS: usize = 5;
 /// The reference answer, or the grade without one. The empty text is none.
 pub(super) fn reference<'a>(subject: &Subject<'a>) -> Result<&'a str, Grade> {
     let found = subject.ground_truth.filter(|text| !text.is_empty());
-    found.ok_or_else(|| Grade::new(0.0, "No ground_truth answer provided"))
+    found.ok_or_else(|| Grade::without_ground_truth("No ground_truth answer provided"))
+}
+
+/// What is compared with the reference answer, as rationales call it.
+const COMPARED: [&str; 4] = ["Exact match", "Contains ground_truth", "Regex match", "String match"];
+
+/// How the rationale of `one_of` ends where the answers are those of the row.
+const ACCEPTED: &str = " accepted answers";
+
+/// Whether a rationale says of a submission that is not the reference answer that it is not, and nothing else.
+pub fn is_bare_mismatch(rationale: &str) -> bool {
+    let what = rationale.strip_suffix(": False");
+    what.is_some_and(|what| {
+        COMPARED.contains(&what) || (what.starts_with("One of ") && what.ends_with(ACCEPTED))
+    })
 }
 
 /// 1.0 or 0.0, and a rationale that ends as Python prints a boolean.
@@ -75,7 +89,7 @@ pub(super) fn contains(subject: &Subject<'_>) -> Graded {
 /// The reference answer is a pattern that matches somewhere in the submission.
 pub(super) fn regex_match(subject: &Subject<'_>) -> Graded {
     let Some(pattern) = subject.ground_truth.filter(|text| !text.is_empty()) else {
-        return Err(Grade::new(0.0, "No ground_truth regex pattern provided"));
+        return Err(Grade::without_ground_truth("No ground_truth regex pattern provided"));
     };
     let found = Regex::new(pattern).and_then(|regex| regex.is_match(subject.submission));
     found.map(|found| verdict("Regex match", found)).map_err(|problem| regex_failure(&problem))
@@ -210,18 +224,21 @@ impl Default for OneOf {
 
 impl OneOf {
     pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
-        let accepted = if let Some(values) = &self.values {
-            values.clone()
+        let (mut accepted, what) = if let Some(values) = &self.values {
+            (values.clone(), " accepted values")
         } else {
             let expected = reference(subject)?;
-            serde_json::from_str(expected).unwrap_or_else(|_| vec![Value::from(expected)])
+            let list = serde_json::from_str(expected);
+            (list.unwrap_or_else(|_| vec![Value::from(expected)]), ACCEPTED)
         };
+        // Null is no answer, not the answer `null`.
+        accepted.retain(|value| !value.is_null());
         let submission = self.normal(subject.submission);
         let found = accepted.iter().any(|value| match value {
             Value::String(text) => self.normal(text) == submission,
             other => self.normal(&other.to_string()) == submission,
         });
-        Ok(verdict(&format!("One of {} accepted answers", accepted.len()), found))
+        Ok(verdict(&format!("One of {}{what}", accepted.len()), found))
     }
 
     fn normal(&self, text: &str) -> String {

@@ -16,7 +16,9 @@ pub(super) fn mean_of(values: &[f64], n: usize) -> Option<f64> {
         return None;
     }
     let mut total = ExactSum::default();
-    values.iter().for_each(|value| total.add(*value));
+    for value in values {
+        total.add(*value);
+    }
     let mut divisor = ExactSum::default();
     divisor.add(n as f64);
     let mean = total.over(&divisor);
@@ -55,7 +57,9 @@ pub struct Weighted {
 /// The exact sum of finite values, rounded once to the nearest float.
 pub(super) fn sum(values: impl Iterator<Item = f64>) -> f64 {
     let mut total = ExactSum::default();
-    values.for_each(|value| total.add(value));
+    for value in values {
+        total.add(value);
+    }
     total.rounded()
 }
 
@@ -137,7 +141,9 @@ impl ExactSum {
     /// Above 0.0 where `self / divisor` is above the middle of two floats, below 0.0 where it is below.
     fn beyond_middle(&self, divisor: &Self, one: f64, other: f64) -> f64 {
         let mut difference = self.clone();
-        self.partials.iter().for_each(|partial| difference.add(*partial));
+        for partial in &self.partials {
+            difference.add(*partial);
+        }
         for partial in &divisor.partials {
             difference.add_product(-one, *partial);
             difference.add_product(-other, *partial);

@@ -4,6 +4,7 @@
 //! not pass; a grade that could not be made is no failure and is kept apart.
 
 use super::{GradeLine, ResultLine};
+use crate::grade::is_bare_mismatch;
 
 /// The most distinct messages that are told apart; beyond them, errors are only counted.
 const MESSAGES: usize = 200;
@@ -103,8 +104,8 @@ impl Digest {
     }
 }
 
-/// The rationale of a grade for people. One that only says no is followed by what was expected and what came: records
-/// hold both anyway, and their rationale is fixed.
+/// The rationale of a grade for people. One that only says no to a comparison with the ground truth is followed by what
+/// was expected and what came: records hold both anyway, and their rationale is fixed.
 pub(crate) fn reason(result: &ResultLine, grader: &str, grade: &GradeLine) -> String {
     let rationale = &grade.rationale;
     let (Some(submission), Some(truth)) =
@@ -112,7 +113,7 @@ pub(crate) fn reason(result: &ResultLine, grader: &str, grade: &GradeLine) -> St
     else {
         return rationale.clone();
     };
-    if !rationale.ends_with(": False") {
+    if !is_bare_mismatch(rationale) {
         return rationale.clone();
     }
     format!("{rationale} (expected `{}`, found `{}`)", beginning(truth), beginning(submission))
@@ -157,6 +158,10 @@ mod tests {
             ),
             ("Exact match: True", "Exact match: True".to_owned()),
             ("too rude", "too rude".to_owned()),
+            // These compare nothing with the ground truth.
+            ("Tool calls: 5 of at most 3: False", "Tool calls: 5 of at most 3: False".to_owned()),
+            ("One of 2 accepted values: False", "One of 2 accepted values: False".to_owned()),
+            ("No tool errors: False (1 failed)", "No tool errors: False (1 failed)".to_owned()),
         ] {
             let grade = GradeLine { rationale: rationale.to_owned(), ..grade.clone() };
             assert_eq!(reason(&result, &grader, &grade), expected);

@@ -257,3 +257,17 @@ fn a_field_of_that_name_that_is_something_else_works_as_ever() {
     let ran = space(&suite(rubric, "data.jsonl"), &jsonl([row])).run(&["validate", "suite.yaml"]);
     assert_eq!((ran.code(), ran.stderr().as_str()), (0, ""));
 }
+
+#[test]
+fn a_label_is_read_on_the_scale_of_recorded_scores() {
+    let suite = "name: s\ndataset: data.jsonl\ngraders:\n  stars: {kind: tool, function: recorded_score, \
+                 config: {path: s, scale: {min: 1, max: 5}}, pass_threshold: 0.5}\n";
+    let rows = [(5, 4), (1, 4), (4, 1)].map(|(score, label)| {
+        json!({"input": "q", "output": format!("{score}{label}"), "s": score, "label": label})
+    });
+    let files = [("suite.yaml", suite), ("data.jsonl", &jsonl(rows))];
+    let mut session = Loop::over(&files, Overrides::default());
+    session.evaluate();
+    assert_eq!(counts(&session, "stars"), [1, 1, 1, 0]);
+    assert_eq!(agreement(&session, "stars").unwrap().mean_distance, Some(1.75 / 3.0));
+}

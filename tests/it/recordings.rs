@@ -164,7 +164,7 @@ fn samples_and_recordings_without_each_other_are_said() {
         "t.jsonl",
         &[("t.jsonl", "{\"id\": 2, \"output\": \"y\"}\n{\"id\": 3, \"output\": \"y\"}\n")],
     );
-    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
     let ungraded = ("é".to_owned(), Value::Null, 0, false);
     assert_eq!(verdicts(&space), [ungraded, ("2".to_owned(), Value::Null, 0, true)]);
     assert!(space.record("summary.json").contains("\"errors\": 1"), "it is an error, no verdict");

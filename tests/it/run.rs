@@ -408,7 +408,7 @@ fn what_a_grader_looks_for_in_vain_is_said_before_it_is_paid_for() {
     let ran = space.run(&["validate", "suite.yaml"]);
     assert_eq!(ran.code(), 0);
     insta::assert_snapshot!(ran.stderr(), @r"
-    warning: no row has a `ground_truth`: `a` (contains) will give every row 0.0
+    warning: no row has a `ground_truth`: `a` (contains) cannot grade any of them
     --> suite.yaml
      = help: say where it is: `fields: {ground_truth: NAME}`
 

@@ -1,8 +1,8 @@
 //! What a run says of its grades: averages and thresholds, and errors that are errors.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::space::{Space, lines};
+use crate::space::{Space, jsonl, lines};
 
 /// A suite whose scores stand in the rows.
 fn recorded(scores: &[f64], rest: &str) -> Space {
@@ -31,4 +31,82 @@ fn a_gate_that_is_exactly_met_passes() {
     let weighted = "  b: {kind: tool, function: recorded_score, config: {path: s}}\n\
                     gate: {kind: weighted_average, weights: {a: 0.7, b: 0.3}, op: gte, value: 0.8}\n";
     assert_eq!(recorded(&[0.8, 0.8], weighted).run(&["run", "suite.yaml"]).code(), 0);
+}
+
+/// One grader, and rows of which each is `(id, more of its members)`.
+fn graded(grader: &str, rows: &[(&str, Value)]) -> Space {
+    let rows = rows.iter().map(|(id, more)| {
+        let mut row = json!({"id": id, "input": "q", "output": "Paris"});
+        row.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        row
+    });
+    let suite = format!("name: s\ndataset: data.jsonl\ngraders:\n  a: {grader}\n");
+    Space::new(&[("suite.yaml", &suite), ("data.jsonl", &jsonl(rows))])
+}
+
+fn errors(space: &Space) -> u64 {
+    summary(space)["metrics"]["a"]["errors"].as_u64().unwrap()
+}
+
+#[test]
+fn an_error_without_a_gate_is_incomplete() {
+    let recorded = "{kind: tool, function: recorded_score, config: {path: s}}";
+    let space = graded(recorded, &[("a", json!({"s": 1})), ("b", json!({}))]);
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_eq!((ran.code(), errors(&space)), (3, 1), "{}", ran.shown());
+    let space = graded(recorded, &[("a", json!({"s": 1})), ("b", json!({"s": 0}))]);
+    assert_eq!(space.run(&["run", "suite.yaml"]).code(), 0);
+}
+
+#[test]
+fn a_row_without_ground_truth_is_an_error_of_every_grader_that_needs_one() {
+    for (grader, rationale) in [
+        ("{kind: tool, function: contains}", "No ground_truth answer provided"),
+        ("{kind: tool, function: regex_match}", "No ground_truth regex pattern provided"),
+        ("{kind: tool, function: numeric}", "No ground_truth answer provided"),
+        ("{kind: tool, function: one_of}", "No ground_truth answer provided"),
+        (
+            "{kind: tool, function: contains, ground_truth_pattern: 'is (.+)'}",
+            "Error during grading: `ground_truth_pattern` does not match the ground truth",
+        ),
+    ] {
+        let truth = if grader.contains("pattern") { "none" } else { "" };
+        let other = if grader.contains("numeric") { "7" } else { "is Paris" };
+        let rows = [("a", json!({"ground_truth": other})), ("b", json!({"ground_truth": truth}))];
+        let space = graded(grader, &rows);
+        let ran = space.run(&["run", "suite.yaml"]);
+        assert_eq!((ran.code(), errors(&space)), (3, 1), "{grader}: {}", ran.shown());
+        assert!(ran.stdout().contains("no_ground_truth"), "{}", ran.shown());
+        let results = space.record("results.jsonl");
+        let line: Value = serde_json::from_str(results.lines().nth(1).unwrap()).unwrap();
+        let grade = &line["grades"]["a"];
+        assert_eq!((&grade["score"], &grade["pass"]), (&json!(0.0), &json!(false)));
+        assert_eq!(grade["error"]["kind"], "no_ground_truth");
+        assert_eq!(grade["rationale"], rationale);
+    }
+}
+
+#[test]
+fn an_empty_submission_is_a_verdict_and_is_counted() {
+    let row = json!({"output": "", "ground_truth": "Paris"});
+    let space = graded("{kind: tool, function: contains}", &[("a", row)]);
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_eq!((ran.code(), errors(&space)), (0, 0), "{}", ran.shown());
+}
+
+#[test]
+fn null_is_absent() {
+    let grader = "{kind: tool, function: one_of, config: {values: ['null']}, extractor: json_path, extractor_config: {path: $.x}}";
+    let space = graded(grader, &[("a", json!({"x": null}))]);
+    assert_eq!(space.run(&["run", "suite.yaml"]).code(), 0);
+    assert!(space.record("results.jsonl").contains("Empty submission"));
+}
+
+#[test]
+fn no_turn_is_no_verdict() {
+    let row = json!({"input": [], "ground_truth": []});
+    let space = graded("{kind: tool, function: contains}", &[("a", row)]);
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_ne!(ran.code(), 0, "{}", ran.shown());
+    assert!(!ran.stdout().contains("-0.0") && !ran.stdout().contains("0/0"), "{}", ran.shown());
 }

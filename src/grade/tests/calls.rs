@@ -38,9 +38,8 @@ fn grade_calls(
     compiled(function, config).unwrap().grade(&subject)
 }
 
-#[test]
-fn calls_are_counted() {
-    let made = trajectory(vec![
+fn made_calls() -> Trajectory {
+    trajectory(vec![
         call("search", r#"{"q": "x", "limit": 5}"#),
         answer(false),
         call("search", r#"{"q": "y"}"#),
@@ -49,26 +48,26 @@ fn calls_are_counted() {
         call("odd", "no json"),
         of_subagent(call("secret", "{}")),
         of_subagent(answer(true)),
-    ]);
+    ])
+}
+
+#[test]
+fn calls_are_counted() {
+    let made = made_calls();
     for (function, config, expected) in [
         ("tool_called", json!({"name": "search"}), "Tool called: True"),
         (
             "tool_called",
             json!({"name": "none"}),
-            "Tool called: False (`none` called 0 times, at least 1 expected)",
+            "Tool called: False (`none` called 0 times, at least 1 expected; called were `search`, `book`, `odd`)",
         ),
         ("tool_called", json!({"names": ["search", "book"]}), "Tool called: True"),
         (
             "tool_called",
             json!({"names": ["search", "no", "nor"]}),
-            "Tool called: False (`no` called 0 times, at least 1 expected; `nor` called 0 times, at least 1 expected)",
+            "Tool called: False (`no` called 0 times, at least 1 expected; `nor` called 0 times, at least 1 expected; called were `search`, `book`, `odd`)",
         ),
         ("tool_called", json!({"name": "search", "args": {"q": "x"}}), "Tool called: True"),
-        (
-            "tool_called",
-            json!({"name": "search", "args": {"q": "x"}, "min": 2}),
-            "Tool called: False (`search` called once, at least 2 expected)",
-        ),
         ("tool_called", json!({"name": "search", "args": {"limit": 5.0}}), "Tool called: True"),
         (
             "tool_called",
@@ -81,16 +80,11 @@ fn calls_are_counted() {
             "Tool called: False (`search` called 2 times, at most 0 expected)",
         ),
         ("tool_called", json!({"name": "refund", "max": 0}), "Tool called: True"),
-        (
-            "tool_called",
-            json!({"name": "odd", "args": {"a": 1}}),
-            "Tool called: False (`odd` called 0 times, at least 1 expected)",
-        ),
         ("tool_called", json!({"name": "book", "args": {}}), "Tool called: True"),
         (
             "tool_called",
             json!({"name": "secret"}),
-            "Tool called: False (`secret` called 0 times, at least 1 expected)",
+            "Tool called: False (`secret` called 0 times, at least 1 expected; called were `search`, `book`, `odd`)",
         ),
         ("tool_called", json!({"name": "secret", "max": 99}), "Tool called: True"),
         ("max_tool_calls", json!({"max": 4}), "Tool calls: 4 of at most 4: True"),
@@ -107,6 +101,32 @@ fn calls_are_counted() {
         grade_calls("no_tool_errors", &json!({}), &fine, None).rationale,
         "No tool errors: True"
     );
+}
+
+#[test]
+fn other_arguments_than_expected_are_named() {
+    for (config, expected) in [
+        (
+            json!({"name": "search", "args": {"q": "x"}, "min": 2}),
+            "Tool called: False (`search` called 2 times, 1 of them with the expected arguments, at least 2 expected; the last other: q `y`, expected `x`)",
+        ),
+        (
+            json!({"name": "search", "args": {"q": "z"}}),
+            "Tool called: False (`search` called 2 times, none of them with the expected arguments, at least 1 expected; the last other: q `y`, expected `z`)",
+        ),
+        (
+            json!({"name": "book", "args": {"city": {"name": "Paris"}}}),
+            "Tool called: False (`book` called once, with other arguments: city is missing, expected `{\"name\":\"Paris\"}`)",
+        ),
+        (
+            json!({"name": "odd", "args": {"a": 1}}),
+            "Tool called: False (`odd` called once, with other arguments: they are not JSON)",
+        ),
+    ] {
+        let grade = grade_calls("tool_called", &config, &made_calls(), None);
+        assert_eq!(grade.rationale, expected, "{config}");
+        assert!(!grade.passes(1.0), "{config}");
+    }
 }
 
 fn three_calls() -> Trajectory {
@@ -229,7 +249,7 @@ fn no_pairing_is_missed() {
 #[test]
 fn recorded_scores_are_taken_over() {
     let row = r#"{"metadata": {"reward": 0.25, "text": " 0.5 ", "ok": true, "not": false, "stars": 4,
-        "none": null, "nan": "nan", "list": [1], "five": 5}, "a.b": 1}"#;
+        "none": null, "nan": "nan", "list": [1], "five": 5, "cell": " True", "other": "FALSE"}, "a.b": 1}"#;
     let scale = json!({"min": 1, "max": 5});
     for (config, expected) in [
         (json!({"path": "metadata.reward"}), Ok(0.25)),
@@ -237,6 +257,8 @@ fn recorded_scores_are_taken_over() {
         (json!({"path": "metadata.ok"}), Ok(1.0)),
         (json!({"path": "metadata.not", "scale": scale}), Ok(0.0)),
         (json!({"path": "metadata.stars", "scale": scale}), Ok(0.75)),
+        (json!({"path": "metadata.cell"}), Ok(1.0)),
+        (json!({"path": "metadata.other", "scale": scale}), Ok(0.0)),
         (json!({"path": "metadata.list[0]"}), Ok(1.0)),
         (json!({"path": "a.b"}), Ok(1.0)),
         (json!({"path": "metadata.five"}), Err("`metadata.five` is 5, not within 0 to 1")),
@@ -246,8 +268,8 @@ fn recorded_scores_are_taken_over() {
         ),
         (json!({"path": "metadata.none"}), Err("the row has no `metadata.none`")),
         (json!({"path": "reward"}), Err("the row has no `reward`")),
-        (json!({"path": "metadata.nan"}), Err("`metadata.nan` is no number")),
-        (json!({"path": "metadata.list"}), Err("`metadata.list` is no number")),
+        (json!({"path": "metadata.nan"}), Err("`metadata.nan` is not a number")),
+        (json!({"path": "metadata.list"}), Err("`metadata.list` is not a number")),
     ] {
         let subject = Subject {
             submission: "",

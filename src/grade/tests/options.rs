@@ -59,6 +59,11 @@ fn problems_with_options_are_all_found() {
             json!({"path": "a", "scale": {"min": 1, "max": 1}}),
             vec!["scale.max `max` must be greater than `min` ()"],
         ),
+        (
+            "recorded_score",
+            json!({"path": "a", "scale": {"min": -1e308, "max": 1e308}}),
+            vec!["scale.max the scale is too wide ()"],
+        ),
     ]);
 }
 

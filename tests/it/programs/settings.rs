@@ -187,7 +187,7 @@ fn what_is_wrong_with_a_program_is_found_without_calling_it() {
 
 
     {kind: tool, function: contains, extractor: 'f.py:part'}
-    warning: no row has a `ground_truth`: `g` (contains) will give every row 0.0
+    warning: no row has a `ground_truth`: `g` (contains) cannot grade any of them
     --> suite.yaml
      = help: say where it is: `fields: {ground_truth: NAME}`
 
