@@ -120,9 +120,9 @@ pub struct RunArgs {
     /// Shows no progress, and no report but the exit code unless --format asks for one.
     #[arg(long, short)]
     pub quiet: bool,
-    /// How many failures the report lists.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub failures: usize,
+    /// How many failures the report lists [default: 10, in Markdown 20].
+    #[arg(long, value_name = "N")]
+    pub failures: Option<usize>,
 }
 
 /// `evalrs watch`.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use evalrs::cli::{Cli, usage_code};
-use evalrs::commands::{Console, color, dispatch};
+use evalrs::commands::{Console, color, dispatch, width};
 use evalrs::system::os::OsSystem;
 use evalrs::workspace::Color;
 
@@ -36,9 +36,8 @@ fn main() -> ExitCode {
     };
     let mut err = anstream::AutoStream::new(std::io::stderr(), choice);
     let is_terminal = std::io::stderr().is_terminal();
-    let width = console::Term::stdout()
-        .size_checked()
-        .map_or(100, |(_, columns)| usize::from(columns).max(40));
+    let columns = console::Term::stdout().size_checked().map(|(_, columns)| columns);
+    let width = width(columns, std::io::stdout().is_terminal(), &OsSystem);
     let mut console = Console {
         system: &OsSystem,
         out: out.as_mut(),

@@ -10,9 +10,11 @@ pub mod init;
 pub mod list;
 pub mod place;
 pub mod plan;
+mod reporting;
 pub mod run;
 pub mod schemas;
 pub mod strip_types;
+mod suites;
 pub mod validate;
 pub mod validate_refs;
 pub mod watch;
@@ -64,6 +66,19 @@ pub fn color(cli: &Cli, system: &dyn System) -> Color {
         return Color::Auto;
     }
     place::color(cli.command.suite().unwrap_or_default(), system).unwrap_or(Color::Auto)
+}
+
+/// The width of text where nothing limits it: what is wider is as good as endless.
+const ENDLESS: usize = 10_000;
+
+/// The columns that text is written in: those of the terminal, else what `COLUMNS` says, else as many as it takes, for a
+/// log or a pager breaks lines by itself, and what was cut is lost.
+pub fn width(columns: Option<u16>, is_terminal: bool, system: &dyn System) -> usize {
+    let columns = columns.filter(|columns| is_terminal && *columns > 0).or_else(|| {
+        let said = system.environment().remove("COLUMNS")?;
+        said.trim().parse().ok().filter(|columns| *columns > 0)
+    });
+    columns.map_or(ENDLESS, |columns| usize::from(columns).max(40))
 }
 
 /// Runs the command; an error is said on the error stream.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::Console;
 use super::place::Surroundings;
 use super::run::{check_refreshed, loaded_session, overrides, refresh};
+use super::suites::suite_files;
 use crate::cli::PlanArgs;
 use crate::db::inputs::Chunk;
 use crate::db::results;
@@ -23,7 +24,8 @@ use crate::report::plan::{self as report, Plan, PlanBasis, PlanLine, TokenEstima
 /// Plans every suite in turn. Nothing is planned unless all of them are valid.
 pub fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let mut loaded = Vec::new();
-    for suite in &args.suites {
+    let suites = suite_files(&args.suites, console.system)?;
+    for suite in &suites {
         let surroundings =
             Surroundings::find(suite, args.store.cache_dir.as_deref(), console.system)?;
         let session = loaded_session(suite, &surroundings, overrides(&args.select), console)?;
@@ -49,7 +51,7 @@ pub fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitStatus, Er
     }
     match plans.as_slice() {
         [] => {}
-        [plan] if args.suites.len() == 1 => writeln!(console.out, "{}", json(plan)?)?,
+        [plan] => writeln!(console.out, "{}", json(plan)?)?,
         plans => writeln!(console.out, "{}", json(plans)?)?,
     }
     Ok(ExitStatus::Success)

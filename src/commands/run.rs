@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::cache::note_used;
 use super::place::{Said, Surroundings};
+use super::reporting::{Evaluated, Reports, origin, terminal_facts};
+use super::suites::suite_files;
 use super::watch::interrupted;
 use super::{Console, validate};
 use crate::cli::{Format, RunArgs, SelectArgs};
@@ -15,7 +17,7 @@ use crate::db::{Database, results};
 use crate::diagnostic::Diagnostic;
 use crate::driver::budget::Limits;
 use crate::driver::session::Session;
-use crate::driver::settle::{CannotAsk, Refresh, Settings, Settled, Tally, World, settle};
+use crate::driver::settle::{CannotAsk, Refresh, Settings, Settled, World, settle};
 use crate::driver::whys::grader_settings;
 use crate::error::{Error, ExitStatus};
 use crate::exec::both::Executors;
@@ -28,24 +30,17 @@ use crate::progress::bar::Bar;
 use crate::progress::plain::Plain;
 use crate::progress::{Progress, Quiet};
 use crate::record::{self, RunFacts};
-use crate::report::labels::labelled;
-use crate::report::terminal::{TerminalFacts, TerminalOptions};
 use crate::report::text::{count, sanitize};
-use crate::report::{
-    FORMAT, GateStatus, Header, Ordered, Report, Summary, github, json as json_report, jsonl,
-    junit, markdown, terminal,
-};
+use crate::report::{FORMAT, GateStatus, Header, Ordered, Report, Summary};
 use crate::suite::{GraderSpec, Suite};
 use crate::system::{System, join};
 
-/// Failures a pull request comment or annotation lists.
-const LISTED_FAILURES: usize = 20;
-
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    check_one_document(args)?;
+    let suites = suite_files(&args.suites, console.system)?;
+    check_one_document(args, suites.len() > 1)?;
     let mut loaded = Vec::new();
-    for suite in &args.suites {
+    for suite in &suites {
         let surroundings =
             Surroundings::find(suite, args.store.cache_dir.as_deref(), console.system)?;
         let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
@@ -53,14 +48,27 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
         loaded.push((surroundings, session));
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
+    let mut reports = Reports::new(args, console.system);
+    let ended = run_all((args, &mut reports), (&suites, loaded), console);
+    // What was evaluated is reported whatever stopped the rest.
+    reports.finish(console)?;
+    ended
+}
+
+fn run_all(
+    (args, reports): (&RunArgs, &mut Reports<'_>),
+    (suites, loaded): (&[String], Vec<(Surroundings, Session)>),
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
     let mut used = Used::default();
-    for (at, (surroundings, session)) in loaded.into_iter().enumerate() {
+    for (at, ((surroundings, session), suite)) in loaded.into_iter().zip(suites).enumerate() {
         if at > 0 && args.format == Format::Text && !args.quiet {
             writeln!(console.out)?;
         }
         say_left_out(&session, console.err)?;
-        let ended = run_one((args, &mut used), &surroundings, session, console)?;
+        let one = One { args, suite, surroundings: &surroundings };
+        let ended = run_one(&one, session, (&mut used, reports), console)?;
         status = status.and(ended);
         if ended == ExitStatus::Interrupted {
             break;
@@ -70,16 +78,15 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
 }
 
 /// Some results hold one suite and no more.
-fn check_one_document(args: &RunArgs) -> Result<(), Error> {
-    let several = args.suites.len() > 1;
+fn check_one_document(args: &RunArgs, several: bool) -> Result<(), Error> {
     let hint = "run the suites one by one; every record is also under `.evalrs/runs`";
     match (&args.output, args.format) {
         (Some(output), _) if several => Err(Error::plain(
             format!("`--output {output}` would hold the record of the last suite alone"),
             hint,
         )),
-        (None, Format::Json | Format::Junit) if several => {
-            Err(Error::plain("`--format json` and `junit` are one document, for one suite", hint))
+        (None, Format::Json) if several => {
+            Err(Error::plain("`--format json` is one document, for one suite", hint))
         }
         _ => Ok(()),
     }
@@ -189,12 +196,21 @@ impl Used {
     }
 }
 
+/// A suite of the command.
+pub(super) struct One<'a> {
+    pub(super) args: &'a RunArgs,
+    /// As it was named.
+    pub(super) suite: &'a str,
+    surroundings: &'a Surroundings,
+}
+
 fn run_one(
-    (args, used): (&RunArgs, &mut Used),
-    surroundings: &Surroundings,
+    one: &One<'_>,
     mut session: Session,
+    (used, reports): (&mut Used, &mut Reports<'_>),
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
+    let One { args, suite, surroundings } = *one;
     let started = console.system.now();
     let clock = console.system.elapsed();
     let mut settings = surroundings.settings(said(args), session.suite());
@@ -228,12 +244,10 @@ fn run_one(
     let recorded = write_record(args, surroundings, (&report, &facts), console.system);
     warn(&settled, console.err)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
-    show(
-        args,
-        &report,
-        &terminal_facts(&settled, seconds, recorded.as_ref().ok().cloned()),
-        console,
-    )?;
+    let folder = recorded.as_ref().ok().cloned();
+    let facts = terminal_facts(&settled, (status.code(), suite), seconds, folder);
+    let origin = origin(one, &session, console.system);
+    reports.add(&Evaluated { report: &report, facts: &facts, origin: &origin }, console)?;
     recorded?;
     remove_old_records(&session, surroundings, console)?;
     Ok(status)
@@ -445,44 +459,7 @@ fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
         )?;
     }
     if settled.interrupted {
-        writeln!(err, "interrupted: finished judgments are kept, a rerun asks for the rest")?;
+        writeln!(err, "interrupted: what was finished is kept; run it again to go on")?;
     }
     Ok(())
-}
-
-fn terminal_facts(settled: &Settled, seconds: f64, report: Option<String>) -> TerminalFacts {
-    let sum =
-        |of: fn(&Tally) -> u64| settled.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>();
-    let has_actions = sum(|tally| tally.total) > 0;
-    TerminalFacts {
-        asked: has_actions.then(|| sum(|tally| tally.asked)),
-        cached: has_actions.then(|| sum(|tally| tally.cached)),
-        failed: has_actions.then(|| sum(|tally| tally.failed)),
-        spent: settled.spent(),
-        saved: settled.saved(),
-        seconds: Some(seconds),
-        report,
-    }
-}
-
-fn show(
-    args: &RunArgs,
-    report: &Report<'_>,
-    facts: &TerminalFacts,
-    console: &mut Console<'_>,
-) -> std::io::Result<()> {
-    let options = TerminalOptions { width: console.width, failures: args.failures };
-    let mut out = std::io::BufWriter::new(&mut *console.out);
-    match args.format {
-        Format::Text if args.quiet => {}
-        Format::Json => json_report::write(report, &mut out)?,
-        Format::Jsonl => jsonl::write(report, &mut out)?,
-        format => labelled(report, |report| match format {
-            Format::Junit => junit::write(report, &mut out),
-            Format::Markdown => markdown::write(report, LISTED_FAILURES, &mut out),
-            Format::Github => github::write(report, LISTED_FAILURES, &mut out),
-            _ => terminal::write(report, facts, options, &mut out),
-        })?,
-    }
-    out.flush()
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::Console;
 use super::place::Surroundings;
+use super::suites::suite_files;
 use crate::cli::ValidateArgs;
 use crate::db::Database;
 use crate::db::inputs::Overrides;
@@ -21,7 +22,7 @@ use crate::system::{FileBytes, System};
 /// Checks every suite and says what is wrong.
 pub fn validate(args: &ValidateArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let mut all = Vec::new();
-    for suite in &args.suites {
+    for suite in &suite_files(&args.suites, console.system)? {
         let surroundings = Surroundings::find(suite, None, console.system)?;
         let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
         let overrides = Overrides { cached: args.cached.clone(), sandbox, ..Overrides::default() };

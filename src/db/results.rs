@@ -155,6 +155,19 @@ pub fn cases(
     })
 }
 
+/// The position in the dataset of each result's record, in the order of [`lines`].
+pub fn records(db: &Database, root: Root) -> impl Iterator<Item = usize> + '_ {
+    let per_record = queries::row_spec(db, root).as_ref().map_or(1, |spec| spec.cases().max(1));
+    let mut before = 0;
+    root.chunks(db).iter().flat_map(move |chunk| {
+        let first = before;
+        before += chunk.records(db).len();
+        let places = queries::places(db, *chunk).iter().enumerate();
+        let evaluated = places.filter(|(_, place)| place.is_in());
+        evaluated.map(move |(case, _)| first + case / per_record)
+    })
+}
+
 /// Those of `ids` that no sample of the dataset has, selected or not.
 pub fn unknown_samples(db: &Database, root: Root, mut ids: Vec<String>) -> Vec<String> {
     for chunk in root.chunks(db) {

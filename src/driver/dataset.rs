@@ -61,6 +61,8 @@ pub(super) struct HeldDataset {
     pub(super) recordings: Seen,
     /// What joining them warned of.
     pub(super) warnings: Vec<Diagnostic>,
+    /// The line of each record, as long as the dataset is what was read whole.
+    pub(super) lines: Box<[u32]>,
 }
 
 /// What became of a dataset since it was read.
@@ -115,7 +117,8 @@ fn read_bytes(
     let is_cut_in_parts = source.is_none() && dataset.format == DatasetFormat::Jsonl;
     let layout = is_cut_in_parts.then(|| Layout::new(&file, &chunks, &starts));
     let (path, recordings) = (dataset.path.clone(), trace.take());
-    let held = HeldDataset { path, digest, layout, recordings, warnings };
+    let lines = starts.iter().map(|start| start.line).collect();
+    let held = HeldDataset { path, digest, layout, recordings, warnings, lines };
     Ok((Reading { chunks, held, changed: Vec::new() }, Origin { file, starts }))
 }
 
@@ -179,6 +182,7 @@ impl HeldDataset {
                     layout: Some(layout),
                     recordings: Seen::default(),
                     warnings: Vec::new(),
+                    lines: Box::default(),
                 };
                 let changed = vec![self.path.clone()];
                 return Reread::New(Reading { chunks, held, changed });

@@ -324,6 +324,14 @@ impl Session {
         self.root.chunks(&self.db).clone()
     }
 
+    /// The dataset, and the line of each result's row in the order of the results; no lines once it was edited.
+    pub fn rows(&self) -> (Option<&str>, Vec<u32>) {
+        let Some(dataset) = &self.dataset else { return (None, Vec::new()) };
+        let records = crate::db::results::records(&self.db, self.root);
+        let line = |at: usize| dataset.lines.get(at).copied().unwrap_or_default();
+        (Some(&dataset.path), records.map(line).collect())
+    }
+
     /// A path as it is written from the suite's folder.
     pub fn relative(&self, path: &str) -> String {
         let folder = folder_of(self.root.suite(&self.db).path(&self.db));

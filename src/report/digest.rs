@@ -37,6 +37,8 @@ pub(crate) struct Failure {
     pub(crate) model: Option<String>,
     pub(crate) trial: u32,
     pub(crate) grader: String,
+    /// The position of its result.
+    pub(crate) at: usize,
     pub(crate) score: f64,
     pub(crate) rationale: String,
 }
@@ -50,19 +52,33 @@ pub(crate) struct ErrorGroup {
     /// The first of them: its sample and its grader.
     pub(crate) sample_id: String,
     pub(crate) grader: String,
+    /// The position of its result.
+    pub(crate) at: usize,
 }
 
 impl Digest {
     /// Reads all results and keeps the first `keep` failures.
     pub(crate) fn of(results: impl Iterator<Item = ResultLine>, keep: usize) -> Self {
+        Self::of_graders(results, keep, &|_| true)
+    }
+
+    /// The same of some of the graders.
+    pub(crate) fn of_graders(
+        results: impl Iterator<Item = ResultLine>,
+        keep: usize,
+        counts: &dyn Fn(&str) -> bool,
+    ) -> Self {
         let mut digest = Self::default();
-        for result in results {
+        for (at, result) in results.enumerate() {
             digest.trials |= result.trial > 0;
-            for (grader, grade) in &result.grades.0 {
+            for (grader, grade) in result.grades.0.iter().filter(|(grader, _)| counts(grader)) {
                 match &grade.error {
-                    Some(_) => digest.add_error(&result, grader, grade),
-                    None if !grade.pass => digest.add_failure(&result, grader, grade, keep),
-                    None => {}
+                    Some(_) => digest.add_error((at, &result), grader, grade),
+                    None if !grade.pass && digest.failures.len() < keep => {
+                        digest.failed += 1;
+                        digest.failures.push(failure((at, &result), grader, grade));
+                    }
+                    None => digest.failed += usize::from(!grade.pass),
                 }
             }
         }
@@ -71,21 +87,7 @@ impl Digest {
         digest
     }
 
-    fn add_failure(&mut self, result: &ResultLine, grader: &str, grade: &GradeLine, keep: usize) {
-        self.failed += 1;
-        if self.failures.len() < keep {
-            self.failures.push(Failure {
-                sample_id: result.sample_id.clone(),
-                model: result.model.clone(),
-                trial: result.trial,
-                grader: grader.to_owned(),
-                score: grade.score,
-                rationale: reason(result, grader, grade).chars().take(RATIONALE).collect(),
-            });
-        }
-    }
-
-    fn add_error(&mut self, result: &ResultLine, grader: &str, grade: &GradeLine) {
+    fn add_error(&mut self, (at, result): (usize, &ResultLine), grader: &str, grade: &GradeLine) {
         let Some(error) = &grade.error else { return };
         self.errored += 1;
         let same =
@@ -99,8 +101,21 @@ impl Digest {
                 count: 1,
                 sample_id: result.sample_id.clone(),
                 grader: grader.to_owned(),
+                at,
             });
         }
+    }
+}
+
+fn failure((at, result): (usize, &ResultLine), grader: &str, grade: &GradeLine) -> Failure {
+    Failure {
+        sample_id: result.sample_id.clone(),
+        model: result.model.clone(),
+        trial: result.trial,
+        grader: grader.to_owned(),
+        at,
+        score: grade.score,
+        rationale: reason(result, grader, grade).chars().take(RATIONALE).collect(),
     }
 }
 

@@ -162,7 +162,7 @@ fn write_errors(digest: &Digest, out: &mut dyn Write) -> io::Result<()> {
     let errored = count(digest.errored, "grade");
     writeln!(out, "\n<details><summary>{errored} could not be made</summary>\n")?;
     let shown = &digest.errors[..digest.errors.len().min(ERRORS)];
-    for ErrorGroup { kind, message, count, sample_id, grader } in shown {
+    for ErrorGroup { kind, message, count, sample_id, grader, .. } in shown {
         let message = code(&cut(&sanitize(message), RATIONALE));
         let first = format!("{} {}", code(&cut_middle(&sanitize(sample_id), LABEL)), code(grader));
         writeln!(out, "- {count} × {}: {message}, first {first}", code(kind))?;

@@ -4,6 +4,7 @@
 //! cached. What belongs to one process stands in [`crate::record`]. One file a format.
 
 pub mod diff;
+pub mod ending;
 pub mod explain;
 pub mod github;
 pub mod human;
@@ -12,6 +13,7 @@ pub mod jsonl;
 pub mod junit;
 pub mod labels;
 pub mod markdown;
+pub mod origin;
 pub mod plan;
 pub mod settings;
 pub mod terminal;

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::digest::{Digest, label};
+use super::ending::Ending;
 use super::table::{Cell, lines, name, number, words};
 use super::text::{
     count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
@@ -60,6 +61,10 @@ pub struct TerminalFacts {
     pub seconds: Option<f64>,
     /// Where all results stand.
     pub report: Option<String>,
+    /// The suite as it was named on the command line.
+    pub suite: String,
+    /// How the run ended.
+    pub ending: Ending,
 }
 
 /// How much is shown.
@@ -101,7 +106,8 @@ pub fn write(
     let curves = curve_lines(&summary.metrics, rows_in(room, 2, CURVES), width);
     let room = room.saturating_sub(height(&curves));
     let tags = group_lines("tag", summary.by_tag.as_ref(), rows_in(room, 1, TAGS), width);
-    let sections = head.into_iter().chain([curves, models, tags]).chain(tail);
+    let ending = ending_lines(&digest, summary, facts);
+    let sections = head.into_iter().chain([curves, models, tags]).chain(tail).chain([ending]);
     let sections = sections.filter(|lines| !lines.is_empty());
     for (at, section) in sections.enumerate() {
         if at > 0 {
@@ -310,7 +316,8 @@ fn failure_lines(digest: &Digest, facts: &TerminalFacts, width: usize) -> Vec<St
             Some(report) => format!("in {}", sanitize(report)),
             None => "with --format jsonl".to_owned(),
         };
-        shown.push(faint(&cut(&format!("{rest} more {place}"), width)));
+        // The path is there to be copied: it is never cut.
+        shown.push(faint(&format!("{rest} more {place}")));
     }
     shown
 }
@@ -363,8 +370,16 @@ fn fact_lines(summary: &Summary, facts: &TerminalFacts, width: usize) -> Vec<Str
         shown.push(format!("{title} {}", parts.join(", ")));
     }
     shown.extend(money(facts));
-    shown.extend(facts.report.as_ref().map(|report| format!("report: {}", sanitize(report))));
-    shown.iter().map(|line| faint(&cut(line, width))).collect()
+    let report = facts.report.as_ref().map(|report| format!("report: {}", sanitize(report)));
+    let shown = shown.iter().map(|line| cut(line, width)).chain(report);
+    shown.map(|line| faint(&line)).collect()
+}
+
+/// Why the exit code is 3 and what to do: one line, with a command to copy, so the terminal breaks it and nothing is cut.
+fn ending_lines(digest: &Digest, summary: &Summary, facts: &TerminalFacts) -> Vec<String> {
+    let reason = facts.ending.reason(&summary.gate, digest, &facts.suite);
+    let line = |reason| format!("{DOUBTFUL}exit code {}:{DOUBTFUL:#} {reason}", facts.ending.code);
+    reason.map(line).into_iter().collect()
 }
 
 /// What the run spent and saved; nothing where neither is known.
@@ -402,6 +417,8 @@ mod tests {
             saved: Usage { input: 24_000, output: 1200, cost: Cost::from_dollars(0.0481) },
             seconds: Some(12.34),
             report: Some(".evalrs/runs/7".to_owned()),
+            suite: "suite.yaml".to_owned(),
+            ending: Ending::default(),
         }
     }
 
@@ -416,7 +433,9 @@ mod tests {
 
     #[test]
     fn hostile_texts_stay_texts() {
-        insta::assert_snapshot!(plain(&made_up::hostile(), &facts(), 100), @r#"
+        let ending = Ending { code: 3, ..Ending::default() };
+        let facts = TerminalFacts { ending, ..facts() };
+        insta::assert_snapshot!(plain(&made_up::hostile(), &facts, 100), @r"
         undecided  support-bot: 2 samples, 4 results
         quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)
 
@@ -440,7 +459,9 @@ mod tests {
         actions: 4 asked, 96 cached, 2 failed, in 12.3 s
         spent $0.0020, 1050 tokens; saved $0.0481, 25200 tokens
         report: .evalrs/runs/7
-        "#);
+
+        exit code 3: 2 grades could not be made, and the gate depends on them: run `evalrs run suite.yaml` again: it asks only for what is missing
+        ");
     }
 
     #[test]

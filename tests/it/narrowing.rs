@@ -211,7 +211,7 @@ fn people_read_display_names_and_machines_keys() {
     for (format, label) in [
         ("text", "\nSays it"),
         ("markdown", "| `Says it` |"),
-        ("junit", "<testsuite name=\"Says it\""),
+        ("junit", "<testsuite name=\"turns.Says it\""),
         ("github", "title=Says it%3A a::"),
     ] {
         let shown = space.run(&["run", "suite.yaml", "--format", format]).stdout();

@@ -366,7 +366,7 @@ fn no_part_of_a_secret_is_shown_where_a_message_is_cut() {
 fn one_document_holds_one_suite() {
     let space = space(1);
     space.write("other.yaml", SUITE);
-    for args in [["--format", "json"], ["--format", "junit"], ["--output", "out"]] {
+    for args in [["--format", "json"], ["--output", "out"]] {
         let ran = space.run(&["run", "suite.yaml", "other.yaml", "--frozen", args[0], args[1]]);
         assert_eq!(ran.code(), 2, "{}", ran.shown());
         assert!(ran.stderr().contains("one by one"), "{}", ran.stderr());

@@ -175,6 +175,7 @@ pub(crate) fn lines(items: impl IntoIterator<Item = impl ToString>) -> String {
 fn evalrs(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evalrs"));
     command.current_dir(dir).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", dir);
+    command.env("COLUMNS", "100");
     command
 }
 

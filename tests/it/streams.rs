@@ -104,3 +104,127 @@ fn documents_hold_what_their_format_allows() {
         assert!(text.contains("abc") && !text.contains(['\u{7f}', '\u{9b}', '\u{1b}']), "{text:?}");
     }
 }
+
+const GATED: &str = "\
+name: gated
+dataset: data.jsonl
+graders:
+  judged: {kind: rubric, prompt: 'Is {submission} right?', model: judge-1, endpoint: test}
+  loose: {kind: tool, function: contains}
+gate: {metric_key: judged, metric: avg_score, op: gte, value: 0.5}
+";
+
+/// Rows of which the last was never judged.
+fn half_judged() -> Space {
+    let row = |at: usize| json!({"id": format!("s{at}"), "input": "q", "output": format!("answer {at}"), "ground_truth": "x"});
+    let space = Space::new(&[("evals/a.suite.yaml", GATED), ("evals/data.jsonl", "")]);
+    let judge = Judge::new(|_, _| Answer::score(0.5));
+    for count in [1, 2] {
+        space.write("evals/data.jsonl", format!("\n{}", jsonl((0..count).map(row))));
+        if count == 1 {
+            assert_eq!(space.run_with(&judge, &["run", "evals"]).code(), 0);
+        }
+    }
+    space
+}
+
+#[test]
+fn annotations_say_first_what_decides_the_exit_code_and_where() {
+    let space = half_judged();
+    let args = ["run", "evals/a.suite.yaml", "--frozen", "--format", "github"];
+    let ran = space.run(&args);
+    assert_eq!(ran.code(), 3);
+    insta::assert_snapshot!(ran.stdout(), @r"
+    ### `gated`: undecided
+
+    `judged avg_score >= 0.5: 0.250 (0.250 to 0.750 depending on missing grades)`
+
+    2 samples, 2 results
+
+    | grader | n | errors | mean ± stderr | pass rate | min | median | max |
+    |:--|--:|--:|--:|--:|--:|--:|--:|
+    | `judged` | 2 | 1 | 0.500 | 0.0% | 0.500 | 0.500 | 0.500 |
+    | `loose` | 2 | 0 | 0.000 ± 0.000 | 0.0% | 0.000 | 0.000 | 0.000 |
+
+    `1 judgment: 10 tokens in, 2 out`
+
+    ::error file=evals/a.suite.yaml,title=gated%3A undecided::judged avg_score >= 0.5: 0.250 (0.250 to 0.750 depending on missing grades)%0A1 grade could not be made, and the gate depends on them: run `evalrs run evals/a.suite.yaml` with an API key, then `evalrs cache export evals/a.suite.yaml`, and commit the file
+    ::error file=evals/data.jsonl,line=3,title=1 grade%3A could not be made::not_stored: no stored judgment, and --frozen forbids asking (first: sample s1, grader judged)%0Arun `evalrs run evals/a.suite.yaml` with an API key, then `evalrs cache export evals/a.suite.yaml`, and commit the file
+    ::warning file=evals/data.jsonl,line=2,title=judged%3A s0::score 0.500: scored 0.5
+    ::warning file=evals/data.jsonl,line=2,title=loose%3A s0::score 0.000: Contains ground_truth: False (expected `x`, found `answer 0`)
+    ::warning file=evals/data.jsonl,line=3,title=loose%3A s1::score 0.000: Contains ground_truth: False (expected `x`, found `answer 1`)
+    3 failures, 1 grade could not be made
+    ");
+    let mut command = space.command(&[&args[..], &["--failures", "0"]].concat());
+    let summary = space.path("summary.md");
+    command.env("GITHUB_STEP_SUMMARY", &summary).env("GITHUB_WORKSPACE", space.path("evals"));
+    let stdout = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(stdout.starts_with("::error file=a.suite.yaml,title=gated"), "{stdout}");
+    assert!(!stdout.contains("###") && stdout.lines().count() == 3, "{stdout}");
+    assert!(space.read("summary.md").starts_with("### `gated`: undecided"));
+    command.output().unwrap();
+    assert_eq!(space.read("summary.md").matches("### `gated`").count(), 2, "it is appended to");
+}
+
+#[test]
+fn the_report_says_why_the_exit_code_is_3() {
+    let space = half_judged();
+    let ran = space.run(&["run", "evals/a.suite.yaml", "--frozen"]);
+    let stdout = ran.stdout();
+    let last = stdout.lines().last().unwrap();
+    assert_eq!(
+        last,
+        "exit code 3: 1 grade could not be made, and the gate depends on them: run `evalrs run evals/a.suite.yaml` with an API key, then `evalrs cache export evals/a.suite.yaml`, and commit the file"
+    );
+}
+
+#[test]
+fn a_run_that_passes_its_gate_is_green_in_junit() {
+    let space = half_judged();
+    space.write("evals/b.suite.yaml", "name: b\ndataset: data.jsonl\ngraders:\n  same: {kind: tool, function: contains}\n  none: {kind: tool, function: exact_match}\ngate: {metric_key: same, metric: avg_score, op: lte, value: 0.5}\n");
+    let one = space.run(&["run", "evals/b.suite.yaml", "--format", "junit"]);
+    assert_eq!(one.code(), 0);
+    let xml = one.stdout();
+    assert!(xml.contains(r#"<testsuites name="b" tests="5" failures="0" errors="0""#), "{xml}");
+    assert!(xml.contains(r#"file="evals/data.jsonl" line="2""#), "{xml}");
+    let both = space.run(&["run", "evals", "--frozen", "--format", "junit"]);
+    assert_eq!(both.code(), 3);
+    let xml = both.stdout();
+    assert!(
+        xml.contains(r#"<testsuites name="evalrs" tests="10" failures="1" errors="2""#),
+        "{xml}"
+    );
+}
+
+#[test]
+fn text_is_as_wide_as_its_reader() {
+    let space = Space::new(&[
+        (
+            "suite.yaml",
+            "name: wide\ndataset: data.jsonl\ngraders:\n  same: {kind: tool, function: exact_match}\n",
+        ),
+        (
+            "data.jsonl",
+            &jsonl([
+                json!({"id": "s", "input": "q", "output": "o".repeat(60), "ground_truth": "g".repeat(60)}),
+            ]),
+        ),
+    ]);
+    let shown = |columns: &str| {
+        let mut command = space.command(&["run", "suite.yaml"]);
+        let command = if columns.is_empty() {
+            command.env_remove("COLUMNS")
+        } else {
+            command.env("COLUMNS", columns)
+        };
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let last_words = format!("found `{}`)", "o".repeat(60));
+    assert!(shown("").contains(&last_words) && shown("300").contains(&last_words));
+    let narrow = shown("50");
+    assert!(!narrow.contains(&last_words) && narrow.contains('…'), "{narrow}");
+    let (paths, others): (Vec<&str>, Vec<&str>) =
+        narrow.lines().partition(|line| line.starts_with("report: "));
+    assert!(others.iter().all(|line| line.chars().count() <= 50), "{narrow}");
+    assert!(space.path(paths[0].trim_start_matches("report: ")).is_dir(), "{narrow}");
+}
