@@ -1,10 +1,12 @@
 //! Rubric files: their front matter, and the files they include.
 //!
 //! A file whose first line is `---` begins with YAML, up to the next such line; everything else is text and kept
-//! verbatim, but for a byte-order mark. Included texts come first, each file once, so that no file can grow
-//! without bound. The rubrics of suites and those that rows name are both read here; what the settings mean is
-//! read elsewhere.
+//! verbatim, but for a byte-order mark and the ends of lines: those are line feeds, as in YAML, so that a rubric is the
+//! same one on a system that checks it out with others. Included texts come first, each file once, so that no file can
+//! grow without bound. The rubrics of suites and those that rows name are both read here; what the settings mean is read
+//! elsewhere.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::fields::{Fields, Findings};
@@ -71,6 +73,14 @@ fn cut(file: &str) -> Option<(&str, &str)> {
         end += line.len();
     }
     None
+}
+
+/// The text with every end of a line a line feed.
+fn with_line_feeds(text: &str) -> Cow<'_, str> {
+    if !text.contains('\r') {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
 }
 
 /// Reads the rubric at `path`, which `from` names, and everything it includes.
@@ -161,6 +171,7 @@ impl<'a> Loader<'a> {
     fn file(&mut self, path: &str, from: Option<Span>, role: Role) -> Option<Vec<Entry>> {
         let text = self.looked.text(path, from, self.files, self.findings)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text = &*with_line_feeds(text);
         let file = self.findings.sources.add(path, text);
         let Some((front, body)) = cut(text) else {
             let message = "the front matter of this rubric is never closed";

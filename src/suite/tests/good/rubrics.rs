@@ -207,6 +207,7 @@ fn included_files_that_nobody_has_read_are_asked_for() {
 fn rubrics_of_rows_include_files_and_set_nothing() {
     let files = Memory::new(&[
         ("s/plain.txt", "\u{feff}Judge.\n"),
+        ("s/windows.txt", "---\r\ninclude: plain.txt\r\n---\r\n\r\nOne.\r\nTwo.\rThree.\r\n"),
         ("s/r/../plain.txt", "Judge.\n"),
         ("s/r/long.txt", "---\ninclude: ../plain.txt\n---\nMore.\n"),
         (
@@ -223,6 +224,7 @@ fn rubrics_of_rows_include_files_and_set_nothing() {
     let wrong = |message: &str| FileText::Unreadable(message.to_owned());
     for (path, expected, problems) in [
         ("s/plain.txt", text("Judge.\n"), vec![]),
+        ("s/windows.txt", text("Judge.\n\nOne.\nTwo.\nThree.\n"), vec![]),
         ("s/r/long.txt", text("Judge.\n\nMore.\n"), vec![]),
         (
             "s/sets.txt",
