@@ -346,6 +346,9 @@ fn settle_here(
 
 fn hint_for(cannot: &CannotAsk) -> String {
     match cannot {
+        CannotAsk::NoKey { meant: Some(provider), model, .. } => format!(
+            "`{model}` looks like a model of the provider `{provider}`: write `provider: {provider}`, or say where it is served by `base_url`"
+        ),
         CannotAsk::NoKey { .. } => "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`".to_owned(),
         CannotAsk::Unloadable { details, .. } => {
             let details = details.as_deref().map(|details| format!("\n{}", details.trim_end()));

@@ -13,6 +13,7 @@ use super::budget::Limits;
 use super::execute::{Blocked, Taken};
 use super::flight::{Flight, Landed};
 use super::lanes::Lanes;
+use super::outstanding::Outstanding;
 use super::session::Session;
 use super::settle::{CannotAsk, Settings, Settling, World};
 use super::waiting::{WaitList, Waiting};
@@ -144,6 +145,7 @@ impl<'a> Live<'a> {
         settling.settled.stopped.clear();
         settling.settled.replayed_failures = 0;
         settling.list = WaitList::new(settling.session);
+        settling.outstanding = Outstanding::default();
         if settling.settled.write_error.is_none() {
             settling.world.executor.begin();
         }
@@ -291,18 +293,23 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Once everything has landed: what confirms is wanted now, or all is done. True if there is more to do.
+    /// Once everything has landed, or all of a grader: what confirms is wanted now, or all is done. True if there is more
+    /// to do.
     fn confirm(&mut self) -> bool {
-        let is_settled = self.to_plan.is_empty()
-            && self.lanes.is_empty()
-            && self.arrived.is_empty()
-            && self.again.is_empty()
-            && self.flight.waits_for_nothing();
-        if self.is_done || !is_settled || self.cannot.is_some() {
+        let is_planned =
+            self.to_plan.is_empty() && self.arrived.is_empty() && self.again.is_empty();
+        if self.is_done || !is_planned || self.cannot.is_some() {
             return false;
         }
+        let is_settled = self.lanes.is_empty() && self.flight.waits_for_nothing();
         let Some(store) = self.flight.store() else { return false };
+        if !is_settled && !self.settling.may_confirm_one() {
+            return false;
+        }
         if !self.settling.wants_more() {
+            if !is_settled {
+                return false;
+            }
             self.checking.begin(&self.settling);
             self.settling.complete_keys(store);
             self.is_done = true;

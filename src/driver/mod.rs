@@ -26,6 +26,7 @@ mod labels;
 mod lanes;
 pub mod live;
 mod loading;
+mod outstanding;
 pub mod prepare;
 pub mod preview;
 mod problems;

@@ -1,12 +1,17 @@
-//! How a judge is reached: its key and its headers, from the suite and the environment.
+//! How a judge is reached: its key and its headers, from the suite and the environment; and what keeps it from being asked
+//! at all.
 //!
 //! Secrets are read here, where a request is about to be made, and nowhere before.
 
 use std::collections::BTreeMap;
 
+use super::settle::{CannotAsk, Settling};
+use super::waiting::Waiting;
+use crate::db::queries;
 use crate::exec::{Header, Secret};
+use crate::judge::Judge;
 use crate::judge::provider::{self, Provider, ProviderInfo};
-use crate::suite::{HeaderSpec, HeaderValue, JudgeSpec};
+use crate::suite::{GraderKind, HeaderSpec, HeaderValue, JudgeSpec};
 
 /// The headers in which APIs take keys; Azure's is the second.
 const KEY_HEADERS: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
@@ -73,6 +78,82 @@ impl Reach<'_> {
     fn variable(&self, name: &str) -> Option<Secret> {
         let value = self.environment.get(name)?.trim();
         (!value.is_empty()).then(|| Secret::new(value.to_owned()))
+    }
+}
+
+impl Settling<'_> {
+    /// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
+    pub(super) fn check_keys(&self) -> Result<(), CannotAsk> {
+        if self.settings.closed.is_some() {
+            return Ok(());
+        }
+        let mut keyless: BTreeMap<(u32, usize), usize> = BTreeMap::new();
+        for waiting in &self.list.queue {
+            let Some((judge, at)) = self.judge_of(waiting) else { continue };
+            let seats =
+                if judge.confirming_ballots() > 0 { 0..judge.seats.len() } else { at..at + 1 };
+            for at in seats {
+                if self.seat(judge, at).is_some_and(|seat| seat.needs_key()) {
+                    *keyless.entry((waiting.grader, at)).or_default() += 1;
+                }
+            }
+        }
+        self.check_prices()?;
+        let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = queries::graders(db, root)[grader as usize];
+        let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
+        let spec = &rubric.judges[at];
+        let meant = provider::of_model(&spec.model).filter(|meant| *meant != spec.provider);
+        Err(CannotAsk::NoKey {
+            variable: key_variables(spec).join("` or `"),
+            meant,
+            model: spec.model.clone(),
+            grader: grader.name(db).clone(),
+            count,
+        })
+    }
+
+    /// A limit on money is worth nothing where a price is not known.
+    fn check_prices(&self) -> Result<(), CannotAsk> {
+        if !self.budget.counts_money() {
+            return Ok(());
+        }
+        let models = self.list.queue.iter().filter_map(|waiting| {
+            let (judge, at) = self.judge_of(waiting)?;
+            let may_confirm = judge.confirming_ballots() > 0;
+            let all = judge.rubric.judges.iter().enumerate();
+            Some(
+                all.filter(move |(seat, _)| may_confirm || *seat == at)
+                    .map(|(_, spec)| &spec.model),
+            )
+        });
+        let mut models = models.flatten();
+        match models.find(|model| self.settings.prices.of(model).is_none()) {
+            Some(model) => Err(CannotAsk::NoPrice { model: model.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The judge that `waiting` is for; none if it is for a program.
+    pub(super) fn judge_of(&self, waiting: &Waiting) -> Option<(&Judge, usize)> {
+        if waiting.is_extraction {
+            return None;
+        }
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
+        let judge = queries::ready(db, grader).judge()?;
+        Some((judge, judge.ballot(waiting.ballot).judge))
+    }
+
+    /// How the judge at `at` is reached.
+    pub(super) fn seat<'s>(&'s self, judge: &'s Judge, at: usize) -> Option<Reach<'s>> {
+        let environment = self.session.root.environment(&self.session.db);
+        Some(Reach {
+            spec: judge.rubric.judges.get(at)?,
+            base_url: &judge.seats.get(at)?.base_url,
+            environment,
+        })
     }
 }
 

@@ -4,28 +4,25 @@
 //! thread, and only then enters the graph: what a report shows is on disk. A write that fails stops the
 //! asking, because nothing is paid for that cannot be kept.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
 use super::budget::{Budget, Limits};
-use super::reach::{Reach, key_variables};
+use super::outstanding::Outstanding;
 use super::session::Session;
 use super::waiting::{Refreshed, WaitList, Waiting, stays};
 use crate::action::ActionKey;
 use crate::db::Db;
 use crate::db::change::Change;
 use crate::db::inputs::Chunk;
-use crate::db::queries;
 use crate::exec::Executor;
 use crate::exec::limit::LimitSettings;
-use crate::judge::Judge;
 use crate::outcome::{Failure, FailureKind, Outcome, Usage, read_body};
 use crate::price::Prices;
 use crate::progress::{Event, Progress};
 use crate::store::{Entry, OutcomeStore, StoreError};
-use crate::suite::GraderKind;
 use crate::system::System;
 
 /// How a session is settled.
@@ -192,6 +189,10 @@ pub enum CannotAsk {
     NoKey {
         /// The environment variable.
         variable: String,
+        /// The provider that the name of the model speaks of, where the suite names another.
+        meant: Option<&'static str>,
+        /// The model.
+        model: String,
         /// The grader.
         grader: String,
         /// How many judgments wait for it.
@@ -230,8 +231,8 @@ pub async fn settle<'a>(
     settling.look_up(store.as_mut(), 0);
     settling.check_keys()?;
     settling.world.executor.begin();
-    // What confirms comes after all that it may confirm: a budget or an interruption leaves as few cases as possible
-    // without any verdict.
+    // What confirms comes after all that it may confirm, of all graders where something is limited: a budget or an
+    // interruption leaves as few cases as possible without any verdict.
     loop {
         settling.leave_out_judges();
         if settling.may_ask() {
@@ -258,6 +259,7 @@ pub(super) struct Settling<'a> {
     pub(super) settings: Settings,
     pub(super) list: WaitList,
     pub(super) budget: Budget,
+    pub(super) outstanding: Outstanding,
     /// How many actions may still be launched.
     pub(super) allowance: u64,
     /// What was used by actions that nobody waited for any more.
@@ -271,8 +273,19 @@ impl<'a> Settling<'a> {
     pub(super) fn new(session: &'a mut Session, world: World<'a>, settings: Settings) -> Self {
         let (list, budget) = (WaitList::default(), Budget::new(settings.limits));
         let (allowance, superseded, applied) = (u64::MAX, Usage::default(), 0);
-        let settled = Settled::default();
-        Self { session, world, settings, list, budget, allowance, superseded, applied, settled }
+        let (settled, outstanding) = (Settled::default(), Outstanding::default());
+        Self {
+            session,
+            world,
+            settings,
+            list,
+            budget,
+            outstanding,
+            allowance,
+            superseded,
+            applied,
+            settled,
+        }
     }
 
     /// Collects what the graph waits for, reading files that rows name on the way.
@@ -361,75 +374,6 @@ impl<'a> Settling<'a> {
     ) {
         let change = Change { outcomes, waiting, ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);
-    }
-
-    /// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
-    pub(super) fn check_keys(&self) -> Result<(), CannotAsk> {
-        if self.settings.closed.is_some() {
-            return Ok(());
-        }
-        let mut keyless: BTreeMap<(u32, usize), usize> = BTreeMap::new();
-        for waiting in &self.list.queue {
-            let Some((judge, at)) = self.judge_of(waiting) else { continue };
-            let seats =
-                if judge.confirming_ballots() > 0 { 0..judge.seats.len() } else { at..at + 1 };
-            for at in seats {
-                if self.seat(judge, at).is_some_and(|seat| seat.needs_key()) {
-                    *keyless.entry((waiting.grader, at)).or_default() += 1;
-                }
-            }
-        }
-        self.check_prices()?;
-        let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
-        let (db, root) = (&self.session.db, self.session.root);
-        let grader = queries::graders(db, root)[grader as usize];
-        let variable = match grader.kind(db) {
-            GraderKind::Rubric(rubric) => key_variables(&rubric.judges[at]).join("` or `"),
-            GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => String::new(),
-        };
-        Err(CannotAsk::NoKey { variable, grader: grader.name(db).clone(), count })
-    }
-
-    /// A limit on money is worth nothing where a price is not known.
-    fn check_prices(&self) -> Result<(), CannotAsk> {
-        if !self.budget.counts_money() {
-            return Ok(());
-        }
-        let models = self.list.queue.iter().filter_map(|waiting| {
-            let (judge, at) = self.judge_of(waiting)?;
-            let may_confirm = judge.confirming_ballots() > 0;
-            let all = judge.rubric.judges.iter().enumerate();
-            Some(
-                all.filter(move |(seat, _)| may_confirm || *seat == at)
-                    .map(|(_, spec)| &spec.model),
-            )
-        });
-        let mut models = models.flatten();
-        match models.find(|model| self.settings.prices.of(model).is_none()) {
-            Some(model) => Err(CannotAsk::NoPrice { model: model.clone() }),
-            None => Ok(()),
-        }
-    }
-
-    /// The judge that `waiting` is for; none if it is for a program.
-    pub(super) fn judge_of(&self, waiting: &Waiting) -> Option<(&Judge, usize)> {
-        if waiting.is_extraction {
-            return None;
-        }
-        let (db, root) = (&self.session.db, self.session.root);
-        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
-        let judge = queries::ready(db, grader).judge()?;
-        Some((judge, judge.ballot(waiting.ballot).judge))
-    }
-
-    /// How the judge at `at` is reached.
-    pub(super) fn seat<'s>(&'s self, judge: &'s Judge, at: usize) -> Option<Reach<'s>> {
-        let environment = self.session.root.environment(&self.session.db);
-        Some(Reach {
-            spec: judge.rubric.judges.get(at)?,
-            base_url: &judge.seats.get(at)?.base_url,
-            environment,
-        })
     }
 
     /// What was neither found nor executed becomes a failure that says why.

@@ -201,6 +201,24 @@ fn a_budget_gives_every_sample_a_verdict_before_any_is_confirmed() {
 }
 
 #[test]
+fn a_verdict_is_confirmed_while_another_grader_still_waits() {
+    let (slow, fast) = (Judge::by_length().in_order(Order::UpTo(0)), moody());
+    let other = format!(
+        "  other: {{kind: rubric, prompt: 'Is {{submission}} good?', model: m, endpoint: slow, base_url: '{}'}}\n",
+        slow.url()
+    );
+    let space = space(CONFIRMING, &moods(&["bad 1", "bad 2"]));
+    let both = suite(CONFIRMING).replace("graders:\n", &format!("graders:\n{other}"));
+    space.write("suite.yaml", both);
+    let running = space.start(&fast, &["run", "suite.yaml"]);
+    fast.wait_given(6);
+    assert_eq!(slow.asked().len(), 2);
+    slow.order(Order::AtOnce);
+    assert_eq!(running.finish().code(), 0);
+    assert_eq!(space.actions("kind"), [6, 0, 0, 0]);
+}
+
+#[test]
 fn what_was_finished_before_an_interruption_is_not_asked_again_to_be_confirmed() {
     let says: Vec<String> = (0..6).map(|at| format!("bad {at}")).collect();
     let space = space(CONFIRMING, &moods(&says.iter().map(String::as_str).collect::<Vec<_>>()));

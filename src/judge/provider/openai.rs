@@ -24,6 +24,7 @@ static INFO: ProviderInfo = ProviderInfo {
     key_variables: &["OPENAI_API_KEY"],
     headers_variable: "OPENAI_CUSTOM_HEADERS",
     auth: Auth::Bearer,
+    version: "",
     headers: &[],
     max_tokens: None,
     unsupported: &[],
