@@ -93,8 +93,11 @@ fn grader(
     let mut fields = fields.over(&front);
     let display_name = fields.take("display_name").and_then(|field| reader.findings.text(field));
     let extractor = extractor(&mut fields, reader);
-    let pass_threshold = fields
-        .take("pass_threshold")
+    let pass_threshold = fields.take("pass_threshold");
+    if let (Written::Rubric, None) = (kind, pass_threshold) {
+        reader.without_threshold.push((name.to_owned(), entry.key_span));
+    }
+    let pass_threshold = pass_threshold
         .map_or(Some(1.0), |field| reader.findings.number(field, 0.0..=1.0, "between 0 and 1"));
     let ground_truth_pattern = pattern(&mut fields, reader);
     let include_subagents =

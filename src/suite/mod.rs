@@ -21,6 +21,7 @@ mod rubric_file;
 mod scalar;
 pub mod source;
 mod syntax;
+mod thresholds;
 pub mod tree;
 
 pub(crate) use judging::reasons;

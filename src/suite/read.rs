@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use super::fields::{Fields, Findings};
 use super::load::{self, Looked};
 use super::programs::{ProgramPlaces, Spans};
+use super::source::Span;
+use super::thresholds::Passes;
 use super::tree::{Entry, Kind, Node};
 use super::{Files, Suite, TargetSpec, dataset, gate, graders, programs, rewards};
 use crate::diagnostic::{Diagnostic, Place};
@@ -71,6 +73,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         findings: Findings::default(),
         looked: Looked::default(),
         programs: Vec::new(),
+        without_threshold: Vec::new(),
     };
     let mut reading = SuiteReading { dialect: "mission", ..SuiteReading::default() };
     let root = load::load(path, files, &mut reader.looked, &mut reader.findings);
@@ -104,6 +107,8 @@ pub(super) struct Reader<'a> {
     pub(super) looked: Looked,
     /// The programs that were read.
     pub(super) programs: Vec<Spans>,
+    /// The rubric graders that say no `pass_threshold`, each with its place.
+    pub(super) without_threshold: Vec<(String, Span)>,
 }
 
 impl Reader<'_> {
@@ -142,6 +147,8 @@ fn suite(root: &Node, reader: &mut Reader<'_>) -> Option<Suite> {
     let keys: Vec<&str> = graders.names.iter().map(String::as_str).collect();
     let gate = gate::gate(&mut fields, &keys, &mut reader.findings);
     let limits = limits(&mut fields, &mut reader.findings);
+    let passes = Passes { gate: gate.as_ref(), num_runs: limits.num_runs };
+    passes.check(&graders.specs, &reader.without_threshold, &mut reader.findings);
     if let Some(script) = fields.take("setup_script") {
         reader.unavailable(script, "`setup_script` is");
     }

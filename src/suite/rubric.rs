@@ -200,10 +200,16 @@ fn votes(fields: &mut Fields<'_>, findings: &mut Findings) -> (u32, Combine) {
 
 /// Reads `scale: {min, max}`; 0 to 1 is no scale at all.
 fn scale(field: &Entry, findings: &mut Findings) -> Option<(f64, f64)> {
+    const EXAMPLE: &str = "write `scale: {min: 1, max: 5}`";
+    if !matches!(field.value.value, Kind::Map(_)) {
+        findings.wrong_type(field, "a mapping").hint = Some(EXAMPLE.to_owned());
+        return None;
+    }
     let mut inner = findings.fields(field)?;
     let mut end = |name| {
         let Some(end) = inner.take(name) else {
-            findings.error(field.key_span, format!("`scale` has no `{name}`"));
+            findings.error(field.key_span, format!("`scale` has no `{name}`")).hint =
+                Some(EXAMPLE.to_owned());
             return None;
         };
         findings.number(end, f64::MIN..=f64::MAX, "finite")
@@ -213,6 +219,10 @@ fn scale(field: &Entry, findings: &mut Findings) -> Option<(f64, f64)> {
     let (min, max) = (min?, max?);
     if min >= max {
         findings.error(field.value.span, "`scale` must have a `min` below its `max`");
+        return None;
+    }
+    if !(max - min).is_finite() {
+        findings.error(field.value.span, "`scale` is too wide: `max` minus `min` must be finite");
         return None;
     }
     Some((min, max)).filter(|scale| *scale != (0.0, 1.0))

@@ -153,6 +153,8 @@ fn rubrics_are_checked() {
       |
     8 |     scale: [1, 5]
       |            ^^^^^^
+      |
+      = help: write `scale: {min: 1, max: 5}`
 
     error: `extra_body` must be a mapping, not a number
      --> suite.yaml:9:17
@@ -305,4 +307,70 @@ fn what_is_wrong_with_a_shared_part_is_said_once() {
         "name: s\ndataset: d.jsonl\ngraders:\n  a: &a {kind: rubric, prompt: x, temperature: 3}\n  b: *a\n",
     );
     assert_eq!(said.matches("error: ").count(), 1, "{said}");
+}
+
+fn with_gate(fields: &str, rest: &str) -> String {
+    let suite = format!(
+        "name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: Judge.\n    model: m\n{fields}{rest}"
+    );
+    rendered(&read(&Memory::new(&[("suite.yaml", &suite)])))
+}
+
+#[test]
+fn a_scale_has_a_width_that_is_a_number() {
+    let said = of_scale("{min: -1e308, max: 1e308}");
+    assert!(said.contains("`scale` is too wide: `max` minus `min` must be finite"), "{said}");
+    assert_eq!(of_scale("{min: -1e307, max: 1e307}"), "");
+    for scale in ["[1, 5]", "{max: 5}", "5"] {
+        let said = of_scale(scale);
+        assert!(said.contains("= help: write `scale: {min: 1, max: 5}`"), "{said}");
+    }
+}
+
+fn of_scale(scale: &str) -> String {
+    with_gate(&format!("    scale: {scale}\n"), "")
+}
+
+#[test]
+fn a_judge_without_a_threshold_is_warned_of_where_its_passes_are_used() {
+    let accuracy = "gate: {metric_key: q, metric: accuracy, op: gte, value: 0.8}\n";
+    let weighted = "gate: {kind: weighted_average, aggregation: accuracy, weights: {q: 1}, op: gte, value: 0.8}\n";
+    let logical = "gate: {kind: logical, operator: and, conditions: [{metric_key: q, aggregation: accuracy, op: gte, value: 0.8}]}\n";
+    let with_pass = "gate: {kind: simple, metric_key: q, aggregation: accuracy, op: gte, value: 0.8, pass_threshold: 0.5}\n";
+    for (fields, rest, expected) in [
+        ("", "", None),
+        ("", accuracy, Some("the gate counts passes")),
+        ("", weighted, Some("the gate counts passes")),
+        ("", logical, Some("the gate counts passes")),
+        ("    scale: {min: 1, max: 5}\n", accuracy, Some("the gate counts passes")),
+        ("    confirm_fails: 1\n", "", Some("`confirm_fails` asks again")),
+        ("", "num_runs: 2\n", Some("the passes of several runs are counted")),
+        ("    pass_threshold: 1.0\n", accuracy, None),
+        ("    compare_to: old\n", accuracy, None),
+        ("", with_pass, None),
+        ("", "gate: {metric_key: q, metric: avg_score, op: gte, value: 0.8}\n", None),
+    ] {
+        let said = with_gate(fields, rest);
+        match expected {
+            None => assert_eq!(said, "", "{fields}{rest}"),
+            Some(used) => {
+                let start = "warning: `q` has no `pass_threshold`, so that only the full score is a pass, and ";
+                assert!(said.starts_with(&format!("{start}{used}")), "{said}");
+                assert_eq!(said.matches("warning: ").count(), 1, "{said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_one_error() {
+    for url in ["${JUDGE_URL}", "\"${JUDGE_URL}\"", "${JUDGE_URL}/v1"] {
+        let said = with_gate(&format!("    base_url: {url}\n"), "");
+        assert_eq!(said.matches("error: ").count(), 1, "{said}");
+        assert!(said.contains("the environment variable `JUDGE_URL` is not set"), "{said}");
+    }
+    let said = with_gate("    base_url: https://judge.example/v1?design=a&decoder=b\n", "");
+    assert_eq!(said, "");
+    let said = with_gate("    base_url: https://judge.example/v1?api-key=abcdefgh\n", "");
+    assert!(said.contains("`base_url` holds a key in its parameters"), "{said}");
 }

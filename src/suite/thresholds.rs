@@ -1,0 +1,70 @@
+//! Warns where passes are counted of a judge whose grader does not say what a pass is.
+//!
+//! Without `pass_threshold` only the full score is one, as in the systems whose suites are read here: on a scale that judges
+//! use in between, that is seldom meant.
+
+use super::fields::Findings;
+use super::source::Span;
+use super::{Aggregation, Gate, GraderKind, GraderSpec};
+
+/// What a suite does with the passes of its graders.
+pub(super) struct Passes<'a> {
+    pub(super) gate: Option<&'a Gate>,
+    /// The trials of each sample.
+    pub(super) num_runs: u32,
+}
+
+impl Passes<'_> {
+    /// Warns of each of `graders` that has none of its own threshold, and whose passes are used.
+    pub(super) fn check(
+        &self,
+        graders: &[GraderSpec],
+        without: &[(String, Span)],
+        findings: &mut Findings,
+    ) {
+        for (name, span) in without {
+            let grader = graders.iter().find(|grader| grader.name == *name);
+            let Some(used) = grader.and_then(|grader| self.used(grader)) else { continue };
+            let message = format!(
+                "`{name}` has no `pass_threshold`, so that only the full score is a pass, and {used}"
+            );
+            findings.warning(*span, message).hint = Some(
+                "write the least score that is good enough, from 0 to 1: `pass_threshold: 0.7`"
+                    .to_owned(),
+            );
+        }
+    }
+
+    /// Who looks at the passes of a grader, if its scores may lie in between.
+    fn used(&self, grader: &GraderSpec) -> Option<&'static str> {
+        let GraderKind::Rubric(rubric) = &grader.kind else { return None };
+        if rubric.compare_to.is_some() {
+            return None;
+        }
+        if self.gate.is_some_and(|gate| counts_passes(gate, &grader.name)) {
+            Some("the gate counts passes")
+        } else if rubric.confirm_fails > 0 {
+            Some("`confirm_fails` asks again for everything else")
+        } else if self.num_runs > 1 {
+            Some("the passes of several runs are counted")
+        } else {
+            None
+        }
+    }
+}
+
+fn counts_passes(gate: &Gate, name: &str) -> bool {
+    match gate {
+        Gate::Simple(condition) => {
+            condition.metric_key == name
+                && condition.aggregation == Aggregation::Accuracy
+                && condition.pass.is_none()
+        }
+        Gate::WeightedAverage { aggregation, weights, .. } => {
+            *aggregation == Aggregation::Accuracy && weights.iter().any(|(key, _)| key == name)
+        }
+        Gate::Logical { conditions, .. } => {
+            conditions.iter().any(|condition| counts_passes(condition, name))
+        }
+    }
+}
