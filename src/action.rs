@@ -49,6 +49,13 @@ impl Action {
         explanation.0
     }
 
+    /// The whole texts of those ingredients that hold the beginning of one, by name.
+    pub fn long_texts(&self) -> Vec<(&'static str, String)> {
+        let mut long = LongTexts(Vec::new());
+        self.walk(&mut long);
+        long.0
+    }
+
     /// The model that is asked, if it is one.
     pub fn model(&self) -> Option<&str> {
         match self {
@@ -212,6 +219,18 @@ impl Ingredients for Explanation {
         let preview = value.map(|number| (number + 0.0).to_string());
         self.0.push(Ingredient { name: name.to_owned(), preview, digest: None, number: true });
     }
+}
+
+/// The texts of which an ingredient holds the beginning alone.
+struct LongTexts(Vec<(&'static str, String)>);
+
+impl Ingredients for LongTexts {
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
+        let long = value.filter(|text| end_of_preview(text).is_some());
+        self.0.extend(long.map(|text| (name, text.to_owned())));
+    }
+
+    fn number_or_absent(&mut self, _name: &'static str, _value: Option<f64>) {}
 }
 
 /// The content address of an action: a blake3 digest.

@@ -149,6 +149,7 @@ impl<'a> Explaining<'a> {
                 .map(|(which, _)| which.order == Order::Reversed),
             key: key.to_string(),
             ingredients: action.ingredients(),
+            texts: action.long_texts().into_iter().map(named).collect(),
             outcome: self
                 .stored(key)
                 .map(|(stored, layer, generation)| Kept::new(stored, layer, generation)),
@@ -219,6 +220,10 @@ impl<'a> Explaining<'a> {
         };
         Some(against)
     }
+}
+
+fn named((name, text): (&str, String)) -> (String, Value) {
+    (name.to_owned(), Value::from(text))
 }
 
 /// A grader's part of a case.

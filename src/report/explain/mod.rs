@@ -79,6 +79,9 @@ pub struct ExplainedAction {
     pub key: String,
     /// What the key is made of.
     pub ingredients: Vec<Ingredient>,
+    /// The texts that are too long to stand among the ingredients, whole, by name.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub texts: Map<String, Value>,
     /// What came of it; null if that is not stored.
     pub outcome: Option<Kept>,
     /// Why the next run would ask it; null if it would not.

@@ -178,6 +178,9 @@ fn write_kept(kept: &Kept, page: &mut Page<'_>) -> io::Result<()> {
         (Some(reply), _) => page.field("reply", reply)?,
         (None, Some(failure)) => {
             page.field("failure", &format!("{}: {}", failure.kind.name(), failure.message))?;
+            if let Some(reply) = &failure.reply {
+                page.field("replied", reply)?;
+            }
         }
         (None, None) => {}
     }
@@ -189,7 +192,8 @@ fn write_kept(kept: &Kept, page: &mut Page<'_>) -> io::Result<()> {
     }
     by.extend(kept.usage.get("cost").filter(|cost| !cost.is_null()).map(|cost| format!("${cost}")));
     if !by.is_empty() {
-        page.field("by", &by.join("; "))?;
+        let what = if kept.model.is_some() { "by" } else { "used" };
+        page.field(what, &by.join("; "))?;
     }
     let (what, from) = match &kept.imported_from {
         None => ("asked", String::new()),
@@ -287,6 +291,7 @@ mod tests {
                 part("seed", None, None),
                 part("headers", Some(""), None),
             ],
+            texts: Map::new(),
             to_ask: outcome.is_none().then_some("rubric edited"),
             outcome,
         }
