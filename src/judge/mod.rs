@@ -1,13 +1,16 @@
 //! Judges: what a rubric grader asks and how its reply becomes a grade.
 //!
 //! Pure. `template` renders a rubric, this file makes it an action, `provider` writes it in the words of an API and
-//! reads what came, `reply` finds the verdict in that. The HTTP is in `exec`. A judge's key holds what the judge reads
+//! reads what came, `reply` finds the verdict in that (`json` reads what is not quite JSON). The HTTP is in `exec`. A judge's key holds what the judge reads
 //! and the vote; not the sample's id, nor the trial.
 
+pub mod json;
 pub mod provider;
 pub mod question;
 pub mod reply;
 pub mod template;
+#[cfg(test)]
+pub(crate) mod test_data;
 
 use serde_json::{Map, Value};
 
@@ -178,8 +181,11 @@ impl Seat {
         let base_url = base_url.trim_end_matches('/').to_owned();
         let blank = JudgeAction {
             provider: spec.provider.clone(),
-            endpoint: spec.endpoint.clone().unwrap_or_else(|| without_secrets(&base_url)),
-            model: spec.model.clone(),
+            endpoint: spec.endpoint.clone().unwrap_or_else(|| {
+                let version = provider.map_or("", |provider| provider.version);
+                without_version(&without_secrets(&base_url), version)
+            }),
+            model: model_name(spec),
             system: template::system_message(question),
             user: String::new(),
             temperature: spec.effective_temperature(),
@@ -201,6 +207,22 @@ impl Seat {
     }
 }
 
+/// The model by its short name: one request has one key.
+fn model_name(spec: &JudgeSpec) -> String {
+    let short = spec.model.strip_prefix("models/").filter(|_| spec.provider == "google");
+    short.unwrap_or(&spec.model).to_owned()
+}
+
+/// A base URL without the version that the paths of requests begin with anyway.
+fn without_version(url: &str, version: &str) -> String {
+    let (base, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+    let base = base.trim_end_matches('/');
+    match base.strip_suffix(version).filter(|_| !version.is_empty()) {
+        Some(bare) => format!("{}{query}", bare.trim_end_matches('/')),
+        None => url.to_owned(),
+    }
+}
+
 /// The headers that are no secret, as one text.
 fn open_headers(spec: &JudgeSpec) -> String {
     let open = spec.headers.iter().filter_map(|header| match &header.value {
@@ -212,19 +234,38 @@ fn open_headers(spec: &JudgeSpec) -> String {
     open.join("\n")
 }
 
-/// What the names of parameters hold that are secrets.
-const SECRET_PARAMETERS: [&str; 8] =
-    ["key", "token", "secret", "sig", "pass", "auth", "code", "credential"];
+/// The names of parameters that are secrets.
+const SECRET_PARAMETERS: [&str; 10] = [
+    "key",
+    "apikey",
+    "sig",
+    "auth",
+    "authorization",
+    "code",
+    "pass",
+    "passwd",
+    "subscription_key",
+    "access_key",
+];
+/// The same, also where something and a `_` stands before them.
+const SECRET_ENDINGS: [&str; 7] =
+    ["api_key", "token", "secret", "password", "credential", "credentials", "signature"];
+
+/// Whether the name of a parameter says beyond doubt that it holds a secret: what is taken for one is in no key.
+fn is_secret_parameter(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    let ends = |ending: &&str| {
+        name.strip_suffix(*ending).is_some_and(|before| before.is_empty() || before.ends_with('_'))
+    };
+    SECRET_PARAMETERS.contains(&name.as_str()) || SECRET_ENDINGS.iter().any(|ending| ends(&ending))
+}
 
 /// The parameters of a URL whose names say that they hold a secret: name, value.
 pub(crate) fn secret_parameters(url: &str) -> impl Iterator<Item = (&str, &str)> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let parameters =
         query.split('&').map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
-    parameters.filter(|(name, _)| {
-        let name = name.to_ascii_lowercase();
-        SECRET_PARAMETERS.iter().any(|word| name.contains(word))
-    })
+    parameters.filter(|(name, _)| is_secret_parameter(name))
 }
 
 /// A URL without its secrets, for keys are written to disk: the name and password before its host, and parameters that
@@ -253,4 +294,69 @@ fn sorted_text(map: &Map<String, Value>) -> String {
     let mut sorted = Value::Object(map.clone());
     sorted.sort_all_objects();
     sorted.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Judge, without_secrets};
+    use crate::suite::{JudgeSpec, RubricSpec};
+
+    #[test]
+    fn parameters_are_secret_by_an_unmistakable_name() {
+        for (query, expected) in [
+            ("?decoder=a", "?decoder=a"),
+            ("?design=a&monkey=b&keyboard=c&passage=d&author=e&encode=f", ""),
+            ("?key=a", "-"),
+            ("?KEY=a&x=1", "?x=1"),
+            ("?api-key=a&api-version=2", "?api-version=2"),
+            ("?sv=1&sig=a", "?sv=1"),
+            ("?access_token=a&X-Amz-Signature=b&X-Amz-Credential=c&code=d&subscription-key=e", "-"),
+        ] {
+            let expected = match expected {
+                "" => query,
+                "-" => "",
+                expected => expected,
+            };
+            let url = |query: &str| format!("https://judge.example/v1{query}");
+            assert_eq!(without_secrets(&url(query)), url(expected), "{query}");
+        }
+    }
+
+    #[test]
+    fn one_request_has_one_key() {
+        let seat = |provider: &str, url: &str, model: &str| {
+            let spec = JudgeSpec {
+                provider: provider.to_owned(),
+                base_url: Some(url.to_owned()),
+                model: model.to_owned(),
+                ..JudgeSpec::default()
+            };
+            Judge::new(RubricSpec::new("x", spec), &|_| None).seats.remove(0)
+        };
+        for (provider, common, others) in [
+            ("anthropic", "https://a", &["https://a/", "https://a/v1", "https://a/v1/"][..]),
+            ("anthropic", "https://a?beta=true", &["https://a/v1?beta=true"]),
+            ("google", "https://a", &["https://a/v1beta"]),
+            ("openai", "https://a/v1", &["https://a/v1/"]),
+        ] {
+            let of = |url: &str| seat(provider, url, "m").blank;
+            assert_eq!(of(common).endpoint, common.trim_end_matches('/'));
+            for other in others {
+                assert_eq!(of(other), of(common), "{other}");
+            }
+        }
+        for (provider, url, other) in [
+            ("openai", "https://a/v1", "https://a"),
+            ("google", "https://a/v1", "https://a"),
+            ("anthropic", "https://a/v2", "https://a"),
+        ] {
+            assert_ne!(seat(provider, url, "m").blank, seat(provider, other, "m").blank, "{url}");
+        }
+        let google = |model| seat("google", "https://a", model).blank;
+        assert_eq!(google("models/gem"), google("gem"));
+        assert_eq!(google("gem").model, "gem");
+        assert_ne!(google("tunedModels/gem"), google("gem"));
+        let openai = |model| seat("openai", "https://a", model).blank;
+        assert_ne!(openai("models/gem"), openai("gem"));
+    }
 }

@@ -1,10 +1,12 @@
 //! Reads a judge's reply.
 //!
 //! A score outside the range is a fault, not a score to be clamped: clamping hides broken judges. The text
-//! around a JSON object, code fences and thoughts before the end of `<think>` are forgiven, nothing else is.
+//! around a JSON object, code fences and thoughts before the end of `<think>` are forgiven, and another common name of the
+//! rationale; nothing else is.
 
 use serde_json::{Map, Value};
 
+use super::json;
 use super::question::{Question, WINNERS};
 
 /// A judge's verdict.
@@ -24,7 +26,7 @@ pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
         Question::Score { .. } => "score",
         Question::Compare => "winner",
     };
-    let object = object_in(text, answer)?;
+    let object = object_in(&json::without_halves(text), answer)?;
     let said = match object.get(answer) {
         None | Some(Value::Null) => return Err(format!("the reply has no `{answer}`")),
         Some(said) => said,
@@ -34,8 +36,11 @@ pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
         Question::Compare => winner(said)?,
     };
     let score = question.unit(native);
-    let rationale = match object.get("rationale") {
-        None | Some(Value::Null) => String::new(),
+    // Some models have a word of their own for it, whatever they are told.
+    let names = ["rationale", "reason", "reasoning", "explanation"];
+    let said = names.iter().filter_map(|name| object.get(*name)).find(|said| !said.is_null());
+    let rationale = match said {
+        None => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     };
@@ -80,6 +85,9 @@ fn object_in(text: &str, answer: &str) -> Result<Map<String, Value>, String> {
         return Err("the reply is empty".to_owned());
     }
     let whole = match serde_json::from_str(trimmed) {
+        Ok(Value::Object(_)) if json::differs_with_itself(trimmed, answer) => {
+            return Err(several(answer));
+        }
         Ok(Value::Object(object)) => return Ok(object),
         Ok(_) => return Err("the reply is JSON but no object".to_owned()),
         Err(error) => error,
@@ -95,9 +103,13 @@ fn object_in(text: &str, answer: &str) -> Result<Map<String, Value>, String> {
     Err(format!("the reply is no JSON object: {}", crate::dataset::syntax::plain_message(&whole)))
 }
 
+fn several(answer: &str) -> String {
+    format!("the reply holds several verdicts with different `{answer}`")
+}
+
 /// The one object in a text that has an `answer`.
 fn object_among(text: &str, answer: &str) -> Result<Option<Map<String, Value>>, String> {
-    let starts = text.match_indices('{').map(|(at, _)| at).take(64);
+    let starts = text.match_indices('{').map(|(at, _)| at);
     let mut found: Option<Map<String, Value>> = None;
     let mut end = 0;
     for start in starts {
@@ -109,8 +121,10 @@ fn object_among(text: &str, answer: &str) -> Result<Option<Map<String, Value>>, 
             && object.contains_key(answer)
         {
             end = start + stream.byte_offset();
-            if found.as_ref().is_some_and(|first| first.get(answer) != object.get(answer)) {
-                return Err(format!("the reply holds several verdicts with different `{answer}`"));
+            let is_other =
+                found.as_ref().is_some_and(|first| first.get(answer) != object.get(answer));
+            if is_other || json::differs_with_itself(&text[start..], answer) {
+                return Err(several(answer));
             }
             found.get_or_insert(object);
         }
@@ -129,6 +143,8 @@ mod tests {
             Ok(Verdict { score, native: score, rationale: rationale.to_owned() })
         };
         let no = |message: &str| Err(message.to_owned());
+        const DIFFERENT: &str = "the reply holds several verdicts with different `score`";
+        let many = "{x} ".repeat(1000) + r#"{"score": 1}"#;
         for (text, expected) in [
             (r#"{"score": 0.5, "rationale": "so"}"#, ok(0.5, "so")),
             (r#"{"score": 1}"#, ok(1.0, "")),
@@ -137,14 +153,21 @@ mod tests {
             ("```json\n{\"score\": 1, \"rationale\": \"x\"}\n```", ok(1.0, "x")),
             ("Here {is} it: {\"score\": 0.75, \"rationale\": \"{}\"} Bye.", ok(0.75, "{}")),
             ("A{\"score\": 1, \"sub\": {\"score\": 0}} B{\"score\": 1}", ok(1.0, "")),
-            (
-                "It says {\"score\": 1}. So: {\"score\": 0}",
-                no("the reply holds several verdicts with different `score`"),
-            ),
+            ("It says {\"score\": 1}. So: {\"score\": 0}", no(DIFFERENT)),
             ("<think>{\"score\": 0}? No.</think>\n{\"score\": 1}", ok(1.0, "")),
             ("Maybe {\"score\": 0}. </think>```json\n{\"score\": 1}\n```", ok(1.0, "")),
             ("Is {\"score\": 1, \"rationale\": \"no </think>\"}", ok(1.0, "no </think>")),
             ("<think>{\"score\": 0}</think> Well.", ok(0.0, "")),
+            (r#"{"score": 1, "score": 1}"#, ok(1.0, "")),
+            (r#"{"score": 0, "rationale": "a", "score": 1}"#, no(DIFFERENT)),
+            (r#"So: {"score": 0, "score": 1}"#, no(DIFFERENT)),
+            (r#"{"score": 1, "reason": "so"}"#, ok(1.0, "so")),
+            (r#"{"reasoning": "so", "score": 1}"#, ok(1.0, "so")),
+            (r#"{"explanation": "so", "rationale": null, "score": 1}"#, ok(1.0, "so")),
+            (r#"{"reason": "b", "rationale": "a", "score": 1}"#, ok(1.0, "a")),
+            (r#"{"score": 1, "rationale": "half \ud800"}"#, ok(1.0, "half \u{fffd}")),
+            (r#"So: {"rationale": "\udc00", "score": 1}"#, ok(1.0, "\u{fffd}")),
+            (&many, ok(1.0, "")),
             (r#"{"score": 1.5}"#, no("`score` is 1.5, outside 0 to 1")),
             (r#"{"score": -0.1}"#, no("`score` is -0.1, outside 0 to 1")),
             (r#"{"score": true}"#, no("`score` is true, not a number from 0 to 1")),

@@ -259,6 +259,58 @@ fn every_way_to_fail_has_its_own_kind() {
     }
 }
 
+#[test]
+fn what_was_paid_for_is_read_whatever_its_characters() {
+    let body = |content: &str| {
+        let message = format!(r#"{{"content": "{content}"}}"#);
+        format!(
+            r#"{{"model": "m", "choices": [{{"message": {message}, "finish_reason": "stop"}}]}}"#
+        )
+    };
+    let verdict = |rationale: &str| format!(r#"{{\"score\": 1, \"rationale\": \"{rationale}\"}}"#);
+    for (body, rationale) in [
+        (format!("\u{feff}{}", body(&verdict("so"))), "so"),
+        (body(&verdict(r"half \ud800")), "half \u{fffd}"),
+        (body(&verdict(r"half \\ud800")), "half \u{fffd}"),
+        (body(&verdict(r"\ud83d\ude00")), "\u{1f600}"),
+    ] {
+        let (answer, space) = (body.clone(), space(""));
+        let judge = Judge::new(move |_, _| Answer::Http(200, Vec::new(), answer.clone()));
+        let ran = run(&space, &judge);
+        assert_eq!((ran.code(), judge.count()), (0, 1), "{body}: {}", ran.shown());
+        assert_eq!(grade(&space)["rationale"], rationale, "{body}");
+    }
+    let space = space("");
+    space.write("suite.yaml", space.read("suite.yaml").replace("max_retries: 0", "max_retries: 5"));
+    let judge = Judge::new(|_, _| {
+        let headers = vec![("content-encoding", "gzip".to_owned())];
+        Answer::Http(200, headers, "\u{1f}\u{8b}".to_owned())
+    });
+    assert_eq!((run(&space, &judge).code(), judge.count()), (3, 1));
+    let message = "the reply is compressed (gzip), which nobody asked for";
+    assert_eq!(grade(&space)["error"]["message"], message);
+    assert!(space.stored_lines().is_empty());
+}
+
+#[test]
+fn a_key_that_is_short_or_a_number_changes_no_reply() {
+    for key in ["1700000000", "17000000001700000000", "sk-local"] {
+        let judge = Judge::new(|_, _| {
+            let body = json!({
+                "created": 17_000_000_001_700_000_000_u64,
+                "choices": [{"message": {"content": "{\"score\": 1, \"rationale\": \"the key sk-local\"}"}}],
+            });
+            http(200, &body)
+        });
+        let space = space("");
+        let mut command = space.command(&["run", "suite.yaml"]);
+        command.env("OPENAI_BASE_URL", judge.url()).env("OPENAI_API_KEY", key);
+        let ran = Ran(command.output().unwrap());
+        assert_eq!((ran.code(), judge.count()), (0, 1), "{key}: {}", ran.shown());
+        assert_eq!(grade(&space)["rationale"], "the key sk-local", "{key}");
+    }
+}
+
 /// How a request asked for the shape of its reply.
 fn shape(asked: &Asked) -> String {
     let format = &asked.body["response_format"]["type"];

@@ -25,6 +25,7 @@ static INFO: ProviderInfo = ProviderInfo {
     key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     headers_variable: "GOOGLE_CUSTOM_HEADERS",
     auth: Auth::Header("x-goog-api-key"),
+    version: "/v1beta",
     headers: &[],
     max_tokens: None,
     unsupported: &[],
@@ -87,13 +88,21 @@ impl Provider for Google {
             }
             "MAX_TOKENS" => Ending::Truncated,
             _ if FILTERS.contains(&reason) => Ending::Filtered(reason.to_owned()),
-            _ => Ending::Complete,
+            "" | "STOP" => Ending::Complete,
+            // Reasons such as OTHER say nothing of the prompt.
+            _ => Ending::Broken(reason.to_owned()),
         };
         let parts = candidate.pointer("/content/parts").and_then(Value::as_array);
         let is_thought = |part: &Value| part.get("thought") == Some(&Value::Bool(true));
         let parts = parts.into_iter().flatten().filter(|part| !is_thought(part));
+        let text = joined(parts.filter_map(|part| part.get("text")?.as_str()));
+        let has_text = text.as_deref().is_some_and(|text| !text.trim().is_empty());
+        let ending = match ending {
+            Ending::Broken(_) if has_text => Ending::Complete,
+            ending => ending,
+        };
         Ok(Answer {
-            text: joined(parts.filter_map(|part| part.get("text")?.as_str())),
+            text,
             ending,
             model: body.get("modelVersion").and_then(Value::as_str).map(str::to_owned),
             usage: Usage {
@@ -108,6 +117,10 @@ impl Provider for Google {
     fn complaint(&self, _status: u16, error: &Value) -> Complaint {
         let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
         let mut complaint = Complaint::default();
+        // A place that is not served, or billing that is not set up: mended outside of the suite.
+        if text_at(error, "/status") == "FAILED_PRECONDITION" {
+            complaint.kind = Some(FailureKind::Unauthorized);
+        }
         for detail in details {
             // A wrong key is a bad request here.
             if text_at(detail, "/reason") == "API_KEY_INVALID" {

@@ -30,6 +30,12 @@ pub fn unsupported(id: &str, field: &str) -> Option<&'static str> {
     unsupported.iter().find(|(name, _)| *name == field).map(|(_, why)| *why)
 }
 
+/// The provider whose own models have names like this one, if their makers do not serve them through `openai`.
+pub fn of_model(model: &str) -> Option<&'static str> {
+    let families = [("claude-", "anthropic"), ("gemini-", "google"), ("models/gemini-", "google")];
+    families.into_iter().find(|(start, _)| model.starts_with(start)).map(|(_, provider)| provider)
+}
+
 /// An API that judges are asked through.
 pub trait Provider: Sync {
     /// What is the same in all of its requests.
@@ -69,6 +75,8 @@ pub struct ProviderInfo {
     pub headers_variable: &'static str,
     /// How the key is sent.
     pub auth: Auth,
+    /// The version at the beginning of its paths, with a slash before it, which base URLs may end with too.
+    pub version: &'static str,
     /// Headers of every request.
     pub headers: &'static [(&'static str, &'static str)],
     /// The most tokens of a reply where the suite says nothing; none leaves it to the server.
@@ -148,6 +156,21 @@ pub struct Answer {
     pub usage: Usage,
 }
 
+impl Answer {
+    /// The same answer with every text as `map` changes it.
+    #[must_use]
+    pub fn map_texts(self, map: &dyn Fn(&str) -> String) -> Self {
+        let mapped = |text: Option<String>| text.map(|text| map(&text));
+        let ending = match self.ending {
+            Ending::Refused(words) => Ending::Refused(map(&words)),
+            Ending::Filtered(words) => Ending::Filtered(map(&words)),
+            Ending::Broken(words) => Ending::Broken(map(&words)),
+            ending @ (Ending::Complete | Ending::Truncated) => ending,
+        };
+        Self { text: mapped(self.text), model: mapped(self.model), ending, usage: self.usage }
+    }
+}
+
 /// What an error says beyond its status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
@@ -174,6 +197,8 @@ pub enum Ending {
     Refused(String),
     /// A filter of the provider stopped it: what it says of that.
     Filtered(String),
+    /// Without a text, for a reason that may not come again.
+    Broken(String),
 }
 
 /// Puts each setting that is set into the body.

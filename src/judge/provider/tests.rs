@@ -5,29 +5,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Answer, Complaint, Correction, Ending, PROVIDERS, Shape, find, unsupported};
-use crate::judge::JudgeAction;
 use crate::judge::question::Question;
+use crate::judge::{JudgeAction, test_data};
 use crate::outcome::{FailureKind, Usage};
 use crate::price::Cost;
-use crate::suite::ReplyFormat;
 
 fn action(model: &str) -> JudgeAction {
-    JudgeAction {
-        provider: "any".to_owned(),
-        endpoint: "test".to_owned(),
-        model: model.to_owned(),
-        system: "You judge.".to_owned(),
-        user: "Is it kind?".to_owned(),
-        temperature: Some(0.5),
-        seed: None,
-        max_tokens: None,
-        top_p: None,
-        extra_body: String::new(),
-        headers: String::new(),
-        response_format: ReplyFormat::Auto,
-        question: Question::score((1.0, 5.0)),
-        vote: 0,
-    }
+    test_data::action(model, "Is it kind?")
 }
 
 fn body(provider: &str, action: &JudgeAction, shape: Shape) -> Value {
@@ -290,6 +274,11 @@ fn google_answers_are_read() {
         (json!({"candidates": []}), Err("no candidates")),
         (json!("text"), Err("no candidates")),
     ];
+    for reason in ["OTHER", "LANGUAGE", "MALFORMED_FUNCTION_CALL", "SOMETHING_NEW"] {
+        cases.push((of(reason), Ok(answer(Some("a"), Ending::Complete))));
+        let without = json!({"candidates": [{"finishReason": reason}]});
+        cases.push((without, Ok(answer(None, Ending::Broken(reason.to_owned())))));
+    }
     for reason in ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"]
     {
         cases.push((of(reason), Ok(answer(Some("a"), filtered(reason)))));
@@ -315,6 +304,12 @@ fn errors_say_more_than_their_status() {
     let broke =
         json!({"type": "invalid_request_error", "message": "Your credit balance is too low"});
     for (provider, error, expected) in [
+        (
+            "google",
+            json!({"code": 400, "status": "FAILED_PRECONDITION", "message": "not in your country"}),
+            kind(FailureKind::Unauthorized),
+        ),
+        ("google", json!({"code": 400, "status": "INVALID_ARGUMENT"}), Complaint::default()),
         ("openai", azure, kind(FailureKind::Filtered)),
         ("openai", litellm, kind(FailureKind::Filtered)),
         ("openai", json!({"metadata": {"reasons": ["hate"]}}), kind(FailureKind::Filtered)),
