@@ -102,7 +102,8 @@ pub struct RunArgs {
     /// Stops before more than so many US dollars are spent and exits with 3.
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub max_cost: Option<f64>,
-    /// Asks an endpoint no more after so many failures in a row that are alike, and exits with 3 [default: 10].
+    /// Stops calling an endpoint after so many identical failures in a row, or a model of it after so many replies in a row
+    /// without a verdict, and exits with 3 [default: 10].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_identical_failures: Option<u32>,
     /// Sends nothing: an action without a stored outcome is an error, and the exit code is 3.

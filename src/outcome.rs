@@ -79,10 +79,29 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// What happened, with the beginning of what came in place of a verdict.
+    pub fn told(&self) -> String {
+        match self.reply.as_deref().filter(|reply| !reply.trim().is_empty()) {
+            Some(reply) => format!("{}; it replied {}", self.message, quoted(reply, QUOTED)),
+            None => self.message.clone(),
+        }
+    }
+
     /// A failure of which nothing else is known.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), reply: None, usage: None, stderr: None }
     }
+}
+
+/// The characters of a reply that are quoted after a message.
+const QUOTED: usize = 80;
+
+/// The first `most` characters of a reply on one line, in quotes.
+pub fn quoted(reply: &str, most: usize) -> String {
+    let words = reply.split_whitespace().take(most).collect::<Vec<_>>().join(" ");
+    let shown: String = words.chars().take(most).collect();
+    let rest = if shown.len() < words.len() { "…" } else { "" };
+    format!("\"{shown}{rest}\"")
 }
 
 /// The ways an action can end without a reply.
@@ -95,17 +114,17 @@ pub enum FailureKind {
     Connection,
     /// Too many requests (429), still after every retry.
     RateLimited,
-    /// The key is missing or wrong (401, 403).
+    /// The key is missing or wrong (401, 403, 407).
     Unauthorized,
     /// The account has nothing left to pay with (402, or an error that says so): waiting does not help, paying does.
     NoCredit,
-    /// The path or the model is not there (404, 405): the address is mended outside of the suite, so it is not kept.
+    /// The path or the model is not there (404, 405, 410, 451): that is mended outside of the suite, so it is not kept.
     NotFound,
-    /// The server failed (408, 409, 5xx).
+    /// The server failed (5xx), or with a status that passes (408, 409, 421, 423, 424, 425, 499).
     Server,
     /// No verdict before the deadline of the judgment, retries and waits included.
     Deadline,
-    /// The server refused the request itself (other 4xx).
+    /// The server refused the request itself (400, 413, 422 and their like).
     BadRequest,
     /// What came is no verdict, also after it was asked again.
     InvalidReply,

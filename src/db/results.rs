@@ -92,6 +92,13 @@ pub struct Head {
     pub own_rubric: bool,
 }
 
+/// The id of the sample of a case.
+pub fn sample_id(db: &dyn Db, chunk: Chunk, case: usize) -> Option<String> {
+    let place = queries::places(db, chunk).get(case)?;
+    let who = queries::checked(db, chunk).whos.get(case)?;
+    Some(named(who.id(), place.occurrence))
+}
+
 /// The head of the result line of a case; none of one that is not evaluated.
 pub fn head(db: &Database, chunk: Chunk, case: usize) -> Option<Head> {
     let place = queries::places(db, chunk).get(case).filter(|place| place.is_in())?;

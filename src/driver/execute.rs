@@ -73,9 +73,12 @@ impl<'a> Settling<'a> {
         };
         let (judge, at) = self.judge_of(waiting)?;
         let reach = self.seat(judge, at)?;
+        let sample = results::sample_id(db, waiting.chunk, waiting.case as usize);
+        let what_for = format!("{} of {}", grader.name(db), sample.unwrap_or_default());
         Some(Launch::Judge(JudgeLaunch {
             action,
             endpoint,
+            what_for,
             base_url: reach.base_url.to_owned(),
             api_key: reach.api_key(),
             headers: reach.headers(),
@@ -91,13 +94,14 @@ impl<'a> Settling<'a> {
     ) {
         let mut known = BTreeMap::new();
         for waiting in std::mem::take(&mut self.list.queue) {
+            self.outstanding.add(waiting.grader);
             let Some((judge, at)) = self.judge_of(&waiting) else {
-                let lane = lanes.lane(programs(), PROGRAM_LIMITS);
-                lanes.push(lane, rank(&self.session.db, &waiting), waiting);
+                let queue = lanes.queue(programs(), "", PROGRAM_LIMITS);
+                lanes.push(queue, rank(&self.session.db, &waiting), waiting);
                 continue;
             };
             let Some(reach) = self.seat(judge, at) else { continue };
-            let lane = known.entry((waiting.grader, at)).or_insert_with(|| {
+            let queue = known.entry((waiting.grader, at)).or_insert_with(|| {
                 let endpoint = Endpoint {
                     provider: reach.spec.provider.clone(),
                     base_url: reach.base_url.to_owned(),
@@ -109,9 +113,10 @@ impl<'a> Settling<'a> {
                     tokens_per_minute: patience.max_tokens_per_minute,
                     ..self.settings.of_endpoints()
                 };
-                lanes.lane(endpoint, of_grader.and(self.settings.of_endpoints()))
+                let limits = of_grader.and(self.settings.of_endpoints());
+                lanes.queue(endpoint, &reach.spec.model, limits)
             });
-            lanes.push(*lane, rank(&self.session.db, &waiting), waiting);
+            lanes.push(*queue, rank(&self.session.db, &waiting), waiting);
         }
         lanes.open(self.world.executor);
     }
@@ -145,6 +150,7 @@ impl<'a> Settling<'a> {
                 Some(Taken::Loaded(entry)) => flight.keep_also(entry.into_iter().collect()),
                 None => {}
             }
+            self.confirm_early(&mut flight, &mut lanes);
         }
     }
 
@@ -203,6 +209,7 @@ impl<'a> Settling<'a> {
                     self.world.executor.halt(UNWRITABLE);
                     self.settled.write_error = Some(error);
                 }
+                batch.iter().for_each(|landed| self.outstanding.remove(landed.waiting.grader));
                 Some(Taken::Written(batch))
             }
         }
@@ -222,6 +229,7 @@ impl<'a> Settling<'a> {
             let Next { endpoint, action: waiting, .. } = next;
             let Some(launch) = self.launch(&waiting, endpoint) else {
                 lanes.landed(endpoint);
+                self.outstanding.remove(waiting.grader);
                 continue;
             };
             let mut expected = Cost::ZERO;
@@ -271,6 +279,7 @@ impl<'a> Settling<'a> {
     /// Gives up what an endpoint will not be asked any more.
     fn leave_out(&mut self, ClosedLane { reason, rest }: ClosedLane<Waiting>) {
         let count = rest.len();
+        rest.iter().for_each(|waiting| self.outstanding.remove(waiting.grader));
         let said = format!("stopped asking: {reason}; {count} judgments were not asked");
         self.settled.stopped.push(said);
         self.give_up(rest, (FailureKind::NotAsked, &format!("not asked: {reason}")));

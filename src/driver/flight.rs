@@ -323,7 +323,7 @@ impl<'a> Flight<'a> {
     fn land(&mut self, mut landed: Landed) -> Step {
         let failure = match &landed.outcome {
             Outcome::Reply(_) => None,
-            Outcome::Failure(failure) => Some((failure.kind, failure.message.clone())),
+            Outcome::Failure(failure) => Some((failure.kind, failure.told())),
         };
         let mut superseded = false;
         if let Some(aboard) = self.aboard.get_mut(&landed.waiting.key) {

@@ -1,4 +1,5 @@
-//! The queue of a run, parted by who is asked: an endpoint that has to wait holds up no other.
+//! The queue of a run, parted by who is asked: an endpoint that has to wait holds up no other, and of an endpoint one model
+//! may be asked no more while others are.
 //!
 //! Actions of a lower rank come first. Of the endpoints that have room for one of them, the one with the fewest actions
 //! under way comes next, so that a slow one does not fill every place; among equals, the earliest action.
@@ -26,8 +27,22 @@ struct Lane<T> {
     /// None where the queue was dropped and nobody has named the endpoint since.
     limits: Option<LimitSettings>,
     id: EndpointId,
-    queue: BTreeMap<At, T>,
+    queues: Vec<ModelQueue<T>>,
     under_way: usize,
+}
+
+/// The actions that wait for one model of an endpoint.
+#[derive(Debug)]
+struct ModelQueue<T> {
+    model: String,
+    actions: BTreeMap<At, T>,
+}
+
+/// Where actions of one model of an endpoint wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QueueId {
+    lane: usize,
+    queue: usize,
 }
 
 /// An action that may start.
@@ -35,15 +50,16 @@ struct Lane<T> {
 pub(super) struct Next<T> {
     /// Who is asked.
     pub(super) endpoint: EndpointId,
+    queue: QueueId,
     at: At,
     /// The action.
     pub(super) action: T,
 }
 
-/// An endpoint that is asked no more, and the actions that it will not be asked.
+/// An endpoint or a model of it that is asked no more, and the actions that it will not be asked.
 #[derive(Debug)]
 pub(super) struct ClosedLane<T> {
-    /// Why, in a sentence that names the endpoint.
+    /// Why, in a sentence that names which.
     pub(super) reason: String,
     /// What was left.
     pub(super) rest: Vec<T>,
@@ -57,6 +73,30 @@ impl<T> Lane<T> {
     fn has_place(&self) -> bool {
         self.limits.is_some_and(|limits| self.under_way < limits.most)
     }
+
+    /// How many actions wait.
+    fn len(&self) -> usize {
+        self.queues.iter().map(|queue| queue.actions.len()).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.queues.iter().all(|queue| queue.actions.is_empty())
+    }
+
+    /// The action that comes first, and the ordinal of its queue.
+    fn first(&self) -> Option<(At, usize)> {
+        let firsts = self.queues.iter().zip(0..);
+        firsts.filter_map(|(queue, at)| Some((*queue.actions.keys().next()?, at))).min()
+    }
+
+    /// Takes out everything that waits, in its order.
+    fn take_all(&mut self) -> Vec<T> {
+        let queues = self.queues.iter_mut();
+        let mut all: Vec<(At, T)> =
+            queues.flat_map(|queue| std::mem::take(&mut queue.actions)).collect();
+        all.sort_by_key(|(at, _)| *at);
+        all.into_iter().map(|(_, action)| action).collect()
+    }
 }
 
 impl<T> Lanes<T> {
@@ -65,23 +105,38 @@ impl<T> Lanes<T> {
         Self { lanes: Vec::new(), count: 0 }
     }
 
-    /// The lane of an endpoint. Where it has one already, the smaller figures hold.
-    pub(super) fn lane(&mut self, endpoint: Endpoint, limits: LimitSettings) -> usize {
+    /// Where the actions of a model of an endpoint wait. Where the endpoint is known already, the smaller figures hold.
+    pub(super) fn queue(
+        &mut self,
+        endpoint: Endpoint,
+        model: &str,
+        limits: LimitSettings,
+    ) -> QueueId {
         let known = self.lanes.iter().position(|lane| lane.endpoint == endpoint);
-        if let Some(at) = known {
-            let both = self.lanes[at].limits.map_or(limits, |held| held.and(limits));
-            self.lanes[at].limits = Some(both);
-            return at;
-        }
-        let (id, queue) = (EndpointId::default(), BTreeMap::new());
-        self.lanes.push(Lane { endpoint, limits: Some(limits), id, queue, under_way: 0 });
-        self.lanes.len() - 1
+        let at = known.unwrap_or_else(|| {
+            let (id, queues) = (EndpointId::default(), Vec::new());
+            self.lanes.push(Lane { endpoint, limits: None, id, queues, under_way: 0 });
+            self.lanes.len() - 1
+        });
+        let lane = &mut self.lanes[at];
+        lane.limits = Some(lane.limits.map_or(limits, |held| held.and(limits)));
+        let known = lane.queues.iter().position(|queue| queue.model == model);
+        let queue = known.unwrap_or_else(|| {
+            lane.queues.push(ModelQueue { model: model.to_owned(), actions: BTreeMap::new() });
+            lane.queues.len() - 1
+        });
+        QueueId { lane: at, queue }
     }
 
     /// Puts an action behind those of its rank and of lower ones.
-    pub(super) fn push(&mut self, lane: usize, rank: u8, waiting: T) {
-        self.lanes[lane].queue.insert((rank, self.count), waiting);
+    pub(super) fn push(&mut self, queue: QueueId, rank: u8, waiting: T) {
+        let at = (rank, self.count);
+        self.actions(queue).insert(at, waiting);
         self.count += 1;
+    }
+
+    fn actions(&mut self, QueueId { lane, queue }: QueueId) -> &mut BTreeMap<At, T> {
+        &mut self.lanes[lane].queues[queue].actions
     }
 
     /// Makes every endpoint known to the executor.
@@ -97,51 +152,51 @@ impl<T> Lanes<T> {
     pub(super) fn drop_queue(&mut self) {
         self.count = 0;
         for lane in &mut self.lanes {
-            lane.queue.clear();
+            lane.queues.clear();
             lane.limits = None;
         }
     }
 
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.queue.is_empty())
+        self.lanes.iter().all(Lane::is_empty)
     }
 
     /// Whether a judge is still to be asked for something.
     pub(super) fn has_judges_to_ask(&self) -> bool {
-        self.lanes.iter().any(|lane| !lane.is_of_programs() && !lane.queue.is_empty())
+        self.lanes.iter().any(|lane| !lane.is_of_programs() && !lane.is_empty())
     }
 
     /// How many actions wait.
     pub(super) fn len(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.queue.len()).sum()
+        self.lanes.iter().map(Lane::len).sum()
     }
 
     /// Takes out the next action that may start. It counts as under way until `landed`.
     /// With `only_programs`, one of those that nobody is paid for.
     pub(super) fn next(&mut self, executor: &dyn Executor, only_programs: bool) -> Option<Next<T>> {
-        let has_room = |lane: &&mut Lane<T>| {
+        let has_room = |(lane, _): &(&mut Lane<T>, usize)| {
             (!only_programs || lane.is_of_programs())
-                && !lane.queue.is_empty()
+                && !lane.is_empty()
                 && lane.has_place()
                 && executor.room(lane.id) == Room::Now
         };
-        let order = |lane: &&mut Lane<T>| {
-            let (rank, at) = lane.queue.keys().next().copied().unwrap_or_default();
+        let order = |(lane, _): &(&mut Lane<T>, usize)| {
+            let ((rank, at), _) = lane.first().unwrap_or_default();
             (rank, lane.under_way, at)
         };
-        let lane = self.lanes.iter_mut().filter(has_room).min_by_key(order)?;
-        let (at, action) = lane.queue.pop_first()?;
+        let lanes = self.lanes.iter_mut().zip(0..);
+        let (lane, ordinal) = lanes.filter(has_room).min_by_key(order)?;
+        let (_, queue) = lane.first()?;
+        let (at, action) = lane.queues[queue].actions.pop_first()?;
         lane.under_way += 1;
-        Some(Next { endpoint: lane.id, at, action })
+        Some(Next { endpoint: lane.id, queue: QueueId { lane: ordinal, queue }, at, action })
     }
 
     /// Puts an action back in the place that it had.
     pub(super) fn put_back(&mut self, next: Next<T>) {
         self.landed(next.endpoint);
-        if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.id == next.endpoint) {
-            lane.queue.insert(next.at, next.action);
-        }
+        self.actions(next.queue).insert(next.at, next.action);
     }
 
     /// An action of this endpoint landed.
@@ -155,7 +210,7 @@ impl<T> Lanes<T> {
     pub(super) fn full(&self, executor: &dyn Executor) -> Vec<EndpointId> {
         let is_full = |lane: &&Lane<T>| {
             let room = executor.room(lane.id);
-            !lane.queue.is_empty() && (room == Room::Full || room == Room::Now && !lane.has_place())
+            !lane.is_empty() && (room == Room::Full || room == Room::Now && !lane.has_place())
         };
         self.lanes.iter().filter(is_full).map(|lane| lane.id).collect()
     }
@@ -163,37 +218,43 @@ impl<T> Lanes<T> {
     /// Moves what is meant up to the end of those of `rank`, if it stands behind them. Whether it was anywhere.
     pub(super) fn promote(&mut self, rank: u8, is_meant: &dyn Fn(&T) -> bool) -> bool {
         let mut is_there = false;
-        for lane in &mut self.lanes {
-            is_there |= lane.queue.range(..(rank + 1, 0)).any(|(_, waiting)| is_meant(waiting));
-            let later = lane.queue.range((rank + 1, 0)..);
+        for ModelQueue { actions, .. } in self.lanes.iter_mut().flat_map(|lane| &mut lane.queues) {
+            is_there |= actions.range(..(rank + 1, 0)).any(|(_, waiting)| is_meant(waiting));
+            let later = actions.range((rank + 1, 0)..);
             let meant: Vec<At> =
                 later.filter(|(_, waiting)| is_meant(waiting)).map(|(at, _)| *at).collect();
             is_there |= !meant.is_empty();
             for at in meant {
-                if let Some(waiting) = lane.queue.remove(&at) {
-                    lane.queue.insert((rank, at.1), waiting);
+                if let Some(waiting) = actions.remove(&at) {
+                    actions.insert((rank, at.1), waiting);
                 }
             }
         }
         is_there
     }
 
-    /// Takes out everything that will not be asked because its endpoint is closed.
+    /// Takes out everything that will not be asked because its endpoint is closed, or the model there.
     pub(super) fn take_closed(&mut self, executor: &dyn Executor) -> Vec<ClosedLane<T>> {
-        let waits = |lane: &&mut Lane<T>| !lane.queue.is_empty();
-        let close = |lane: &mut Lane<T>| match executor.room(lane.id) {
-            Room::Closed(reason) => {
-                let rest = std::mem::take(&mut lane.queue).into_values().collect();
-                Some(ClosedLane { reason, rest })
+        let mut closed = Vec::new();
+        for lane in self.lanes.iter_mut().filter(|lane| !lane.is_empty()) {
+            if let Room::Closed(reason) = executor.room(lane.id) {
+                closed.push(ClosedLane { reason, rest: lane.take_all() });
+                continue;
             }
-            Room::Now | Room::Full | Room::Later => None,
-        };
-        self.lanes.iter_mut().filter(waits).filter_map(close).collect()
+            for queue in lane.queues.iter_mut().filter(|queue| !queue.actions.is_empty()) {
+                if let Some(reason) = executor.closed_model(lane.id, &queue.model) {
+                    let rest = std::mem::take(&mut queue.actions).into_values().collect();
+                    closed.push(ClosedLane { reason, rest });
+                }
+            }
+        }
+        closed
     }
 
     /// Everything that waits, in the order in which it would be asked.
     pub(super) fn into_rest(self) -> VecDeque<T> {
-        let mut rest: Vec<_> = self.lanes.into_iter().flat_map(|lane| lane.queue).collect();
+        let queues = self.lanes.into_iter().flat_map(|lane| lane.queues);
+        let mut rest: Vec<_> = queues.flat_map(|queue| queue.actions).collect();
         rest.sort_by_key(|(at, _)| *at);
         rest.into_iter().map(|(_, waiting)| waiting).collect()
     }
@@ -203,7 +264,7 @@ impl<T> Lanes<T> {
 mod tests {
     use std::cell::RefCell;
 
-    use super::Lanes;
+    use super::{ClosedLane, Lanes};
     use crate::exec::limit::LimitSettings;
     use crate::exec::{Endpoint, EndpointId, Executing, Executor, Launch, Room};
 
@@ -235,6 +296,10 @@ mod tests {
         fn room(&self, endpoint: EndpointId) -> Room {
             self.rooms.borrow()[endpoint.0].clone()
         }
+
+        fn closed_model(&self, _endpoint: EndpointId, model: &str) -> Option<String> {
+            (model == "closed").then(|| "it says nothing".to_owned())
+        }
     }
 
     fn endpoint(url: &str) -> Endpoint {
@@ -246,8 +311,8 @@ mod tests {
     fn queue(actions: &[&'static str]) -> (Doorkeeper, Lanes<&'static str>) {
         let (executor, mut lanes) = (Doorkeeper::default(), Lanes::new());
         for action in actions {
-            let lane = lanes.lane(endpoint(&action[..1]), SETTINGS);
-            lanes.push(lane, 0, *action);
+            let queue = lanes.queue(endpoint(&action[..1]), "open", SETTINGS);
+            lanes.push(queue, 0, *action);
         }
         lanes.open(&executor);
         (executor, lanes)
@@ -267,9 +332,9 @@ mod tests {
             tokens_per_minute: Some(8),
             identical_failures: 0,
         };
-        let first = lanes.lane(endpoint("a"), SETTINGS);
-        assert_eq!(lanes.lane(endpoint("a"), other), first);
-        assert_ne!(lanes.lane(endpoint("b"), other), first);
+        let first = lanes.queue(endpoint("a"), "m", SETTINGS);
+        assert_eq!(lanes.queue(endpoint("a"), "m", other), first);
+        assert_ne!(lanes.queue(endpoint("b"), "m", other), first);
         lanes.open(&executor);
         let shared = LimitSettings { most: 4, identical_failures: 5, ..other };
         let opened = executor.opened.into_inner();
@@ -312,6 +377,35 @@ mod tests {
         assert_eq!(closed.len(), 1, "nothing is left for the other");
         assert_eq!((closed[0].reason.as_str(), &closed[0].rest[..]), ("gone", &["a1", "a2"][..]));
         assert!(lanes.is_empty());
+    }
+
+    #[test]
+    fn a_model_that_is_closed_leaves_others_of_its_endpoint_alone() {
+        let (executor, mut lanes) = queue(&["a1", "b1"]);
+        let closed = lanes.queue(endpoint("a"), "closed", SETTINGS);
+        lanes.push(closed, 0, "a2");
+        lanes.push(closed, 0, "a3");
+        let open = lanes.queue(endpoint("a"), "open", SETTINGS);
+        lanes.push(open, 0, "a4");
+        let first = lanes.next(&executor, false).unwrap();
+        lanes.put_back(first);
+        let closed = lanes.take_closed(&executor);
+        assert_eq!(closed.len(), 1);
+        let ClosedLane { reason, rest } = &closed[0];
+        assert_eq!((reason.as_str(), &rest[..]), ("it says nothing", &["a2", "a3"][..]));
+        assert_eq!(started(&executor, &mut lanes), ["a1", "b1", "a4"]);
+    }
+
+    #[test]
+    fn models_of_one_endpoint_are_asked_in_the_order_of_the_queue() {
+        let (executor, mut lanes) = (Doorkeeper::default(), Lanes::new());
+        for (action, model) in [("a1", "m"), ("a2", "n"), ("a3", "m"), ("a4", "n")] {
+            let queue = lanes.queue(endpoint("a"), model, SETTINGS);
+            lanes.push(queue, 0, action);
+        }
+        lanes.open(&executor);
+        assert_eq!(lanes.len(), 4);
+        assert_eq!(started(&executor, &mut lanes), ["a1", "a2", "a3", "a4"]);
     }
 
     #[test]

@@ -20,6 +20,9 @@ const TOKEN_BYTES: u64 = 4;
 /// The characters of a body that are shown.
 const SHOWN_BODY: usize = 2_000;
 
+/// The characters of a failure that are shown while it is retried.
+const SHOWN_FAILURE: usize = 120;
+
 /// One action that is asked.
 #[derive(Debug)]
 pub struct Asking<'a> {
@@ -83,7 +86,9 @@ impl<'a> Asking<'a> {
     ) -> Result<Failure, Failure> {
         let most = self.launch.patience.max_retries;
         self.say(&|| format!("retry {attempt} of {most} in {}: {}", time(delay), failure.message));
-        match self.endpoints.back_off(self.launch.endpoint, delay, self.until()).await {
+        let why: String = failure.message.chars().take(SHOWN_FAILURE).collect();
+        let why = format!("{why}; retry {attempt} of {most}");
+        match self.endpoints.back_off(self.launch.endpoint, delay, self.until(), &why).await {
             Ok(()) => Ok(failure),
             Err(refused) => Err(self.given_up(refused, Some(failure))),
         }
@@ -137,7 +142,10 @@ impl<'a> Asking<'a> {
     fn say(&self, line: &dyn Fn() -> String) {
         if self.verbosity > 0 {
             let url = self.endpoints.url(self.launch.endpoint);
-            let line = format!("{url} {}: {}", self.launch.action.model, line());
+            let JudgeLaunch { action, what_for, .. } = self.launch;
+            let what_for =
+                if what_for.is_empty() { String::new() } else { format!(" for {what_for}") };
+            let line = format!("{url} {}{what_for}: {}", action.model, line());
             self.endpoints.say(self.launch.without_secrets(&line));
         }
     }

@@ -101,6 +101,11 @@ impl Executor for Executors {
         self.on(side).room(endpoint)
     }
 
+    fn closed_model(&self, endpoint: EndpointId, model: &str) -> Option<String> {
+        let (side, endpoint) = Side::of(endpoint);
+        self.on(side).closed_model(endpoint, model)
+    }
+
     fn changed(&self) -> Changed<'_> {
         let either = select(self.judges.changed(), self.programs.changed());
         Box::pin(async {

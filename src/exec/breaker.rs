@@ -1,14 +1,18 @@
-//! Stops the asking of an endpoint that fails in the same way again and again. Pure.
+//! Stops the asking of an endpoint, or of one model of it, that fails in the same way again and again. Pure.
 //!
-//! Only what ended an action counts, not the attempts on the way, and only what says nothing of the sample: a
-//! wrong key or an unknown model fails a thousand samples alike, and nobody should wait or pay for each. So the
+//! Only what ended an action counts, not the attempts on the way. An endpoint is closed by what says nothing of the sample:
+//! a wrong key or an unknown model fails a thousand samples alike, and nobody should wait or pay for each. So the
 //! votes on one prompt count once, a prompt that is too long counts like an answer, and any other bad request counts only
 //! while the endpoint has answered nothing: after an answer, model and settings are known to be right.
+//!
+//! A model is closed by replies that hold no verdict: each of them is paid for, and a model that does not understand what is
+//! asked of it never will. That a reply has another text makes no difference, only that its fault is another one. A
+//! verdict begins the count anew; what the model refuses to judge has no part in it.
 //!
 //! Failures land in any order, so which samples were asked before an endpoint was closed may differ from run to run, and
 //! so may the report. Where nothing is closed it does not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -18,19 +22,37 @@ use crate::outcome::{Failure, FailureKind};
 /// Counts failures that are alike, in a row.
 #[derive(Debug)]
 pub struct Breaker {
-    /// So many close the endpoint; 0 never does.
+    /// So many close the endpoint or a model; 0 never does.
     most: u32,
+    endpoint: Streak,
+    has_answered: bool,
+    models: BTreeMap<String, Streak>,
+}
+
+/// Failures in a row that are alike, and whether they were enough.
+#[derive(Debug, Default)]
+struct Streak {
     last: Option<(FailureKind, String)>,
     /// The digests of the prompts that failed in a row.
     prompts: BTreeSet<u64>,
-    has_answered: bool,
     reason: Option<Arc<str>>,
+}
+
+/// An action that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended<'a> {
+    /// The model that was asked.
+    pub model: &'a str,
+    /// What it was asked.
+    pub prompt: &'a str,
+    /// Why there is no verdict, if there is none.
+    pub failure: Option<&'a Failure>,
 }
 
 impl Breaker {
     /// A breaker that closes after `most` failures that are alike; 0 never does.
     pub fn new(most: u32) -> Self {
-        Self { most, last: None, prompts: BTreeSet::new(), has_answered: false, reason: None }
+        Self { most, endpoint: Streak::default(), has_answered: false, models: BTreeMap::new() }
     }
 
     /// From now on so many close the endpoint.
@@ -38,38 +60,81 @@ impl Breaker {
         self.most = most;
     }
 
-    /// An action ended with an answer, or with a failure that is the sample's own.
-    pub fn answered(&mut self) {
-        self.has_answered = true;
-        self.last = None;
-        self.prompts.clear();
-    }
-
-    /// An action that asked `prompt` ended with this failure.
-    pub fn failed(&mut self, failure: &Failure, prompt: &str) {
+    /// An action ended: with a verdict, or with a failure that will not be retried.
+    pub fn ended(&mut self, ended: Ended<'_>) {
+        let model = self.models.entry(ended.model.to_owned()).or_default();
+        let Some(failure) = ended.failure else {
+            model.end();
+            return self.answered();
+        };
+        if is_no_verdict(failure.kind) {
+            let shape = (failure.kind, fault(&failure.message));
+            if let Some(count) = model.add(shape, ended.prompt, self.most) {
+                let told = failure.told();
+                model.reason =
+                    Some(format!("gave no verdict {count} times in a row: {told}").into());
+            }
+        }
         let is_bad = failure.kind == FailureKind::BadRequest;
         let is_of_sample = is_bad && (self.has_answered || is_too_long(&failure.message));
         if !counts(failure.kind) || is_of_sample {
             return self.answered();
         }
         let shape = (failure.kind, shape(&failure.message));
+        if let Some(count) = self.endpoint.add(shape, ended.prompt, self.most) {
+            let message = &failure.message;
+            let reason = format!("failed {count} times in the same way: {message}");
+            self.endpoint.reason = Some(reason.into());
+        }
+    }
+
+    /// Why the endpoint is closed, if it is. Once closed it stays so.
+    pub fn reason(&self) -> Option<&Arc<str>> {
+        self.endpoint.reason.as_ref()
+    }
+
+    /// Why this model is closed, if it is. Once closed it stays so.
+    pub fn reason_of_model(&self, model: &str) -> Option<&Arc<str>> {
+        self.models.get(model)?.reason.as_ref()
+    }
+
+    /// The endpoint answered, be it with a failure that is the sample's own.
+    fn answered(&mut self) {
+        self.has_answered = true;
+        self.endpoint.end();
+    }
+}
+
+impl Streak {
+    /// Something else came in between.
+    fn end(&mut self) {
+        self.last = None;
+        self.prompts.clear();
+    }
+
+    /// Adds a failure. Gives the number of those that are alike if it is enough for the first time.
+    fn add(&mut self, shape: (FailureKind, String), prompt: &str, most: u32) -> Option<usize> {
         if self.last.as_ref() != Some(&shape) {
             self.last = Some(shape);
             self.prompts.clear();
         }
         self.prompts.insert(xxh3_64(prompt.as_bytes()));
         let count = self.prompts.len();
-        let is_enough = self.most > 0 && count >= self.most as usize;
-        if is_enough && self.reason.is_none() {
-            let message = &failure.message;
-            self.reason = Some(format!("failed {count} times in the same way: {message}").into());
-        }
+        let is_enough = most > 0 && count >= most as usize;
+        (is_enough && self.reason.is_none()).then_some(count)
     }
+}
 
-    /// Why the endpoint is closed, if it is. Once closed it stays so.
-    pub fn reason(&self) -> Option<&Arc<str>> {
-        self.reason.as_ref()
-    }
+/// Whether a model that was paid for its reply gave no verdict, for a reason that may be the same for every sample.
+fn is_no_verdict(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::InvalidReply | FailureKind::EmptyReply | FailureKind::Truncated)
+}
+
+/// What is wrong with a reply, without the words of that reply: what stands in quotes, and where its JSON ends.
+fn fault(message: &str) -> String {
+    let outside = message.split('"').step_by(2).collect::<String>();
+    let (fault, _) = outside.split_once("JSON object: ").unwrap_or((&outside, ""));
+    shape(fault)
 }
 
 /// Whether a failure may be the endpoint's rather than the sample's.
@@ -137,30 +202,77 @@ fn shape(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Breaker, is_too_long, shape};
+    use super::{Breaker, Ended, is_too_long, shape};
     use crate::outcome::Failure;
-    use crate::outcome::FailureKind::{self, BadRequest, Refused, Server, Timeout};
+    use crate::outcome::FailureKind::{
+        self, BadRequest, EmptyReply, InvalidReply, Refused, Server, Timeout,
+    };
 
     fn failure(kind: FailureKind, message: &str) -> Failure {
         Failure::new(kind, message)
     }
 
-    /// The number of the event, from 1, that closes a breaker of 3. Each is of another prompt.
-    fn closed_by(events: &[Option<(FailureKind, &str)>]) -> Option<usize> {
+    fn fail(breaker: &mut Breaker, failure: &Failure, prompt: &str) {
+        breaker.ended(Ended { model: "a", prompt, failure: Some(failure) });
+    }
+
+    /// The number of the event, from 1, that closes a breaker of 3, and the one that closes the model `a`. Each is of
+    /// another prompt.
+    fn both_closed_by(events: &[Option<(FailureKind, &str)>]) -> [Option<usize>; 2] {
         let mut breaker = Breaker::new(3);
-        let mut closed = None;
+        let (mut closed, mut model_closed) = (None, None);
         for (event, number) in events.iter().zip(1..) {
-            match event {
-                Some((kind, message)) => {
-                    breaker.failed(&failure(*kind, message), &number.to_string());
-                }
-                None => breaker.answered(),
-            }
-            if breaker.reason().is_some() {
-                closed = closed.or(Some(number));
-            }
+            let failure = event.map(|(kind, message)| failure(kind, message));
+            let prompt = number.to_string();
+            breaker.ended(Ended { model: "a", prompt: &prompt, failure: failure.as_ref() });
+            closed = closed.or(breaker.reason().map(|_| number));
+            model_closed = model_closed.or(breaker.reason_of_model("a").map(|_| number));
         }
-        closed
+        [closed, model_closed]
+    }
+
+    fn closed_by(events: &[Option<(FailureKind, &str)>]) -> Option<usize> {
+        both_closed_by(events)[0]
+    }
+
+    #[test]
+    fn a_model_that_gives_no_verdict_is_closed_and_not_its_endpoint() {
+        let prose =
+            Some((InvalidReply, "asked 3 times: the reply is no JSON object: expected value"));
+        let cut = Some((InvalidReply, "asked 3 times: the reply is no JSON object: it ends early"));
+        let ten = Some((InvalidReply, "asked 3 times: `score` is 10, outside 0 to 1"));
+        let eight = Some((InvalidReply, "asked 3 times: `score` is 8.5, outside 0 to 1"));
+        let high = Some((InvalidReply, "asked 3 times: `score` is \"high\", not a number"));
+        let low = Some((InvalidReply, "asked 3 times: `score` is \"low one\", not a number"));
+        let empty = Some((EmptyReply, "the judge replied nothing"));
+        let (refused, server) = (Some((Refused, "no")), Some((Server, "boom")));
+        for (events, expected) in [
+            (&[prose, prose, prose][..], Some(3)),
+            (&[prose, cut, prose], Some(3)),
+            (&[ten, eight, ten], Some(3)),
+            (&[high, low, high], Some(3)),
+            (&[high, ten, high, ten], None),
+            (&[prose, prose, None, prose, prose], None),
+            (&[None, prose, prose, prose], Some(4)),
+            (&[prose, prose, empty, prose, prose], None),
+            (&[empty, empty, empty], Some(3)),
+            (&[prose, refused, server, prose, refused, prose], Some(6)),
+            (&[refused, refused, refused], None),
+        ] {
+            assert_eq!(both_closed_by(events), [None, expected], "{events:?}");
+        }
+        let mut breaker = Breaker::new(2);
+        let reply = Some("Score:\n8/10, nice. ".to_owned() + &"x".repeat(200));
+        let failure = Failure { reply, ..failure(InvalidReply, "the reply is no JSON object: so") };
+        for (model, prompt) in [("a", "1"), ("b", "1"), ("a", "1"), ("a", "2")] {
+            assert_eq!(breaker.reason_of_model("a"), None);
+            breaker.ended(Ended { model, prompt, failure: Some(&failure) });
+        }
+        let reason = breaker.reason_of_model("a").map(|reason| &**reason).unwrap_or_default();
+        let said = "gave no verdict 2 times in a row: the reply is no JSON object: so; \
+                    it replied \"Score: 8/10, nice. xxx";
+        assert!(reason.starts_with(said) && reason.ends_with("x…\""), "{reason}");
+        assert_eq!((breaker.reason_of_model("b"), breaker.reason()), (None, None));
     }
 
     #[test]
@@ -230,10 +342,10 @@ mod tests {
     fn the_votes_on_one_prompt_count_once() {
         let mut breaker = Breaker::new(3);
         for prompt in ["a", "a", "a", "b", "a", "b"] {
-            breaker.failed(&failure(Server, "boom"), prompt);
+            fail(&mut breaker, &failure(Server, "boom"), prompt);
         }
         assert_eq!(breaker.reason(), None);
-        breaker.failed(&failure(Server, "boom"), "c");
+        fail(&mut breaker, &failure(Server, "boom"), "c");
         assert!(breaker.reason().is_some());
     }
 
@@ -241,8 +353,8 @@ mod tests {
     fn the_reason_tells_the_number_and_the_last_message() {
         let mut breaker = Breaker::new(2);
         for number in 1..4 {
-            breaker
-                .failed(&failure(Server, &format!("request {number} broke")), &number.to_string());
+            let failure = failure(Server, &format!("request {number} broke"));
+            fail(&mut breaker, &failure, &number.to_string());
         }
         let reason = breaker.reason().map(|reason| &**reason);
         assert_eq!(reason, Some("failed 2 times in the same way: request 2 broke"));
@@ -251,8 +363,10 @@ mod tests {
     #[test]
     fn zero_never_closes() {
         let mut breaker = Breaker::new(0);
-        (0..100).for_each(|at| breaker.failed(&failure(Server, "boom"), &at.to_string()));
-        assert_eq!(breaker.reason(), None);
+        for kind in [Server, InvalidReply] {
+            (0..100).for_each(|at| fail(&mut breaker, &failure(kind, "boom"), &at.to_string()));
+        }
+        assert_eq!((breaker.reason(), breaker.reason_of_model("a")), (None, None));
     }
 
     #[test]

@@ -11,9 +11,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use self::shown::Shown;
+use super::breaker::Ended;
 use super::limit::{Hindrance, Landing, LimitSettings, Limits, Ticket, Why};
 use super::pause::Pause;
 use super::{Changed, Endpoint, EndpointId, Notice, Room};
+use crate::judge::JudgeAction;
 use crate::judge::without_secrets;
 use crate::outcome::{FailureKind, Outcome};
 use crate::report::text::time;
@@ -71,17 +74,6 @@ struct Open {
     told: Vec<(Discriminant<Shown>, Duration)>,
 }
 
-/// What holds an endpoint back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
-    Asked(Duration, Why),
-    Figure(Duration, Why),
-    /// An action is tried again then.
-    Again(Duration),
-    /// So many requests at once.
-    Fewer(usize),
-}
-
 impl Open {
     /// How many of those that wait could be sent now, as far as this endpoint has a say. More than one may be too
     /// many where the tokens of a minute are short, but never where none fits: so nobody waits in vain for them.
@@ -90,27 +82,6 @@ impl Open {
         match self.limits.hindrance(now, *least) {
             None => self.queued.len().min(self.limits.free()),
             Some(_) => 0,
-        }
-    }
-
-    fn what(&self, shown: Shown, now: Duration) -> String {
-        let url = &self.url;
-        let left = |moment: Duration| time(moment.saturating_sub(now));
-        match shown {
-            Shown::Asked(moment, Why::Asked(status)) => {
-                format!("waiting {}: {url} asked to ({status})", left(moment))
-            }
-            Shown::Asked(moment, _) => {
-                format!("waiting {}: the rate limit of {url} is used up", left(moment))
-            }
-            Shown::Figure(moment, why) => format!("{why}: next to {url} in {}", left(moment)),
-            Shown::Again(moment) => {
-                format!("waiting {}: {url} is asked again after a failure", left(moment))
-            }
-            Shown::Fewer(limit) => {
-                let most = self.limits.at_once().1;
-                format!("{url} has too much to do: {limit} of {most} requests at once")
-            }
         }
     }
 }
@@ -215,16 +186,17 @@ impl Endpoints {
         Ok(Slot { endpoints: self, id, ticket: Some(ticket) })
     }
 
-    /// Waits before another attempt. Ends early where there is none: the endpoint is closed, or the attempt would
-    /// begin after `until`.
+    /// Waits before another attempt, `why` of which is shown. Ends early where there is none: the endpoint is closed, or
+    /// the attempt would begin after `until`.
     pub async fn back_off(
         &self,
         id: EndpointId,
         delay: Duration,
         until: Duration,
+        why: &str,
     ) -> Result<(), Refused> {
         let end = self.now().saturating_add(delay);
-        self.check_pause(id, (end, until))?;
+        self.check_pause(id, (end, until), why)?;
         if end > until {
             return Err(Refused::TooLate(late(delay, None)));
         }
@@ -245,6 +217,7 @@ impl Endpoints {
         &self,
         id: EndpointId,
         (end, until): (Duration, Duration),
+        why: &str,
     ) -> Result<(), Refused> {
         let (mut state, now) = (self.state.borrow_mut(), self.now());
         match hindrance(&mut state, (id, 1), now, self.most) {
@@ -252,7 +225,7 @@ impl Endpoints {
                 return Err(Refused::TooLate(late(moment.saturating_sub(now), Some(why))));
             }
             None | Some(Hindrance::UntilOneLands) if end.saturating_sub(now) >= SHOWN_BACK_OFF => {
-                show(&mut state, id, Some(Shown::Again(end)), now);
+                show(&mut state, id, Some(Shown::Again(end, why.into())), now);
             }
             _ => {}
         }
@@ -260,15 +233,16 @@ impl Endpoints {
         Ok(())
     }
 
-    /// An action of this endpoint that asked `prompt` ended.
-    pub fn ended(&self, id: EndpointId, prompt: &str, outcome: &Outcome) {
+    /// An action of this endpoint ended.
+    pub fn ended(&self, id: EndpointId, action: &JudgeAction, outcome: &Outcome) {
         let failure = match outcome {
             Outcome::Reply(_) => None,
             // It was never asked, so it says nothing.
             Outcome::Failure(failure) if failure.kind == FailureKind::NotAsked => return,
             Outcome::Failure(failure) => Some(failure),
         };
-        self.state.borrow_mut().open[id.0].limits.ended(prompt, failure);
+        let ended = Ended { model: &action.model, prompt: &action.user, failure };
+        self.state.borrow_mut().open[id.0].limits.ended(ended);
         self.changed.notify_waiters();
     }
 
@@ -297,6 +271,14 @@ impl Endpoints {
             });
         let again = moments.min().unwrap_or(Duration::MAX);
         Box::pin(async move { self.sleep(again, changed).await })
+    }
+
+    /// Why this model of an endpoint is closed, if it is.
+    pub fn closed_model(&self, id: EndpointId, model: &str) -> Option<String> {
+        let state = self.state.borrow();
+        let open = &state.open[id.0];
+        let reason = open.limits.closed_model(model)?;
+        Some(format!("`{model}` at `{}` {reason}", open.url))
     }
 
     /// Why an endpoint is closed, if it is.
@@ -389,11 +371,20 @@ pub struct Slot<'a> {
 impl Slot<'_> {
     /// The request landed: with this status if there was a reply at all, what the reply asks for, and the tokens
     /// that it really used.
-    pub fn landed(mut self, status: Option<u16>, pause: &Pause, used: Option<u64>) {
+    pub fn landed(self, status: Option<u16>, pause: &Pause, used: Option<u64>) {
+        let landing = status.map_or(Landing::Failed, Landing::of);
+        self.land(landing, status.unwrap_or_default(), pause, used);
+    }
+
+    /// No reply came in time. The server has too much to do: what is asked of it at once is late together.
+    pub fn timed_out(self) {
+        self.land(Landing::Overloaded, 0, &Pause::default(), None);
+    }
+
+    fn land(mut self, landing: Landing, status: u16, pause: &Pause, used: Option<u64>) {
         let now = self.endpoints.now();
         let mut state = self.endpoints.state.borrow_mut();
         let open = &mut state.open[self.id.0];
-        let landing = status.map_or(Landing::Failed, Landing::of);
         let before = open.limits.at_once().0;
         if let Some(ticket) = self.ticket.take() {
             open.limits.landed(ticket, landing, used);
@@ -405,7 +396,7 @@ impl Slot<'_> {
         }
         if let Some(length) = pause.length(was_refused).filter(|length| !length.is_zero()) {
             let asked = pause.retry_after.is_some() || was_refused;
-            let why = if asked { Why::Asked(status.unwrap_or_default()) } else { Why::Exhausted };
+            let why = if asked { Why::Asked(status) } else { Why::Exhausted };
             let open = &mut state.open[self.id.0];
             open.limits.pause(now.saturating_add(length), why);
             if was_refused {
@@ -461,17 +452,17 @@ fn show(state: &mut State, id: EndpointId, shown: Option<Shown>, now: Duration) 
     if open.shown == shown {
         return;
     }
-    let before = std::mem::replace(&mut open.shown, shown);
+    let before = std::mem::replace(&mut open.shown, shown.clone());
     let Some(shown) = shown else { return state.notices.push(Notice::Going(id)) };
     let kind = std::mem::discriminant(&shown);
     let is_recent = |(told, at): &(_, Duration)| *told == kind && now.saturating_sub(*at) < QUIET;
-    let grows = matches!((before, shown), (Some(Shown::Fewer(before)), Shown::Fewer(limit)) if limit > before);
+    let grows = matches!((&before, &shown), (Some(Shown::Fewer(before)), Shown::Fewer(limit)) if limit > before);
     let is_new = !grows && !open.told.iter().any(is_recent);
     if is_new {
         open.told.retain(|(told, _)| *told != kind);
         open.told.push((kind, now));
     }
-    let what = open.what(shown, now);
+    let what = shown.words(&open.url, open.limits.at_once().1, now);
     state.notices.push(Notice::Waiting { endpoint: id, what, is_new });
 }
 
@@ -483,5 +474,6 @@ fn late(wait: Duration, why: Option<Why>) -> String {
     }
 }
 
+mod shown;
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,7 @@ use super::{
     errors, retry,
 };
 use crate::judge::provider::{self, Answer, Auth, Correction, Ending, Provider, Request, Shape};
-use crate::judge::reply;
+use crate::judge::{json, reply};
 use crate::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::suite::ReplyFormat;
 
@@ -160,13 +160,21 @@ impl HttpExecutor {
         provider: &dyn Provider,
         request: &Request,
     ) -> Result<Answer, Failure> {
+        // The first request has a client built, which takes a moment: before time is counted.
+        let client = self.clients.client(&asking.launch().base_url);
+        client.map_err(|error| {
+            plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"))
+        })?;
         let mut retries = asking.launch().patience.max_retries;
         let mut last = None;
         loop {
             let slot = asking.slot(last).await?;
             let Sent { answer, status, pause } = self.send(asking, provider, request).await;
             let used = answer.as_ref().ok().map(|answer| answer.usage.input + answer.usage.output);
-            slot.landed(status, &pause, used.filter(|used| *used > 0));
+            match &answer {
+                Err(failure) if failure.kind == FailureKind::Timeout => slot.timed_out(),
+                _ => slot.landed(status, &pause, used.filter(|used| *used > 0)),
+            }
             let failure = match answer {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
@@ -210,10 +218,17 @@ impl HttpExecutor {
         };
         let status = response.status().as_u16();
         let pause = read_pause(&response);
+        let encoding = encoding(&response);
         let read = read_body(response).await.map_err(|error| match error {
             Some(error) => failed(&error).failure,
             None => plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()),
         });
+        if let (Some(encoding), Ok(_)) = (encoding, &read) {
+            let message = format!("the reply is compressed ({encoding}), which nobody asked for");
+            asking.say_landed(begin, &message);
+            let failure = plain(FailureKind::Server, message);
+            return Sent::broken(Broken { failure, may_pass: false });
+        }
         asking.say_landed(begin, &status.to_string());
         asking.say_bodies(&request.body, read.as_deref().unwrap_or_default());
         let (answer, said) = match read {
@@ -253,7 +268,7 @@ impl Executor for HttpExecutor {
         let entered = self.endpoints.enter(launch.endpoint, estimate(&launch.action));
         Box::pin(async move {
             let outcome = self.ask(&launch, entered).await;
-            self.endpoints.ended(launch.endpoint, &launch.action.user, &outcome);
+            self.endpoints.ended(launch.endpoint, &launch.action, &outcome);
             outcome
         })
     }
@@ -272,6 +287,10 @@ impl Executor for HttpExecutor {
 
     fn room(&self, endpoint: EndpointId) -> Room {
         self.endpoints.room(endpoint)
+    }
+
+    fn closed_model(&self, endpoint: EndpointId, model: &str) -> Option<String> {
+        self.endpoints.closed_model(endpoint, model)
     }
 
     fn changed(&self) -> Changed<'_> {
@@ -322,6 +341,13 @@ fn prepared(
         sending = sending.header(name, value.reveal());
     }
     sending
+}
+
+/// How the body is compressed, if it is. Servers are told of nothing that they may use.
+fn encoding(response: &reqwest::Response) -> Option<String> {
+    let said = response.headers().get("content-encoding")?.to_str().ok()?.trim();
+    let is_plain = said.is_empty() || said.eq_ignore_ascii_case("identity");
+    (!is_plain).then(|| said.chars().take(40).collect())
 }
 
 fn read_pause(response: &reqwest::Response) -> Pause {
@@ -409,10 +435,7 @@ fn understood(
     status: u16,
     (launch, provider): (&JudgeLaunch, &dyn Provider),
 ) -> (Result<Answer, Failure>, Option<errors::Said>) {
-    // A gateway may repeat what it was sent, and what a judge says is kept.
-    let told = launch.without_secrets(&String::from_utf8_lossy(bytes));
-    let bytes = told.as_bytes();
-    let body = serde_json::from_slice(bytes).map_err(|error| error.to_string());
+    let body = json::read(bytes).map_err(|error| error.to_string());
     if let Some(said) = errors::complaint(status, body.as_ref().ok(), provider) {
         let clean = |text: &str| launch.without_secrets(text);
         let words = errors::words(bytes, body.as_ref().ok(), clean);
@@ -421,6 +444,7 @@ fn understood(
         return (Err(failure), Some(said));
     }
     let answer = body.and_then(|body| provider.answer(&body));
+    let answer = answer.map(|answer| answer.map_texts(&|text| launch.without_secrets(text)));
     (answer.map_err(|what| no_answer(&what, bytes, launch, provider)), None)
 }
 
@@ -448,8 +472,13 @@ fn verdict_text(answer: &Answer) -> Result<&str, Failure> {
         }
         Ending::Truncated => (
             FailureKind::Truncated,
-            "the reply ended at its token limit; raise `max_tokens`".to_owned(),
+            "the reply ended at its token limit; raise `max_tokens`, which asks every row of this \
+             judge again"
+                .to_owned(),
         ),
+        Ending::Broken(reason) => {
+            (FailureKind::Server, format!("the model stopped without a reply: {reason}"))
+        }
         Ending::Complete if text.trim().is_empty() => {
             (FailureKind::EmptyReply, "the judge replied nothing".to_owned())
         }

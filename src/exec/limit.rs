@@ -10,9 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::breaker::Breaker;
+use super::breaker::{Breaker, Ended};
 use super::window::{Figure, Window};
-use crate::outcome::Failure;
 use crate::report::text::count;
 
 /// What the user allows of one endpoint.
@@ -113,7 +112,7 @@ impl fmt::Display for Why {
 pub enum Landing {
     /// The server answered.
     Answered,
-    /// The server has too much to do: 429, 503 or 529.
+    /// The server has too much to do: 429, 503 or 529, or no answer in time (408, 504).
     Overloaded,
     /// Anything else: it says nothing of how much the server can do.
     Failed,
@@ -124,7 +123,7 @@ impl Landing {
     pub fn of(status: u16) -> Self {
         match status {
             200..=299 => Self::Answered,
-            429 | 503 | 529 => Self::Overloaded,
+            408 | 429 | 503 | 504 | 529 => Self::Overloaded,
             _ => Self::Failed,
         }
     }
@@ -211,17 +210,19 @@ impl Limits {
         }
     }
 
-    /// An action that asked `prompt` ended: with an answer, or with a failure that will not be retried.
-    pub fn ended(&mut self, prompt: &str, failure: Option<&Failure>) {
-        match failure {
-            None => self.breaker.answered(),
-            Some(failure) => self.breaker.failed(failure, prompt),
-        }
+    /// An action ended: with an answer, or with a failure that will not be retried.
+    pub fn ended(&mut self, ended: Ended<'_>) {
+        self.breaker.ended(ended);
     }
 
     /// Why the endpoint is closed, if it is.
     pub fn closed(&self) -> Option<&Arc<str>> {
         self.breaker.reason()
+    }
+
+    /// Why this model of it is closed, if it is.
+    pub fn closed_model(&self, model: &str) -> Option<&Arc<str>> {
+        self.breaker.reason_of_model(model)
     }
 
     /// The most requests at once for now, and the configured most.

@@ -198,6 +198,8 @@ pub struct JudgeLaunch {
     pub action: JudgeAction,
     /// Whose limits it counts against.
     pub endpoint: EndpointId,
+    /// The grader and the sample that it is for, as people read them; empty if nobody says.
+    pub what_for: String,
     /// Where the request goes.
     pub base_url: String,
     /// The key of the API; none sends no authorization.
@@ -234,7 +236,7 @@ pub struct Header {
 /// with such a word in it stays as it is.
 const LONGEST_WORD: usize = 16;
 /// The shortest text with other signs than letters that is looked for, in bytes.
-const SHORTEST: usize = 6;
+const SHORTEST: usize = 12;
 
 /// Text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -251,8 +253,12 @@ impl Secret {
         &self.0
     }
 
-    /// `text` without the secret: servers repeat keys in their error messages.
+    /// `text` without the secret: servers repeat keys in their error messages. What is short or a number may stand there for
+    /// something else, and what is kept must not depend on it.
     pub fn remove_from(&self, text: &str) -> String {
+        if self.0.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text.to_owned();
+        }
         let is_word = self.0.bytes().all(|byte| byte.is_ascii_alphabetic());
         let least = if is_word { LONGEST_WORD } else { SHORTEST };
         if self.0.len() < least { text.to_owned() } else { text.replace(&self.0, "[secret]") }
@@ -306,6 +312,11 @@ pub trait Executor {
     /// Whether an action of this endpoint may start.
     fn room(&self, _endpoint: EndpointId) -> Room {
         Room::Now
+    }
+
+    /// Why this model of an endpoint is asked no more, if it is not; others of it may be.
+    fn closed_model(&self, _endpoint: EndpointId, _model: &str) -> Option<String> {
+        None
     }
 
     /// Resolves when an answer of `room` may have changed, or there are notices.

@@ -13,13 +13,15 @@ const MOST: Duration = Duration::from_mins(1);
 pub fn classify(status: u16) -> Option<FailureKind> {
     match status {
         200..=299 => None,
-        401 | 403 => Some(FailureKind::Unauthorized),
+        401 | 403 | 407 => Some(FailureKind::Unauthorized),
         402 => Some(FailureKind::NoCredit),
-        404 | 405 => Some(FailureKind::NotFound),
-        429 => Some(FailureKind::RateLimited),
-        // A redirection that leads nowhere says nothing of the request.
-        300..=399 | 408 | 409 | 500.. => Some(FailureKind::Server),
-        _ => Some(FailureKind::BadRequest),
+        // 451 names the law of a place.
+        404 | 405 | 410 | 451 => Some(FailureKind::NotFound),
+        420 | 429 => Some(FailureKind::RateLimited),
+        // These speak of the request itself. Everything else passes or says nothing of it: a redirection that leads nowhere,
+        // 421, 423, 424, 425 and 499, and what a gateway made up.
+        400 | 406 | 411..=417 | 422 | 428 | 431 => Some(FailureKind::BadRequest),
+        _ => Some(FailureKind::Server),
     }
 }
 
@@ -59,9 +61,20 @@ mod tests {
             (402, false, false),
             (403, false, false),
             (404, false, false),
+            (407, false, false),
             (408, true, false),
             (409, true, false),
+            (410, false, false),
+            (413, false, true),
+            (420, true, false),
+            (421, true, false),
             (422, false, true),
+            (423, true, false),
+            (424, true, false),
+            (425, true, false),
+            (431, false, true),
+            (451, false, false),
+            (499, true, false),
             (429, true, false),
             (500, true, false),
             (503, true, false),

@@ -63,6 +63,15 @@ impl Route {
     }
 }
 
+/// What the libraries say of errors that wrap others.
+const WRAPPERS: [&str; 5] = [
+    "builder error",
+    "error sending request",
+    "error decoding response body",
+    "request or response body error",
+    "client error (Connect)",
+];
+
 /// The words of an error and of everything that led to it, without those that repeat others.
 pub(super) fn causes(error: &reqwest::Error) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
@@ -74,7 +83,10 @@ pub(super) fn causes(error: &reqwest::Error) -> Vec<String> {
             said.push(words);
         }
     }
-    said
+    // What the libraries wrap says nothing that is not known.
+    let telling = |words: &&String| !WRAPPERS.contains(&words.as_str());
+    let telling: Vec<String> = said.iter().filter(telling).cloned().collect();
+    if telling.is_empty() { said } else { telling }
 }
 
 fn is_refused(error: &reqwest::Error) -> bool {

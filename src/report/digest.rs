@@ -5,12 +5,16 @@
 
 use super::{GradeLine, ResultLine};
 use crate::grade::is_bare_mismatch;
+use crate::outcome::quoted;
 
 /// The most distinct messages that are told apart; beyond them, errors are only counted.
 const MESSAGES: usize = 200;
 
 /// The longest rationale that is kept, in characters.
 const RATIONALE: usize = 2000;
+
+/// How much is shown of what a judge replied in place of a verdict, in characters.
+const QUOTED: usize = 40;
 
 /// How much is shown of what was expected and of what came, in characters.
 const COMPARED: usize = 60;
@@ -48,6 +52,8 @@ pub(crate) struct Failure {
 pub(crate) struct ErrorGroup {
     pub(crate) kind: String,
     pub(crate) message: String,
+    /// What the judge of the first of them replied in place of a verdict.
+    reply: Option<String>,
     pub(crate) count: usize,
     /// The first of them: its sample and its grader.
     pub(crate) sample_id: String,
@@ -84,6 +90,12 @@ impl Digest {
         }
         // Stable: groups of equal size stay in the order of their first member.
         digest.errors.sort_by_key(|group| std::cmp::Reverse(group.count));
+        for group in &mut digest.errors {
+            if let Some(reply) = group.reply.take() {
+                // First: where lines are cut, the message says no more than the kind.
+                group.message = format!("replied {}: {}", quoted(&reply, QUOTED), group.message);
+            }
+        }
         digest
     }
 
@@ -98,6 +110,7 @@ impl Digest {
             self.errors.push(ErrorGroup {
                 kind: error.kind.clone(),
                 message: error.message.clone(),
+                reply: replied(grade).map(str::to_owned),
                 count: 1,
                 sample_id: result.sample_id.clone(),
                 grader: grader.to_owned(),
@@ -117,6 +130,12 @@ fn failure((at, result): (usize, &ResultLine), grader: &str, grade: &GradeLine) 
         score: grade.score,
         rationale: reason(result, grader, grade).chars().take(RATIONALE).collect(),
     }
+}
+
+/// What a judge replied in place of a verdict.
+fn replied(grade: &GradeLine) -> Option<&str> {
+    let reply = grade.metadata.get("reply")?.as_str()?;
+    (!reply.trim().is_empty()).then_some(reply)
 }
 
 /// The rationale of a grade for people. One that only says no to a comparison with the ground truth is followed by what

@@ -109,7 +109,8 @@ fn check_overloaded(overloaded: fn() -> Answer) {
         let most = seen.by_ref().take(at_once).max();
         assert!(most <= Some(at_once), "{most:?} requests at once instead of {at_once}");
     }
-    let told = format!("{} has too much to do: 4 of 8 requests at once\n", judge.url());
+    let told =
+        format!("{} is overloaded: concurrency 8 → 4 (`max_concurrent` sets it)\n", judge.url());
     assert_eq!(ran.stderr().matches(&told).count(), 1, "{}", ran.stderr());
 }
 
@@ -141,6 +142,55 @@ fn an_endpoint_that_fails_again_and_again_is_asked_no_more() {
         assert_eq!(space.record("results.jsonl").matches(&not_asked).count(), left as usize);
         assert_eq!(space.record("run.json").matches("stopped asking").count(), stopped);
     }
+}
+
+#[test]
+fn a_judge_that_never_gives_a_verdict_is_asked_no_more_and_others_of_its_endpoint_are() {
+    const TWO: &str = "\
+name: support
+dataset: data.jsonl
+graders:
+  bad: {kind: rubric, prompt: 'Is {submission} polite?', model: talker, endpoint: test}
+  good: {kind: rubric, prompt: 'Is {submission} polite?', model: judge-1, endpoint: test}
+";
+    let judge = Judge::new(|number, asked| match asked.body["model"].as_str() {
+        Some("talker") => Answer::text(&format!("Score: {}/10. Nice.", number % 10)),
+        _ => Answer::score(1.0),
+    });
+    let space = space(30);
+    space.write("suite.yaml", TWO);
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--max-concurrent", "1"]);
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
+    assert_eq!(space.actions("bad"), [10, 0, 10, 20]);
+    assert_eq!(space.actions("good"), [30, 0, 0, 0]);
+    assert_eq!(judge.count(), 3 * 10 + 30);
+    let said = format!(
+        "stopped asking: `talker` at `{}` gave no verdict 10 times in a row: invalid reply, asked 3 \
+         times: the reply is no JSON object: expected value; it replied \"Score: ",
+        judge.url()
+    );
+    assert_eq!(ran.stderr().matches(&said).count(), 1, "{}", ran.stderr());
+    assert!(
+        ran.stderr().contains("/10. Nice.\"; 20 judgments were not asked\n"),
+        "{}",
+        ran.stderr()
+    );
+    assert_eq!(ran.stdout().matches("/10. Nice.\": invalid").count(), 1, "{}", ran.stdout());
+}
+
+#[test]
+fn a_retry_is_shown_with_the_failure_that_it_follows() {
+    let judge = Judge::new(|_, _| with_headers(500, &[]));
+    let space = space(1);
+    space.write("suite.yaml", SUITE.replace("max_retries: 2", "max_retries: 9"));
+    let mut running = space.start(&judge, &["run", "suite.yaml"]);
+    let said = running.read_until("; retry ");
+    let start = format!("  retrying {} in ", judge.url());
+    let line = said.lines().find(|line| line.starts_with(&start)).unwrap_or_default();
+    assert!(line.contains(" s (the judge answered 500: slow down; retry "), "{said}");
+    assert!(line.ends_with(" of 9)"), "{said}");
+    running.interrupt();
+    assert_eq!(running.finish().code(), 130);
 }
 
 #[test]
@@ -235,9 +285,11 @@ fn requests_are_told_where_that_is_wanted_and_never_a_secret() {
         let (said, url) = (ran.stderr(), judge.url());
         assert_eq!(ran.code(), 0, "{said}");
         for line in [
-            format!("  {url} judge-1: request 1: 500 after "),
-            format!("  {url} judge-1: retry 1 of 2 in 1 ms: the judge answered 500: [secret]?"),
-            format!("  {url} judge-1: request 2: 200 after "),
+            format!("  {url} judge-1 for quality of s0: request 1: 500 after "),
+            format!(
+                "  {url} judge-1 for quality of s0: retry 1 of 2 in 1 ms: the judge answered 500: [secret]?"
+            ),
+            format!("  {url} judge-1 for quality of s0: request 2: 200 after "),
         ] {
             assert_eq!(said.matches(&line).count(), 1, "{line} in {said}");
         }

@@ -43,6 +43,10 @@ fn failed(kind: FailureKind) -> Outcome {
     Outcome::Failure(failure)
 }
 
+fn ended(endpoints: &Endpoints, id: EndpointId, prompt: &str, outcome: &Outcome) {
+    endpoints.ended(id, &crate::judge::test_data::action("judge-1", prompt), outcome);
+}
+
 fn asks(seconds: u64) -> Pause {
     Pause { retry_after: Some(Duration::from_secs(seconds)), ..Pause::default() }
 }
@@ -148,7 +152,7 @@ fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
         assert_eq!(
             said(&endpoints),
             [
-                "http://a has too much to do: 2 of 4 requests at once",
+                "http://a is overloaded: concurrency 4 → 2 (`max_concurrent` sets it)",
                 "waiting 12 s: http://a asked to (429)"
             ]
         );
@@ -160,8 +164,8 @@ fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
         assert_eq!(
             said(&endpoints),
             [
-                "(http://a has too much to do: 2 of 4 requests at once)",
-                "(http://a has too much to do: 1 of 4 requests at once)",
+                "(http://a is overloaded: concurrency 4 → 2 (`max_concurrent` sets it))",
+                "(http://a is overloaded: concurrency 4 → 1 (`max_concurrent` sets it))",
                 "(waiting 5.0 s: http://a asked to (429))"
             ],
             "within a minute it is no news"
@@ -206,16 +210,16 @@ fn a_long_back_off_is_shown_until_something_is_sent() {
     on_still_clock(async {
         let endpoints = Endpoints::new(4);
         let id = open(&endpoints, "a", SETTINGS);
-        endpoints.back_off(id, Duration::from_millis(999), Duration::MAX).await.unwrap();
+        endpoints.back_off(id, Duration::from_millis(999), Duration::MAX, "").await.unwrap();
         assert_eq!(said(&endpoints), Vec::<String>::new());
-        endpoints.back_off(id, Duration::from_secs(20), Duration::MAX).await.unwrap();
+        endpoints
+            .back_off(id, Duration::from_secs(20), Duration::MAX, "no answer; retry 1 of 2")
+            .await
+            .unwrap();
         drop(slot(&endpoints, id).await);
-        assert_eq!(
-            said(&endpoints),
-            ["waiting 20 s: a is asked again after a failure", "0 goes on"]
-        );
+        assert_eq!(said(&endpoints), ["retrying a in 20 s (no answer; retry 1 of 2)", "0 goes on"]);
         slot(&endpoints, id).await.landed(Some(500), &asks(3), None);
-        endpoints.back_off(id, Duration::from_secs(3), Duration::MAX).await.unwrap();
+        endpoints.back_off(id, Duration::from_secs(3), Duration::MAX, "").await.unwrap();
         assert_eq!(said(&endpoints), ["waiting 3.0 s: a asked to (500)"]);
     });
 }
@@ -268,13 +272,13 @@ fn a_wait_that_ends_too_late_is_not_begun() {
         let late = endpoints.enter(id, 1).slot(until).await.unwrap_err();
         let what = "the next attempt is due in 60 s: the server's 429 asks to wait";
         assert_eq!(late, Refused::TooLate(what.to_owned()));
-        let late = endpoints.back_off(id, Duration::ZERO, until).await.unwrap_err();
+        let late = endpoints.back_off(id, Duration::ZERO, until, "").await.unwrap_err();
         assert_eq!(late, Refused::TooLate(what.to_owned()));
         let id = open(&endpoints, "b", LimitSettings { most: 1, ..SETTINGS });
-        let late = endpoints.back_off(id, Duration::from_secs(31), until).await.unwrap_err();
+        let late = endpoints.back_off(id, Duration::from_secs(31), until, "").await.unwrap_err();
         assert_eq!(late, Refused::TooLate("the next attempt is due in 31 s".to_owned()));
         assert_eq!(endpoints.now(), Duration::ZERO);
-        endpoints.back_off(id, until, until).await.unwrap();
+        endpoints.back_off(id, until, until, "").await.unwrap();
         assert_eq!(endpoints.now(), until);
         let held = slot(&endpoints, id).await;
         let until = endpoints.now() + Duration::from_secs(5);
@@ -292,13 +296,13 @@ fn nobody_waits_for_an_endpoint_that_is_closed() {
         let id = open(&endpoints, "http://a", LimitSettings { most: 1, ..SETTINGS });
         let held = slot(&endpoints, id).await;
         let queued = endpoints.enter(id, 1).slot(Duration::MAX);
-        let sleeping = endpoints.back_off(id, Duration::from_mins(1), Duration::MAX);
+        let sleeping = endpoints.back_off(id, Duration::from_mins(1), Duration::MAX, "");
         let closing = async {
-            endpoints.ended(id, "1", &failed(FailureKind::NotAsked));
-            endpoints.ended(id, "2", &failed(FailureKind::Unauthorized));
+            ended(&endpoints, id, "1", &failed(FailureKind::NotAsked));
+            ended(&endpoints, id, "2", &failed(FailureKind::Unauthorized));
             tokio::time::sleep(Duration::from_secs(1)).await;
             assert_eq!(endpoints.room(id), Room::Full);
-            endpoints.ended(id, "3", &failed(FailureKind::Unauthorized));
+            ended(&endpoints, id, "3", &failed(FailureKind::Unauthorized));
         };
         let (queued, sleeping, ()) = tokio::join!(queued, sleeping, closing);
         let reason = "`http://a` failed 2 times in the same way: boom".to_owned();
@@ -322,7 +326,7 @@ fn nothing_is_sent_after_a_halt_but_what_is_under_way_lands() {
         let (a, b) = (open(&endpoints, "a", limits), open(&endpoints, "b", limits));
         let held = slot(&endpoints, a).await;
         let queued = endpoints.enter(a, 1).slot(Duration::MAX);
-        let sleeping = endpoints.back_off(b, Duration::from_mins(1), Duration::MAX);
+        let sleeping = endpoints.back_off(b, Duration::from_mins(1), Duration::MAX, "");
         let halting = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             endpoints.halt("the disk is full");
@@ -339,14 +343,48 @@ fn nothing_is_sent_after_a_halt_but_what_is_under_way_lands() {
 }
 
 #[test]
+fn requests_that_time_out_lower_the_concurrency() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "http://a", SETTINGS);
+        let four: Vec<_> = join_all((0..4).map(|_| slot(&endpoints, id))).await;
+        four.into_iter().for_each(Slot::timed_out);
+        let said_of = |limit| {
+            format!("http://a is overloaded: concurrency 4 → {limit} (`max_concurrent` sets it)")
+        };
+        assert_eq!(said(&endpoints), [said_of(2)], "those that were sent together count once");
+        slot(&endpoints, id).await.timed_out();
+        assert_eq!(said(&endpoints), [format!("({})", said_of(1))]);
+    });
+}
+
+#[test]
+fn a_model_is_closed_alone() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "http://a", SETTINGS);
+        let invalid = failed(FailureKind::InvalidReply);
+        assert_eq!(endpoints.closed_model(id, "judge-1"), None);
+        for prompt in ["1", "2"] {
+            ended(&endpoints, id, prompt, &invalid);
+        }
+        let reason = "`judge-1` at `http://a` gave no verdict 2 times in a row: boom";
+        assert_eq!(endpoints.closed_model(id, "judge-1").as_deref(), Some(reason));
+        assert_eq!((endpoints.closed_model(id, "judge-2"), endpoints.room(id)), (None, Room::Now));
+        endpoints.reopen();
+        assert_eq!(endpoints.closed_model(id, "judge-1"), None);
+    });
+}
+
+#[test]
 fn an_answer_between_failures_keeps_an_endpoint_open() {
     on_still_clock(async {
         let endpoints = Endpoints::new(4);
         let id = open(&endpoints, "a", SETTINGS);
         let reply = Reply { text: String::new(), model: None, usage: None };
-        endpoints.ended(id, "1", &failed(FailureKind::Server));
-        endpoints.ended(id, "2", &Outcome::Reply(reply));
-        endpoints.ended(id, "3", &failed(FailureKind::Server));
+        ended(&endpoints, id, "1", &failed(FailureKind::Server));
+        ended(&endpoints, id, "2", &Outcome::Reply(reply));
+        ended(&endpoints, id, "3", &failed(FailureKind::Server));
         assert_eq!(endpoints.room(id), Room::Now);
     });
 }

@@ -2,9 +2,8 @@
 
 use super::{HttpExecutor, plain, speaks_of_shapes, url, verdict_text};
 use crate::exec::{EndpointId, JudgeLaunch};
-use crate::judge::JudgeAction;
 use crate::judge::provider::{Answer, Ending, Shape, find};
-use crate::judge::question::Question;
+use crate::judge::{JudgeAction, test_data};
 use crate::outcome::{FailureKind, Usage};
 use crate::suite::{Patience, ReplyFormat};
 
@@ -68,7 +67,15 @@ fn every_ending_but_a_complete_text_is_a_failure_of_its_own() {
         (
             Some("{\"sc"),
             Ending::Truncated,
-            Err((Truncated, "the reply ended at its token limit; raise `max_tokens`")),
+            Err((
+                Truncated,
+                "the reply ended at its token limit; raise `max_tokens`, which asks every row of this judge again",
+            )),
+        ),
+        (
+            None,
+            Ending::Broken(reason()),
+            Err((FailureKind::Server, "the model stopped without a reply: why")),
         ),
         (None, Ending::Refused(reason()), Err((Refused, "the judge refused: why"))),
         (None, Ending::Refused(String::new()), Err((Refused, "the judge refused"))),
@@ -95,23 +102,13 @@ fn every_ending_but_a_complete_text_is_a_failure_of_its_own() {
 fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
     let action = JudgeAction {
         provider: provider.to_owned(),
-        endpoint: "test".to_owned(),
-        model: "judge-1".to_owned(),
-        system: String::new(),
-        user: String::new(),
-        temperature: None,
-        seed: None,
-        max_tokens: None,
-        top_p: None,
-        extra_body: String::new(),
-        headers: String::new(),
         response_format,
-        question: Question::Compare,
-        vote: 0,
+        ..test_data::action("judge-1", "")
     };
     JudgeLaunch {
         action,
         endpoint: EndpointId::default(),
+        what_for: String::new(),
         base_url: "http://localhost".to_owned(),
         api_key: None,
         headers: Vec::new(),

@@ -5,6 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use super::{Hindrance, Landing, LimitSettings, Limits, Ticket, Why};
+use crate::exec::breaker::Ended;
 use crate::outcome::{Failure, FailureKind};
 
 const SETTINGS: LimitSettings = LimitSettings {
@@ -16,6 +17,10 @@ const SETTINGS: LimitSettings = LimitSettings {
 
 fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
+}
+
+fn ended(limits: &mut Limits, prompt: &str, failure: Option<&Failure>) {
+    limits.ended(Ended { model: "judge-1", prompt, failure });
 }
 
 /// Admits as many as may be sent now.
@@ -60,7 +65,9 @@ fn statuses_tell_of_the_servers_load() {
         (204, Landing::Answered),
         (301, Landing::Failed),
         (400, Landing::Failed),
+        (408, Landing::Overloaded),
         (429, Landing::Overloaded),
+        (504, Landing::Overloaded),
         (500, Landing::Failed),
         (503, Landing::Overloaded),
         (529, Landing::Overloaded),
@@ -109,14 +116,14 @@ fn failures_that_are_alike_close_the_endpoint() {
     let mut limits = Limits::new(LimitSettings { identical_failures: 2, ..SETTINGS });
     let (kind, message) = (FailureKind::Unauthorized, "the judge answered 401: who".to_owned());
     let failure = Failure::new(kind, message);
-    limits.ended("a", Some(&failure));
-    limits.ended("b", None);
-    limits.ended("c", Some(&failure));
+    ended(&mut limits, "a", Some(&failure));
+    ended(&mut limits, "b", None);
+    ended(&mut limits, "c", Some(&failure));
     assert_eq!((limits.hindrance(s(0), 1), limits.closed()), (None, None));
-    limits.ended("d", Some(&failure));
+    ended(&mut limits, "d", Some(&failure));
     let reason = "failed 2 times in the same way: the judge answered 401: who";
     assert_eq!(limits.admit(s(0), 1), Err(Hindrance::Closed(reason.into())));
-    limits.ended("e", None);
+    ended(&mut limits, "e", None);
     assert!(limits.closed().is_some(), "it stays closed");
 }
 
@@ -127,7 +134,7 @@ fn new_settings_keep_what_was_learnt() {
     let ticket = limits.admit(s(0), 1).unwrap();
     limits.landed(ticket, Landing::Overloaded, None);
     let (kind, message) = (FailureKind::Server, String::new());
-    limits.ended("a", Some(&Failure::new(kind, message)));
+    ended(&mut limits, "a", Some(&Failure::new(kind, message)));
     limits.set(LimitSettings { most: 6, ..figures });
     assert_eq!((limits.closed().is_some(), limits.at_once()), (true, (4, 6)));
     limits.reopen();

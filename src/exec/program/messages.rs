@@ -278,13 +278,18 @@ mod tests {
     #[test]
     fn secrets_are_taken_out_of_texts_and_not_of_numbers() {
         let mut start = start_of("/g");
-        let secrets = [("A_KEY", "pass\"word1"), ("B_KEY", "123456")];
+        let secrets =
+            [("A_KEY", "pass\"word1234"), ("B_KEY", "0.1234567890"), ("C_KEY", "123456789012")];
         let secret = |(name, value): (&str, &str)| (name.to_owned(), Secret::new(value.to_owned()));
         start.env = secrets.map(secret).into();
         for (text, expected) in [
-            (r#"{"a": 0.123456}"#, r#"{"a": 0.123456}"#),
-            (r#"{"pass\"word1": ["pass\"word1 123456"]}"#, r#"{"[secret]":["[secret] [secret]"]}"#),
-            ("no json 123456", "no json [secret]"),
+            (r#"{"a": 0.1234567890}"#, r#"{"a": 0.1234567890}"#),
+            (
+                r#"{"pass\"word1234": ["pass\"word1234 0.1234567890"]}"#,
+                r#"{"[secret]":["[secret] [secret]"]}"#,
+            ),
+            ("no json 0.1234567890", "no json [secret]"),
+            ("no key 123456789012", "no key 123456789012"),
         ] {
             assert_eq!(without_secrets(&start, text), expected);
         }

@@ -88,11 +88,11 @@ mod tests {
     #[test]
     fn a_secret_at_the_cut_does_not_show() {
         let mut start = start_of("/g");
-        start.env = vec![("KEY".to_owned(), Secret::new("sk-abcdefgh".to_owned()))];
+        start.env = vec![("KEY".to_owned(), Secret::new("sk-abcdefghi".to_owned()))];
         for before in 0..20 {
             let mut tail = Tail::of(&start);
             tail.push("x".repeat(3 * KEPT).as_bytes());
-            tail.push(b"sk-abcdefgh");
+            tail.push(b"sk-abcdefghi");
             tail.push("y".repeat(KEPT - before).as_bytes());
             let text = tail.text(&start).unwrap();
             assert!(text.len() <= KEPT);

@@ -38,7 +38,7 @@ fn programs_see_their_input_their_folder_and_few_variables() {
         r#"cat > seen; pwd >> seen; env | cut -d= -f1 | sort | tr '\n' ' ' >> seen
         echo "{\"pass\":true,\"score\":1,\"reasoning\":\"$TOKEN\"}""#,
     );
-    start.env = vec![("TOKEN".to_owned(), Secret::new("sk-123456".to_owned()))];
+    start.env = vec![("TOKEN".to_owned(), Secret::new("sk-123456789".to_owned()))];
     let outcome = run(scene.call(start));
     assert_eq!(shown(&outcome), r#"{"pass":true,"score":1,"reasoning":"[secret]"}"#);
     let folder = scene.folder.path().canonicalize().unwrap();

@@ -52,7 +52,7 @@ fn answers_are_results_or_failures() {
         }
     "#;
     let mut start = scene.function(script);
-    start.env = vec![("TOKEN".to_owned(), Secret::new("sk-123456".to_owned()))];
+    start.env = vec![("TOKEN".to_owned(), Secret::new("sk-123456789".to_owned()))];
     let start = Arc::new(start);
     let outcomes = run(scene.calls(&start, 6));
     let all: Vec<String> = outcomes.iter().map(shown).collect();
