@@ -100,7 +100,8 @@ proptest! {
         let rubric = rubric_of(&mut before);
         rubric.prompt = format!("x{text}");
         rubric.judges[0].extra_body.insert("v".to_owned(), json!([text, number, seed, {"k": text}]));
-        rubric.scale = Some((number, f64::MAX)).filter(|(min, max)| min < max);
+        let is_scale = |(min, max): &(f64, f64)| min < max && (max - min).is_finite();
+        rubric.scale = Some((number, f64::MAX)).filter(is_scale);
         rubric.judges[0].seed = Some(seed);
         round_trip(&before);
     }
