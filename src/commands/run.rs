@@ -145,7 +145,7 @@ pub fn loaded_session(
     if !unknown.is_empty() {
         return Err(Error::plain(
             format!("{suite}: no sample has the id `{}`", unknown.join("`, `")),
-            "ids are those of results.jsonl",
+            results::meant_samples(&session.db, session.root, &unknown),
         ));
     }
     let selection = crate::db::queries::selection(&session.db, session.root);

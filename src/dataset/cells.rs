@@ -61,6 +61,19 @@ pub fn column_names(text: &str) -> Vec<String> {
     reader.headers().map(trimmed).unwrap_or_default()
 }
 
+/// What is odd about the row that starts at `start`, if it has fewer cells than there are columns: a cell that is not
+/// there is empty, but may not have been meant to be.
+pub fn short_row(text: &str, start: Start) -> Option<String> {
+    let columns = column_names(text).len();
+    let rest = text.get(start.offset..)?;
+    let mut reader =
+        csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(rest.as_bytes());
+    let cells = reader.records().next()?.ok()?.len();
+    let plural = if cells == 1 { "" } else { "s" };
+    (cells < columns)
+        .then(|| format!("the row has {cells} cell{plural}, the header has {columns} columns"))
+}
+
 fn trimmed(headers: &csv::StringRecord) -> Vec<String> {
     headers.iter().map(|name| name.trim().to_owned()).collect()
 }

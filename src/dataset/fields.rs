@@ -355,7 +355,7 @@ fn syntax_problem(row: &str, error: &serde_json::Error) -> RowProblem {
     if error.is_data() {
         return RowProblem {
             span: Some(0..1.min(row.len())),
-            ..RowProblem::new("the row is no JSON object")
+            ..RowProblem::new("the row is not a JSON object")
         }
         .label("expected `{`")
         .hint("write one object a row: {\"input\": \"…\", \"output\": \"…\"}");

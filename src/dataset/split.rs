@@ -54,7 +54,7 @@ pub fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Diagnostic> {
         None => Ok(text),
         Some(at) => Err(Diagnostic::error(
             Place::in_text(path, text, at..at + 1),
-            "there is a NUL character here: this is no text file",
+            "there is a NUL character here: this is not a text file",
         )
         .hint("if the file is UTF-16, save it as UTF-8")),
     }
@@ -201,7 +201,7 @@ fn no_array(path: &str, text: &str, error: &serde_json::Error) -> Diagnostic {
     if error.is_data() {
         let from = text.len() - text.trim_start().len();
         let place = Place::in_text(path, text, from..from + 1);
-        return Diagnostic::error(place, "the dataset is no JSON array")
+        return Diagnostic::error(place, "the dataset is not a JSON array")
             .label("expected `[`")
             .hint("a .json dataset is one array of objects; one object a line is `dataset: {path: …, format: jsonl}`");
     }

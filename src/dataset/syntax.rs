@@ -58,11 +58,11 @@ fn words(rest: &str, category: Category, plain: &str) -> (String, Option<&'stati
             "write it as an escape: \\n, \\t or \\u0000",
         ),
         "invalid escape" => said(
-            "this is no escape of JSON",
+            "this is not a JSON escape",
             "a backslash is written twice: \\\\; escapes are \\n, \\t, \\\", \\u00e9, …",
         ),
         "lone leading surrogate in hex escape" | "unexpected end of hex escape" => said(
-            "half of a surrogate pair is no character",
+            "half of a surrogate pair is not a character",
             "write both halves (\\ud83d\\ude00), or the character itself",
         ),
         _ if category == Category::Eof => {
@@ -122,7 +122,7 @@ mod tests {
             ("{\"a\": 'x'}", "'", "a value is expected here"),
             ("{\"a\": NaN}", "N", "a value is expected here"),
             ("{\"a\": \"b\nc\"}", "\n", "a line break or control character stands inside a string"),
-            ("{\"a\": \"\\x\"}", "x", "this is no escape of JSON"),
+            ("{\"a\": \"\\x\"}", "x", "this is not a JSON escape"),
             ("{\"a\": \"b", "b", "the text ends inside a string"),
             ("{\"a\": [1", "1", "the text ends inside a list"),
             ("\n\n {\"a\" 1}", "1", "expected `:`"),

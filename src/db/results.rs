@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
-use super::selection::named;
+use super::selection::{Who, named};
 use super::{Database, Db, folds, programs};
 use crate::action::Action;
 use crate::dataset::row::{self, Record};
 use crate::dataset::{GroundTruth, Input};
+use crate::diagnostic::suggest;
 use crate::evaluate::programs::extraction_action;
 use crate::evaluate::rewards::reward_action;
 use crate::evaluate::{self, Case, Graded, Planned, ReadyGrader, Submission};
@@ -173,6 +174,23 @@ pub fn records(db: &Database, root: Root) -> impl Iterator<Item = usize> + '_ {
         let evaluated = places.filter(|(_, place)| place.is_in());
         evaluated.map(move |(case, _)| first + case / per_record)
     })
+}
+
+/// What probably was meant by ids that no sample has. Looks no further than the first samples.
+pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
+    const MOST: usize = 20_000;
+    let ids = || {
+        let chunks = root.chunks(db).iter();
+        chunks.flat_map(|chunk| queries::checked(db, *chunk).whos.iter().map(Who::id)).take(MOST)
+    };
+    let bare = |id: &str| id.replace(|c: char| c.is_ascii_digit(), "");
+    // Ids that differ in their number alone are no slips of one another.
+    let near = |id: &String| suggest(id, ids().filter(|near| bare(near) != bare(id)));
+    let near = unknown.iter().find_map(near);
+    near.map_or_else(
+        || "ids are those of results.jsonl".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    )
 }
 
 /// Those of `ids` that no sample of the dataset has, selected or not.

@@ -43,6 +43,7 @@ fn doubt(grader: &GraderSpec, spec: &RowSpec, sought: &Sought) -> Option<Doubt> 
         (Sought::GroundTruth, GraderKind::Tool(tool)) => {
             Some(no_ground_truth(grader, &tool.function, spec))
         }
+        (Sought::Trajectory, GraderKind::Tool(tool)) => Some(no_trajectory(grader, &tool.function)),
         (Sought::Name(name), GraderKind::Rubric(rubric)) => {
             Some(unknown_name(grader, name, rubric.compare_to.is_some()))
         }
@@ -62,6 +63,15 @@ fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> Doubt
         } else {
             "say where it is: `fields: {ground_truth: NAME}`".to_owned()
         },
+    }
+}
+
+fn no_trajectory(grader: &GraderSpec, function: &str) -> Doubt {
+    let name = clipped(&grader.name);
+    Doubt {
+        message: format!("no row has a trajectory: `{name}` ({function}) will find no tool calls"),
+        hint: "tool calls are read from `messages` or `trajectory`: `fields: {messages: NAME}`"
+            .to_owned(),
     }
 }
 

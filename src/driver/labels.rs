@@ -75,11 +75,8 @@ impl Session {
 fn unused_lines(db: &Database, root: Root) -> Option<Diagnostic> {
     let (count, samples) = labels::unused_lines(db, root);
     let path = root.overrides(db).labels.as_ref().filter(|_| *count > 0)?;
-    let are = if *count == 1 { "label is" } else { "labels are" };
-    let message = format!(
-        "{count} {are} of samples, models or trials that the dataset does not have: {}",
-        some_of(samples)
-    );
+    let match_none = if *count == 1 { "label matches" } else { "labels match" };
+    let message = format!("{count} {match_none} no row: {}", some_of(samples));
     Some(Diagnostic::warning(Place::file(path), message).hint("ids are those of results.jsonl"))
 }
 

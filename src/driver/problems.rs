@@ -5,8 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::dataset::cells::column_names;
-use crate::dataset::fields::Fields;
+use crate::dataset::cells::{column_names, short_row};
+use crate::dataset::fields::{Fields, RowProblem};
 use crate::dataset::split::{self, SHOWN_PROBLEMS, Start};
 use crate::db::inputs::Root;
 use crate::db::selection::Duplicate;
@@ -89,17 +89,11 @@ impl Loaded<'_> {
         for chunk in root.chunks(db) {
             let problems = queries::checked(db, *chunk).problems.iter();
             for (at, problem) in problems.filter(|(_, problem)| !problem.recorded) {
-                let span = problem.span.clone().filter(|_| dataset.format != DatasetFormat::Csv);
-                let place = self.place(dataset, before + at, span);
-                found.push(problem.clone().diagnostic(place));
+                found.push(self.of_row(dataset, before + at, problem));
             }
-            for (at, problem) in labels::label_problems(db, *chunk) {
-                let span = problem.span.clone().filter(|_| dataset.format != DatasetFormat::Csv);
-                found.push(problem.clone().diagnostic(self.place(dataset, before + at, span)));
-            }
-            for (at, problem) in queries::unmet(db, *chunk) {
-                let span = problem.span.clone().filter(|_| dataset.format != DatasetFormat::Csv);
-                found.push(problem.clone().diagnostic(self.place(dataset, before + at, span)));
+            let of_labels = labels::label_problems(db, *chunk).iter();
+            for (at, problem) in of_labels.chain(queries::unmet(db, *chunk)) {
+                found.push(self.of_row(dataset, before + at, problem));
             }
             let named = queries::checked(db, *chunk).rubric_files.iter();
             for (at, path) in named.filter(|_| has_unreadable) {
@@ -123,6 +117,25 @@ impl Loaded<'_> {
             before += chunk.records(db).len();
         }
         found
+    }
+
+    /// What is wrong with record `at`. Of a CSV row that is too short, that is said first.
+    fn of_row(&self, dataset: &DatasetSpec, at: usize, problem: &RowProblem) -> Diagnostic {
+        let problem = problem.clone();
+        if dataset.format != DatasetFormat::Csv {
+            let place = self.place(dataset, at, problem.span.clone());
+            return problem.diagnostic(place);
+        }
+        let place = self.place(dataset, at, None);
+        let start = self.starts.get(at).copied().unwrap_or_default();
+        match short_row(self.text, start) {
+            None => problem.diagnostic(place),
+            Some(short) => {
+                let message = format!("{short}: {}", problem.message);
+                let hint = "write a cell for every column, empty where there is nothing";
+                RowProblem { message, ..problem }.hint(hint).diagnostic(place)
+            }
+        }
     }
 
     /// The bytes `span` of record `at`; its first line if none.

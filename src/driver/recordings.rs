@@ -212,7 +212,10 @@ fn letta_problem(file: &str, text: &str, problem: &letta_dir::LettaProblem) -> D
     let key = "\"trajectory\"";
     let about = line.find(key).filter(|_| problem.message.ends_with("in `trajectory`"));
     let span = about.map_or(0..line.len(), |at| at..at + key.len());
-    Diagnostic::error(place(span), format!("this is no line of Letta results: {}", problem.message))
+    Diagnostic::error(
+        place(span),
+        format!("this is not a line of Letta results: {}", problem.message),
+    )
 }
 
 /// Where every line of a file starts.
@@ -326,7 +329,7 @@ fn from_file(path: &str, text: &str) -> Result<Vec<Recording>, Vec<Diagnostic>> 
     if format == DatasetFormat::Jsonl && from < text.len() && !text[from..].starts_with(['{', '['])
     {
         let place = Place::in_text(path, text, from..from + 1);
-        let problem = Diagnostic::error(place, "this is no file of trajectories");
+        let problem = Diagnostic::error(place, "this is not a file of trajectories");
         return Err(vec![problem.label("expected `{`").hint(HINT)]);
     }
     let rows = split::split(path, text, format).map_err(of_trajectories)?;
@@ -399,7 +402,7 @@ fn owner(row: &str, spec: &RowSpec) -> Result<(Owner, Run), RowProblem> {
     match id {
         Some(Value::String(id)) => Ok((Owner::Id(id), Run::of(&fields))),
         Some(Value::Number(id)) => Ok((Owner::Id(id.to_string()), Run::of(&fields))),
-        Some(_) => Err(no_id("the `id` of the record is no string and no number".to_owned())),
+        Some(_) => Err(no_id("the `id` of the record is neither a string nor a number".to_owned())),
         None => Err(no_id(format!("the record has no `id`, only {}", fields.some_names()))),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::dataset::chunk::Records;
 use crate::dataset::fields::{Fields, RowSpec};
+use crate::dataset::join::NOT_RECORDED;
 use crate::grade::registry;
 use crate::judge::template::open_names;
 use crate::path::Row;
@@ -14,6 +15,8 @@ pub enum Sought {
     Path(String),
     /// A reference answer.
     GroundTruth,
+    /// Everything that the target did.
+    Trajectory,
     /// What `{name}` in a rubric stands for.
     Name(String),
 }
@@ -23,9 +26,10 @@ impl Sought {
     pub fn by_grader(grader: &GraderSpec) -> Vec<Self> {
         match &grader.kind {
             GraderKind::Tool(tool) => {
-                let needs =
-                    registry::find(&tool.function).is_some_and(|info| info.needs_ground_truth);
-                needs.then_some(Self::GroundTruth).into_iter().collect()
+                let Some(info) = registry::find(&tool.function) else { return Vec::new() };
+                let truth = info.needs_ground_truth.then_some(Self::GroundTruth);
+                let trajectory = info.reads_trajectory.then_some(Self::Trajectory);
+                truth.into_iter().chain(trajectory).collect()
             }
             GraderKind::Rubric(rubric) => {
                 let names = open_names(&rubric.prompt, rubric.compare_to.is_some());
@@ -49,9 +53,19 @@ impl Sought {
         match self {
             Self::Path(path) => fields.at_path(path).is_some(),
             Self::GroundTruth => fields.raw("ground_truth").is_some(),
+            Self::Trajectory => has_trajectory(&fields),
             Self::Name(name) => stands_for(name, row, &fields),
         }
     }
+}
+
+/// Whether the row may record more than an answer.
+fn has_trajectory(fields: &Fields<'_>) -> bool {
+    let outputs = fields.spec().fields.outputs.iter().map(|(_, path)| fields.at_path(path));
+    let answers = outputs.chain([fields.raw("output")]);
+    fields.raw("trajectory").is_some()
+        || fields.raw("messages").is_some()
+        || answers.flatten().any(|answer| answer.get().starts_with(['[', '{']))
 }
 
 /// Whether `{name}` stands for something in this row.
@@ -68,6 +82,13 @@ fn stands_for(name: &str, row: &str, fields: &Fields<'_>) -> bool {
 
 /// For each thing that is sought, whether one of these records has it.
 pub fn found_in(records: &Records, spec: &RowSpec, sought: &[Sought]) -> Box<[bool]> {
-    let is_found = |sought: &Sought| records.iter().any(|(row, _)| sought.is_in(row, spec));
+    // What another file recorded may be anything.
+    let is_recorded = |sought: &Sought, recorded: &str| {
+        *sought == Sought::Trajectory && !matches!(recorded, "" | NOT_RECORDED)
+    };
+    let is_found = |sought: &Sought| {
+        let mut records = records.iter();
+        records.any(|(row, recorded)| is_recorded(sought, recorded) || sought.is_in(row, spec))
+    };
     sought.iter().map(is_found).collect()
 }

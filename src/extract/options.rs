@@ -298,11 +298,11 @@ fn value_problem(option: &Opt, value: &Value) -> Option<OptionProblem> {
     match option.kind {
         Kind::Pattern => match Regex::new(text) {
             Ok(_) => None,
-            Err(error) => problem(format!("`{name}` is no valid pattern: {error}")),
+            Err(error) => problem(format!("`{name}` is not a valid pattern: {error}")),
         },
         Kind::JsonPath => match JsonPath::parse(text) {
             Ok(_) => None,
-            Err(error) => problem(format!("`{name}` is no valid JSONPath: {error}")),
+            Err(error) => problem(format!("`{name}` is not a valid JSONPath: {error}")),
         },
         _ => None,
     }

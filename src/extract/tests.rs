@@ -306,8 +306,8 @@ fn options_are_checked_before_anything_runs() {
 #[test]
 fn invalid_patterns_and_queries_are_found() {
     for (name, config, start) in [
-        ("pattern", json!({"pattern": "(a"}), "pattern: `pattern` is no valid pattern: "),
-        ("json_path", json!({"path": "a..["}), "path: `path` is no valid JSONPath: "),
+        ("pattern", json!({"pattern": "(a"}), "pattern: `pattern` is not a valid pattern: "),
+        ("json_path", json!({"path": "a..["}), "path: `path` is not a valid JSONPath: "),
     ] {
         let problems = problems(name, &config);
         let [problem] = problems.as_slice() else { panic!("one problem, found {problems:?}") };

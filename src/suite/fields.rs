@@ -204,7 +204,13 @@ impl Findings {
     }
 
     /// Reports that `text`, the value of `field`, is none of `names`.
-    pub(crate) fn unknown(&mut self, field: &Entry, text: &str, what: &str, names: &[&str]) {
+    pub(crate) fn unknown(
+        &mut self,
+        field: &Entry,
+        text: &str,
+        what: &str,
+        names: &[&str],
+    ) -> &mut Diagnostic {
         let message = match field.value.style {
             Style::Interpolated => format!("`{}` is set to an unknown {what}", field.key),
             _ => format!("unknown {what} `{text}`"),
@@ -221,6 +227,7 @@ impl Findings {
         } else {
             diagnostic.hint = hint.or_else(|| Some(one_of(&shown)));
         }
+        diagnostic
     }
 
     /// The fields of a mapping; reports anything else.

@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 
 use super::fields::{Fields, Findings};
 use super::load;
-use super::read::Reader;
+use super::read::{Reader, is_misspelt};
 use super::source::Span;
 use super::tree::{Entry, Kind, Node};
 use super::{ExtractorSpec, GraderKind, GraderSpec, programs, rewards, rubric};
+use crate::diagnostic::suggest;
 use crate::grade::{OptionProblem, ToolSpec};
 use crate::program::{Language, Role};
 
@@ -37,6 +38,13 @@ pub(super) fn graders(fields: &mut Fields<'_>, root: &Node, reader: &mut Reader<
         }
         (None, Some(single)) => graders.add("default", single, reader),
         (Some(many), None) => {
+            if let Kind::Seq(_) = many.value.value {
+                let message = "`graders` must be a mapping of names to graders, not a list";
+                reader.findings.error(many.value.span, message).hint = Some(
+                    "write `graders: {accuracy: {kind: tool, function: contains}}`".to_owned(),
+                );
+                return graders;
+            }
             if reader.findings.fields(many).is_none() {
                 return graders;
             }
@@ -48,6 +56,7 @@ pub(super) fn graders(fields: &mut Fields<'_>, root: &Node, reader: &mut Reader<
                 graders.add(&entry.key, entry, reader);
             }
         }
+        (None, None) if is_misspelt("graders", root) => {}
         (None, None) => {
             let at = root.entries().iter().find(|entry| entry.key == "graders");
             let span = at.map_or(root.span, |entry| entry.key_span);
@@ -142,6 +151,24 @@ const KINDS: [(&str, Option<Written>); 6] = [
     ("letta_judge", None),
 ];
 
+/// What others call kinds of graders and grading functions, and what they are here.
+const FOREIGN: [(&str, &str); 14] = [
+    ("llm-rubric", "rubric"),
+    ("llm_rubric", "rubric"),
+    ("llm-judge", "rubric"),
+    ("llm_judge", "rubric"),
+    ("llm", "rubric"),
+    ("judge", "rubric"),
+    ("model-graded-closedqa", "rubric"),
+    ("g-eval", "rubric"),
+    ("python", "program"),
+    ("javascript", "program"),
+    ("equals", "exact_match"),
+    ("icontains", "contains"),
+    ("regex", "regex_match"),
+    ("is-json", "json_schema"),
+];
+
 fn kind(
     name: &str,
     entry: &Entry,
@@ -149,13 +176,7 @@ fn kind(
     reader: &mut Reader<'_>,
 ) -> Option<Written> {
     let Some(field) = fields.take("kind") else {
-        let signs = [("function", "tool"), ("path", "program"), ("combine", rewards::COMBINE)];
-        let has = |field: &str| entry.value.get(field).is_some();
-        let has_rubric = has("prompt") || has("prompt_path");
-        let sign = signs.into_iter().find(|(field, _)| has(field) && !has_rubric);
-        let likely = sign.map_or("rubric", |(_, kind)| kind);
-        reader.findings.error(entry.key_span, format!("the grader `{name}` has no `kind`")).hint =
-            Some(format!("write `kind: {likely}`"));
+        no_kind(name, entry, reader);
         return None;
     };
     let kind = reader.findings.text(field)?;
@@ -166,11 +187,53 @@ fn kind(
             None
         }
         None => {
-            let names: Vec<&str> = KINDS.iter().map(|(known, _)| *known).collect();
-            reader.findings.unknown(field, &kind, "grader kind", &names);
+            let names: Vec<&str> = KINDS
+                .iter()
+                .filter(|(_, written)| written.is_some())
+                .map(|(name, _)| *name)
+                .collect();
+            let meant = meant(&kind, reader.registry.graders);
+            let diagnostic = reader.findings.unknown(field, &kind, "grader kind", &names);
+            if let (Some(meant), None) = (meant, &diagnostic.hint) {
+                diagnostic.hint = Some(match meant.strip_prefix("kind: ") {
+                    Some(kind) if !kind.contains(',') => format!("did you mean `{kind}`?"),
+                    _ => format!("write `{meant}`"),
+                });
+            }
             None
         }
     }
+}
+
+fn no_kind(name: &str, entry: &Entry, reader: &mut Reader<'_>) {
+    let signs = [("function", "tool"), ("path", "program"), ("combine", rewards::COMBINE)];
+    let has = |field: &str| entry.value.get(field).is_some();
+    let has_rubric = has("prompt") || has("prompt_path");
+    let sign = signs.into_iter().find(|(field, _)| has(field) && !has_rubric);
+    let likely = sign.map(|(_, kind)| format!("write `kind: {kind}`"));
+    let written = entry.value.entries().iter().find(|field| field.key == "type");
+    let Some((field, Kind::Str(said))) = written.map(|field| (field, &field.value.value)) else {
+        reader.findings.error(entry.key_span, format!("the grader `{name}` has no `kind`")).hint =
+            Some(likely.unwrap_or_else(|| "write `kind: rubric`".to_owned()));
+        return;
+    };
+    let meant = meant(said, reader.registry.graders).map(|meant| format!("write `{meant}`"));
+    let message = format!("the grader `{name}` has no `kind`, and a grader has no field `type`");
+    reader.findings.error(field.key_span, message).hint =
+        Some(meant.or(likely).unwrap_or_else(|| {
+            "write `kind: tool` and a `function`, or `kind: rubric` and a `prompt`".to_owned()
+        }));
+}
+
+/// What somebody means who calls a kind or a function of graders `said`.
+fn meant(said: &str, functions: &[&str]) -> Option<String> {
+    let foreign = FOREIGN.iter().find(|(theirs, _)| *theirs == said);
+    let ours = foreign.map_or(said, |(_, ours)| ours);
+    if KINDS.iter().any(|(kind, written)| *kind == ours && written.is_some()) {
+        return Some(format!("kind: {ours}"));
+    }
+    let function = suggest(ours, functions.iter().copied())?;
+    Some(format!("kind: tool, function: {function}"))
 }
 
 fn tool(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<GraderKind> {
@@ -324,9 +387,10 @@ fn pattern(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<String> {
     let field = fields.take("ground_truth_pattern")?;
     let pattern = reader.findings.text(field)?;
     if let Some(problem) = (reader.registry.check_pattern)(&pattern) {
-        reader
-            .findings
-            .error(field.value.span, format!("`ground_truth_pattern` is no pattern: {problem}"));
+        reader.findings.error(
+            field.value.span,
+            format!("`ground_truth_pattern` is not a valid pattern: {problem}"),
+        );
     }
     Some(pattern)
 }

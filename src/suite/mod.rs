@@ -19,6 +19,7 @@ mod rewards;
 mod rubric;
 mod rubric_file;
 mod scalar;
+mod slips;
 pub mod source;
 mod syntax;
 mod thresholds;

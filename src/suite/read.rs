@@ -13,7 +13,7 @@ use super::source::Span;
 use super::thresholds::Passes;
 use super::tree::{Entry, Kind, Node};
 use super::{Files, Suite, TargetSpec, dataset, gate, graders, programs, rewards};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, suggest};
 use crate::grade::{OptionProblem, ToolSpec};
 use crate::program::{ProgramSpec, Sandbox, SandboxKind};
 
@@ -174,13 +174,19 @@ fn required<'n>(
     reader: &mut Reader<'_>,
 ) -> Option<&'n Entry> {
     let field = fields.take(name);
-    if field.is_none() {
+    if field.is_none() && !is_misspelt(name, root) {
         let at = root.entries().iter().find(|entry| entry.key == name);
         let span = at.map_or(root.span, |entry| entry.key_span);
         reader.findings.error(span, format!("the suite has no `{name}`")).hint =
             Some(load::MINIMAL.to_owned());
     }
     field
+}
+
+/// Whether a field of the mapping is probably `name`, misspelt: it is reported as unknown, which is enough.
+pub(super) fn is_misspelt(name: &str, root: &Node) -> bool {
+    let mut keys = root.entries().iter().map(|entry| entry.key.as_str());
+    !keys.clone().any(|key| key == name) && keys.any(|key| suggest(key, [name]).is_some())
 }
 
 struct Limits {

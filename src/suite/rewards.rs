@@ -199,7 +199,7 @@ fn expression(field: &Entry, graders: &mut Graders, reader: &mut Reader<'_>) -> 
         Ok(expression) => expression,
         // What a variable says is not shown, and what is wrong with it would show some of it.
         Err(_) if field.value.style == Style::Interpolated => {
-            let message = format!("`{}` is set to what is no expression", field.key);
+            let message = format!("`{}` is set to what is not an expression", field.key);
             reader.findings.error(field.value.span, message).hint = Some(EXAMPLE.to_owned());
             return None;
         }

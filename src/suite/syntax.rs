@@ -5,12 +5,16 @@
 
 use serde_saphyr::granit_parser::{ErrorKind, ScanError};
 
+use super::slips::Slip;
 use crate::diagnostic::{Diagnostic, Place};
+
+const VARIABLES: &str = "inside `{…}` and `[…]` a variable needs quotes: `\"${NAME}\"`";
 
 /// Why a text gives no tree.
 #[derive(Debug)]
 pub(super) enum Problem {
     Scan(ScanError),
+    Slip(Slip),
     SecondDocument,
     AliasOfItself,
     TooManyCopies,
@@ -26,6 +30,10 @@ impl Problem {
     pub(super) fn diagnostic(&self, place: Place) -> Diagnostic {
         let (message, hint) = match self {
             Self::Scan(error) => of_scanner(error.kind()),
+            Self::Slip(slip) => {
+                let hint = if place.source.contains("${") { VARIABLES } else { &slip.hint };
+                return Diagnostic::error(place, slip.message.as_str()).hint(hint);
+            }
             Self::SecondDocument => words(
                 "a second YAML document begins here",
                 "a suite is one document: remove the `---`, or make two files",
@@ -49,9 +57,7 @@ impl Problem {
             Self::NotFinite => words("this is not a finite number", ""),
         };
         let hint = match self {
-            Self::Scan(_) if hint.is_empty() && place.source.contains("${") => {
-                "inside `{…}` and `[…]` a variable needs quotes: `\"${NAME}\"`"
-            }
+            Self::Scan(_) if hint.is_empty() && place.source.contains("${") => VARIABLES,
             _ => hint,
         };
         let diagnostic = Diagnostic::error(place, message);
@@ -103,6 +109,6 @@ fn of_scanner(kind: &ErrorKind) -> (String, &'static str) {
         ErrorKind::InvalidQuotedScalarIndent => {
             words("the quoted text above is not closed before this line", "close the quote")
         }
-        other => (format!("this is no YAML: {other}"), ""),
+        other => (format!("invalid YAML: {other}"), ""),
     }
 }

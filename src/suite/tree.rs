@@ -13,7 +13,7 @@ use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, StrInput};
 
 use super::scalar::{self, Scalar};
 use super::source::{Sources, Span};
-use super::syntax;
+use super::{slips, syntax};
 use crate::diagnostic::{Diagnostic, Place};
 
 /// The most bytes a suite file may have.
@@ -138,7 +138,7 @@ pub fn parse(
     let file = sources.add(path, text);
     if let Some(at) = text.find('\0') {
         let place = sources.place(Span::new(file, at..at + 1));
-        let message = "there is a NUL character here: this is no text file";
+        let message = "there is a NUL character here: this is not a text file";
         diagnostics.push(Diagnostic::error(place, message));
         return None;
     }
@@ -218,6 +218,10 @@ impl<'t> Builder<'t> {
         for event in Parser::<StrInput<'t>>::new_from_str_with_options(self.text, options) {
             let (event, span) = event.map_err(|error| {
                 let at = error.marker().byte_offset().unwrap_or(self.text.len());
+                if let Some(slip) = slips::slip(self.text, at, error.kind()) {
+                    let span = Span::new(self.file, slip.span.clone());
+                    return (syntax::Problem::Slip(slip), span);
+                }
                 let next = self.text.get(at..).and_then(|rest| rest.chars().next());
                 let end = at + next.map_or(0, char::len_utf8);
                 (syntax::Problem::Scan(error), Span::new(self.file, at..end))

@@ -16,6 +16,9 @@ use super::{Contents, FileBytes, System, folder_of, non_empty, version_in};
 #[cfg(unix)]
 const LARGE: usize = 8 << 20;
 
+/// The most that is read of a stream, in bytes: nothing tells how long it is.
+const STREAM_LIMIT: u64 = 512 << 20;
+
 /// How long a program may take to say its version.
 const VERSION_PATIENCE: Duration = Duration::from_secs(5);
 /// The bytes of what it says that are read.
@@ -36,6 +39,7 @@ impl System for OsSystem {
     }
 
     fn open(&self, path: &str) -> std::io::Result<Box<dyn BufRead>> {
+        check_kind(path, &std::fs::metadata(path)?)?;
         let file = std::fs::File::open(path)?;
         Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
     }
@@ -233,10 +237,40 @@ fn append_durably(path: &str, bytes: &[u8]) -> std::io::Result<()> {
     file.sync_data()
 }
 
+/// Refuses what may never end, or never begin: devices, and pipes that somebody left in a folder.
+fn check_kind(path: &str, metadata: &std::fs::Metadata) -> std::io::Result<()> {
+    if metadata.is_file() || metadata.is_dir() || is_stream(path) {
+        return Ok(());
+    }
+    Err(Error::other("it is not a regular file"))
+}
+
+/// Whether a shell hands it to this process: `/dev/stdin`, or `<(…)`.
+fn is_stream(path: &str) -> bool {
+    matches!(path, "/dev/stdin" | "/dev/null")
+        || path.starts_with("/dev/fd/")
+        || path.starts_with("/proc/self/fd/")
+}
+
+fn read_stream(path: &str) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(STREAM_LIMIT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > STREAM_LIMIT {
+        let message = format!("it is a stream of more than {} MB", STREAM_LIMIT >> 20);
+        return Err(Error::other(message));
+    }
+    Ok(bytes)
+}
+
 /// Reads a file. One that changes meanwhile is read as it is found, as any reader would.
 #[cfg(unix)]
 fn read_whole(path: &str) -> std::io::Result<Vec<u8>> {
     use std::os::unix::fs::FileExt;
+    let metadata = std::fs::metadata(path)?;
+    check_kind(path, &metadata)?;
+    if !metadata.is_file() && !metadata.is_dir() {
+        return read_stream(path);
+    }
     let file = std::fs::File::open(path)?;
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     if length < LARGE || length > isize::MAX as usize {
@@ -256,6 +290,7 @@ fn read_whole(path: &str) -> std::io::Result<Vec<u8>> {
 
 #[cfg(not(unix))]
 fn read_whole(path: &str) -> std::io::Result<Vec<u8>> {
+    check_kind(path, &std::fs::metadata(path)?)?;
     std::fs::read(path)
 }
 
@@ -359,6 +394,26 @@ mod tests {
         assert_eq!(shell("echo 1.2; exit 1", 5_000), None);
         assert_eq!(shell("exec sleep 10", 50), None);
         assert_eq!(shell("echo 1.2; exec sleep 10 >&- 2>&-", 50), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_files_are_read_and_what_a_shell_hands_over() {
+        use std::os::fd::AsRawFd;
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo").to_string_lossy().into_owned();
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        for path in ["/dev/zero", fifo.as_str()] {
+            let reason = OsSystem.read(path).into_bytes().unwrap_err();
+            assert_eq!(reason, "it is not a regular file", "{path}");
+            assert!(OsSystem.open(path).is_err(), "{path}");
+        }
+        assert_eq!(OsSystem.read("/dev/null").into_bytes(), Ok(Vec::new()));
+        let (output, mut input) = std::io::pipe().unwrap();
+        input.write_all(b"a row").unwrap();
+        drop(input);
+        let path = format!("/dev/fd/{}", output.as_raw_fd());
+        assert_eq!(OsSystem.read(&path).into_bytes(), Ok(b"a row".to_vec()));
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub fn read_results(text: &str) -> Result<Vec<LettaResult>, LettaProblem> {
 fn no_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
-    format!("this is no JSON: {reason} (column {})", error.column())
+    format!("invalid JSON: {reason} (column {})", error.column())
 }
 
 /// The results of a file that is one object, over however many lines.
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn problems_name_the_line() {
         for (text, expected) in [
-            ("\n{\"sample_id\": 1,}", "line 2: this is no JSON: trailing comma (column 17)"),
+            ("\n{\"sample_id\": 1,}", "line 2: invalid JSON: trailing comma (column 17)"),
             (
                 "{\"a\": 1}",
                 "line 1: expected a result with `sample` or `sample_id` and `trajectory`",

@@ -61,3 +61,14 @@ fn watch_calls_an_edited_answer_fixed_or_broken() {
     telling.interrupt();
     telling.finish();
 }
+
+#[test]
+fn a_misspelt_sample_is_suggested() {
+    let rows = ["france", "peru-1"].map(|id| json!({"id": id, "input": "q", "output": "o"}));
+    let space = Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &lines(rows))]);
+    for (id, hint) in [("franc", "did you mean `france`?"), ("peru-2", "ids are those of results")]
+    {
+        let ran = space.run(&["run", "suite.yaml", "--sample", id]);
+        assert!(ran.code() == 2 && ran.stderr().contains(hint), "{}", ran.shown());
+    }
+}

@@ -203,7 +203,7 @@ fn what_is_wrong_with_labels_is_said() {
             rows(&[]),
             "{\"id\": 500, \"label\": 1}\n{\"id\": 1, \"trial\": 4, \"label\": 1}",
             0,
-            "2 labels are of samples, models or trials that the dataset does not have: `1`, `500`",
+            "2 labels match no row: `1`, `500`",
         ),
         (
             SUITE,

@@ -403,7 +403,7 @@ impl Parser {
         } else {
             let group = name.trim().parse::<usize>().ok().filter(|group| *group > 0);
             let group = group.ok_or_else(|| {
-                self.problem_at(start, format!("`{name}` is no group to depend on"))
+                self.problem_at(start, format!("`{name}` is not a group to depend on"))
             })?;
             self.conditions.push((group, start));
             group

@@ -174,7 +174,7 @@ fn yaml_errors_say_where_and_what_to_do() {
       = help: the first is on line 5, column 1
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ndescription: \"a\\0b\0\"\n"), @r###"
-    error: there is a NUL character here: this is no text file
+    error: there is a NUL character here: this is not a text file
      --> suite.yaml:5:19
       |
     5 | description: "a\0b�"

@@ -160,7 +160,7 @@ fn hostile_files_end_in_an_error_soon() {
             "a: x\n".repeat(MAX_BYTES / 5 + 1),
             "the file is larger than 4 MB, the most a suite may have",
         ),
-        ("a: \0".to_owned(), "there is a NUL character here: this is no text file"),
+        ("a: \0".to_owned(), "there is a NUL character here: this is not a text file"),
     ] {
         let (node, said) = parsed(&text);
         assert_eq!(said, expected);

@@ -276,6 +276,7 @@ pub(super) fn csv() -> Vec<Case> {
     vec![
         bad("csv empty", ""),
         bad("csv of a header alone", "input,output\n"),
+        bad("csv too few cells", "id,input,ground_truth,output\n1,a,b,c\n2,a,b\n"),
         bad("csv of empty rows", "input,output\n,\n,\n"),
         bad("csv quote never closed", "id,input,output\n1,a,b\n2,\"c,d\n3,e,f\n"),
         bad("csv quote never closed in the last cell", "input,output\na,\"b\n"),

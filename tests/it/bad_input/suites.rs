@@ -86,6 +86,13 @@ fn yaml() -> Vec<Case> {
         case("YAML scalar").suite("dataset.jsonl\n"),
         case("YAML is JSON Lines").suite(super::case::DATA),
         case("YAML with a tag of a program").with("bad", "!!python/object:os.system ls"),
+        case("YAML indented with a tab below text")
+            .suite("name: s\ndataset: data.jsonl\ngraders:\n  same:\n    kind: tool\n\tfunction: contains\n"),
+        case("YAML brace never closed before another line")
+            .with("function: exact_match}", "function: exact_match"),
+        case("YAML bracket never closed").lines("sample_tags: [smoke, \"a ] b\"\nnum_runs: 2\n"),
+        case("YAML comma missing").with("kind: tool, ", "kind: tool "),
+        case("YAML key deeper than the others").with("graders:", " graders:"),
         case("YAML bad indentation").with("  same:", "  first:\n     kind: tool\n   same:"),
     ]
 }
@@ -97,6 +104,16 @@ fn values() -> Vec<Case> {
         ),
         case("nothing but a name").suite("name: s\n"),
         case("grader of no kind").with("kind: tool, ", ""),
+        case("grader of a type").with("kind: tool, function: exact_match", "type: contains"),
+        case("grader of a type of others").with("kind: tool, function: exact_match", "type: llm-rubric"),
+        case("grader of an unknown type").with("kind: tool, function: exact_match", "type: magic"),
+        case("grader of a kind of others").with("kind: tool, function: exact_match", "kind: llm-rubric"),
+        case("grader of a kind that is a function")
+            .with("kind: tool, function: exact_match", "kind: exact-match"),
+        case("graders are a list")
+            .with("  same: {kind: tool, function: exact_match}", "  - {name: same, kind: tool}"),
+        case("dataset and graders misspelt")
+            .suite("name: s\ndatset: data.jsonl\ngrders:\n  same: {kind: tool, function: exact_match}\n"),
         case("grader is text").with("{kind: tool, function: exact_match}", "exact_match"),
         case("threshold of a percentage beyond 100")
             .with("metric_key: same, op: gte, value: 0.5", "metric_key: same, metric: accuracy, op: gte, value: 150"),

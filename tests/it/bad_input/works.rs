@@ -242,6 +242,39 @@ fn keys_that_are_only_called_like_trajectories_stop_nothing() {
 }
 
 #[test]
+fn graders_of_tool_calls_over_rows_without_any_are_doubted() {
+    let suite =
+        SUITE.replace("function: exact_match", "function: max_tool_calls, config: {max: 0}");
+    let said = |case: &Case| {
+        let (_, diagnostics) = case.load();
+        diagnostics.into_iter().map(|said| said.message).collect::<Vec<_>>()
+    };
+    let doubt = "no row has a trajectory: `same` (max_tool_calls) will find no tool calls";
+    assert_eq!(said(&case("no calls").suite(&suite)), [doubt]);
+    let row = "{\"id\": \"c\", \"input\": \"q\", \"messages\": []}\n";
+    assert!(
+        said(&case("one row").suite(&suite).file("data.jsonl", format!("{DATA}{row}"))).is_empty()
+    );
+}
+
+/// A trajectory that cannot be read would be one without any calls.
+#[test]
+fn graders_of_tool_calls_take_no_broken_trajectory_for_none() {
+    let suite =
+        SUITE.replace("function: exact_match", "function: max_tool_calls, config: {max: 0}");
+    let row =
+        "{\"id\": \"c\", \"input\": \"q\", \"output\": \"o\", \"messages\": {\"count\": 3}}\n";
+    let (_, diagnostics) = case("broken").suite(&suite).file("data.jsonl", row).load();
+    let messages: Vec<_> = diagnostics.iter().map(|said| said.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "`messages` is not a trajectory: expected messages, turns, events, steps or text, found an object"
+        ]
+    );
+}
+
+#[test]
 fn rows_without_ids_get_one_from_their_content() {
     let same = "{\"input\": \"i\", \"output\": \"o\"}\n";
     let other = "{\"input\": \"j\", \"output\": \"o\"}\n";

@@ -150,7 +150,7 @@ impl Parser {
                 (Escape::Code(low), Escape::Code(high)) if low <= high => {
                     set.ranges.push((low, high));
                 }
-                _ => return Err(self.problem_at(start, "a range in the set is no range")),
+                _ => return Err(self.problem_at(start, "the range in the set is invalid")),
             }
         }
     }

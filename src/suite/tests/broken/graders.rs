@@ -182,7 +182,7 @@ fn graders_are_checked() {
     9 |     pass_threshold: 2
       |                     ^
 
-    error: `ground_truth_pattern` is no pattern: a group is not closed
+    error: `ground_truth_pattern` is not a valid pattern: a group is not closed
       --> suite.yaml:10:27
        |
     10 |     ground_truth_pattern: '((a'
