@@ -62,10 +62,10 @@ fn yaml_errors_say_where_and_what_to_do() {
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\n\tx: 1\n"), @r###"
     error: the line is indented with a tab
-     --> suite.yaml:5:2
+     --> suite.yaml:5:1
       |
     5 |     x: 1
-      |     ^
+      | ^^^^
       |
       = help: YAML is indented with spaces
     "###);
@@ -77,13 +77,13 @@ fn yaml_errors_say_where_and_what_to_do() {
       |              ^
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ndescription: \"a\n"), @r###"
-    error: the quoted text above is not closed before this line
-     --> suite.yaml:6:1
+    error: this quote is never closed
+     --> suite.yaml:5:14
       |
-    6 |
-      | ^
+    5 | description: "a
+      |              ^
       |
-      = help: close the quote
+      = help: a `"` is missing
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ndescription: a: b\n"), @r###"
     error: a `:` is not expected here

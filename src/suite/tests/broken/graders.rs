@@ -136,7 +136,7 @@ fn graders_are_checked() {
      --> suite.yaml:4:13
       |
     4 |   a: {kind: toool, function: contains}
-      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `program`, `combine` or `letta_judge`
+      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `program` or `combine`
       |
       = help: did you mean `tool`?
 
