@@ -449,8 +449,8 @@ fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
         )?;
     }
     if settled.replayed_failures > 0 {
-        let count = settled.replayed_failures;
-        writeln!(err, "failures replayed from the store: {count}; `--retry-errors` asks again")?;
+        let errors = count(settled.replayed_failures, "cached error");
+        writeln!(err, "{errors}; `--retry-errors` retries them")?;
     }
     for stopped in &settled.stopped {
         writeln!(err, "{}", sanitize(stopped))?;

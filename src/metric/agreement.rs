@@ -111,8 +111,8 @@ fn pair_agreement(both: &[(f64, f64)]) -> PairAgreement {
     }
 }
 
-/// The agreement of two raters beyond that of chance, scores being names. None without items, or where both only
-/// ever gave one and the same score.
+/// The agreement of two raters beyond that of chance, scores being names. None without items, or where one of them
+/// only ever gave one score: nothing it says could agree more than chance.
 ///
 /// `(p_o - p_e) / (1 - p_e)`, Cohen 1960, "A Coefficient of Agreement for Nominal Scales", both sides times n².
 fn cohen_kappa(both: &[(f64, f64)]) -> Option<f64> {
@@ -120,6 +120,9 @@ fn cohen_kappa(both: &[(f64, f64)]) -> Option<f64> {
     let equal = both.iter().filter(|(one, other)| same(*one, *other)).count() as i128;
     let ones = categories(both.iter().map(|(one, _)| *one).collect());
     let others = categories(both.iter().map(|(_, other)| *other).collect());
+    if ones.len() < 2 || others.len() < 2 {
+        return None;
+    }
     let mut by_chance = 0;
     let mut at = others.iter().peekable();
     // Both are sorted, so one walk meets every category that both have.
@@ -129,11 +132,11 @@ fn cohen_kappa(both: &[(f64, f64)]) -> Option<f64> {
             by_chance += *count as i128 * *other_count as i128;
         }
     }
-    (n * n != by_chance).then(|| (equal * n - by_chance) as f64 / (n * n - by_chance) as f64)
+    Some((equal * n - by_chance) as f64 / (n * n - by_chance) as f64)
 }
 
 /// The agreement of two raters beyond that of chance, a disagreement weighing as the square of its size. None
-/// without items, or where both only ever gave one and the same score.
+/// without items, or where one of them only ever gave one score.
 ///
 /// `1 - sum(w_ij p_oij) / sum(w_ij p_eij)` with `w_ij = (x_i - y_j)²`, Cohen 1968, "Weighted Kappa". The weights
 /// are those of the scores themselves: scikit-learn's, which go by rank among the scores that occur, are the same
@@ -143,7 +146,7 @@ fn quadratic_weighted_kappa(both: &[(f64, f64)]) -> Option<f64> {
     let (ones, others): (Vec<f64>, Vec<f64>) = both.iter().copied().unzip();
     let (one_mean, other_mean) = (mean(&ones)?, mean(&others)?);
     // Asked of the scores: rounded means of equal scores may differ from them.
-    if are_equal(&ones) && are_equal(&others) && same(ones[0], others[0]) {
+    if are_equal(&ones) || are_equal(&others) {
         return None;
     }
     let observed = sum(both.iter().map(|(one, other)| square(one - other)));
@@ -323,9 +326,11 @@ mod tests {
             (opposite.cohen_kappa, opposite.quadratic_weighted_kappa),
             (Some(-1.0), Some(-1.0))
         );
-        // One always says 2: chance would do as well.
-        let stuck = &agreement(&rows("21 22 23")).pairs.0[0].1;
-        assert_eq!((stuck.cohen_kappa, stuck.quadratic_weighted_kappa), (Some(0.0), Some(0.0)));
+        // One always says 2: there is nothing to agree about.
+        for text in ["21 22 23", "12 22 32"] {
+            let stuck = &agreement(&rows(text)).pairs.0[0].1;
+            assert_eq!((stuck.cohen_kappa, stuck.quadratic_weighted_kappa), (None, None), "{text}");
+        }
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub struct LabelAgreement {
     pub both_fail: usize,
     /// Share of verdicts that agree (0.0..=1.0); null if there is none.
     pub accuracy: Option<f64>,
-    /// Cohen's kappa of pass and fail (-1.0..=1.0); null where chance alone would agree always: without verdicts, or
-    /// where both say one and the same of all.
+    /// Cohen's kappa of pass and fail (-1.0..=1.0); null where it is not defined: without verdicts, or where one side says
+    /// the same of all, so that nothing it says could agree more than chance.
     pub kappa: Option<f64>,
     /// The bounds of its 95 % confidence interval (-1.0..=1.0); null where kappa is. For large samples: where every
     /// verdict agrees both bounds are 1.0, however few there are.
@@ -98,7 +98,7 @@ impl LabelAgreement {
         })
     }
 
-    /// Cohen's kappa and its 95 % confidence interval.
+    /// Cohen's kappa and its 95 % confidence interval; none where either side says the same of all.
     ///
     /// `(p_o - p_e) / (1 - p_e)`, Cohen 1960, "A Coefficient of Agreement for Nominal Scales". The interval is kappa and
     /// 1.96 standard errors to either side, cut to -1..=1, by the variance for large samples of Fleiss, Cohen and
@@ -111,8 +111,7 @@ impl LabelAgreement {
         let labels = [both_pass + false_fail, false_pass + both_fail];
         let by_chance = verdicts[0] * labels[0] + verdicts[1] * labels[1];
         let beyond_chance = n * n - by_chance;
-        // In whole numbers: a rounded share might miss that chance agrees always.
-        if beyond_chance == 0 {
+        if verdicts.contains(&0) || labels.contains(&0) {
             return None;
         }
         let kappa = ((both_pass + both_fail) * n - by_chance) as f64 / beyond_chance as f64;
@@ -211,7 +210,6 @@ mod tests {
             ([1, 1, 0, 8], 0.615_384_615_384_615_3, -0.044_752_105_413_143_006, 1.0),
             ([0, 3, 4, 0], -0.96, -1.0, -0.557_620_587_329_315_6),
             ([10, 0, 0, 5], 1.0, 1.0, 1.0),
-            ([0, 2, 0, 5], 0.0, 0.0, 0.0),
         ] {
             let found = table(counts);
             assert!(close(found.kappa, kappa), "{counts:?}: {found:?}");
@@ -226,9 +224,14 @@ mod tests {
 
     #[test]
     fn kappa_is_none_where_there_is_nothing_to_tell_apart() {
-        for (counts, accuracy) in
-            [([7, 0, 0, 0], Some(1.0)), ([0, 0, 0, 1], Some(1.0)), ([0, 0, 0, 0], None)]
-        {
+        for (counts, accuracy) in [
+            ([7, 0, 0, 0], Some(1.0)),
+            ([0, 0, 0, 1], Some(1.0)),
+            ([0, 0, 0, 0], None),
+            ([0, 2, 0, 6], Some(0.75)),
+            ([6, 0, 2, 0], Some(0.75)),
+            ([0, 0, 2, 6], Some(0.75)),
+        ] {
             let unjudged = [(cell(CellState::Errored, 0.0), Label::Pass(true))];
             let found = if accuracy.is_some() {
                 table(counts)

@@ -4,7 +4,7 @@
 //! not pass; a grade that could not be made is no failure and is kept apart.
 
 use super::{GradeLine, ResultLine};
-use crate::grade::is_bare_mismatch;
+use crate::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, is_bare_mismatch};
 use crate::outcome::quoted;
 
 /// The most distinct messages that are told apart; beyond them, errors are only counted.
@@ -30,6 +30,8 @@ pub(crate) struct Digest {
     pub(crate) errors: Vec<ErrorGroup>,
     /// All grades that could not be made.
     pub(crate) errored: usize,
+    /// Grades of 0.0 because there was nothing to grade.
+    pub(crate) empty: usize,
     /// Whether some sample has more than one trial.
     pub(crate) trials: bool,
 }
@@ -78,6 +80,7 @@ impl Digest {
         for (at, result) in results.enumerate() {
             digest.trials |= result.trial > 0;
             for (grader, grade) in result.grades.0.iter().filter(|(grader, _)| counts(grader)) {
+                digest.empty += usize::from(is_empty(&grade.rationale));
                 match &grade.error {
                     Some(_) => digest.add_error((at, &result), grader, grade),
                     None if !grade.pass && digest.failures.len() < keep => {
@@ -97,6 +100,15 @@ impl Digest {
             }
         }
         digest
+    }
+
+    /// That some grades are of nothing, if some are: they are verdicts, but probably of an agent that crashed.
+    pub(crate) fn empty_line(&self) -> Option<String> {
+        match self.empty {
+            0 => None,
+            1 => Some("1 grade is 0.0 because there was nothing to grade".to_owned()),
+            empty => Some(format!("{empty} grades are 0.0 because there was nothing to grade")),
+        }
     }
 
     fn add_error(&mut self, (at, result): (usize, &ResultLine), grader: &str, grade: &GradeLine) {
@@ -151,6 +163,10 @@ pub(crate) fn reason(result: &ResultLine, grader: &str, grade: &GradeLine) -> St
         return rationale.clone();
     }
     format!("{rationale} (expected `{}`, found `{}`)", beginning(truth), beginning(submission))
+}
+
+fn is_empty(rationale: &str) -> bool {
+    [EMPTY_SUBMISSION, EMPTY_TRAJECTORY].contains(&rationale)
 }
 
 fn beginning(text: &str) -> String {

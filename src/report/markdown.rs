@@ -31,6 +31,9 @@ const LABEL: usize = 60;
 pub fn write(report: &Report<'_>, failures: usize, out: &mut dyn Write) -> io::Result<()> {
     let digest = Digest::of((report.results)(), failures);
     write_summary(report, out)?;
+    if let Some(line) = digest.empty_line() {
+        writeln!(out, "\n{line}")?;
+    }
     write_failures(&digest, out)?;
     write_errors(&digest, out)
 }

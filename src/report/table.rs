@@ -70,14 +70,49 @@ pub(crate) fn lines(rows: &[Vec<Cell>], width: usize) -> Vec<String> {
         .collect()
 }
 
+/// The rows as blocks of lines of at most `width` columns, each with the first `fixed` columns and as many of the others
+/// as fit, so that none is left out.
+pub(crate) fn blocks(rows: &[Vec<Cell>], fixed: usize, width: usize) -> Vec<Vec<String>> {
+    let widths = natural(rows);
+    // Names among the fixed columns can be cut.
+    let names: usize = widths.iter().take(fixed).map(|width| width.min(&PROSE) + GAP.len()).sum();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut used = usize::MAX;
+    for (at, column) in widths.iter().enumerate().skip(fixed) {
+        used = used.saturating_add(column + GAP.len());
+        if used > width + GAP.len() {
+            groups.push(Vec::new());
+            used = names + column + GAP.len();
+        }
+        if let Some(group) = groups.last_mut() {
+            group.push(at);
+        }
+    }
+    let block = |group: &Vec<usize>| {
+        let of_row = |row: &Vec<Cell>| -> Vec<Cell> {
+            let columns = (0..fixed).chain(group.iter().copied());
+            columns.filter_map(|at| row.get(at).cloned()).collect()
+        };
+        lines(&rows.iter().map(of_row).collect::<Vec<_>>(), width)
+    };
+    groups.iter().map(block).collect()
+}
+
+/// The width of every column whose cells are all shown whole.
+fn natural(rows: &[Vec<Cell>]) -> Vec<usize> {
+    let widest = |at: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(at));
+        cells.map(|cell| columns(&cell.text)).max().unwrap_or(0)
+    };
+    (0..rows.first().map_or(0, Vec::len)).map(widest).collect()
+}
+
 /// The width of every column that is shown.
 fn fitted(rows: &[Vec<Cell>], width: usize) -> Vec<usize> {
     let columns_of = |at: usize| rows.iter().filter_map(move |row| row.get(at));
-    let count = rows.first().map_or(0, Vec::len);
-    let mut widths: Vec<usize> = (0..count)
-        .map(|at| columns_of(at).map(|cell| columns(&cell.text)).max().unwrap_or(0))
-        .collect();
-    let textual: Vec<bool> = (0..count).map(|at| columns_of(at).all(|cell| !cell.right)).collect();
+    let mut widths = natural(rows);
+    let textual: Vec<bool> =
+        (0..widths.len()).map(|at| columns_of(at).all(|cell| !cell.right)).collect();
     // The last column is prose and gives way first, the names before it only then.
     if textual.last() == Some(&true) {
         let excess = total(&widths).saturating_sub(width);
@@ -151,6 +186,24 @@ mod tests {
         let expected =
             ["name            n  text            last", "a rathe…g text  1  a rather long…     1"];
         assert_eq!(lines(&rows, 39), expected);
+    }
+
+    #[test]
+    fn blocks_leave_no_column_out() {
+        let row = |cells: [&str; 5]| -> Vec<Cell> {
+            let [first, rest @ ..] = cells;
+            std::iter::once(name(first)).chain(rest.map(number)).collect()
+        };
+        let rows =
+            [row(["tag", "n", "one", "two", "three"]), row(["a", "7", "0.5", "0.25", "1.0"])];
+        let shown = |width: usize| blocks(&rows, 2, width).join(&"|".to_owned()).join("\n");
+        assert_eq!(shown(25), "tag  n  one   two  three\na    7  0.5  0.25    1.0");
+        assert_eq!(
+            shown(17),
+            "tag  n  one   two\na    7  0.5  0.25\n|\ntag  n  three\na    7    1.0"
+        );
+        assert_eq!(blocks(&rows, 2, 10).len(), 3);
+        assert!(blocks(&[], 2, 10).is_empty());
     }
 
     #[test]

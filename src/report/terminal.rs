@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::digest::{Digest, label};
 use super::ending::Ending;
-use super::table::{Cell, lines, name, number, words};
+use super::table::{Cell, blocks, lines, name, number, words};
 use super::text::{
     count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
 };
@@ -25,7 +25,7 @@ const SCREEN: usize = 44;
 /// How many tags, models, graders with trials, and messages of missing grades are shown.
 const TAGS: usize = 20;
 const MODELS: usize = 8;
-const CURVES: usize = 4;
+const CURVES: usize = 8;
 const ERRORS: usize = 3;
 
 /// The columns that a name may take: of a suite or sample, of a grader, of a model.
@@ -96,16 +96,16 @@ pub fn write(
     let tail = [
         failure_lines(&digest, facts, width),
         error_lines(&digest, width),
-        fact_lines(summary, facts, width),
+        fact_lines((summary, &digest), facts, width),
     ];
     let asked_for = options.failures.saturating_sub(TerminalOptions::default().failures);
     let taken: usize = head.iter().chain(&tail).map(height).sum();
     let room = (SCREEN + asked_for).saturating_sub(taken);
-    let models = group_lines("model", summary.by_model.as_ref(), rows_in(room, 1, MODELS), width);
+    let models = group_lines("model", summary.by_model.as_ref(), (room, MODELS), width);
     let room = room.saturating_sub(height(&models));
     let curves = curve_lines(&summary.metrics, rows_in(room, 2, CURVES), width);
     let room = room.saturating_sub(height(&curves));
-    let tags = group_lines("tag", summary.by_tag.as_ref(), rows_in(room, 1, TAGS), width);
+    let tags = group_lines("tag", summary.by_tag.as_ref(), (room, TAGS), width);
     let ending = ending_lines(&digest, summary, facts);
     let sections = head.into_iter().chain([curves, models, tags]).chain(tail).chain([ending]);
     let sections = sections.filter(|lines| !lines.is_empty());
@@ -181,7 +181,7 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
     let mut header = vec![title("grader")];
     header.extend(titles.map(|text| number(text).styled(TITLE)));
     if any_errors {
-        header.push(number("mean of n").styled(TITLE));
+        header.push(number("errors as 0").styled(TITLE));
     }
     let mut rows = vec![header];
     for (grader, metric) in &metrics.0 {
@@ -251,17 +251,20 @@ fn fine(name: &str, error: Option<f64>) -> String {
 /// The rows under their title, if there are any, and how many more there are.
 fn with_rest(rows: &[Vec<Cell>], rest: usize, noun: &str, width: usize) -> Vec<String> {
     let mut shown = if rows.len() > 1 { lines(rows, width) } else { Vec::new() };
-    if rest > 0 {
-        shown.push(faint(&format!("{} not shown", count(rest, noun))));
-    }
+    shown.extend(not_shown(rest, noun));
     shown
 }
 
-/// One row a model or tag, one column a grader: the mean and its standard error.
+fn not_shown(rest: usize, noun: &str) -> Option<String> {
+    (rest > 0).then(|| faint(&format!("{} not shown", count(rest, noun))))
+}
+
+/// One row a model or tag, one column a grader: the mean and its standard error. Graders that do not fit beside the
+/// others stand below them.
 fn group_lines(
     noun: &str,
     groups: Option<&Ordered<Ordered<Metric>>>,
-    most: usize,
+    (room, most): (usize, usize),
     width: usize,
 ) -> Vec<String> {
     let groups = groups.map_or(&[][..], |groups| &groups.0);
@@ -273,7 +276,7 @@ fn group_lines(
         }),
     );
     let mut rows = vec![header];
-    for (group, metrics) in groups.iter().take(most) {
+    for (group, metrics) in groups {
         let n = metrics.0.first().map_or(0, |(_, metric)| metric.n);
         let means = first.0.iter().map(|(grader, _)| {
             let metric = metrics.get(grader);
@@ -283,7 +286,16 @@ fn group_lines(
         });
         rows.push([name(group), number(n.to_string())].into_iter().chain(means).collect());
     }
-    with_rest(&rows, groups.len().saturating_sub(most), noun, width)
+    let blocks = blocks(&rows, 2, width);
+    let shown = rows_in(room, blocks.len(), most);
+    let mut lines: Vec<String> = Vec::new();
+    if shown > 0 {
+        for block in blocks {
+            lines.extend(block.into_iter().take(shown + 1));
+        }
+    }
+    lines.extend(not_shown(groups.len().saturating_sub(shown), noun));
+    lines
 }
 
 fn failure_lines(digest: &Digest, facts: &TerminalFacts, width: usize) -> Vec<String> {
@@ -356,15 +368,20 @@ fn error_lines(digest: &Digest, width: usize) -> Vec<String> {
     shown
 }
 
-fn fact_lines(summary: &Summary, facts: &TerminalFacts, width: usize) -> Vec<String> {
-    let mut shown = human::lines_within(summary, width);
+fn fact_lines(
+    (summary, digest): (&Summary, &Digest),
+    facts: &TerminalFacts,
+    width: usize,
+) -> Vec<String> {
+    let mut shown: Vec<String> = digest.empty_line().into_iter().collect();
+    shown.extend(human::lines_within(summary, width));
     shown.extend(usage::lines(summary).iter().map(|line| sanitize(line)));
-    let counts = [("asked", facts.asked), ("cached", facts.cached), ("failed", facts.failed)];
+    let counts = [("made", facts.asked), ("cached", facts.cached), ("failed", facts.failed)];
     let mut parts: Vec<String> = counts
         .into_iter()
         .filter_map(|(name, count)| count.map(|count| format!("{count} {name}")))
         .collect();
-    let title = if parts.is_empty() { "graded" } else { "actions:" };
+    let title = if parts.is_empty() { "graded" } else { "calls:" };
     parts.extend(facts.seconds.map(|seconds| format!("in {seconds:.1} s")));
     if !parts.is_empty() {
         shown.push(format!("{title} {}", parts.join(", ")));
@@ -439,9 +456,9 @@ mod tests {
         undecided  support-bot: 2 samples, 4 results
         quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)
 
-        grader     n  errors  mean ± stderr   pass    min  median    max  mean of n
-        accuracy   4       0  0.500 ± 0.000  50.0%  0.000   0.500  1.000      0.500
-        quality|x  4       2  0.625 ± 0.375  50.0%  0.250   0.625  1.000      0.312
+        grader     n  errors  mean ± stderr   pass    min  median    max  errors as 0
+        accuracy   4       0  0.500 ± 0.000  50.0%  0.000   0.500  1.000        0.500
+        quality|x  4       2  0.625 ± 0.375  50.0%  0.250   0.625  1.000        0.312
 
         trials    stderr            k           1      2
         accuracy  clustered 0.0000  pass^k  0.500  0.000
@@ -456,7 +473,7 @@ mod tests {
         2 ×  timeout  no answer ::warning::  first s1 quality|x
 
         4 judgments: 1234 tokens in, 56 out, $0.0123
-        actions: 4 asked, 96 cached, 2 failed, in 12.3 s
+        calls: 4 made, 96 cached, 2 failed, in 12.3 s
         spent $0.0020, 1050 tokens; saved $0.0481, 25200 tokens
         report: .evalrs/runs/7
 

@@ -150,7 +150,7 @@ fn a_run_says_how_far_it_agrees_with_a_file() {
         [&found["both_pass"], &found["false_pass"], &found["false_fail"], &found["both_fail"]],
         [3, 2, 3, 2]
     );
-    let line = "kind agrees with 10 labels: accuracy 50.0%, kappa 0.00 (-0.61 to 0.61); 2 passed against the label, 3 failed against it";
+    let line = "kind agrees with 10 labels: accuracy 50.0%, kappa 0.00 (-0.61 to 0.61); 2 false passes, 3 false fails";
     let markdown = ["run", "suite.yaml", "--labels", "labels.csv", "--format", "markdown"];
     let shown = space.run(&markdown).stdout();
     assert!(shown.contains(line), "{shown}");

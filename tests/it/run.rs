@@ -68,7 +68,11 @@ fn permanent_failures_are_stored_until_they_are_retried() {
     assert_eq!(ran.code(), 3, "{}", ran.shown());
     let again = space.run_with(&judge, &["run", "suite.yaml"]);
     assert_eq!((again.code(), judge.count()), (3, 1));
-    assert!(again.stderr().contains("failures replayed from the store: 1"), "{}", again.stderr());
+    assert!(
+        again.stderr().contains("1 cached error; `--retry-errors` retries them"),
+        "{}",
+        again.stderr()
+    );
     assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--retry-errors"]).code(), 3);
     assert_eq!(judge.count(), 2);
 }

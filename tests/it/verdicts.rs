@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::judge::{Answer, Judge};
 use crate::space::{Space, jsonl, lines};
 
 /// A suite whose scores stand in the rows.
@@ -92,6 +93,47 @@ fn an_empty_submission_is_a_verdict_and_is_counted() {
     let space = graded("{kind: tool, function: contains}", &[("a", row)]);
     let ran = space.run(&["run", "suite.yaml"]);
     assert_eq!((ran.code(), errors(&space)), (0, 0), "{}", ran.shown());
+    let said = "1 grade is 0.0 because there was nothing to grade";
+    assert!(ran.stdout().contains(said), "{}", ran.shown());
+}
+
+#[test]
+fn reports_for_people_say_how_far_votes_agree() {
+    let judge = Judge::new(|number, _| Answer::score(if number % 3 == 0 { 1.0 } else { 0.5 }));
+    let grader = "{kind: rubric, prompt: 'Is {submission} good?', model: m, endpoint: e, votes: 2}";
+    let rows = ["a", "b", "c"].map(|id| (id, json!({"output": id})));
+    let space = graded(grader, &rows);
+    for format in ["text", "markdown", "github"] {
+        let ran = space.run_with(&judge, &["run", "suite.yaml", "--format", format]);
+        assert!(
+            ran.stdout().contains("a, 2 votes each on 3 submissions: exact agreement "),
+            "{}",
+            ran.shown()
+        );
+    }
+}
+
+#[test]
+fn no_grader_is_lost_by_tag_or_among_trials() {
+    let graders = [
+        "exact_match",
+        "contains",
+        "string_match",
+        "levenshtein",
+        "one_of",
+        "ascii_printable_only",
+    ];
+    let graders = lines(graders.map(|name| format!("  {name}: {{kind: tool, function: {name}}}")));
+    let suite = format!(
+        "name: s\ndataset: data.jsonl\ngraders:\n{graders}reward: mean(exact_match, contains)\n"
+    );
+    let rows = (0..4).map(|at| json!({"id": at / 2, "trial": at % 2, "input": "q", "output": "a", "ground_truth": "a", "tags": ["t"]}));
+    let space = Space::new(&[("suite.yaml", &suite), ("data.jsonl", &jsonl(rows))]);
+    let ran = space.run(&["run", "suite.yaml"]);
+    let titles: Vec<String> =
+        ran.stdout().lines().filter(|line| line.starts_with("tag ")).map(str::to_owned).collect();
+    assert!(titles.len() > 1 && titles.last().unwrap().ends_with("reward"), "{}", ran.shown());
+    assert!(!ran.stdout().contains("not shown") && !ran.stdout().contains('…'), "{}", ran.shown());
 }
 
 #[test]

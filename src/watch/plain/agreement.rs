@@ -43,8 +43,9 @@ fn sentence(labels: &LabelAgreement) -> String {
         let verdicts = count(labels.n, "verdict");
         let agree = if labels.n == 1 { "agrees" } else { "agree" };
         parts.push(format!("{} of {verdicts} {agree}", percent(labels.accuracy)));
-        let kappa =
-            labels.kappa.map_or_else(|| "-".to_owned(), |kappa| format!("{:.2}", kappa + 0.0));
+        let kappa = labels
+            .kappa
+            .map_or_else(|| "not defined".to_owned(), |kappa| format!("{:.2}", kappa + 0.0));
         let interval = labels.kappa_interval.map_or_else(String::new, |(low, high)| {
             format!(" ({:.2} to {:.2})", low + 0.0, high + 0.0)
         });

@@ -170,7 +170,7 @@ fn labels_of_people_are_compared() {
                      people pass  people fail
       grader passes           23            1
       grader fails             0           16
-      labels of tone: 0.0% of 1 verdict agrees, kappa -, mean distance 0.800
+      labels of tone: 0.0% of 1 verdict agrees, kappa not defined, mean distance 0.800
                      people pass  people fail
       grader passes            0            0
       grader fails             1            0
@@ -238,8 +238,8 @@ fn a_narrow_terminal_has_less() {
                      people pass  people fail
       grader passes           23            1
       grader fails             0           16
-      labels of tone: 0.0% of 1 verdict agrees, kappa -, mean
-        distance 0.800
+      labels of tone: 0.0% of 1 verdict agrees, kappa not
+        defined, mean distance 0.800
                      people pass  people fail
       grader passes            0            0
       grader fails             1            0

@@ -239,7 +239,10 @@ fn draw_confusion(buffer: &mut Buffer, area: Rect, metric: Option<&MetricRow>, t
             pen.cell_right(&grouped(n as u64), if at == 0 { 6 } else { NUMBER }, style);
         }
     }
-    let kappa = kappa(metric, 0, theme).0;
+    let kappa = match labels.kappa {
+        Some(_) => kappa(metric, 0, theme).0,
+        None => "not defined".to_owned(),
+    };
     let notes = [
         format!(" kappa {kappa} of {}", grouped(labels.n as u64)),
         match labels.without_verdict {
