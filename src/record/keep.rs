@@ -1,18 +1,31 @@
-//! Which records of runs stay where a workspace says how many.
+//! Which records of runs stay.
 //!
-//! A record is a user's: nothing is removed unless that was asked for, and nothing that is not the record of a run.
+//! A record of a large suite takes tens of megabytes, so a number of them stays. Where nobody says how many, no suite
+//! takes records from another, and nothing is ever removed that is not the record of a run.
 
 use std::collections::BTreeSet;
 
 use super::{last_named, runs_of};
 use crate::system::{System, join};
 
+/// So many records of each suite stay where a workspace says nothing.
+pub const DEFAULT: usize = 100;
+
+/// How many records stay.
+#[derive(Clone, Copy, Debug)]
+pub enum Most<'a> {
+    /// So many of all suites together.
+    OfAll(usize),
+    /// So many of the suite with this name; those of others are not looked at.
+    OfSuite(usize, &'a str),
+}
+
 /// Removes the oldest records under `home` until `most` are left. The run called `latest` stays whatever its age, and
 /// so do those whose folders are in one of the paths `named`.
 pub fn remove_old(
     system: &dyn System,
     home: &str,
-    most: usize,
+    most: Most<'_>,
     named: &[&str],
 ) -> std::io::Result<()> {
     let runs = runs_of(home);
@@ -20,9 +33,26 @@ pub fn remove_old(
     let latest = last_named(system, home);
     kept.extend(latest.as_deref());
     let ids = system.list(&runs).unwrap_or_default().into_iter();
-    let ids: Vec<String> = ids.filter(|id| is_run_id(id)).collect();
-    let old = ids.iter().rev().skip(most).filter(|id| !kept.contains(id.as_str()));
+    let mut ids: Vec<String> = ids.filter(|id| is_run_id(id)).collect();
+    let (Most::OfAll(number) | Most::OfSuite(number, _)) = most;
+    if ids.len() <= number {
+        return Ok(());
+    }
+    if let Most::OfSuite(_, suite) = most {
+        ids.retain(|id| suite_of(system, &join(&runs, id)).as_deref() == Some(suite));
+    }
+    let old = ids.iter().rev().skip(number).filter(|id| !kept.contains(id.as_str()));
     old.rev().try_for_each(|id| system.remove_folder(&join(&runs, id)))
+}
+
+/// The name of the suite that a record is of.
+fn suite_of(system: &dyn System, folder: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        suite: String,
+    }
+    let header = system.read(&join(folder, "header.json")).into_bytes().ok()?;
+    serde_json::from_slice::<Named>(&header).ok().map(|header| header.suite)
 }
 
 /// Whether the name is one that [`super::run_id`] makes.
@@ -38,7 +68,7 @@ fn is_run_id(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_run_id, remove_old};
+    use super::{Most, is_run_id, remove_old};
     use crate::record::{run_id, set_latest};
     use crate::system::System;
     use crate::system::memory::MemorySystem;
@@ -67,10 +97,28 @@ mod tests {
                 system.set(&format!("h/runs/{id}/run.json"), "{}");
             }
             set_latest(&system, "h", latest).unwrap();
-            remove_old(&system, "h", most, &[named]).unwrap();
+            remove_old(&system, "h", Most::OfAll(most), &[named]).unwrap();
             let left = system.list("h/runs").unwrap();
             assert_eq!(left, [expected, &["baseline"]].concat(), "{most} {latest} {named}");
-            remove_old(&system, "elsewhere", most, &[]).unwrap();
+            remove_old(&system, "elsewhere", Most::OfAll(most), &[]).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_suite_takes_no_records_from_another() {
+        let [first, second, third, fourth] = RUNS;
+        for (most, expected) in [
+            (1, &[second, fourth][..]),
+            (2, &[second, third, fourth]),
+            (3, &[first, second, third, fourth]),
+        ] {
+            let system = MemorySystem::default();
+            for (id, suite) in RUNS.iter().zip(["a", "b", "a", "a"]) {
+                let header = format!(r#"{{"format": 1, "suite": "{suite}"}}"#);
+                system.set(&format!("h/runs/{id}/header.json"), &header);
+            }
+            remove_old(&system, "h", Most::OfSuite(most, "a"), &[]).unwrap();
+            assert_eq!(system.list("h/runs").unwrap(), expected, "{most}");
         }
     }
 
