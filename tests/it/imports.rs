@@ -129,7 +129,8 @@ fn votes_may_stand_in_several_files_and_one_judgment_has_one_score() {
     let rows =
         [json!({"id": "sb", "vote": 0, "score": 5}), json!({"id": "sb", "vote": 0, "score": 4})];
     let shown = import(&space, &rows, &[]);
-    assert!(shown.contains("the same judgment has the score 5 in another row"), "{shown}");
+    let said = "error: the same judgment has the score 5 in `made.jsonl:1`\n";
+    assert!(shown.contains(said), "{shown}");
     let shown = import(&space, &[rows[0].clone(), rows[0].clone()], &[]);
     assert!(shown.contains("2 judgments, 1 new, 1 already there"), "{shown}");
 }
@@ -147,4 +148,43 @@ fn a_judgment_made_elsewhere_stands_over_a_stored_failure() {
         "{}",
         space.record("results.jsonl")
     );
+}
+
+#[test]
+fn rows_that_are_one_question_to_the_judge_are_named() {
+    let space = space();
+    let rows = ["a", "b"].map(|id| json!({"id": format!("s{id}"), "input": "q", "output": "same"}));
+    space.write("data.jsonl", jsonl(rows));
+    let rows =
+        [json!({"id": "sa", "vote": 0, "score": 5}), json!({"id": "sb", "vote": 0, "score": 4})];
+    let shown = import(&space, &rows, &[]);
+    let said = "error: the same judgment has the score 5 in `made.jsonl:1`: `sa` and `sb` are one question to the judge, because the rubric has nothing that tells them apart";
+    assert!(shown.contains(said), "{shown}");
+}
+
+#[test]
+fn a_judgment_of_another_score_is_refused_until_it_is_to_replace_the_first() {
+    let space = space();
+    let one = [json!({"id": "sa", "score": [1, 1]}), json!({"id": "sb", "score": [2, 2]})];
+    assert!(import(&space, &one, &[]).contains("4 judgments, 4 new"));
+    let corrected = [json!({"id": "sa", "score": [5, 1]}), json!({"id": "sb", "score": [2, 2]})];
+    insta::assert_snapshot!(import(&space, &corrected, &[]), @r"
+    exit: 3
+    --- stdout
+    made.jsonl: 4 judgments, 0 new, 3 already there, 1 of another score, 0 of no sample, 0 not asked for
+    --- stderr
+    error: 1 judgment has another score in the store, which stands (`sa`: 1 in the store, 5 in the file)
+      help: `--replace` takes the scores of the files
+    ");
+    let score = || {
+        assert_eq!(space.run(&["run", "suite.yaml", "--frozen", "--sample", "sa"]).code(), 0);
+        let line: Value = serde_json::from_str(space.record("results.jsonl").trim()).unwrap();
+        line["grades"]["quality"]["metadata"]["votes"].clone()
+    };
+    assert_eq!(score(), json!([1.0, 1.0]));
+    let shown = import(&space, &corrected, &["--replace"]);
+    assert!(shown.starts_with("exit: 0") && shown.contains("1 new, 3 already there"), "{shown}");
+    assert_eq!(score(), json!([5.0, 1.0]));
+    let shown = import(&space, &corrected, &["--replace"]);
+    assert!(shown.contains("0 new, 4 already there"), "{shown}");
 }

@@ -4,7 +4,7 @@
 //! becomes the outcome of that action, with where it comes from beside it. All files are read before anything is kept:
 //! a file with a mistake in it imports nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, hash_map};
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ use crate::judge::{Ballot, Judge, question::Order, question::Question, reply};
 use crate::outcome::{Origin, Outcome, Reply, Stored, read_body};
 use crate::path::Row;
 use crate::report::text::count;
-use crate::store::Entry;
+use crate::store::{Entry, OutcomeStore};
 use crate::suite::DatasetFormat;
 
 /// What the rows so far hold, of all files.
@@ -35,8 +35,34 @@ use crate::suite::DatasetFormat;
 struct Seen {
     /// The next vote of a sample, model, trial and judge whose rows number none.
     next_votes: HashMap<(String, Option<String>, u32, usize), u32>,
-    /// The score of each action.
-    scores: KeyMap<f64>,
+    /// The row that each action was first judged in.
+    rows: KeyMap<Judged>,
+}
+
+/// A row that was read.
+struct Judged {
+    id: String,
+    score: f64,
+    /// Its file and line.
+    place: String,
+}
+
+impl Judged {
+    fn is_as(&self, score: f64) -> bool {
+        self.score.total_cmp(&score).is_eq()
+    }
+
+    /// What is wrong where the sample `id` has another score for the same judgment.
+    fn in_contrast_to(&self, id: &str) -> String {
+        let Self { id: first, score, place } = self;
+        let same = format!("the same judgment has the score {score} in `{place}`");
+        if first == id {
+            return same;
+        }
+        format!(
+            "{same}: `{first}` and `{id}` are one question to the judge, because the rubric has nothing that tells them apart"
+        )
+    }
 }
 
 impl Seen {
@@ -51,7 +77,8 @@ impl Seen {
 /// What came of the rows of one file.
 #[derive(Default)]
 struct Bound {
-    entries: Vec<Entry>,
+    /// The entries, each with its sample.
+    entries: Vec<(String, Entry)>,
     /// Judgments in the file.
     judgments: usize,
     /// Judgments that another row holds too: equal submissions are judged once.
@@ -86,26 +113,30 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
     let mut store = surroundings.store(console)?;
     let mut said = Vec::new();
     let mut nothing_bound = true;
+    let mut refused = Vec::new();
     for (path, bound) in &files {
-        let keys: Vec<_> = bound.entries.iter().map(|entry| entry.key).collect();
-        let held = store.get_many(&keys);
-        let pairs = bound.entries.iter().zip(&held);
-        let fresh: Vec<Entry> =
-            pairs.filter_map(|(entry, held)| fresh(entry, held.as_ref())).collect();
+        let before = refused.len();
+        let fresh = binder.fresh(&bound.entries, args.replace, (store.as_mut(), &mut refused));
+        let other = refused.len() - before;
         if let Err(error) = store.put_many(&fresh) {
             writeln!(console.err, "error: {error}")?;
             return Ok(ExitStatus::Incomplete);
         }
         nothing_bound &= bound.entries.is_empty();
-        let (new, there) = (fresh.len(), bound.entries.len() - fresh.len() + bound.twice);
+        let (new, there) = (fresh.len(), bound.entries.len() - fresh.len() - other + bound.twice);
         said.push(json!({
             "path": path, "judgments": bound.judgments, "new": new, "already_there": there,
-            "of_no_sample": bound.strangers, "not_asked_for": bound.unwanted,
+            "of_another_score": other, "of_no_sample": bound.strangers,
+            "not_asked_for": bound.unwanted,
         }));
         if !args.json {
+            let of_another_score = match other {
+                0 => String::new(),
+                other => format!("{other} of another score, "),
+            };
             writeln!(
                 console.out,
-                "{path}: {}, {new} new, {there} already there, {} of no sample, {} not asked for",
+                "{path}: {}, {new} new, {there} already there, {of_another_score}{} of no sample, {} not asked for",
                 count(bound.judgments, "judgment"),
                 bound.strangers,
                 bound.unwanted
@@ -125,19 +156,32 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
             "check the ids, and say where fields stand: `--fields id=ID,score=SCORE`",
         ));
     }
-    Ok(ExitStatus::Success)
+    say_refused(&refused, console)
 }
 
-/// The entry as it is kept over `held`. A judgment stands over none and over a failure, never over another judgment.
-fn fresh(entry: &Entry, held: Option<&Entry>) -> Option<Entry> {
-    match held {
-        None => Some(entry.clone()),
-        Some(held) if matches!(read_body(&held.body), Ok(Outcome::Reply(_))) => None,
-        Some(held) => {
-            let generation = held.generation.saturating_add(1);
-            Some(Entry { generation, ..entry.clone() })
-        }
-    }
+/// Nobody knows whether a score that is another one is right: it is taken where that is said.
+fn say_refused(
+    refused: &[(&String, [f64; 2])],
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let Some((id, [held, new])) = refused.first() else { return Ok(ExitStatus::Success) };
+    let judgments = count(refused.len(), "judgment");
+    let have = if refused.len() == 1 { "has" } else { "have" };
+    writeln!(
+        console.err,
+        "error: {judgments} {have} another score in the store, which stands (`{id}`: {held} in the store, {new} in the file)\n  help: `--replace` takes the scores of the files"
+    )?;
+    Ok(ExitStatus::Incomplete)
+}
+
+/// An entry against what is held under its key.
+enum Against {
+    /// It is kept so: over nothing, or over a failure.
+    New(Entry),
+    /// A judgment of the same score is there.
+    There,
+    /// One of another score is there: how it would be kept over that, and both scores, the held one first.
+    Other(Entry, [f64; 2]),
 }
 
 /// Reads `--fields id=idx,score=gpt4.score`.
@@ -233,18 +277,22 @@ impl<'a> Binder<'a> {
                 bound.judgments += 1;
                 let next = |judge| seen.next_vote(&judgment, judge);
                 match self.entry(&judgment, next, (path, at)) {
-                    Ok(Found::Entry(entry)) => {
-                        match seen.scores.insert(entry.key, judgment.score) {
-                            None => bound.entries.push(entry),
-                            Some(score) if score.total_cmp(&judgment.score).is_eq() => {
-                                bound.twice += 1;
-                            }
-                            Some(score) => problem(
-                                row.start,
-                                format!("the same judgment has the score {score} in another row"),
-                            ),
+                    Ok(Found::Entry(entry)) => match seen.rows.entry(entry.key) {
+                        hash_map::Entry::Vacant(vacant) => {
+                            vacant.insert(Judged {
+                                id: judgment.id.clone(),
+                                score: judgment.score,
+                                place: format!("{path}:{}", row.start.line),
+                            });
+                            bound.entries.push((judgment.id, entry));
                         }
-                    }
+                        hash_map::Entry::Occupied(held) if held.get().is_as(judgment.score) => {
+                            bound.twice += 1;
+                        }
+                        hash_map::Entry::Occupied(held) => {
+                            problem(row.start, held.get().in_contrast_to(&judgment.id));
+                        }
+                    },
                     Ok(Found::Stranger) => bound.strangers += 1,
                     Ok(Found::Unwanted) => bound.unwanted += 1,
                     Err(message) => problem(row.start, message),
@@ -252,6 +300,43 @@ impl<'a> Binder<'a> {
             }
         }
         if problems.is_empty() { Ok(bound) } else { Err(crate::driver::shortened(problems)) }
+    }
+
+    /// The entries that are to be kept; those of another score are `refused` unless they replace what is there.
+    fn fresh<'e>(
+        &self,
+        entries: &'e [(String, Entry)],
+        replace: bool,
+        (store, refused): (&mut dyn OutcomeStore, &mut Vec<(&'e String, [f64; 2])>),
+    ) -> Vec<Entry> {
+        let keys: Vec<_> = entries.iter().map(|(_, entry)| entry.key).collect();
+        let mut fresh = Vec::new();
+        for ((id, entry), held) in entries.iter().zip(store.get_many(&keys)) {
+            match self.against(entry, held.as_ref()) {
+                Against::New(entry) => fresh.push(entry),
+                Against::There => {}
+                Against::Other(entry, _) if replace => fresh.push(entry),
+                Against::Other(_, scores) => refused.push((id, scores)),
+            }
+        }
+        fresh
+    }
+
+    fn against(&self, entry: &Entry, held: Option<&Entry>) -> Against {
+        let score = |entry: &Entry| match read_body(&entry.body) {
+            Ok(Outcome::Reply(found)) => {
+                let verdict = reply::read(&found.text, self.judge.question()).ok()?;
+                Some(verdict.native)
+            }
+            Ok(Outcome::Failure(_)) | Err(_) => None,
+        };
+        let Some(held) = held else { return Against::New(entry.clone()) };
+        let over = Entry { generation: held.generation.saturating_add(1), ..entry.clone() };
+        match (score(held), score(entry)) {
+            (Some(held), Some(new)) if held.total_cmp(&new).is_eq() => Against::There,
+            (Some(held), Some(new)) => Against::Other(over, [held, new]),
+            (None, _) | (_, None) => Against::New(over),
+        }
     }
 
     /// What the judgment is the outcome of. `next` gives votes that the row does not number.
