@@ -426,6 +426,9 @@ pub struct ImportArgs {
     /// Takes the files for judgments made elsewhere, by the judge of this grader.
     #[arg(long = "as", num_args = 2, value_names = ["SUITE", "GRADER"], conflicts_with = "suite")]
     pub bind: Vec<String>,
+    /// Takes the scores of the files where the store has others, as a refresh would.
+    #[arg(long, requires = "bind")]
+    pub replace: bool,
     /// Where the fields of such a judgment stand: id, model, trial, judge, vote, score, rationale. A list of scores is
     /// one a vote.
     #[arg(long, value_name = "NAME=PATH,...", value_delimiter = ',', requires = "bind")]
@@ -446,9 +449,16 @@ pub struct ExportArgs {
     /// The suite.
     #[arg(value_name = "SUITE")]
     pub suite: String,
-    /// The file; else `<suite>.judgments.jsonl` in the store's folder.
+    /// Writes just these judgments to a file of its own; without it they are merged into the suite's file of committed
+    /// judgments, `<suite>.judgments.jsonl` in the workspace's `cache/`.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
+    /// Drops from the suite's file what the suite does not need any more.
+    #[arg(long, conflicts_with = "output")]
+    pub prune: bool,
+    /// Also writes a .gitattributes beside the file, with which git merges such files line by line.
+    #[arg(long)]
+    pub git: bool,
     #[command(flatten)]
     pub select: SelectArgs,
     #[command(flatten)]

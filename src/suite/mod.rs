@@ -30,7 +30,7 @@ pub use judging::{
     Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, Patience, ReplyFormat, RubricSpec,
 };
 pub use programs::ProgramPlaces;
-pub use read::{Registry, SuiteReading, read_suite};
+pub use read::{Registry, SuiteReading, read_suite, suite_name};
 pub use rubric_file::{RowRubric, row_rubric};
 
 use serde::{Deserialize, Serialize};

@@ -97,6 +97,15 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
     reading
 }
 
+/// The name of the suite at `path`, whatever is wrong with the rest; none where that is no suite.
+pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
+    let mut findings = Findings::default();
+    let root = load::load(path, files, &mut Looked::default(), &mut findings)?;
+    let field = |name: &str| root.entries().iter().find(|field| field.key == name);
+    field("graders")?;
+    findings.text(field("name")?)
+}
+
 /// What the readers of sections share.
 pub(super) struct Reader<'a> {
     pub(super) files: &'a dyn Files,
