@@ -64,6 +64,15 @@ impl Action {
         }
     }
 
+    /// Says what is wrong with a reply, if anything.
+    pub fn check_reply(&self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Judge(action) => crate::judge::reply::read(text, action.question).map(drop),
+            Self::Program(action) => crate::program::reply::check(&action.identity.spec, text),
+            Self::Dependencies(_) => Ok(()),
+        }
+    }
+
     /// Whether it is executed in every evaluation, and nothing of it is kept.
     pub fn is_repeated(&self) -> bool {
         match self {

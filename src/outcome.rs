@@ -146,6 +146,8 @@ pub enum FailureKind {
     Unloadable,
     /// A program printed more than it may.
     OutputLimit,
+    /// There was an answer, and the store could not be written: the next run asks again.
+    NotKept,
     /// It is not stored, and `--frozen` or `--offline` forbids asking.
     NotStored,
     /// The run ended before it was asked.
@@ -175,6 +177,7 @@ impl FailureKind {
             | Self::Deadline
             | Self::Killed
             | Self::Unloadable
+            | Self::NotKept
             | Self::NotStored
             | Self::NotAsked => false,
         }
@@ -202,6 +205,7 @@ impl FailureKind {
             Self::Killed => "killed",
             Self::Unloadable => "unloadable",
             Self::OutputLimit => "output_limit",
+            Self::NotKept => "not_kept",
             Self::NotStored => "not_stored",
             Self::NotAsked => "not_asked",
         }
@@ -232,6 +236,20 @@ impl Outcome {
             usage.cost.get_or_insert(of_list);
         }
         self
+    }
+
+    /// The same outcome, if `check` can read its reply; else the failure that it is. What is kept may have been edited by
+    /// hand, and other versions may have read it otherwise.
+    #[must_use]
+    pub fn checked(self, check: impl FnOnce(&str) -> Result<(), String>) -> Self {
+        let Self::Reply(reply) = self else { return self };
+        match check(&reply.text) {
+            Ok(()) => Self::Reply(reply),
+            Err(message) => {
+                let failure = Failure::new(FailureKind::InvalidReply, message);
+                Self::Failure(Failure { reply: Some(reply.text), usage: reply.usage, ..failure })
+            }
+        }
     }
 
     /// Whether it is kept on disk.

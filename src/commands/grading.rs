@@ -19,7 +19,7 @@ use crate::inline::lines::{BadLine, Line, decode, lines};
 use crate::inline::record::{GraderResult, function_input};
 use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::program::{Language, ProgramAction, ProgramSpec, Role, SandboxKind};
-use crate::report::text::sanitize;
+use crate::report::text::{count, sanitize};
 use crate::store::OutcomeStore;
 use crate::system::{FileBytes, System};
 
@@ -131,6 +131,13 @@ impl Grading {
         for warning in called.store.take_warnings() {
             writeln!(err, "warning: {warning}")?;
         }
+        if let Some(message) = called.in_vain.first() {
+            let calls = count(called.in_vain.len(), "record");
+            writeln!(
+                err,
+                "warning: {calls} graded again in vain, so what was stored stays: {message}"
+            )?;
+        }
         note_used(&called, &identity.spec, &self.surroundings, (system, &mut *err))?;
         match (error, called.end) {
             (Some(Stopped::Grader(failure)), _) => {
@@ -156,7 +163,10 @@ fn note_used(
     (system, err): (&dyn System, &mut dyn Write),
 ) -> std::io::Result<()> {
     let folder = Path::new(&surroundings.cache_dir);
-    match crate::store::note_used(folder, &spec.shown(), &system.now(), &called.keys) {
+    let program = spec.shown();
+    let run = crate::store::Run { of: "", is_whole: matches!(called.end, Ok(End::Done)) };
+    let noted = (program.as_str(), Some(run));
+    match crate::store::note_used(folder, noted, &system.now(), &called.keys) {
         Ok(()) => Ok(()),
         Err(error) => writeln!(err, "warning: {error}"),
     }

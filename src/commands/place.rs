@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::Console;
+use super::cache::check_entry;
 use crate::dataset::split::decode;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::driver::budget::Limits;
@@ -26,6 +27,8 @@ pub struct Surroundings {
     pub workspace: Workspace,
     /// The folder of the store.
     pub cache_dir: String,
+    /// The folder of the workspace's committed judgments: that of its store, unless this process was told another.
+    pub committed_dir: String,
     /// The environment, with what `.env` files add to it.
     pub environment: BTreeMap<String, String>,
 }
@@ -48,14 +51,29 @@ impl Surroundings {
     pub fn find(suite: &str, cache_dir: Option<&str>, system: &dyn System) -> Result<Self, Error> {
         let folder = folder_of(suite);
         let (root, workspace) = workspace_of(folder, system)?;
-        let cache_dir = match (cache_dir, &workspace.cache_dir) {
-            (Some(said), _) => said.to_owned(),
-            // It is joined to the folder of `evalrs.toml` already.
-            (None, Some(said)) => said.clone(),
-            (None, None) => join(&root, "cache"),
-        };
+        // What the workspace says is joined to the folder of `evalrs.toml` already.
+        let committed_dir = workspace.cache_dir.clone().unwrap_or_else(|| join(&root, "cache"));
+        let cache_dir = cache_dir.map_or_else(|| committed_dir.clone(), str::to_owned);
         let environment = environment(folder, system)?;
-        Ok(Self { root, workspace, cache_dir, environment })
+        Ok(Self { root, workspace, cache_dir, committed_dir, environment })
+    }
+
+    /// `path` seen from the root of the workspace; from that of the file system where it is not inside.
+    pub fn in_workspace(&self, path: &str, system: &dyn System) -> String {
+        let whole = |path: &str| without_parents(&system.absolute(non_empty(path)));
+        let (path, root) = (whole(path), whole(&self.root));
+        let inside = path.strip_prefix(root.trim_end_matches('/'));
+        inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(&path).to_owned()
+    }
+
+    /// The files of committed judgments: the workspace's wherever the store lies, and those beside the store.
+    pub fn committed_files(&self, system: &dyn System) -> Vec<String> {
+        let whole = |path: &str| without_parents(&system.absolute(non_empty(path)));
+        let mut files = committed_files(&self.committed_dir, system);
+        if whole(&self.committed_dir) != whole(&self.cache_dir) {
+            files.extend(committed_files(&self.cache_dir, system));
+        }
+        files
     }
 
     /// The folder of the records of runs.
@@ -91,10 +109,10 @@ impl Surroundings {
         }
     }
 
-    /// The store, over the judgments committed beside it.
+    /// The store, over the judgments that are committed.
     pub fn store(&self, console: &mut Console<'_>) -> Result<Box<dyn OutcomeStore>, Error> {
-        let mut committed = Committed::default();
-        for path in committed_files(&self.cache_dir, console.system) {
+        let mut committed = Committed::checked(&check_entry);
+        for path in self.committed_files(console.system) {
             match console.system.read(&path).into_bytes() {
                 Ok(bytes) => committed.add(&path, &bytes),
                 Err(reason) => writeln!(
@@ -112,9 +130,9 @@ impl Surroundings {
     /// The layers that [`Self::store`] puts together, each with its name. What cannot be read is left out.
     pub fn layers(&self, system: &dyn System) -> Layers {
         let mut layers: Layers = Vec::new();
-        for path in committed_files(&self.cache_dir, system) {
+        for path in self.committed_files(system) {
             let Ok(bytes) = system.read(&path).into_bytes() else { continue };
-            let mut committed = Committed::default();
+            let mut committed = Committed::checked(&check_entry);
             committed.add(&path, &bytes);
             let layer = Layered::new(Box::new(MemoryStore::default()), committed);
             layers.push((format!("the committed file {path}"), Box::new(layer)));
@@ -126,7 +144,7 @@ impl Surroundings {
 }
 
 /// The files of committed judgments in the folder of a store, sorted.
-pub fn committed_files(dir: &str, system: &dyn System) -> Vec<String> {
+fn committed_files(dir: &str, system: &dyn System) -> Vec<String> {
     let names = system.list(dir).unwrap_or_default().into_iter();
     names.filter(|name| name.ends_with(".judgments.jsonl")).map(|name| join(dir, &name)).collect()
 }

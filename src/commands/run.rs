@@ -29,6 +29,7 @@ use crate::program::SandboxKind;
 use crate::progress::bar::Bar;
 use crate::progress::plain::Plain;
 use crate::progress::{Progress, Quiet};
+use crate::record::keep::{DEFAULT, Most, remove_old};
 use crate::record::{self, RunFacts};
 use crate::report::text::{count, sanitize};
 use crate::report::{FORMAT, GateStatus, Header, Ordered, Report, Summary};
@@ -259,11 +260,13 @@ fn remove_old_records(
     surroundings: &Surroundings,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
-    let Some(most) = surroundings.workspace.keep_runs else { return Ok(()) };
+    let suite = session.suite().map_or("", |suite| suite.name.as_str());
+    let said = surroundings.workspace.keep_runs.map(|most| Most::OfAll(most as usize));
+    let most = said.unwrap_or(Most::OfSuite(DEFAULT, suite));
     let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
     let named: Vec<&str> = graders.filter_map(GraderSpec::compared_run).collect();
     let home = surroundings.records();
-    match record::keep::remove_old(console.system, &home, most as usize, &named) {
+    match remove_old(console.system, &home, most, &named) {
         Ok(()) => Ok(()),
         Err(error) => writeln!(console.err, "warning: cannot remove an old record: {error}"),
     }
@@ -396,7 +399,8 @@ fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
     if settled.interrupted {
         return ExitStatus::Interrupted;
     }
-    if settled.write_error.is_some() || settled.out_of_budget || pending {
+    let in_vain = !settled.in_vain.is_empty();
+    if settled.write_error.is_some() || settled.out_of_budget || pending || in_vain {
         return ExitStatus::Incomplete;
     }
     let failed = settled.tallies.iter().any(|(_, tally)| tally.failed > 0);
@@ -441,6 +445,13 @@ fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
     }
     if settled.warnings.len() > 10 {
         writeln!(err, "warning: {} more, see run.json", settled.warnings.len() - 10)?;
+    }
+    if let Some(message) = settled.in_vain.first() {
+        let judgments = count(settled.in_vain.len(), "judgment");
+        writeln!(
+            err,
+            "error: {judgments} asked again in vain, so what was stored stays: {message}"
+        )?;
     }
     if let Some(error) = &settled.write_error {
         writeln!(

@@ -79,6 +79,8 @@ pub struct Called {
     pub executed: u64,
     /// The keys of all that were looked up, each once, in order.
     pub keys: Vec<ActionKey>,
+    /// Why calls that were made anew left what was stored as it was, a sentence each.
+    pub in_vain: Vec<String>,
     /// The store.
     pub store: Box<dyn OutcomeStore>,
 }
@@ -125,6 +127,8 @@ struct Missing {
 struct Landed {
     call: Missing,
     outcome: Outcome,
+    /// Why it was called again in vain, if a result from before stands.
+    in_vain: Option<String>,
 }
 
 enum Next {
@@ -158,6 +162,7 @@ struct Row<'a, I> {
     keys: Vec<ActionKey>,
     cached: u64,
     executed: u64,
+    in_vain: Vec<String>,
 }
 
 impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
@@ -188,6 +193,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
             keys: Vec::new(),
             cached: 0,
             executed: 0,
+            in_vain: Vec::new(),
         }
     }
 
@@ -208,14 +214,16 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
             if self.seen.insert(key) {
                 self.keys.push(key);
             }
+            let is_last = held.as_ref().is_some_and(|held| held.generation == u32::MAX);
             let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
             let stored = held.and_then(|held| read_body(&held.body).ok());
-            self.place(Missing { action, key, generation }, stored);
+            self.place(Missing { action, key, generation }, (stored, is_last));
         }
         !self.is_read
     }
 
-    fn place(&mut self, call: Missing, stored: Option<Outcome>) {
+    /// A result of the last generation there is could not be replaced, so it stands.
+    fn place(&mut self, call: Missing, (stored, is_last): (Option<Outcome>, bool)) {
         let ordinal = self.first + self.places.len();
         if let Some(ordinals) = self.waiting.get_mut(&call.key) {
             ordinals.push(ordinal);
@@ -223,7 +231,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         }
         let is_fresh = self.made.contains(&call.key);
         let stands = |outcome: &Outcome| match outcome {
-            Outcome::Reply(_) => is_fresh || !self.calls.refresh,
+            Outcome::Reply(_) => is_fresh || is_last || !self.calls.refresh,
             Outcome::Failure(_) => is_fresh || self.calls.closed.is_some(),
         };
         let found = match (stored.filter(stands), self.calls.closed) {
@@ -299,7 +307,9 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
             // It takes its place at once, before anybody asks for room again.
             let executing = self.calls.executor.execute(launch);
             self.executed += 1;
-            self.flying.push(Box::pin(async move { Landed { call, outcome: executing.await } }));
+            self.flying.push(Box::pin(async move {
+                Landed { call, outcome: executing.await, in_vain: None }
+            }));
         }
     }
 
@@ -348,8 +358,9 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
 
     fn take_written(&mut self, (batch, result): Written<Vec<Landed>>) -> Result<(), StoreError> {
         result?;
-        for Landed { call, outcome } in batch {
+        for Landed { call, outcome, in_vain } in batch {
             self.made.insert(call.key);
+            self.in_vain.extend(in_vain);
             self.settle(call.key, &outcome);
         }
         Ok(())
@@ -364,8 +375,14 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
             kept =
                 keep_batch(store.as_mut(), (self.also, &mut self.landed), &self.calls.system.now());
         }
-        let (cached, executed, keys) = (self.cached, self.executed, self.keys);
-        Called { end: end.and_then(|end| kept.map(|()| end)), cached, executed, keys, store }
+        Called {
+            end: end.and_then(|end| kept.map(|()| end)),
+            cached: self.cached,
+            executed: self.executed,
+            keys: self.keys,
+            in_vain: self.in_vain,
+            store,
+        }
     }
 }
 
@@ -384,11 +401,12 @@ fn keep_batch(
     (also, batch): (Vec<Entry>, &mut [Landed]),
     at: &str,
 ) -> Result<(), StoreError> {
-    let batch = batch.iter_mut().map(|Landed { call, outcome }| ToKeep {
+    let batch = batch.iter_mut().map(|Landed { call, outcome, in_vain }| ToKeep {
         action: &call.action,
         key: call.key,
         generation: call.generation,
         outcome,
+        in_vain,
     });
     keep(store, (also, batch), at)
 }

@@ -12,17 +12,20 @@ use super::lanes::{ClosedLane, Lanes, Next};
 use super::settle::Settling;
 use super::waiting::Waiting;
 use crate::action::Action;
-use crate::db::{Database, queries, results};
+use crate::db::{Database, Db, queries, results};
 use crate::exec::limit::LimitSettings;
 use crate::exec::{Endpoint, EndpointId, JudgeLaunch, Launch, Notice, PROGRAMS, ProgramLaunch};
 use crate::judge::JudgeAction;
-use crate::outcome::{FailureKind, Usage};
+use crate::outcome::{FailureKind, Outcome, Usage, read_body};
 use crate::price::Cost;
 use crate::progress::Event;
-use crate::store::{Entry, OutcomeStore};
+use crate::store::{Entry, OutcomeStore, StoreError};
 
 /// Why nothing is asked once a write has failed.
 const UNWRITABLE: &str = "the store cannot be written";
+
+/// Entries that are in memory together when others may have kept better ones.
+const LOOKED_AT: usize = 2_048;
 
 /// Programs have no limits but those of the machine, which the executor knows: as many calls as keep workers busy.
 const PROGRAM_LIMITS: LimitSettings = LimitSettings {
@@ -121,6 +124,42 @@ impl<'a> Settling<'a> {
         lanes.open(self.world.executor);
     }
 
+    /// Whether what is paid for can be kept: tried before the first judge is asked.
+    pub(super) fn may_keep(&mut self, store: &mut dyn OutcomeStore) -> bool {
+        let is_paid = self.list.queue.iter().any(|waiting| self.judge_of(waiting).is_some());
+        let tried = if is_paid { store.try_writing() } else { Ok(()) };
+        tried.map_err(|error| self.stop_asking(error)).is_ok()
+    }
+
+    /// What cannot be kept would be paid for again.
+    fn stop_asking(&mut self, error: StoreError) {
+        self.world.executor.halt(UNWRITABLE);
+        self.settled.write_error = Some(error);
+    }
+
+    /// Takes what other processes have kept under the keys that were asked here: all report what wins.
+    pub(super) fn look_again(&mut self, store: &mut dyn OutcomeStore) {
+        if self.settled.asked.is_empty() || !store.others_wrote() {
+            return;
+        }
+        let asked = std::mem::take(&mut self.settled.asked);
+        for keys in asked.chunks(LOOKED_AT) {
+            let mut news = Vec::new();
+            for (key, entry) in keys.iter().zip(store.get_many(keys)) {
+                let Some(outcome) = entry.and_then(|entry| read_body(&entry.body).ok()) else {
+                    continue;
+                };
+                let is_reply = matches!(outcome, Outcome::Reply(_));
+                let held = self.session.db.outcome(*key);
+                if held.is_some_and(|held| *held != outcome && (is_reply || held.is_kept())) {
+                    news.push((*key, Arc::new(outcome)));
+                }
+            }
+            self.bring_in(news);
+        }
+        self.settled.asked = asked;
+    }
+
     /// Executes the queue. Returns the store, which is away while it writes.
     pub(super) async fn execute(
         &mut self,
@@ -162,11 +201,7 @@ impl<'a> Settling<'a> {
             flight.keep_also(self.session.discovered(discovered, self.world.system));
         }
         let (session, system) = (&*self.session, self.world.system);
-        let outdated =
-            flight.write_landed(system, &|identity| session.is_current(identity, system));
-        for waiting in outdated {
-            self.tally(waiting.grader).failed += 1;
-        }
+        flight.write_landed(system, &|identity| session.is_current(identity, system));
         self.tell();
     }
 
@@ -205,11 +240,10 @@ impl<'a> Settling<'a> {
             }
             Step::Written(batch, result) => {
                 if let Err(error) = result {
-                    // What cannot be kept would be paid for again.
-                    self.world.executor.halt(UNWRITABLE);
-                    self.settled.write_error = Some(error);
+                    self.stop_asking(error);
                 }
                 batch.iter().for_each(|landed| self.outstanding.remove(landed.waiting.grader));
+                self.count_written(&batch);
                 Some(Taken::Written(batch))
             }
         }
@@ -301,11 +335,22 @@ impl<'a> Settling<'a> {
         }
         let tally = self.tally(waiting.grader);
         tally.spent = tally.spent + usage;
-        tally.failed += u64::from(failure.is_some() && was_asked);
         tally.asked = tally.asked.saturating_sub(u64::from(!was_asked));
         tally.pending += u64::from(!was_asked);
         let failure = failure.map(|(_, message)| message);
         self.world.progress.event(&Event::Landed { failure, usage });
+    }
+
+    /// Counts failures, now that it is known what is reported: another process may have had a reply.
+    fn count_written(&mut self, batch: &[Landed]) {
+        for landed in batch.iter().filter(|landed| !landed.superseded) {
+            if let Outcome::Failure(failure) = &landed.outcome
+                && failure.kind != FailureKind::NotAsked
+            {
+                self.tally(landed.waiting.grader).failed += 1;
+            }
+            self.settled.in_vain.extend(landed.in_vain.clone());
+        }
     }
 
     /// What was dropped while it was under way has no outcome: a rerun asks for it.
@@ -317,7 +362,7 @@ impl<'a> Settling<'a> {
         self.settled.asked.retain(|asked| dropped.iter().all(|waiting| waiting.key != *asked));
     }
 
-    /// Brings what is on disk into the graph.
+    /// Brings what was written into the graph.
     pub(super) fn take_in(&mut self, batch: Vec<Landed>) {
         let outcomes =
             batch.into_iter().map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));

@@ -40,8 +40,26 @@ pub(super) struct Landed {
     pub(super) waiting: Waiting,
     /// What came of it.
     pub(super) outcome: Outcome,
+    /// Why it was asked again in vain, if a reply from before stands.
+    pub(super) in_vain: Option<String>,
+    /// Whether nobody waited for it any more when it was written.
+    pub(super) superseded: bool,
     action: Action,
     endpoint: EndpointId,
+}
+
+impl Landed {
+    /// What cannot be kept is no verdict that a later run would find. What was paid for is told all the same.
+    fn give_up(&mut self, error: &StoreError) {
+        let Outcome::Reply(reply) = &mut self.outcome else { return };
+        if self.action.is_repeated() {
+            return;
+        }
+        let message = format!("what was answered cannot be kept: {error}");
+        let (reply, usage) = (Some(std::mem::take(&mut reply.text)), reply.usage);
+        let failure = Failure::new(FailureKind::NotKept, message);
+        self.outcome = Outcome::Failure(Failure { reply, usage, ..failure });
+    }
 }
 
 /// What happened next.
@@ -151,7 +169,8 @@ impl<'a> Flight<'a> {
         let flying = async move {
             let outcome = executing.await?;
             let outcome = outcome.priced(&prices, action.model());
-            Ok(Landed { waiting, outcome, action, endpoint })
+            let (in_vain, superseded) = (None, false);
+            Ok(Landed { waiting, outcome, in_vain, superseded, action, endpoint })
         };
         let (ordinal, superseded, has_landed) = (self.launched, false, false);
         let aboard = Aboard { waiting, endpoint, ordinal, superseded, has_landed, abort };
@@ -235,23 +254,21 @@ impl<'a> Flight<'a> {
         self.also.extend(entries);
     }
 
-    /// Sends what has landed to the disk, unless a batch is on its way.
-    /// Of programs, only what `is_current`; who waited for the rest is returned.
+    /// Sends what has landed to the disk, unless a batch is on its way. Of programs, only what `is_current`.
     pub(super) fn write_landed(
         &mut self,
         system: &dyn System,
         is_current: &dyn Fn(&Identity) -> bool,
-    ) -> Vec<Waiting> {
+    ) {
         let is_idle = self.landed.is_empty() && self.also.is_empty();
         if is_idle || !self.store.is_here() || self.waits_for_more() {
-            return Vec::new();
+            return;
         }
         let (mut batch, at) = (std::mem::take(&mut self.landed), system.now());
         let also = std::mem::take(&mut self.also);
-        let outdated = drop_outdated(&mut batch, is_current);
+        drop_outdated(&mut batch, is_current);
         self.unpaid = 0;
         self.store.write(batch, move |store, batch| keep(store, (also, batch), &at));
-        outdated
     }
 
     /// Whether what has landed is better written with what lands in a moment: nobody is paid for it, and more is to come.
@@ -292,6 +309,10 @@ impl<'a> Flight<'a> {
                 for landed in &mut batch {
                     if let Some(aboard) = self.aboard.remove(&landed.waiting.key) {
                         landed.waiting = aboard.waiting;
+                        landed.superseded = aboard.superseded;
+                    }
+                    if let Err(error) = &result {
+                        landed.give_up(error);
                     }
                 }
                 Step::Written(batch, result)
@@ -340,8 +361,7 @@ impl<'a> Flight<'a> {
 }
 
 /// What programs gave whose files have changed is no result of what their keys say.
-fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&Identity) -> bool) -> Vec<Waiting> {
-    let mut outdated = Vec::new();
+fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&Identity) -> bool) {
     let mut known: Vec<(Arc<Identity>, bool)> = Vec::new();
     for landed in batch {
         let Action::Program(action) = &landed.action else { continue };
@@ -356,10 +376,8 @@ fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&Identity) -> bool) -
         };
         if !is_current {
             landed.outcome = Outcome::Failure(changed_meanwhile());
-            outdated.push(landed.waiting);
         }
     }
-    outdated
 }
 
 /// Makes a batch durable, after further entries; what another process has kept meanwhile takes the place of what landed
@@ -374,6 +392,7 @@ fn keep(
         key: landed.waiting.key,
         generation: landed.waiting.generation,
         outcome: &mut landed.outcome,
+        in_vain: &mut landed.in_vain,
     });
     super::keep::keep(store, (also, batch), at)
 }

@@ -242,6 +242,12 @@ impl<'a> Live<'a> {
         if let Err(cannot) = settling.check_keys() {
             self.cannot = Some(cannot);
         }
+        if let Some(store) = flight.store()
+            && !settling.list.queue.is_empty()
+        {
+            // Where it cannot be written, the lanes are closed from now on.
+            settling.may_keep(store);
+        }
         let ranking = ranking.as_deref();
         settling.part(lanes, &|db, waiting| {
             let seat = (waiting.chunk, waiting.case as usize, waiting.grader);
@@ -385,6 +391,9 @@ impl<'a> Live<'a> {
         let Settling { list, session, .. } = &mut self.settling;
         let key = landed.waiting.key;
         let held = session.db.outcome(key);
+        if let Some(message) = &landed.in_vain {
+            self.in_vain.push(format!("asked again in vain, so it stays: {message}"));
+        }
         if held.as_ref().is_some_and(|held| held.is_kept())
             && let Outcome::Failure(failure) = &landed.outcome
             && !landed.outcome.is_kept()

@@ -38,6 +38,7 @@ mod repeat;
 pub mod session;
 pub mod settle;
 mod stale;
+mod stored;
 pub mod trace;
 mod trials;
 mod waiting;

@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use super::session::Session;
-use super::settle::{Settings, Tally, usable};
-use super::waiting::{Refreshed, WaitList};
+use super::settle::{Settings, Tally};
+use super::stored::Reader;
+use super::waiting::{Refreshed, WaitList, Waiting};
 use crate::action::{ActionKey, KeyMap, KeySet};
 use crate::db::change::Change;
 use crate::db::inputs::Chunk;
@@ -64,14 +65,15 @@ pub fn preview(
     system: &dyn System,
     settings: &Settings,
 ) -> Preview {
-    let mut looking = Looking::new(settings);
+    let mut looking = Looking::default();
     session.learn_dependencies(store, system);
     session.assume_no_dependencies(system);
     let list = loop {
         let mut list = scan(session, system);
         let refreshed = Refreshed::of(session, &settings.refresh);
-        let (outcomes, waiting) = list
-            .look_up(store, &mut |entry, is_program| looking.look(&refreshed, (entry, is_program)));
+        let reader = Reader { session, settings, refreshed };
+        let (outcomes, waiting) =
+            list.look_up(store, &mut |entry, waiting| looking.look(&reader, entry, waiting));
         if outcomes.is_empty() {
             break list;
         }
@@ -146,28 +148,19 @@ fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
     queries::graders(db, root).iter().map(is_open).collect()
 }
 
-struct Looking<'a> {
-    settings: &'a Settings,
+#[derive(Default)]
+struct Looking {
     preview: Preview,
     held: KeyMap<Held>,
     /// The stored failures that would stand for an answer.
     replayed: KeySet,
 }
 
-impl<'a> Looking<'a> {
-    fn new(settings: &'a Settings) -> Self {
-        let (preview, held) = (Preview::default(), KeyMap::default());
-        Self { settings, preview, held, replayed: KeySet::default() }
-    }
-
+impl Looking {
     /// The outcome of an entry, as settling would take it; why not is noted.
-    fn look(
-        &mut self,
-        refreshed: &Refreshed,
-        (entry, is_program): (&Entry, bool),
-    ) -> Option<Outcome> {
+    fn look(&mut self, reader: &Reader<'_>, entry: &Entry, waiting: &Waiting) -> Option<Outcome> {
         let mut warnings = Vec::new();
-        let found = usable(self.settings, refreshed, (entry, is_program), &mut warnings);
+        let found = reader.usable(entry, waiting, &mut warnings);
         // A second look at what is still missing says the same again.
         warnings.retain(|warning| !self.preview.warnings.contains(warning));
         self.preview.warnings.append(&mut warnings);
@@ -177,7 +170,7 @@ impl<'a> Looking<'a> {
         if found.is_none()
             && let Ok(outcome) = read_body(&entry.body)
         {
-            let held = if refreshed.has(entry.key) { Held::Refreshed } else { Held::Failed };
+            let held = if reader.refreshed.has(entry.key) { Held::Refreshed } else { Held::Failed };
             self.held.insert(entry.key, held);
             self.note(&[(entry.key, Arc::new(outcome))]);
         }

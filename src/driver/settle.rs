@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::budget::{Budget, Limits};
 use super::outstanding::Outstanding;
 use super::session::Session;
+use super::stored::Reader;
 use super::waiting::{Refreshed, WaitList, Waiting, stays};
 use crate::action::ActionKey;
 use crate::db::Db;
@@ -19,7 +20,7 @@ use crate::db::change::Change;
 use crate::db::inputs::Chunk;
 use crate::exec::Executor;
 use crate::exec::limit::LimitSettings;
-use crate::outcome::{Failure, FailureKind, Outcome, Usage, read_body};
+use crate::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::price::Prices;
 use crate::progress::{Event, Progress};
 use crate::store::{Entry, OutcomeStore, StoreError};
@@ -163,6 +164,8 @@ pub struct Settled {
     pub stopped: Vec<String>,
     /// The store could not be written.
     pub write_error: Option<StoreError>,
+    /// Why judgments that were asked anew stayed as they were, a sentence each.
+    pub in_vain: Vec<String>,
     /// Stored failures that stood for an answer.
     pub replayed_failures: u64,
     /// What went wrong while reading the store.
@@ -235,7 +238,7 @@ pub async fn settle<'a>(
     // interruption leaves as few cases as possible without any verdict.
     loop {
         settling.leave_out_judges();
-        if settling.may_ask() {
+        if settling.may_ask() && settling.may_keep(store.as_mut()) {
             store = settling.execute(store, stop.as_mut()).await;
         }
         settling.give_up_rest();
@@ -244,6 +247,7 @@ pub async fn settle<'a>(
         }
         settling.look_up(store.as_mut(), 0);
     }
+    settling.look_again(store.as_mut());
     settling.check_again(stop.as_mut()).await;
     settling.complete_keys(store.as_mut());
     settling.settled.warnings.extend(store.take_warnings());
@@ -335,8 +339,9 @@ impl<'a> Settling<'a> {
         let (settings, warnings) = (&self.settings, &mut self.settled.warnings);
         let replayed = &mut self.settled.replayed_failures;
         let refreshed = Refreshed::of(self.session, &settings.refresh);
-        let mut usable = |entry: &Entry, is_program: bool| {
-            let outcome = usable(settings, &refreshed, (entry, is_program), warnings);
+        let reader = Reader { session: self.session, settings, refreshed };
+        let mut usable = |entry: &Entry, waiting: &Waiting| {
+            let outcome = reader.usable(entry, waiting, warnings);
             *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
             outcome
         };
@@ -407,29 +412,5 @@ impl<'a> Settling<'a> {
             }
         }
         self.bring_in(given_up);
-    }
-}
-
-/// The outcome of a stored entry, of a program or not, unless it is to be asked anew.
-pub(super) fn usable(
-    settings: &Settings,
-    refreshed: &Refreshed,
-    (entry, is_program): (&Entry, bool),
-    warnings: &mut Vec<String>,
-) -> Option<Outcome> {
-    let may_ask = settings.closed.is_none() || is_program && settings.runs_programs;
-    if may_ask && refreshed.has(entry.key) {
-        return None;
-    }
-    match read_body(&entry.body) {
-        Ok(Outcome::Failure(_)) if settings.retry_errors && may_ask => None,
-        Ok(outcome) => Some(outcome),
-        Err(error) => {
-            let key = entry.key;
-            warnings.push(format!(
-                "the stored outcome of {key} cannot be read and is asked again: {error}"
-            ));
-            None
-        }
     }
 }

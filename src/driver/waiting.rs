@@ -18,7 +18,6 @@ use crate::evaluate::{Outcomes, Planned, each_wanted};
 use crate::outcome::Outcome;
 use crate::price::Cost;
 use crate::store::{Entry, OutcomeStore};
-use crate::suite::GraderKind;
 
 /// Keys looked up at once: their bodies are in memory together.
 const LOOKED_UP: usize = 2_048;
@@ -134,8 +133,6 @@ pub(super) struct WaitList {
     chunks: KeyMap<Vec<Chunk>>,
     /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
     repeats: Vec<[bool; 2]>,
-    /// For each grader, whether judges grade.
-    judges: Vec<bool>,
 }
 
 impl WaitList {
@@ -145,9 +142,7 @@ impl WaitList {
         let tallies =
             graders().map(|grader| (grader.name(&session.db).clone(), Tally::default())).collect();
         let repeats = graders().map(|grader| programs::repeats(&session.db, *grader)).collect();
-        let is_judge = |kind: &GraderKind| matches!(kind, GraderKind::Rubric(_));
-        let judges = graders().map(|grader| is_judge(grader.kind(&session.db))).collect();
-        Self { tallies, repeats, judges, ..Self::default() }
+        Self { tallies, repeats, ..Self::default() }
     }
 
     /// Scans the plans that are new since the session was settled last.
@@ -286,12 +281,11 @@ impl WaitList {
         std::mem::take(&mut self.known).into_iter().filter(is_pending).collect()
     }
 
-    /// Looks up what was added. Returns what the store has and is `usable`, where it is said whether that is of a program,
-    /// with the chunks that waited; queues the rest.
+    /// Looks up what was added. Returns what the store has and is `usable`, with the chunks that waited; queues the rest.
     pub(super) fn look_up(
         &mut self,
         store: &mut dyn OutcomeStore,
-        usable: &mut dyn FnMut(&Entry, bool) -> Option<Outcome>,
+        usable: &mut dyn FnMut(&Entry, &Waiting) -> Option<Outcome>,
     ) -> (Vec<(ActionKey, Arc<Outcome>)>, Vec<Chunk>) {
         let (mut found, mut waited) = (Vec::new(), HashSet::new());
         for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
@@ -301,8 +295,7 @@ impl WaitList {
                 let is_repeated = if waiting.is_extraction { extracting } else { grading };
                 let entry = entry.filter(|_| !is_repeated);
                 let (_, tally) = &mut self.tallies[waiting.grader as usize];
-                let is_program = waiting.is_extraction || !self.judges[waiting.grader as usize];
-                if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, is_program)) {
+                if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
                     tally.cached += 1;
                     tally.saved = tally.saved + outcome.usage();
                     found.push((waiting.key, Arc::new(outcome)));

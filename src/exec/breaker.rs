@@ -159,6 +159,7 @@ fn counts(kind: FailureKind) -> bool {
         | FailureKind::Killed
         | FailureKind::Unloadable
         | FailureKind::OutputLimit
+        | FailureKind::NotKept
         | FailureKind::NotStored
         | FailureKind::NotAsked => false,
     }

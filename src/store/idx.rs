@@ -1,14 +1,20 @@
 //! The index side file of a sealed segment, as bytes.
 //!
 //! It only saves time: whatever is wrong with it, the segment is scanned instead. Layout, integers little endian:
-//! magic with the version (16 bytes), the entries in the order of their lines (40 each: key, generation, length), CRC-32
-//! of everything before (4). There are no offsets: the lines must cover the segment without a gap, so that a side file
+//! magic with the version (16 bytes), the entries in the order of their lines (40 each: key, generation, length, whose
+//! highest bit is set for a reply), CRC-32 of everything before (4). There are no offsets: the lines must cover the segment without a gap, so that a side file
 //! that leaves out an entry, or speaks of another state of the segment, is not believed. Binary, because nobody merges
 //! or reads it.
 
+use super::Rank;
 use crate::action::ActionKey;
 
-const MAGIC: &[u8; 16] = b"evalrs idx v1\n\0\0";
+const MAGIC: &[u8; 16] = b"evalrs idx v2\n\0\0";
+/// That of side files which do not tell replies from failures.
+const FIRST_MAGIC: &[u8; 16] = b"evalrs idx v1\n\0\0";
+
+/// Set in the size of an entry that is a reply: no line is nearly so long.
+const REPLY: u32 = 1 << 31;
 
 /// Where an entry stands: 16 bytes, because the index in memory has one for every key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +23,32 @@ pub(super) struct Slot {
     pub(super) segment: u32,
     /// Where the line starts, in bytes.
     pub(super) offset: u32,
+    /// The bytes of the line without its line break, and whether it is a reply.
+    size: u32,
+    generation: u32,
+}
+
+impl Slot {
+    /// The place of a line of `length` bytes that starts at `offset`.
+    pub(super) fn new((segment, offset): (u32, u32), length: u32, rank: Rank) -> Self {
+        let size = length | if rank.is_reply { REPLY } else { 0 };
+        Self { segment, offset, size, generation: rank.generation }
+    }
+
     /// The bytes of the line without its line break.
-    pub(super) length: u32,
-    pub(super) generation: u32,
+    pub(super) fn length(&self) -> u32 {
+        self.size & !REPLY
+    }
+
+    /// What decides whether it wins.
+    pub(super) fn rank(&self) -> Rank {
+        Rank { is_reply: self.size & REPLY != 0, generation: self.generation }
+    }
+}
+
+/// Whether this is a side file of the first version, which is to be made again.
+pub(super) fn is_first_version(bytes: &[u8]) -> bool {
+    bytes.starts_with(FIRST_MAGIC)
 }
 
 /// The side file of a segment that holds `entries`.
@@ -27,7 +56,7 @@ pub(super) fn encode(entries: &[(ActionKey, Slot)]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     for (key, slot) in entries {
         bytes.extend_from_slice(&key.0);
-        for number in [slot.generation, slot.length] {
+        for number in [slot.generation, slot.size] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
     }
@@ -53,9 +82,10 @@ pub(super) fn decode(
     while !rest.is_empty() {
         let key = ActionKey(*take(&mut rest)?);
         let generation = u32::from_le_bytes(*take(&mut rest)?);
-        let length = u32::from_le_bytes(*take(&mut rest)?);
-        entries.push((key, Slot { segment, offset, length, generation }));
-        offset = offset.checked_add(length)?.checked_add(1)?;
+        let size = u32::from_le_bytes(*take(&mut rest)?);
+        let slot = Slot { segment, offset, size, generation };
+        entries.push((key, slot));
+        offset = offset.checked_add(slot.length())?.checked_add(1)?;
     }
     (u64::from(offset) == segment_length).then_some(entries)
 }

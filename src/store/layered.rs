@@ -1,6 +1,6 @@
 //! The store of a run: one store that is written, over committed judgments that are only read.
 //!
-//! No layer hides another: the highest generation wins wherever it stands, so that a judgment that a colleague
+//! No layer hides another: what wins does so wherever it stands, so that a judgment that a colleague
 //! refreshed and committed is not lost behind an older one in the local store.
 
 use super::{Committed, Entry, OutcomeStore, StoreError, keep_winner};
@@ -32,6 +32,14 @@ impl OutcomeStore for Layered {
 
     fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
         self.store.put_many(entries)
+    }
+
+    fn try_writing(&mut self) -> Result<(), StoreError> {
+        self.store.try_writing()
+    }
+
+    fn others_wrote(&mut self) -> bool {
+        self.store.others_wrote()
     }
 
     fn keys(&mut self) -> Vec<ActionKey> {

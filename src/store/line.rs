@@ -13,7 +13,7 @@ use crate::action::ActionKey;
 /// The longest line that is read, in bytes without the line break.
 const LINE_LIMIT: usize = 64 << 20;
 /// The longest body that is written: beside it a line has at most 107 bytes.
-const BODY_LIMIT: usize = LINE_LIMIT - 128;
+pub const BODY_LIMIT: usize = LINE_LIMIT - 128;
 /// The bytes of `,"c":"<8 hex>"}`.
 const TAIL: usize = 16;
 
@@ -47,7 +47,34 @@ pub(super) struct Scanned {
     pub(super) end: Position,
     /// A warning for each line that is no entry.
     pub(super) skipped: Vec<String>,
+    /// How many of these are about a conflict of git, which hides nothing: both sides are read.
+    pub(super) conflicts: usize,
 }
+
+/// What a line of a conflict of git is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Marker {
+    Start,
+    Middle,
+    End,
+}
+
+impl Marker {
+    fn of(line: &[u8]) -> Option<Self> {
+        let line = line.trim_ascii_end();
+        let is_marker = |sign: u8| {
+            let (signs, rest) = line.split_at_checked(7)?;
+            (signs.iter().all(|byte| *byte == sign) && matches!(rest.first(), None | Some(b' ')))
+                .then_some(())
+        };
+        let markers =
+            [(b'<', Self::Start), (b'|', Self::Middle), (b'=', Self::Middle), (b'>', Self::End)];
+        markers.into_iter().find_map(|(sign, marker)| is_marker(sign).map(|()| marker))
+    }
+}
+
+/// What is told of a conflict once, where it begins.
+const CONFLICT: &str = "an unresolved conflict of git: both sides are read; with `*.judgments.jsonl merge=union` in .gitattributes (`evalrs cache export --git` writes it) there is none, and an export takes the markers out";
 
 /// Appends the line of `entry`, line break included, to `out`; refuses a body that would not survive as one line.
 pub(super) fn write(entry: &Entry, out: &mut String) -> Result<(), StoreError> {
@@ -107,7 +134,8 @@ pub(super) fn scan(
     mut visit: impl FnMut(Found),
 ) -> io::Result<Scanned> {
     let Position { mut offset, mut line } = from;
-    let mut skipped = Vec::new();
+    let (mut skipped, mut conflicts) = (Vec::new(), 0);
+    let mut is_conflict = false;
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
@@ -119,13 +147,20 @@ pub(super) fn scan(
             read += reader.skip_until(b'\n')?;
             Err("longer than 64 MiB")
         } else {
-            return Ok(Scanned { end: Position { offset, line }, skipped });
+            return Ok(Scanned { end: Position { offset, line }, skipped, conflicts });
         };
+        let marker = if found.is_err() { Marker::of(&buffer) } else { None };
+        let goes_on = is_conflict && matches!(marker, Some(Marker::Middle | Marker::End));
+        is_conflict = marker.map_or(is_conflict, |marker| marker != Marker::End);
         match (found, u32::try_from(offset)) {
             (Ok(entry), Ok(offset)) => {
                 visit(Found { line, offset, length: buffer.len() as u32 - 1, entry });
             }
-            _ if skipped.len() == WARNING_LIMIT || buffer.trim_ascii().is_empty() => {}
+            _ if goes_on || skipped.len() == WARNING_LIMIT || buffer.trim_ascii().is_empty() => {}
+            _ if marker.is_some() => {
+                conflicts += 1;
+                skipped.push(format!("`{path}:{line}` is {CONFLICT}"));
+            }
             (found, _) => {
                 let reason = found.err().unwrap_or("beyond the first 4 GiB");
                 skipped.push(format!("skipped the stored outcome at `{path}:{line}`: {reason}"));

@@ -8,13 +8,13 @@
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::idx::{self, Slot};
 use super::line::{self, Found, Position, Scanned};
+use super::own::Own;
 use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner};
 use crate::action::{ActionKey, KeyMap};
 
@@ -31,6 +31,8 @@ pub struct SegmentStore {
     folder: PathBuf,
     index: Index,
     pub(super) own: Option<Own>,
+    /// Whether other processes have written since the folder was first looked at.
+    others: bool,
     broken: Option<StoreError>,
     pub(super) seal_at: u64,
     warnings: Vec<String>,
@@ -49,13 +51,6 @@ pub struct Totals {
     pub bytes: u64,
 }
 
-/// The segment this process writes.
-pub(super) struct Own {
-    pub(super) name: String,
-    pub(super) file: File,
-    pub(super) length: u64,
-}
-
 impl SegmentStore {
     /// The store in the cache folder `dir`, which need not exist.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
@@ -63,6 +58,7 @@ impl SegmentStore {
             folder: segment_folder(&dir.into()),
             index: Index::default(),
             own: None,
+            others: false,
             broken: None,
             seal_at: SEAL_AT,
             warnings: Vec::new(),
@@ -75,6 +71,11 @@ impl SegmentStore {
         // Its lock is held to the end: no sweep takes the segment away under its new index.
         let Some(own) = self.own.take() else { return };
         let path = self.folder.join(&own.name);
+        if own.length == 0 {
+            // Nothing came of it. It is no harm if it stays.
+            let _ = fs::remove_file(&path);
+            return;
+        }
         if let Err(error) = write_idx(&path) {
             self.warn([format!("cannot write an index of `{}`: {error}", path.display())]);
         }
@@ -92,7 +93,14 @@ impl SegmentStore {
     /// Indexes what is new in the folder. A segment that a sweep removes meanwhile stands in one that is newer than
     /// the list, so then the folder is listed again.
     fn refresh(&mut self) {
+        // What this process writes is indexed at once.
+        let before = self.index.looked.then_some(self.index.entries);
         self.index.looked = true;
+        self.list();
+        self.others |= before.is_some_and(|before| before != self.index.entries);
+    }
+
+    fn list(&mut self) {
         for _ in 0..LISTINGS {
             match segment_names(&self.folder) {
                 Ok(names) => {
@@ -137,15 +145,12 @@ impl SegmentStore {
 
     /// Appends to the segment of this process and returns its name.
     fn append(&mut self, batch: &[u8]) -> Result<String, StoreError> {
-        // A segment that somebody removed would take the entries with it.
-        let path = |own: &Own| self.folder.join(&own.name);
-        let intact = |own: &Own| fs::metadata(path(own)).is_ok_and(|file| file.len() == own.length);
         let mut own = match self.own.take() {
-            Some(own) if intact(&own) => own,
-            _ => create_segment(&self.folder)?,
+            Some(own) if own.is_intact(&self.folder) => own,
+            _ => Own::create(&self.folder)?,
         };
         let written = own.file.write_all(batch).and_then(|()| own.file.sync_data());
-        written.map_err(|error| write_error(&path(&own), &error))?;
+        written.map_err(|error| write_error(&self.folder.join(&own.name), &error))?;
         own.length += batch.len() as u64;
         Ok(self.own.insert(own).name.clone())
     }
@@ -172,6 +177,7 @@ impl OutcomeStore for SegmentStore {
                 break;
             }
             self.index = Index { scan_only, ..Index::default() };
+            self.others = true;
             self.refresh();
             (found, problems) = self.read(keys);
         }
@@ -195,6 +201,24 @@ impl OutcomeStore for SegmentStore {
             self.seal();
         }
         Ok(())
+    }
+
+    fn try_writing(&mut self) -> Result<(), StoreError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        if self.own.is_none() {
+            let tried = Own::create(&self.folder)
+                .and_then(|own| own.try_room(&self.folder).map(|()| own))
+                .inspect_err(|error| self.broken = Some(error.clone()))?;
+            self.own = Some(tried);
+        }
+        Ok(())
+    }
+
+    fn others_wrote(&mut self) -> bool {
+        self.refresh();
+        self.others
     }
 
     fn keys(&mut self) -> Vec<ActionKey> {
@@ -226,7 +250,7 @@ struct Index {
     numbers: BTreeMap<String, u32>,
     entries: u64,
     winners: KeyMap<Slot>,
-    /// Further entries that had the generation of the winner: only their bodies tell who wins. They are rare.
+    /// Further entries that had the rank of the winner: only their bodies tell who wins. They are rare.
     ties: KeyMap<Vec<Slot>>,
 }
 
@@ -258,6 +282,10 @@ impl Index {
         let scanned =
             scan_file(path, end, |found| self.add(found.entry.key, slot(number, &found)))?;
         self.segments[number as usize].end = scanned.end;
+        if fresh && has_first_idx(path) {
+            // Only who may write it can: for others it is scanned again.
+            let _ = write_idx(path);
+        }
         Ok(scanned.skipped)
     }
 
@@ -273,9 +301,9 @@ impl Index {
     fn add(&mut self, key: ActionKey, slot: Slot) {
         self.entries += 1;
         let held = *self.winners.entry(key).or_insert(slot);
-        if slot.generation > held.generation {
+        if slot.rank() > held.rank() {
             self.winners.insert(key, slot);
-        } else if slot.generation == held.generation && slot != held {
+        } else if slot.rank() == held.rank() && slot != held {
             self.ties.entry(key).or_default().push(slot);
         }
     }
@@ -307,35 +335,6 @@ pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Makes a segment that no sweep touches before it is closed.
-fn create_segment(folder: &Path) -> Result<Own, StoreError> {
-    loop {
-        let own = create_unlocked(folder)?;
-        // A sweep may have found it empty and be about to remove it. Where the system has no locks, sweeps leave
-        // everything alone.
-        let is_swept = matches!(own.file.try_lock(), Err(TryLockError::WouldBlock));
-        if !is_swept && folder.join(&own.name).exists() {
-            return Ok(own);
-        }
-    }
-}
-
-fn create_unlocked(folder: &Path) -> Result<Own, StoreError> {
-    fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
-    let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    let (process, random) = (std::process::id(), fastrand::u64(..));
-    let name = format!("{millis:011x}-{process}-{random:016x}.jsonl");
-    let path = folder.join(&name);
-    let file = File::options().append(true).create_new(true).open(&path);
-    let file = file.map_err(|error| write_error(&path, &error))?;
-    // A file is durable only with its name: in its folder, and that one's in those above, which may be new too.
-    // Systems and file systems that cannot sync a folder say so with an error that means nothing.
-    for folder in folder.ancestors().take(3) {
-        let _ = File::open(folder).and_then(|folder| folder.sync_all());
-    }
-    Ok(Own { name, file, length: 0 })
-}
-
 /// Visits the entries of the segment at `path` from a line on.
 pub(super) fn scan_file(
     path: &Path,
@@ -361,7 +360,7 @@ pub(super) fn read_group(
     for (slot, place) in group {
         // A relative seek keeps what is buffered: winners often stand side by side.
         reader.seek_relative(i64::from(slot.offset) - at)?;
-        at = i64::from(slot.offset) + i64::from(slot.length);
+        at = i64::from(slot.offset) + i64::from(slot.length());
         match read_entry(&mut reader, slot) {
             Ok(entry) if entry.key == keys[*place] => keep_winner(&mut found[*place], entry),
             Ok(_) => outcome = Err(io::ErrorKind::InvalidData.into()),
@@ -376,15 +375,15 @@ pub(super) fn read_group(
 }
 
 fn read_entry(mut reader: impl io::Read, slot: &Slot) -> io::Result<Entry> {
-    let mut line = vec![0; slot.length as usize];
+    let mut line = vec![0; slot.length() as usize];
     reader.read_exact(&mut line)?;
-    let entry = line::parse(&line).ok().filter(|entry| entry.generation == slot.generation);
+    let entry = line::parse(&line).ok().filter(|entry| entry.rank() == slot.rank());
     entry.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 fn slot(segment: u32, found: &Found) -> Slot {
     let Found { offset, length, ref entry, .. } = *found;
-    Slot { segment, offset, length, generation: entry.generation }
+    Slot::new((segment, offset), length, entry.rank())
 }
 
 /// The entries of segment `number` at `path` by its side file, if that is one for `length` bytes.
@@ -393,6 +392,11 @@ fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, Slo
     // A line is longer than what the side file says of it: a larger file is none.
     let plausible = fs::metadata(&path).ok()?.len() <= length + 64;
     if plausible { idx::decode(&fs::read(&path).ok()?, number, length) } else { None }
+}
+
+/// Whether the side file of the segment at `path` is one of the first version.
+fn has_first_idx(path: &Path) -> bool {
+    fs::read(path.with_extension("idx")).is_ok_and(|bytes| idx::is_first_version(&bytes))
 }
 
 /// Writes the side file of the segment at `path`, under a temporary name first.

@@ -26,7 +26,8 @@ const BATCH: usize = 4 << 20;
 pub struct Sweep<'a> {
     /// Entries that were last used before, in seconds of Unix time.
     pub unused_since: Option<i64>,
-    /// The least recently used, until the rest takes no more than this, in bytes.
+    /// The least recently used, until the rest takes no more than this, in bytes; at last also what the last run of a suite
+    /// needed.
     pub max_size: Option<u64>,
     /// When an entry was made, in seconds of Unix time: its first use. `i64::MAX` where nobody knows.
     pub made: &'a dyn Fn(&Entry) -> i64,
@@ -169,7 +170,9 @@ fn survey(folder: &Path, uses: &Uses, made: &dyn Fn(&Entry) -> i64) -> Result<Su
         let candidates = &mut survey.candidates;
         let scanned = scan_file(&path, Position::START, |found| {
             let used = uses.last.get(&found.entry.key).copied().unwrap_or(i64::MIN);
-            candidates.push(candidate(&found, used.max(made(&found.entry))));
+            let last_use = used.max(made(&found.entry));
+            let is_needed = uses.needed.contains(&found.entry.key);
+            candidates.push(Candidate { is_needed, ..candidate(&found, last_use) });
         });
         match scanned {
             Ok(scanned) => {
@@ -189,11 +192,12 @@ fn survey(folder: &Path, uses: &Uses, made: &dyn Fn(&Entry) -> i64) -> Result<Su
 fn candidate(found: &Found, last_use: i64) -> Candidate {
     Candidate {
         key: found.entry.key,
-        generation: found.entry.generation,
+        rank: found.entry.rank(),
         digest: *blake3::hash(found.entry.body.as_bytes()).as_bytes(),
         offset: found.offset,
         size: u64::from(found.length) + 1 + INDEXED,
         last_use,
+        is_needed: false,
     }
 }
 

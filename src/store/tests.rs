@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::line::{self, Position, Scanned};
-use super::segments::{Own, read_group};
+use super::own::Own;
+use super::segments::read_group;
 use super::*;
 
 mod model;
@@ -185,7 +186,7 @@ fn a_bad_line_is_named_and_hides_no_other() {
     };
     let cases = [
         (flipped.as_bytes(), skipped("the checksum does not match")),
-        (b"<<<<<<< HEAD", skipped("not an entry")),
+        (b"<<<<<< HEAD", skipped("not an entry")),
         (b"\xff\x00", skipped("not an entry")),
         (&lines[1].as_bytes()[..lines[1].len() / 2], skipped("not an entry")),
         (b"", vec![]),
@@ -198,8 +199,12 @@ fn a_bad_line_is_named_and_hides_no_other() {
         assert_eq!(reread(dir.path()), ("1.1".to_owned(), short), "{bad:?}");
         let path = format!("{}/", folder(dir.path()).display());
         let long: Vec<String> = expected.iter().map(|text| text.replace("{path}", &path)).collect();
-        let report =
-            VerifyReport { entries: 2, recomputed: 0, bytes: bytes.len() as u64, problems: long };
+        let report = VerifyReport {
+            entries: 2,
+            bytes: bytes.len() as u64,
+            problems: long,
+            ..VerifyReport::default()
+        };
         assert_eq!(verify(dir.path()), report, "{bad:?}");
     }
 }
@@ -214,7 +219,7 @@ fn a_file_of_garbage_gives_a_bounded_number_of_warnings() {
     let mut committed = Committed::default();
     committed.add("a.jsonl", &bytes);
     assert_eq!(committed.take_warnings().len(), WARNING_LIMIT);
-    assert_eq!(committed.keys().count(), 3);
+    assert_eq!(committed.keys().len(), 3);
 }
 
 #[test]
@@ -228,6 +233,7 @@ fn a_line_beyond_the_limit_is_skipped_and_the_next_one_read() {
     let expected = Scanned {
         end: Position { offset: text.len() as u64, line: 5 },
         skipped: vec!["skipped the stored outcome at `a:1`: longer than 64 MiB".to_owned()],
+        conflicts: 0,
     };
     assert_eq!(scanned.unwrap(), expected);
     assert_eq!((offsets.len(), offsets[0]), (3, (long.len(), key(1))));
@@ -259,6 +265,78 @@ fn a_segment_removed_under_the_writer_takes_nothing_later_with_it() {
     assert_eq!(store.get_many(&[key(1), key(2)])[0], None);
     assert!(store.get_many(&[key(1), key(2)])[1].is_some());
     assert_eq!(store.keys(), [key(2), key(3)]);
+}
+
+#[test]
+fn a_store_is_tried_before_it_is_written() {
+    let dir = fresh();
+    let cache = dir.path().join("cache");
+    let mut store = SegmentStore::open(&cache);
+    assert_eq!(store.try_writing(), Ok(()));
+    assert_eq!((files(&cache, ".jsonl").len(), files(&cache, "").len()), (1, 1));
+    drop(store);
+    assert_eq!(files(&cache, "").len(), 0, "nothing came of it");
+    let mut store = SegmentStore::open(&cache);
+    store.try_writing().unwrap();
+    store.put_many(&three()).unwrap();
+    assert_eq!(store.try_writing(), Ok(()));
+    drop(store);
+    assert_eq!(reread(&cache), ("111".to_owned(), vec![]));
+    assert_eq!(files(&cache, ".jsonl").len(), 1);
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let mut store = SegmentStore::open(&file);
+    let error = store.try_writing().unwrap_err();
+    assert!(matches!(error, StoreError::Write { .. }), "{error}");
+    assert_eq!(store.put_many(&three()), Err(error));
+}
+
+#[test]
+fn git_is_told_to_leave_the_store_alone_unless_the_user_said_something() {
+    let dir = fresh();
+    SegmentStore::open(dir.path()).put_many(&three()).unwrap();
+    let path = dir.path().join(".gitignore");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "v1/\n");
+    fs::write(&path, "mine").unwrap();
+    SegmentStore::open(dir.path()).put_many(&three()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+}
+
+#[test]
+fn what_others_write_is_seen_however_much_is_known() {
+    let dir = fresh();
+    let mut stores = [(); 2].map(|()| SegmentStore::open(dir.path()));
+    for store in &mut stores {
+        assert!(!store.others_wrote());
+    }
+    let [mine, theirs] = &mut stores;
+    mine.put_many(&[entry(1, 0, "{}")]).unwrap();
+    assert!(!mine.others_wrote());
+    theirs.put_many(&[entry(1, 1, "{}")]).unwrap();
+    assert!(mine.others_wrote());
+    assert_eq!(mine.get_many(&[key(1)]), [Some(entry(1, 1, "{}"))]);
+    assert!(mine.others_wrote(), "and it is remembered");
+}
+
+#[test]
+fn a_committed_entry_that_is_wrong_hides_no_right_one() {
+    let [good, bad] = [entry(1, 0, "{}"), entry(1, 9, r#"{"bad":1}"#)];
+    let check: Check<'static> = &|entry| {
+        if entry.body.contains("bad") { Err("is bad".to_owned()) } else { Ok(Checked::Read) }
+    };
+    for lines in [[good.clone(), bad.clone()], [bad.clone(), good.clone()]] {
+        let mut committed = Committed::checked(check);
+        committed
+            .add("a", (text_of(&lines) + &text_of(&[entry(2, 0, bad.body.as_str())])).as_bytes());
+        assert_eq!(committed.take_warnings(), [] as [String; 0], "nothing was used yet");
+        assert_eq!(committed.get(&key(1)), Some(&good));
+        assert_eq!(committed.get(&key(2)), None);
+        assert_eq!(committed.get(&key(1)), Some(&good));
+        let warnings = committed.take_warnings();
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[0].contains("which is bad"), "{warnings:?}");
+        assert_eq!(committed.keys(), [key(1)]);
+    }
 }
 
 #[test]
@@ -382,7 +460,28 @@ fn committed_files_are_read_in_any_order_and_with_any_line_ends() {
         (text.trim_end().to_owned(), "111", 0),
         (text.replace('\n', "\r\n"), "111", 0),
         ([lines[2], lines[0], lines[1]].join("\n"), "111", 0),
-        ([lines[0], "<<<<<<< HEAD", lines[1], "=======", lines[2]].join("\n"), "111", 2),
+        (
+            [lines[0], "<<<<<<< HEAD", lines[1], "=======", lines[2], ">>>>>>> theirs\r"]
+                .join("\n"),
+            "111",
+            1,
+        ),
+        (
+            [
+                "<<<<<<< a",
+                lines[0],
+                "||||||| b",
+                "=======",
+                lines[1],
+                ">>>>>>> c",
+                lines[2],
+                "<<<<<<< a\n=======\n>>>>>>> c",
+            ]
+            .join("\n"),
+            "111",
+            2,
+        ),
+        ([lines[0], "=======", lines[1], "========", lines[2]].join("\n"), "111", 2),
         (text[..text.len() - 3].to_owned(), "11.", 1),
         (String::new(), "...", 0),
         ("\n\r\n".to_owned(), "...", 0),
@@ -414,6 +513,20 @@ fn committed_files_are_read_in_any_order_and_with_any_line_ends() {
 }
 
 #[test]
+fn a_conflict_of_git_is_named_once_with_its_cure() {
+    let text = format!("<<<<<<< HEAD\n{}=======\nnonsense\n>>>>>>> theirs\n", text_of(&three()));
+    let mut committed = Committed::default();
+    committed.add("a", text.as_bytes());
+    let warnings = committed.take_warnings();
+    assert_eq!((warnings.len(), committed.keys().len()), (2, 3), "{warnings:?}");
+    assert!(warnings[0].starts_with("`a:1` is an unresolved conflict of git: "), "{warnings:?}");
+    assert!(warnings[0].contains("merge=union"), "{warnings:?}");
+    assert_eq!(warnings[1], "skipped the stored outcome at `a:6`: not an entry");
+    let report = read_lines("a", text.as_bytes(), &|_| Ok(Checked::Read), &mut |_| ());
+    assert_eq!((report.problems.len(), report.conflicts), (2, 1));
+}
+
+#[test]
 fn a_committed_file_is_sorted_and_holds_the_winners() {
     let entries =
         [entry(9, 0, "{}"), entry(2, 1, r#"{"a":1}"#), entry(2, 0, "{}"), entry(5, 0, "{}")];
@@ -425,7 +538,11 @@ fn a_committed_file_is_sorted_and_holds_the_winners() {
 }
 
 #[test]
-fn the_highest_generation_wins_over_all_layers_and_the_digest_breaks_ties() {
+fn replies_win_over_all_layers_then_the_highest_generation_and_the_digest_breaks_ties() {
+    let reply = r#"{"outcome":{"reply":{"text":""}}}"#;
+    let failure = r#"{"outcome":{"failure":{"kind":"refused","message":"no"}}}"#;
+    // As somebody else may write it.
+    let written = r#"{"at":"","outcome":{"usage":{},"reply":{"text":""}}}"#;
     let (low, high) = (r#"{"a":2}"#, r#"{"a":1}"#);
     assert!(blake3::hash(low.as_bytes()).as_bytes() < blake3::hash(high.as_bytes()).as_bytes());
     let cases = [
@@ -439,6 +556,13 @@ fn the_highest_generation_wins_over_all_layers_and_the_digest_breaks_ties() {
         (vec![(0, high), (0, low)], vec![], (0, high)),
         (vec![], vec![(0, high), (0, low)], (0, high)),
         (vec![(2, low), (1, high)], vec![(2, low), (0, high)], (2, low)),
+        (vec![(0, reply)], vec![(7, failure)], (0, reply)),
+        (vec![(7, failure)], vec![(0, reply)], (0, reply)),
+        (vec![(0, reply), (7, failure)], vec![], (0, reply)),
+        (vec![(7, failure), (0, reply)], vec![], (0, reply)),
+        (vec![], vec![(7, failure), (0, reply)], (0, reply)),
+        (vec![(1, reply), (0, written)], vec![(7, failure)], (1, reply)),
+        (vec![(0, reply), (1, written)], vec![(7, failure)], (1, written)),
     ];
     for (kept, committed, (generation, body)) in cases {
         let dir = fresh();

@@ -1,8 +1,9 @@
 //! Which keys runs needed, day by day: what tells a sweep what is still in use.
 //!
-//! One file a suite and day, `v1/use/<yyyymmdd>-<suite>-<digest>.keys`: magic with the version (16 bytes), the keys in
-//! order (32 each), CRC-32 of everything before (4, little endian). Binary, because nobody merges or reads it. Files are
-//! only ever replaced by larger ones, and an older one goes when a newer one holds every key of it, so that a suite
+//! One file a suite and day, `v1/use/<yyyymmdd>-<suite>-<digest>.keys`, and one for what the last run of a suite needed,
+//! `v1/use/last-<suite>-<digest>.keys`: magic with the version (16 bytes), the keys in
+//! order (32 each), CRC-32 of everything before (4, little endian). Binary, because nobody merges or reads it. Files of
+//! a day are only ever replaced by larger ones, and an older one goes when a newer one holds every key of it, so that a suite
 //! that is run every day leaves one file and not a year of them.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
@@ -12,16 +13,33 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use super::segments::{segment_folder, write_error};
-use crate::action::{ActionKey, KeyMap};
+use crate::action::{ActionKey, KeyMap, KeySet};
 
 const MAGIC: &[u8; 16] = b"evalrs use v1\n\0\0";
+/// How the manifests begin of what the last runs needed: no day does.
+const LAST: &str = "last-";
 /// The most characters of a suite's name that its files have.
 const NAME: usize = 40;
 
-/// Notes that `suite` needs `keys` at `now` (RFC 3339, UTC), beside what was noted for it that day.
+/// A run of a suite, among others.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// What the runs have in common of which only the last counts: the path of the suite.
+    pub of: &'a str,
+    /// Whether it needed all that such a run needs: it was not narrowed, and it was finished.
+    pub is_whole: bool,
+}
+
+/// Notes that `suite` needs `keys` at `now` (RFC 3339, UTC), beside what was noted for it that day; and for the last run
+/// of it, where it is one.
 ///
 /// Where there is no store, nothing can be swept and nothing is noted.
-pub fn note_used(dir: &Path, suite: &str, now: &str, keys: &[ActionKey]) -> Result<(), StoreError> {
+pub fn note_used(
+    dir: &Path,
+    (suite, run): (&str, Option<Run<'_>>),
+    now: &str,
+    keys: &[ActionKey],
+) -> Result<(), StoreError> {
     if keys.is_empty() || !segment_folder(dir).is_dir() {
         return Ok(());
     }
@@ -30,11 +48,36 @@ pub fn note_used(dir: &Path, suite: &str, now: &str, keys: &[ActionKey]) -> Resu
     keys.dedup();
     let folder = use_folder(dir);
     let (day, suffix) = (day_of(now), suffix_of(suite));
+    if let Some(run) = run {
+        note_last(&folder, (suite, run), &keys)?;
+    }
     let path = folder.join(format!("{day}-{suffix}.keys"));
     if has_all(&read(&path).unwrap_or_default(), &keys) {
         return Ok(());
     }
     note(&folder, &path, (&day, &suffix), keys).map_err(|error| write_error(&path, &error))
+}
+
+/// Notes what the last of these runs needs: in place of what the one before needed, or, for part of a run, beside it.
+fn note_last(
+    folder: &Path,
+    (suite, Run { of, is_whole }): (&str, Run<'_>),
+    keys: &[ActionKey],
+) -> Result<(), StoreError> {
+    let name = suffix_with(suite, &format!("{suite}\n{of}"));
+    let path = folder.join(format!("{LAST}{name}.keys"));
+    let held = read(&path).unwrap_or_default();
+    let mut needed = keys.to_vec();
+    if !is_whole {
+        needed.extend(&held);
+        needed.sort_unstable();
+        needed.dedup();
+    }
+    if needed == held {
+        return Ok(());
+    }
+    let replaced = fs::create_dir_all(folder).and_then(|()| replace(folder, &path, &needed));
+    replaced.map_err(|error| write_error(&path, &error))
 }
 
 fn note(
@@ -78,6 +121,8 @@ fn replace(folder: &Path, path: &Path, keys: &[ActionKey]) -> io::Result<()> {
 pub(super) struct Uses {
     /// The end of that day, in seconds of Unix time.
     pub(super) last: KeyMap<i64>,
+    /// What the last run of a suite needed.
+    pub(super) needed: KeySet,
     /// Manifests that say nothing which newer ones do not say, or nothing that matters any more.
     pub(super) needless: Vec<PathBuf>,
     /// Manifests that cannot be read, and why.
@@ -92,6 +137,13 @@ pub(super) fn read_uses(dir: &Path, oldest: Option<i64>) -> io::Result<Uses> {
     names.sort_unstable();
     for name in names.iter().rev() {
         let path = folder.join(name);
+        if name.starts_with(LAST) {
+            match read(&path) {
+                Ok(keys) => uses.needed.extend(keys),
+                Err(error) => uses.damaged.push((path, error.to_string())),
+            }
+            continue;
+        }
         let Some(end) = end_of_day(name) else { continue };
         if oldest.is_some_and(|oldest| end < oldest) {
             uses.needless.push(path);
@@ -169,9 +221,14 @@ fn has_all(all: &[ActionKey], some: &[ActionKey]) -> bool {
 
 /// The name of a suite as part of a file name: no two suites share one.
 pub(super) fn suffix_of(suite: &str) -> String {
+    suffix_with(suite, suite)
+}
+
+/// A name for a file that only what is the same `whole` has.
+fn suffix_with(suite: &str, whole: &str) -> String {
     let harmless = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let name: String = suite.chars().take(NAME).map(harmless).collect();
-    format!("{name}-{}", &blake3::hash(suite.as_bytes()).to_hex()[..8])
+    format!("{name}-{}", &blake3::hash(whole.as_bytes()).to_hex()[..8])
 }
 
 fn day_of(now: &str) -> String {

@@ -19,7 +19,7 @@ pub enum Checked {
 }
 
 /// Looks into an entry, or says what is wrong with it.
-pub type Check<'a> = &'a dyn Fn(&Entry) -> Result<Checked, String>;
+pub type Check<'a> = &'a (dyn Fn(&Entry) -> Result<Checked, String> + Send + Sync);
 
 /// What [`verify`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// What is wrong, each with file and line.
     pub problems: Vec<String>,
+    /// How many of the problems are conflicts of git, which hide nothing.
+    pub conflicts: usize,
 }
 
 impl VerifyReport {
@@ -53,6 +55,7 @@ impl VerifyReport {
         match scanned {
             Ok(scanned) => {
                 self.bytes += scanned.end.offset;
+                self.conflicts += scanned.conflicts;
                 self.add(scanned.skipped);
             }
             // It went away in between: its entries were moved to another segment.

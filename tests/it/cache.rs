@@ -40,9 +40,9 @@ fn verify_names_what_is_wrong_in_every_file() {
     insta::assert_snapshot!(space.run(&["cache", "verify"]).shown(), @r"
     exit: 3
     --- stdout
-    cache: 1 entry, 372 bytes, 0 keys recomputed, 1 bad line
-    cache/a.judgments.jsonl: 1 judgment, 0 keys recomputed, 1 bad line
-    cache/b.judgments.jsonl: 0 judgments, 0 keys recomputed, 1 bad line
+    cache: 1 entry, 372 bytes, 0 keys verified, 1 corrupt line
+    cache/a.judgments.jsonl: 1 judgment, 0 keys verified, 1 corrupt line
+    cache/b.judgments.jsonl: 0 judgments, 0 keys verified, 1 corrupt line
     --- stderr
       the stored outcome at `cache/v1/seg/00000000001-1-0000000000000000.jsonl:2` is no outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
       skipped the stored outcome at `cache/a.judgments.jsonl:3`: not an entry
@@ -206,7 +206,7 @@ fn what_a_run_used_today_is_not_dropped_however_old_it_is() {
     assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
     let notes = || -> Vec<String> {
         let names = space.names("cache/v1/use").into_iter();
-        names.filter(|name| name != "lock").collect()
+        names.filter(|name| name != "lock" && !name.starts_with("last-")).collect()
     };
     let [note] = notes().try_into().unwrap();
     assert_eq!(note.get(8..16), Some("-in-use-"), "{note}");
@@ -302,11 +302,11 @@ fn import_merges_what_wins_and_names_bad_lines() {
     insta::assert_snapshot!(ran.shown(), @r"
     exit: 3
     --- stdout
-    theirs.jsonl: 3 judgments, 2 new, 1 already there, 2 bad lines
-    again.jsonl: 3 judgments, 0 new, 3 already there, 0 bad lines
+    theirs.jsonl: 3 judgments, 2 new, 1 already there, 2 corrupt lines
+    again.jsonl: 3 judgments, 0 new, 3 already there, 0 corrupt lines
     --- stderr
     warning: the stored outcome at `theirs.jsonl:4` is no outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
-    warning: skipped the stored outcome at `theirs.jsonl:5`: not an entry
+    warning: `theirs.jsonl:5` is an unresolved conflict of git: both sides are read; with `*.judgments.jsonl merge=union` in .gitattributes (`evalrs cache export --git` writes it) there is none, and an export takes the markers out
     ");
     let mut store = SegmentStore::open(space.path("cache"));
     let keys = [1, 2, 3, 4].map(key);
@@ -361,7 +361,10 @@ fn judgments_survive_export_a_lost_store_and_an_import_elsewhere() {
     let ran = here.run(&["cache", "export", "suite.yaml", "--json"]);
     let path = "cache/in-use.judgments.jsonl";
     let said: Value = serde_json::from_str(&ran.stdout()).unwrap();
-    assert_eq!((ran.code(), said), (0, json!({"path": path, "judgments": 4, "missing": 0})));
+    assert_eq!(
+        (ran.code(), said),
+        (0, json!({"path": path, "judgments": 4, "missing": 0, "kept": 0, "dropped": 0}))
+    );
     let exported = here.read(path);
     assert!(exported.lines().all(|line| line.contains("\"g\":1")), "{exported}");
     std::fs::remove_dir_all(here.path("cache/v1")).unwrap();
@@ -370,13 +373,189 @@ fn judgments_survive_export_a_lost_store_and_an_import_elsewhere() {
     let there = space();
     there.write("inbox/theirs.jsonl", &exported);
     let ran = there.run(&["cache", "import", "inbox/theirs.jsonl"]);
-    let said = "inbox/theirs.jsonl: 4 judgments, 4 new, 0 already there, 0 bad lines\n";
+    let said = "inbox/theirs.jsonl: 4 judgments, 4 new, 0 already there, 0 corrupt lines\n";
     assert_eq!((ran.code(), ran.stdout().as_str()), (0, said));
     assert_eq!(frozen(&there), report, "from the local store alone");
     assert_eq!(there.run(&["cache", "gc"]).code(), 0);
     assert_eq!(frozen(&there), report, "and from where a gc has put it");
     let out = ["cache", "export", "suite.yaml", "-o", "out.jsonl"];
     assert_eq!((there.run(&out).code(), there.read("out.jsonl")), (0, exported));
+}
+
+/// The ids of the samples whose judgments a file holds: each prompt begins with the answer of its row.
+fn judged(space: &Space, path: &str) -> Vec<String> {
+    let text = space.read(path);
+    let mut answers: Vec<String> = text
+        .lines()
+        .map(|line| line.split("Is answer ").nth(1).unwrap().split(' ').next().unwrap().to_owned())
+        .collect();
+    answers.sort();
+    answers
+}
+
+const FILE: &str = "cache/in-use.judgments.jsonl";
+
+/// A workspace with an exported suite of five rows.
+fn exported() -> Space {
+    let space = Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows(5))]);
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!(space.run(&["cache", "export", "suite.yaml"]).code(), 0);
+    assert_eq!(judged(&space, FILE), ["0", "1", "2", "3", "4"]);
+    space
+}
+
+#[test]
+fn an_export_of_part_of_a_suite_is_a_file_of_its_own() {
+    let space = exported();
+    let before = space.read(FILE);
+    for (narrowing, flag) in [
+        (["--sample", "1"], "--sample"),
+        (["--tags", "a"], "--tags"),
+        (["--grader", "quality"], "--grader"),
+        (["--max-samples", "2"], "--max-samples"),
+        (["--trials", "1"], "--trials"),
+    ] {
+        let ran = space.run(&[&["cache", "export", "suite.yaml"][..], &narrowing].concat());
+        let said = format!("error: `{flag}` would leave part of the suite out of its file");
+        assert!(ran.code() == 2 && ran.stderr().contains(&said), "{}", ran.shown());
+    }
+    assert_eq!(space.read(FILE), before);
+    let out = ["cache", "export", "suite.yaml", "--sample", "1", "-o", "one.jsonl"];
+    assert_eq!((space.run(&out).code(), judged(&space, "one.jsonl")), (0, vec!["1".to_owned()]));
+    // Another committed file loses nothing either.
+    let out = ["cache", "export", "suite.yaml", "--sample", "1", "-o", FILE];
+    assert_eq!((space.run(&out).code(), space.read(FILE)), (0, before));
+}
+
+#[test]
+fn an_export_merges_until_it_is_told_to_prune() {
+    let space = exported();
+    let before = space.read(FILE);
+    std::fs::remove_dir_all(space.path("cache/v1")).unwrap();
+    let edited = rows(7).lines().skip(3).collect::<Vec<_>>().join("\n");
+    space.write("data.jsonl", edited);
+    // Two of four are not there yet.
+    let export = ["cache", "export", "suite.yaml"];
+    let ran = space.run(&export);
+    assert_eq!((ran.code(), space.read(FILE)), (3, before.clone()), "{}", ran.shown());
+    let prune = ["cache", "export", "suite.yaml", "--prune"];
+    let ran = space.run(&prune);
+    assert_eq!((ran.code(), space.read(FILE)), (3, before), "{}", ran.shown());
+    assert!(
+        ran.stderr().contains("error: 2 judgments are not stored yet, so nothing is dropped"),
+        "{}",
+        ran.shown()
+    );
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    let ran = space.run(&export);
+    let said = format!(
+        "{FILE}: 4 judgments; 3 more that this suite does not need now (`--prune` drops them)\n"
+    );
+    assert_eq!((ran.code(), ran.stderr()), (0, said));
+    assert_eq!(judged(&space, FILE), ["0", "1", "2", "3", "4", "5", "6"]);
+    let ran = space.run(&prune);
+    assert_eq!((ran.code(), ran.stderr()), (0, format!("{FILE}: 4 judgments; 3 dropped\n")));
+    assert_eq!(judged(&space, FILE), ["3", "4", "5", "6"]);
+}
+
+#[test]
+fn suites_of_one_name_have_files_of_their_own() {
+    let space = Space::new(&[("evalrs.toml", "")]);
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    for (folder, name, count) in
+        [("a", "s", 2), ("b/c", "S", 3), ("d", "x/y", 1), ("e", "x y", 1), ("f", "z", 1)]
+    {
+        let suite = SUITE.replace("name: in use", &format!("name: {name}"));
+        space.write(
+            &format!("{folder}/suite.yaml"),
+            suite.replace("polite", &format!("polite ({folder})")),
+        );
+        space.write(&format!("{folder}/data.jsonl"), rows(count));
+        // What a suite is made of is none of its own.
+        space.write(&format!("{folder}/part.yaml"), "retries: 1\n");
+    }
+    let suites = ["a/suite.yaml", "b/c/suite.yaml", "d/suite.yaml", "e/suite.yaml", "f/suite.yaml"];
+    assert_eq!(space.run_with(&judge, &[&["run"][..], &suites].concat()).code(), 0);
+    let files = || -> Vec<String> {
+        let names = space.names("cache").into_iter();
+        names.filter(|name| name.ends_with(".judgments.jsonl")).collect()
+    };
+    for suite in suites {
+        let ran = space.run(&["cache", "export", suite, "--prune"]);
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+    }
+    let found = files();
+    assert_eq!(found.len(), 5, "{found:?}");
+    let ends: Vec<&str> = found.iter().map(|name| name.split('-').next().unwrap()).collect();
+    assert_eq!(ends, ["S", "s", "x", "x", "z.judgments.jsonl"], "{found:?}");
+    std::fs::remove_dir_all(space.path("cache/v1")).unwrap();
+    for suite in suites {
+        assert_eq!(space.run(&["run", suite, "--frozen"]).code(), 0, "{suite}");
+    }
+    // Who says the path otherwise means the same suite.
+    assert_eq!(space.run(&["cache", "export", "./a/../a/suite.yaml"]).code(), 0);
+    assert_eq!(files(), found);
+}
+
+#[test]
+fn an_export_takes_conflict_markers_out_and_leaves_other_lines_to_the_user() {
+    let space = exported();
+    let before = space.read(FILE);
+    let (first, rest) = before.split_once('\n').unwrap();
+    space.write(FILE, format!("<<<<<<< HEAD\n{first}\n=======\n>>>>>>> theirs\n{rest}"));
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    let said = format!("warning: `{FILE}:1` is an unresolved conflict of git: both sides are read");
+    assert!(ran.code() == 0 && ran.stderr().contains(&said), "{}", ran.shown());
+    assert_eq!(ran.stderr().matches("warning: ").count(), 1, "{}", ran.shown());
+    assert_eq!(space.run(&["cache", "export", "suite.yaml"]).code(), 0);
+    assert_eq!(space.read(FILE), before);
+    let odd = format!("{before}what somebody wrote\n");
+    space.write(FILE, &odd);
+    let ran = space.run(&["cache", "export", "suite.yaml"]);
+    assert_eq!((ran.code(), space.read(FILE)), (2, odd), "{}", ran.shown());
+    let said = format!("error: `{FILE}` has 1 line that cannot be read and would be lost: ");
+    assert!(ran.stderr().contains(&said), "{}", ran.shown());
+    assert_eq!(space.run(&["cache", "export", "suite.yaml", "--prune"]).code(), 0);
+    assert_eq!(space.read(FILE), before);
+}
+
+#[test]
+fn git_is_told_what_to_leave_alone_and_how_to_merge() {
+    let space = exported();
+    assert_eq!(space.read("cache/.gitignore"), "v1/\n");
+    space.write("cache/.gitattributes", "*.png binary");
+    for _ in 0..2 {
+        assert_eq!(space.run(&["cache", "export", "suite.yaml", "--git"]).code(), 0);
+        let attributes = space.read("cache/.gitattributes");
+        assert_eq!(attributes, "*.png binary\n*.judgments.jsonl text eol=lf merge=union\n");
+    }
+}
+
+#[test]
+fn committed_judgments_are_read_wherever_the_store_lies() {
+    let space = exported();
+    std::fs::remove_dir_all(space.path("cache/v1")).unwrap();
+    let elsewhere = |args: &[&str]| {
+        let ran = crate::space::Ran(
+            space.command(args).env("EVALRS_CACHE_DIR", "elsewhere").output().unwrap(),
+        );
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+        ran.stdout()
+    };
+    elsewhere(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!(space.actions("quality"), [0, 5, 0, 0]);
+    assert!(elsewhere(&["cache", "verify"]).contains(FILE));
+    assert!(elsewhere(&["cache", "stats"]).contains(FILE));
+    assert!(elsewhere(&["explain", "suite.yaml", "1"]).contains(FILE));
+    elsewhere(&["cache", "export", "suite.yaml"]);
+    assert!(!space.path("elsewhere").exists());
+    // Those beside the store are read too, each once.
+    std::fs::rename(space.path("cache"), space.path("elsewhere")).unwrap();
+    elsewhere(&["run", "suite.yaml", "--frozen"]);
+    let ran = space.run(&["cache", "verify", "--cache-dir", "./elsewhere"]);
+    assert_eq!(ran.stdout().matches("judgments.jsonl").count(), 1, "{}", ran.shown());
 }
 
 /// A store with a committed layer and a last run.
@@ -412,7 +591,7 @@ fn stats_are_of_all_layers_and_of_the_last_run() {
     exit: 0
     --- stdout
     store      cache
-    entries    3 winning of 4
+    entries    4, 1 superseded
     size       988 B in 1 segment
     committed  2 judgments in cache/a.judgments.jsonl
     asked      2020-01-01T00:00:00Z to 2999-01-01T00:00:00Z
@@ -476,7 +655,7 @@ fn stats_of_nothing_are_short() {
     exit: 0
     --- stdout
     store    in/cache
-    entries  0 winning of 0
+    entries  0, none superseded
     size     0 B in 0 segments
     --- stderr
     ");

@@ -80,7 +80,7 @@ fn verify(space: &Space, entries: usize) {
     assert_eq!(ran.code(), 0, "{}", ran.shown());
     let found = ran.stdout();
     assert!(found.starts_with(&format!("cache: {entries} entries, ")), "{found}");
-    assert!(found.ends_with(", 0 bad lines\n"), "{found}");
+    assert!(found.ends_with(", 0 corrupt lines\n"), "{found}");
 }
 
 fn kills() -> usize {

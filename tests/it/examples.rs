@@ -161,13 +161,17 @@ fn committed_judgments_are_exported_byte_for_byte() {
 fn committed_judgments_are_verified_with_the_store() {
     let space = clone();
     let verify = || space.run(&["cache", "verify"]);
-    let shown = "cache: 0 entries, 0 bytes, 0 keys recomputed, 0 bad lines\ncache/rubric.judgments.jsonl: 6 judgments, 6 keys recomputed, 0 bad lines\n";
+    let shown = "cache: 0 entries, 0 bytes, 0 keys verified, 0 corrupt lines\ncache/rubric.judgments.jsonl: 6 judgments, 6 keys verified, 0 corrupt lines\n";
     assert_eq!((verify().code(), verify().stdout().as_str()), (0, shown));
     let lines = space.read("cache/rubric.judgments.jsonl");
     space.write("cache/rubric.judgments.jsonl", lines.replacen("0.5", "0.9", 1));
     let ran = verify();
     assert_eq!(ran.code(), 3, "{}", ran.shown());
-    assert!(ran.stdout().contains("5 judgments, 5 keys recomputed, 1 bad line"), "{}", ran.shown());
+    assert!(
+        ran.stdout().contains("5 judgments, 5 keys verified, 1 corrupt line"),
+        "{}",
+        ran.shown()
+    );
 }
 
 #[test]

@@ -50,4 +50,5 @@ mod streams;
 mod tidy;
 mod verdicts;
 mod watch;
+mod winners;
 mod workspace;

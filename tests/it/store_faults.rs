@@ -53,11 +53,10 @@ fn check_unwritable(space: &Space, args: &[&str], said: &str) {
             .ends_with("; asking was stopped, because what cannot be kept would be paid for again"),
         "{error}"
     );
-    // What was under way when the first write failed has landed; nothing was asked after that.
-    let asked = judge.count();
-    assert!((1..MANY).contains(&asked), "{asked} asked");
-    assert_eq!(space.actions("quality"), [asked as u64, 0, 0, (MANY - asked) as u64]);
-    assert_eq!(errors_of(space, "not_asked"), MANY - asked);
+    // It was tried before anybody was paid.
+    assert_eq!(judge.count(), 0);
+    assert_eq!(space.actions("quality"), [0, 0, 0, MANY as u64]);
+    assert_eq!(errors_of(space, "not_asked"), MANY);
 }
 
 #[test]
@@ -84,13 +83,19 @@ fn who_waits_to_be_asked_again_is_asked_no_more_when_nothing_can_be_kept() {
     .in_order(Order::UpTo(0));
     let space = space(4);
     space.write("suite.yaml", SUITE.replace("max_retries: 0", "max_retries: 2, deadline: 3000"));
-    space.write("cache", "a file");
     let running = space.start(&judge, &["run", "suite.yaml"]);
     judge.wait_asked(4);
+    std::fs::remove_dir_all(space.path("cache/v1")).unwrap();
+    space.write("cache/v1", "a file");
     judge.order(Order::AtOnce);
     let ran = running.finish();
     assert_eq!((ran.code(), judge.count()), (3, 4), "{}", ran.shown());
     assert_eq!((errors_of(&space, "server"), errors_of(&space, "not_asked")), (3, 0));
+    // What was paid for is no verdict that a later run would find, and it is told all the same.
+    assert_eq!(errors_of(&space, "not_kept"), 1);
+    assert_eq!(space.actions("quality"), [4, 0, 4, 0]);
+    let results = space.record("results.jsonl");
+    assert!(results.contains(r#""reply":"{\"score\":1.0,\"rationale\":\"polite\"}""#), "{results}");
 }
 
 /// Nobody can make folders in /proc, not even root.
@@ -135,6 +140,88 @@ fn a_disk_that_fills_up_keeps_what_fitted_and_the_rerun_asks_for_the_rest() {
     let rest = judge();
     assert_eq!(space.run_with(&rest, &["run", "suite.yaml"]).code(), 0);
     assert_eq!((rest.count(), space.stored_lines().len()), (MANY - kept, MANY));
+}
+
+/// A store whose line is edited with care: its checksum is right again.
+fn edit_first_line(space: &Space, segment: &str, from: &str, to: &str) {
+    let text = space.read(segment);
+    let line = text.lines().next().unwrap();
+    let content = line[..line.rfind(",\"c\":").unwrap()].replacen(from, to, 1);
+    let edited = format!("{content},\"c\":\"{:08x}\"}}", crc32fast::hash(content.as_bytes()));
+    assert_ne!(edited, line);
+    let index = space.path(&segment.replace(".jsonl", ".idx"));
+    let _ = std::fs::remove_file(index);
+    space.write(segment, text.replacen(line, &edited, 1));
+}
+
+#[test]
+fn a_stored_reply_that_is_no_verdict_is_a_stored_failure() {
+    let (space, segment) = answered();
+    space.write("suite.yaml", SUITE.replace("gate:", "#"));
+    edit_first_line(&space, &segment, "1.0", "7.5");
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_eq!((ran.code(), space.actions("quality")), (3, [0, 4, 0, 0]), "{}", ran.shown());
+    assert_eq!(errors_of(&space, "invalid_reply"), 1);
+    assert!(ran.stderr().contains("--retry-errors"), "{}", ran.shown());
+    let plan = space.run(&["plan", "suite.yaml", "--retry-errors", "--json"]);
+    let plan: Value = serde_json::from_str(&plan.stdout()).unwrap();
+    assert_eq!(plan["totals"]["to_ask"], 1, "{plan}");
+    let judge = judge();
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--retry-errors"]);
+    assert_eq!((ran.code(), judge.count()), (0, 1), "{}", ran.shown());
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0, "the new one wins");
+    assert_eq!(errors_of(&space, "invalid_reply"), 0);
+}
+
+#[test]
+fn committed_judgments_under_a_wrong_key_are_left_out() {
+    let (space, _) = answered();
+    assert_eq!(space.run(&["cache", "export", "suite.yaml"]).code(), 0);
+    let committed = "cache/faults.judgments.jsonl";
+    let lines: Vec<String> = space.read(committed).lines().map(str::to_owned).collect();
+    std::fs::remove_dir_all(space.path("cache/v1")).unwrap();
+    let [first, second] = [0, 1].map(|at: usize| lines[at][6..70].to_owned());
+    edit_first_line(&space, committed, &first, &second);
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    // The right line of the second key is found all the same.
+    assert_eq!((ran.code(), space.actions("quality")), (3, [0, 3, 0, 1]), "{}", ran.shown());
+    let text = space.read(committed);
+    space.write(
+        committed,
+        text.lines().filter(|line| **line != lines[1]).collect::<Vec<_>>().join("\n"),
+    );
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!((ran.code(), space.actions("quality")), (3, [0, 2, 0, 2]), "{}", ran.shown());
+    let said = format!(
+        "warning: left out the committed outcome of {second}, which was asked under another key"
+    );
+    assert!(ran.stderr().contains(&said), "{}", ran.shown());
+}
+
+#[test]
+fn a_result_that_is_too_large_costs_its_own_grade() {
+    let space = space(3);
+    let suite =
+        "name: large\ndataset: data.jsonl\ngraders:\n  g: {kind: tool, function: 'g.py:grade'}\n";
+    space.write("suite.yaml", suite);
+    let grade = "def grade(sample, submission):\n    return {'score': 1.0, 'metadata': {'x': [''] * (15000000 if submission == 'answer 1' else 1)}}\n";
+    space.write("g.py", grade);
+    if !crate::space::has("python3") {
+        return;
+    }
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
+    assert!(!ran.stderr().contains("asking was stopped"), "{}", ran.shown());
+    let kinds: Vec<Value> = space
+        .record("results.jsonl")
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["grades"]["g"]["error"]["kind"].clone()
+        })
+        .collect();
+    assert_eq!(kinds, [json!(null), json!("output_limit"), json!(null)]);
+    let again = space.run(&["run", "suite.yaml"]);
+    assert_eq!((again.code(), space.actions("g")), (3, [0, 3, 0, 0]), "{}", again.shown());
 }
 
 /// A workspace with an answered suite of four rows.
@@ -232,7 +319,7 @@ fn a_bad_line_of_committed_judgments_is_named_and_the_others_are_used() {
     space.write(committed, &conflict);
     let ran = space.run(&["run", "suite.yaml", "--frozen"]);
     assert_eq!((ran.code(), space.actions("quality")), (0, [0, 4, 0, 0]), "{}", ran.shown());
-    let said = format!("warning: skipped the stored outcome at `{committed}:2`: not an entry\n");
+    let said = format!("warning: `{committed}:2` is an unresolved conflict of git: ");
     assert!(ran.stderr().contains(&said), "{}", ran.shown());
     let damaged = text.replacen("polite?", "rude?", 1);
     space.write(committed, &damaged);

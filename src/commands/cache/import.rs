@@ -47,7 +47,7 @@ pub(super) fn import(args: &ImportArgs, console: &mut Console<'_>) -> Result<Exi
         }));
         if !args.json {
             let judgments = count(entries.len(), "judgment");
-            let bad = count(bad.len(), "bad line");
+            let bad = count(bad.len(), "corrupt line");
             writeln!(console.out, "{path}: {judgments}, {new} new, {there} already there, {bad}")?;
         }
     }
@@ -97,7 +97,7 @@ fn merge(entries: &[Entry], store: &mut dyn OutcomeStore) -> Result<usize, Store
 
 /// Notes the imported as used today: they may have been asked for long ago, and no run has needed them here yet.
 fn note_imported(dir: &str, keys: &[ActionKey], console: &mut Console<'_>) -> std::io::Result<()> {
-    let noted = store::note_used(Path::new(dir), "imported", &console.system.now(), keys);
+    let noted = store::note_used(Path::new(dir), ("imported", None), &console.system.now(), keys);
     match noted {
         Ok(()) => Ok(()),
         Err(error) => writeln!(console.err, "warning: {error}"),

@@ -6,6 +6,7 @@ mod digest;
 mod export;
 mod gc;
 mod import;
+mod names;
 mod stats;
 mod verify;
 
@@ -13,10 +14,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+pub use verify::check as check_entry;
+
 use super::Console;
 use super::place::Surroundings;
 use crate::action::ActionKey;
 use crate::cli::{CacheArgs, CacheCommand, PlaceArgs, StoreArgs};
+use crate::db::inputs::Overrides;
 use crate::db::{Db, queries};
 use crate::driver::session::Session;
 use crate::error::{Error, ExitStatus};
@@ -73,9 +77,25 @@ pub fn note_used(
 ) -> Option<String> {
     let suite = session.suite()?.name.clone();
     let mut keys = planned_keys(session, system);
+    let planned = keys.len();
     keys.retain(|key| session.db.outcome(*key).is_some_and(|outcome| outcome.is_kept()));
-    let noted = store::note_used(Path::new(&surroundings.cache_dir), &suite, &system.now(), &keys);
+    let is_whole = keys.len() == planned && !is_narrowed(session);
+    // Without them nobody would know the keys of what programs gave.
+    keys.extend(session.listing_keys());
+    let path = session.root.suite(&session.db).path(&session.db);
+    let of = &surroundings.in_workspace(path, system);
+    let run = store::Run { of, is_whole };
+    let dir = Path::new(&surroundings.cache_dir);
+    let noted = store::note_used(dir, (&suite, Some(run)), &system.now(), &keys);
     noted.err().map(|error| format!("`cache gc` will not know what this run used: {error}"))
+}
+
+/// Whether the command line leaves part of the suite out.
+fn is_narrowed(session: &Session) -> bool {
+    let Overrides { max_samples, tags, samples, graders, trials, .. } =
+        session.root.overrides(&session.db);
+    let is_whole = tags.is_empty() && samples.is_empty() && graders.is_empty();
+    !is_whole || max_samples.is_some() || trials.is_some()
 }
 
 /// The keys of everything that is planned, sorted. Plans wait for files that rows name until those are read.

@@ -8,7 +8,6 @@ use super::digest::{Digest, LastRun};
 use super::{amounts, surroundings_of, write_json};
 use crate::cli::PlaceArgs;
 use crate::commands::Console;
-use crate::commands::place::committed_files;
 use crate::error::{Error, ExitStatus};
 use crate::report::table::{Cell, lines, number, words};
 use crate::report::text::{count, percent, sanitize};
@@ -39,7 +38,7 @@ pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitS
     let winning = local.keys().len();
     // What is wrong with it is said once, when all layers are read.
     drop(local);
-    let committed = committed_files(&dir, console.system).into_iter();
+    let committed = surroundings.committed_files(console.system).into_iter();
     let committed = committed.map(|path| {
         let judgments = judgments(&path, console.system);
         (path, judgments)
@@ -69,7 +68,7 @@ pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitS
 fn judgments(path: &str, system: &dyn System) -> usize {
     let mut committed = Committed::default();
     committed.add(path, &system.read(path).into_bytes().unwrap_or_default());
-    committed.keys().count()
+    committed.keys().len()
 }
 
 fn digest(store: &mut dyn OutcomeStore, now: &str) -> Digest {
@@ -109,9 +108,13 @@ impl Stats {
     fn place(&self) -> Vec<Vec<Cell>> {
         let Totals { entries, segments, bytes } = self.totals;
         let size = format!("{} in {}", amounts::bytes(bytes), count(segments as usize, "segment"));
+        let superseded = match entries.saturating_sub(self.winning as u64) {
+            0 => "none superseded".to_owned(),
+            count => format!("{count} superseded"),
+        };
         let mut rows = vec![
             vec![words("store"), words(&self.dir)],
-            vec![words("entries"), words(&format!("{} winning of {entries}", self.winning))],
+            vec![words("entries"), words(&format!("{entries}, {superseded}"))],
             vec![words("size"), words(&size)],
         ];
         for (path, judgments) in &self.committed {

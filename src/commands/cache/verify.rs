@@ -9,7 +9,6 @@ use super::amounts::entries;
 use super::{surroundings_of, write_json};
 use crate::cli::PlaceArgs;
 use crate::commands::Console;
-use crate::commands::place::committed_files;
 use crate::error::{Error, ExitStatus};
 use crate::outcome::Stored;
 use crate::report::text::count;
@@ -17,10 +16,11 @@ use crate::store::{self, Checked, Entry, VerifyReport};
 
 /// Checks the store and the committed files beside it; incomplete if anything is wrong.
 pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let dir = surroundings_of(args, console)?.cache_dir;
-    let store = store::verify(Path::new(&dir), &check);
+    let surroundings = surroundings_of(args, console)?;
+    let dir = &surroundings.cache_dir;
+    let store = store::verify(Path::new(dir), &check);
     let mut committed = Vec::new();
-    for path in committed_files(&dir, console.system) {
+    for path in surroundings.committed_files(console.system) {
         let mut keys = BTreeSet::new();
         let report = match console.system.read(&path).into_bytes() {
             Ok(bytes) => {
@@ -42,7 +42,7 @@ pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
                 object
             })
             .collect();
-        let store = report_json("dir", &dir, &store);
+        let store = report_json("dir", dir, &store);
         write_json(&json!({"format": 1, "store": store, "committed": committed}), console)?;
     } else {
         say(&format!("{dir}: {}, {} bytes", entries(store.entries), store.bytes), &store, console)?;
@@ -56,9 +56,8 @@ pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
 }
 
 fn say(head: &str, report: &VerifyReport, console: &mut Console<'_>) -> std::io::Result<()> {
-    let (recomputed, bad) =
-        (count(report.recomputed, "key"), count(report.problems.len(), "bad line"));
-    writeln!(console.out, "{head}, {recomputed} recomputed, {bad}")?;
+    let corrupt = count(report.problems.len(), "corrupt line");
+    writeln!(console.out, "{head}, {} verified, {corrupt}", count(report.recomputed, "key"))?;
     report.problems.iter().try_for_each(|problem| writeln!(console.err, "  {problem}"))
 }
 
@@ -73,7 +72,7 @@ fn report_json(name: &str, place: &str, report: &VerifyReport) -> Value {
 }
 
 /// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.
-pub(super) fn check(entry: &Entry) -> Result<Checked, String> {
+pub fn check(entry: &Entry) -> Result<Checked, String> {
     let stored: Stored =
         serde_json::from_str(&entry.body).map_err(|error| format!("is no outcome: {error}"))?;
     match stored.key() {

@@ -174,7 +174,7 @@ impl Session {
     }
 
     /// The keys of the entries that list what programs load.
-    pub(in crate::driver) fn listing_keys(&self) -> Vec<ActionKey> {
+    pub fn listing_keys(&self) -> Vec<ActionKey> {
         let has_worker = |program: &Program| program.spec(&self.db).language.has_worker();
         let programs = self.named_programs().into_iter().filter(has_worker);
         programs.filter_map(|program| self.programs.base(program)).collect()

@@ -34,15 +34,24 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Bodies of odd numbers are replies.
 fn body(number: u8) -> String {
-    format!(r#"{{"rationale":"{}"}}"#, "why ".repeat(usize::from(number)))
+    let outcome = if number % 2 == 1 { "reply" } else { "failure" };
+    format!(r#"{{"outcome":{{"{outcome}":"{}"}}}}"#, "why ".repeat(usize::from(number)))
 }
 
 /// The seconds of a day.
 const DAY: i64 = 86_400;
 
-/// Whatever was put for each key, by generation and digest: the last one wins.
-type Model = BTreeMap<u8, BTreeSet<(u32, [u8; 32], u8)>>;
+/// Whatever was put for each key, replies after failures, then by generation and digest: the last one wins.
+type Model = BTreeMap<u8, BTreeSet<Ranked>>;
+
+/// A body with what it is ranked by.
+type Ranked = (bool, u32, [u8; 32], u8);
+
+fn ranked(generation: u32, text: u8) -> Ranked {
+    (text % 2 == 1, generation, *blake3::hash(body(text).as_bytes()).as_bytes(), text)
+}
 
 /// Asks for every key and one that nobody ever puts: a miss makes a store look at the others.
 fn check(store: &mut dyn OutcomeStore, model: &Model) {
@@ -50,7 +59,8 @@ fn check(store: &mut dyn OutcomeStore, model: &Model) {
     let found = store.get_many(&keys);
     for (number, found) in (0..6_u8).zip(found) {
         let best = model.get(&number).and_then(BTreeSet::last);
-        let expected = best.map(|(generation, _, text)| entry(number, *generation, &body(*text)));
+        let expected =
+            best.map(|(_, generation, _, text)| entry(number, *generation, &body(*text)));
         assert_eq!(found, expected);
     }
     assert_eq!(store.keys(), model.keys().map(|number| key(*number)).collect::<Vec<_>>());
@@ -70,8 +80,7 @@ proptest! {
             match step {
                 Step::Put { by, entries } => {
                     for &(number, generation, text) in &entries {
-                        let digest = *blake3::hash(body(text).as_bytes()).as_bytes();
-                        model.entry(number).or_default().insert((generation, digest, text));
+                        model.entry(number).or_default().insert(ranked(generation, text));
                     }
                     let entries: Vec<Entry> = entries
                         .into_iter()
@@ -119,7 +128,7 @@ proptest! {
             fs::write(folder(dir.path()).join(format!("0-{segment}-0.jsonl")), text_of(&of)).unwrap();
         }
         for (number, day) in &used {
-            note_used(dir.path(), "a", &format!("1970-01-{day:02}T00:00:00Z"), &[key(*number)]).unwrap();
+            note_used(dir.path(), ("a", None), &format!("1970-01-{day:02}T00:00:00Z"), &[key(*number)]).unwrap();
         }
         // The longer the body, the later it was made: within the days of the manifests.
         let made = |text: u8| i64::from(text) * DAY + 1;
@@ -127,10 +136,9 @@ proptest! {
         let sweep = Sweep { unused_since, max_size, made: &made_of, dry_run: false };
         let swept = super::super::sweep::sweep(dir.path(), &sweep).unwrap();
 
-        let mut winners: HashMap<u8, (u32, [u8; 32], u8)> = HashMap::new();
+        let mut winners: HashMap<u8, Ranked> = HashMap::new();
         for (number, generation, text, _) in &entries {
-            let digest = *blake3::hash(body(*text).as_bytes()).as_bytes();
-            let candidate = (*generation, digest, *text);
+            let candidate = ranked(*generation, *text);
             let held = winners.entry(*number).or_insert(candidate);
             *held = candidate.max(*held);
         }
@@ -140,7 +148,7 @@ proptest! {
         };
         let mut left: Vec<(i64, u8, u64)> = winners
             .iter()
-            .map(|(number, (generation, _, text))| {
+            .map(|(number, (_, generation, _, text))| {
                 let line = text_of(&[entry(*number, *generation, &body(*text))]);
                 (last_use(*number, *text), *number, line.len() as u64 + 40)
             })
@@ -154,7 +162,7 @@ proptest! {
         let expected: BTreeMap<u8, Entry> = left
             .iter()
             .map(|(_, number, _)| {
-                let (generation, _, text) = winners[number];
+                let (_, generation, _, text) = winners[number];
                 (*number, entry(*number, generation, &body(text)))
             })
             .collect();
@@ -181,7 +189,7 @@ proptest! {
         prop_assert_eq!(reread(dir.path()).0, "111");
         let mut committed = Committed::default();
         committed.add("a", &[&noise, &b"\n"[..], text.as_bytes()].concat());
-        prop_assert_eq!(committed.keys().count(), 3);
+        prop_assert_eq!(committed.keys().len(), 3);
     }
 
     #[test]

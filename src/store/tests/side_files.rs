@@ -54,7 +54,8 @@ fn a_well_formed_side_file_that_lies_is_found_out() {
     let other = text_of(&[entry(2, 5, "{}")]);
     fs::write(folder(dir.path()).join("9-9-9.jsonl"), other).unwrap();
     let true_entries = idx::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
-    let generations: Vec<u32> = true_entries.iter().map(|(_, slot)| slot.generation).collect();
+    let generations: Vec<u32> =
+        true_entries.iter().map(|(_, slot)| slot.rank().generation).collect();
     assert_eq!(generations, [0, 7, 1]);
     let lies: [fn(&mut Lied); 6] = [
         |entries| *entries = entries.split_off(1),
@@ -80,9 +81,34 @@ fn a_generation_that_only_a_side_file_knows_wins_nothing() {
     fs::write(folder(dir.path()).join("9-9-9.jsonl"), text_of(std::slice::from_ref(&newer)))
         .unwrap();
     let mut entries = idx::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
-    entries[0].1.generation = 9;
+    let slot = entries[0].1;
+    let rank = Rank { generation: 9, is_reply: true };
+    entries[0].1 = idx::Slot::new((slot.segment, slot.offset), slot.length(), rank);
     fs::write(&index, idx::encode(&entries)).unwrap();
     assert_eq!(SegmentStore::open(dir.path()).get_many(&[key(1)]), [Some(newer)]);
+}
+
+#[test]
+fn a_side_file_of_the_first_version_is_made_again() {
+    let reply = entry(1, 0, r#"{"outcome":{"reply":{}}}"#);
+    let failure = entry(1, 3, r#"{"outcome":{"failure":{}}}"#);
+    let entries = [reply.clone(), failure];
+    let dir = segment(text_of(&entries).as_bytes());
+    let index = folder(dir.path()).join("0-1-2.idx");
+    // The first version knows the generation alone.
+    let mut bytes = b"evalrs idx v1\n\0\0".to_vec();
+    for entry in &entries {
+        bytes.extend_from_slice(&entry.key.0);
+        bytes.extend_from_slice(&entry.generation.to_le_bytes());
+        let length = text_of(std::slice::from_ref(entry)).len() as u32 - 1;
+        bytes.extend_from_slice(&length.to_le_bytes());
+    }
+    bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+    fs::write(&index, &bytes).unwrap();
+    assert_eq!(SegmentStore::open(dir.path()).get_many(&[key(1)]), [Some(reply.clone())]);
+    let now = fs::read(&index).unwrap();
+    assert!(now.starts_with(b"evalrs idx v2"), "{now:?}");
+    assert_eq!(SegmentStore::open(dir.path()).get_many(&[key(1)]), [Some(reply)]);
 }
 
 #[test]
@@ -90,8 +116,8 @@ fn an_entry_that_cannot_be_read_hides_no_other_of_its_file() {
     let dir = segment(text_of(&three()).as_bytes());
     let path = files(dir.path(), ".jsonl").remove(0);
     let length = text_of(&three()[..1]).len() as u32 - 1;
-    let good = idx::Slot { segment: 0, offset: 0, length, generation: 0 };
-    let group = [(idx::Slot { offset: 1 << 20, ..good }, 0), (good, 1)];
+    let good = idx::Slot::new((0, 0), length, three()[0].rank());
+    let group = [(idx::Slot::new((0, 1 << 20), length, three()[0].rank()), 0), (good, 1)];
     let mut found = vec![None, None];
     assert!(read_group(&path, &group, &[key(2), key(1)], &mut found).is_err());
     assert_eq!(found, [None, Some(three()[0].clone())]);

@@ -1,6 +1,7 @@
 //! Sweeps: what stays and goes, through other processes, damage and a kill at every step.
 
 use super::super::sweep::{Sweep, SweepError, Swept, sweep};
+use super::super::uses::read_uses;
 use super::*;
 
 /// A sweep that only packs.
@@ -78,7 +79,7 @@ fn what_was_not_used_since_goes_by_manifest_or_else_by_age() {
     ];
     for (unused_since, expected) in cases {
         let dir = segments(&[&entries]);
-        note_used(dir.path(), "a", "2025-12-31T00:00:00Z", &[key(1), key(9)]).unwrap();
+        note_used(dir.path(), ("a", None), "2025-12-31T00:00:00Z", &[key(1), key(9)]).unwrap();
         let swept = sweep(dir.path(), &Sweep { unused_since, made: &made, ..PACK }).unwrap();
         assert_eq!(swept.unused as usize, 4 - expected.len(), "{unused_since:?}");
         let left: Vec<u8> = lines_of(dir.path()).iter().map(|entry| entry.key.0[0]).collect();
@@ -102,13 +103,55 @@ fn what_does_not_fit_goes_least_recently_used_first() {
     ];
     for (most, expected) in cases {
         let dir = segments(&[&entries[..2], &entries[2..]]);
-        note_used(dir.path(), "a", "2025-12-31T00:00:00Z", &[key(1)]).unwrap();
+        note_used(dir.path(), ("a", None), "2025-12-31T00:00:00Z", &[key(1)]).unwrap();
         let swept =
             sweep(dir.path(), &Sweep { max_size: Some(most), made: &made, ..PACK }).unwrap();
         assert_eq!(swept.over_size as usize, 4 - expected.len(), "{most}");
         assert!(swept.kept_bytes <= most);
         let left: Vec<u8> = lines_of(dir.path()).iter().map(|entry| entry.key.0[0]).collect();
         assert_eq!(left, expected, "{most}");
+    }
+}
+
+#[test]
+fn what_the_last_run_of_a_suite_needed_goes_last() {
+    let entries: Vec<Entry> = (1..=6).map(|number| entry(number, 0, "{}")).collect();
+    let size = text_of(&entries[..1]).len() as u64 + 40;
+    let dir = segments(&[&entries]);
+    let note = |suite, numbers: &[u8], (of, is_whole)| {
+        let keys: Vec<ActionKey> = numbers.iter().map(|number| key(*number)).collect();
+        note_used(dir.path(), (suite, Some(Run { of, is_whole })), "2026-01-01T10:00:00Z", &keys)
+            .unwrap();
+    };
+    // All on one day: two suites of one name, one of which was edited since.
+    note("a", &[1, 2, 3], ("a.yaml", true));
+    note("a", &[3, 5], ("a.yaml", true));
+    note("a", &[6], ("b.yaml", true));
+    for (most, expected) in [
+        (6, &[1, 2, 3, 4, 5, 6][..]),
+        (5, &[1, 2, 3, 5, 6]),
+        (4, &[2, 3, 5, 6]),
+        (3, &[3, 5, 6]),
+        (2, &[5, 6]),
+    ] {
+        let max_size = Some(most * size);
+        sweep(dir.path(), &Sweep { max_size, made: &|_| 0, ..PACK }).unwrap();
+        let left: Vec<u8> = lines_of(dir.path()).iter().map(|entry| entry.key.0[0]).collect();
+        assert_eq!(left, expected, "{most}");
+    }
+    // Part of a run takes nothing from what the whole one needs.
+    note("a", &[5], ("a.yaml", false));
+    assert_eq!(read_uses(dir.path(), None).unwrap().needed.len(), 3);
+}
+
+#[test]
+fn a_reply_is_never_superseded_by_a_failure() {
+    let reply = entry(1, 0, r#"{"outcome":{"reply":{}}}"#);
+    let failure = entry(1, 5, r#"{"outcome":{"failure":{}}}"#);
+    for lists in [[&reply, &failure], [&failure, &reply]] {
+        let dir = segments(&lists.map(std::slice::from_ref));
+        assert_eq!(sweep(dir.path(), &PACK).unwrap().superseded, 1);
+        assert_eq!(lines_of(dir.path()), std::slice::from_ref(&reply));
     }
 }
 
