@@ -139,7 +139,8 @@ impl<'a> Settling<'a> {
 
     /// Takes what other processes have kept under the keys that were asked here: all report what wins.
     pub(super) fn look_again(&mut self, store: &mut dyn OutcomeStore) {
-        if self.settled.asked.is_empty() || !store.others_wrote() {
+        let is_sure = self.settled.write_error.is_none();
+        if !is_sure || self.settled.asked.is_empty() || !store.others_wrote() {
             return;
         }
         let asked = std::mem::take(&mut self.settled.asked);

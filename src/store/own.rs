@@ -42,9 +42,17 @@ impl Own {
     pub(super) fn try_room(&self, folder: &Path) -> Result<(), StoreError> {
         // A sweep removes it if this process is killed here.
         let path = folder.join(&self.name).with_extension("idx.tmp");
-        let written = write_synced(&path);
-        let removed = fs::remove_file(&path);
-        written.and(removed).map_err(|error| write_error(&path, &error))
+        let tried = write_synced(&path).map_err(|error| write_error(&path, &error));
+        let _ = fs::remove_file(&path);
+        if tried.is_err() {
+            self.remove(folder);
+        }
+        tried
+    }
+
+    /// Removes a segment that nothing was written to. It is no harm if it stays.
+    pub(super) fn remove(&self, folder: &Path) {
+        let _ = fs::remove_file(folder.join(&self.name));
     }
 }
 

@@ -72,9 +72,7 @@ impl SegmentStore {
         let Some(own) = self.own.take() else { return };
         let path = self.folder.join(&own.name);
         if own.length == 0 {
-            // Nothing came of it. It is no harm if it stays.
-            let _ = fs::remove_file(&path);
-            return;
+            return own.remove(&self.folder);
         }
         if let Err(error) = write_idx(&path) {
             self.warn([format!("cannot write an index of `{}`: {error}", path.display())]);
