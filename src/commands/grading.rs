@@ -135,7 +135,7 @@ impl Grading {
             let calls = count(called.in_vain.len(), "record");
             writeln!(
                 err,
-                "warning: {calls} graded again in vain, so what was stored stays: {message}"
+                "warning: {calls} could not be graded anew, so what is stored stays: {message}"
             )?;
         }
         note_used(&called, &identity.spec, &self.surroundings, (system, &mut *err))?;

@@ -187,6 +187,7 @@ pub(super) fn terminal_facts(
             code,
             out_of_budget: settled.out_of_budget,
             store_failed: settled.write_error.is_some(),
+            in_vain: settled.in_vain.len(),
         },
     }
 }

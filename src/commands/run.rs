@@ -450,7 +450,7 @@ fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
         let judgments = count(settled.in_vain.len(), "judgment");
         writeln!(
             err,
-            "error: {judgments} asked again in vain, so what was stored stays: {message}"
+            "error: {judgments} could not be refreshed, so what is stored stays: {message}"
         )?;
     }
     if let Some(error) = &settled.write_error {

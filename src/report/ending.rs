@@ -13,6 +13,8 @@ pub struct Ending {
     pub out_of_budget: bool,
     /// Whether results could not be kept.
     pub store_failed: bool,
+    /// How many judgments were to be asked anew and were not answered, so that what was stored stays.
+    pub in_vain: usize,
 }
 
 /// The exit code of a run that is incomplete or undecided.
@@ -35,10 +37,13 @@ impl Ending {
             );
         }
         let Some(group) = digest.errors.first() else {
-            return Some(if self.out_of_budget {
-                "the budget is used up".to_owned()
-            } else {
-                "nothing was graded that the gate could decide on".to_owned()
+            return Some(match (self.out_of_budget, self.in_vain) {
+                (true, _) => "the budget is used up".to_owned(),
+                (false, 0) => "nothing was graded that the gate could decide on".to_owned(),
+                (false, in_vain) => format!(
+                    "{} could not be refreshed and stayed as stored: see the error above, then refresh again",
+                    count(in_vain, "judgment")
+                ),
             });
         };
         let errors = count(digest.errored, "grade");
@@ -66,7 +71,7 @@ pub(crate) fn cure(group: &ErrorGroup, suite: &str) -> String {
         ),
         "no_ground_truth" => "give each row a `ground_truth`".to_owned(),
         "timeout" | "connection" | "rate_limited" | "server" | "deadline" | "killed"
-        | "not_asked" => {
+        | "not_asked" | "not_kept" => {
             format!("run `evalrs run {suite}` again: it asks only for what is missing")
         }
         "unauthorized" | "no_credit" | "not_found" => {
@@ -104,6 +109,7 @@ mod tests {
             reason(&incomplete, None, &["invalid_reply"]),
             reason(&incomplete, None, &["argument"]),
             reason(&incomplete, undecided, &[]),
+            reason(&Ending { in_vain: 2, ..incomplete.clone() }, None, &[]),
             reason(&Ending { out_of_budget: true, ..incomplete.clone() }, None, &["not_asked"; 2]),
             reason(&Ending { store_failed: true, ..incomplete }, None, &["timeout"]),
             reason(&Ending { code: 1, ..Ending::default() }, None, &["timeout"]),
@@ -115,6 +121,7 @@ mod tests {
         1 grade could not be made: mend the cause and run it again, or retry what is cached with `evalrs run a/suite.yaml --retry-errors`
         1 grade could not be made: `evalrs explain a/suite.yaml s0` tells more
         nothing was graded that the gate could decide on
+        2 judgments could not be refreshed and stayed as stored: see the error above, then refresh again
         the budget is used up and 2 grades could not be made: run it again with a larger one
         results could not be kept: see the error above, then run it again
         -

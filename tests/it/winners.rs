@@ -82,7 +82,7 @@ fn a_refresh_that_fails_leaves_what_was_stored_and_says_so() {
         let broken = Judge::new(move |_, _| Answer::error(status, "broken"));
         let ran = space.run_with(&broken, &["run", "suite.yaml", "--refresh"]);
         assert_eq!((ran.code(), grades(&space)), (3, (vec![0.75; ROWS], 0)), "{}", ran.shown());
-        let said = "error: 5 judgments asked again in vain, so what was stored stays: ";
+        let said = "error: 5 judgments could not be refreshed, so what is stored stays: ";
         assert!(ran.stderr().contains(said), "{}", ran.shown());
         assert_eq!(space.run(&["cache", "gc"]).code(), 0);
         assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
