@@ -191,11 +191,21 @@ fn nothing_recorded(fields: &Fields<'_>) -> RowProblem {
         return problem.hint(hint);
     }
     let mut names = ["output", "trajectory", "messages"].into_iter();
-    let hint = names.find_map(|name| fields.instead_of(name)).unwrap_or_else(|| {
+    let hint = names.find_map(|name| fields.instead_of(name)).or_else(|| response_hint(fields));
+    let hint = hint.unwrap_or_else(|| {
         let names = fields.some_names();
         format!("the row has {names}; map one with `fields: {{output: NAME}}`, or name a file: `target: {{kind: recorded, path: trajectories.jsonl}}`")
     });
     problem.hint(hint)
+}
+
+/// Where the answer stands in a log of requests and responses.
+fn response_hint(fields: &Fields<'_>) -> Option<String> {
+    let found = |path: &&str| fields.at_path(&format!("{path}choices[0].message")).is_some();
+    let path = ["", "response.", "body.", "response.body."].into_iter().find(found)?;
+    Some(format!(
+        "this is an OpenAI response: say `fields: {{output: {path}choices[0].message.content}}`, and map its `input` likewise"
+    ))
 }
 
 /// What to do with a session of Claude Code in place of a dataset.

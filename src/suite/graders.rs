@@ -38,7 +38,8 @@ pub(super) fn graders(fields: &mut Fields<'_>, root: &Node, reader: &mut Reader<
         }
         (None, Some(single)) => graders.add("default", single, reader),
         (Some(many), None) => {
-            if let Kind::Seq(_) = many.value.value {
+            if let Kind::Seq(items) = &many.value.value {
+                graders.names.extend(items.iter().filter_map(listed_name));
                 let message = "`graders` must be a mapping of names to graders, not a list";
                 reader.findings.error(many.value.span, message).hint = Some(
                     "write `graders: {accuracy: {kind: tool, function: contains}}`".to_owned(),
@@ -65,6 +66,14 @@ pub(super) fn graders(fields: &mut Fields<'_>, root: &Node, reader: &mut Reader<
         }
     }
     graders
+}
+
+/// What a grader in a list is probably called: `{name: a, …}` or `{a: {…}}`. Who refers to it is not wrong as well.
+fn listed_name(item: &Node) -> Option<String> {
+    match item.get("name").map(|name| &name.value) {
+        Some(Kind::Str(name)) => Some(name.clone()),
+        _ => item.entries().first().map(|entry| entry.key.clone()),
+    }
 }
 
 impl Graders {

@@ -84,6 +84,37 @@ fn recordings_carry_models_and_trials() {
     check("t.csv", &[("t.csv", whole)], &expected);
 }
 
+/// Rows that are trials and models themselves take their own recordings, and never those of another model.
+#[test]
+fn rows_of_trials_and_models_take_their_own_recordings() {
+    let rows = "\
+{\"id\": \"s\", \"trial\": 0, \"input\": \"q\", \"ground_truth\": \"x\"}
+{\"id\": \"s\", \"trial\": 1, \"input\": \"q\", \"ground_truth\": \"y\"}
+{\"id\": \"t\", \"model\": \"m\", \"input\": \"q\", \"ground_truth\": \"x\"}
+";
+    let recordings = "\
+{\"id\": \"s\", \"trial\": 1, \"output\": \"y\"}
+{\"id\": \"s\", \"trial\": 0, \"output\": \"x\"}
+{\"id\": \"t\", \"model\": \"n\", \"output\": \"x\"}
+";
+    let space = Space::new(&[
+        ("suite.yaml", &SUITE.replace("PATH", "t.jsonl")),
+        ("data.jsonl", rows),
+        ("t.jsonl", recordings),
+    ]);
+    let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+    let own = |id: &str, model: Value, trial: u64, pass: bool| (id.to_owned(), model, trial, pass);
+    let expected = [
+        own("s", Value::Null, 0, true),
+        own("s", Value::Null, 1, true),
+        own("t", json!("m"), 0, false),
+    ];
+    assert_eq!(verdicts(&space), expected, "{}", ran.shown());
+    let said = ran.stderr();
+    assert!(said.contains("1 sample has no trajectory in `t.jsonl`"), "{said}");
+    assert!(said.contains("`t` (model `m`)"), "{said}");
+}
+
 #[test]
 fn faults_of_recordings_are_shown_where_they_are() {
     let fault = |path: &str, files: &[(&str, &str)], said: [&str; 2]| {

@@ -137,6 +137,10 @@ fn jsonl_fields() -> Vec<Case> {
             "{\"input\": \"q\", \"output\": {\"choices\": [{\"message\": {\"role\": \"assistant\", \"content\": \"o\"}}]}}",
         ),
         bad(
+            "log of requests and responses",
+            "{\"request\": {\"model\": \"m\"}, \"response\": {\"choices\": [{\"message\": {\"content\": \"o\"}}]}}",
+        ),
+        bad(
             "session of Claude Code",
             "{\"type\": \"user\", \"message\": {\"role\": \"user\", \"content\": \"q\"}, \"sessionId\": \"1\"}",
         ),

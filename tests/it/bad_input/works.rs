@@ -257,6 +257,23 @@ fn graders_of_tool_calls_over_rows_without_any_are_doubted() {
     );
 }
 
+/// Others, too, write `message_type` into their messages: these are OpenAI's, and hold a call.
+#[test]
+fn messages_of_others_with_a_message_type_are_read_as_what_they_are() {
+    let suite =
+        SUITE.replace("function: exact_match", "function: max_tool_calls, config: {max: 0}");
+    let row = json!({"id": "a", "input": "q", "messages": [
+        {"role": "user", "message_type": "observation", "content": "go"},
+        {"role": "assistant", "message_type": "action", "content": "I open it.", "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "open", "arguments": "{}"}}]},
+        {"role": "tool", "message_type": "observation", "tool_call_ids": ["1"], "content": "opened"},
+    ]});
+    check(
+        &case("others").suite(&suite).file("data.jsonl", row.to_string()),
+        &json!([["a", "q", null, "I open it.", 0.0]]),
+    );
+}
+
 /// A trajectory that cannot be read would be one without any calls.
 #[test]
 fn graders_of_tool_calls_take_no_broken_trajectory_for_none() {
