@@ -243,7 +243,9 @@ impl<'a> Settling<'a> {
                 if let Err(error) = result {
                     self.stop_asking(error);
                 }
-                batch.iter().for_each(|landed| self.outstanding.remove(landed.waiting.grader));
+                for landed in &batch {
+                    self.outstanding.remove(landed.waiting.grader);
+                }
                 self.count_written(&batch);
                 Some(Taken::Written(batch))
             }
@@ -314,7 +316,9 @@ impl<'a> Settling<'a> {
     /// Gives up what an endpoint will not be asked any more.
     fn leave_out(&mut self, ClosedLane { reason, rest }: ClosedLane<Waiting>) {
         let count = rest.len();
-        rest.iter().for_each(|waiting| self.outstanding.remove(waiting.grader));
+        for waiting in &rest {
+            self.outstanding.remove(waiting.grader);
+        }
         let said = format!("stopped asking: {reason}; {count} judgments were not asked");
         self.settled.stopped.push(said);
         self.give_up(rest, (FailureKind::NotAsked, &format!("not asked: {reason}")));

@@ -137,13 +137,14 @@ mod tests {
     use super::{Verdict, read};
     use crate::judge::question::Question;
 
+    const DIFFERENT: &str = "the reply holds several verdicts with different `score`";
+
     #[test]
     fn replies_are_read_or_refused_with_a_reason() {
         let ok = |score: f64, rationale: &str| {
             Ok(Verdict { score, native: score, rationale: rationale.to_owned() })
         };
         let no = |message: &str| Err(message.to_owned());
-        const DIFFERENT: &str = "the reply holds several verdicts with different `score`";
         let many = "{x} ".repeat(1000) + r#"{"score": 1}"#;
         for (text, expected) in [
             (r#"{"score": 0.5, "rationale": "so"}"#, ok(0.5, "so")),

@@ -179,6 +179,18 @@ graders:
 }
 
 #[test]
+fn a_server_that_is_late_is_asked_less_at_once() {
+    let judge = Judge::new(|_, _| Answer::Silence);
+    let space = space(8);
+    space.write("suite.yaml", SUITE.replace("max_retries: 2", "max_retries: 0, timeout: 0.2"));
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--max-concurrent", "8"]);
+    let said =
+        format!("{} is overloaded: concurrency 8 → 4 (`max_concurrent` sets it)\n", judge.url());
+    assert_eq!(ran.stderr().matches(&said).count(), 1, "{}", ran.stderr());
+    assert!(ran.stderr().contains("failed: no answer within 0.2 s"), "{}", ran.stderr());
+}
+
+#[test]
 fn a_retry_is_shown_with_the_failure_that_it_follows() {
     let judge = Judge::new(|_, _| with_headers(500, &[]));
     let space = space(1);
