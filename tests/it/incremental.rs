@@ -355,8 +355,9 @@ fn another_grader_asks_for_itself_alone() {
 fn scores_of_single_votes_are_folded_once_a_grader() {
     let suite = SUITE
         .replace("model: m, endpoint: e}\n  short", "model: m, endpoint: e, votes: 2}\n  short");
-    let rows =
-        ["", "a", "bb"].map(|output| format!("{{\"input\": \"q\", \"output\": \"{output}\"}}"));
+    let rows = ["", "a", "bb"].map(|output| {
+        format!("{{\"input\": \"q\", \"ground_truth\": \"a\", \"output\": \"{output}\"}}")
+    });
     let mut session = Loop::with(&[
         ("suite.yaml", &suite),
         ("data.jsonl", &rows.join("\n")),
