@@ -59,6 +59,8 @@ impl<'a> Settling<'a> {
         let Some(store) = flight.store() else { return };
         if self.may_confirm_one() && self.wants_more() {
             self.look_up(store, 0);
+            // Where it cannot be written, the lanes are closed from now on.
+            self.may_keep(store);
             self.part(lanes, &|_, _| 1);
         }
     }

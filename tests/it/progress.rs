@@ -53,7 +53,7 @@ fn ctrl_c_pressed_in_a_terminal_ends_the_run_and_its_requests() {
     // The judge still holds two replies: nobody waits for them.
     let (code, screen) = terminal.finish();
     assert_eq!(code, 130, "{screen}");
-    assert!(screen.contains("interrupted: finished judgments are kept"), "{screen}");
+    assert!(screen.contains("interrupted: what was finished is kept"), "{screen}");
     judge.wait_hung_up(2);
     let mut hung_up = judge.hung_up();
     hung_up.sort();
