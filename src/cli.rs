@@ -6,8 +6,8 @@ mod command;
 mod harness;
 
 pub use harness::{
-    CalibrateArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, RecordArgs, SandboxChoice,
-    SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
+    CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, RecordArgs,
+    SandboxChoice, SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
@@ -69,6 +69,8 @@ pub enum Command {
     Schemas(SchemasArgs),
     /// Writes a small suite to start from.
     Init(InitArgs),
+    /// Prints completions for a shell, to be kept where it looks for them.
+    Completions(CompletionsArgs),
     /// Prints a module without its types as JSON. Workers that run graders in node call it.
     #[command(hide = true)]
     StripTypes { file: String },
@@ -198,6 +200,10 @@ pub struct PlanArgs {
     /// Plans to ask stored failures again.
     #[arg(long)]
     pub retry_errors: bool,
+    /// Labels of people, as `run` takes them. They decide nothing here: the option is taken so that a command line can be
+    /// repeated with another verb.
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<String>,
 }
 
 /// `evalrs explain`.
@@ -227,6 +233,10 @@ pub struct ExplainArgs {
     /// Looks at the results recorded in this directory in place of the suite's target.
     #[arg(long, value_name = "DIR")]
     pub cached: Option<String>,
+    /// Labels of people, as `run` takes them. They decide nothing here: the option is taken so that a command line can be
+    /// repeated with another verb.
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -234,11 +244,12 @@ pub struct ExplainArgs {
 /// `evalrs diff`.
 #[derive(Debug, Default, Args)]
 pub struct DiffArgs {
-    /// What is compared with: the id of a run or the beginning of it, `latest`, or the folder of a record. With @N or
-    /// @-N behind it, a save of a `watch` session: @start is the first evaluation, @-1 the last.
+    /// What is compared with: the id of a run or the beginning of it, `latest`, `latest~1` (the run before it), or the
+    /// folder of a record. With @N or @-N behind it, a save of a `watch` session: @start is the first evaluation, @-1 the
+    /// last. Left out, the last two runs of the suite are compared.
     #[arg(value_name = "OLD")]
-    pub old: String,
-    /// What is compared, named alike. Left out, the last two saves of the session OLD are.
+    pub old: Option<String>,
+    /// What is compared, named likewise. Left out, the last two saves of the session OLD are, or OLD with the last run.
     #[arg(value_name = "NEW")]
     pub new: Option<String>,
     /// Only this grader.
@@ -466,4 +477,8 @@ pub struct ExportArgs {
     /// Prints what was written as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Labels of people, as `run` takes them. They decide nothing here: the option is taken so that a command line can be
+    /// repeated with another verb.
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<String>,
 }

@@ -18,6 +18,7 @@ impl Command {
             | Self::ValidateRefs(_)
             | Self::Schemas(_)
             | Self::StripTypes { .. }
+            | Self::Completions(_)
             | Self::Init(_) => None,
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => Some(&args.suite),
@@ -54,6 +55,7 @@ impl Command {
             | Self::Calibrate(_)
             | Self::ValidateRefs(_)
             | Self::Schemas(_)
+            | Self::Completions(_)
             | Self::StripTypes { .. } => true,
             Self::Init(_) => false,
         }

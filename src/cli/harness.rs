@@ -62,7 +62,13 @@ pub struct GradeArgs {
 /// `evalrs calibrate`.
 #[derive(Debug, Default, Args)]
 #[command(
-    mut_arg("file", named("RESULTS", "Graded results, one a line")),
+    mut_arg(
+        "file",
+        named(
+            "RESULTS",
+            "Graded results, one a line: of `evalrs grade`, or the results.jsonl of `evalrs run`"
+        )
+    ),
     mut_arg("output", told("Writes the report to this file in place of standard output")),
     mut_arg(
         "strict",
@@ -196,6 +202,17 @@ pub struct InitArgs {
     /// With a grader of one's own in this language.
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub grader: Option<StarterLanguage>,
+    /// With a rubric and a judge model: labelled rows, a job for CI, and what git has to know.
+    #[arg(long, conflicts_with = "grader")]
+    pub rubric: bool,
+}
+
+/// `evalrs completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
 }
 
 /// What a grader is written in.

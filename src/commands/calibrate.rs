@@ -20,10 +20,10 @@ pub fn calibrate(args: &CalibrateArgs, console: &mut Console<'_>) -> Result<Exit
     let grading =
         grader.map(|grader| Grading::load(grader, &args.records.program, console)).transpose()?;
     let bytes = read(path, console.system)?;
-    let results = checked(&bytes, "result", check::result)?;
+    let results = checked(&bytes, "result", check::results)?;
     let population: Vec<Map<String, Value>> = results
         .into_iter()
-        .map(|(_, result)| result)
+        .flat_map(|(_, results)| results)
         .filter(|result| is_sampled(result, args.include_passes))
         .collect();
     if population.is_empty() {

@@ -8,17 +8,17 @@ use super::plan::json;
 use crate::cli::{DiffArgs, DiffFormat};
 use crate::error::{Error, ExitStatus};
 use crate::record::read::Past;
-use crate::record::reference::{NotFound, Reference, SaveAt, find};
+use crate::record::reference::{LATEST, NotFound, Reference, SaveAt, find, run_before};
 use crate::record::runs_of;
 use crate::record::saves::read_saves;
 use crate::record::side::{NoSide, add_rationales, read_side};
 use crate::report::diff::{Diff, Side, compare, unlike, write, write_markdown};
 use crate::report::text::sanitize;
+use crate::system::{System, join, non_empty};
 
 /// Compares two recorded evaluations. That something moved is no failure.
 pub fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let suite = args.suite.as_deref().unwrap_or_default();
-    let home = Surroundings::find(suite, None, console.system)?.records();
+    let home = home(args, console.system)?;
     let [before, now] = evaluations(args, &home, console)?;
     let [old, new] = [side(&before, console)?, side(&now, console)?];
     only_known_grader(args, [&old, &new])?;
@@ -44,30 +44,101 @@ pub fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Er
     Ok(ExitStatus::Success)
 }
 
+/// How deep the working directory is searched for records.
+const DEEPEST: usize = 3;
+/// The most folders that are looked into.
+const MOST_FOLDERS: usize = 2_000;
+
+/// Where the records are: beside the suite that is named, else in the working directory or its workspace, else in the
+/// only workspace below it that has some.
+fn home(args: &DiffArgs, system: &dyn System) -> Result<String, Error> {
+    let suite = args.suite.as_deref().unwrap_or_default();
+    let home = Surroundings::find(suite, None, system)?.records();
+    if args.suite.is_some() || system.list(&runs_of(&home)).is_some() {
+        return Ok(home);
+    }
+    let mut found = homes_below(system);
+    match found.len() {
+        0 => Ok(home),
+        1 => Ok(found.swap_remove(0)),
+        several => {
+            let first: Vec<&str> = found.iter().take(5).map(String::as_str).collect();
+            Err(Error::plain(
+                format!("{several} folders hold records of runs: `{}`", first.join("`, `")),
+                "`--suite SUITE` says whose are meant",
+            ))
+        }
+    }
+}
+
+fn homes_below(system: &dyn System) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), 0)];
+    let mut looked_into = 0;
+    while let Some((folder, depth)) = open.pop() {
+        looked_into += 1;
+        if looked_into > MOST_FOLDERS {
+            break;
+        }
+        let home = join(&folder, ".evalrs");
+        if system.list(&runs_of(&home)).is_some() {
+            found.push(home);
+        }
+        if depth < DEEPEST {
+            let names = system.list(non_empty(&folder)).unwrap_or_default();
+            let names = names.iter().filter(|name| !name.contains('.') && *name != "node_modules");
+            open.extend(names.map(|name| (join(&folder, name), depth + 1)));
+        }
+    }
+    found.sort();
+    found
+}
+
 /// A record, and which of its saves.
 type Evaluation = (Past, Option<SaveAt>);
 
-/// The two that are compared; of one session alone, its last two saves.
+/// The two that are compared: those that are named; of one session alone, its last two saves; of one run alone, that run
+/// and the last; of none, the last two runs of the suite.
 fn evaluations(
     args: &DiffArgs,
     home: &str,
     console: &Console<'_>,
 ) -> Result<[Evaluation; 2], Error> {
-    let old = Reference::parse(&args.old);
+    let Some(named) = &args.old else {
+        let now = record(LATEST, home, console)?;
+        let before = before(&now, home, console)?;
+        return Ok([(before, None), (now, None)]);
+    };
+    let old = Reference::parse(named);
     let before = (record(&old.run, home, console)?, old.save);
     if let Some(new) = &args.new {
         let new = Reference::parse(new);
         return Ok([before, (record(&new.run, home, console)?, new.save)]);
     }
     let saves = read_saves(console.system, &before.0.folder).records.len();
-    if old.save.is_some() || saves < 2 {
-        return Err(Error::plain(
-            format!("`{}` is compared with nothing", sanitize(&args.old)),
-            "name two runs, `evalrs diff RUN latest`, or one `watch` session with two saves or more",
-        ));
+    if old.save.is_none() && saves >= 2 {
+        let past = before.0;
+        return Ok([(past.clone(), Some(SaveAt::FromEnd(2))), (past, Some(SaveAt::FromEnd(1)))]);
     }
-    let past = before.0;
-    Ok([(past.clone(), Some(SaveAt::FromEnd(2))), (past, Some(SaveAt::FromEnd(1)))])
+    let last = if old.save.is_none() { Some(record(LATEST, home, console)?) } else { None };
+    let Some(last) = last.filter(|last| last.id != before.0.id) else {
+        return Err(Error::plain(
+            format!("nothing to compare `{}` with", sanitize(named)),
+            "name two runs, as in `evalrs diff latest~1 latest`; `evalrs diff` alone compares the last two runs of a suite",
+        ));
+    };
+    Ok([before, (last, None)])
+}
+
+/// The run of the same suite before `now`.
+fn before(now: &Past, home: &str, console: &Console<'_>) -> Result<Past, Error> {
+    run_before(console.system, home, now).ok_or_else(|| {
+        let (run, suite) = (sanitize(&now.id), sanitize(&now.header.suite));
+        Error::plain(
+            format!("`{run}` is the only recorded run of the suite `{suite}`"),
+            "run it once more after an edit, then compare",
+        )
+    })
 }
 
 fn record(run: &str, home: &str, console: &Console<'_>) -> Result<Past, Error> {

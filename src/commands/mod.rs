@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod calibrate;
+pub mod completions;
 pub mod diff;
 pub mod explain;
 pub mod grade;
@@ -112,6 +113,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::ValidateRefs(args) => validate_refs::validate_refs(args, &mut console),
         Command::Schemas(args) => schemas::schemas(args, &mut console),
         Command::Init(args) => init::init(args, &mut console),
+        Command::Completions(args) => completions::completions(args, &mut console),
         Command::Watch(_) => return ExitStatus::Success,
     };
     let status = ended(done, console.err);

@@ -142,6 +142,12 @@ pub fn loaded_session(
         return Err(Error::Diagnostics(diagnostics));
     }
     validate::say(&diagnostics, console.err)?;
+    check_selected(&session, suite, wanted)?;
+    Ok(session)
+}
+
+/// A selection of nothing would be an evaluation of nothing.
+pub fn check_selected(session: &Session, suite: &str, wanted: Vec<String>) -> Result<(), Error> {
     let unknown = results::unknown_samples(&session.db, session.root, wanted);
     if !unknown.is_empty() {
         return Err(Error::plain(
@@ -158,7 +164,7 @@ pub fn loaded_session(
             "check `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0",
         ));
     }
-    Ok(session)
+    Ok(())
 }
 
 /// Without its gate a run passes whatever it finds, so that is said.

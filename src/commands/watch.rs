@@ -6,10 +6,12 @@ use std::io::IsTerminal;
 use std::pin::Pin;
 use std::time::Duration;
 
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
+
 use super::Console;
 use super::cache::note_used;
 use super::place::{Said, Surroundings};
-use super::run::{executor, header, overrides};
+use super::run::{check_selected, executor, header, overrides};
 use crate::cli::WatchArgs;
 use crate::db::inputs::Overrides;
 use crate::db::{Database, results};
@@ -40,7 +42,7 @@ pub fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
     if console.system.read(&args.suite) == FileBytes::Missing {
         return Err(Error::plain(
             format!("{}: there is no such file", args.suite),
-            "what is watched may be broken, but has to be there",
+            "a suite that is watched may be broken, but the file has to exist",
         ));
     }
     let noted = Noted::new(console.system);
@@ -49,6 +51,7 @@ pub fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
     let environment = surroundings.environment.clone();
     let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
     let overrides = Overrides { sandbox, ..overrides };
+    check_narrowed(args, &surroundings, overrides.clone(), console.system)?;
     let session = Session::new(Database::default(), &args.suite, environment, overrides);
     let mut session = session.in_workspace(&surroundings.root);
     let store = surroundings.store(console)?;
@@ -89,6 +92,28 @@ pub fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
         Ending::Quit => ExitStatus::Success,
         Ending::Interrupted => ExitStatus::Interrupted,
     })
+}
+
+/// What the command line selects of a suite that can be read: no edit is meant to mend a selection of nothing. What the
+/// suite itself selects can be edited, and is watched.
+fn check_narrowed(
+    args: &WatchArgs,
+    surroundings: &Surroundings,
+    overrides: Overrides,
+    system: &dyn System,
+) -> Result<(), Error> {
+    let Overrides { max_samples, tags, samples, trials, .. } = &overrides;
+    if max_samples.is_none() && tags.is_empty() && samples.is_empty() && trials.is_none() {
+        return Ok(());
+    }
+    let wanted = samples.clone();
+    let environment = surroundings.environment.clone();
+    let session = Session::new(Database::default(), &args.suite, environment, overrides);
+    let mut session = session.in_workspace(&surroundings.root);
+    if session.load(system).iter().any(Diagnostic::is_error) {
+        return Ok(());
+    }
+    check_selected(&session, &args.suite, wanted)
 }
 
 /// Connections that are kept where the command line does not say how many judges are asked at once.
@@ -299,6 +324,10 @@ impl Front for OnScreen {
 
     fn wish(&mut self, input: Input, board: &dyn Board) -> std::io::Result<Option<Wish>> {
         match input {
+            Input::Terminal(event) if is_stop(&event) => {
+                self.display.stop(board)?;
+                Ok(None)
+            }
             Input::Terminal(event) => self.display.key(&event, board),
             Input::Interrupted => Ok(Some(Wish::Interrupt)),
             Input::Line(_) => Ok(None),
@@ -312,6 +341,14 @@ impl Front for OnScreen {
     fn resume(&mut self, board: &dyn Board) -> std::io::Result<()> {
         self.display.resume(board)
     }
+}
+
+/// Whether this is Ctrl-Z: the terminal is raw, so that it is a key like others.
+fn is_stop(event: &Event) -> bool {
+    let Event::Key(key) = event else { return false };
+    key.kind != KeyEventKind::Release
+        && key.code == KeyCode::Char('z')
+        && key.modifiers == KeyModifiers::CONTROL
 }
 
 /// Lines, for a pipe.

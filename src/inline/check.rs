@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::lines::{BadLine, Line, object};
+use super::recorded::graded_records;
 use crate::dataset::fields::kind_of;
 
 type Record = Map<String, Value>;
@@ -100,12 +101,15 @@ pub fn prompt(line: Line<'_>) -> Result<Record, BadLine> {
     Ok(record)
 }
 
-/// The result on a line that is calibrated. What calibration does not look at need not be there: what was graded from
-/// other tools' records is calibrated too.
-pub fn result(line: Line<'_>) -> Result<Record, BadLine> {
+/// The results on a line that is calibrated: one, or of a line of `evalrs run` one a grade. What calibration does not
+/// look at need not be there: what was graded from other tools' records is calibrated too.
+pub fn results(line: Line<'_>) -> Result<Vec<Record>, BadLine> {
     let record = object(line)?;
+    if let Some(records) = graded_records(&record) {
+        return Ok(records);
+    }
     result_members(&record).map_err(|reason| bad(line, reason))?;
-    Ok(record)
+    Ok(vec![record])
 }
 
 fn bad(line: Line<'_>, reason: String) -> BadLine {
@@ -156,7 +160,7 @@ fn members(prefix: &str, record: &Record, expected: &[Member]) -> Result<(), Str
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Record, graded, prompt, result};
+    use super::{Record, graded, prompt, results};
     use crate::inline::lines::{BadLine, Line};
 
     fn told(read: fn(Line<'_>) -> Result<Record, BadLine>, record: &Value) -> String {
@@ -168,6 +172,11 @@ mod tests {
             }
             Err(bad) => bad.to_string(),
         }
+    }
+
+    /// The only result of a line.
+    fn one(line: Line<'_>) -> Result<Record, BadLine> {
+        results(line).map(|mut results| results.remove(0))
     }
 
     #[test]
@@ -202,7 +211,7 @@ mod tests {
     #[test]
     fn results_may_lack_what_calibration_does_not_look_at() {
         let plain = json!({"id": "a", "input": "q", "output": "o"});
-        assert_eq!(told(result, &plain), "");
+        assert_eq!(told(one, &plain), "");
         let score = "`score.score` must be a number between 0.0 and 1.0, not a number";
         let kind = "`trajectory[0].type` must be thought, message, tool_call or plan";
         for (name, value, expected) in [
@@ -221,7 +230,7 @@ mod tests {
         ] {
             let mut record = plain.clone();
             record[name] = value;
-            assert_eq!(told(result, &record), format!("at line 7: {expected}"));
+            assert_eq!(told(one, &record), format!("at line 7: {expected}"));
         }
     }
 }

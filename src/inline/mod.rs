@@ -11,5 +11,6 @@ pub mod check;
 pub mod json;
 pub mod lines;
 pub mod record;
+pub mod recorded;
 pub mod sample;
 pub mod schemas;

@@ -1,6 +1,6 @@
 //! How a user names a recorded evaluation: a run, or a save of a `watch` session.
 
-use super::read::{Past, open};
+use super::read::{Past, open, runs};
 use super::{last_id, runs_of};
 use crate::system::{FileBytes, System, join};
 
@@ -62,6 +62,13 @@ pub enum NotFound {
 /// The record that `run` names: one under `home`, else the one in that folder.
 pub fn find(system: &dyn System, home: &str, run: &str) -> Result<Past, NotFound> {
     let recorded = |id: &str| open(system, &join(&runs_of(home), id), id);
+    if let Some((base, back)) = counted_back(run) {
+        let mut past = find(system, home, base)?;
+        for _ in 0..back {
+            past = run_before(system, home, &past).ok_or(NotFound::Nothing)?;
+        }
+        return Ok(past);
+    }
     if run == LATEST {
         return latest(system, home).and_then(|id| recorded(&id)).ok_or(NotFound::Nothing);
     }
@@ -82,6 +89,19 @@ pub fn find(system: &dyn System, home: &str, run: &str) -> Result<Past, NotFound
     }
     let folder = run.trim_end_matches('/');
     open(system, folder, folder).ok_or(NotFound::Nothing)
+}
+
+/// `RUN~2` as the run and how many runs before it. More than anybody keeps is no such name.
+fn counted_back(run: &str) -> Option<(&str, u32)> {
+    let (base, back) = run.rsplit_once('~')?;
+    let is_number =
+        !back.is_empty() && back.len() < 5 && back.bytes().all(|byte| byte.is_ascii_digit());
+    Some((base, back.parse().ok()?)).filter(|_| is_number && !base.is_empty())
+}
+
+/// The run of the same suite that was recorded before `past`.
+pub fn run_before(system: &dyn System, home: &str, past: &Past) -> Option<Past> {
+    runs(system, home, &past.header.suite).find(|other| other.id < past.id)
 }
 
 /// The id that `latest` holds; where there is no such file, that of the last run.
@@ -118,6 +138,32 @@ mod tests {
         ] {
             let expected = Reference { run: run.to_owned(), save };
             assert_eq!(Reference::parse(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn runs_are_counted_back_within_their_suite() {
+        let header = |suite: &str| format!(r#"{{"format": 1, "suite": "{suite}"}}"#);
+        let (s, other) = (header("s"), header("other"));
+        let system = MemorySystem::with(&[
+            ("h/runs/20260101T000000-000001/header.json", &s),
+            ("h/runs/20260102T000000-000002/header.json", &other),
+            ("h/runs/20260103T000000-000003/header.json", &s),
+            ("h/runs/20260104T000000-000004/header.json", &s),
+            ("h/latest", "20260104T000000-000004"),
+        ]);
+        for (run, expected) in [
+            ("latest~0", Some("20260104T000000-000004")),
+            ("latest~1", Some("20260103T000000-000003")),
+            ("latest~2", Some("20260101T000000-000001")),
+            ("20260103~1", Some("20260101T000000-000001")),
+            ("latest~3", None),
+            ("20260102~1", None),
+            ("latest~", None),
+            ("latest~x", None),
+        ] {
+            let found = find(&system, "h", run).ok().map(|past| past.id);
+            assert_eq!(found.as_deref(), expected, "{run}");
         }
     }
 

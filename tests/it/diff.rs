@@ -270,7 +270,7 @@ fn what_is_not_alike_is_not_compared() {
         &["2026-a", "2026-c", "--grader", "accuracy"],
         &["2026", "2026-a"],
         &["nowhere", "2026-a"],
-        &["2026-a"],
+        &["2026-c"],
         &["2026-a@1", "2026-c"],
     ];
     let ran: Vec<String> = cases
@@ -311,9 +311,9 @@ fn what_is_not_alike_is_not_compared() {
     error: there is no record of a run at `nowhere`
       help: name a run of `.evalrs/runs`, `latest`, or the folder of a record; `--suite SUITE` looks beside a suite
 
-    $ evalrs diff 2026-a
-    error: `2026-a` is compared with nothing
-      help: name two runs, `evalrs diff RUN latest`, or one `watch` session with two saves or more
+    $ evalrs diff 2026-c
+    error: nothing to compare `2026-c` with
+      help: name two runs, as in `evalrs diff latest~1 latest`; `evalrs diff` alone compares the last two runs of a suite
 
     $ evalrs diff 2026-a@1 2026-c
     error: `2026-a` is no session of `watch`: it has no saves
@@ -474,7 +474,44 @@ fn any_two_saves_are_compared_alike() {
       help: there are 0 to 2; -1 is the last
 
     $ evalrs diff session@0
-    error: `session@0` is compared with nothing
-      help: name two runs, `evalrs diff RUN latest`, or one `watch` session with two saves or more
+    error: nothing to compare `session@0` with
+      help: name two runs, as in `evalrs diff latest~1 latest`; `evalrs diff` alone compares the last two runs of a suite
     "#);
+}
+
+#[test]
+fn without_names_the_last_two_runs_are_compared() {
+    let judge = judge();
+    let space = edited();
+    let said = |args: &[&str]| shown(&space.run(&[&["diff"], args].concat()));
+    assert_eq!(said(&[]), said(&["latest~1", "latest"]));
+    assert_eq!(said(&["latest~1"]), said(&["latest~1", "latest"]));
+    assert!(
+        said(&["latest"]).contains("nothing to compare `latest` with"),
+        "{}",
+        said(&["latest"])
+    );
+    assert!(said(&["latest~9"]).contains("there is no record"), "{}", said(&["latest~9"]));
+    drop(judge);
+}
+
+#[test]
+fn runs_are_found_below_the_working_directory() {
+    let space = Space::new(&[
+        (
+            "a/b/suite.yaml",
+            "name: s\ndataset: d.jsonl\ngraders: {g: {kind: tool, function: contains}}\n",
+        ),
+        (
+            "a/b/d.jsonl",
+            "{\"id\": \"1\", \"input\": \"q\", \"output\": \"x\", \"ground_truth\": \"x\"}\n",
+        ),
+    ]);
+    for _ in 0..2 {
+        assert_eq!(space.run(&["run", "a/b/suite.yaml"]).code(), 0);
+    }
+    assert_eq!(space.run(&["diff"]).code(), 0, "{}", space.run(&["diff"]).shown());
+    space.write("c/.evalrs/runs/x/header.json", "{}");
+    let ran = space.run(&["diff"]);
+    assert!(ran.stderr().contains("2 folders hold records of runs"), "{}", ran.shown());
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::judge::{Answer, Judge};
 use crate::space::{Ran, Running, Space, jsonl};
 
 /// Looks for the hint in the output; fails with code 3 where the output says so.
@@ -235,6 +236,35 @@ fn a_starter_is_written_once_and_runs() {
     }
     assert_eq!(space.names("taken"), ["dataset.jsonl"]);
     assert_eq!(space.read("taken/dataset.jsonl"), "mine");
+}
+
+#[test]
+fn a_starter_with_a_judge_has_all_that_git_and_ci_need() {
+    let space = Space::new(&[("j/.gitignore", "mine\n")]);
+    let ran = space.run(&["init", "j", "--rubric"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert!(ran.stdout().contains("left j/.gitignore as it is"), "{}", ran.stdout());
+    assert_eq!(space.read("j/.gitignore"), "mine\n");
+    let names = ["dataset.jsonl", "evals.yml", "rubric.txt", "suite.yaml"];
+    assert_eq!(space.names("j")[2..], names);
+    let judge = Judge::new(|_, _| Answer::score(0.75));
+    let ran = space.run_with(&judge, &["run", "j"]);
+    assert_eq!((ran.code(), ran.stderr().contains("warning")), (0, false), "{}", ran.shown());
+    assert!(ran.stdout().contains("helpful agrees with 3 labels"), "{}", ran.stdout());
+    let ran = space.run(&["init", "j", "--rubric"]);
+    assert_eq!(ran.code(), 2, "{}", ran.shown());
+}
+
+#[test]
+fn results_of_a_run_are_sampled_too() {
+    let space = Space::new(&[]);
+    assert_eq!(space.run(&["init", "s"]).code(), 0);
+    assert_eq!(space.run(&["run", "s", "--output", "out"]).code(), 0);
+    let ran = space.run(&["calibrate", "out/results.jsonl"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let report = ran.stdout();
+    assert!(report.contains("## Sample 1: australia, mentions"), "{report}");
+    assert!(report.contains("**Hint:** Canberra") && report.contains("It is Sydney."), "{report}");
 }
 
 /// Language, file, what it is tested with.

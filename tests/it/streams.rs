@@ -228,3 +228,26 @@ fn text_is_as_wide_as_its_reader() {
     assert!(others.iter().all(|line| line.chars().count() <= 50), "{narrow}");
     assert!(space.path(paths[0].trim_start_matches("report: ")).is_dir(), "{narrow}");
 }
+
+#[test]
+fn the_verb_of_a_command_line_can_be_changed() {
+    let space = half_judged();
+    space.write("l.csv", "id,label\ns0,pass\n");
+    for verb in [&["run"][..], &["plan"], &["cache", "export"]] {
+        let rest = ["evals/a.suite.yaml", "--labels", "l.csv"];
+        let ran = space
+            .run(&[verb, &rest[..], if verb == ["run"] { &["--frozen"] } else { &[] }].concat());
+        assert_ne!(ran.code(), 2, "{}", ran.shown());
+    }
+    let ran = space.run(&["explain", "evals/a.suite.yaml", "s0", "--labels", "l.csv"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+}
+
+#[test]
+fn completions_are_there_for_every_shell() {
+    let space = Space::new(&[]);
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let text = stdout(&space, &["completions", shell]);
+        assert!(text.contains("validate-refs"), "{shell}");
+    }
+}

@@ -38,6 +38,8 @@ pub(crate) mod key {
     pub(crate) const PAGE_DOWN: &str = "\u{1b}[6~";
     /// Ctrl-C.
     pub(crate) const CTRL_C: &str = "\u{3}";
+    /// Stop, to be continued.
+    pub(crate) const CTRL_Z: &str = "\u{1a}";
 }
 
 /// What a terminal does beyond drawing.
@@ -148,7 +150,7 @@ impl Terminal {
     }
 
     /// Starts a program with nothing but the environment that `command` names.
-    fn of(command: &Command, (rows, columns): (u16, u16)) -> Self {
+    pub(crate) fn of(command: &Command, (rows, columns): (u16, u16)) -> Self {
         let pair = native_pty_system().openpty(pty_size(rows, columns)).unwrap();
         let modes = modes(pair.master.as_ref());
         let child = pair.slave.spawn_command(builder(command)).unwrap();

@@ -33,6 +33,8 @@ pub struct Terminal {
     drawn: Drawn,
     /// None while another program reads the keys.
     events: Option<EventStream>,
+    /// Whether somebody else may have written on the screen, so that what is blank has to be drawn too.
+    is_foreign: bool,
 }
 
 impl Terminal {
@@ -40,7 +42,7 @@ impl Terminal {
     pub fn enter() -> io::Result<Self> {
         give_back_on_panic();
         // Dropped if the next step fails, which gives back what was taken until then.
-        let mut terminal = Self { drawn: nothing_drawn()?, events: None };
+        let mut terminal = Self { drawn: nothing_drawn()?, events: None, is_foreign: true };
         terminal.resume()?;
         Ok(terminal)
     }
@@ -58,12 +60,37 @@ impl Terminal {
         give_back()
     }
 
+    /// Has the next drawing draw everything.
+    fn forget(&mut self) -> io::Result<()> {
+        self.drawn = nothing_drawn()?;
+        self.is_foreign = true;
+        Ok(())
+    }
+
     /// Takes the terminal over again. The next drawing draws everything.
     pub fn resume(&mut self) -> io::Result<()> {
         take()?;
         // Not `clear`: it asks the terminal where its cursor is, and some never answer.
         self.drawn = nothing_drawn()?;
         self.events.get_or_insert_default();
+        self.is_foreign = true;
+        Ok(())
+    }
+
+    /// Stops the process as Ctrl-Z does where no screen is taken over: the shell has the terminal until it is continued.
+    #[cfg(unix)]
+    pub fn stop(&mut self) -> io::Result<()> {
+        self.suspend()?;
+        // The whole group, as the terminal would do it. It returns once the process is continued, or at once where nobody
+        // could continue it.
+        let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+        self.resume()?;
+        Ok(stopped?)
+    }
+
+    /// There is no such thing here.
+    #[cfg(not(unix))]
+    pub fn stop(&mut self) -> io::Result<()> {
         Ok(())
     }
 
@@ -77,6 +104,11 @@ impl Terminal {
             self.resume()?;
         }
         queue!(self.drawn.backend_mut(), BeginSynchronizedUpdate)?;
+        // What another program left is taken away right before the drawing: some write once more when they end, or when
+        // the window gets another size.
+        if std::mem::take(&mut self.is_foreign) {
+            queue!(self.drawn.backend_mut(), Clear(ClearType::All))?;
+        }
         self.drawn.draw(|frame| screen.draw(frame, board))?;
         execute!(self.drawn.backend_mut(), EndSynchronizedUpdate)
     }
@@ -161,6 +193,9 @@ impl ScreenDisplay {
         if let Event::Mouse(MouseEvent { kind: MouseEventKind::Moved, .. }) = event {
             return Ok(None);
         }
+        if let Event::Resize(..) = event {
+            self.terminal.forget()?;
+        }
         let wish = self.screen.key(event, board);
         self.refresh(board)?;
         Ok(wish)
@@ -169,6 +204,12 @@ impl ScreenDisplay {
     /// See [`Terminal::suspend`].
     pub fn suspend(&mut self) -> io::Result<()> {
         self.terminal.suspend()
+    }
+
+    /// See [`Terminal::stop`]; everything is drawn anew.
+    pub fn stop(&mut self, board: &dyn Board) -> io::Result<()> {
+        self.terminal.stop()?;
+        self.refresh(board)
     }
 
     /// See [`Terminal::resume`]; everything is drawn anew.

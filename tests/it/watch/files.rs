@@ -135,3 +135,16 @@ fn a_rubric_that_is_a_link_is_followed_to_where_it_leads() {
     assert_eq!(edited.asked, questions("kind", 0..3));
     session.end();
 }
+
+#[test]
+fn a_selection_of_nothing_is_an_error_at_the_start() {
+    let space = super::space(3);
+    for (args, said) in [
+        (&["--max-samples", "0"][..], "none of the 3 samples is selected"),
+        (&["--tags", "unknown"], "none of the 3 samples is selected"),
+        (&["--sample", "nobody"], "no sample has the id `nobody`"),
+    ] {
+        let ran = space.run(&[&["watch", "suite.yaml", "--plain"], args].concat());
+        assert_eq!((ran.code(), ran.stderr().contains(said)), (2, true), "{}", ran.shown());
+    }
+}

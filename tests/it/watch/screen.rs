@@ -272,3 +272,28 @@ fn an_editor_that_cannot_be_started_is_named() {
     screen.wait_idle("save 1", ["0.500", " 2/2 "]);
     screen.end();
 }
+
+#[test]
+fn ctrl_z_gives_the_terminal_to_the_shell_until_it_is_continued() {
+    let (space, judge) = (space(2), judge());
+    let mut evalrs = space.command(&[]);
+    let binary = evalrs.get_program().to_string_lossy().into_owned();
+    let script = format!(
+        "{binary} watch suite.yaml --yes; printf 'the shell has it'; read line; echo \"$line\" > typed; fg"
+    );
+    evalrs.env("OPENAI_BASE_URL", judge.url());
+    let mut shell = std::process::Command::new("/bin/bash");
+    shell.args(["--norc", "-m", "-c", &script]).current_dir(space.path("."));
+    shell.env_clear().envs(evalrs.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let terminal = Terminal::of(&shell, (30, 100));
+    let mut screen = Screen { space, judge, terminal };
+    screen.wait_idle("start", ["1.000", " 2/2 "]);
+    screen.terminal.press(key::CTRL_Z);
+    let shown = screen.terminal.wait_for("the shell has it");
+    assert!(!shown.contains("idle, waiting"), "{shown}");
+    screen.terminal.press("quit e x");
+    screen.terminal.press(key::ENTER);
+    screen.wait_idle("start", ["1.000", " 2/2 "]);
+    assert_eq!(screen.space.read("typed"), "quit e x\n");
+    screen.end();
+}
