@@ -38,14 +38,14 @@ pub enum Owner {
 
 /// What a row, or a recording, says of the run it is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Run {
+pub struct RunIdentity {
     /// The repetition, from 0.
     pub trial: Option<u32>,
     /// The model.
     pub model: Option<String>,
 }
 
-impl Run {
+impl RunIdentity {
     /// What the fields say. A value of a wrong type is another's problem.
     pub fn of(fields: &Fields<'_>) -> Self {
         let trial = fields.value("trial").ok().flatten();
@@ -54,9 +54,9 @@ impl Run {
     }
 
     /// How well a recording of the run `other` is what a row that says this asks for.
-    fn fit(&self, other: &Self) -> Fit {
-        let trial = fit(self.trial.as_ref(), other.trial.as_ref());
-        trial.min(fit(self.model.as_ref(), other.model.as_ref()))
+    fn fit(&self, other: &Self) -> Compatibility {
+        let trial = compatibility(self.trial.as_ref(), other.trial.as_ref());
+        trial.min(compatibility(self.model.as_ref(), other.model.as_ref()))
     }
 
     /// How much it says.
@@ -80,7 +80,7 @@ impl Run {
 
 /// How a recording fits a row of its sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+enum Compatibility {
     /// It is of another trial or model.
     No,
     /// It does not say what the row says.
@@ -89,11 +89,11 @@ enum Fit {
     Yes,
 }
 
-fn fit<T: PartialEq>(row: Option<&T>, recording: Option<&T>) -> Fit {
+fn compatibility<T: PartialEq>(row: Option<&T>, recording: Option<&T>) -> Compatibility {
     match (row, recording) {
-        (Some(row), Some(recording)) if row != recording => Fit::No,
-        (Some(_), None) => Fit::Perhaps,
-        _ => Fit::Yes,
+        (Some(row), Some(recording)) if row != recording => Compatibility::No,
+        (Some(_), None) => Compatibility::Perhaps,
+        _ => Compatibility::Yes,
     }
 }
 
@@ -103,7 +103,7 @@ pub struct Recording {
     /// Which sample it is of.
     pub owner: Owner,
     /// The repetition and the model it says it is of.
-    pub run: Run,
+    pub run: RunIdentity,
     /// A JSON object with `trajectory`, `messages` or `output`, and `model` and `trial` where known.
     pub text: String,
     /// The input it was recorded with, to be compared with the row's.
@@ -155,7 +155,7 @@ pub fn join<'a>(
     spec: &RowSpec,
     files: JoinedFiles<'_>,
 ) -> (Vec<Joined<'a>>, Vec<Diagnostic>) {
-    let table = Table::new(&rows, spec);
+    let table = RowIndex::new(&rows, spec);
     let assigned = table.assign(&recordings);
     let claims = table.claims;
     let mut left = Leftovers {
@@ -201,34 +201,34 @@ pub fn join<'a>(
 }
 
 /// What a row asks of recordings.
-struct Claim {
+struct RowIdentity {
     /// Its id, or its number where it has none, for messages.
     name: String,
     id: Option<String>,
-    run: Run,
+    run: RunIdentity,
 }
 
-impl Claim {
+impl RowIdentity {
     fn of(at: usize, row: &str, spec: &RowSpec) -> Self {
         let fields = Fields::new(row, spec).ok();
         let id = fields.as_ref().and_then(row_id);
-        let run = fields.as_ref().map(Run::of).unwrap_or_default();
+        let run = fields.as_ref().map(RunIdentity::of).unwrap_or_default();
         Self { name: id.clone().unwrap_or_else(|| format!("row {}", at + 1)), id, run }
     }
 }
 
 /// The rows, to find those that a recording belongs to.
-struct Table<'t, 'a> {
+struct RowIndex<'t, 'a> {
     rows: &'t [RawRecord<'a>],
     spec: &'t RowSpec,
-    claims: Vec<Claim>,
+    claims: Vec<RowIdentity>,
     by_id: HashMap<String, Vec<usize>>,
 }
 
-impl<'t, 'a> Table<'t, 'a> {
+impl<'t, 'a> RowIndex<'t, 'a> {
     fn new(rows: &'t [RawRecord<'a>], spec: &'t RowSpec) -> Self {
-        let claims = rows.iter().enumerate().map(|(at, row)| Claim::of(at, &row.text, spec));
-        let claims: Vec<Claim> = claims.collect();
+        let claims = rows.iter().enumerate().map(|(at, row)| RowIdentity::of(at, &row.text, spec));
+        let claims: Vec<RowIdentity> = claims.collect();
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, claim) in claims.iter().enumerate() {
             if let Some(id) = &claim.id {
@@ -244,7 +244,7 @@ impl<'t, 'a> Table<'t, 'a> {
         let mut has_own = vec![false; self.claims.len()];
         let mut assigned = Vec::with_capacity(recordings.len());
         for recording in recordings {
-            let sure = self.fitting(recording, Fit::Yes);
+            let sure = self.fitting(recording, Compatibility::Yes);
             let row = sure.rev().max_by_key(|row| self.claims[*row].run.said());
             if let Some(row) = row {
                 has_own[row] = true;
@@ -253,7 +253,7 @@ impl<'t, 'a> Table<'t, 'a> {
         }
         for (recording, row) in recordings.iter().zip(&mut assigned) {
             if row.is_none() {
-                *row = self.fitting(recording, Fit::Perhaps).find(|row| !has_own[*row]);
+                *row = self.fitting(recording, Compatibility::Perhaps).find(|row| !has_own[*row]);
             }
         }
         assigned
@@ -262,7 +262,7 @@ impl<'t, 'a> Table<'t, 'a> {
     fn fitting(
         &self,
         recording: &Recording,
-        fit: Fit,
+        fit: Compatibility,
     ) -> impl DoubleEndedIterator<Item = usize> + use<'_, 't, 'a> {
         let run = recording.run.clone();
         let rows = self.rows_of(recording).into_iter();
@@ -415,7 +415,7 @@ fn counted(count: usize, [one, many]: [&str; 2]) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{JoinedFiles, Owner, Recording, Run, join};
+    use super::{JoinedFiles, Owner, Recording, RunIdentity, join};
     use crate::dataset::fields::RowSpec;
     use crate::dataset::split::{Start, split};
     use crate::suite::{DatasetFormat, FieldMap};
@@ -433,7 +433,7 @@ mod tests {
                 (None, Ok(number)) => Owner::IdOrRow(number),
                 (None, Err(_)) => Owner::Id(owner.to_owned()),
             },
-            run: Run { trial, model: part() },
+            run: RunIdentity { trial, model: part() },
             text: said.to_owned(),
             input: input.map(Value::from),
             file: "t.jsonl".into(),

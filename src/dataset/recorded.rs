@@ -35,7 +35,7 @@ pub(super) fn recorded(fields: &Fields<'_>, record: Record<'_>) -> Result<Record
 
 /// What the fields record; none if they hold nothing recorded.
 fn recorded_of(fields: &Fields<'_>) -> Result<Option<Recorded>, RowProblem> {
-    let Tried { trajectory, problem } = tried(fields)?;
+    let TrajectoryAttempt { trajectory, problem } = attempt(fields)?;
     let is_alone = trajectory.is_none() && problem.is_none();
     let value = fields.value("output")?;
     let (trajectory, output) = match (trajectory, value) {
@@ -55,15 +55,15 @@ fn recorded_of(fields: &Fields<'_>) -> Result<Option<Recorded>, RowProblem> {
 }
 
 /// What the keys hold that trajectories are recorded under.
-struct Tried {
+struct TrajectoryAttempt {
     trajectory: Option<Trajectory>,
     /// Why the first of them is none.
     problem: Option<RowProblem>,
 }
 
 /// Reads the trajectory of a row. What the suite maps goes before what is only called so, and must be one.
-fn tried(fields: &Fields<'_>) -> Result<Tried, RowProblem> {
-    let mut found = Tried { trajectory: None, problem: None };
+fn attempt(fields: &Fields<'_>) -> Result<TrajectoryAttempt, RowProblem> {
+    let mut found = TrajectoryAttempt { trajectory: None, problem: None };
     let mut names = ["trajectory", "messages"];
     names.sort_by_key(|name| fields.mapped(name).is_none());
     for name in names {
@@ -75,7 +75,7 @@ fn tried(fields: &Fields<'_>) -> Result<Tried, RowProblem> {
         match read {
             // Text without events is an answer, and `output` is the better one.
             Ok(read) if !(is_answer && read.is_one_answer()) => {
-                return Ok(Tried { trajectory: Some(read), ..found });
+                return Ok(TrajectoryAttempt { trajectory: Some(read), ..found });
             }
             Ok(_) => {}
             Err(problem) => {
@@ -97,7 +97,7 @@ pub(super) fn ignored(fields: &Fields<'_>, record: Record<'_>) -> Option<RowProb
     if !has_own || fields.raw("output").is_none() {
         return None;
     }
-    let Tried { trajectory, problem } = tried(fields).ok()?;
+    let TrajectoryAttempt { trajectory, problem } = attempt(fields).ok()?;
     problem.filter(|_| trajectory.is_none())
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::dataset::fields::{Fields, RowProblem, RowSpec, deep_problem, parsed_cells};
-use crate::dataset::join::{Owner, Recording, Run};
+use crate::dataset::join::{Owner, Recording, RunIdentity};
 use crate::dataset::row::check_recording;
 use crate::dataset::split::{self, RECORD_LIMIT, Start};
 use crate::dataset::syntax::slip;
@@ -230,7 +230,7 @@ fn letta_recording(
     trial: Option<u32>,
     (file, start): (&Arc<str>, Start),
 ) -> Recording {
-    let run = Run { trial, model: result.model.clone() };
+    let run = RunIdentity { trial, model: result.model.clone() };
     let mut object = Map::new();
     object.insert("trajectory".to_owned(), result.trajectory);
     let members = [
@@ -274,7 +274,7 @@ fn from_folder(
         };
         recordings.push(Recording {
             owner: Owner::Id(id.to_owned()),
-            run: Run::default(),
+            run: RunIdentity::default(),
             text: object.to_string(),
             input: None,
             file: file.into(),
@@ -393,15 +393,15 @@ fn is_letta_file(text: &str) -> bool {
         || (has("suite") && value.get("results").is_some_and(Value::is_array))
 }
 
-fn owner(row: &str, spec: &RowSpec) -> Result<(Owner, Run), RowProblem> {
+fn owner(row: &str, spec: &RowSpec) -> Result<(Owner, RunIdentity), RowProblem> {
     if let Some(at) = split::too_deep(row) {
         return Err(deep_problem(at));
     }
     let fields = Fields::new(row, spec)?;
     let id = fields.raw("id").and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
     match id {
-        Some(Value::String(id)) => Ok((Owner::Id(id), Run::of(&fields))),
-        Some(Value::Number(id)) => Ok((Owner::Id(id.to_string()), Run::of(&fields))),
+        Some(Value::String(id)) => Ok((Owner::Id(id), RunIdentity::of(&fields))),
+        Some(Value::Number(id)) => Ok((Owner::Id(id.to_string()), RunIdentity::of(&fields))),
         Some(_) => Err(no_id("the `id` of the record is neither a string nor a number".to_owned())),
         None => Err(no_id(format!("the record has no `id`, only {}", fields.some_names()))),
     }

@@ -30,12 +30,12 @@ pub struct RowNeeds {
 struct InputReader {
     grader: String,
     /// None of a program, which is handed the whole sample.
-    judge: Option<Shown>,
+    judge: Option<JudgeView>,
 }
 
 /// What judges are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shown {
+struct JudgeView {
     /// Whether the rubric of the grader shows the input.
     input: bool,
     /// Whether two submissions are compared.
@@ -67,7 +67,7 @@ impl RowNeeds {
             GraderKind::Rubric(rubric) => {
                 let compares = rubric.compare_to.is_some();
                 let input = template::shows_input(&rubric.prompt, compares);
-                let judge = Some(Shown { input, compares });
+                let judge = Some(JudgeView { input, compares });
                 self.input.push(InputReader { grader: name(), judge });
                 if !rubric.rubric_vars.is_empty() {
                     self.vars.push((name(), rubric.rubric_vars.clone()));

@@ -5,7 +5,7 @@
 
 use serde_saphyr::granit_parser::{ErrorKind, ScanError};
 
-use super::slips::Slip;
+use super::mistakes::YamlMistake;
 use crate::diagnostic::{Diagnostic, Place};
 
 const VARIABLES: &str = "inside `{…}` and `[…]` a variable needs quotes: `\"${NAME}\"`";
@@ -14,7 +14,7 @@ const VARIABLES: &str = "inside `{…}` and `[…]` a variable needs quotes: `\"
 #[derive(Debug)]
 pub(super) enum Problem {
     Scan(ScanError),
-    Slip(Slip),
+    Mistake(YamlMistake),
     SecondDocument,
     AliasOfItself,
     TooManyCopies,
@@ -30,9 +30,9 @@ impl Problem {
     pub(super) fn diagnostic(&self, place: Place) -> Diagnostic {
         let (message, hint) = match self {
             Self::Scan(error) => of_scanner(error.kind()),
-            Self::Slip(slip) => {
-                let hint = if place.source.contains("${") { VARIABLES } else { &slip.hint };
-                return Diagnostic::error(place, slip.message.as_str()).hint(hint);
+            Self::Mistake(mistake) => {
+                let hint = if place.source.contains("${") { VARIABLES } else { &mistake.hint };
+                return Diagnostic::error(place, mistake.message.as_str()).hint(hint);
             }
             Self::SecondDocument => words(
                 "a second YAML document begins here",

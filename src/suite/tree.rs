@@ -13,7 +13,7 @@ use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, StrInput};
 
 use super::scalar::{self, Scalar};
 use super::source::{Sources, Span};
-use super::{slips, syntax};
+use super::{mistakes, syntax};
 use crate::diagnostic::{Diagnostic, Place};
 
 /// The most bytes a suite file may have.
@@ -218,9 +218,9 @@ impl<'t> Builder<'t> {
         for event in Parser::<StrInput<'t>>::new_from_str_with_options(self.text, options) {
             let (event, span) = event.map_err(|error| {
                 let at = error.marker().byte_offset().unwrap_or(self.text.len());
-                if let Some(slip) = slips::slip(self.text, at, error.kind()) {
-                    let span = Span::new(self.file, slip.span.clone());
-                    return (syntax::Problem::Slip(slip), span);
+                if let Some(mistake) = mistakes::mistake(self.text, at, error.kind()) {
+                    let span = Span::new(self.file, mistake.span.clone());
+                    return (syntax::Problem::Mistake(mistake), span);
                 }
                 let next = self.text.get(at..).and_then(|rest| rest.chars().next());
                 let end = at + next.map_or(0, char::len_utf8);

@@ -8,14 +8,14 @@ use serde_saphyr::granit_parser::ErrorKind;
 
 /// A mistake, where it was made.
 #[derive(Debug)]
-pub(super) struct Slip {
+pub(super) struct YamlMistake {
     pub(super) span: Range<usize>,
     pub(super) message: String,
     pub(super) hint: String,
 }
 
 /// The mistake behind an error that the parser reports at byte `at`, if it can be told.
-pub(super) fn slip(text: &str, at: usize, kind: &ErrorKind) -> Option<Slip> {
+pub(super) fn mistake(text: &str, at: usize, kind: &ErrorKind) -> Option<YamlMistake> {
     let at = floor_char(text, at);
     match kind {
         ErrorKind::TabInBlockIndentation
@@ -41,12 +41,12 @@ pub(super) fn slip(text: &str, at: usize, kind: &ErrorKind) -> Option<Slip> {
 }
 
 /// The first tab that indents a line, from the line of `at` on.
-fn tab(text: &str, at: usize) -> Option<Slip> {
+fn tab(text: &str, at: usize) -> Option<YamlMistake> {
     let mut start = line_start(text, at);
     for line in text[start..].split_inclusive('\n') {
         let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
         if let Some(tab) = indent.find('\t') {
-            return Some(Slip {
+            return Some(YamlMistake {
                 span: start + tab..start + tab + 1,
                 message: "the line is indented with a tab".to_owned(),
                 hint: "YAML is indented with spaces".to_owned(),
@@ -58,13 +58,13 @@ fn tab(text: &str, at: usize) -> Option<Slip> {
 }
 
 /// Two values of a list in one line without anything between them.
-fn separator(at: usize, kind: &ErrorKind) -> Option<Slip> {
+fn separator(at: usize, kind: &ErrorKind) -> Option<YamlMistake> {
     let close = match kind {
         ErrorKind::ExpectedFlowMappingSeparator => '}',
         ErrorKind::ExpectedFlowSequenceSeparator => ']',
         _ => return None,
     };
-    Some(Slip {
+    Some(YamlMistake {
         span: at..at + 1,
         message: format!("a `,` or `{close}` is missing before this"),
         hint: "put text that contains `,`, `:` or brackets in quotes".to_owned(),
@@ -72,7 +72,7 @@ fn separator(at: usize, kind: &ErrorKind) -> Option<Slip> {
 }
 
 /// The bracket or quote that is open where the parser could not go on, if it was opened on an earlier line.
-fn never_closed(text: &str, at: usize) -> Option<Slip> {
+fn never_closed(text: &str, at: usize) -> Option<YamlMistake> {
     let (opened, open) = innermost_open(&text[..at])?;
     let rest = text[at..].trim_start();
     let line = line_of(text, if rest.is_empty() { text.trim_end().len() } else { at });
@@ -88,13 +88,13 @@ fn never_closed(text: &str, at: usize) -> Option<Slip> {
             format!("a {close} is missing before line {line}")
         };
         let message = format!("this {what} is never closed");
-        return Some(Slip { span: opened..opened + 1, message, hint });
+        return Some(YamlMistake { span: opened..opened + 1, message, hint });
     }
     None
 }
 
 /// A line that begins in another column than every mapping that is open.
-fn indentation(text: &str, at: usize) -> Option<Slip> {
+fn indentation(text: &str, at: usize) -> Option<YamlMistake> {
     let start = line_start(text, at);
     let line = text[start..].lines().next()?;
     let own = indent_of(line)?;
@@ -113,7 +113,7 @@ fn indentation(text: &str, at: usize) -> Option<Slip> {
         Some((last, most)) if !most.is_empty() => format!("{} or {last}", most.join(", ")),
         _ => levels.concat(),
     };
-    Some(Slip {
+    Some(YamlMistake {
         span: start + own..start + own + 1,
         message: "the indentation of this line matches no line above it".to_owned(),
         hint: format!("its spaces: {own}; those of the lines it may belong to: {levels}"),
