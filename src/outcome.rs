@@ -140,7 +140,8 @@ pub enum FailureKind {
     Exception,
     /// A program ended with another exit code than 0.
     Exit,
-    /// A program was ended by a signal, or its worker died.
+    /// A program was ended by a signal, or its worker died; or it failed under a limit of memory or processor time, which
+    /// no key holds.
     Killed,
     /// A program cannot be started or loaded: that is mended outside of the suite, so it is not kept.
     Unloadable,

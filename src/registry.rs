@@ -112,7 +112,7 @@ fn program_options() -> Value {
         "inputs": list("files, folders and patterns that the program reads: when they change, it runs again"),
         "timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 86_400, "description": "seconds one call may take"},
         "runtime": text("what runs it: a name such as `python3.12` or `bun`, or a path"),
-        "env": list("names of further environment variables that it sees"),
+        "env": {"type": ["array", "string"], "items": {"type": ["string", "object"], "maxProperties": 1, "additionalProperties": {"enum": ["secret", "plain"]}}, "description": "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them"},
         "cwd": text("the folder it runs in; the suite's if absent"),
         "sandbox": {"type": ["string", "object"], "description": "none, auto or bubblewrap; or {kind, memory, cpu}"},
         "cache": {"type": "boolean", "description": "false runs it in every evaluation"},

@@ -18,7 +18,7 @@ use crate::exec::{Executor, Notice};
 use crate::inline::lines::{BadLine, Line, decode, lines};
 use crate::inline::record::{GraderResult, function_input};
 use crate::outcome::{Failure, FailureKind, Outcome};
-use crate::program::{Language, ProgramAction, ProgramSpec, Role, SandboxKind};
+use crate::program::{Language, ProgramAction, ProgramSpec, Role, SandboxKind, Variable};
 use crate::report::text::{count, sanitize};
 use crate::store::OutcomeStore;
 use crate::system::{FileBytes, System};
@@ -257,7 +257,7 @@ fn spec(written: &str, args: &ProgramArgs, system: &dyn System) -> Result<Progra
     spec.runtime.clone_from(&args.runtime);
     spec.timeout_ms = args.grader_timeout.0;
     spec.inputs = sorted(&args.inputs);
-    spec.env = sorted(&args.env);
+    spec.env = sorted(&args.env).iter().map(|name| Variable::named(name)).collect();
     spec.sandbox.kind = match args.sandbox {
         SandboxChoice::None => SandboxKind::None,
         SandboxChoice::Auto => SandboxKind::Auto,

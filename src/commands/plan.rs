@@ -1,6 +1,6 @@
 //! `evalrs plan`: what a run would ask, why, and what it would cost. No effect at all.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Console;
 use super::place::Surroundings;
@@ -20,6 +20,7 @@ use crate::reason::Reason;
 use crate::record::history::History;
 use crate::report::Ordered;
 use crate::report::plan::{self as report, Plan, PlanBasis, PlanLine, TokenEstimate};
+use crate::suite::GraderSpec;
 
 /// Plans every suite in turn. Nothing is planned unless all of them are valid.
 pub fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -89,8 +90,18 @@ fn plan_one(
         recorded: forecast.recorded,
         assumed: forecast.is_assumed.then_some(DEFAULT_OUTPUT),
         unpriced: forecast.unpriced.clone(),
+        secrets: secrets(session),
     };
     Ok((assembled(suite, &preview, &reasons, &forecast), basis))
+}
+
+/// The variables of programs whose values are in no key.
+fn secrets(session: &Session) -> Vec<String> {
+    let programs = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let variables = programs.flat_map(GraderSpec::programs).flat_map(|spec| &spec.env);
+    let secrets = variables.filter(|variable| variable.is_secret);
+    let names: BTreeSet<String> = secrets.map(|variable| variable.name.clone()).collect();
+    names.into_iter().collect()
 }
 
 /// Grader → reason → how many actions are asked for it.

@@ -320,7 +320,8 @@ impl<'a> Live<'a> {
             self.settling.complete_keys(store);
             self.is_done = true;
             self.settling.list.remember(self.settling.session);
-            let reads = self.settling.session.undeclared_reads();
+            let system = self.settling.world.system;
+            let reads = self.settling.session.undeclared_reads(system);
             self.news.extend(reads.into_iter().filter(|read| self.told.insert(read.clone())));
             return false;
         }

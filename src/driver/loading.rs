@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 
 use super::session::Session;
-use super::settle::{CannotAsk, Settling};
+use super::settle::{CannotAsk, Refresh, Settling};
 use crate::action::{ActionKey, KeySet};
 use crate::db::inputs::Chunk;
 use crate::db::{Db, programs, queries, results};
@@ -32,6 +32,10 @@ impl Settling<'_> {
     ) -> Result<(), CannotAsk> {
         let system = self.world.system;
         self.session.learn_dependencies(store, system);
+        if self.settings.refresh == Refresh::All {
+            let entries = self.session.forget_reads(system);
+            self.write_now(store, &entries);
+        }
         if self.settings.closed.is_some() && !self.settings.runs_programs {
             self.session.assume_no_dependencies(system);
             return Ok(());

@@ -1,17 +1,18 @@
 //! What a program that is named on a command line is by now, how it is started, and which files it loads.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::loading::MOST_MOVED;
 use super::programs::{
-    Place as ProgramPlace, ReadProgram, dependencies_action, entry, files_from, grown, listed,
+    Found, Place as ProgramPlace, ReadProgram, dependencies_action, discovered_from, entry, find,
+    grown, is_outgrown,
 };
 use crate::action::{ActionKey, key_of};
 use crate::exec::{Discovered, Executor, SeenFiles, Start, see};
 use crate::outcome::Stored;
-use crate::program::{Identity, ProgramSpec};
+use crate::program::{Depfile, Identity, ProgramSpec};
 use crate::store::{Entry, OutcomeStore, StoreError};
 use crate::system::System;
 
@@ -29,11 +30,13 @@ pub struct Prepared {
 #[derive(Debug, Default)]
 struct Loads {
     /// From the working directory.
-    paths: BTreeSet<String>,
+    depfile: Depfile,
     /// What was loaded of those that this command has seen.
     seen: SeenFiles,
     /// The generation of the entry that lists them.
     generation: u32,
+    /// Whether that was found out just now.
+    is_new: bool,
 }
 
 /// Where a program is prepared.
@@ -57,27 +60,41 @@ pub async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, St
     let read = ReadProgram::read(&spec, &at, system)?;
     let mut loads = Loads::default();
     if spec.language.has_worker() {
-        let base = read.dependencies_action().key();
-        let held = store.get_many(&[base]).pop().flatten();
-        match (held.and_then(|held| Some((listed(&held)?, held.generation))), executor) {
-            (Some((paths, generation)), _) => loads = Loads { paths, generation, ..loads },
-            (None, None) => {}
-            (None, Some(executor)) => {
-                let loaded = executor.load(Arc::clone(&read.start), base).await;
-                let discovered = loaded.map_err(|failure| match failure.stderr {
-                    Some(details) => format!("{}\n{}", failure.message, details.trim_end()),
-                    None => failure.message,
-                })?;
-                loads.seen = files_from("", discovered.files, system);
-                loads.paths = loads.seen.keys().cloned().collect();
-                let entry = entry(&read.dependencies_action(), &loads.paths, 0, system.now());
-                store.put_many(&[entry]).map_err(|error| error.to_string())?;
+        loads = match (find(&[&read], store).pop().unwrap_or(Found::Nothing), executor) {
+            (Found::All(depfile, generation), _) => Loads { depfile, generation, ..loads },
+            (Found::Files(depfile), None) => Loads { depfile, ..loads },
+            (Found::Nothing, None) => loads,
+            (Found::Files(depfile), Some(executor)) => {
+                let mut loads = load(&read, executor, system).await?;
+                loads.depfile.extend(&depfile);
+                loads
             }
+            (Found::Nothing, Some(executor)) => load(&read, executor, system).await?,
+        };
+        if loads.is_new {
+            let entry = entry(&read.dependencies_action(), &loads.depfile, 0, system.now());
+            store.put_many(&[entry]).map_err(|error| error.to_string())?;
         }
     }
-    let known = read.loading((&loads.paths, &loads.seen), "", system);
+    let known = read.loading((&loads.depfile, &loads.seen), "", system);
     let (identity, start) = (Arc::new(Identity { spec, known }), Arc::clone(&read.start));
     Ok(Prepared { identity, start, loads: RefCell::new(loads) })
+}
+
+/// Loads a program to see what it loads.
+async fn load(
+    read: &ReadProgram,
+    executor: &dyn Executor,
+    system: &dyn System,
+) -> Result<Loads, String> {
+    let base = read.dependencies_action().key();
+    let loaded = executor.load(Arc::clone(&read.start), base).await;
+    let discovered = loaded.map_err(|failure| match failure.stderr {
+        Some(details) => format!("{}\n{}", failure.message, details.trim_end()),
+        None => failure.message,
+    })?;
+    let (depfile, seen) = discovered_from("", discovered, system);
+    Ok(Loads { depfile, seen, is_new: true, ..Loads::default() })
 }
 
 impl Prepared {
@@ -89,18 +106,18 @@ impl Prepared {
         system: &dyn System,
     ) -> Vec<Entry> {
         let mut loads = self.loads.borrow_mut();
-        let before = loads.paths.len();
+        let mut is_more = false;
         for (_, discovered) in all {
-            let seen = files_from("", discovered.files.clone(), system);
-            loads.paths.extend(seen.keys().cloned());
+            let (depfile, seen) = discovered_from("", discovered.clone(), system);
+            is_more |= loads.depfile.extend(&depfile);
             see(&mut loads.seen, seen);
         }
-        if loads.paths.len() == before {
+        if !is_more {
             return Vec::new();
         }
         loads.generation += 1;
         let action = dependencies_action(Arc::clone(&self.identity));
-        vec![entry(&action, &loads.paths, loads.generation, system.now())]
+        vec![entry(&action, &loads.depfile, loads.generation, system.now())]
     }
 
     /// Keeps what was given under the keys that hold all files which the program was seen to load: else the next command
@@ -111,12 +128,16 @@ impl Prepared {
         keys: &[ActionKey],
         store: &mut dyn OutcomeStore,
     ) -> Result<(), StoreError> {
-        let Loads { paths, seen, .. } = &*self.loads.borrow();
+        let Loads { depfile, seen, .. } = &*self.loads.borrow();
         let Identity { spec, known } = self.identity.as_ref();
-        if known.dependencies.len() == paths.len() {
+        if !is_outgrown(known, depfile) {
             return Ok(());
         }
-        let Some(known) = grown(known, paths, seen) else { return Ok(()) };
+        let Some(grown) = grown(known, depfile, seen) else { return Ok(()) };
+        if grown.dependencies == known.dependencies {
+            return Ok(());
+        }
+        let known = grown;
         let settings = Arc::new(Identity { spec: spec.clone(), known }).settings();
         let whole = settings.iter().find(|part| part.name == "dependencies");
         let moved = |entry: Entry| {
@@ -219,7 +240,7 @@ mod tests {
                 store.store.put_many(&[Entry { key: *key, generation: 0, body }]).unwrap();
             }
             let files: SeenFiles = [("/./late.py".to_owned(), digest.map(str::to_owned))].into();
-            let seen = Discovered { files, reads: vec![] };
+            let seen = Discovered { files, ..Discovered::default() };
             let seen = [(Arc::clone(&prepared.identity), seen)];
             let system = MemorySystem::default();
             assert_eq!(prepared.discovered(&seen, &system).len(), 1);

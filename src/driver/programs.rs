@@ -4,26 +4,33 @@
 //! entry of the store that lists what the program was seen to load; the digests of those files complete the key that
 //! its results are kept under. Where there is no such entry the program is loaded once, before anything is keyed. What
 //! it loads only later is added to the entry when it is seen, before any result that rests on it is durable.
+//!
+//! The entry also lists where the program looked for files that were not there. Those add nothing to keys as long as
+//! they are not: one that is made is one that may be loaded in place of another.
 
 mod held;
+mod imports;
+mod listings;
+mod paths;
+mod reads;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::action::Action;
 use crate::diagnostic::suggest;
+pub(super) use crate::exec::program::changed_meanwhile;
 use crate::exec::program::environment_of;
-use crate::exec::{Runtime, Secret, SeenFiles, Start};
+use crate::exec::{Discovered, Runtime, Secret, SeenFiles, Start};
 use crate::glob::{self, Expanded};
-use crate::outcome::{Failure, FailureKind, Outcome, Reply, Stored, read_body};
 use crate::program::{
-    DependenciesAction, Identity, Known, Language, MISSING, Part, ProgramSpec, Uncallable,
-    file_digest, is_secret, minor_version, runtimes, shebang,
+    DependenciesAction, Depfile, DepfileFormat, FOLDER, Identity, Known, Language, MISSING, Part,
+    ProgramSpec, Uncallable, Variable, file_digest, minor_version, runtimes, shebang,
 };
-use crate::store::Entry;
 use crate::system::{FileBytes, System, folder_of, join, non_empty};
 
 pub(super) use held::Programs;
+pub(super) use listings::{Found, entry, find};
 
 /// Where programs run, and what they may see.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +54,8 @@ pub struct ReadProgram {
     pub start: Arc<Start>,
     /// Its own file and its declared inputs: what it may read without being told of.
     pub paths: Vec<String>,
+    /// What a script of Python imports from beside it and does not declare, from the suite's folder.
+    imports: Vec<String>,
 }
 
 impl ReadProgram {
@@ -80,6 +89,7 @@ impl ReadProgram {
                 .unwrap_or_default(),
             inputs: digests,
             dependencies: Vec::new(),
+            missed: Arc::default(),
             env: variables(spec, place, system),
             cwd: spec.cwd.as_deref().map(|cwd| seen_from(&home, &system.absolute(cwd))),
         };
@@ -90,89 +100,153 @@ impl ReadProgram {
             runtime: runtime.filter(|_| !runs_itself),
             cwd,
             workspace: system.absolute(non_empty(place.workspace)),
+            inputs: inputs.iter().map(|path| system.absolute(&join(place.folder, path))).collect(),
             env,
         };
         let paths = inputs.iter().map(|path| join(place.folder, path));
-        let paths = std::iter::once(spec.path.clone()).chain(paths).collect();
-        Ok(Self { known: Arc::new(known), start: Arc::new(start), paths })
+        let paths: Vec<String> = std::iter::once(spec.path.clone()).chain(paths).collect();
+        let imports = imports::undeclared((spec, &bytes), &paths, system);
+        let imports = imports.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
+        Ok(Self { known: Arc::new(known), start: Arc::new(start), paths, imports })
     }
 
     /// The action that finds out which files it loads.
     pub fn dependencies_action(&self) -> Action {
-        let (spec, known) = (self.start.spec.clone(), self.known.as_ref().clone());
-        dependencies_action(Arc::new(Identity { spec, known }))
+        dependencies_action(self.identity())
     }
 
-    /// What is known of it once it is known that it loads the files at `paths`, seen from the suite's folder. What was
-    /// `seen` of them is what runs, whatever they are by now.
+    /// What is known of it before it is known what it loads.
+    fn identity(&self) -> Arc<Identity> {
+        let (spec, known) = (self.start.spec.clone(), self.known.as_ref().clone());
+        Arc::new(Identity { spec, known })
+    }
+
+    /// What is known of it once it is known what it loads, seen from the suite's folder. What was `seen` of the files is
+    /// what runs, whatever they are by now.
     pub fn loading(
         &self,
-        (paths, seen): (&BTreeSet<String>, &SeenFiles),
+        (depfile, seen): (&Depfile, &SeenFiles),
         folder: &str,
         system: &dyn System,
     ) -> Known {
-        let state = |path: &String| {
+        let mut dependencies = BTreeMap::new();
+        for path in &depfile.files {
             let seen = seen.get(path).cloned().flatten();
-            (path.clone(), seen.unwrap_or_else(|| digest(&join(folder, path), system)))
-        };
-        Known { dependencies: paths.iter().map(state).collect(), ..self.known.as_ref().clone() }
+            let state = seen.unwrap_or_else(|| state(&join(folder, path), system));
+            dependencies.insert(path.clone(), state);
+        }
+        let mut folders = Folders::of(system);
+        let mut missed = BTreeSet::new();
+        for path in &depfile.missed {
+            let is_missed = seen.contains_key(path) || dependencies.contains_key(path);
+            match (!is_missed).then(|| folders.state(&join(folder, path))).flatten() {
+                Some(state) => drop(dependencies.insert(path.clone(), state)),
+                None => drop(missed.insert(path.clone())),
+            }
+        }
+        let (dependencies, missed) = (dependencies.into_iter().collect(), Arc::new(missed));
+        Known { dependencies, missed, ..self.known.as_ref().clone() }
     }
 }
 
-/// What is known of a program that was seen to load more than that: the files at `paths`, which hold those known before.
-/// What it gave rests on what was `seen` of them, and not on what they are by now. None if that is not known of each.
-pub fn grown(known: &Known, paths: &BTreeSet<String>, seen: &SeenFiles) -> Option<Known> {
+/// What is known of a program that was seen to load more than that: the files of `depfile`, which holds those known
+/// before. What it gave rests on what was `seen` of them, and not on what they are by now. None if that is not known of
+/// each.
+pub fn grown(known: &Known, depfile: &Depfile, seen: &SeenFiles) -> Option<Known> {
     let mut files: BTreeMap<String, String> = known.dependencies.iter().cloned().collect();
-    for path in paths {
+    for path in &depfile.files {
         if !files.contains_key(path) {
             // One that is not there any more was when it was loaded.
             let digest = seen.get(path)?.as_ref().filter(|digest| *digest != MISSING)?;
             files.insert(path.clone(), digest.clone());
         }
     }
-    Some(Known { dependencies: files.into_iter().collect(), ..known.clone() })
+    let missed = depfile.missed.iter().filter(|path| !files.contains_key(*path)).cloned().collect();
+    let (dependencies, missed) = (files.into_iter().collect(), Arc::new(missed));
+    Some(Known { dependencies, missed, ..known.clone() })
+}
+
+/// Whether a depfile lists what is not known of a program.
+pub fn is_outgrown(known: &Known, depfile: &Depfile) -> bool {
+    let known_count = known.dependencies.len() + known.missed.len();
+    let is_file = |path: &String| known.dependencies.iter().any(|(file, _)| file == path);
+    depfile.files.len() + depfile.missed.len() != known_count || !depfile.files.iter().all(is_file)
+}
+
+/// All that is known of what a program loads.
+pub fn depfile_of(known: &Known) -> Depfile {
+    let files = known.dependencies.iter().map(|(path, _)| path.clone()).collect();
+    Depfile { files, missed: known.missed.as_ref().clone(), ..Depfile::default() }
 }
 
 /// The action that finds out which files a program loads, whichever are known of them.
 pub fn dependencies_action(identity: Arc<Identity>) -> Action {
-    Action::Dependencies(DependenciesAction { identity })
+    Action::Dependencies(DependenciesAction { identity, format: DepfileFormat::All })
 }
 
 /// Whether the files of a program still are what its keys say. What it gave while somebody edited them may be of
 /// either state, and is kept under neither.
 pub fn is_current(identity: &Identity, folder: &str, system: &dyn System) -> bool {
     let Identity { spec, known } = identity;
-    let is_same = |(path, held): &(String, String)| digest(&join(folder, path), system) == *held;
+    let is_same = |(path, held): &(String, String)| state(&join(folder, path), system) == *held;
+    let mut folders = Folders::of(system);
     digest(&spec.path, system) == known.program
         && known.inputs.iter().chain(&known.dependencies).all(is_same)
+        && known.missed.iter().all(|path| folders.state(&join(folder, path)).is_none())
 }
 
-/// What is told of a call during which the files of its program changed.
-pub fn changed_meanwhile() -> Failure {
-    let message = "the files of the program changed while it ran: it is called again";
-    Failure::new(FailureKind::Unloadable, message)
-}
-
-/// The paths in an entry that lists what a program loads.
-pub fn listed(entry: &Entry) -> Option<BTreeSet<String>> {
-    match read_body(&entry.body).ok()? {
-        Outcome::Reply(reply) => serde_json::from_str(&reply.text).ok(),
-        Outcome::Failure(_) => None,
+/// What keys say of what stands at a path.
+fn state(path: &str, system: &dyn System) -> String {
+    match system.read(path) {
+        FileBytes::Bytes(bytes) => file_digest(Some(&bytes)),
+        FileBytes::Folder => FOLDER.to_owned(),
+        FileBytes::Missing | FileBytes::Unreadable(_) => MISSING.to_owned(),
     }
 }
 
-/// The entry that lists what a program loads; `action` finds that out.
-pub fn entry(action: &Action, paths: &BTreeSet<String>, generation: u32, at: String) -> Entry {
-    let text = serde_json::to_string(paths).unwrap_or_default();
-    let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
-    let body = Stored::new(action, outcome, at).to_body();
-    Entry { key: action.key(), generation, body }
+/// Folders in which many files are looked for that are not there: each is read once.
+struct Folders<'a> {
+    system: &'a dyn System,
+    names: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// Files by their absolute paths as they are seen from `folder`.
-pub fn files_from(folder: &str, files: SeenFiles, system: &dyn System) -> SeenFiles {
+impl<'a> Folders<'a> {
+    fn of(system: &'a dyn System) -> Self {
+        Self { system, names: BTreeMap::new() }
+    }
+
+    /// What keys say of what stands at a path, if something does.
+    fn state(&mut self, path: &str) -> Option<String> {
+        let folder = non_empty(folder_of(path));
+        if !self.names.contains_key(folder) {
+            let names = self.system.list(folder).unwrap_or_default();
+            self.names.insert(folder.to_owned(), names.into_iter().collect());
+        }
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_there = self.names.get(folder).is_some_and(|names| names.contains(name));
+        is_there.then(|| state(path, self.system)).filter(|state| state != MISSING)
+    }
+}
+
+/// What was discovered, with paths as they are seen from `folder`: what a program loads and reads, and what was seen of
+/// the files that it loads and of those that were not there.
+pub fn discovered_from(
+    folder: &str,
+    discovered: Discovered,
+    system: &dyn System,
+) -> (Depfile, SeenFiles) {
     let home = system.absolute(non_empty(folder));
-    files.into_iter().map(|(path, state)| (seen_from(&home, &path), state)).collect()
+    let Discovered { files, missed, reads } = discovered;
+    let mut seen: SeenFiles =
+        files.into_iter().map(|(path, state)| (seen_from(&home, &path), state)).collect();
+    let files: BTreeSet<String> = seen.keys().cloned().collect();
+    let missed = missed.iter().map(|path| seen_from(&home, path));
+    let missed: BTreeSet<String> = missed.filter(|path| !files.contains(path)).collect();
+    seen.extend(missed.iter().map(|path| (path.clone(), Some(MISSING.to_owned()))));
+    let reads = reads.into_iter().map(|(path, digest)| (seen_from(&home, &path), digest));
+    let reads = reads.filter(|(path, _)| !files.contains(path));
+    let reads = reads.map(|(path, digest)| (path, digest.into_iter().collect())).collect();
+    (Depfile { files, missed, reads }, seen)
 }
 
 /// An absolute path as it is seen from `folder`, which is absolute too.
@@ -364,9 +438,9 @@ fn variables(
     place: &Place<'_>,
     system: &dyn System,
 ) -> Vec<(String, Option<String>)> {
-    let of = |name: &String| {
-        let value = place.environment.get(name).filter(|_| !is_secret(name));
-        (name.clone(), value.map(|value| hex(value.as_bytes())))
+    let of = |variable: &Variable| {
+        let value = place.environment.get(&variable.name).filter(|_| !variable.is_secret);
+        (variable.name.clone(), value.map(|value| hex(value.as_bytes())))
     };
     let home = system.absolute(non_empty(place.folder));
     let searched = |name: &&str| {
@@ -390,16 +464,16 @@ fn passed(spec: &ProgramSpec, place: &Place<'_>) -> Vec<(String, Secret)> {
     if place.sees_all {
         return place.environment.keys().filter_map(of).collect();
     }
-    spec.env.iter().filter_map(of).collect()
+    spec.env.iter().map(|variable| &variable.name).filter_map(of).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::{Place, ReadProgram, grown};
+    use super::{Place, ReadProgram, grown, is_current};
     use crate::exec::SeenFiles;
-    use crate::program::{Known, Language, MISSING, ProgramSpec, Role};
+    use crate::program::{Depfile, Identity, Known, Language, MISSING, ProgramSpec, Role};
     use crate::system::memory::MemorySystem;
 
     /// The files in a list of `path digest`; `?` is a digest that nobody knows.
@@ -440,6 +514,42 @@ mod tests {
     }
 
     #[test]
+    fn what_was_missed_is_in_keys_once_it_is_there() {
+        let system = MemorySystem::default().with_program("python3", "/usr/bin/python3", "3.11.7");
+        system.set("/w/s/g.py", "");
+        system.set("/w/s/a.py", "a");
+        system.set("/w/s/sub/b.py", "b");
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let depfile = Depfile {
+            files: set(&["gone.py"]),
+            missed: set(&["a.py", "sub", "sub/b.py", "../c.py", "no/d.py"]),
+            ..Depfile::default()
+        };
+        let program = {
+            let spec = ProgramSpec::new("/w/s/g.py".to_owned(), Language::Python, "g", Role::Grade);
+            let environment = &BTreeMap::new();
+            let place = Place { folder: "/w/s", workspace: "/w", environment, sees_all: false };
+            ReadProgram::read(&spec, &place, &system).unwrap()
+        };
+        let known = |seen: &[&str]| {
+            let seen = seen.iter().map(|path| ((*path).to_owned(), Some(MISSING.to_owned())));
+            program.loading((&depfile, &seen.collect()), "/w/s", &system)
+        };
+        let names = |known: &Known| {
+            let names = known.dependencies.iter().map(|(path, _)| path.clone());
+            (names.collect::<Vec<_>>().join(" "), known.missed.len())
+        };
+        assert_eq!(names(&known(&[])), ("a.py gone.py sub sub/b.py".to_owned(), 2));
+        // What was made since it was looked for is not what was loaded.
+        assert_eq!(names(&known(&["a.py", "sub"])), ("gone.py sub/b.py".to_owned(), 4));
+        let identity = |known: Known| Identity { spec: program.start.spec.clone(), known };
+        assert!(is_current(&identity(known(&[])), "/w/s", &system));
+        assert!(!is_current(&identity(known(&["a.py"])), "/w/s", &system));
+        system.set("/w/s/../c.py", "c");
+        assert_eq!(names(&known(&[])).0, "../c.py a.py gone.py sub sub/b.py");
+    }
+
+    #[test]
     fn keys_are_completed_with_what_was_loaded() {
         let missing = format!("a 1, b {MISSING}");
         for (held, seen, expected) in [
@@ -457,10 +567,12 @@ mod tests {
             let seen: SeenFiles =
                 pairs(seen).into_iter().map(|(path, state)| (path, digest(state))).collect();
             let held = known.dependencies.iter().map(|(path, _)| path);
-            let paths: BTreeSet<String> = held.chain(seen.keys()).cloned().collect();
-            let found = grown(&known, &paths, &seen).map(|known| known.dependencies);
+            let files: BTreeSet<String> = held.chain(seen.keys()).cloned().collect();
+            let depfile = Depfile { files, ..Depfile::default() };
+            let found = grown(&known, &depfile, &seen).map(|known| known.dependencies);
             assert_eq!(found, expected.map(pairs), "{held:?} {seen:?}", held = known.dependencies);
-            let unseen = paths.iter().chain([&"z".to_owned()]).cloned().collect();
+            let mut unseen = depfile.clone();
+            unseen.files.insert("z".to_owned());
             assert_eq!(grown(&known, &unseen, &seen), None, "a file that nobody has seen");
         }
     }

@@ -180,6 +180,7 @@ impl Session {
         let folder = |path: String| non_empty(folder_of(&path)).to_owned();
         self.trials.beside = paths().map(folder).collect();
         looked_for.extend(self.trials.beside.iter().cloned());
+        looked_for.extend(self.program_folders());
         self.broken(files, problems, looked_for)
     }
 
@@ -197,7 +198,8 @@ impl Session {
     /// Loads everything: nothing good can be lost.
     fn load_until_good(&mut self, system: &dyn System) -> Reloaded {
         let diagnostics = self.load(system);
-        let files = self.paths();
+        let folders = self.program_folders();
+        let files: BTreeSet<String> = &self.paths() - &folders;
         if self.standing.is_good {
             return self.changed(files, Some(diagnostics));
         }
@@ -232,6 +234,7 @@ impl Session {
         }
         warnings.extend(self.dataset.iter().flat_map(|dataset| dataset.warnings.iter().cloned()));
         warnings.extend(doubts::doubts(&self.db, self.root));
+        warnings.extend(self.undeclared_imports());
         warnings.extend(self.no_labels());
         warnings
     }

@@ -105,6 +105,7 @@ impl Session {
             self.db.files().into_iter().map(|(path, _)| path).collect();
         paths.extend(self.standing.looked_for().cloned());
         paths.extend(self.program_paths());
+        paths.extend(self.program_folders());
         if let Some(suite) = self.suite() {
             paths.insert(suite.dataset.path.clone());
             let source = self.recordings_of(suite).ok().flatten();
@@ -251,6 +252,7 @@ impl Session {
         let problems = loaded.problems(&suite.dataset);
         if problems.is_empty() {
             diagnostics.extend(doubts::doubts(&self.db, self.root));
+            diagnostics.extend(self.undeclared_imports());
         }
         diagnostics.extend(problems);
         diagnostics.extend(shortened(self.recording_problems(system, suite)));

@@ -251,7 +251,8 @@ pub async fn settle<'a>(
     settling.check_again(stop.as_mut()).await;
     settling.complete_keys(store.as_mut());
     settling.settled.warnings.extend(store.take_warnings());
-    settling.settled.warnings.extend(settling.session.undeclared_reads());
+    let reads = settling.session.undeclared_reads(settling.world.system);
+    settling.settled.warnings.extend(reads);
     settling.world.progress.event(&Event::Finished);
     Ok((settling.finish(), store))
 }
@@ -327,12 +328,20 @@ impl<'a> Settling<'a> {
         }
         let tallies = || self.list.tallies.iter();
         let totals = tallies().map(|(name, tally)| (name.clone(), tally.total)).collect();
-        self.world.progress.event(&Event::Planned(totals));
+        let noun = self.noun();
+        self.world.progress.event(&Event::Planned { totals, noun });
         // Later there is news only if there is more to ask.
         if self.may_ask() && (self.settled.asked.is_empty() || !self.list.queue.is_empty()) {
             let cached = tallies().map(|(_, tally)| tally.cached).sum();
             self.world.progress.event(&Event::Cached(cached));
         }
+    }
+
+    /// What actions are called: judgments, unless programs are called too.
+    fn noun(&self) -> &'static str {
+        let mut graders = self.session.suite().into_iter().flat_map(|suite| &suite.graders);
+        let is_called = graders.any(|grader| grader.programs().next().is_some());
+        if is_called { "call" } else { "judgment" }
     }
 
     fn look_up_once(&mut self, store: &mut dyn OutcomeStore) {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::programs::{ReadProgram, files_from};
+use super::programs::{ReadProgram, depfile_of, discovered_from};
 use super::session::Session;
 use crate::action::ActionKey;
 use crate::db::inputs::{Program, ProgramState};
@@ -143,8 +143,7 @@ impl Session {
         if !is_same_but_for_dependencies(known, &read.known) {
             return false;
         }
-        let paths = known.dependencies.iter().map(|(path, _)| path.clone()).collect();
-        read.loading((&paths, &SeenFiles::new()), self.folder(), system) == *known
+        read.loading((&depfile_of(known), &SeenFiles::new()), self.folder(), system) == *known
     }
 
     fn folder(&self) -> &str {
@@ -171,10 +170,9 @@ impl Session {
                 return;
             }
         };
-        let files = discovered.as_ref().map(|discovered| discovered.files.clone());
-        let seen = files_from(self.folder(), files.unwrap_or_default(), system);
-        let paths = seen.keys().cloned().collect();
-        let known = read.loading((&paths, &seen), self.folder(), system);
+        let found = discovered.clone().unwrap_or_default();
+        let (depfile, seen) = discovered_from(self.folder(), found, system);
+        let known = read.loading((&depfile, &seen), self.folder(), system);
         self.trials.remember(Good { spec, known, discovered });
     }
 
@@ -203,7 +201,7 @@ impl Session {
 
 /// Whether all that is known of a program without loading it is the same. No file is read for it.
 fn is_same_but_for_dependencies(one: &Known, other: &Known) -> bool {
-    let Known { path, program, runtime, inputs, dependencies: _, env, cwd } = one;
+    let Known { path, program, runtime, inputs, dependencies: _, missed: _, env, cwd } = one;
     (path, program, runtime) == (&other.path, &other.program, &other.runtime)
         && (inputs, env, cwd) == (&other.inputs, &other.env, &other.cwd)
 }

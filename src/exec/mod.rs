@@ -26,7 +26,7 @@ pub mod retry;
 mod transport;
 pub mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -139,6 +139,8 @@ pub struct Start {
     pub cwd: String,
     /// The folder of which it is told which files it loads, absolute.
     pub workspace: String,
+    /// The files that it is said to read, absolute.
+    pub inputs: Vec<String>,
     /// The variables that it sees beside those that everything needs (`PATH`, `HOME`, `LANG` and the like).
     pub env: Vec<(String, Secret)>,
 }
@@ -146,7 +148,11 @@ pub struct Start {
 impl Start {
     /// The secrets that are passed on to the program.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        let secrets = self.env.iter().filter(|(name, _)| is_secret(name));
+        let is_secret = |name: &String| {
+            let named = self.spec.env.iter().find(|variable| variable.name == *name);
+            named.map_or_else(|| is_secret(name), |variable| variable.is_secret)
+        };
+        let secrets = self.env.iter().filter(move |(name, _)| is_secret(name));
         secrets.map(|(_, secret)| secret)
     }
 
@@ -168,13 +174,15 @@ pub struct Runtime {
     pub version: String,
 }
 
-/// What a program was seen to load.
+/// What a program was seen to load. All paths are absolute, and of the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovered {
-    /// Module files of the workspace, absolute.
+    /// Module files, and what says which ones are loaded.
     pub files: SeenFiles,
-    /// Other files of the workspace that it opened to read them, absolute, sorted.
-    pub reads: Vec<String>,
+    /// Where it looked for a module file that was not there.
+    pub missed: BTreeSet<String>,
+    /// Other files that it opened to read them, each with its digest then; none of what is too large for one.
+    pub reads: BTreeMap<String, Option<String>>,
 }
 
 /// Files that were loaded, each with its digest then, as keys tell of it; none where it was edited meanwhile, so that

@@ -4,12 +4,17 @@
 //! handed, are an action with a key like that of a judge; [`Uncallable`] is why one cannot be called. `reply` reads what
 //! a program gives back. Processes and workers are in `exec`, the files are found by the driver.
 
+mod depfile;
 pub mod reply;
 mod uncallable;
+mod variable;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+pub use depfile::Depfile;
 pub use uncallable::{Part, Uncallable};
+pub use variable::{Variable, is_secret};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +36,7 @@ pub struct ProgramSpec {
     /// Files, folders and glob patterns that it reads, from the suite's folder as written, sorted.
     pub inputs: Vec<String>,
     /// Further variables of the environment that it sees, sorted.
-    pub env: Vec<String>,
+    pub env: Vec<Variable>,
     /// The folder it runs in, joined to the suite's; none is the suite's own.
     pub cwd: Option<String>,
     /// What it is kept from.
@@ -203,8 +208,12 @@ pub struct Known {
     pub runtime: String,
     /// The declared inputs: path from the suite's folder, digest; sorted. Lock files stand for installed packages.
     pub inputs: Vec<(String, String)>,
-    /// The module files that it was seen to load: path from the suite's folder, digest, or `missing`; sorted.
+    /// The module files that it was seen to load: path from the suite's folder, digest, or `missing`. And those that it
+    /// looked for in vain and that are there by now; sorted.
     pub dependencies: Vec<(String, String)>,
+    /// The files that it looked for in vain and that are not there. No key names them: which modules of the standard
+    /// library are looked for beside a program is another matter on every machine.
+    pub missed: Arc<BTreeSet<String>>,
     /// The variables passed on: name, and the digest of the value unless that is a secret; sorted.
     pub env: Vec<(String, Option<String>)>,
     /// The folder it runs in, from the suite's; none is the suite's own.
@@ -213,6 +222,9 @@ pub struct Known {
 
 /// What keys say of a file that is not there.
 pub const MISSING: &str = "missing";
+
+/// What keys say of a folder that stands where a file was looked for.
+pub const FOLDER: &str = "folder";
 
 /// What keys say of a file: the digest of its bytes, hexadecimal, or that it is [`MISSING`].
 pub fn file_digest(bytes: Option<&[u8]>) -> String {
@@ -290,12 +302,23 @@ impl ProgramAction {
     }
 }
 
-/// The question which files a program loads: its key holds all but those. The answer is a JSON list of paths from the
-/// suite's folder, sorted, and is kept like what programs give.
+/// The question which files a program loads: its key holds all but those. The answer is a [`Depfile`], and is kept like
+/// what programs give.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DependenciesAction {
     /// The program.
     pub identity: Arc<Identity>,
+    /// What the answer holds.
+    pub format: DepfileFormat,
+}
+
+/// What an answer to the question which files a program loads holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DepfileFormat {
+    /// Everything that a [`Depfile`] holds.
+    All,
+    /// Nothing but the files: a list of paths, as it was kept once.
+    Files,
 }
 
 impl DependenciesAction {
@@ -304,6 +327,9 @@ impl DependenciesAction {
         self.identity.walk(false, to);
         // Equal files in two folders load what stands beside each.
         to.text("path", &self.identity.known.path);
+        if self.format == DepfileFormat::All {
+            to.text("format", "files, missed, reads");
+        }
     }
 }
 
@@ -352,33 +378,13 @@ pub fn shebang(bytes: &[u8]) -> Option<String> {
     words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_owned)
 }
 
-/// Whether a variable holds a secret, by the words of its name: then its value is in no key.
-pub fn is_secret(name: &str) -> bool {
-    const WORDS: [&str; 11] = [
-        "KEY",
-        "APIKEY",
-        "TOKEN",
-        "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "PASSPHRASE",
-        "CREDENTIAL",
-        "CREDENTIALS",
-        "AUTH",
-        "COOKIE",
-    ];
-    let name = name.to_ascii_uppercase();
-    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    words.any(|word| WORDS.contains(&word)) || name.ends_with("_PASS")
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::{
-        DependenciesAction, Identity, Known, Language, ProgramAction, ProgramSpec, Repeat, Role,
-        SandboxKind, is_secret, runtime_name, shebang,
+        DependenciesAction, DepfileFormat, Identity, Known, Language, ProgramAction, ProgramSpec,
+        Repeat, Role, SandboxKind, runtime_name, shebang,
     };
     use crate::action::{Action, ActionKey, key_of};
 
@@ -391,6 +397,7 @@ mod tests {
             runtime: "python 3.11".to_owned(),
             inputs: vec![pair("rules.json", "r")],
             dependencies: vec![pair("helper.py", "h")],
+            missed: Arc::default(),
             env: vec![("MODE".to_owned(), Some("m".to_owned())), ("TOKEN".to_owned(), None)],
             cwd: None,
         };
@@ -399,7 +406,8 @@ mod tests {
 
     fn keys(identity: Identity, input: &str) -> (ActionKey, ActionKey) {
         let identity = Arc::new(identity);
-        let base = DependenciesAction { identity: Arc::clone(&identity) };
+        let format = DepfileFormat::All;
+        let base = DependenciesAction { identity: Arc::clone(&identity), format };
         let whole = ProgramAction { identity, input: input.to_owned() };
         (Action::Dependencies(base).key(), Action::Program(whole).key())
     }
@@ -408,7 +416,11 @@ mod tests {
     #[test]
     fn keys_stay_what_they_are() {
         let (base, whole) = keys(identity(), "{}");
-        insta::assert_snapshot!(base, @"dd85ae0d857d4e9aa1fe365cad7e3ffd926c8607685929627113e7ce62d01216");
+        let identity = Arc::new(identity());
+        let of_files = DependenciesAction { identity, format: DepfileFormat::Files };
+        let of_files = Action::Dependencies(of_files).key();
+        insta::assert_snapshot!(base, @"");
+        insta::assert_snapshot!(of_files, @"dd85ae0d857d4e9aa1fe365cad7e3ffd926c8607685929627113e7ce62d01216");
         insta::assert_snapshot!(whole, @"b18376befc95023b96d41f7f6dede56f1acdf2639a88df572d8d460b40f7d5f8");
     }
 
@@ -442,6 +454,7 @@ mod tests {
         |it| it.spec.inputs = vec!["rules.*".to_owned()],
         |it| it.spec.sandbox.memory = Some(1),
         |it| it.spec.repeat = Repeat::Sometimes,
+        |it| it.known.missed = Arc::new(["json.py".to_owned()].into()),
     ];
 
     #[test]
@@ -480,7 +493,11 @@ mod tests {
         let input = "x".repeat(300);
         for action in [
             Action::Program(ProgramAction { identity: Arc::clone(&identity), input }),
-            Action::Dependencies(DependenciesAction { identity }),
+            Action::Dependencies(DependenciesAction {
+                identity: Arc::clone(&identity),
+                format: DepfileFormat::All,
+            }),
+            Action::Dependencies(DependenciesAction { identity, format: DepfileFormat::Files }),
         ] {
             assert_eq!(key_of(&action.ingredients()), Some(action.key()));
         }
@@ -516,26 +533,6 @@ mod tests {
             (Language::Executable, "/bin/sh", "sh"),
         ] {
             assert_eq!(runtime_name(language, path), name, "{path}");
-        }
-    }
-
-    #[test]
-    fn secrets_are_known_by_their_names() {
-        for (name, expected) in [
-            ("OPENAI_API_KEY", true),
-            ("github_token", true),
-            ("DB_PASSWORD", true),
-            ("DB_PASS", true),
-            ("AWS_ACCESS_KEY_ID", true),
-            ("PASS_MARK", false),
-            ("AUTHOR", false),
-            ("KEYWORDS", false),
-            ("SESSION_MODE", false),
-            ("MODE", false),
-            ("SEED", false),
-            ("LANG", false),
-        ] {
-            assert_eq!(is_secret(name), expected, "{name}");
         }
     }
 }

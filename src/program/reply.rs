@@ -3,6 +3,8 @@
 //! One validation for executables, modules and functions. What a program gives is kept as it came and read again
 //! whenever a grade is made of it.
 
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::{Language, ProgramSpec, Role};
@@ -11,6 +13,9 @@ use crate::grade::Grade;
 
 /// The characters of a result that are shown when it is wrong.
 const SHOWN: usize = 100;
+
+/// What people call `reasoning` who do not know that name.
+const REASON: &str = "reason";
 
 /// What workers write for numbers that JSON does not have.
 const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
@@ -40,8 +45,12 @@ pub fn grade(spec: &ProgramSpec, text: &str) -> Result<Grade, String> {
         (Value::String(text), Language::Python) if NO_NUMBERS.contains(&text.as_str()) => {
             Err(no_score(&text))
         }
-        (value, _) => {
-            Err(format!("Invalid grader result: expected an object, found {}", kind_of(&value)))
+        (value, language) => {
+            let expected = match language {
+                Language::Python => "a number, true or false, or an object",
+                Language::Executable | Language::JavaScript => "an object",
+            };
+            Err(format!("Invalid grader result: expected {expected}, found {}", kind_of(&value)))
         }
     }
 }
@@ -63,10 +72,73 @@ pub fn reward(text: &str) -> Result<Grade, String> {
 }
 
 fn json(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|_| {
+    let value = serde_json::from_str(text).map_err(|_| {
         let shown: String = text.chars().take(SHOWN).collect();
-        format!("Grader output is not valid JSON: {shown}")
-    })
+        let is_result =
+            |line: &str| line.starts_with('{') && serde_json::from_str::<Value>(line).is_ok();
+        let hint = if text.lines().any(is_result) { " (write logs to standard error)" } else { "" };
+        format!("Grader output is not valid JSON: {shown}{hint}")
+    })?;
+    match serde_json::from_str(text) {
+        Ok(Doubled(Some(key))) => {
+            Err(format!("Invalid grader result: `{key}` stands there twice, with different values"))
+        }
+        Ok(Doubled(None)) | Err(_) => Ok(value),
+    }
+}
+
+/// The first key that an object has twice with different values, of which one would be taken and the other lost. What is
+/// no object has none.
+struct Doubled(Option<String>);
+
+impl<'de> Deserialize<'de> for Doubled {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Doubled;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Doubled, A::Error> {
+                let (mut members, mut doubled) = (Map::new(), None);
+                while let Some((key, value)) = map.next_entry::<String, Value>()? {
+                    match members.get(&key) {
+                        Some(before) if !is_same(before, &value) => {
+                            doubled.get_or_insert(key);
+                        }
+                        Some(_) => {}
+                        None => drop(members.insert(key, value)),
+                    }
+                }
+                Ok(Doubled(doubled))
+            }
+        }
+
+        from.deserialize_map(Members)
+    }
+}
+
+/// Whether two values are one, however its number is written.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let number = |value: &Value| value.as_number().and_then(serde_json::Number::as_f64);
+    one == other || number(one).is_some_and(|one| number(other) == Some(one))
+}
+
+/// Takes out why a grade is as it is, by the first of the names that people give it. A text that is not the first is what
+/// else they say, and none of it is refused.
+fn why(members: &mut Map<String, Value>, names: &[&'static str]) -> Result<String, String> {
+    for name in names {
+        match members.remove(*name) {
+            None => {}
+            Some(Value::String(text)) => return Ok(text),
+            Some(_) if *name == REASON => {}
+            other => return Err(invalid(name, "text", other.as_ref())),
+        }
+    }
+    Ok(String::new())
 }
 
 /// `pass` and `score` are both needed, and neither follows from the other.
@@ -76,11 +148,7 @@ fn grader_result(mut members: Map<String, Value>) -> Result<Grade, String> {
         other => return Err(invalid("pass", "true or false", other)),
     };
     let score = score(members.get("score"))?;
-    let reasoning = match members.remove("reasoning") {
-        None => String::new(),
-        Some(Value::String(text)) => text,
-        other => return Err(invalid("reasoning", "text", other.as_ref())),
-    };
+    let reasoning = why(&mut members, &["reasoning", REASON])?;
     let mut metadata = Map::new();
     match members.remove("outcome") {
         None => {}
@@ -102,11 +170,10 @@ fn loose(mut members: Map<String, Value>) -> Result<Grade, String> {
         (None, Some(pass)) => f64::from(u8::from(pass)),
         (score, _) => self::score(score)?,
     };
-    let rationale = match members.remove("rationale").or_else(|| members.remove("reasoning")) {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text,
-        other => return Err(invalid("rationale", "text", other.as_ref())),
-    };
+    members.retain(|name, value| {
+        !(value.is_null() && ["rationale", "reasoning"].contains(&name.as_str()))
+    });
+    let rationale = why(&mut members, &["rationale", "reasoning", REASON])?;
     let mut metadata = match members.remove("metadata") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(metadata)) => metadata,
@@ -168,6 +235,18 @@ mod tests {
                 r#"{"pass":false,"score":1e-1,"outcome":{"a":1}}"#,
                 r#"0.1 Some(false) "" {"outcome":{"a":1}}"#,
             ),
+            (r#"{"pass":true,"score":1,"reason":"r"}"#, r#"1 Some(true) "r" null"#),
+            (r#"{"pass":true,"score":1,"reasoning":"a","reason":"b"}"#, r#"1 Some(true) "a" null"#),
+            (r#"{"pass":true,"score":1,"reason":{"a":1}}"#, r#"1 Some(true) "" null"#),
+            (r#"{"pass":true,"score":1,"score":1.0}"#, r#"1 Some(true) "" null"#),
+            (
+                r#"{"pass":true,"score":1,"score":0}"#,
+                "Invalid grader result: `score` stands there twice, with different values",
+            ),
+            (
+                "loading\n{\"pass\":true,\"score\":1}",
+                "Grader output is not valid JSON: loading\n{\"pass\":true,\"score\":1} (write logs to standard error)",
+            ),
             (
                 r#"{"score":1}"#,
                 "Invalid grader result: `pass` must be true or false, found nothing",
@@ -193,7 +272,7 @@ mod tests {
                 "Invalid grader result: `outcome` must be an object, found a list",
             ),
             ("0.5", "Invalid grader result: expected an object, found a number"),
-            ("loading\n{}", "Grader output is not valid JSON: loading\n{}"),
+            ("loading\n{", "Grader output is not valid JSON: loading\n{"),
         ] {
             assert_eq!(told(Language::Executable, text), expected, "{text}");
             assert_eq!(told(Language::JavaScript, text), expected, "{text}");
@@ -219,9 +298,16 @@ mod tests {
                 r#"{"score":"-Infinity"}"#,
                 "Invalid grader result: `score` must be between 0.0 and 1.0, found -Infinity",
             ),
-            (r#""0.5""#, "Invalid grader result: expected an object, found a string"),
+            (
+                r#""0.5""#,
+                "Invalid grader result: expected a number, true or false, or an object, found a string",
+            ),
+            (r#"{"score":0.5,"reason":"r"}"#, r#"0.5 None "r" null"#),
             ("2", "Invalid grader result: `score` must be between 0.0 and 1.0, found 2"),
-            ("null", "Invalid grader result: expected an object, found null"),
+            (
+                "null",
+                "Invalid grader result: expected a number, true or false, or an object, found null",
+            ),
         ] {
             assert_eq!(told(Language::Python, text), expected, "{text}");
         }

@@ -31,7 +31,7 @@ impl Default for Bar {
     fn default() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template(
-            "{bar:20} {pos}/{len} judgments  {elapsed}{left}  {wide_msg}",
+            "{bar:20} {pos}/{len} {prefix}  {elapsed}{left}  {wide_msg}",
         );
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.with_key("left", left));
@@ -78,7 +78,10 @@ fn left(state: &ProgressState, out: &mut dyn Write) {
 impl Progress for Bar {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Planned(graders) => self.total = graders.iter().map(|(_, total)| total).sum(),
+            Event::Planned { totals, noun } => {
+                self.total = totals.iter().map(|(_, total)| total).sum();
+                self.drawn.set_prefix(format!("{noun}s"));
+            }
             Event::Cached(cached) => {
                 self.cached = *cached;
                 self.drawn.set_length(self.total.saturating_sub(*cached));

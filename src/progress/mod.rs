@@ -12,7 +12,12 @@ use crate::outcome::Usage;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The actions of each grader are known.
-    Planned(Vec<(String, u64)>),
+    Planned {
+        /// Grader → how many there are.
+        totals: Vec<(String, u64)>,
+        /// What they are called: judgments, or calls where programs are among them.
+        noun: &'static str,
+    },
     /// So many of them were in the store.
     Cached(u64),
     /// One was sent.

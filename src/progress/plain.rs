@@ -11,6 +11,7 @@ use crate::report::text::{count, sanitize};
 pub struct Plain<W> {
     out: W,
     total: u64,
+    noun: &'static str,
     cached: u64,
     landed: u64,
     failed: u64,
@@ -19,7 +20,7 @@ pub struct Plain<W> {
 impl<W: Write> Plain<W> {
     /// A display on `out`.
     pub fn new(out: W) -> Self {
-        Self { out, total: 0, cached: 0, landed: 0, failed: 0 }
+        Self { out, total: 0, noun: "judgment", cached: 0, landed: 0, failed: 0 }
     }
 
     /// A stream that is gone is no reason to stop grading.
@@ -35,13 +36,16 @@ impl<W: Write> Plain<W> {
 impl<W: Write> Progress for Plain<W> {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Planned(graders) => self.total = graders.iter().map(|(_, total)| total).sum(),
+            Event::Planned { totals, noun } => {
+                self.total = totals.iter().map(|(_, total)| total).sum();
+                self.noun = noun;
+            }
             Event::Cached(cached) => {
                 self.cached = *cached;
                 if self.to_ask() > 0 {
                     self.line(&format!(
                         "{}: {} cached, {} to ask",
-                        count(self.total, "judgment"),
+                        count(self.total, self.noun),
                         self.cached,
                         self.to_ask()
                     ));
@@ -79,7 +83,8 @@ mod tests {
     fn what_a_server_says_stays_on_one_line_and_commands_no_terminal() {
         let mut shown = Vec::new();
         let mut plain = Plain::new(&mut shown);
-        plain.event(&Event::Planned(vec![("quality".to_owned(), 1)]));
+        let totals = vec![("quality".to_owned(), 1)];
+        plain.event(&Event::Planned { totals, noun: "judgment" });
         plain.event(&Event::Cached(0));
         for is_new in [true, false] {
             let what = "waiting\n1 s\u{1b}[2J".to_owned();

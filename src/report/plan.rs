@@ -92,6 +92,8 @@ pub struct PlanBasis {
     pub assumed: Option<u64>,
     /// The models without a known price.
     pub unpriced: Vec<String>,
+    /// The variables of programs that are secrets, each once.
+    pub secrets: Vec<String>,
 }
 
 /// Writes the plan for a terminal of `width` columns.
@@ -104,7 +106,9 @@ pub fn write(plan: &Plan, basis: &PlanBasis, width: usize, out: &mut dyn Write) 
         lines(&rows, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     writeln!(out)?;
-    let sentences = std::iter::once(sentence(&plan.totals, basis)).chain(replayed(&plan.totals));
+    let sentences = std::iter::once(sentence(&plan.totals, basis))
+        .chain(replayed(&plan.totals))
+        .chain(unkeyed(basis));
     for sentence in sentences {
         for line in wrapped(&sanitize(&sentence), width) {
             writeln!(out, "{line}")?;
@@ -187,6 +191,19 @@ fn replayed(totals: &PlanLine) -> Option<String> {
     let are = if totals.failures == 1 { "failure is" } else { "failures are" };
     let n = grouped(totals.failures);
     (totals.failures > 0).then(|| format!("{n} stored {are} replayed; --retry-errors asks again"))
+}
+
+/// What a run will not notice: another value of a secret.
+fn unkeyed(basis: &PlanBasis) -> Option<String> {
+    let (are, it, they) = match basis.secrets.len() {
+        0 => return None,
+        1 => ("is a secret", "its value is", "it"),
+        _ => ("are secrets", "their values are", "them"),
+    };
+    let names = basis.secrets.join("`, `");
+    Some(format!(
+        "`{names}` {are}: {it} in no key, so another value of {they} runs no program again"
+    ))
 }
 
 /// Where the numbers come from.
@@ -309,6 +326,7 @@ mod tests {
             recorded: 1,
             assumed: Some(150),
             unpriced: vec!["judge-1".to_owned(), "x\u{1b}[31m".to_owned()],
+            ..PlanBasis::default()
         };
         insta::assert_snapshot!(shown(&all, &basis, 80), @r#"
         plan  support bot
@@ -386,5 +404,27 @@ mod tests {
 
         plan: nothing to ask: no judge is needed
         "#);
+    }
+
+    #[test]
+    fn secrets_are_said_to_be_in_no_key() {
+        let all = plan(vec![("a", PlanLine::default())], PlanLine::default());
+        for (secrets, expected) in [
+            (&[][..], ""),
+            (
+                &["MY_TOKEN"],
+                "`MY_TOKEN` is a secret: its value is in no key, so another value of it runs no program again",
+            ),
+            (
+                &["A_TOKEN", "SALT"],
+                "`A_TOKEN`, `SALT` are secrets: their values are in no key, so another value of them runs no program again",
+            ),
+        ] {
+            let secrets = secrets.iter().map(|name| (*name).to_owned()).collect();
+            let basis = PlanBasis { secrets, ..PlanBasis::default() };
+            let text = shown(&all, &basis, 200);
+            let told = text.lines().skip(3).collect::<Vec<_>>().join("\n");
+            assert_eq!(told, expected, "{text}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::{
     CompareTo, Condition, DatasetSpec, Gate, GraderKind, GraderSpec, HeaderSpec, HeaderValue,
     JudgeSpec, PassRule, RewardSpec, RubricSpec, Suite, TargetSpec, source,
 };
-use crate::program::{Language, ProgramSpec, Repeat};
+use crate::program::{Language, ProgramSpec, Repeat, Variable};
 
 /// The suite that was read from the file at `path` as YAML.
 pub fn canonical(suite: &Suite, path: &str) -> String {
@@ -234,6 +234,16 @@ fn called(spec: &ProgramSpec) -> String {
     }
 }
 
+/// A variable that a program sees; whether it is a secret where its name does not tell.
+fn variable(variable: &Variable) -> Yaml {
+    if variable.is_plainly_named() {
+        return Yaml::from(escape(&variable.name));
+    }
+    let mut map = Map::default();
+    map.put(&variable.name, if variable.is_secret { "secret" } else { "plain" });
+    map.finish()
+}
+
 /// The settings of a program of the suite at `path`.
 fn program(spec: &ProgramSpec, path: &str, map: &mut Map) {
     map.optional_text("runtime", spec.runtime.as_deref());
@@ -243,7 +253,7 @@ fn program(spec: &ProgramSpec, path: &str, map: &mut Map) {
         map.texts("inputs", &joined);
     }
     if !spec.env.is_empty() {
-        map.texts("env", &spec.env);
+        map.put("env", Yaml::Sequence(spec.env.iter().map(variable).collect()));
     }
     map.optional_text("cwd", spec.cwd.as_deref());
     let mut sandbox = Map::default();

@@ -6,6 +6,7 @@
 
 use super::fields::Findings;
 use super::interpolate::interpolate;
+use super::programs::SECRECIES;
 use super::source::{self, Span, normal};
 use super::tree::{self, Entry, Kind, Node, Style};
 use super::{FileText, Files};
@@ -165,6 +166,7 @@ enum Part {
     Grader,
     Panel,
     Headers,
+    Env,
     Other,
 }
 
@@ -175,12 +177,17 @@ impl Part {
             (Self::Suite, "grader") | (Self::Graders, _) => Self::Grader,
             (Self::Grader, "panel") => Self::Panel,
             (Self::Grader, "headers") => Self::Headers,
+            (Self::Grader, "env") => Self::Env,
             _ => Self::Other,
         }
     }
 
     fn item(self) -> Self {
-        if self == Self::Panel { Self::Grader } else { Self::Other }
+        match self {
+            Self::Panel => Self::Grader,
+            Self::Env => Self::Env,
+            _ => Self::Other,
+        }
     }
 
     /// Whether a secret is taken out here, and not refused by whoever reads the part.
@@ -208,6 +215,10 @@ fn take_secrets(node: &mut Node, part: Part, findings: &mut Findings) {
             }
             entries.retain(|entry| {
                 let Kind::Str(text) = &entry.value.value else { return true };
+                // There, it is only said whether a variable is a secret.
+                if part == Part::Env && SECRECIES.iter().any(|(name, _)| name == text) {
+                    return true;
+                }
                 if part.hides(&entry.key, text) {
                     findings.sources.hide(entry.value.span);
                 }

@@ -10,7 +10,7 @@ use super::read::Reader;
 use super::source::{Sources, Span};
 use super::tree::{Entry, Kind, Node, Style};
 use crate::diagnostic::Place;
-use crate::program::{Language, Part, ProgramSpec, Repeat, Role, Sandbox, SandboxKind};
+use crate::program::{Language, Part, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable};
 
 /// What a sandbox may be, by name.
 pub(crate) const SANDBOXES: [(&str, SandboxKind); 3] = [
@@ -18,6 +18,9 @@ pub(crate) const SANDBOXES: [(&str, SandboxKind); 3] = [
     ("auto", SandboxKind::Auto),
     ("bubblewrap", SandboxKind::Bubblewrap),
 ];
+
+/// What may be said of a variable, and whether it is a secret then.
+pub(super) const SECRECIES: [(&str, bool); 2] = [("secret", true), ("plain", false)];
 
 /// What `path` is called elsewhere.
 const ALIASES: [&str; 5] = ["script", "command", "file", "program", "function"];
@@ -258,41 +261,107 @@ fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// The names of variables. What is written instead of a name may be a secret, and is hidden.
-fn variables(field: &Entry, findings: &mut Findings) -> Option<Vec<String>> {
-    const SET: &str = "their values come from the environment or from `.env`";
+/// The variables that a program sees: `[MODEL, {NAME: secret}, {MY_TOKEN: plain}]`. What is written instead of a name may
+/// be a secret, and is hidden.
+fn variables(field: &Entry, findings: &mut Findings) -> Option<Vec<Variable>> {
     if let Kind::Map(entries) = &field.value.value {
-        for entry in entries {
-            findings.sources.hide(entry.value.span);
-        }
-        let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-        // Secrets were taken out before, names and all.
-        let names = if names.is_empty() { "NAME".to_owned() } else { names.join(", ") };
-        let message = "`env` must be a list of names, not a mapping";
-        findings.error(field.key_span, message).hint =
-            Some(format!("write `env: [{names}]`: {SET}"));
-        return None;
+        return not_a_list(field, entries, findings);
     }
-    let texts = findings.texts(field)?;
-    let is_wrong = |(text, _): &(&String, &Node)| text.is_empty() || !is_variable(text);
-    let wrong: Vec<_> = texts.iter().zip(items(field)).filter(is_wrong).collect();
+    let (is_list, nodes) = match &field.value.value {
+        Kind::Seq(items) => (true, items.as_slice()),
+        _ => (false, std::slice::from_ref(&field.value)),
+    };
+    let mut all = Vec::with_capacity(nodes.len());
+    let mut wrong = Vec::new();
+    for node in nodes {
+        match &node.value {
+            Kind::Str(text) if is_variable(text) && !text.is_empty() => {
+                all.push(Variable::named(text));
+            }
+            Kind::Str(text) => wrong.push((text, node)),
+            Kind::Map(entries) if is_list => all.extend(said(entries, node, findings)?),
+            _ => {
+                // It says what is wrong with it.
+                findings.texts(field)?;
+            }
+        }
+    }
     // All of them first, because each is shown with its whole line.
     for (_, node) in &wrong {
         findings.sources.hide(node.span);
     }
     for (text, node) in wrong {
         let (message, hint) = match text.split_once('=') {
-            Some((name, _)) if is_variable(name) && !name.is_empty() => {
-                ("`env` names variables and does not set them", format!("write `{name}`; {SET}"))
-            }
+            Some((name, _)) if is_variable(name) && !name.is_empty() => (
+                "`env` names variables and does not set them",
+                format!("write `{name}`; {VALUES_ARE}"),
+            ),
             _ => (
-                "this is no name of an environment variable",
-                format!("write names alone, for example `env: [OPENAI_API_KEY]`; {SET}"),
+                "this is not the name of an environment variable",
+                format!("write names alone, for example `env: [OPENAI_API_KEY]`; {VALUES_ARE}"),
             ),
         };
         findings.error(node.span, message).hint = Some(hint);
     }
-    Some(sorted(texts))
+    all.sort();
+    if let Some(pair) = all.windows(2).find(|pair| is_contradiction(pair)) {
+        let message = format!("`{}` is both `secret` and `plain`", pair[0].name);
+        findings.error(field.value.span, message).hint = Some("name it once".to_owned());
+    }
+    all.dedup();
+    Some(all)
+}
+
+/// Where the values of variables are.
+const VALUES_ARE: &str = "their values come from the environment or from `.env`";
+
+/// Whether a variable is said to be a secret and not to be one. Named without a word it is what its name says.
+fn is_contradiction(pair: &[Variable]) -> bool {
+    matches!(pair, [one, other] if one.name == other.name && one.is_secret != other.is_secret)
+}
+
+/// `env` is a mapping: that looks as if it set variables.
+fn not_a_list(field: &Entry, entries: &[Entry], findings: &mut Findings) -> Option<Vec<Variable>> {
+    for entry in entries {
+        findings.sources.hide(entry.value.span);
+    }
+    let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    // Secrets were taken out before, names and all.
+    let names = if names.is_empty() { "NAME".to_owned() } else { names.join(", ") };
+    let message = "`env` must be a list of names, not a mapping";
+    findings.error(field.key_span, message).hint =
+        Some(format!("write `env: [{names}]`: {VALUES_ARE}"));
+    None
+}
+
+/// The variables of an item that says whether they are secrets.
+fn said(entries: &[Entry], node: &Node, findings: &mut Findings) -> Option<Vec<Variable>> {
+    let mut all = Vec::new();
+    for entry in entries {
+        let name = entry.key.clone();
+        if name.is_empty() || !is_variable(&name) {
+            findings.error(entry.key_span, "this is not the name of an environment variable");
+            return None;
+        }
+        let said = match &entry.value.value {
+            Kind::Str(text) => SECRECIES.iter().find(|(word, _)| word == text),
+            _ => None,
+        };
+        let Some((_, is_secret)) = said else {
+            findings.sources.hide(entry.value.span);
+            let message = format!("`{name}` must be `secret` or `plain`");
+            findings.error(entry.value.span, message).hint = Some(format!(
+                "write `{{{name}: secret}}` to keep its value out of keys; {VALUES_ARE}"
+            ));
+            return None;
+        };
+        all.push(Variable { name, is_secret: *is_secret });
+    }
+    if all.is_empty() {
+        findings.error(node.span, "an item of `env` is empty").hint =
+            Some("write `NAME` or `{NAME: secret}`".to_owned());
+    }
+    Some(all)
 }
 
 /// Reads `sandbox: auto` and `sandbox: {kind: auto, memory: 512MB, cpu: 30}`.

@@ -38,7 +38,7 @@ impl Progress for Heard {
             }
             Event::Going { endpoint } => _ = said.waiting.remove(endpoint),
             Event::Line(line) => said.lines.push(line.clone()),
-            Event::Planned(_)
+            Event::Planned { .. }
             | Event::Cached(_)
             | Event::Asked
             | Event::Landed { .. }

@@ -185,8 +185,8 @@ describe('the worker', { concurrency: 4, timeout: 120_000 }, () => {
   })
 
   const UNLOADABLE = [
-    ['nothing exported', 'grader.mjs', 'const grade = 1', /^the module must export a function named `grade`$/, /^it exports nothing$/],
-    ['another name', 'grader.ts', 'export const score = () => 1\nexport default () => 1', /must export a function named/, /^it exports `default`, `score`$/],
+    ['nothing exported', 'grader.mjs', 'const grade = 1', /^Grader module must export a 'grade' function$/, /^it exports nothing$/],
+    ['another name', 'grader.ts', 'export const score = () => 1\nexport default () => 1', /must export a 'grade' function/, /^it exports `default`, `score`$/],
     ['a default export with the name', 'grader.mjs', 'export default { grade: () => 1 }', /must export/, /^it exports `default`$/],
     ['no function', 'grader.mjs', 'export const grade = 1', /must export/, /^it exports `grade`$/],
     ['CommonJS without it', 'grader.cjs', 'exports.score = () => 1', /must export/, /`score`/],
@@ -255,6 +255,67 @@ describe('the worker', { concurrency: 4, timeout: 120_000 }, () => {
     const [, ...replies] = await worker.received(4)
     const told = { id: 0, result: 1, files: [join(folder, 'a.cjs')] }
     assert.deepEqual(replies, [told, { id: 1, result: 1 }, { id: 2, result: 0 }])
+    await worker.end()
+  })
+
+  test('what says how modules are loaded is told, and what is looked for in vain', async () => {
+    const missing = (names) => (IS_NODE ? names : names.filter((name) => name.endsWith('package.json')))
+    for (const [files, loaded, missed] of [
+      [{ 'sub/grader.mjs': 'export const grade = () => 1' }, [], ['package.json', 'sub/package.json']],
+      [{ 'sub/grader.mjs': 'export const grade = () => 1', 'package.json': '{}' }, ['package.json'], ['sub/package.json']],
+      [
+        { 'package.json': '{"type":"module","imports":{"#h":"./h.js"}}', 'h.js': 'export const S = 1', 'sub/grader.js': 'import { S } from "#h"\nexport const grade = () => S' },
+        ['h.js', 'package.json'],
+        ['sub/package.json'],
+      ],
+      [
+        { 'package.json': '{}', 'sub/grader.mjs': 'try { await import("./rules.mjs") } catch {}\nexport const grade = () => 1' },
+        ['package.json'],
+        ['sub/package.json', ...['', '.cjs', '.cts', '.js', '.json', '.mjs', '.mts', '.ts'].map((end) => `sub/rules.mjs${end}`), ...['.cjs', '.cts', '.js', '.json', '.mjs', '.mts', '.ts'].map((end) => `sub/rules.mjs/index${end}`), 'sub/rules.mts'],
+      ],
+      [
+        { 'package.json': '{}', 'grader.cjs': 'const { S } = require("./data")\nexports.grade = () => S', 'data.json': '{"S":1}' },
+        ['data.json', 'package.json'],
+        ['data', 'data.js'],
+      ],
+      [
+        { 'package.json': '{}', 'grader.mjs': 'try { await import("rules") } catch {}\nexport const grade = () => 1' },
+        ['package.json'],
+        ['node_modules'],
+      ],
+    ]) {
+      const folder = workspace(files)
+      const worker = new Worker(folder, Object.keys(files).find((name) => name.includes('grader')))
+      const [told] = await worker.received(1)
+      assert.deepEqual(told.loaded.files, loaded.map((name) => join(folder, name)))
+      assert.deepEqual(told.loaded.missed, missing(missed).sort().map((name) => join(folder, name)))
+      await worker.end()
+    }
+  })
+
+  test('what is read and executed is told once, but not what was written', async () => {
+    const source = `import fs, { readFileSync } from 'node:fs'
+      import { readFile } from 'node:fs/promises'
+      import { spawnSync } from 'node:child_process'
+      export const grade = async ({ input }) => {
+        process.chdir(new URL('.', import.meta.url).pathname)
+        if (input === 'sync') readFileSync(new URL('./a.txt', import.meta.url))
+        if (input === 'promise') await readFile('b.txt')
+        if (input === 'open') fs.closeSync(fs.openSync('c.txt'))
+        if (input === 'run') spawnSync('sh', ['h.sh'])
+        if (input === 'own') { fs.writeFileSync('d.txt', 'd'); readFileSync('d.txt') }
+        if (input === 'none') try { readFileSync('e.txt') } catch {}
+        return 1
+      }`
+    const folder = workspace({ 'grader.mjs': source, 'a.txt': '', 'b.txt': '', 'c.txt': '', 'h.sh': '' })
+    const worker = new Worker(folder, 'grader.mjs')
+    await worker.received(1)
+    const all = [['sync', 'a.txt'], ['sync'], ['promise', 'b.txt'], ['open', 'c.txt'], ['run', 'h.sh'], ['own'], ['none']]
+    for (const [id, [input, ...reads]] of all.entries()) {
+      worker.send({ id, input: { input } })
+      const reply = (await worker.received(id + 2)).at(-1)
+      assert.deepEqual(reply.reads ?? [], reads.map((name) => join(folder, name)), input)
+    }
     await worker.end()
   })
 

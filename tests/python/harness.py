@@ -33,6 +33,8 @@ class Worker:
             env=environment,
         )
         self._buffer = b""
+        #: Where it told to have looked for modules in vain; what is not there is told of nearly every import.
+        self.missed = set()
 
     def send(self, *messages):
         """Sends messages in one write."""
@@ -55,7 +57,9 @@ class Worker:
                 return None
             self._buffer += chunk
         line, self._buffer = self._buffer.split(b"\n", 1)
-        return json.loads(line.decode("utf-8"))
+        message = json.loads(line.decode("utf-8"))
+        self.missed.update(message.pop("missed", []), message.get("loaded", {}).pop("missed", []))
+        return message
 
     def ask(self, given, ident=1):
         """Sends one request and returns its reply."""

@@ -60,6 +60,73 @@ class Files(WorkerCase):
                 self.assertEqual([first, second], [{"id": 0, "result": 1}, {"id": 1, "result": 2, "files": late}])
                 self.assertEqual(others, [{"id": 2, "result": 2}, {"id": 3, "result": 1}])
 
+    def missed(self, worker):
+        """What was told to be missed, without modules for other machines."""
+        names = (os.path.relpath(path, self.folder) for path in worker.missed)
+        return sorted(name for name in names if not name.endswith((".so", ".pyd")))
+
+    def test_what_is_looked_for_in_vain_is_told(self):
+        self.write("lib/helper.py", "from . import inner")
+        self.write("lib/package/__init__.py", "")
+        self.write("lib/package/deep.py", "")
+        self.write("lib/space/part.py", "")
+        self.environment["PYTHONPATH"] = f"{self.path('made/later')}:{self.path('lib')}"
+        for source, expected in (
+            ("import colorsys", ["colorsys", "colorsys.py", "lib/colorsys", "lib/colorsys.py", "made/later"]),
+            ("import helper", ["helper", "helper.py", "lib/helper", "made/later"]),
+            ("import package.deep", ["lib/package/deep", "made/later", "package", "package.py"]),
+            (
+                "import space.part",
+                ["lib/space.py", "lib/space/__init__.py", "lib/space/part", "made/later", "space", "space.py"],
+            ),
+            (
+                "from package import nothing",
+                ["lib/package/nothing", "lib/package/nothing.py", "made/later", "package", "package.py"],
+            ),
+        ):
+            with self.subTest(source):
+                body = f"try:\n    {source}\nexcept ImportError: pass\ndef grade(sample, submission): return 1"
+                worker, _ = self.load(body, name="g.py")
+                # Its own name is looked for too, to find out whether a child would find it.
+                missed = [name for name in self.missed(worker) if name not in ("g", "lib/g", "lib/g.py")]
+                self.assertEqual(missed, expected)
+
+    def test_what_calls_look_for_in_vain_is_told_once(self):
+        source = """
+            def grade(sample, submission):
+                try:
+                    import rules
+                except ImportError:
+                    return 0
+        """
+        worker, _ = self.load(source)
+        self.assertNotIn(self.path("rules.py"), worker.missed)
+        self.assertEqual(worker.ask(to_grade()), {"id": 1, "result": 0})
+        self.assertIn(self.path("rules.py"), worker.missed)
+        worker.missed.clear()
+        self.assertEqual(worker.ask(to_grade(), 2), {"id": 2, "result": 0})
+        self.assertEqual(worker.missed, set())
+
+    def test_scripts_that_are_executed_are_told(self):
+        self.write("h.sh", "echo 1")
+        self.write("sub/k.sh", "echo 1")
+        for command, read in (
+            ("subprocess.run(['sh', 'h.sh'])", "h.sh"),
+            ("subprocess.run('sh h.sh', shell=True)", "h.sh"),
+            ("subprocess.run(['sh', 'k.sh'], cwd='sub')", "sub/k.sh"),
+            ("os.system('sh h.sh')", "h.sh"),
+            ("subprocess.run(['true', 'none.sh'])", None),
+        ):
+            with self.subTest(command):
+                source = f"""
+                    import os, subprocess
+                    os.chdir({self.folder!r})
+                    def grade(sample, submission): return {command} and 1 or 1
+                """
+                worker = self.loaded(source)
+                reads = {} if read is None else {"reads": [self.path(read)]}
+                self.assertEqual(worker.ask(to_grade()), {"id": 1, "result": 1, **reads})
+
     def test_what_is_installed_is_not_told(self):
         self.write("env/pyvenv.cfg", "")
         self.write("virtual/lib/extra.py", "")

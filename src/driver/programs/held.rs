@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::listings::{Found, entry, files_key, find};
 use super::{
-    Place, ReadProgram, dependencies_action, digest, entry, files_from, grown, is_current, listed,
-    seen_from,
+    Place, ReadProgram, dependencies_action, discovered_from, grown, is_current, is_outgrown, state,
 };
 use crate::action::{ActionKey, KeyMap};
 use crate::db::Db;
@@ -16,10 +16,10 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::driver::session::Session;
 use crate::exec::{Discovered, SeenFiles, Start, see};
 use crate::outcome::Failure;
-use crate::program::{Identity, Known, Part, ProgramSpec, Uncallable};
+use crate::program::{Depfile, Identity, Known, MISSING, Part, ProgramSpec, Uncallable};
 use crate::store::{Entry, OutcomeStore};
 use crate::suite::ProgramPlaces;
-use crate::system::{System, folder_of, join, non_empty};
+use crate::system::{System, folder_of, join};
 
 /// The programs of a session.
 #[derive(Debug, Default)]
@@ -28,25 +28,26 @@ pub(in crate::driver) struct Programs {
     read: Vec<(Program, ReadProgram)>,
     /// What is listed under the base key of each, also of those that were edited since: calls of these may be under way,
     /// and the edit may be taken back.
-    listings: KeyMap<Listing>,
+    pub(super) listings: KeyMap<Listing>,
+    /// The files of programs that were listed before it was listed where they look for others.
+    of_files: Vec<(Program, Depfile)>,
     /// Everything that one was ever seen to load, also while it cannot be loaded.
-    seen: Vec<(Program, BTreeSet<String>)>,
-    /// Files that programs were seen to read without declaring them: program, path.
-    undeclared: BTreeSet<(String, String)>,
+    seen: Vec<(Program, Depfile)>,
+    /// Files that programs were seen to read in this session without declaring them: program, path.
+    pub(super) undeclared: BTreeSet<(String, String)>,
 }
 
 /// What an entry lists that says which files a program loads.
 #[derive(Clone, Debug, Default)]
-struct Listing {
-    generation: u32,
-    /// From the suite's folder.
-    paths: BTreeSet<String>,
-    /// What was loaded of those that are in no key yet.
+pub(super) struct Listing {
+    pub(super) generation: u32,
+    pub(super) depfile: Depfile,
+    /// What was loaded of the files that are in no key yet.
     seen: SeenFiles,
 }
 
 impl Programs {
-    fn read(&self, program: Program) -> Option<&ReadProgram> {
+    pub(super) fn read(&self, program: Program) -> Option<&ReadProgram> {
         self.read.iter().find(|(other, _)| *other == program).map(|(_, read)| read)
     }
 
@@ -55,22 +56,31 @@ impl Programs {
         Some(self.read(program)?.dependencies_action().key())
     }
 
-    fn listing(&self, program: Program) -> Option<&Listing> {
+    pub(super) fn listing(&self, program: Program) -> Option<&Listing> {
         self.listings.get(&self.base(program)?)
     }
 
     /// Notes that a program was seen to load files.
-    fn see(&mut self, program: Program, paths: &BTreeSet<String>) {
+    fn see(&mut self, program: Program, depfile: &Depfile) {
         match self.seen.iter_mut().find(|(other, _)| *other == program) {
-            Some((_, seen)) => seen.extend(paths.iter().cloned()),
-            None => self.seen.push((program, paths.clone())),
+            Some((_, seen)) => drop(seen.extend(depfile)),
+            None => self.seen.push((program, depfile.clone())),
         }
+    }
+
+    pub(super) fn seen(&self, program: Program) -> Option<&Depfile> {
+        self.seen.iter().find(|(other, _)| *other == program).map(|(_, seen)| seen)
+    }
+
+    /// The files that a program was seen to load before it was listed where it looks for others.
+    fn of_files(&self, program: Program) -> Option<&Depfile> {
+        self.of_files.iter().find(|(other, _)| *other == program).map(|(_, depfile)| depfile)
     }
 }
 
 impl Session {
     /// The programs that the graders of the suite name, each once.
-    fn named_programs(&self) -> Vec<Program> {
+    pub(super) fn named_programs(&self) -> Vec<Program> {
         let mut named = Vec::new();
         for spec in self.suite().into_iter().flat_map(|suite| &suite.graders) {
             for program in spec.programs() {
@@ -140,18 +150,22 @@ impl Session {
     /// Takes from the store which files programs load.
     pub fn learn_dependencies(&mut self, store: &mut dyn OutcomeStore, system: &dyn System) {
         let unloaded = self.unloaded();
-        let keys: Vec<_> =
-            unloaded.iter().filter_map(|program| self.programs.base(*program)).collect();
-        if keys.is_empty() {
+        let read: Vec<&ReadProgram> =
+            unloaded.iter().filter_map(|program| self.programs.read(*program)).collect();
+        if read.is_empty() {
             return;
         }
-        for (program, entry) in unloaded.into_iter().zip(store.get_many(&keys)) {
-            let listing = entry.and_then(|entry| {
-                let (generation, paths) = (entry.generation, listed(&entry)?);
-                Some(Listing { generation, paths, seen: SeenFiles::new() })
-            });
-            if let Some(listing) = listing {
-                self.know(program, listing, system);
+        for (program, found) in unloaded.into_iter().zip(find(&read, store)) {
+            match found {
+                Found::All(depfile, generation) => {
+                    let seen = SeenFiles::new();
+                    self.know(program, Listing { generation, depfile, seen }, system);
+                }
+                Found::Files(depfile) => {
+                    self.programs.of_files.retain(|(other, _)| *other != program);
+                    self.programs.of_files.push((program, depfile));
+                }
+                Found::Nothing => {}
             }
         }
     }
@@ -164,11 +178,11 @@ impl Session {
         if let Some(held) = self.programs.listings.get(&base) {
             // What was found out meanwhile may not be in the store yet.
             listing.generation = listing.generation.max(held.generation);
-            listing.paths.extend(held.paths.iter().cloned());
+            listing.depfile.extend(&held.depfile);
         }
         let seen = std::mem::take(&mut listing.seen);
-        let known = read.loading((&listing.paths, &seen), &folder, system);
-        self.programs.see(program, &listing.paths);
+        let known = read.loading((&listing.depfile, &seen), &folder, system);
+        self.programs.see(program, &listing.depfile);
         self.programs.listings.insert(base, listing);
         self.set_state(program, ProgramState::Known(Arc::new(known)));
     }
@@ -177,13 +191,20 @@ impl Session {
     pub fn listing_keys(&self) -> Vec<ActionKey> {
         let has_worker = |program: &Program| program.spec(&self.db).language.has_worker();
         let programs = self.named_programs().into_iter().filter(has_worker);
-        programs.filter_map(|program| self.programs.base(program)).collect()
+        let key = |program: Program| match self.programs.of_files(program) {
+            // It was not found out yet where it looks for others.
+            Some(_) => Some(files_key(self.programs.read(program)?)),
+            None => self.programs.base(program),
+        };
+        programs.filter_map(key).collect()
     }
 
-    /// Takes it that programs of which the store knows nothing load no files: then nothing of them is stored either.
+    /// Takes it that programs load no other files than those which the store knows: none, then nothing of them is stored
+    /// either.
     pub fn assume_no_dependencies(&mut self, system: &dyn System) {
         for program in self.unloaded() {
-            self.know(program, Listing::default(), system);
+            let depfile = self.programs.of_files(program).cloned().unwrap_or_default();
+            self.know(program, Listing { depfile, ..Listing::default() }, system);
         }
     }
 
@@ -216,11 +237,15 @@ impl Session {
                 None
             }
             Ok(discovered) => {
-                let seen = self.seen(program, discovered, system);
-                let paths: BTreeSet<String> = seen.keys().cloned().collect();
+                let (mut depfile, seen) = self.seen(program, discovered, system);
+                if let Some(of_files) = self.programs.of_files(program) {
+                    // What only calls load is kept in mind.
+                    depfile.extend(of_files);
+                }
+                self.programs.of_files.retain(|(other, _)| *other != program);
                 let action = self.programs.read(program)?.dependencies_action();
-                let entry = entry(&action, &paths, 0, system.now());
-                self.know(program, Listing { generation: 0, paths, seen }, system);
+                let entry = entry(&action, &depfile, 0, system.now());
+                self.know(program, Listing { generation: 0, depfile, seen }, system);
                 Some(entry)
             }
         }
@@ -235,9 +260,8 @@ impl Session {
         let mut entries = Vec::new();
         for (identity, discovered) in all {
             let program = self.db.program(&identity.spec);
-            let mut seen = self.seen(program, discovered, system);
-            let paths: BTreeSet<String> = seen.keys().cloned().collect();
-            self.programs.see(program, &paths);
+            let (depfile, mut seen) = self.seen(program, discovered, system);
+            self.programs.see(program, &depfile);
             for (path, _) in &identity.known.dependencies {
                 seen.remove(path);
             }
@@ -245,34 +269,25 @@ impl Session {
             let action = dependencies_action(identity);
             let listing = self.programs.listings.entry(action.key()).or_default();
             see(&mut listing.seen, seen);
-            let before = listing.paths.len();
-            listing.paths.extend(paths);
-            if listing.paths.len() > before {
+            if listing.depfile.extend(&depfile) {
                 listing.generation += 1;
-                entries.push(entry(&action, &listing.paths, listing.generation, system.now()));
+                entries.push(entry(&action, &listing.depfile, listing.generation, system.now()));
             }
         }
         entries
     }
 
-    /// The files that were discovered, from the suite's folder. What is read and not declared is noted.
-    fn seen(&mut self, program: Program, discovered: Discovered, system: &dyn System) -> SeenFiles {
+    /// What was discovered, from the suite's folder. What is read and not declared is noted.
+    fn seen(
+        &mut self,
+        program: Program,
+        discovered: Discovered,
+        system: &dyn System,
+    ) -> (Depfile, SeenFiles) {
         let folder = folder_of(self.root.suite(&self.db).path(&self.db));
-        let home = system.absolute(non_empty(folder));
-        let files = files_from(folder, discovered.files, system);
-        if let Some(read) = self.programs.read(program) {
-            let declared: BTreeSet<String> =
-                read.paths.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
-            let name = program.spec(&self.db).shown();
-            let reads = discovered.reads.iter().map(|path| seen_from(&home, path));
-            let undeclared: Vec<String> = reads
-                .filter(|path| !declared.contains(path) && !files.contains_key(path))
-                .collect();
-            self.programs
-                .undeclared
-                .extend(undeclared.into_iter().map(|path| (name.clone(), path)));
-        }
-        files
+        let (mut depfile, seen) = discovered_from(folder, discovered, system);
+        self.note_reads(program, &mut depfile, system);
+        (depfile, seen)
     }
 
     /// The programs that were seen to load more than their keys hold, and what is known of each. One of which a file was
@@ -281,9 +296,9 @@ impl Session {
     pub(in crate::driver) fn outgrown(&self) -> Vec<(Program, Known)> {
         let more = |(program, _): &(Program, ReadProgram)| {
             let ProgramState::Known(known) = program.state(&self.db) else { return None };
-            let Listing { paths, seen, .. } = self.programs.listing(*program)?;
-            let is_more = paths.len() != known.dependencies.len();
-            Some((*program, grown(known, paths, seen).filter(|_| is_more)?))
+            let Listing { depfile, seen, .. } = self.programs.listing(*program)?;
+            let is_more = is_outgrown(known, depfile);
+            Some((*program, is_more.then(|| grown(known, depfile, seen)).flatten()?))
         };
         self.programs.read.iter().filter_map(more).collect()
     }
@@ -298,16 +313,6 @@ impl Session {
         is_current(identity, folder_of(self.root.suite(&self.db).path(&self.db)), system)
     }
 
-    /// What programs were seen to read although it is not among their inputs, a sentence each.
-    pub fn undeclared_reads(&self) -> Vec<String> {
-        let told = |(program, path): &(String, String)| {
-            format!(
-                "`{program}` reads `{path}`, which is not among its `inputs`: an edit of it grades nothing again"
-            )
-        };
-        self.programs.undeclared.iter().map(told).collect()
-    }
-
     /// How the programs of the suite are started, as far as they can be.
     pub fn starts(&self) -> Vec<Arc<Start>> {
         let start = |program| Some(Arc::clone(&self.programs.read(program)?.start));
@@ -318,26 +323,6 @@ impl Session {
     pub(in crate::driver) fn start_of(&self, spec: &ProgramSpec) -> Option<Arc<Start>> {
         let program = self.db.program(spec);
         self.programs.read(program).map(|read| Arc::clone(&read.start))
-    }
-
-    /// Every file that a program of the suite rests on.
-    pub(in crate::driver) fn program_paths(&self) -> BTreeSet<String> {
-        self.named_programs().into_iter().flat_map(|program| self.paths_of(program)).collect()
-    }
-
-    fn paths_of(&self, program: Program) -> BTreeSet<String> {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
-        let spec = program.spec(&self.db);
-        let mut paths = BTreeSet::from([spec.path.clone()]);
-        paths.extend(spec.runtime_path().cloned());
-        // A folder or a pattern may match other files tomorrow: so its folder is looked at.
-        paths.extend(spec.inputs.iter().map(|input| join(folder, fixed_part(input))));
-        let known = known_of(program.state(&self.db));
-        let known = known.iter().flat_map(|known| known.inputs.iter().chain(&known.dependencies));
-        paths.extend(known.map(|(path, _)| join(folder, path)));
-        let seen = self.programs.seen.iter().filter(|(other, _)| *other == program);
-        paths.extend(seen.flat_map(|(_, seen)| seen).map(|path| join(folder, path)));
-        paths
     }
 
     /// Reads, apart from what the session holds, the programs of `named` that rest on what is stale or that nobody has
@@ -364,7 +349,10 @@ impl Session {
             let is_stale = |path: &String| self.standing.stale.is_near(path);
             let is_new = !held.contains(&program) || known_of(program.state(&self.db)).is_none();
             let is_known = edited.iter().any(|(other, _)| *other == program);
-            let may_differ = is_new || is_other || self.paths_of(program).iter().any(is_stale);
+            let may_differ = is_new
+                || is_other
+                || self.paths_of(program).iter().any(is_stale)
+                || self.folders_of(program).iter().any(is_stale);
             if is_known || !may_differ {
                 continue;
             }
@@ -423,9 +411,11 @@ impl Session {
         let ProgramState::Known(known) = program.state(&self.db) else { return false };
         let folder = folder_of(self.root.suite(&self.db).path(&self.db));
         let held: BTreeMap<_, _> = known.dependencies.iter().cloned().collect();
-        listing.paths.iter().all(|path| {
+        let missing = MISSING.to_owned();
+        let is_missed = |path: &String| known.missed.contains(path).then_some(&missing);
+        listing.depfile.files.iter().chain(&listing.depfile.missed).all(|path| {
             let seen = held.get(path).or_else(|| listing.seen.get(path)?.as_ref());
-            seen == Some(&digest(&join(folder, path), system))
+            seen.or(is_missed(path)) == Some(&state(&join(folder, path), system))
         })
     }
 
@@ -457,7 +447,7 @@ fn uncallable(spec: &ProgramSpec, place: diagnostic::Place, why: &Uncallable) ->
     Diagnostic { hint: why.hint.clone(), ..Diagnostic::error(place, message) }
 }
 
-fn known_of(state: &ProgramState) -> Option<&Arc<Known>> {
+pub(super) fn known_of(state: &ProgramState) -> Option<&Arc<Known>> {
     match state {
         ProgramState::Known(known) | ProgramState::Read(known) => Some(known),
         ProgramState::Unread | ProgramState::Broken(_) => None,
@@ -472,7 +462,7 @@ fn changed((spec, folder): (&ProgramSpec, &str), before: &Known, now: &Known) ->
     }
     let mut both = vec![(&before.inputs, &now.inputs)];
     // What it loads may not be known yet.
-    if !now.dependencies.is_empty() {
+    if !(now.dependencies.is_empty() && now.missed.is_empty()) {
         both.push((&before.dependencies, &now.dependencies));
     }
     for (before, now) in both {
@@ -481,12 +471,4 @@ fn changed((spec, folder): (&ProgramSpec, &str), before: &Known, now: &Known) ->
         files.extend(before.symmetric_difference(&now).map(|(path, _)| join(folder, path)));
     }
     files
-}
-
-/// The part of a pattern before the first of its folders that holds a wildcard.
-fn fixed_part(pattern: &str) -> &str {
-    match pattern.find(['*', '?', '[', '{']) {
-        None => pattern,
-        Some(at) => &pattern[..pattern[..at].rfind('/').unwrap_or(0)],
-    }
 }

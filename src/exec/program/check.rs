@@ -55,7 +55,7 @@ fn module(start: &Start, source: &str) -> Option<Problem> {
             suggestion: None,
         }),
         Ok(stripped) if stripped.is_module && stripped.lacks(name) => Some(Problem {
-            message: format!("the module must export a function named `{name}`"),
+            message: format!("Grader module must export a '{name}' function"),
             line: 0,
             column: 0,
             suggestion: None,

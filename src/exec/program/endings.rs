@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 
 use super::tail::{self, KEPT};
 use crate::exec::Start;
-use crate::outcome::{Failure, FailureKind};
+use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::program::Role;
 
 /// The bytes of a standard error that stand in a message.
@@ -115,6 +115,19 @@ pub(super) fn timeout(start: &Start, stderr: Option<String>) -> Failure {
     Failure { stderr, ..Failure::new(FailureKind::Timeout, message) }
 }
 
+/// The outcome of a program that has a limit of memory or processor time. How it fails there may be due to the limit, and
+/// no key holds that: so it is a failure that is not kept.
+pub(super) fn at_a_limit(start: &Start, outcome: Outcome) -> Outcome {
+    let sandbox = &start.spec.sandbox;
+    let is_limited = sandbox.memory.is_some() || sandbox.cpu_seconds.is_some();
+    match outcome {
+        Outcome::Failure(failure) if is_limited && failure.kind.is_permanent() => {
+            Outcome::Failure(Failure { kind: FailureKind::Killed, ..failure })
+        }
+        outcome => outcome,
+    }
+}
+
 /// Milliseconds as people say them: `60 s`, `0.2 s`.
 pub(super) fn seconds(milliseconds: u64) -> String {
     format!("{} s", milliseconds as f64 / 1000.0)
@@ -124,4 +137,36 @@ pub(super) fn seconds(milliseconds: u64) -> String {
 pub(super) fn invalid(message: String, text: &str, stderr: Option<String>) -> Failure {
     let reply = Some(tail::first(text, KEPT).to_owned());
     Failure { reply, stderr, ..Failure::new(FailureKind::InvalidReply, message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_data::start_of;
+    use super::at_a_limit;
+    use crate::exec::Start;
+    use crate::outcome::{Failure, FailureKind, Outcome, Reply};
+
+    #[test]
+    fn failures_at_a_limit_are_not_kept() {
+        let limited = |memory, cpu_seconds| {
+            let mut start: Start = start_of("/g");
+            start.spec.sandbox.memory = memory;
+            start.spec.sandbox.cpu_seconds = cpu_seconds;
+            start
+        };
+        let failure = |kind| Outcome::Failure(Failure::new(kind, "it failed"));
+        let reply = Outcome::Reply(Reply { text: "1".to_owned(), model: None, usage: None });
+        for (start, is_kept) in [
+            (limited(None, None), true),
+            (limited(Some(1), None), false),
+            (limited(None, Some(1)), false),
+        ] {
+            for kind in [FailureKind::Exit, FailureKind::Exception, FailureKind::InvalidReply] {
+                assert_eq!(at_a_limit(&start, failure(kind)).is_kept(), is_kept, "{kind:?}");
+            }
+            assert_eq!(at_a_limit(&start, reply.clone()), reply);
+            let timeout = failure(FailureKind::Timeout);
+            assert_eq!(at_a_limit(&start, timeout.clone()), timeout);
+        }
+    }
 }

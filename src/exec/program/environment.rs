@@ -6,13 +6,11 @@ use std::collections::BTreeMap;
 
 use crate::exec::Secret;
 
-/// Variables that every program sees: where things are, who runs it, what language it speaks, and what runtimes and TLS
-/// libraries need to find themselves.
+/// Variables that every program sees: where things are, who runs it, and what runtimes and TLS libraries need to find
+/// themselves.
 pub const PASSED_ON: &[&str] = &[
     "PATH",
     "HOME",
-    "LANG",
-    "TZ",
     "TMPDIR",
     "USER",
     "LOGNAME",
@@ -29,8 +27,13 @@ pub const PASSED_ON: &[&str] = &[
     "SYSTEMROOT",
 ];
 
-/// Families of such variables: locales, and the folders of the desktop's standard.
-pub const FAMILIES_PASSED_ON: &[&str] = &["LC_", "XDG_"];
+/// Families of such variables: the folders of the desktop's standard.
+pub const FAMILIES_PASSED_ON: &[&str] = &["XDG_"];
+
+/// Variables that have the same value for every program, unless its suite passes them on: what time it is where somebody
+/// works, and what language they speak, must decide no grade that is kept.
+pub(super) const FIXED: [(&str, &str); 2] =
+    [("LANG", if cfg!(target_os = "macos") { "en_US.UTF-8" } else { "C.UTF-8" }), ("TZ", "UTC")];
 
 /// Whether every program sees a variable.
 fn is_passed_on(name: &str) -> bool {
@@ -40,6 +43,7 @@ fn is_passed_on(name: &str) -> bool {
 /// The part of an environment that every program sees.
 pub(super) fn passed_on(mut all: BTreeMap<String, String>) -> BTreeMap<String, String> {
     all.retain(|name, _| is_passed_on(name));
+    all.extend(FIXED.map(|(name, value)| (name.to_owned(), value.to_owned())));
     all
 }
 
@@ -66,18 +70,26 @@ pub fn environment_of(
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::environment_of;
+    use super::{FIXED, environment_of};
     use crate::exec::Secret;
 
     #[test]
     fn programs_see_what_they_need_and_what_the_suite_names() {
-        let names = ["PATH", "LC_ALL", "XDG_CACHE_HOME", "OPENAI_API_KEY", "AWS_PROFILE", "TERM"];
+        let names = ["PATH", "LC_ALL", "LANG", "TZ", "XDG_CACHE_HOME", "OPENAI_API_KEY", "TERM"];
         let all = names.map(|name| (name.to_owned(), "v".to_owned()));
-        let named = [("TERM".to_owned(), Secret::new("dumb".to_owned()))];
+        let named = |name: &str| (name.to_owned(), Secret::new("own".to_owned()));
+        let named = [named("TERM"), named("TZ")];
         let seen = environment_of(BTreeMap::from(all), &named);
         let seen: Vec<(&str, &str)> =
             seen.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let expected = [("LC_ALL", "v"), ("PATH", "v"), ("TERM", "dumb"), ("XDG_CACHE_HOME", "v")];
+        let lang = FIXED[0].1;
+        let expected = [
+            ("LANG", lang),
+            ("PATH", "v"),
+            ("TERM", "own"),
+            ("TZ", "own"),
+            ("XDG_CACHE_HOME", "v"),
+        ];
         assert_eq!(seen, expected);
     }
 }

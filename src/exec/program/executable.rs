@@ -6,7 +6,7 @@
 use std::pin::pin;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin};
@@ -16,9 +16,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::command::{self, Interpreter, Surroundings, unloadable};
 use super::endings::{self, Ending, who};
 use super::group::Group;
-use super::guard::Guard;
 use super::messages;
-use super::tail::{self, Tail};
+use super::tail::{self, Printed, Tail};
+use super::world::World;
+use super::{changed_meanwhile, files};
 use crate::exec::Start;
 use crate::outcome::{Failure, FailureKind, Outcome};
 
@@ -29,13 +30,34 @@ const GRACE: Duration = Duration::from_millis(200);
 /// The code with which `env` and shells end when they do not find a program.
 const NOT_FOUND: i32 = 127;
 
-/// Runs a program, and hands it `input`.
+/// How often a program is run whose files are written while it runs.
+const MOST_RUNS: usize = 5;
+
+/// Runs a program, and hands it `input`. It is run again where one of its files was written meanwhile, even if that says
+/// by now what it said before: what it gave may rest on what it said in between.
 pub(super) async fn run(
-    start: &Start,
+    start: &Arc<Start>,
     surroundings: Surroundings<'_>,
     input: &str,
-    guard: Arc<Guard>,
+    world: &Arc<World>,
 ) -> Outcome {
+    for _ in 0..MOST_RUNS {
+        let begin = files::now();
+        let outcome = run_once(start, surroundings, input, world).await;
+        if !outcome.is_kept() || !was_edited(start, begin) {
+            return outcome;
+        }
+    }
+    Outcome::Failure(changed_meanwhile())
+}
+
+async fn run_once(
+    start: &Arc<Start>,
+    surroundings: Surroundings<'_>,
+    input: &str,
+    world: &Arc<World>,
+) -> Outcome {
+    let guard = world.guard();
     let child = match surroundings.spawn(start).await {
         Ok(child) => child,
         Err(failure) => return Outcome::Failure(failure),
@@ -43,7 +65,10 @@ pub(super) async fn run(
     let group = Group::of(&child, guard);
     let tail = Arc::new(Mutex::new(Tail::of(start)));
     let limit = Duration::from_millis(start.spec.timeout_ms);
-    let ended = timeout(limit, to_its_end(child, &group, &tail, input)).await;
+    let mut printed = Printed::of(start, world);
+    let streams = Streams { tail: &tail, printed: &mut printed };
+    let ended = timeout(limit, to_its_end(child, &group, streams, input)).await;
+    printed.end();
     group.close();
     let stderr = tail::text_of(&tail, start);
     let failure = match ended {
@@ -68,6 +93,18 @@ pub(super) async fn run(
     Outcome::Failure(failure)
 }
 
+/// Whether a file that a program rests on was written since then.
+fn was_edited(start: &Start, begin: SystemTime) -> bool {
+    let mut files = std::iter::once(&start.path).chain(&start.inputs);
+    files.any(|path| files::is_newer(path, begin))
+}
+
+/// What takes what a process writes to its standard error.
+struct Streams<'a> {
+    tail: &'a tail::Shared,
+    printed: &'a mut Printed,
+}
+
 /// What a process left.
 struct Ended {
     status: std::io::Result<ExitStatus>,
@@ -77,7 +114,7 @@ struct Ended {
 }
 
 /// Feeds a process and reads what it writes, all at once, until it has ended.
-async fn to_its_end(mut child: Child, group: &Group, tail: &tail::Shared, input: &str) -> Ended {
+async fn to_its_end(mut child: Child, group: &Group, streams: Streams<'_>, input: &str) -> Ended {
     let (mut output, mut is_too_much) = (Vec::new(), false);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let mut ended = None;
@@ -86,7 +123,7 @@ async fn to_its_end(mut child: Child, group: &Group, tail: &tail::Shared, input:
         let mut reading = pin!(read(stdout, &mut output));
         let mut erring = pin!(async {
             if let Some(stderr) = stderr {
-                tail::read(stderr, tail, |_| ()).await;
+                tail::read(stderr, streams.tail, |bytes| streams.printed.see(bytes)).await;
             }
         });
         let (mut is_fed, mut is_read, mut is_erred) = (false, false, false);

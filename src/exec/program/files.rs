@@ -8,6 +8,9 @@ use super::messages::Reported;
 use crate::exec::Discovered;
 use crate::program::{Language, file_digest};
 
+/// The longest file of which it is kept what it was when a program read it, in bytes.
+const MOST_DIGESTED: u64 = 64 << 20;
+
 /// The files of a language's worker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkerFiles {
@@ -110,15 +113,24 @@ fn moved(_metadata: &std::fs::Metadata) -> Option<SystemTime> {
 /// What a worker that began at `began` reports, with the states of the files. A file that was written since may have been
 /// loaded before that: only one that is older is what was loaded.
 pub(super) fn seen(reported: Reported, began: SystemTime) -> Discovered {
-    let Reported { files, mut reads } = reported;
+    let Reported { files, missed, reads } = reported;
     let state = |path: String| {
         // Read first: then what is written after that is newer too.
         let digest = file_digest(std::fs::read(&path).ok().as_deref());
         let is_known = !is_newer(&path, began);
         (path, is_known.then_some(digest))
     };
-    reads.sort();
-    Discovered { files: files.into_iter().map(state).collect(), reads }
+    // The file that is there now is the best guess of what was read: nothing is kept by it, it is only warned of.
+    let read = |path: String| {
+        let is_small = std::fs::metadata(&path).is_ok_and(|data| data.len() <= MOST_DIGESTED);
+        let digest = is_small.then(|| file_digest(std::fs::read(&path).ok().as_deref()));
+        (path, digest)
+    };
+    Discovered {
+        files: files.into_iter().map(state).collect(),
+        missed: missed.into_iter().collect(),
+        reads: reads.into_iter().map(read).collect(),
+    }
 }
 
 /// Writes files to a folder.

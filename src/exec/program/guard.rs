@@ -8,16 +8,19 @@ use std::io::Write;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Reads `+ ID` and `- ID`, a line each, and ends the groups that were not taken back.
+/// Reads `+ ID`, `- ID` and `= FOLDER`, a line each; ends the groups that were not taken back, and removes the folder.
 const SCRIPT: &str = "\
 groups=' '
+folder=
 while read -r sign id; do
   case $sign$groups in
+    =*) folder=$id ;;
     +*) groups=\"$groups$id \" ;;
     *\" $id \"*) groups=\"${groups%% $id *} ${groups#* $id }\" ;;
   esac
 done
-for id in $groups; do kill -s KILL -- \"-$id\"; done";
+for id in $groups; do kill -s KILL -- \"-$id\"; done
+case $folder in */evalrs-*) rm -rf -- \"$folder\" ;; esac";
 
 /// The shell that outlives evalrs. Where there is none, what hangs outlives it.
 #[derive(Debug)]
@@ -28,6 +31,7 @@ impl Guard {
     pub(super) fn start() -> Self {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT]).current_dir("/").env_clear();
+        command.env("PATH", "/usr/bin:/bin");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -45,11 +49,19 @@ impl Guard {
         self.tell('-', leader);
     }
 
-    fn tell(&self, sign: char, leader: u32) {
+    /// This folder is ours, and is removed at the end.
+    pub(super) fn remove(&self, folder: &str) {
+        // One with such a name could not be told.
+        if !folder.contains('\n') {
+            self.tell('=', folder);
+        }
+    }
+
+    fn tell(&self, sign: char, what: impl std::fmt::Display) {
         if let Some(stdin) = &self.0 {
             let mut stdin = stdin.lock().unwrap_or_else(PoisonError::into_inner);
             // Without the shell all goes on as well.
-            let _ = stdin.write_all(format!("{sign} {leader}\n").as_bytes());
+            let _ = stdin.write_all(format!("{sign} {what}\n").as_bytes());
         }
     }
 }

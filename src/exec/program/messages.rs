@@ -24,6 +24,7 @@ pub(super) struct Message<'a> {
     pub(super) result: Option<&'a RawValue>,
     pub(super) error: Option<Raised>,
     files: Vec<String>,
+    missed: Vec<String>,
     reads: Vec<String>,
 }
 
@@ -41,6 +42,7 @@ pub(super) struct Loaded {
     /// Whether it works on several requests at once.
     pub(super) overlaps: bool,
     files: Vec<String>,
+    missed: Vec<String>,
     reads: Vec<String>,
     /// What people should know of it.
     pub(super) warnings: Vec<String>,
@@ -49,8 +51,9 @@ pub(super) struct Loaded {
 impl Loaded {
     /// The files it tells of.
     pub(super) fn reported(&mut self) -> Reported {
-        let (files, reads) = (std::mem::take(&mut self.files), std::mem::take(&mut self.reads));
-        Reported { files, reads }
+        let [files, missed, reads] =
+            [&mut self.files, &mut self.missed, &mut self.reads].map(std::mem::take);
+        Reported { files, missed, reads }
     }
 
     /// Why its results must not be kept: what runs it is not of the version that their keys hold. What either side does
@@ -75,8 +78,10 @@ impl Loaded {
 /// Files that a worker tells of, absolute.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reported {
-    /// Modules that it has loaded.
+    /// Modules that it has loaded, and what says which ones it loads.
     pub(super) files: Vec<String>,
+    /// Where it looked for a module that was not there.
+    pub(super) missed: Vec<String>,
     /// Other files that were opened to be read.
     pub(super) reads: Vec<String>,
 }
@@ -95,6 +100,8 @@ pub(super) struct Unloadable {
 pub(super) struct Raised {
     message: String,
     transient: bool,
+    /// Where it was raised, as seen from the workspace: `graders/g.py:12`.
+    place: String,
     details: String,
 }
 
@@ -110,8 +117,10 @@ impl<'a> Message<'a> {
 
     /// The files that it reports beside its answer, if any.
     pub(super) fn reported(&mut self) -> Option<Reported> {
-        let (files, reads) = (std::mem::take(&mut self.files), std::mem::take(&mut self.reads));
-        (!files.is_empty() || !reads.is_empty()).then_some(Reported { files, reads })
+        let [files, missed, reads] =
+            [&mut self.files, &mut self.missed, &mut self.reads].map(std::mem::take);
+        let is_something = [&files, &missed, &reads].iter().any(|paths| !paths.is_empty());
+        is_something.then_some(Reported { files, missed, reads })
     }
 }
 
@@ -198,7 +207,11 @@ fn hide(start: &Start, value: &mut Value) -> bool {
 /// The failure of a program that raised an exception.
 pub(super) fn raised(start: &Start, error: &Raised) -> Failure {
     let kind = if error.transient { FailureKind::Unloadable } else { FailureKind::Exception };
-    let failure = Failure::new(kind, start.without_secrets(&error.message));
+    let message = match error.place.as_str() {
+        "" => error.message.clone(),
+        place => format!("{} ({place})", error.message),
+    };
+    let failure = Failure::new(kind, start.without_secrets(&message));
     Failure { stderr: detailed(start, &error.details), ..failure }
 }
 
@@ -279,7 +292,7 @@ mod tests {
     fn secrets_are_taken_out_of_texts_and_not_of_numbers() {
         let mut start = start_of("/g");
         let secrets =
-            [("A_KEY", "pass\"word1234"), ("B_KEY", "0.1234567890"), ("C_KEY", "123456789012")];
+            [("A_TOKEN", "pass\"word1234"), ("B_TOKEN", "0.1234567890"), ("C_TOKEN", "123456789012")];
         let secret = |(name, value): (&str, &str)| (name.to_owned(), Secret::new(value.to_owned()));
         start.env = secrets.map(secret).into();
         for (text, expected) in [

@@ -37,12 +37,17 @@ use super::{
 };
 use crate::action::{Action, ActionKey};
 use crate::outcome::{Failure, Outcome};
-use crate::program::{DependenciesAction, Identity};
+use crate::program::{DependenciesAction, DepfileFormat, Identity};
 use crate::system::System;
 use crate::system::os::OsSystem;
 use command::{Surroundings, unloadable};
 use pool::{Pool, WINDOW, not_asked};
 use world::World;
+
+/// What is told of a call during which the files of its program changed.
+pub fn changed_meanwhile() -> Failure {
+    unloadable("the files of the program changed while it ran: it is called again")
+}
 
 /// How often a program is loaded whose files change while it is.
 const MOST_LOADS: u32 = 5;
@@ -80,6 +85,8 @@ pub struct ProgramExecutor {
     pools: RefCell<Vec<Known>>,
     /// Pools of files that have changed since, until all was taken that their workers tell of.
     retired: RefCell<Vec<Known>>,
+    /// The exceptions that were said in full.
+    said: RefCell<BTreeSet<String>>,
 }
 
 /// A pool, and what the files were by which its workers run.
@@ -94,8 +101,15 @@ struct Known {
 enum State {
     /// It is being loaded, or that was given up.
     Loading,
-    /// It was loaded and not called yet: the key of what was known of it, and the digests of what it loaded.
-    Loaded(ActionKey, BTreeSet<String>),
+    /// It was loaded and not called yet.
+    Loaded {
+        /// The key of what was known of it.
+        base: ActionKey,
+        /// The digests of what it loaded.
+        digests: BTreeSet<String>,
+        /// Where it looked for what was not there then, absolute.
+        missed: BTreeSet<String>,
+    },
     /// It is called.
     Called(Arc<Identity>),
 }
@@ -105,11 +119,14 @@ impl Known {
     fn serves(&self, identity: &Arc<Identity>) -> bool {
         match &self.state {
             State::Loading => false,
-            State::Loaded(base, loaded) => {
-                let action = DependenciesAction { identity: Arc::clone(identity) };
+            State::Loaded { base, digests, missed } => {
+                let format = DepfileFormat::All;
+                let action = DependenciesAction { identity: Arc::clone(identity), format };
                 let dependencies = &identity.known.dependencies;
                 let is_held = |digest| dependencies.iter().any(|(_, held)| held == digest);
-                Action::Dependencies(action).key() == *base && loaded.iter().all(is_held)
+                Action::Dependencies(action).key() == *base
+                    && digests.iter().all(is_held)
+                    && !dependencies.iter().any(|(path, _)| is_among(path, missed))
             }
             State::Called(own) => Arc::ptr_eq(own, identity) || own == identity,
         }
@@ -139,6 +156,7 @@ impl ProgramExecutor {
             closing: Notify::new(),
             pools: RefCell::default(),
             retired: RefCell::default(),
+            said: RefCell::default(),
         }
     }
 
@@ -191,9 +209,10 @@ impl ProgramExecutor {
         let loaded = pool.load().await;
         let digests = loaded.iter().flat_map(|discovered| discovered.files.values().flatten());
         let digests = digests.cloned().collect();
+        let missed = loaded.iter().flat_map(|discovered| &discovered.missed).cloned().collect();
         let mut pools = self.pools.borrow_mut();
         if let Some(known) = pools.iter_mut().find(|known| Arc::ptr_eq(&known.pool, &pool)) {
-            known.state = State::Loaded(base, digests);
+            known.state = State::Loaded { base, digests, missed };
         }
         loaded
     }
@@ -226,7 +245,18 @@ impl ProgramExecutor {
         };
         let environment = &self.world.environment;
         let surroundings = Surroundings { environment, bwrap, worker: None };
-        executable::run(&start, surroundings, &action.input, self.world.guard()).await
+        executable::run(&start, surroundings, &action.input, &self.world).await
+    }
+
+    /// Says where a function or a module raised an exception, where that is wanted; the same is said once.
+    fn tell_where(&self, start: &Start, outcome: &Outcome) {
+        let Outcome::Failure(failure) = outcome else { return };
+        let Some(details) = failure.stderr.as_deref() else { return };
+        let is_said = self.world.settings.verbosity > 0 && start.spec.language.has_worker();
+        if is_said && self.said.borrow_mut().insert(details.to_owned()) {
+            let shown = start.spec.shown();
+            details.lines().for_each(|line| self.world.say(format!("{shown}: {line}")));
+        }
     }
 
     /// A place for an executable, or the outcome of one that is not started any more.
@@ -246,6 +276,14 @@ impl ProgramExecutor {
             self.closing.notified().await;
         }
     }
+}
+
+/// Whether a path that is seen from some folder may be one of these, which are absolute. That two are taken for one costs
+/// no more than the start of another worker.
+fn is_among(path: &str, all: &BTreeSet<String>) -> bool {
+    let end = path.trim_start_matches("../");
+    let is_it = |whole: &String| whole.strip_suffix(end).is_some_and(|rest| rest.ends_with('/'));
+    all.contains(path) || all.iter().any(is_it)
 }
 
 /// Whether two starts are one.
@@ -276,9 +314,11 @@ impl Executor for ProgramExecutor {
         };
         let under_way = UnderWay::new(&self.under_way);
         Box::pin(async move {
+            let start = Arc::clone(&launch.start);
             let outcome = self.call(launch).await;
             drop(under_way);
-            outcome
+            self.tell_where(&start, &outcome);
+            endings::at_a_limit(&start, outcome)
         })
     }
 

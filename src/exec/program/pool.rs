@@ -403,12 +403,11 @@ fn end_all(state: &mut State, outcome: &Outcome) {
     }
 }
 
-/// Adds what was seen to what is known, sorted, each once.
+/// Adds what was seen to what is known.
 fn add(to: &mut Discovered, more: Discovered) {
     see(&mut to.files, more.files);
+    to.missed.extend(more.missed);
     to.reads.extend(more.reads);
-    to.reads.sort();
-    to.reads.dedup();
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use super::world::World;
 use crate::exec::Start;
 
 /// The bytes of it that are kept and shown.
@@ -79,6 +80,48 @@ pub(super) async fn read(
     }
 }
 
+/// Says what a program writes to its standard error, line by line, where that is wanted.
+pub(super) struct Printed {
+    start: Arc<Start>,
+    world: Arc<World>,
+    /// The line that has no end yet.
+    open: Vec<u8>,
+}
+
+impl Printed {
+    /// What a program prints; nothing yet.
+    pub(super) fn of(start: &Arc<Start>, world: &Arc<World>) -> Self {
+        Self { start: Arc::clone(start), world: Arc::clone(world), open: Vec::new() }
+    }
+
+    /// Takes what was read.
+    pub(super) fn see(&mut self, bytes: &[u8]) {
+        if self.world.settings.verbosity == 0 {
+            return;
+        }
+        self.open.extend_from_slice(bytes);
+        let whole = memchr::memrchr(b'\n', &self.open).map_or(0, |at| at + 1);
+        self.open[..whole].split_inclusive(|byte| *byte == b'\n').for_each(|line| self.say(line));
+        self.open.drain(..whole);
+        if self.open.len() > KEPT {
+            self.end();
+        }
+    }
+
+    /// Says the line that has no end.
+    pub(super) fn end(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        if !open.is_empty() {
+            self.say(&open);
+        }
+    }
+
+    fn say(&self, line: &[u8]) {
+        let line = self.start.without_secrets(String::from_utf8_lossy(line).trim_end());
+        self.world.say(format!("{}: {}", self.start.spec.shown(), first(&line, KEPT)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::test_data::start_of;
@@ -88,7 +131,7 @@ mod tests {
     #[test]
     fn a_secret_at_the_cut_does_not_show() {
         let mut start = start_of("/g");
-        start.env = vec![("KEY".to_owned(), Secret::new("sk-abcdefghi".to_owned()))];
+        start.env = vec![("API_KEY".to_owned(), Secret::new("sk-abcdefghi".to_owned()))];
         for before in 0..20 {
             let mut tail = Tail::of(&start);
             tail.push("x".repeat(3 * KEPT).as_bytes());

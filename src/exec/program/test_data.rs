@@ -15,6 +15,7 @@ pub(super) fn start_of(path: &str) -> Start {
         runtime: None,
         cwd: folder.clone(),
         workspace: folder,
+        inputs: Vec::new(),
         env: Vec::new(),
     }
 }

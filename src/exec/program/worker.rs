@@ -13,7 +13,7 @@ use super::endings::{Ending, seconds};
 use super::group::Group;
 use super::messages::{self, Loaded, Message};
 use super::pool::Pool;
-use super::tail::{self, Tail};
+use super::tail::{self, Printed, Tail};
 use crate::outcome::Failure;
 use crate::system::os::forget_versions;
 
@@ -172,28 +172,10 @@ fn forward(
     tail: tail::Shared,
     pool: &Pool,
 ) -> impl Future<Output = ()> + use<> {
-    let (start, world) = (Arc::clone(&pool.start), Arc::clone(&pool.world));
-    let (shown, mut open) = (start.spec.shown(), Vec::new());
+    let mut printed = Printed::of(&pool.start, &pool.world);
     async move {
-        let is_said = world.settings.verbosity > 0;
-        let say = |line: &[u8]| {
-            let line = start.without_secrets(String::from_utf8_lossy(line).trim_end());
-            world.say(format!("{shown}: {}", tail::first(&line, tail::KEPT)));
-        };
-        let see = |bytes: &[u8]| {
-            if !is_said {
-                return;
-            }
-            open.extend_from_slice(bytes);
-            let whole = memchr::memrchr(b'\n', &open).map_or(0, |at| at + 1);
-            open[..whole].split_inclusive(|byte| *byte == b'\n').for_each(say);
-            open.drain(..whole);
-            if open.len() > tail::KEPT {
-                say(&open);
-                open.clear();
-            }
-        };
-        tail::read(stderr, &tail, see).await;
+        tail::read(stderr, &tail, |bytes| printed.see(bytes)).await;
+        printed.end();
     }
 }
 

@@ -61,7 +61,11 @@ impl World {
     pub(super) fn worker(&self, language: Language) -> Result<(String, String), Failure> {
         let no_worker = || unloadable("programs of this kind have no worker");
         let entry = (self.worker_files)(language).ok_or_else(no_worker)?.entry;
-        let folder = self.folder.get_or_init(|| self.written().map_err(|error| error.to_string()));
+        let folder = self.folder.get_or_init(|| {
+            let folder = self.written().map_err(|error| error.to_string())?;
+            self.guard().remove(&folder.path().to_string_lossy());
+            Ok(folder)
+        });
         let failed =
             |error: &String| unloadable(format!("cannot write the files of the workers: {error}"));
         let folder = folder.as_ref().map_err(failed)?.path().to_string_lossy().into_owned();

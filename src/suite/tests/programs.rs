@@ -1,7 +1,9 @@
 //! Programs and rewards of suites, and what they read as.
 
 use super::{Memory, REGISTRY, read, read_suite, rendered, suite};
-use crate::program::{Language, Part, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, TIMEOUT_MS};
+use crate::program::{
+    Language, Part, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, TIMEOUT_MS, Variable,
+};
 use crate::suite::{Gate, GraderKind, GraderSpec, Registry, RewardSpec, Suite};
 
 /// A suite with the graders and sections `rest`.
@@ -53,7 +55,7 @@ fn every_setting_is_read() {
     let settings = ProgramSpec {
         runtime: Some("bun".to_owned()),
         inputs: vec!["a/*".to_owned(), "z.json".to_owned()],
-        env: vec!["A".to_owned(), "B".to_owned()],
+        env: vec![Variable::named("A"), Variable::named("B")],
         cwd: Some("work".to_owned()),
         sandbox: Sandbox {
             kind: SandboxKind::Auto,
@@ -101,7 +103,7 @@ fn settings_may_be_written_in_several_ways() {
     assert_eq!(of("cache: off").repeat, Repeat::Always);
     assert_eq!(of("cache: true, deterministic: check").repeat, Repeat::Sometimes);
     assert_eq!(of("inputs: data").inputs, ["data"]);
-    assert_eq!(of("env: TOKEN").env, ["TOKEN"]);
+    assert_eq!(of("env: TOKEN").env, [Variable::named("TOKEN")]);
     assert_eq!(of("timeout: 0.0001").timeout_ms, 1);
     assert_eq!(of("runtime: .venv/bin/python").runtime.as_deref(), Some(".venv/bin/python"));
     for (text, bytes) in [
@@ -113,6 +115,27 @@ fn settings_may_be_written_in_several_ways() {
     ] {
         let spec = of(&format!("sandbox: {{kind: bubblewrap, memory: {text}}}"));
         assert_eq!(spec.sandbox, sandbox(SandboxKind::Bubblewrap, Some(bytes)), "{text}");
+    }
+}
+
+#[test]
+fn what_is_a_secret_is_said_by_its_name_or_by_its_entry() {
+    let of = |env: &str| {
+        let env = program(&format!("kind: program, path: p, env: {env}")).env;
+        let told = |variable: &Variable| {
+            format!("{} {}", variable.name, if variable.is_secret { "secret" } else { "plain" })
+        };
+        env.iter().map(told).collect::<Vec<_>>().join(", ")
+    };
+    for (env, expected) in [
+        ("[MODEL, TOKEN_LIMIT]", "MODEL plain, TOKEN_LIMIT plain"),
+        ("[OPENAI_API_KEY, MY_TOKEN]", "MY_TOKEN secret, OPENAI_API_KEY secret"),
+        ("[MODEL, {SALT: secret}, {MY_TOKEN: plain}]", "MODEL plain, MY_TOKEN plain, SALT secret"),
+        ("[{OPENAI_API_KEY: plain}]", "OPENAI_API_KEY plain"),
+        ("[{A: secret, B: plain}]", "A secret, B plain"),
+        ("[{MY_TOKEN: secret}, MY_TOKEN]", "MY_TOKEN secret"),
+    ] {
+        assert_eq!(of(env), expected, "{env}");
     }
 }
 

@@ -13,6 +13,7 @@ mod keys;
 mod misbehaviour;
 mod mission;
 mod settings;
+mod shadows;
 mod states;
 mod watching;
 

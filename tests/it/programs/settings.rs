@@ -201,7 +201,7 @@ fn what_is_wrong_with_a_program_is_found_without_calling_it() {
 
 
     {kind: program, path: m.mjs}
-    error: the module must export a function named `grade`
+    error: Grader module must export a 'grade' function
     --> m.mjs
 
 

@@ -1,11 +1,11 @@
 // What node must be taught: to load TypeScript, to find a file by the name TypeScript code calls it, and to tell which
-// files it loaded. Bun and deno can do the first two themselves. Loaded by worker.mjs, and by node once more in the
-// thread that `module.register` starts; it knows nothing of requests.
+// files it loaded and which it looked for in vain. Bun and deno can do the first two themselves. Loaded by worker.mjs,
+// and by node once more in the thread that `module.register` starts; it knows nothing of requests.
 
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import children from 'node:child_process'
+import fs from 'node:fs'
 import Module from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -18,21 +18,29 @@ const COMPILED = [
   [/\.cjs$/, ['.cts']],
 ]
 const LONGEST_CODE = 256 * 1024 * 1024
+// What `require` adds to a name, and what it looks for in a folder.
+const REQUIRED = ['', '.js', '.json', '.node', '/package.json', '/index.js', '/index.json', '/index.node']
+
+// The module may be watched when it uses these; the worker is not.
+const { existsSync, readFileSync, statSync } = fs
+const { spawnSync } = children
 
 let command = []
 let note = () => {}
+let miss = () => {}
 
-/** Sets the command that strips types, and what is told of every file that is loaded. */
+/** Sets the command that strips types, and what is told of every file that is loaded or looked for in vain. */
 export function configure(settings) {
   command = settings.strip ?? []
   note = settings.note
+  miss = settings.miss
   // Code without types stands in other lines than the file; it comes with a map.
   if (command.length > 0) process.setSourceMapsEnabled?.(true)
 }
 
 /** Called by node in its own thread for hooks; the files go through `port`. */
 export function initialize({ strip, port }) {
-  configure({ strip, note: (file) => port.postMessage(file) })
+  configure({ strip, note: (file) => port.postMessage({ file }), miss: (path) => port.postMessage({ path }) })
 }
 
 /** What the command that strips types says of `file`: `{format, code, exports}` or `{error: {message, line, column}}`. */
@@ -67,23 +75,60 @@ function isFile(path) {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
-/** The file that TypeScript code means by `path`, where there is none of that very name. */
+/** The files that TypeScript code may mean by `path`, where there is none of that very name. */
 function meant(path) {
-  for (const [suffix, others] of COMPILED) {
-    if (suffix.test(path)) {
-      const found = others.map((other) => path.replace(suffix, other)).find(isFile)
-      if (found) return found
-    }
-  }
+  const compiled = COMPILED.filter(([suffix]) => suffix.test(path))
+  const others = compiled.flatMap(([suffix, all]) => all.map((other) => path.replace(suffix, other)))
   const inFolder = SUFFIXES.map((suffix) => join(path, `index${suffix}`))
-  return [...SUFFIXES.map((suffix) => path + suffix), ...inFolder].find(isFile)
+  return [...others, ...SUFFIXES.map((suffix) => path + suffix), ...inFolder]
+}
+
+function isPath(specifier) {
+  return /^(\.{0,2}\/|\.{1,2}$|file:)/.test(specifier)
+}
+
+/** The path that is named by a module; none of what is looked for elsewhere. */
+function pathOf(specifier, parentUrl) {
+  if (!isPath(specifier) || !parentUrl?.startsWith('file:')) return undefined
+  const url = new URL(specifier, parentUrl)
+  return url.protocol === 'file:' ? fileURLToPath(url) : undefined
 }
 
 function meantBy(specifier, parentUrl) {
-  if (!/^(\.{0,2}\/|\.{1,2}$|file:)/.test(specifier) || !parentUrl?.startsWith('file:')) return undefined
-  const url = new URL(specifier, parentUrl)
-  const found = url.protocol === 'file:' ? meant(fileURLToPath(url)) : undefined
+  const path = pathOf(specifier, parentUrl)
+  const found = path && meant(path).find(isFile)
   return found && pathToFileURL(found).href
+}
+
+/** Tells which files are looked for in vain before `found`: one of that name would be loaded instead. */
+function missBefore(specifier, parentUrl, isRequired, found) {
+  try {
+    for (const path of candidates(specifier, parentUrl, isRequired)) {
+      if (path === found || isFile(path)) return
+      if (!existsSync(path)) miss(path)
+    }
+  } catch {
+    // What cannot be looked for is not found either.
+  }
+}
+
+/** Where a module is looked for, in order. */
+function candidates(specifier, parentUrl, isRequired) {
+  const path = pathOf(specifier, parentUrl)
+  if (path !== undefined) return [...(isRequired ? REQUIRED : ['']).map((end) => path + end), ...meant(path)]
+  if (Module.isBuiltin?.(specifier) || /^[a-z]+:|^#/.test(specifier) || !parentUrl?.startsWith('file:')) return []
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+  const packages = []
+  for (let folder = dirname(fileURLToPath(parentUrl)); ; folder = dirname(folder)) {
+    if (basename(folder) !== 'node_modules') {
+      const installed = join(folder, 'node_modules')
+      const wanted = join(installed, name)
+      // Packages are not looked into: that one is there says it all.
+      if (existsSync(wanted)) return packages
+      packages.push(existsSync(installed) ? wanted : installed)
+    }
+    if (folder === dirname(folder)) return packages
+  }
 }
 
 /** The `type` of the package that `file` belongs to. */
@@ -114,15 +159,34 @@ function ours(url) {
   return isModule ? { format: 'module', source } : undefined
 }
 
+function fileOf(url) {
+  return url?.startsWith('file:') ? fileURLToPath(url) : undefined
+}
+
+function isRequire({ conditions }) {
+  return conditions?.includes('require') ?? false
+}
+
+/** The file that TypeScript code means where node finds none; else the error that node gave. */
+function resolvedByUs(specifier, context, error) {
+  const url = meantBy(specifier, context.parentURL)
+  missBefore(specifier, context.parentURL, isRequire(context), fileOf(url))
+  // What `imports` of a package says may not be there.
+  if (url === undefined && fileOf(error?.url) && !existsSync(fileOf(error.url))) miss(fileOf(error.url))
+  if (url === undefined) throw error
+  return { url, shortCircuit: true }
+}
+
 /** For `module.register`: finds the files of imports. */
 export async function resolve(specifier, context, next) {
+  let found
   try {
-    return await next(specifier, context)
+    found = await next(specifier, context)
   } catch (error) {
-    const url = meantBy(specifier, context.parentURL)
-    if (url === undefined) throw error
-    return { url, shortCircuit: true }
+    return resolvedByUs(specifier, context, error)
   }
+  missBefore(specifier, context.parentURL, isRequire(context), fileOf(found.url))
+  return found
 }
 
 /** For `module.register`: loads what is imported. */
@@ -137,13 +201,14 @@ export async function load(url, context, next) {
 /** The same for `module.registerHooks`, which also serves `require`. */
 export const inThread = {
   resolve(specifier, context, next) {
+    let found
     try {
-      return next(specifier, context)
+      found = next(specifier, context)
     } catch (error) {
-      const url = meantBy(specifier, context.parentURL)
-      if (url === undefined) throw error
-      return { url, shortCircuit: true }
+      return resolvedByUs(specifier, context, error)
     }
+    missBefore(specifier, context.parentURL, isRequire(context), fileOf(found.url))
+    return found
   },
   load(url, context, next) {
     const loaded = ours(url)
@@ -158,23 +223,27 @@ export function teachRequire() {
     note(file)
     return load.call(this, file)
   }
+  const resolveFilename = Module._resolveFilename
+  Module._resolveFilename = function (request, parent, ...rest) {
+    const from = parent?.filename && pathToFileURL(parent.filename).href
+    let found
+    try {
+      found = resolveFilename.call(this, request, parent, ...rest)
+    } catch (error) {
+      const url = command.length > 0 ? meantBy(request, from) : undefined
+      missBefore(request, from, true, fileOf(url))
+      if (url === undefined) throw error
+      return fileURLToPath(url)
+    }
+    missBefore(request, from, true, found)
+    return found
+  }
   if (command.length === 0) return
   for (const suffix of ['.ts', '.cts', '.mts']) {
     Module._extensions[suffix] = (module, file) => {
       const { format, source } = strip(file)
       if (format === 'module') throw new Error(`\`${file}\` is an ES module: import it instead of requiring it`)
       module._compile(source, file)
-    }
-  }
-  const resolveFilename = Module._resolveFilename
-  Module._resolveFilename = function (request, parent, ...rest) {
-    try {
-      return resolveFilename.call(this, request, parent, ...rest)
-    } catch (error) {
-      const from = parent?.filename && pathToFileURL(parent.filename).href
-      const url = meantBy(request, from)
-      if (url === undefined) throw error
-      return fileURLToPath(url)
     }
   }
 }

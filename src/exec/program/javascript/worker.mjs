@@ -2,11 +2,12 @@
 // one JSON document a line. Runs in node, bun and deno. Whatever the module does (print, exit, throw where nobody
 // listens) must neither garble a reply nor lose one without a word.
 
-import { closeSync, openSync, realpathSync, writeSync } from 'node:fs'
+import children from 'node:child_process'
+import fs from 'node:fs'
 import * as modules from 'node:module'
 import { Socket } from 'node:net'
 import { constants } from 'node:os'
-import { sep } from 'node:path'
+import { dirname, join, resolve as absolute, sep } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inspect, stripVTControlCharacters, types } from 'node:util'
@@ -16,6 +17,7 @@ import { ask, configure, inThread, problem, teachRequire } from './hooks.mjs'
 const { Bun, Deno } = globalThis
 // The module may replace these; the worker must not notice.
 const { parse, stringify } = JSON
+const { existsSync, openSync, realpathSync, statSync, writeSync } = fs
 const now = performance.now.bind(performance)
 const { setImmediate } = globalThis
 const exitProcess = process.exit.bind(process)
@@ -25,6 +27,7 @@ const LONGEST_MESSAGE = 64 * 1024 * 1024
 const LONGEST_TEXT = 2_000
 const LONGEST_DETAILS = 4_000
 const MILLISECONDS_BETWEEN_FLUSHES = 1
+const MOST_WORDS = 20
 const OWN_FILES = ['worker.mjs', 'hooks.mjs'].map((name) => new URL(name, import.meta.url).href)
 
 /** Ends the process, which the module cannot. */
@@ -99,26 +102,132 @@ function write(text) {
 // ---- Files ----
 
 const requires = modules.createRequire(import.meta.url)
+// What says how modules of a folder are loaded, and which ones.
+const CONFIGURED = ['package.json', ...(Bun ? ['tsconfig.json', 'jsconfig.json'] : []), ...(Deno ? ['deno.json', 'deno.jsonc'] : [])]
 const loadedFiles = new Set()
-let unreported = []
+const missedPaths = new Set()
+const readFiles = new Set()
+const configuredFolders = new Set()
+let unreported = { files: [], missed: [], reads: [] }
 let workspace = ''
 let ownFiles = []
 let port
 let known = 0
 
+/** The path below the workspace's own name; none outside of it, and of what is installed. */
+function placed(file) {
+  const real = realpathSync(workspace) + sep
+  const path = file.startsWith(real) ? workspace + sep + file.slice(real.length) : file
+  const isInside = path.startsWith(workspace + sep) && !path.slice(workspace.length).includes('/node_modules/')
+  return isInside ? path : undefined
+}
+
 function noteFile(file) {
   if (loadedFiles.has(file)) return
   loadedFiles.add(file)
-  const real = realpathSync(workspace) + sep
-  const path = file.startsWith(real) ? workspace + sep + file.slice(real.length) : file
-  if (!path.startsWith(workspace + sep) || path.slice(workspace.length).includes('/node_modules/')) return
-  if (!ownFiles.includes(path) && !ownFiles.includes(file)) unreported.push(path)
+  const path = placed(file)
+  if (path === undefined) return
+  if (!ownFiles.includes(path) && !ownFiles.includes(file)) unreported.files.push(path)
+  noteConfigured(path)
 }
 
-/** The files loaded since the last call, sorted. */
-function newFiles() {
+function noteMissed(file) {
+  const path = placed(file)
+  if (path === undefined || missedPaths.has(path) || existsSync(path)) return
+  missedPaths.add(path)
+  unreported.missed.push(path)
+}
+
+/** Notes what says how a module is loaded: the nearest of these files, and those nearer ones that are not there. */
+function noteConfigured(path) {
+  for (const name of CONFIGURED) {
+    for (let folder = dirname(path); folder.startsWith(workspace); folder = dirname(folder)) {
+      const file = join(folder, name)
+      if (configuredFolders.has(file)) break
+      configuredFolders.add(file)
+      if (existsSync(file)) {
+        unreported.files.push(file)
+        break
+      }
+      noteMissed(file)
+    }
+  }
+}
+
+/** Notes a file that the module reads. */
+function noteRead(file) {
+  try {
+    if (file instanceof URL || String(file).startsWith('file:')) file = fileURLToPath(file)
+    if (typeof file !== 'string' && !Buffer.isBuffer(file)) return
+    const path = placed(absolute(String(file)))
+    if (path === undefined || readFiles.has(path)) return
+    if (statSync(path, { throwIfNoEntry: false })?.isFile()) {
+      readFiles.add(path)
+      unreported.reads.push(path)
+    }
+  } catch {
+    // Whoever reads it is told what is wrong with it.
+  }
+}
+
+/** Notes a file that the module writes: to read it afterwards is to read what it made itself. */
+function noteWritten(file) {
+  try {
+    const path = placed(absolute(file instanceof URL ? fileURLToPath(file) : String(file)))
+    if (path !== undefined) readFiles.add(path)
+  } catch {
+    // As above.
+  }
+}
+
+/** Has functions tell what they are called with. */
+function listen(object, names, hear) {
+  for (const name of names) {
+    const own = object?.[name]
+    if (typeof own !== 'function') continue
+    try {
+      const telling = function (...all) {
+        hear(...all)
+        return new.target ? Reflect.construct(own, all, new.target) : Reflect.apply(own, this, all)
+      }
+      object[name] = Object.defineProperties(telling, Object.getOwnPropertyDescriptors(own))
+    } catch {
+      // What cannot be replaced is not heard.
+    }
+  }
+}
+
+/** Notes what the module reads and executes from now on. */
+function hearReads() {
+  const opened = (file, flags) => {
+    const isRead = flags === undefined || typeof flags === 'function' || /^r/.test(flags) || flags === 0
+    if (isRead) noteRead(file)
+    else noteWritten(file)
+  }
+  listen(fs, ['readFile', 'readFileSync', 'createReadStream'], noteRead)
+  listen(fs, ['writeFile', 'writeFileSync', 'appendFile', 'appendFileSync', 'createWriteStream'], noteWritten)
+  listen(fs, ['open', 'openSync'], opened)
+  listen(fs.promises, ['readFile'], noteRead)
+  listen(fs.promises, ['writeFile', 'appendFile'], noteWritten)
+  listen(fs.promises, ['open'], opened)
+  const executed = (file, words, options) => {
+    const folder = (Array.isArray(words) ? options : words)?.cwd ?? process.cwd()
+    const all = [...String(file).split(' '), ...(Array.isArray(words) ? words : [])]
+    for (const word of all.slice(0, MOST_WORDS)) noteRead(absolute(String(folder), String(word)))
+  }
+  listen(children, ['spawn', 'spawnSync', 'execFile', 'execFileSync', 'exec', 'execSync', 'fork'], executed)
+  if (Deno) {
+    listen(Deno, ['readFile', 'readFileSync', 'readTextFile', 'readTextFileSync'], noteRead)
+  }
+  modules.syncBuiltinESMExports?.()
+}
+
+/** What was loaded, looked for in vain and read since the last call, sorted; what is empty is left out. */
+function news() {
   for (let message = port && receiveMessageOnPort(port); message; message = receiveMessageOnPort(port)) {
-    noteFile(message.message)
+    const { file, path } = message.message
+    if (file) noteFile(file)
+    else noteMissed(path)
   }
   if (Bun) {
     // Bun lists every module there, ES modules too.
@@ -126,9 +235,12 @@ function newFiles() {
     if (files.length !== known) files.forEach(noteFile)
     known = files.length
   }
-  const files = unreported.sort()
-  unreported = []
-  return files
+  const { files, missed, reads } = unreported
+  unreported = { files: [], missed: [], reads: [] }
+  // Node reads modules by the same functions.
+  const isLoaded = (path) => loadedFiles.has(path) || ownFiles.includes(path) || files.includes(path)
+  const all = { files: files.sort(), missed: missed.sort(), reads: reads.filter((path) => !isLoaded(path)).sort() }
+  return Object.fromEntries(Object.entries(all).filter(([, paths]) => paths.length > 0))
 }
 
 // ---- Errors ----
@@ -212,6 +324,13 @@ function framesOf(error) {
   )
 }
 
+/** Where in the files of the workspace an error was made, as `file:line:column`; empty where that is nowhere. */
+function placeOf(error) {
+  const places = framesOf(error).map((line) => /[(\s]((?:file:\/\/)?\/[^()]+:\d+:\d+)\)?$/.exec(line)?.[1])
+  const inside = places.find((place) => place?.replace('file://', '').startsWith(`${workspace}/`) && !place.includes('/node_modules/'))
+  return inside ? shortened(inside) : ''
+}
+
 function detailsOf(error) {
   const parts = [messageOf(error), ...framesOf(error)]
   let { cause } = error
@@ -232,6 +351,7 @@ function described(thrown) {
     return {
       message: cut(shortened(messageOf(thrown)), LONGEST_TEXT),
       transient: isTransient(thrown),
+      place: placeOf(thrown),
       details: cut(shortened(detailsOf(thrown)), LONGEST_DETAILS),
     }
   } catch {
@@ -312,7 +432,7 @@ function refuseExit() {
 /** Has the runtime load TypeScript and tell which files it loads; returns what it cannot do. */
 function teach(strip) {
   // Bun and deno load TypeScript themselves, and bun lists what it loaded.
-  configure({ strip: Deno ? [] : strip, note: noteFile })
+  configure({ strip: Deno ? [] : strip, note: noteFile, miss: noteMissed })
   if (Bun) return []
   if (modules.registerHooks) {
     modules.registerHooks(inThread)
@@ -334,7 +454,7 @@ function teach(strip) {
 function importError(error, path, strip) {
   if (Bun || Deno || !strip?.length || !(error instanceof SyntaxError) || framesOf(error).length > 0) return error
   if (/:\d+:\d+: /.test(error.message)) return error
-  newFiles()
+  news()
   for (const file of [path, ...loadedFiles]) {
     const answer = file.includes('/node_modules/') ? {} : ask(file)
     if (answer.error) return problem(file, answer.error)
@@ -357,6 +477,8 @@ async function load({ path, function: name, workspace: folder, strip }) {
   try {
     ownFiles.push(realpathSync(path))
     warnings.push(...teach(strip))
+    noteConfigured(path)
+    hearReads()
     refuseExit()
     module = await import(pathToFileURL(path).href)
   } catch (thrown) {
@@ -368,10 +490,11 @@ async function load({ path, function: name, workspace: folder, strip }) {
   if (typeof found !== 'function') {
     const names = Object.keys(isCommonJs ? { ...module.default } : module).filter((key) => key !== 'module.exports')
     const exports = names.length > 0 ? `it exports ${names.map((key) => `\`${key}\``).join(', ')}` : 'it exports nothing'
-    return giveUp(`the module must export a function named \`${name}\``, exports)
+    return giveUp(`Grader module must export a '${name}' function`, exports)
   }
   const overlaps = Object.prototype.toString.call(found) === '[object AsyncFunction]'
-  say({ loaded: { runtime: runtimeName(), overlaps, files: newFiles(), warnings } })
+  const { files = [], missed = [], reads = [] } = news()
+  say({ loaded: { runtime: runtimeName(), overlaps, files, missed, reads, warnings } })
   state = 'serving'
   return found
 }
@@ -387,9 +510,9 @@ function flush() {
   flushed = now()
   isScheduled = false
   if (waiting.length === 0 || replies < 0) return
-  const files = newFiles()
+  const found = stringify(news())
   // Any of these replies may rest on them, and evalrs may take one in before it has read the next.
-  if (files.length > 0) waiting[0] = `${waiting[0].slice(0, -1)},"files":${stringify(files)}}`
+  if (found !== '{}') waiting[0] = `${waiting[0].slice(0, -1)},${found.slice(1)}`
   const text = `${waiting.join('\n')}\n`
   waiting = []
   write(text)

@@ -59,7 +59,11 @@ fn what_goes_wrong_is_said_in_the_words_of_the_protocol() {
         ),
         ("echo no >&2", "invalid_reply: Grader produced no output", Some("no")),
         ("(sleep 60; echo late) & exit 0", "invalid_reply: Grader produced no output", None),
-        ("echo log; echo '{}'", "invalid_reply: Grader output is not valid JSON: log\n{}", None),
+        (
+            "echo log; echo '{}'",
+            "invalid_reply: Grader output is not valid JSON: log\n{} (write logs to standard error)",
+            None,
+        ),
         (
             r#"printf '{"pass":true,"score":1,"reasoning":"\377"}'"#,
             "invalid_reply: Grader output is not valid JSON: {\"pass\":true,\"score\":1,\"reasoning\":\"\u{fffd}\"}",

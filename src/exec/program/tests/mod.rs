@@ -19,7 +19,7 @@ use super::{ProgramExecutor, ProgramSettings};
 use crate::action::{Action, ActionKey};
 use crate::exec::{EndpointId, Executor, Launch, ProgramLaunch, Start};
 use crate::outcome::Outcome;
-use crate::program::{DependenciesAction, Identity, Known, Language, ProgramAction};
+use crate::program::{DependenciesAction, DepfileFormat, Identity, Known, Language, ProgramAction};
 
 /// What a good program prints.
 pub(super) const PASS: &str = r#"{"pass":true,"score":1.0}"#;
@@ -124,7 +124,7 @@ impl Scene {
     /// The key of what is known of a program whose file has this digest.
     fn base(start: &Start, digest: &str) -> ActionKey {
         let identity = Self::identity(start, digest);
-        Action::Dependencies(DependenciesAction { identity }).key()
+        Action::Dependencies(DependenciesAction { identity, format: DepfileFormat::All }).key()
     }
 
     /// A call of a program whose file has this digest.

@@ -17,7 +17,7 @@ fn bad(outcomes: &[Outcome]) -> Vec<(usize, String)> {
 /// Files that are not there.
 fn seen(paths: &[&str]) -> Discovered {
     let missing = |path: &&str| ((*path).to_owned(), Some(MISSING.to_owned()));
-    Discovered { files: paths.iter().map(missing).collect(), reads: vec![] }
+    Discovered { files: paths.iter().map(missing).collect(), ..Discovered::default() }
 }
 
 #[test]
@@ -68,7 +68,8 @@ fn answers_are_results_or_failures() {
         ]
     );
     assert_eq!(stderr(&outcomes[2]), Some("line 1\n[secret]"));
-    let seen = Discovered { reads: vec!["/w/d".to_owned()], ..seen(&["/w/b"]) };
+    let reads = [("/w/d".to_owned(), None)].into();
+    let seen = Discovered { reads, ..seen(&["/w/b"]) };
     assert_eq!(scene.executor.take_discovered(), [(Scene::identity(&start, "1"), seen)]);
     assert_eq!(scene.executor.take_discovered(), []);
 }
@@ -248,7 +249,7 @@ fn a_file_that_was_written_since_its_worker_began_is_in_no_known_state() {
     std::fs::write(&new, "before").unwrap();
     assert_eq!(bad(&run(scene.calls(&start, 2))).len(), 2, "both are `true`");
     let files = [(old, Some(file_digest(Some(b"old")))), (new, None), (older + "2", None)].into();
-    let seen = Discovered { files, reads: vec![] };
+    let seen = Discovered { files, ..Discovered::default() };
     assert_eq!(scene.executor.take_discovered(), [(Scene::identity(&start, "1"), seen)]);
 }
 

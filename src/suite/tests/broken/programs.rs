@@ -178,7 +178,7 @@ fn variables_and_sandboxes_are_checked() {
       |
       = help: write `TOKEN`; their values come from the environment or from `.env`
 
-    error: this is no name of an environment variable
+    error: this is not the name of an environment variable
      --> suite.yaml:5:59
       |
     5 |   b: {kind: program, path: p, env: [********************, **************, **, OK]}
@@ -186,7 +186,7 @@ fn variables_and_sandboxes_are_checked() {
       |
       = help: write names alone, for example `env: [OPENAI_API_KEY]`; their values come from the environment or from `.env`
 
-    error: this is no name of an environment variable
+    error: this is not the name of an environment variable
      --> suite.yaml:5:75
       |
     5 |   b: {kind: program, path: p, env: [********************, **************, **, OK]}
@@ -200,7 +200,7 @@ fn variables_and_sandboxes_are_checked() {
     6 |   c: {kind: program, path: p, env: 3}
       |                                    ^
 
-    error: this is no name of an environment variable
+    error: this is not the name of an environment variable
      --> suite.yaml:7:36
       |
     7 |   d: {kind: program, path: p, env: **********}
@@ -208,6 +208,7 @@ fn variables_and_sandboxes_are_checked() {
       |
       = help: write names alone, for example `env: [OPENAI_API_KEY]`; their values come from the environment or from `.env`
     "###);
+    insta::assert_snapshot!(graders("a: {kind: program, path: p, env: [{SALT: my-very-secret}, {b c: secret}]}\n  b: {kind: program, path: p, env: [TOKEN, {TOKEN: plain}]}\n  c: {kind: program, path: p, env: [{}, [A]]}\n"), @"");
     insta::assert_snapshot!(graders("a: {kind: program, path: p, sandbox: true}\n  b: {kind: program, path: p, sandbox: bubblewarp}\n  c: {kind: program, path: p, sandbox: {memory: 512, cpus: 3}}\n  d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}\n  e: {kind: program, path: p, sandbox: {kind: auto, memory: [1]}}\n  f: {kind: tool, function: contains, sandbox: auto}\nsandbox: on\n"), @r###"
     error: `sandbox` must be `none`, `auto` or `bubblewrap`, not true or false
      --> suite.yaml:4:40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import TracebackType
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -28,7 +29,21 @@ Frame = Tuple[str, int, str]
 
 def error_of(fault: BaseException, workspace: Workspace) -> Dict[str, Any]:
     """The `error` of a reply."""
-    return {"message": describe(fault), "transient": is_transient(fault), "details": details_of(fault, workspace)}
+    return {
+        "message": describe(fault),
+        "transient": is_transient(fault),
+        "place": place_of(fault, workspace),
+        "details": details_of(fault, workspace),
+    }
+
+
+def place_of(fault: BaseException, workspace: Workspace) -> str:
+    """Where in the user's files it was raised, as `file:line`; empty where that is nowhere."""
+    inside = [frame for frame in _frames(fault.__traceback__) if workspace.place(frame[0]) is not None]
+    if not inside:
+        return ""
+    path, number, _ = inside[-1]
+    return f"{os.path.relpath(workspace.place(path) or path, workspace.folder)}:{number}"
 
 
 def describe(fault: BaseException) -> str:

@@ -1,4 +1,5 @@
-"""Which files of the workspace the user's code depends on: the modules it loaded, and what else it opened for reading.
+"""Which files of the workspace the user's code depends on: the modules it loaded, those it looked for in vain, and what
+else it opened for reading or had executed.
 
 Only what happens in this process is seen: not what its children open, nor directory listings. Which of the files
 are declared inputs is for evalrs to decide.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from . import OWN_FOLDER
 
@@ -19,6 +20,9 @@ ENVIRONMENT_MARK = "pyvenv.cfg"
 #: Where temporary files go unless one of these variables says otherwise.
 TEMPORARY = ("/tmp", "/var/tmp")
 TEMPORARY_VARIABLES = ("TMPDIR", "TEMP", "TMP")
+#: Events of commands that are executed, and how many words of one are looked at.
+EXECUTED = frozenset(("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"))
+MOST_WORDS = 20
 #: Flags of `open` that make a file, or make it anew: reading it afterwards reads one's own scratch file.
 CREATES = os.O_CREAT | os.O_TRUNC
 
@@ -74,6 +78,8 @@ class Inputs:
         self._opened: Set[str] = set()
         self._written: Set[str] = set()
         self._told: Set[str] = set()
+        self._missed: Set[str] = set()
+        self._told_missed: Set[str] = set()
 
     def listen(self) -> None:
         """Takes note of every file that is opened from now on."""
@@ -81,15 +87,25 @@ class Inputs:
 
     def has_news(self) -> bool:
         """Whether a report could say something; cheap enough to be asked after every call."""
-        return bool(self._opened) or len(sys.modules) != self._count
+        return bool(self._opened) or bool(self._missed) or len(sys.modules) != self._count
+
+    def miss(self, paths: Iterable[str]) -> None:
+        """Takes note of files that a module was looked for in, and that are not there."""
+        for path in paths:
+            placed = self._workspace.place(path)
+            if placed is not None and placed not in self._told_missed and not os.path.exists(placed):
+                self._told_missed.add(placed)
+                self._missed.add(placed)
 
     def news(self) -> Dict[str, List[str]]:
-        """The `files` and `reads` since the last report, sorted; what is empty is left out."""
+        """The `files`, `missed` and `reads` since the last report, sorted; what is empty is left out."""
         files = self._new_modules()
         opened, self._opened = self._opened, set()
+        missed, self._missed = self._missed, set()
         reads = sorted(path for path in map(self._as_read, opened) if path is not None)
         self._told.update(reads, filter(os.path.isfile, opened))
-        return {name: paths for name, paths in (("files", files), ("reads", reads)) if paths}
+        news = (("files", files), ("missed", sorted(missed)), ("reads", reads))
+        return {name: paths for name, paths in news if paths}
 
     def _new_modules(self) -> List[str]:
         if len(sys.modules) == self._count:
@@ -110,13 +126,31 @@ class Inputs:
         return sorted(found)
 
     def _hear(self, event: str, arguments: Tuple[Any, ...]) -> None:
-        if event != "open":
+        if event != "open" and event not in EXECUTED:
             return
         try:
-            self._note(arguments[0], arguments[2])
+            if event == "open":
+                self._note(arguments[0], arguments[2])
+            else:
+                self._note_executed(event, arguments)
         except Exception:
             # Raising here would keep the user's code from opening its file.
             pass
+
+    def _note_executed(self, event: str, arguments: Tuple[Any, ...]) -> None:
+        """Takes note of what a command names: the program, and scripts that it is handed."""
+        if event == "os.system":
+            words, folder = os.fsdecode(arguments[0]).split(), None
+        else:
+            first, folder = arguments[1], arguments[2] if event == "subprocess.Popen" else None
+            listed = [first] if isinstance(first, (str, bytes, os.PathLike)) else list(first)
+            words = [os.fsdecode(word) for word in listed[:MOST_WORDS]]
+            # With a shell the whole command is one word.
+            words = [part for word in words for part in (word, *word.split()[:MOST_WORDS])]
+        for word in words:
+            path = os.path.join(os.fsdecode(folder or ""), word)
+            if os.path.isfile(path):
+                self._note(path, os.O_RDONLY)
 
     def _note(self, name: Any, flags: int) -> None:
         if isinstance(name, int):

@@ -12,10 +12,10 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from types import ModuleType
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, List, Mapping, Optional
 
 from . import OWN_FOLDER
-from .inputs import Workspace
+from .inputs import Inputs, Workspace
 
 #: What a module is called whose file cannot lend it its name.
 SPARE_NAME = "evalrs_program"
@@ -38,13 +38,13 @@ class FreshSourceLoader(SourceFileLoader):
         raise OSError(f"no cached bytecode for {path}")
 
 
-def load(path: str, workspace: Workspace) -> ModuleType:
+def load(path: str, workspace: Workspace, inputs: Inputs) -> ModuleType:
     """Executes the file at `path` in a fresh module; whatever it raises is raised."""
     if not os.path.isfile(path):
         raise Unloadable(f"`{path}` does not exist")
     stem = os.path.splitext(os.path.basename(path))[0]
     _keep_standard_module(stem)
-    _import_from_source(workspace)
+    _import_from_source(workspace, inputs)
     sys.argv = [path]
     sys.path.insert(0, os.path.dirname(path))
     name = _name_for(stem, path)
@@ -98,16 +98,44 @@ def _name_for(stem: str, path: str) -> str:
     return f"{SPARE_NAME}_{stem}"
 
 
-def _import_from_source(workspace: Workspace) -> None:
+def _import_from_source(workspace: Workspace, inputs: Inputs) -> None:
     """Has modules of the workspace, and the worker's own, compiled from source without keeping bytecode."""
     details = ((ExtensionFileLoader, EXTENSION_SUFFIXES), (FreshSourceLoader, SOURCE_SUFFIXES))
-    finder_for = FileFinder.path_hook(*details)  # type: ignore[arg-type]
+    finder_for = _finder_that_tells(inputs).path_hook(*details)  # type: ignore[arg-type]
 
     def hook(folder: str) -> Any:
         own = folder.startswith(OWN_FOLDER)
         if not own and workspace.place(os.path.join(folder or os.getcwd(), "module.py")) is None:
             raise ImportError(f"{folder} is not a folder of the workspace")
+        if not os.path.isdir(folder or os.getcwd()):
+            # Modules are looked for there once it is made.
+            inputs.miss([folder])
         return finder_for(folder)
 
     sys.path_hooks.insert(0, hook)
     sys.path_importer_cache.clear()
+
+
+def _finder_that_tells(inputs: Inputs) -> Any:
+    """A finder that notes where it looks in vain: a file that is made there is found instead of what is found now."""
+
+    class TellingFinder(FileFinder):
+        """Finds modules in one folder."""
+
+        def find_spec(self, fullname: str, target: Any = None) -> Any:
+            """The module in this folder, if it is there."""
+            spec = super().find_spec(fullname, target)
+            base = os.path.join(self.path, fullname.rpartition(".")[2])
+            inputs.miss(_missed(base, spec.origin if spec is not None else None))
+            return spec
+
+    return TellingFinder
+
+
+def _missed(base: str, found: Optional[str]) -> List[str]:
+    """The paths that come before the file that was found for the module at `base`, in the order of the finder."""
+    suffixes = EXTENSION_SUFFIXES + SOURCE_SUFFIXES
+    is_folder = os.path.isdir(base)
+    candidates = [os.path.join(base, "__init__" + suffix) for suffix in suffixes] if is_folder else [base]
+    candidates += [base + suffix for suffix in suffixes]
+    return candidates[: candidates.index(found)] if found in candidates else candidates

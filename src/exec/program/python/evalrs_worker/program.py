@@ -51,7 +51,7 @@ def _load(request: Dict[str, Any], workspace: Workspace) -> Service:
     path = os.path.abspath(request["path"])
     inputs = Inputs(workspace, path)
     inputs.listen()
-    module = load(path, workspace)
+    module = load(path, workspace, inputs)
     function = find(module, request["function"])
     classes = Classes(request["role"])
     return Service(Role(request["role"], function, classes), inputs, workspace, classes.warnings)
@@ -63,6 +63,7 @@ def _loaded(service: Service) -> Dict[str, Any]:
         "runtime": "python " + ".".join(str(part) for part in sys.version_info[:3]),
         "overlaps": service.role.overlaps,
         "files": news.get("files", []),
+        "missed": news.get("missed", []),
         "reads": news.get("reads", []),
         "warnings": service.warnings,
     }

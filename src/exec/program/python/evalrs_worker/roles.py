@@ -39,6 +39,7 @@ class Role:
             raise Unloadable(f"`{name}` is decorated with @{DECORATORS.get(mark, mark)}, not @{DECORATORS[role]}")
         self.overlaps = is_async(function)
         self._must_be_grade = role == "grade" and hasattr(function, MARK)
+        self._takes_pairs = role == "grade" and not self._must_be_grade
         self._name = name
         #: Calls the function with the `input` of a request.
         self.call = _caller(role, function, classes)
@@ -50,6 +51,8 @@ class Role:
             if hasattr(value, "rationale"):
                 told["rationale"] = value.rationale
             return told
+        if type(value) is tuple and self._takes_pairs and len(value) == 2 and isinstance(value[1], str):
+            return {"score": value[0], "rationale": value[1]}
         if self._must_be_grade:
             raise TypeError(f"grader `{self._name}` must return a GradeResult, not {type(value).__name__}")
         return value
