@@ -419,7 +419,7 @@ mod tests {
         let identity = Arc::new(identity());
         let of_files = DependenciesAction { identity, format: DepfileFormat::Files };
         let of_files = Action::Dependencies(of_files).key();
-        insta::assert_snapshot!(base, @"");
+        insta::assert_snapshot!(base, @"cff560fa0561ced4c1d07938c2d0954b61270da8dd30e8e95cd8870b0a464559");
         insta::assert_snapshot!(of_files, @"dd85ae0d857d4e9aa1fe365cad7e3ffd926c8607685929627113e7ce62d01216");
         insta::assert_snapshot!(whole, @"b18376befc95023b96d41f7f6dede56f1acdf2639a88df572d8d460b40f7d5f8");
     }

@@ -166,6 +166,7 @@ enum Part {
     Grader,
     Panel,
     Headers,
+    Options,
     Env,
     Other,
 }
@@ -177,7 +178,8 @@ impl Part {
             (Self::Suite, "grader") | (Self::Graders, _) => Self::Grader,
             (Self::Grader, "panel") => Self::Panel,
             (Self::Grader, "headers") => Self::Headers,
-            (Self::Grader, "env") => Self::Env,
+            (Self::Grader, "extractor_options") | (Self::Suite, "reward") => Self::Options,
+            (Self::Grader | Self::Options, "env") => Self::Env,
             _ => Self::Other,
         }
     }

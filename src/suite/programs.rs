@@ -279,11 +279,16 @@ fn variables(field: &Entry, findings: &mut Findings) -> Option<Vec<Variable>> {
                 all.push(Variable::named(text));
             }
             Kind::Str(text) => wrong.push((text, node)),
-            Kind::Map(entries) if is_list => all.extend(said(entries, node, findings)?),
-            _ => {
-                // It says what is wrong with it.
-                findings.texts(field)?;
+            Kind::Map(entries) if is_list => {
+                all.extend(said(entries, node, findings).unwrap_or_default());
             }
+            _ if is_list => {
+                let message = format!("an item of `env` must be text, not {}", node.noun());
+                findings.error(node.span, message).hint =
+                    Some("put the value in quotes".to_owned());
+            }
+            // It says what is wrong.
+            _ => drop(findings.texts(field)?),
         }
     }
     // All of them first, because each is shown with its whole line.

@@ -212,6 +212,25 @@ fn every_grader_snippet_grades() {
     }
 }
 
+#[test]
+fn every_function_snippet_grades() {
+    if !has("python3") {
+        return;
+    }
+    let record = r#"{"input": "q", "output": "hello", "hint": "hello"}"#;
+    let all = snippets("python").into_iter().filter(|snippet| snippet.info == "function");
+    let all: Vec<Snippet> = all.collect();
+    assert!(!all.is_empty(), "the documents have a function");
+    for Snippet { place, text, .. } in all {
+        let space = Space::new(&[("records.jsonl", record), ("rules.py", &text)]);
+        let name = text.strip_prefix("def ").and_then(|rest| rest.split('(').next()).unwrap();
+        let ran = space.run(&["grade", "records.jsonl", "--grader", &format!("rules.py:{name}")]);
+        let graded: serde_json::Value = serde_json::from_str(&ran.stdout())
+            .unwrap_or_else(|_| panic!("{place}: {}", ran.stderr()));
+        assert_eq!(graded["score"]["pass"], true, "{place}");
+    }
+}
+
 /// The rows of the table under `heading` of docs/suite.md whose header starts with `first`.
 fn table(first: &str) -> Vec<Vec<String>> {
     let text = read("docs/suite.md");

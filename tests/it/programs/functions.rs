@@ -193,7 +193,7 @@ def hanging(sample, submission):
     run(&space, &[], 3);
     let names = ["raising", "wrong", "dying", "hanging", "good"];
     insta::assert_snapshot!(all_verdicts(&space, &names), @r"
-    raising: exception: ValueError: no such thing
+    raising: exception: ValueError: no such thing (bad.py:6)
     raising: 1.0 true
     wrong: invalid_reply: Invalid grader result: `score` must be between 0.0 and 1.0, found 2
     wrong: 1.0 true

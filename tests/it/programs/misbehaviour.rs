@@ -128,7 +128,7 @@ fn executables_that_misbehave_cost_their_own_grades() {
     floods_stderr: 1.0 true
     closes: 1.0 true
     logs: invalid_reply: Grader output is not valid JSON: loading
-    {"pass":true,"score":1}
+    {"pass":true,"score":1} (write logs to standard error)
     no_text: invalid_reply: Grader output is not valid JSON: {"pass":true,"score":1,"reasoning":"�"}
     silent: invalid_reply: Grader produced no output
     guesses: invalid_reply: Invalid grader result: `pass` must be true or false, found a string
@@ -228,8 +228,8 @@ fn a_sandbox_keeps_programs_from_writing() {
     own_tmp: 1.0 true
     itself: exit: Grader exited with code 5: No error output
     in_bounds: 1.0 true
-    function: unloadable: OSError: [Errno 30] Read-only file system: 'function.txt' <Traceback (most recent call last):>
-    module: unloadable: EROFS: read-only file system, open 'module.txt' <EROFS: read-only file system, open 'module.txt'>
+    function: unloadable: OSError: [Errno 30] Read-only file system: 'function.txt' (f.py:3) <Traceback (most recent call last):>
+    module: unloadable: EROFS: read-only file system, open 'module.txt' (m.mjs:3:25) <EROFS: read-only file system, open 'module.txt'>
     ");
     assert_eq!(space.read("itself.sh"), itself);
     assert_eq!(["function.txt", "module.txt"].map(|path| space.path(path).exists()), [false; 2]);
@@ -297,16 +297,16 @@ fn functions_and_modules_that_misbehave_cost_their_own_grades() {
     py_crashes: killed: Grader was ended by signal 9 (SIGKILL)
     py_hangs: timeout: no result within 3 s
     py_computes: timeout: no result within 3 s
-    py_exits: exception: SystemExit: 3 <Traceback (most recent call last):>
+    py_exits: exception: SystemExit: 3 (f.py:32) <Traceback (most recent call last):>
     py_prints: 1.0 true
-    py_interrupts: unloadable: KeyboardInterrupt <Traceback (most recent call last):>
+    py_interrupts: unloadable: KeyboardInterrupt (f.py:44) <Traceback (most recent call last):>
     js_dies: killed: Grader was ended by signal 9 (SIGKILL)
     js_hangs: timeout: no result within 3 s
     js_computes: timeout: no result within 3 s
-    js_exits: exception: process.exit(3) was called <process.exit(3) was called>
+    js_exits: exception: process.exit(3) was called (exits.mjs:2:64) <process.exit(3) was called>
     js_prints: 1.0 true
-    js_throws: exception: no such thing <no such thing>
-    js_later: exception: too late <too late>
+    js_throws: exception: no such thing (throws.mjs:2:33) <no such thing>
+    js_later: exception: too late (later.mjs:2:52) <too late>
     js_nothing: exception: TypeError: the function returned undefined <TypeError: the function returned undefined>
     ");
     let passed = results(&space)[2]["grades"]

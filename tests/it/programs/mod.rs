@@ -15,6 +15,7 @@ mod mission;
 mod settings;
 mod shadows;
 mod states;
+mod told;
 mod watching;
 
 use serde_json::Value;

@@ -208,7 +208,45 @@ fn variables_and_sandboxes_are_checked() {
       |
       = help: write names alone, for example `env: [OPENAI_API_KEY]`; their values come from the environment or from `.env`
     "###);
-    insta::assert_snapshot!(graders("a: {kind: program, path: p, env: [{SALT: my-very-secret}, {b c: secret}]}\n  b: {kind: program, path: p, env: [TOKEN, {TOKEN: plain}]}\n  c: {kind: program, path: p, env: [{}, [A]]}\n"), @"");
+    insta::assert_snapshot!(graders("a: {kind: program, path: p, env: [{SALT: my-very-secret}, {b c: secret}]}\n  b: {kind: program, path: p, env: [TOKEN, {TOKEN: plain}]}\n  c: {kind: program, path: p, env: [{}, [A]]}\n"), @r###"
+    error: `SALT` must be `secret` or `plain`
+     --> suite.yaml:4:44
+      |
+    4 |   a: {kind: program, path: p, env: [{SALT: **************}, {b c: secret}]}
+      |                                            ^^^^^^^^^^^^^^
+      |
+      = help: write `{SALT: secret}` to keep its value out of keys; their values come from the environment or from `.env`
+
+    error: this is not the name of an environment variable
+     --> suite.yaml:4:62
+      |
+    4 |   a: {kind: program, path: p, env: [{SALT: **************}, {b c: secret}]}
+      |                                                              ^^^
+
+    error: `TOKEN` is both `secret` and `plain`
+     --> suite.yaml:5:36
+      |
+    5 |   b: {kind: program, path: p, env: [TOKEN, {TOKEN: plain}]}
+      |                                    ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: name it once
+
+    error: an item of `env` is empty
+     --> suite.yaml:6:37
+      |
+    6 |   c: {kind: program, path: p, env: [{}, [A]]}
+      |                                     ^^
+      |
+      = help: write `NAME` or `{NAME: secret}`
+
+    error: an item of `env` must be text, not a list
+     --> suite.yaml:6:41
+      |
+    6 |   c: {kind: program, path: p, env: [{}, [A]]}
+      |                                         ^^^
+      |
+      = help: put the value in quotes
+    "###);
     insta::assert_snapshot!(graders("a: {kind: program, path: p, sandbox: true}\n  b: {kind: program, path: p, sandbox: bubblewarp}\n  c: {kind: program, path: p, sandbox: {memory: 512, cpus: 3}}\n  d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}\n  e: {kind: program, path: p, sandbox: {kind: auto, memory: [1]}}\n  f: {kind: tool, function: contains, sandbox: auto}\nsandbox: on\n"), @r###"
     error: `sandbox` must be `none`, `auto` or `bubblewrap`, not true or false
      --> suite.yaml:4:40

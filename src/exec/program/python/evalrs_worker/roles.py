@@ -51,11 +51,16 @@ class Role:
             if hasattr(value, "rationale"):
                 told["rationale"] = value.rationale
             return told
-        if type(value) is tuple and self._takes_pairs and len(value) == 2 and isinstance(value[1], str):
+        if self._takes_pairs and _is_pair(value):
             return {"score": value[0], "rationale": value[1]}
         if self._must_be_grade:
             raise TypeError(f"grader `{self._name}` must return a GradeResult, not {type(value).__name__}")
         return value
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether the value is a score and why that is."""
+    return type(value) is tuple and len(value) == 2 and isinstance(value[0], (int, float)) and isinstance(value[1], str)
 
 
 def _is_result(value: Any) -> bool:
