@@ -291,8 +291,11 @@ mod tests {
     #[test]
     fn secrets_are_taken_out_of_texts_and_not_of_numbers() {
         let mut start = start_of("/g");
-        let secrets =
-            [("A_TOKEN", "pass\"word1234"), ("B_TOKEN", "0.1234567890"), ("C_TOKEN", "123456789012")];
+        let secrets = [
+            ("A_TOKEN", "pass\"word1234"),
+            ("B_TOKEN", "0.1234567890"),
+            ("C_TOKEN", "123456789012"),
+        ];
         let secret = |(name, value): (&str, &str)| (name.to_owned(), Secret::new(value.to_owned()));
         start.env = secrets.map(secret).into();
         for (text, expected) in [
