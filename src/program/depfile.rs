@@ -65,7 +65,8 @@ impl Depfile {
 
     /// The folders in which it was looked for files that were not there.
     pub fn folders(&self) -> BTreeSet<&str> {
-        self.missed.iter().map(|path| crate::system::folder_of(path)).collect()
+        let folder = |path: &String| path.rfind('/').map_or(0, |at| at.max(1));
+        self.missed.iter().map(|path| &path[..folder(path)]).collect()
     }
 }
 

@@ -18,6 +18,18 @@ class Sample(Namespace):
     extra_vars: Optional[Dict[str, Any]] = None
     metadata: Optional[Dict[str, Any]] = None
     tags: Any = None
+    #: What can be subscripted is no sequence: without this, it would be asked for item 0.
+    __iter__ = None
+
+    def __getitem__(self, name: str) -> Any:
+        """The same for who takes a sample for a dictionary."""
+        try:
+            return self.__dict__[name]
+        except KeyError:
+            raise KeyError(name) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.__dict__
 
     def model_dump(self, **_options: Any) -> Dict[str, Any]:
         """The fields as a dict."""

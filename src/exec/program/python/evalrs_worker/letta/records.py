@@ -44,19 +44,6 @@ class Record:
             return None
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __getitem__(self, name: str) -> Any:
-        """The same for who takes a record for a dictionary."""
-        try:
-            return getattr(self, name)
-        except (AttributeError, TypeError):
-            raise KeyError(name) from None
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.__dict__["_data"]
-
-    #: What can be subscripted is no sequence: without this, it would be asked for item 0.
-    __iter__ = None
-
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.__dict__["_data"] == self.__dict__["_data"]
 
