@@ -158,10 +158,10 @@ pub struct WatchArgs {
     /// Asks stored failures again, when the session begins and with every save that comes upon some.
     #[arg(long)]
     pub retry_errors: bool,
-    /// Looks at the files every so often instead of waiting to be told, for network drives [default: 500 ms].
+    /// Polls files instead of using file-system events, for network drives [default: 500 ms].
     #[arg(long, value_name = "MILLISECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "500", value_parser = clap::value_parser!(u64).range(10..=60_000))]
     pub poll: Option<u64>,
-    /// Writes lines in place of a screen, one block a save. So it is where standard output is no terminal.
+    /// Plain lines instead of the full-screen view, a block for each save (default when stdout is not a terminal).
     #[arg(long)]
     pub plain: bool,
     /// Writes one event a line as JSON, for editors and scripts.
@@ -178,7 +178,7 @@ fn dollars(text: &str) -> Result<f64, String> {
     let amount = text.trim_start_matches('$').parse().ok();
     amount
         .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
-        .ok_or_else(|| "this is no number of US dollars".to_owned())
+        .ok_or_else(|| "this is not an amount of US dollars".to_owned())
 }
 
 /// `evalrs plan`.
@@ -353,7 +353,7 @@ pub struct ValidateArgs {
 /// `evalrs list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Of what.
+    /// What to list.
     #[arg(value_enum)]
     pub what: Listed,
     /// Prints everything known of each as JSON, options included.

@@ -47,7 +47,7 @@ fn named(name: &'static str, help: &'static str) -> impl FnOnce(Arg) -> Arg {
     mut_arg(
         "strict",
         told(
-            "Exits as `evalrs run` does: 1 if a record fails, 2 if the command line or the file is wrong, 3 if the grader failed. Else 0 or, whatever is wrong, 1"
+            "Exits as `evalrs run` does: 1 if a record fails, 2 if the command line or the file is wrong, 3 if the grader failed. Without it: 0, or 1 on any error"
         )
     )
 )]
@@ -99,7 +99,7 @@ pub struct CalibrateArgs {
     mut_arg(
         "strict",
         told(
-            "Exits with 1 if a reference fails, with 2 if the command line or the file is wrong and with 3 if the grader failed. Else with 0 or, whatever is wrong, 1"
+            "Exits with 1 if a reference fails, with 2 if the command line or the file is wrong and with 3 if the grader failed. Without it: 0, or 1 on any error"
         )
     )
 )]
@@ -155,7 +155,7 @@ fn milliseconds(text: &str) -> Result<Milliseconds, String> {
     let seconds = text.parse().ok().filter(|seconds: &f64| *seconds > 0.0 && *seconds <= LONGEST);
     seconds
         .map(|seconds| Milliseconds((seconds * 1000.0).ceil() as u64))
-        .ok_or_else(|| format!("this is no number of seconds above 0 and up to {LONGEST}"))
+        .ok_or_else(|| format!("this is not a number of seconds above 0 and up to {LONGEST}"))
 }
 
 /// What a grader is kept from.
@@ -173,7 +173,7 @@ pub enum SandboxChoice {
 /// `evalrs schemas`.
 #[derive(Debug, Default, Args)]
 pub struct SchemasArgs {
-    /// Whose schema; left out, all of them.
+    /// Schema name (default: all).
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// What is passed over.

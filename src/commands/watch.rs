@@ -41,7 +41,7 @@ use crate::watch::screen::terminal::ScreenDisplay;
 pub fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     if console.system.read(&args.suite) == FileBytes::Missing {
         return Err(Error::plain(
-            format!("{}: there is no such file", args.suite),
+            format!("{}: the suite file does not exist", args.suite),
             "a suite that is watched may be broken, but the file has to exist",
         ));
     }

@@ -102,7 +102,7 @@ fn what_is_wrong_is_said_in_order_and_before_anything_is_done() {
         ),
         ("grade in.jsonl --grader", 2, "a value is required"),
         ("grade in.jsonl --nonsense", 2, "unexpected argument '--nonsense'"),
-        ("grade in.jsonl -g grader.py --grader-timeout soon", 2, "no number of seconds"),
+        ("grade in.jsonl -g grader.py --grader-timeout soon", 2, "not a number of seconds"),
         ("calibrate", 2, "Error: results.jsonl path is required"),
         ("calibrate results.jsonl -g no.py", 2, &missing),
         (
