@@ -543,13 +543,13 @@ mod tests {
     }
 
     /// Whether the gate says of grades `a` and `b` what whole numbers say of their average.
-    fn is_exact(gate: &Gate, graded: &[Parts], threshold: (Op, Ratio), average: Ratio) -> bool {
+    fn is_exact(gate: &Gate, graded: &[Parts], op: Op, threshold: Ratio, average: Ratio) -> bool {
         let observations: Vec<_> = graded.iter().map(Parts::observations).collect();
         let report = decide(gate, &|grader| {
             let at = ["a", "b"].iter().position(|name| *name == grader)?;
             observations.get(at).map(Vec::as_slice)
         });
-        let holds = average.holds(threshold.0, threshold.1);
+        let holds = average.holds(op, threshold);
         report.status == Some(if holds { GateStatus::Passed } else { GateStatus::Failed })
     }
 
@@ -572,7 +572,7 @@ mod tests {
             for threshold in [average, other] {
                 for op in OPS {
                     let gate = simple(Aggregation::AvgScore, op, threshold.as_float(), None);
-                    let exact = is_exact(&gate, std::slice::from_ref(&graded), (op, threshold), average);
+                    let exact = is_exact(&gate, std::slice::from_ref(&graded), op, threshold, average);
                     prop_assert!(exact, "{:?} {:?}", op, threshold);
                 }
             }
@@ -598,7 +598,7 @@ mod tests {
                         op,
                         value: threshold.as_float(),
                     };
-                    prop_assert!(is_exact(&gate, &graded, (op, threshold), average), "{:?} {:?}", op, threshold);
+                    prop_assert!(is_exact(&gate, &graded, op, threshold, average), "{:?} {:?}", op, threshold);
                 }
             }
         }

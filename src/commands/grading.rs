@@ -165,8 +165,8 @@ fn note_used(
     let folder = Path::new(&surroundings.cache_dir);
     let program = spec.shown();
     let run = crate::store::Run { of: "", is_whole: matches!(called.end, Ok(End::Done)) };
-    let noted = (program.as_str(), Some(run));
-    match crate::store::note_used(folder, noted, &system.now(), &called.keys) {
+    let now = system.now();
+    match crate::store::note_used(folder, &program, Some(run), &now, &called.keys) {
         Ok(()) => Ok(()),
         Err(error) => writeln!(err, "warning: {error}"),
     }

@@ -75,10 +75,10 @@ impl<'a> Reports<'a> {
             format => labelled(report, |report| {
                 let origin = origin.renamed(&report.summary.labels);
                 match format {
-                    Format::Junit => self.document.add(report, (&origin, &facts.ending)),
+                    Format::Junit => self.document.add(report, &origin, &facts.ending),
                     Format::Markdown => markdown::write(report, comment, &mut out),
                     Format::Github => {
-                        self.annotations.add(report, (&origin, &facts.ending), options.failures);
+                        self.annotations.add(report, &origin, &facts.ending, options.failures);
                         match &self.step_summary {
                             None => github::write_summary(report, &mut out),
                             Some(path) => {
@@ -167,7 +167,8 @@ fn without_dots(absolute: &str) -> String {
 /// What the terminal shows of the process.
 pub(super) fn terminal_facts(
     settled: &Settled,
-    (code, suite): (u8, &str),
+    code: u8,
+    suite: &str,
     seconds: f64,
     report: Option<String>,
 ) -> TerminalFacts {

@@ -50,15 +50,17 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let mut reports = Reports::new(args, console.system);
-    let ended = run_all((args, &mut reports), (&suites, loaded), console);
+    let ended = run_all(args, &mut reports, &suites, loaded, console);
     // What was evaluated is reported whatever stopped the rest.
     reports.finish(console)?;
     ended
 }
 
 fn run_all(
-    (args, reports): (&RunArgs, &mut Reports<'_>),
-    (suites, loaded): (&[String], Vec<(Surroundings, Session)>),
+    args: &RunArgs,
+    reports: &mut Reports<'_>,
+    suites: &[String],
+    loaded: Vec<(Surroundings, Session)>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
@@ -69,7 +71,7 @@ fn run_all(
         }
         say_left_out(&session, console.err)?;
         let one = One { args, suite, surroundings: &surroundings };
-        let ended = run_one(&one, session, (&mut used, reports), console)?;
+        let ended = run_one(&one, session, &mut used, reports, console)?;
         status = status.and(ended);
         if ended == ExitStatus::Interrupted {
             break;
@@ -214,7 +216,8 @@ pub(super) struct One<'a> {
 fn run_one(
     one: &One<'_>,
     mut session: Session,
-    (used, reports): (&mut Used, &mut Reports<'_>),
+    used: &mut Used,
+    reports: &mut Reports<'_>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let One { args, suite, surroundings } = *one;
@@ -252,7 +255,7 @@ fn run_one(
     warn(&settled, console.err)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     let folder = recorded.as_ref().ok().cloned();
-    let facts = terminal_facts(&settled, (status.code(), suite), seconds, folder);
+    let facts = terminal_facts(&settled, status.code(), suite, seconds, folder);
     let origin = origin(one, &session, console.system);
     reports.add(&Evaluated { report: &report, facts: &facts, origin: &origin }, console)?;
     recorded?;

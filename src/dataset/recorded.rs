@@ -79,7 +79,7 @@ fn attempt(fields: &Fields<'_>) -> Result<TrajectoryAttempt, RowProblem> {
             }
             Ok(_) => {}
             Err(problem) => {
-                let problem = not_a_trajectory(fields, (name, Some(raw)), &problem);
+                let problem = not_a_trajectory(fields, name, Some(raw), &problem);
                 if is_meant {
                     return Err(problem);
                 }
@@ -103,7 +103,8 @@ pub(super) fn ignored(fields: &Fields<'_>, record: Record<'_>) -> Option<RowProb
 
 fn not_a_trajectory(
     fields: &Fields<'_>,
-    (name, raw): (&str, Option<&RawValue>),
+    name: &str,
+    raw: Option<&RawValue>,
     problem: &TrajectoryProblem,
 ) -> RowProblem {
     let wrong = RowProblem::new(format!("`{name}` is not a trajectory: {problem}"));
@@ -148,7 +149,7 @@ fn not_an_output(fields: &Fields<'_>, value: &Value, problem: &TrajectoryProblem
     let raw = fields.raw("output");
     let members = value.as_object().filter(|_| problem.pointer.is_empty());
     let Some(members) = members.filter(|_| trajectory::detect(value).is_none()) else {
-        return not_a_trajectory(fields, ("output", raw), problem);
+        return not_a_trajectory(fields, "output", raw, problem);
     };
     let path = fields.mapped("output").unwrap_or("output");
     let text = members.iter().find(|(_, value)| value.is_string());
@@ -173,7 +174,7 @@ fn output_at(fields: &Fields<'_>, name: &str, path: &str) -> Result<Recorded, Ro
         Value::Null => Ok(Recorded::default()),
         Value::Array(_) | Value::Object(_) => {
             let trajectory = trajectory::read(&value, fields.spec.format)
-                .map_err(|problem| not_a_trajectory(fields, (path, Some(raw)), &problem))?;
+                .map_err(|problem| not_a_trajectory(fields, path, Some(raw), &problem))?;
             Ok(Recorded { trajectory, output: None })
         }
         scalar => {

@@ -217,13 +217,13 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
             let is_last = held.as_ref().is_some_and(|held| held.generation == u32::MAX);
             let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
             let stored = held.and_then(|held| read_body(&held.body).ok());
-            self.place(Missing { action, key, generation }, (stored, is_last));
+            self.place(Missing { action, key, generation }, stored, is_last);
         }
         !self.is_read
     }
 
     /// A result of the last generation there is could not be replaced, so it stands.
-    fn place(&mut self, call: Missing, (stored, is_last): (Option<Outcome>, bool)) {
+    fn place(&mut self, call: Missing, stored: Option<Outcome>, is_last: bool) {
         let ordinal = self.first + self.places.len();
         if let Some(ordinals) = self.waiting.get_mut(&call.key) {
             ordinals.push(ordinal);

@@ -140,6 +140,7 @@ impl<'a> Explaining<'a> {
         let which = ready.judge().map(|judge| (judge.ballot(ballot), judge.question().orders()));
         let program = ready.program().map(|identity| identity.spec.shown());
         let program = program.or_else(|| Some(at.grader.extractor(db).program.as_ref()?.shown()));
+        let texts = action.long_texts().into_iter();
         Some(ExplainedAction {
             turn: None,
             model: action.model().map(str::to_owned).or(program).unwrap_or_default(),
@@ -149,7 +150,7 @@ impl<'a> Explaining<'a> {
                 .map(|(which, _)| which.order == Order::Reversed),
             key: key.to_string(),
             ingredients: action.ingredients(),
-            texts: action.long_texts().into_iter().map(named).collect(),
+            texts: texts.map(|(name, text)| (name.to_owned(), Value::from(text))).collect(),
             outcome: self
                 .stored(key)
                 .map(|(stored, layer, generation)| Kept::new(stored, layer, generation)),
@@ -220,10 +221,6 @@ impl<'a> Explaining<'a> {
         };
         Some(against)
     }
-}
-
-fn named((name, text): (&str, String)) -> (String, Value) {
-    (name.to_owned(), Value::from(text))
 }
 
 /// A grader's part of a case.

@@ -76,7 +76,7 @@ pub async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, St
             store.put_many(&[entry]).map_err(|error| error.to_string())?;
         }
     }
-    let known = read.loading((&loads.depfile, &loads.seen), "", system);
+    let known = read.loading(&loads.depfile, &loads.seen, "", system);
     let (identity, start) = (Arc::new(Identity { spec, known }), Arc::clone(&read.start));
     Ok(Prepared { identity, start, loads: RefCell::new(loads) })
 }

@@ -105,7 +105,7 @@ impl ReadProgram {
         };
         let paths = inputs.iter().map(|path| join(place.folder, path));
         let paths: Vec<String> = std::iter::once(spec.path.clone()).chain(paths).collect();
-        let imports = imports::undeclared((spec, &bytes), &paths, system);
+        let imports = imports::undeclared(spec, &bytes, &paths, system);
         let imports = imports.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
         Ok(Self { known: Arc::new(known), start: Arc::new(start), paths, imports })
     }
@@ -125,7 +125,8 @@ impl ReadProgram {
     /// what runs, whatever they are by now.
     pub fn loading(
         &self,
-        (depfile, seen): (&Depfile, &SeenFiles),
+        depfile: &Depfile,
+        seen: &SeenFiles,
         folder: &str,
         system: &dyn System,
     ) -> Known {
@@ -533,7 +534,7 @@ mod tests {
         };
         let known = |seen: &[&str]| {
             let seen = seen.iter().map(|path| ((*path).to_owned(), Some(MISSING.to_owned())));
-            program.loading((&depfile, &seen.collect()), "/w/s", &system)
+            program.loading(&depfile, &seen.collect(), "/w/s", &system)
         };
         let names = |known: &Known| {
             let names = known.dependencies.iter().map(|(path, _)| path.clone());

@@ -143,7 +143,7 @@ impl Session {
         if !is_same_but_for_dependencies(known, &read.known) {
             return false;
         }
-        read.loading((&depfile_of(known), &SeenFiles::new()), self.folder(), system) == *known
+        read.loading(&depfile_of(known), &SeenFiles::new(), self.folder(), system) == *known
     }
 
     fn folder(&self) -> &str {
@@ -172,7 +172,7 @@ impl Session {
         };
         let found = discovered.clone().unwrap_or_default();
         let (depfile, seen) = discovered_from(self.folder(), found, system);
-        let known = read.loading((&depfile, &seen), self.folder(), system);
+        let known = read.loading(&depfile, &seen, self.folder(), system);
         self.trials.remember(Good { spec, known, discovered });
     }
 

@@ -68,8 +68,8 @@ impl Breaker {
             return self.answered();
         };
         if is_no_verdict(failure.kind) {
-            let shape = (failure.kind, fault(&failure.message));
-            if let Some(count) = model.add(shape, ended.prompt, self.most) {
+            let shape = fault(&failure.message);
+            if let Some(count) = model.add(failure.kind, shape, ended.prompt, self.most) {
                 let told = failure.told();
                 model.reason =
                     Some(format!("gave no verdict {count} times in a row: {told}").into());
@@ -80,8 +80,8 @@ impl Breaker {
         if !counts(failure.kind) || is_of_sample {
             return self.answered();
         }
-        let shape = (failure.kind, shape(&failure.message));
-        if let Some(count) = self.endpoint.add(shape, ended.prompt, self.most) {
+        let shape = shape(&failure.message);
+        if let Some(count) = self.endpoint.add(failure.kind, shape, ended.prompt, self.most) {
             let message = &failure.message;
             let reason = format!("failed {count} times in the same way: {message}");
             self.endpoint.reason = Some(reason.into());
@@ -113,7 +113,8 @@ impl Streak {
     }
 
     /// Adds a failure. Gives the number of those that are alike if it is enough for the first time.
-    fn add(&mut self, shape: (FailureKind, String), prompt: &str, most: u32) -> Option<usize> {
+    fn add(&mut self, kind: FailureKind, shape: String, prompt: &str, most: u32) -> Option<usize> {
+        let shape = (kind, shape);
         if self.last.as_ref() != Some(&shape) {
             self.last = Some(shape);
             self.prompts.clear();

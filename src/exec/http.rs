@@ -205,7 +205,7 @@ impl HttpExecutor {
             if error.is_timeout() {
                 return Broken { failure: asking.timed_out(patience), may_pass: true };
             }
-            self.broken(error, (launch, &url), client.trust)
+            self.broken(error, launch, &url, client.trust)
         };
         let sending = prepared(client.http.post(&url), launch, provider).json(&request.body);
         let response = match sending.timeout(patience).send().await {
@@ -246,7 +246,8 @@ impl HttpExecutor {
     fn broken(
         &self,
         error: &reqwest::Error,
-        (launch, url): (&JudgeLaunch, &str),
+        launch: &JudgeLaunch,
+        url: &str,
         trust: Trust,
     ) -> Broken {
         let shown = crate::judge::without_secrets(&launch.base_url);

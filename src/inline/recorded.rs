@@ -10,10 +10,10 @@ pub fn graded_records(line: &Record) -> Option<Vec<Record>> {
     let id = line.get("sample_id")?.as_str()?;
     let grades = line.get("grades")?.as_object()?;
     let made = grades.iter().filter(|(_, grade)| grade.get("error").is_none_or(Value::is_null));
-    Some(made.filter_map(|(grader, grade)| record(line, (id, grader), grade)).collect())
+    Some(made.filter_map(|(grader, grade)| record(line, id, grader, grade)).collect())
 }
 
-fn record(line: &Record, (id, grader): (&str, &str), grade: &Value) -> Option<Record> {
+fn record(line: &Record, id: &str, grader: &str, grade: &Value) -> Option<Record> {
     let trial = line.get("trial").and_then(Value::as_u64).filter(|trial| *trial > 0);
     let trial = trial.map_or_else(String::new, |trial| format!(" [trial {trial}]"));
     let model = line.get("model").and_then(Value::as_str);

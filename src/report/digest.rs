@@ -82,10 +82,10 @@ impl Digest {
             for (grader, grade) in result.grades.0.iter().filter(|(grader, _)| counts(grader)) {
                 digest.empty += usize::from(is_empty(&grade.rationale));
                 match &grade.error {
-                    Some(_) => digest.add_error((at, &result), grader, grade),
+                    Some(_) => digest.add_error(at, &result, grader, grade),
                     None if !grade.pass && digest.failures.len() < keep => {
                         digest.failed += 1;
-                        digest.failures.push(failure((at, &result), grader, grade));
+                        digest.failures.push(failure(at, &result, grader, grade));
                     }
                     None => digest.failed += usize::from(!grade.pass),
                 }
@@ -111,7 +111,7 @@ impl Digest {
         }
     }
 
-    fn add_error(&mut self, (at, result): (usize, &ResultLine), grader: &str, grade: &GradeLine) {
+    fn add_error(&mut self, at: usize, result: &ResultLine, grader: &str, grade: &GradeLine) {
         let Some(error) = &grade.error else { return };
         self.errored += 1;
         let same =
@@ -132,7 +132,7 @@ impl Digest {
     }
 }
 
-fn failure((at, result): (usize, &ResultLine), grader: &str, grade: &GradeLine) -> Failure {
+fn failure(at: usize, result: &ResultLine, grader: &str, grade: &GradeLine) -> Failure {
     Failure {
         sample_id: result.sample_id.clone(),
         model: result.model.clone(),

@@ -60,12 +60,7 @@ struct Annotation {
 impl Annotations {
     /// Adds those of one suite: at most `failures` grades that did not pass of those that the gate looks at, and so many
     /// of the others.
-    pub fn add(
-        &mut self,
-        report: &Report<'_>,
-        (origin, ending): (&Origin, &Ending),
-        failures: usize,
-    ) {
+    pub fn add(&mut self, report: &Report<'_>, origin: &Origin, ending: &Ending, failures: usize) {
         let gate = &report.summary.gate;
         let digest = |counted: bool| {
             let counts = |grader: &str| origin.counts(grader) == counted;
@@ -88,16 +83,17 @@ impl Annotations {
             });
         }
         let fails = gate.status == Some(GateStatus::Failed) && !is_incomplete;
-        self.add_digest((&counted, origin), [is_incomplete, fails], Rank::Gated);
+        self.add_digest(&counted, origin, [is_incomplete, fails], Rank::Gated);
         let others_decide = is_incomplete && counted.errored == 0;
-        self.add_digest((&others, origin), [others_decide, false], Rank::Other);
+        self.add_digest(&others, origin, [others_decide, false], Rank::Other);
     }
 
     /// Adds what a digest holds. `are_errors` says of grades that could not be made and of those that did not pass whether
     /// they decide the exit code: else they warn.
     fn add_digest(
         &mut self,
-        (digest, origin): (&Digest, &Origin),
+        digest: &Digest,
+        origin: &Origin,
         [missing, failing]: [bool; 2],
         rank: Rank,
     ) {
@@ -232,7 +228,7 @@ mod tests {
         let mut all = Annotations::default();
         for (run, origin, ending) in runs {
             run.written(|report, _| {
-                all.add(report, (origin, ending), failures);
+                all.add(report, origin, ending, failures);
                 Ok(())
             });
         }

@@ -36,11 +36,7 @@ pub struct Document {
 
 impl Document {
     /// Adds an evaluation.
-    pub fn add(
-        &mut self,
-        report: &Report<'_>,
-        (origin, ending): (&Origin, &Ending),
-    ) -> io::Result<()> {
+    pub fn add(&mut self, report: &Report<'_>, origin: &Origin, ending: &Ending) -> io::Result<()> {
         let suite = clean(&report.header.suite).into_owned();
         let part = Part { report, origin, ending, suite };
         let (counts, trials) = part.counted();
@@ -48,7 +44,7 @@ impl Document {
         xml.write_event(Event::Start(BytesStart::new("testsuites")))?;
         self.counts = part.write_gate(&mut xml)?.plus(&self.counts);
         for (grader, counts) in &counts {
-            part.write_grader(&mut xml, grader, (counts, trials))?;
+            part.write_grader(&mut xml, grader, counts, trials)?;
             self.counts = self.counts.plus(counts);
         }
         let written = xml.into_inner();
@@ -201,7 +197,8 @@ impl Part<'_, '_> {
         &self,
         xml: &mut Writer<W>,
         grader: &str,
-        (counts, trials): (&Counts, bool),
+        counts: &Counts,
+        trials: bool,
     ) -> io::Result<()> {
         let name = format!("{}.{}", self.suite, clean(grader));
         suite_element(xml, &name, counts)
@@ -209,8 +206,10 @@ impl Part<'_, '_> {
                 self.write_properties(xml, grader)?;
                 for (at, result) in (self.report.results)().enumerate() {
                     if let Some(grade) = result.grades.get(grader) {
-                        let case = self.case_element(xml, (at, &result), &name, trials);
-                        self.write_case(case, &result, (grader, grade))?;
+                        let trial = trials.then_some(result.trial);
+                        let case = label(&result.sample_id, result.model.as_deref(), trial);
+                        let element = self.case_element(xml, at, &case, &name);
+                        self.write_case(element, &result, grader, grade)?;
                     }
                 }
                 Ok(())
@@ -253,15 +252,13 @@ impl Part<'_, '_> {
     fn case_element<'w, W: Write>(
         &self,
         xml: &'w mut Writer<W>,
-        (at, result): (usize, &ResultLine),
+        at: usize,
+        name: &str,
         class: &str,
-        trials: bool,
     ) -> ElementWriter<'w, W> {
-        let name =
-            label(&result.sample_id, result.model.as_deref(), trials.then_some(result.trial));
         let case = xml
             .create_element("testcase")
-            .with_attribute(("name", clean(&name).as_ref()))
+            .with_attribute(("name", clean(name).as_ref()))
             .with_attribute(("classname", class))
             .with_attribute(("time", "0"));
         match self.origin.row(at) {
@@ -276,7 +273,8 @@ impl Part<'_, '_> {
         &self,
         element: ElementWriter<'_, W>,
         result: &ResultLine,
-        (grader, grade): (&str, &GradeLine),
+        grader: &str,
+        grade: &GradeLine,
     ) -> io::Result<()> {
         let case = self.case(grader, grade);
         if case == Case::Passed {
@@ -393,7 +391,7 @@ mod tests {
         let mut document = Document::default();
         for (run, origin, code) in runs {
             let ending = Ending { code: *code, ..Ending::default() };
-            run.written(|report, _| document.add(report, (origin, &ending)));
+            run.written(|report, _| document.add(report, origin, &ending));
         }
         let mut out = Vec::new();
         document.write(&mut out).unwrap();

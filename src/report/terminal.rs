@@ -96,16 +96,16 @@ pub fn write(
     let tail = [
         failure_lines(&digest, facts, width),
         error_lines(&digest, width),
-        fact_lines((summary, &digest), facts, width),
+        fact_lines(summary, &digest, facts, width),
     ];
     let asked_for = options.failures.saturating_sub(TerminalOptions::default().failures);
     let taken: usize = head.iter().chain(&tail).map(height).sum();
     let room = (SCREEN + asked_for).saturating_sub(taken);
-    let models = group_lines("model", summary.by_model.as_ref(), (room, MODELS), width);
+    let models = group_lines("model", summary.by_model.as_ref(), room, MODELS, width);
     let room = room.saturating_sub(height(&models));
     let curves = curve_lines(&summary.metrics, rows_in(room, 2, CURVES), width);
     let room = room.saturating_sub(height(&curves));
-    let tags = group_lines("tag", summary.by_tag.as_ref(), (room, TAGS), width);
+    let tags = group_lines("tag", summary.by_tag.as_ref(), room, TAGS, width);
     let ending = ending_lines(&digest, summary, facts);
     let sections = head.into_iter().chain([curves, models, tags]).chain(tail).chain([ending]);
     let sections = sections.filter(|lines| !lines.is_empty());
@@ -264,7 +264,8 @@ fn not_shown(rest: usize, noun: &str) -> Option<String> {
 fn group_lines(
     noun: &str,
     groups: Option<&Ordered<Ordered<Metric>>>,
-    (room, most): (usize, usize),
+    room: usize,
+    most: usize,
     width: usize,
 ) -> Vec<String> {
     let groups = groups.map_or(&[][..], |groups| &groups.0);
@@ -369,7 +370,8 @@ fn error_lines(digest: &Digest, width: usize) -> Vec<String> {
 }
 
 fn fact_lines(
-    (summary, digest): (&Summary, &Digest),
+    summary: &Summary,
+    digest: &Digest,
     facts: &TerminalFacts,
     width: usize,
 ) -> Vec<String> {

@@ -30,7 +30,7 @@ pub(super) struct Slot {
 
 impl Slot {
     /// The place of a line of `length` bytes that starts at `offset`.
-    pub(super) fn new((segment, offset): (u32, u32), length: u32, rank: Rank) -> Self {
+    pub(super) fn new(segment: u32, offset: u32, length: u32, rank: Rank) -> Self {
         let size = length | if rank.is_reply { REPLY } else { 0 };
         Self { segment, offset, size, generation: rank.generation }
     }

@@ -381,7 +381,7 @@ fn read_entry(mut reader: impl io::Read, slot: &Slot) -> io::Result<Entry> {
 
 fn slot(segment: u32, found: &Found) -> Slot {
     let Found { offset, length, ref entry, .. } = *found;
-    Slot::new((segment, offset), length, entry.rank())
+    Slot::new(segment, offset, length, entry.rank())
 }
 
 /// The entries of segment `number` at `path` by its side file, if that is one for `length` bytes.

@@ -36,7 +36,8 @@ pub struct Run<'a> {
 /// Where there is no store, nothing can be swept and nothing is noted.
 pub fn note_used(
     dir: &Path,
-    (suite, run): (&str, Option<Run<'_>>),
+    suite: &str,
+    run: Option<Run<'_>>,
     now: &str,
     keys: &[ActionKey],
 ) -> Result<(), StoreError> {
@@ -49,7 +50,7 @@ pub fn note_used(
     let folder = use_folder(dir);
     let (day, suffix) = (day_of(now), suffix_of(suite));
     if let Some(run) = run {
-        note_last(&folder, (suite, run), &keys)?;
+        note_last(&folder, suite, run, &keys)?;
     }
     let path = folder.join(format!("{day}-{suffix}.keys"));
     if has_all(&read(&path).unwrap_or_default(), &keys) {
@@ -61,9 +62,11 @@ pub fn note_used(
 /// Notes what the last of these runs needs: in place of what the one before needed, or, for part of a run, beside it.
 fn note_last(
     folder: &Path,
-    (suite, Run { of, is_whole }): (&str, Run<'_>),
+    suite: &str,
+    run: Run<'_>,
     keys: &[ActionKey],
 ) -> Result<(), StoreError> {
+    let Run { of, is_whole } = run;
     let name = suffix_with(suite, &format!("{suite}\n{of}"));
     let path = folder.join(format!("{LAST}{name}.keys"));
     let held = read(&path).unwrap_or_default();

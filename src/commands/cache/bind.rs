@@ -116,7 +116,7 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
     let mut refused = Vec::new();
     for (path, bound) in &files {
         let before = refused.len();
-        let fresh = binder.fresh(&bound.entries, args.replace, (store.as_mut(), &mut refused));
+        let fresh = binder.fresh(&bound.entries, args.replace, store.as_mut(), &mut refused);
         let other = refused.len() - before;
         if let Err(error) = store.put_many(&fresh) {
             writeln!(console.err, "error: {error}")?;
@@ -307,7 +307,8 @@ impl<'a> Binder<'a> {
         &self,
         entries: &'e [(String, Entry)],
         replace: bool,
-        (store, refused): (&mut dyn OutcomeStore, &mut Vec<(&'e String, [f64; 2])>),
+        store: &mut dyn OutcomeStore,
+        refused: &mut Vec<(&'e String, [f64; 2])>,
     ) -> Vec<Entry> {
         let keys: Vec<_> = entries.iter().map(|(_, entry)| entry.key).collect();
         let mut fresh = Vec::new();

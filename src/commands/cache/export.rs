@@ -56,7 +56,7 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     let held = if is_committed { held(&path, args.prune, console.system)? } else { None };
     let is_new = held.is_none();
     let others = others(held.unwrap_or_default(), &found);
-    write(&path, (&found, if args.prune { &[] } else { &others }), console.system)?;
+    write(&path, &found, if args.prune { &[] } else { &others }, console.system)?;
     if args.json {
         let (kept, dropped) = if args.prune { (0, others.len()) } else { (others.len(), 0) };
         let said = json!({
@@ -73,7 +73,7 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
         };
         writeln!(console.err, "{path}: {}{others}", count(found.len(), "judgment"))?;
     }
-    tell_git(args, (&path, is_committed && is_new), &surroundings, console)?;
+    tell_git(args, &path, is_committed && is_new, &surroundings, console)?;
     if missing > 0 {
         let are = if missing == 1 { "is" } else { "are" };
         let missing = count(missing, "judgment");
@@ -146,11 +146,7 @@ fn others(held: Vec<Entry>, found: &[Entry]) -> Vec<Entry> {
         .collect()
 }
 
-fn write(
-    path: &str,
-    (found, others): (&[Entry], &[Entry]),
-    system: &dyn System,
-) -> Result<(), Error> {
+fn write(path: &str, found: &[Entry], others: &[Entry], system: &dyn System) -> Result<(), Error> {
     let text = store::render(&[found, others].concat())
         .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
     if system.read(path) != FileBytes::Bytes(text.clone().into_bytes()) {
@@ -162,7 +158,8 @@ fn write(
 /// Writes the attributes if that is asked for; says so once where nobody has.
 fn tell_git(
     args: &ExportArgs,
-    (path, is_new): (&str, bool),
+    path: &str,
+    is_new: bool,
     surroundings: &Surroundings,
     console: &mut Console<'_>,
 ) -> Result<(), Error> {

@@ -181,7 +181,7 @@ impl Session {
             listing.depfile.extend(&held.depfile);
         }
         let seen = std::mem::take(&mut listing.seen);
-        let known = read.loading((&listing.depfile, &seen), &folder, system);
+        let known = read.loading(&listing.depfile, &seen, &folder, system);
         self.programs.see(program, &listing.depfile);
         self.programs.listings.insert(base, listing);
         self.set_state(program, ProgramState::Known(Arc::new(known)));

@@ -29,7 +29,8 @@ impl Session {
 
 /// The files beside a script of Python that it imports, and that are not among those which it declares.
 pub(super) fn undeclared(
-    (spec, bytes): (&ProgramSpec, &[u8]),
+    spec: &ProgramSpec,
+    bytes: &[u8],
     declared: &[String],
     system: &dyn System,
 ) -> Vec<String> {
