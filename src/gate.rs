@@ -500,12 +500,12 @@ mod tests {
 
     /// Scores that are whole numbers of parts, so that their average is a ratio of whole numbers.
     #[derive(Clone, Debug)]
-    struct Parts {
+    struct GateScores {
         parts: i128,
         scores: Vec<i128>,
     }
 
-    impl Parts {
+    impl GateScores {
         fn observations(&self) -> Vec<Observation> {
             let score = |score: &i128| Some(*score as f64 / self.parts as f64);
             grades(&self.scores.iter().map(score).collect::<Vec<_>>())
@@ -536,15 +536,22 @@ mod tests {
         }
     }
 
-    fn some_parts() -> impl Strategy<Value = Parts> {
+    fn some_scores() -> impl Strategy<Value = GateScores> {
         prop::sample::select(vec![10, 20, 3]).prop_flat_map(|parts| {
-            prop::collection::vec(0..=parts, 1..20).prop_map(move |scores| Parts { parts, scores })
+            prop::collection::vec(0..=parts, 1..20)
+                .prop_map(move |scores| GateScores { parts, scores })
         })
     }
 
     /// Whether the gate says of grades `a` and `b` what whole numbers say of their average.
-    fn is_exact(gate: &Gate, graded: &[Parts], op: Op, threshold: Ratio, average: Ratio) -> bool {
-        let observations: Vec<_> = graded.iter().map(Parts::observations).collect();
+    fn is_exact(
+        gate: &Gate,
+        graded: &[GateScores],
+        op: Op,
+        threshold: Ratio,
+        average: Ratio,
+    ) -> bool {
+        let observations: Vec<_> = graded.iter().map(GateScores::observations).collect();
         let report = decide(gate, &|grader| {
             let at = ["a", "b"].iter().position(|name| *name == grader)?;
             observations.get(at).map(Vec::as_slice)
@@ -565,7 +572,7 @@ mod tests {
     proptest! {
         #[test]
         fn averages_are_compared_as_whole_numbers_compare(
-            graded in some_parts(),
+            graded in some_scores(),
             other in (0..=60i128).prop_map(|part| Ratio(part, 60)),
         ) {
             let average = graded.average();
@@ -580,11 +587,11 @@ mod tests {
 
         #[test]
         fn so_are_weighted_averages(
-            graded in [some_parts(), some_parts()],
+            graded in [some_scores(), some_scores()],
             tenths in [1..=10i128, 1..=10i128],
             other in (0..=60i128).prop_map(|part| Ratio(part, 60)),
         ) {
-            let [Ratio(a, of_a), Ratio(b, of_b)] = graded.each_ref().map(Parts::average);
+            let [Ratio(a, of_a), Ratio(b, of_b)] = graded.each_ref().map(GateScores::average);
             let average = Ratio(
                 tenths[0] * a * of_b + tenths[1] * b * of_a,
                 (tenths[0] + tenths[1]) * of_a * of_b,

@@ -35,7 +35,7 @@ pub(super) struct Reports<'a> {
 }
 
 /// What is reported of one evaluation.
-pub(super) struct Evaluated<'a> {
+pub(super) struct EvaluationReport<'a> {
     pub(super) report: &'a Report<'a>,
     pub(super) facts: &'a TerminalFacts,
     pub(super) origin: &'a Origin,
@@ -60,7 +60,7 @@ impl<'a> Reports<'a> {
     /// Writes what is reported of one evaluation, or keeps it for the end.
     pub(super) fn add(
         &mut self,
-        Evaluated { report, facts, origin }: &Evaluated<'_>,
+        EvaluationReport { report, facts, origin }: &EvaluationReport<'_>,
         console: &mut Console<'_>,
     ) -> std::io::Result<()> {
         self.has_any = true;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::cache::note_used;
 use super::place::{Said, Surroundings};
-use super::reporting::{Evaluated, Reports, origin, terminal_facts};
+use super::reporting::{EvaluationReport, Reports, origin, terminal_facts};
 use super::suites::suite_files;
 use super::watch::interrupted;
 use super::{Console, validate};
@@ -257,7 +257,7 @@ fn run_one(
     let folder = recorded.as_ref().ok().cloned();
     let facts = terminal_facts(&settled, status.code(), suite, seconds, folder);
     let origin = origin(one, &session, console.system);
-    reports.add(&Evaluated { report: &report, facts: &facts, origin: &origin }, console)?;
+    reports.add(&EvaluationReport { report: &report, facts: &facts, origin: &origin }, console)?;
     recorded?;
     remove_old_records(&session, surroundings, console)?;
     Ok(status)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::session::Session;
 use super::settle::{Settings, Tally};
-use super::stored::Reader;
+use super::stored::StoredReader;
 use super::waiting::{Refreshed, WaitList, Waiting};
 use crate::action::{ActionKey, KeyMap, KeySet};
 use crate::db::change::Change;
@@ -71,7 +71,7 @@ pub fn preview(
     let list = loop {
         let mut list = scan(session, system);
         let refreshed = Refreshed::of(session, &settings.refresh);
-        let reader = Reader { session, settings, refreshed };
+        let reader = StoredReader { session, settings, refreshed };
         let (outcomes, waiting) =
             list.look_up(store, &mut |entry, waiting| looking.look(&reader, entry, waiting));
         if outcomes.is_empty() {
@@ -158,7 +158,12 @@ struct Looking {
 
 impl Looking {
     /// The outcome of an entry, as settling would take it; why not is noted.
-    fn look(&mut self, reader: &Reader<'_>, entry: &Entry, waiting: &Waiting) -> Option<Outcome> {
+    fn look(
+        &mut self,
+        reader: &StoredReader<'_>,
+        entry: &Entry,
+        waiting: &Waiting,
+    ) -> Option<Outcome> {
         let mut warnings = Vec::new();
         let found = reader.usable(entry, waiting, &mut warnings);
         // A second look at what is still missing says the same again.

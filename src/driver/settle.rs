@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::budget::{Budget, Limits};
 use super::outstanding::Outstanding;
 use super::session::Session;
-use super::stored::Reader;
+use super::stored::StoredReader;
 use super::waiting::{Refreshed, WaitList, Waiting, stays};
 use crate::action::ActionKey;
 use crate::db::Db;
@@ -348,7 +348,7 @@ impl<'a> Settling<'a> {
         let (settings, warnings) = (&self.settings, &mut self.settled.warnings);
         let replayed = &mut self.settled.replayed_failures;
         let refreshed = Refreshed::of(self.session, &settings.refresh);
-        let reader = Reader { session: self.session, settings, refreshed };
+        let reader = StoredReader { session: self.session, settings, refreshed };
         let mut usable = |entry: &Entry, waiting: &Waiting| {
             let outcome = reader.usable(entry, waiting, warnings);
             *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));

@@ -11,13 +11,13 @@ use crate::store::Entry;
 use crate::suite::GraderKind;
 
 /// Reads stored entries as a session with these settings takes them.
-pub(super) struct Reader<'a> {
+pub(super) struct StoredReader<'a> {
     pub(super) session: &'a Session,
     pub(super) settings: &'a Settings,
     pub(super) refreshed: Refreshed,
 }
 
-impl Reader<'_> {
+impl StoredReader<'_> {
     /// The outcome of an entry that `waiting` waits for, unless it is to be asked anew.
     pub(super) fn usable(
         &self,

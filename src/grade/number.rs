@@ -25,12 +25,12 @@ pub(super) struct Number {
     /// The nearest float; infinite only where `whole` says more.
     value: f64,
     /// The same exactly, if it was written as a whole number.
-    whole: Option<Whole>,
+    whole: Option<WholeNumber>,
 }
 
 /// A whole number of any size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Whole {
+struct WholeNumber {
     /// Never of zero.
     is_negative: bool,
     /// Decimal digits, the first of them not 0; none of zero.
@@ -50,7 +50,7 @@ impl Number {
     }
 }
 
-impl Whole {
+impl WholeNumber {
     /// The whole number that a sign and digits are, if they are nothing else.
     fn read(is_negative: bool, digits: &str) -> Option<Self> {
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -99,7 +99,7 @@ fn read(sign: &str, body: &str) -> Option<Number> {
     let is_negative = matches!(sign, "-" | "−");
     let digits = body.replace(',', "");
     let value: f64 = digits.parse().ok()?;
-    let whole = Whole::read(is_negative, &digits);
+    let whole = WholeNumber::read(is_negative, &digits);
     let value = if is_negative { -value } else { value };
     (value.is_finite() || whole.is_some()).then_some(Number { value, whole })
 }

@@ -93,9 +93,9 @@ struct Doubled(Option<String>);
 
 impl<'de> Deserialize<'de> for Doubled {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Members;
+        struct DoubledKeyVisitor;
 
-        impl<'de> Visitor<'de> for Members {
+        impl<'de> Visitor<'de> for DoubledKeyVisitor {
             type Value = Doubled;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -117,7 +117,7 @@ impl<'de> Deserialize<'de> for Doubled {
             }
         }
 
-        from.deserialize_map(Members)
+        from.deserialize_map(DoubledKeyVisitor)
     }
 }
 

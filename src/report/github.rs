@@ -32,13 +32,13 @@ pub struct Annotations {
 #[derive(Debug, Default)]
 struct Kind {
     /// The first of each rank, as they came.
-    kept: Vec<(Rank, Annotation)>,
+    kept: Vec<(AnnotationRank, Annotation)>,
     all: usize,
 }
 
 /// What comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum AnnotationRank {
     /// Why the run exits as it does.
     Verdict,
     /// What keeps it from being complete.
@@ -76,16 +76,16 @@ impl Annotations {
             let finding = Some(verdict::finding(gate)).filter(|finding| !finding.is_empty());
             let lines: Vec<String> = finding.into_iter().chain(reason).collect();
             let word = if verdict::blocks(gate) { verdict::word(gate) } else { "incomplete" };
-            self.errors.push(Rank::Verdict, || Annotation {
+            self.errors.push(AnnotationRank::Verdict, || Annotation {
                 place: origin.suite.clone().map(|suite| (suite, None)),
                 title: format!("{}: {word}", report.header.suite),
                 message: lines.join("\n"),
             });
         }
         let fails = gate.status == Some(GateStatus::Failed) && !is_incomplete;
-        self.add_digest(&counted, origin, [is_incomplete, fails], Rank::Gated);
+        self.add_digest(&counted, origin, [is_incomplete, fails], AnnotationRank::Gated);
         let others_decide = is_incomplete && counted.errored == 0;
-        self.add_digest(&others, origin, [others_decide, false], Rank::Other);
+        self.add_digest(&others, origin, [others_decide, false], AnnotationRank::Other);
     }
 
     /// Adds what a digest holds. `are_errors` says of grades that could not be made and of those that did not pass whether
@@ -95,12 +95,12 @@ impl Annotations {
         digest: &Digest,
         origin: &Origin,
         [missing, failing]: [bool; 2],
-        rank: Rank,
+        rank: AnnotationRank,
     ) {
         self.failed += digest.failed;
         self.errored += digest.errored;
         let kind = if missing { &mut self.errors } else { &mut self.warnings };
-        let rank_of_missing = if missing { Rank::Missing } else { rank };
+        let rank_of_missing = if missing { AnnotationRank::Missing } else { rank };
         for group in &digest.errors {
             kind.push(rank_of_missing, || of_group(group, origin));
         }
@@ -131,7 +131,7 @@ impl Annotations {
 }
 
 impl Kind {
-    fn push(&mut self, rank: Rank, make: impl FnOnce() -> Annotation) {
+    fn push(&mut self, rank: AnnotationRank, make: impl FnOnce() -> Annotation) {
         self.all += 1;
         if self.kept.iter().filter(|(other, _)| *other == rank).count() < SHOWN {
             self.kept.push((rank, make()));

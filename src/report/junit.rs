@@ -187,7 +187,7 @@ impl Part<'_, '_> {
                     return test.write_empty().map(drop);
                 }
                 let element = if case == Case::Failure { "failure" } else { "error" };
-                let told = Told { element, message: &finding, kind: "gate" };
+                let told = TestCaseResult { element, message: &finding, kind: "gate" };
                 test.write_inner_content(|xml| told.write(xml, &finding)).map(drop)
             })
             .map(|_| counts)
@@ -286,7 +286,7 @@ impl Part<'_, '_> {
             None => format!("score {}: {text}", score(grade.score)),
         };
         let kind = grade.error.as_ref().map_or("grade", |error| error.kind.as_str());
-        let told = |element: &'static str| Told { element, message: &message, kind };
+        let told = |element: &'static str| TestCaseResult { element, message: &message, kind };
         element
             .write_inner_content(|xml| match case {
                 Case::Passed | Case::Tolerated => xml
@@ -302,13 +302,13 @@ impl Part<'_, '_> {
 }
 
 /// What a test case says that did not pass.
-struct Told<'a> {
+struct TestCaseResult<'a> {
     element: &'static str,
     message: &'a str,
     kind: &'a str,
 }
 
-impl Told<'_> {
+impl TestCaseResult<'_> {
     fn write<W: Write>(&self, xml: &mut Writer<W>, text: &str) -> io::Result<()> {
         let message = cut(&sanitize(self.message), MESSAGE);
         xml.create_element(self.element)

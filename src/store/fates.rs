@@ -1,13 +1,13 @@
 //! What becomes of each entry in a sweep: a decision over plain data. Knows no files.
 
-use super::Rank;
+use super::EntryRank;
 use crate::action::ActionKey;
 
 /// An entry that may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) key: ActionKey,
-    pub(super) rank: Rank,
+    pub(super) rank: EntryRank,
     /// The blake3 digest of its body, which breaks ties.
     pub(super) digest: [u8; 32],
     /// Where its line starts in its segment, in bytes.

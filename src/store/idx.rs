@@ -6,7 +6,7 @@
 //! that leaves out an entry, or speaks of another state of the segment, is not believed. Binary, because nobody merges
 //! or reads it.
 
-use super::Rank;
+use super::EntryRank;
 use crate::action::ActionKey;
 
 const MAGIC: &[u8; 16] = b"evalrs idx v2\n\0\0";
@@ -30,7 +30,7 @@ pub(super) struct Slot {
 
 impl Slot {
     /// The place of a line of `length` bytes that starts at `offset`.
-    pub(super) fn new(segment: u32, offset: u32, length: u32, rank: Rank) -> Self {
+    pub(super) fn new(segment: u32, offset: u32, length: u32, rank: EntryRank) -> Self {
         let size = length | if rank.is_reply { REPLY } else { 0 };
         Self { segment, offset, size, generation: rank.generation }
     }
@@ -41,8 +41,8 @@ impl Slot {
     }
 
     /// What decides whether it wins.
-    pub(super) fn rank(&self) -> Rank {
-        Rank { is_reply: self.size & REPLY != 0, generation: self.generation }
+    pub(super) fn rank(&self) -> EntryRank {
+        EntryRank { is_reply: self.size & REPLY != 0, generation: self.generation }
     }
 }
 

@@ -49,14 +49,14 @@ impl Entry {
     }
 
     /// What decides which entry of a key wins, but for ties.
-    pub fn rank(&self) -> Rank {
-        Rank { is_reply: is_reply(&self.body), generation: self.generation }
+    pub fn rank(&self) -> EntryRank {
+        EntryRank { is_reply: is_reply(&self.body), generation: self.generation }
     }
 }
 
 /// What decides which entry of a key wins, but for ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rank {
+pub struct EntryRank {
     /// Whether somebody answered: no failure stands over a reply, whatever its generation.
     pub is_reply: bool,
     /// Which asking it came from.
@@ -68,11 +68,11 @@ fn is_reply(body: &str) -> bool {
     #[derive(Default, serde::Deserialize)]
     #[serde(default)]
     struct Body {
-        outcome: Sides,
+        outcome: BodyOutcome,
     }
     #[derive(Default, serde::Deserialize)]
     #[serde(default)]
-    struct Sides {
+    struct BodyOutcome {
         reply: Option<serde::de::IgnoredAny>,
     }
     if let Some(outcome) = body.strip_prefix(r#"{"outcome":{""#) {

@@ -175,7 +175,7 @@ fn say_refused(
 }
 
 /// An entry against what is held under its key.
-enum Against {
+enum ImportComparison {
     /// It is kept so: over nothing, or over a failure.
     New(Entry),
     /// A judgment of the same score is there.
@@ -314,16 +314,16 @@ impl<'a> Binder<'a> {
         let mut fresh = Vec::new();
         for ((id, entry), held) in entries.iter().zip(store.get_many(&keys)) {
             match self.against(entry, held.as_ref()) {
-                Against::New(entry) => fresh.push(entry),
-                Against::There => {}
-                Against::Other(entry, _) if replace => fresh.push(entry),
-                Against::Other(_, scores) => refused.push((id, scores)),
+                ImportComparison::New(entry) => fresh.push(entry),
+                ImportComparison::There => {}
+                ImportComparison::Other(entry, _) if replace => fresh.push(entry),
+                ImportComparison::Other(_, scores) => refused.push((id, scores)),
             }
         }
         fresh
     }
 
-    fn against(&self, entry: &Entry, held: Option<&Entry>) -> Against {
+    fn against(&self, entry: &Entry, held: Option<&Entry>) -> ImportComparison {
         let score = |entry: &Entry| match read_body(&entry.body) {
             Ok(Outcome::Reply(found)) => {
                 let verdict = reply::read(&found.text, self.judge.question()).ok()?;
@@ -331,12 +331,12 @@ impl<'a> Binder<'a> {
             }
             Ok(Outcome::Failure(_)) | Err(_) => None,
         };
-        let Some(held) = held else { return Against::New(entry.clone()) };
+        let Some(held) = held else { return ImportComparison::New(entry.clone()) };
         let over = Entry { generation: held.generation.saturating_add(1), ..entry.clone() };
         match (score(held), score(entry)) {
-            (Some(held), Some(new)) if held.total_cmp(&new).is_eq() => Against::There,
-            (Some(held), Some(new)) => Against::Other(over, [held, new]),
-            (None, _) | (_, None) => Against::New(over),
+            (Some(held), Some(new)) if held.total_cmp(&new).is_eq() => ImportComparison::There,
+            (Some(held), Some(new)) => ImportComparison::Other(over, [held, new]),
+            (None, _) | (_, None) => ImportComparison::New(over),
         }
     }
 

@@ -82,7 +82,7 @@ fn a_generation_that_only_a_side_file_knows_wins_nothing() {
         .unwrap();
     let mut entries = idx::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
     let slot = entries[0].1;
-    let rank = Rank { generation: 9, is_reply: true };
+    let rank = EntryRank { generation: 9, is_reply: true };
     entries[0].1 = idx::Slot::new(slot.segment, slot.offset, slot.length(), rank);
     fs::write(&index, idx::encode(&entries)).unwrap();
     assert_eq!(SegmentStore::open(dir.path()).get_many(&[key(1)]), [Some(newer)]);
