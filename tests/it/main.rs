@@ -18,6 +18,8 @@ mod cost;
 mod determinism;
 mod dialects;
 mod diff;
+#[cfg(unix)]
+mod differential;
 mod docs;
 mod durability;
 mod examples;
