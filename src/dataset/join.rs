@@ -445,7 +445,7 @@ mod tests {
     /// Rows and recordings, and which of them belong together: `0: a b` are those of the first row.
     #[track_caller]
     fn check(rows: &[Value], recordings: &str, expected: &str) -> Vec<String> {
-        let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        let text = rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
         let rows = split("data.jsonl", &text, DatasetFormat::Jsonl).unwrap();
         let lines: Vec<u32> = rows.iter().map(|row| row.start.line).collect();
         let spec = RowSpec { cells: false, fields: FieldMap::default(), format: None };
