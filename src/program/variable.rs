@@ -24,7 +24,8 @@ impl Variable {
 /// Whether a variable holds a secret by its name, which must not leave a doubt: a value that decides what a program gives
 /// and is in no key makes results stale.
 pub fn is_secret(name: &str) -> bool {
-    const NAMES: [&str; 5] = ["API_KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS"];
+    const NAMES: [&str; 7] =
+        ["API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS"];
     let name = name.to_ascii_uppercase();
     let ends = |end: &&str| {
         name.strip_suffix(*end).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
@@ -46,6 +47,8 @@ mod tests {
             ("DB_PASSWORD", true),
             ("CLIENT_SECRET", true),
             ("GOOGLE_CREDENTIALS", true),
+            ("AWS_SECRET_ACCESS_KEY", true),
+            ("DEPLOY_PRIVATE_KEY", true),
             ("TOKEN_LIMIT", false),
             ("MYTOKEN", false),
             ("KEY_COLUMN", false),
