@@ -461,6 +461,13 @@ fn an_export_merges_until_it_is_told_to_prune() {
 }
 
 #[test]
+fn an_export_of_nothing_that_is_stored_writes_no_file() {
+    let space = Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows(5))]);
+    let ran = space.run(&["cache", "export", "suite.yaml"]);
+    assert_eq!((ran.code(), space.path(FILE).exists()), (3, false), "{}", ran.shown());
+}
+
+#[test]
 fn suites_of_one_name_have_files_of_their_own() {
     let space = Space::new(&[("evalrs.toml", "")]);
     let judge = Judge::new(|_, _| Answer::score(1.0));

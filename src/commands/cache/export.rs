@@ -56,14 +56,18 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     let held = if is_committed { held(&path, args.prune, console.system)? } else { None };
     let is_new = held.is_none();
     let others = others(held.unwrap_or_default(), &found);
-    write(&path, &found, if args.prune { &[] } else { &others }, console.system)?;
+    // An empty file would look as if there were nothing to judge.
+    let is_written = !(found.is_empty() && is_new && missing > 0);
+    if is_written {
+        write(&path, &found, if args.prune { &[] } else { &others }, console.system)?;
+    }
     if args.json {
         let (kept, dropped) = if args.prune { (0, others.len()) } else { (others.len(), 0) };
         let said = json!({
             "path": path, "judgments": found.len(), "missing": missing, "kept": kept, "dropped": dropped,
         });
         write_json(&said, console)?;
-    } else {
+    } else if is_written {
         let others = match (others.len(), args.prune) {
             (0, _) => String::new(),
             (others, true) => format!("; {others} dropped"),
@@ -73,7 +77,9 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
         };
         writeln!(console.err, "{path}: {}{others}", count(found.len(), "judgment"))?;
     }
-    tell_git(args, &path, is_committed && is_new, &surroundings, console)?;
+    if is_written {
+        tell_git(args, &path, is_committed && is_new, &surroundings, console)?;
+    }
     if missing > 0 {
         let are = if missing == 1 { "is" } else { "are" };
         let missing = count(missing, "judgment");
