@@ -98,11 +98,25 @@ const CASES: &[Case] = &[
         files: &[
             (
                 "sub/g.mjs",
-                "import S from './h.js'\nexport const grade = () => ({ pass: true, score: S })\n",
+                "import './h.js'\nexport const grade = () => ({ pass: true, score: globalThis.S })\n",
             ),
-            ("sub/h.js", "module.exports = typeof require === 'function' ? 0.25 : 0.75\n"),
+            ("sub/h.js", "globalThis.S = typeof require === 'function' ? 0.25 : 0.75\n"),
         ],
-        edit: ("sub/h.js", "module.exports = 0.75\n"),
+        edit: ("sub/package.json", "{\"type\":\"module\"}"),
+    },
+    Case {
+        name: "a file that the package.json of a folder names",
+        runtime: "node",
+        grader: COMMON,
+        files: &[
+            (
+                "g.cjs",
+                "const { S } = require('./lib')\nexports.grade = () => ({ pass: true, score: S })\n",
+            ),
+            ("lib/package.json", "{\"main\":\"other.js\"}"),
+            ("lib/index.js", "exports.S = 0.25\n"),
+        ],
+        edit: ("lib/other.js", "exports.S = 0.75\n"),
     },
     Case {
         name: "a file that wins over another ending",

@@ -103,12 +103,25 @@ function meantBy(specifier, parentUrl) {
 /** Tells which files are looked for in vain before `found`: one of that name would be loaded instead. */
 function missBefore(specifier, parentUrl, isRequired, found) {
   try {
-    for (const path of candidates(specifier, parentUrl, isRequired)) {
-      if (path === found || isFile(path)) return
-      if (!existsSync(path)) miss(path)
+    for (const path of withMains(candidates(specifier, parentUrl, isRequired))) {
+      if (path === found) return
+      if (isFile(path)) {
+        if (basename(path) !== 'package.json') return
+        note(path)
+      } else if (!existsSync(path)) miss(path)
     }
   } catch {
     // What cannot be looked for is not found either.
+  }
+}
+
+/** The paths, and after each `package.json` that is there the files that it may name as those of its folder. */
+function* withMains(paths) {
+  for (const path of paths) {
+    yield path
+    if (basename(path) !== 'package.json' || !isFile(path)) continue
+    const { main } = JSON.parse(readFileSync(path, 'utf8')) ?? {}
+    if (typeof main === 'string') yield* REQUIRED.map((end) => join(dirname(path), main) + end)
   }
 }
 
