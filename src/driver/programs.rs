@@ -411,8 +411,8 @@ fn lock_files(spec: &ProgramSpec, place: &Place<'_>, system: &dyn System) -> Vec
         Language::Python => &[".venv", "venv"],
         Language::Executable => return Vec::new(),
     };
-    let (folder, workspace) =
-        (system.absolute(folder_of(&spec.path)), system.absolute(non_empty(place.workspace)));
+    let folder = system.absolute(non_empty(folder_of(&spec.path)));
+    let workspace = system.absolute(non_empty(place.workspace));
     let mut at = folder.as_str();
     loop {
         let names = system.list(at).unwrap_or_default();

@@ -270,3 +270,30 @@ fn a_grader_without_a_suite_is_called_again_where_its_module_was_edited() {
         assert_eq!(graded(), (called, vec![score; 3]), "{edits}");
     }
 }
+
+#[test]
+fn packages_beside_the_suite_are_keyed_by_their_lock_file() {
+    if !has("node") {
+        return;
+    }
+    let module = "import S from 'dep'\nexport const grade = () => ({ pass: true, score: S })\n";
+    let suite = "name: s\ndataset: rows.jsonl\ngraders:\n  g: {kind: program, path: g.mjs, runtime: node}\n";
+    let space = Space::new(&[
+        ("suite.yaml", suite),
+        ("rows.jsonl", "{\"id\":\"a\",\"input\":\"q\",\"output\":\"b\"}\n"),
+        ("g.mjs", module),
+        ("package-lock.json", "{\"lockfileVersion\": 3}"),
+        ("node_modules/dep/index.js", "module.exports = 0.25\n"),
+    ]);
+    run(&space, &[], 0);
+    space.write("node_modules/dep/index.js", "module.exports = 0.75\n");
+    space.write("package-lock.json", "{\"lockfileVersion\": 3, \"packages\": {}}");
+    run(&space, &[], 0);
+    assert_eq!(
+        (space.actions("g")[0], super::verdicts(&space, "g")),
+        (1, vec!["0.75 true ".to_owned()])
+    );
+    // However the suite is named, its programs are the same.
+    let ran = space.run(&["run", "./suite.yaml", "--quiet"]);
+    assert_eq!((ran.code(), space.actions("g")[0]), (0, 0), "{}", ran.shown());
+}
