@@ -89,7 +89,10 @@ impl<'a> Reports<'a> {
                             }
                         }
                     }
-                    _ => terminal::write(report, facts, options, &mut out),
+                    _ => {
+                        let facts = TerminalFacts { gated: origin.gated, ..(*facts).clone() };
+                        terminal::write(report, &facts, options, &mut out)
+                    }
                 }
             })?,
         }
@@ -190,6 +193,7 @@ pub(super) fn terminal_facts(
             store_failed: settled.write_error.is_some(),
             in_vain: settled.in_vain.len(),
         },
+        gated: None,
     }
 }
 

@@ -58,7 +58,9 @@ impl Ending {
                 "the budget is used up and {what}: run it again with a larger one"
             ));
         }
-        Some(format!("{what}: {}", cure(group, suite)))
+        // What was not asked was given up because of what failed, which has the better cure.
+        let failed = digest.errors.iter().find(|group| group.kind != "not_asked");
+        Some(format!("{what}: {}", cure(failed.unwrap_or(group), suite)))
     }
 }
 
@@ -109,6 +111,7 @@ mod tests {
             reason(&incomplete, None, &["invalid_reply"]),
             reason(&incomplete, None, &["argument"]),
             reason(&incomplete, undecided, &[]),
+            reason(&incomplete, undecided, &["not_asked", "not_asked", "invalid_reply"]),
             reason(&Ending { in_vain: 2, ..incomplete.clone() }, None, &[]),
             reason(&Ending { out_of_budget: true, ..incomplete.clone() }, None, &["not_asked"; 2]),
             reason(&Ending { store_failed: true, ..incomplete }, None, &["timeout"]),
@@ -121,6 +124,7 @@ mod tests {
         1 grade could not be made: mend the cause and run it again, or retry what is cached with `evalrs run a/suite.yaml --retry-errors`
         1 grade could not be made: `evalrs explain a/suite.yaml s0` tells more
         nothing was graded that the gate could decide on
+        3 grades could not be made, and the gate depends on them: mend the cause and run it again, or retry what is cached with `evalrs run a/suite.yaml --retry-errors`
         2 judgments could not be refreshed and stayed as stored: see the error above, then refresh again
         the budget is used up and 2 grades could not be made: run it again with a larger one
         results could not be kept: see the error above, then run it again

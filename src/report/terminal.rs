@@ -65,6 +65,8 @@ pub struct TerminalFacts {
     pub suite: String,
     /// How the run ended.
     pub ending: Ending,
+    /// The graders that the gate looks at; none without a gate.
+    pub gated: Option<Vec<String>>,
 }
 
 /// How much is shown.
@@ -106,7 +108,7 @@ pub fn write(
     let curves = curve_lines(&summary.metrics, rows_in(room, 2, CURVES), width);
     let room = room.saturating_sub(height(&curves));
     let tags = group_lines("tag", summary.by_tag.as_ref(), room, TAGS, width);
-    let ending = ending_lines(&digest, summary, facts);
+    let ending = ending_lines(report, &digest, facts);
     let sections = head.into_iter().chain([curves, models, tags]).chain(tail).chain([ending]);
     let sections = sections.filter(|lines| !lines.is_empty());
     for (at, section) in sections.enumerate() {
@@ -395,8 +397,15 @@ fn fact_lines(
 }
 
 /// Why the exit code is 3 and what to do: one line, with a command to copy, so the terminal breaks it and nothing is cut.
-fn ending_lines(digest: &Digest, summary: &Summary, facts: &TerminalFacts) -> Vec<String> {
-    let reason = facts.ending.reason(&summary.gate, digest, &facts.suite);
+fn ending_lines(report: &Report<'_>, digest: &Digest, facts: &TerminalFacts) -> Vec<String> {
+    let gated = facts.gated.as_ref().filter(|_| facts.ending.is_incomplete());
+    let of_gate = gated.map(|gated| {
+        let counts = |grader: &str| gated.iter().any(|name| name == grader);
+        Digest::of_graders((report.results)(), 0, &counts)
+    });
+    // Where the gate lacks nothing, the others are why the run is incomplete.
+    let lacking = of_gate.as_ref().filter(|of_gate| of_gate.errored > 0).unwrap_or(digest);
+    let reason = facts.ending.reason(&report.summary.gate, lacking, &facts.suite);
     let line = |reason| format!("{DOUBTFUL}exit code {}:{DOUBTFUL:#} {reason}", facts.ending.code);
     reason.map(line).into_iter().collect()
 }
@@ -438,6 +447,7 @@ mod tests {
             report: Some(".evalrs/runs/7".to_owned()),
             suite: "suite.yaml".to_owned(),
             ending: Ending::default(),
+            gated: None,
         }
     }
 

@@ -169,13 +169,17 @@ fn annotations_say_first_what_decides_the_exit_code_and_where() {
 #[test]
 fn the_report_says_why_the_exit_code_is_3() {
     let space = half_judged();
-    let ran = space.run(&["run", "evals/a.suite.yaml", "--frozen"]);
-    let stdout = ran.stdout();
-    let last = stdout.lines().last().unwrap();
-    assert_eq!(
-        last,
-        "exit code 3: 1 grade could not be made, and the gate depends on them: run `evalrs run evals/a.suite.yaml` with an API key, then `evalrs cache export evals/a.suite.yaml`, and commit the file"
-    );
+    let last = || {
+        let stdout = space.run(&["run", "evals/a.suite.yaml", "--frozen"]).stdout();
+        stdout.lines().last().unwrap().to_owned()
+    };
+    let expected = "exit code 3: 1 grade could not be made, and the gate depends on them: run `evalrs run evals/a.suite.yaml` with an API key, then `evalrs cache export evals/a.suite.yaml`, and commit the file";
+    assert_eq!(last(), expected);
+    // What the gate does not look at is not the reason.
+    let suite = space.read("evals/a.suite.yaml");
+    let other = "  other: {kind: tool, function: recorded_score, config: {path: nowhere}}\n";
+    space.write("evals/a.suite.yaml", suite.replace("graders:\n", &format!("graders:\n{other}")));
+    assert_eq!(last(), expected);
 }
 
 #[test]
