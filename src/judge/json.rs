@@ -55,7 +55,12 @@ fn unit(text: &str) -> Option<u16> {
 pub fn differs_with_itself(text: &str, name: &str) -> bool {
     let mut reader = serde_json::Deserializer::from_str(text);
     let values = MembersOf(name).deserialize(&mut reader).unwrap_or_default();
-    values.iter().any(|value| Some(value) != values.first())
+    values.first().is_some_and(|first| values.iter().any(|value| !is_equal(value, first)))
+}
+
+/// Whether two values are the same; numbers are however they are written: 1 and 1.0.
+pub fn is_equal(left: &Value, right: &Value) -> bool {
+    left == right || left.as_f64().is_some_and(|left| right.as_f64() == Some(left))
 }
 
 /// Reads the members of an object that have this name.
@@ -128,6 +133,8 @@ mod tests {
         for (text, expected) in [
             (r#"{"a": 1, "b": 2}"#, false),
             (r#"{"a": 1, "a": 1}"#, false),
+            (r#"{"a": 1, "a": 1.0}"#, false),
+            (r#"{"a": 1, "a": "1"}"#, true),
             (r#"{"a": 1, "a": 0} more"#, true),
             (r#"{"a": 1, "b": {"a": 0}}"#, false),
             (r#"{"b": 1, "b": 2}"#, false),

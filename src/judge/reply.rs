@@ -121,8 +121,9 @@ fn object_among(text: &str, answer: &str) -> Result<Option<Map<String, Value>>, 
             && object.contains_key(answer)
         {
             end = start + stream.byte_offset();
+            let said = [found.as_ref().and_then(|first| first.get(answer)), object.get(answer)];
             let is_other =
-                found.as_ref().is_some_and(|first| first.get(answer) != object.get(answer));
+                matches!(said, [Some(first), Some(other)] if !json::is_equal(first, other));
             if is_other || json::differs_with_itself(&text[start..], answer) {
                 return Err(several(answer));
             }
