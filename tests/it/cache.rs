@@ -423,6 +423,9 @@ fn an_export_of_part_of_a_suite_is_a_file_of_its_own() {
     assert_eq!(space.read(FILE), before);
     let out = ["cache", "export", "suite.yaml", "--sample", "1", "-o", "one.jsonl"];
     assert_eq!((space.run(&out).code(), judged(&space, "one.jsonl")), (0, vec!["1".to_owned()]));
+    // What holds something else is not written over.
+    let out = ["cache", "export", "suite.yaml", "-o", "suite.yaml"];
+    assert_eq!((space.run(&out).code(), space.read("suite.yaml").as_str()), (2, SUITE));
     // Another committed file loses nothing either.
     let out = ["cache", "export", "suite.yaml", "--sample", "1", "-o", FILE];
     assert_eq!((space.run(&out).code(), space.read(FILE)), (0, before));

@@ -53,9 +53,10 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     let is_committed = args.output.is_none()
         || surroundings.in_workspace(folder_of(&path), console.system)
             == surroundings.in_workspace(committed, console.system);
-    let held = if is_committed { held(&path, args.prune, console.system)? } else { None };
+    // A file that holds something else, such as a suite, is not written over either.
+    let held = held(&path, args.prune, console.system)?;
     let is_new = held.is_none();
-    let others = others(held.unwrap_or_default(), &found);
+    let others = others(held.filter(|_| is_committed).unwrap_or_default(), &found);
     // An empty file would look as if there were nothing to judge.
     let is_written = !(found.is_empty() && is_new && missing > 0);
     if is_written {
