@@ -181,7 +181,7 @@ fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace)
 }
 
 /// An absolute path with every `..` carried out: the folder above `/a/../b` is `/`.
-fn without_parents(absolute: &str) -> String {
+pub(super) fn without_parents(absolute: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in absolute.split('/') {
         match name {

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::Console;
+use super::place::without_parents;
 use super::run::One;
 use crate::cli::{Format, RunArgs};
 use crate::db::queries::gate_rule;
@@ -143,28 +144,15 @@ impl Roots {
         };
         let working = system.absolute(".");
         let folders = repository.into_iter().chain([working]);
-        Self(folders.map(|folder| without_dots(&folder)).collect())
+        Self(folders.map(|folder| without_parents(&folder)).collect())
     }
 
     fn shown(&self, path: &str, system: &dyn System) -> Option<String> {
-        let path = without_dots(&system.absolute(path));
+        let path = without_parents(&system.absolute(path));
         let inside =
             |root: &String| path.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/');
         self.0.iter().find_map(inside).map(str::to_owned)
     }
-}
-
-/// An absolute path with every `.` and `..` carried out.
-fn without_dots(absolute: &str) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for name in absolute.split('/') {
-        match name {
-            ".." => _ = names.pop(),
-            "" | "." => {}
-            name => names.push(name),
-        }
-    }
-    format!("/{}", names.join("/"))
 }
 
 /// What the terminal shows of the process.
