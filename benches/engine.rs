@@ -16,20 +16,32 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use evalrs::action::{Action, ActionKey};
-use evalrs::db::inputs::Overrides;
-use evalrs::db::{Database, results};
-use evalrs::driver::session::Session;
-use evalrs::driver::settle::{Settings, World, settle};
-use evalrs::exec::{Executing, Executor, Launch};
-use evalrs::judge::question::Question;
-use evalrs::judge::template::Placeholders;
-use evalrs::judge::{Judge, reply};
-use evalrs::outcome::{Outcome, Reply, Stored, read_body};
-use evalrs::path::Row;
-use evalrs::progress::Quiet;
-use evalrs::store::{Entry, OutcomeStore, SegmentStore};
-use evalrs::system::os::OsSystem;
+use evalrs::base::path::Row;
+use evalrs::base::system::os::OsSystem;
+use evalrs::effects::exec::Executing;
+use evalrs::effects::exec::Executor;
+use evalrs::effects::exec::Launch;
+use evalrs::effects::store::Entry;
+use evalrs::effects::store::OutcomeStore;
+use evalrs::effects::store::SegmentStore;
+use evalrs::engine::progress::Quiet;
+use evalrs::engine::resolve::settle::Settings;
+use evalrs::engine::resolve::settle::World;
+use evalrs::engine::resolve::settle::settle;
+use evalrs::engine::session::Session;
+use evalrs::graph::Database;
+use evalrs::graph::inputs::Overrides;
+use evalrs::graph::results;
+use evalrs::pipeline::action::Action;
+use evalrs::pipeline::action::ActionKey;
+use evalrs::pipeline::judge::Judge;
+use evalrs::pipeline::judge::question::Question;
+use evalrs::pipeline::judge::reply;
+use evalrs::pipeline::judge::template::Placeholders;
+use evalrs::pipeline::outcome::Outcome;
+use evalrs::pipeline::outcome::Reply;
+use evalrs::pipeline::outcome::Stored;
+use evalrs::pipeline::outcome::read_body;
 
 const RUBRIC: &str = "You grade answers of a support agent.\n\nCriteria: is the answer correct, complete and polite?\n\nQuestion: {input}\nExpected: {ground_truth}\nAnswer: {submission}\n";
 
@@ -116,14 +128,14 @@ fn judge() -> Judge {
     let text = suite(RUBRIC);
     let mut session =
         Session::new(Database::default(), "suite.yaml", BTreeMap::new(), Overrides::default());
-    let system = evalrs::system::memory::MemorySystem::with(&[
+    let system = evalrs::base::system::memory::MemorySystem::with(&[
         ("suite.yaml", &text),
         ("data.jsonl", &row(0, 0)),
     ]);
     assert!(session.load(&system).is_empty());
     let grader = session.suite().unwrap().graders.last().unwrap().clone();
     match grader.kind {
-        evalrs::suite::GraderKind::Rubric(rubric) => Judge::new(*rubric, &|_| None),
+        evalrs::pipeline::suite::GraderKind::Rubric(rubric) => Judge::new(*rubric, &|_| None),
         _ => panic!("the last grader is the judge"),
     }
 }
@@ -247,7 +259,7 @@ fn open(folder: &Path) -> Box<dyn OutcomeStore> {
 
 /// Plans everything again, up to the keys that would be asked for.
 fn evalrs_plans(session: &Session) -> usize {
-    use evalrs::db::queries;
+    use evalrs::graph::queries;
     let (db, root) = (&session.db, session.root);
     let graders = queries::graders(db, root);
     let chunks = root.chunks(db).iter();

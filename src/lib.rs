@@ -2,58 +2,26 @@
 //!
 //! A *suite* names a dataset, a target, extractors, graders and a gate. Every step between those files and the
 //! report is a query of an incremental database; every expensive effect is an *action* with a content-addressed
-//! key, executed once per key and kept on disk. The way of the data:
+//! key, executed once per key and kept on disk. Six floors, each of which may use only those above it in this list:
 //!
-//! 1. [`suite`] reads YAML into a checked suite; [`dataset`] cuts and reads rows; [`trajectory`] reads what a target
-//!    did, in whatever format it was recorded.
-//! 2. [`extract`] picks the submission; [`grade`] grades it at once, or [`judge`] makes it an [`action`].
-//! 3. [`evaluate`] strings these together for one case: record → submission → plan → grade.
-//! 4. [`metric`] aggregates grades, [`gate`] decides, [`report`] writes.
-//! 5. [`db`] makes each of these steps a query over chunks of records; a missing outcome makes a grade pending.
-//! 6. [`driver`] looks pending actions up in the [`store`], has [`exec`] execute the rest, and brings every
-//!    [`outcome`] back in. [`progress`] shows it, [`record`] keeps it.
+//! 1. [`base`] knows nothing of evaluation: diagnostics, text, files and the clock behind a trait, tokens, prices.
+//! 2. [`pipeline`] is pure, in the order of the data: a suite is read, rows are cut and read, what a target did is
+//!    understood, the submission extracted and graded at once or made an action for a judge or a program; grades are
+//!    aggregated, a gate decides, a report is written.
+//! 3. [`graph`] makes each of these steps a query over chunks of records; a missing outcome makes a grade pending.
+//! 4. [`effects`] executes actions, keeps their outcomes, writes the records of runs and notices what was saved.
+//! 5. [`engine`] joins the graph with the effects: it loads a session, looks pending actions up in the store, executes
+//!    the rest and puts every outcome into the graph.
+//! 6. [`app`] is what a user meets: the command line, the commands, the displays and `watch`.
 //!
-//! Without a suite, [`inline`] has the records that programs grade line by line, over the same store and executor.
-//!
-//! Modules 1 to 4 are pure: no file, clock, environment or socket. Effects live in [`system`], [`store`] and [`exec`].
+//! The first three floors are pure but for [`base::system`]: no file, clock, environment or socket.
 
-pub mod action;
-pub mod cli;
-pub mod commands;
-pub mod dataset;
-pub mod db;
-pub mod delta;
-pub mod diagnostic;
-pub mod driver;
-pub mod error;
-pub mod evaluate;
-pub mod exec;
-pub mod extract;
-pub mod gate;
-pub mod glob;
-pub mod grade;
-pub mod inline;
-pub mod judge;
-pub mod metric;
-pub mod outcome;
-pub mod path;
-pub mod price;
-pub mod program;
-pub mod progress;
-pub mod python;
-pub mod reason;
-pub mod record;
-pub mod registry;
-pub mod report;
-pub mod reward;
-pub mod store;
-pub mod suite;
-pub mod system;
+pub mod app;
+pub mod base;
+pub mod effects;
+pub mod engine;
+pub mod graph;
+pub mod pipeline;
+
 #[cfg(test)]
 mod test_data;
-pub mod threshold;
-pub mod tokens;
-pub mod trajectory;
-pub mod typescript;
-pub mod watch;
-pub mod workspace;

@@ -4,10 +4,14 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
-use evalrs::cli::{Cli, usage_code};
-use evalrs::commands::{Console, color, dispatch, width};
-use evalrs::system::os::OsSystem;
-use evalrs::workspace::Color;
+use evalrs::app::cli::Cli;
+use evalrs::app::cli::usage_code;
+use evalrs::app::commands::Console;
+use evalrs::app::commands::color;
+use evalrs::app::commands::dispatch;
+use evalrs::app::commands::width;
+use evalrs::base::system::os::OsSystem;
+use evalrs::pipeline::workspace::Color;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {

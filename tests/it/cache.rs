@@ -1,7 +1,10 @@
 //! `evalrs cache` over stores written by hand, so that every date and size is known.
 
-use evalrs::action::ActionKey;
-use evalrs::store::{Entry, OutcomeStore, SegmentStore, render};
+use evalrs::effects::store::Entry;
+use evalrs::effects::store::OutcomeStore;
+use evalrs::effects::store::SegmentStore;
+use evalrs::effects::store::render;
+use evalrs::pipeline::action::ActionKey;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge};

@@ -2,18 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evalrs::db::Database;
-use evalrs::db::inputs::Overrides;
-use evalrs::db::{folds, queries, results};
-use evalrs::diagnostic::Diagnostic;
-use evalrs::driver::reload::Reloaded;
-use evalrs::driver::session::Session;
-use evalrs::driver::settle::{Settings, World, settle};
-use evalrs::exec::{Executing, Executor, Launch};
-use evalrs::outcome::{Outcome, Reply};
-use evalrs::progress::Quiet;
-use evalrs::store::{MemoryStore, OutcomeStore};
-use evalrs::system::memory::MemorySystem;
+use evalrs::base::diagnostic::Diagnostic;
+use evalrs::base::system::memory::MemorySystem;
+use evalrs::effects::exec::Executing;
+use evalrs::effects::exec::Executor;
+use evalrs::effects::exec::Launch;
+use evalrs::effects::store::MemoryStore;
+use evalrs::effects::store::OutcomeStore;
+use evalrs::engine::progress::Quiet;
+use evalrs::engine::resolve::settle::Settings;
+use evalrs::engine::resolve::settle::World;
+use evalrs::engine::resolve::settle::settle;
+use evalrs::engine::session::Session;
+use evalrs::engine::session::reload::Reloaded;
+use evalrs::graph::Database;
+use evalrs::graph::folds;
+use evalrs::graph::inputs::Overrides;
+use evalrs::graph::queries;
+use evalrs::graph::results;
+use evalrs::pipeline::outcome::Outcome;
+use evalrs::pipeline::outcome::Reply;
 
 pub(crate) const SUITE: &str = "\
 name: incremental

@@ -1,8 +1,11 @@
 //! Labels of people: what a grader is compared with, and what an edited label does, which is nothing but that.
 
-use evalrs::db::inputs::Overrides;
-use evalrs::db::{folds, queries, results};
-use evalrs::metric::labels::{Label, LabelAgreement};
+use evalrs::graph::folds;
+use evalrs::graph::inputs::Overrides;
+use evalrs::graph::queries;
+use evalrs::graph::results;
+use evalrs::pipeline::metric::labels::Label;
+use evalrs::pipeline::metric::labels::LabelAgreement;
 use serde_json::{Value, json};
 
 use crate::incremental::Loop;

@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evalrs::action::KeySet;
-use evalrs::db::inputs::Overrides;
-use evalrs::db::{Database, Db, queries, results};
-use evalrs::diagnostic::Diagnostic;
-use evalrs::driver::reload::Reloaded;
-use evalrs::driver::session::Session;
-use evalrs::system::FileBytes;
-use evalrs::system::memory::MemorySystem;
-use evalrs::system::noted::Noted;
+use evalrs::base::diagnostic::Diagnostic;
+use evalrs::base::system::FileBytes;
+use evalrs::base::system::memory::MemorySystem;
+use evalrs::base::system::noted::Noted;
+use evalrs::engine::session::Session;
+use evalrs::engine::session::reload::Reloaded;
+use evalrs::graph::Database;
+use evalrs::graph::Db;
+use evalrs::graph::inputs::Overrides;
+use evalrs::graph::queries;
+use evalrs::graph::results;
+use evalrs::pipeline::action::KeySet;
 use proptest::prelude::{Strategy, any, prop};
 use proptest::{prop_assert, prop_assert_eq, proptest};
 

@@ -1,42 +1,18 @@
 //! The rules of the tree that no lint checks: module docs, sizes, and who may use whom.
 #![expect(clippy::disallowed_methods, reason = "tests read the tree themselves")]
 
+mod imports;
+
 use std::path::{Path, PathBuf};
 
 /// The longest file, in lines without its tests.
 const MOST_LINES: usize = 500;
 
-/// Pipeline modules are pure: they may use nothing of the graph, the effects or the join.
-const PURE: &[&str] = &[
-    "action",
-    "dataset",
-    "delta",
-    "diagnostic",
-    "evaluate",
-    "extract",
-    "gate",
-    "glob",
-    "grade",
-    "inline",
-    "judge",
-    "metric",
-    "outcome",
-    "path",
-    "price",
-    "program",
-    "python",
-    "reason",
-    "registry",
-    "report",
-    "reward",
-    "suite",
-    "threshold",
-    "tokens",
-    "trajectory",
-    "workspace",
-];
-const IMPURE: &[&str] =
-    &["cli", "commands", "db", "driver", "exec", "progress", "record", "store", "system", "watch"];
+/// The floors, each of which may use only those before it.
+const FLOORS: &[&str] = &["base", "pipeline", "graph", "effects", "engine", "app"];
+/// Floors that are pure, and what else they may not use.
+const PURE: &[&str] = &["base", "pipeline", "graph"];
+const EFFECTS: &[&str] = &["tokio", "reqwest"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
@@ -91,25 +67,34 @@ fn no_file_is_too_long() {
 }
 
 #[test]
-fn the_pipeline_knows_no_effects() {
+fn floors_use_only_those_below_them() {
+    let rank = |path: &[String]| {
+        FLOORS.iter().position(|floor| path.first().is_some_and(|first| first == floor))
+    };
+    let wrong: Vec<String> = imports::imports()
+        .into_iter()
+        .filter(|import| rank(&import.path) > rank(&import.from))
+        .map(|import| format!("{} names {}", import.file, import.path.join("::")))
+        .collect();
+    assert_eq!(wrong, Vec::<String>::new(), "in the order {FLOORS:?}");
+}
+
+#[test]
+fn pure_floors_use_no_runtime_and_salsa_is_of_the_graph() {
     let mut wrong = Vec::new();
     for (name, text) in all_sources() {
-        let module = name
-            .strip_prefix("src/")
-            .and_then(|rest| rest.split(['/', '.']).next())
-            .unwrap_or_default();
-        if !PURE.contains(&module) {
-            continue;
-        }
-        let code = without_tests(&text);
-        for other in IMPURE.iter().chain(&["salsa", "tokio", "reqwest"]) {
-            let used = [format!("crate::{other}::"), format!("use {other}::")];
-            if used.iter().any(|used| {
-                code.lines().any(|line| {
-                    !line.trim_start().starts_with("//") && line.contains(used.as_str())
-                })
-            }) {
-                wrong.push(format!("{name} uses {other}"));
+        let floor = name.strip_prefix("src/").and_then(|rest| rest.split('/').next());
+        let Some(floor) = floor else { continue };
+        let banned = |used: &str| match used {
+            "salsa" => floor != "graph",
+            _ => PURE.contains(&floor) && EFFECTS.contains(&used),
+        };
+        for line in without_tests(&text).lines().filter(|line| !line.trim_start().starts_with("//"))
+        {
+            for used in ["salsa", "tokio", "reqwest"].into_iter().filter(|used| banned(used)) {
+                if line.contains(&format!("{used}::")) {
+                    wrong.push(format!("{name} uses {used}"));
+                }
             }
         }
     }
@@ -119,10 +104,10 @@ fn the_pipeline_knows_no_effects() {
 #[test]
 fn effects_are_opened_only_where_they_belong() {
     let allowed = [
-        "src/system/os.rs",
-        "src/store/",
-        "src/exec/",
-        "src/watch/files",
+        "src/base/system/os.rs",
+        "src/effects/store/",
+        "src/effects/exec/",
+        "src/effects/fs_watch",
         "src/test_data.rs",
         "tests/",
         "benches/",

@@ -1,7 +1,8 @@
 //! Which of several outcomes of one action stands: a reply over any failure, and what is reported is what the store holds.
 
-use evalrs::action::ActionKey;
-use evalrs::store::{Entry, render};
+use evalrs::effects::store::Entry;
+use evalrs::effects::store::render;
+use evalrs::pipeline::action::ActionKey;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge, Order};

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use evalrs::commands::place::Surroundings;
-use evalrs::db::Database;
-use evalrs::db::inputs::Overrides;
-use evalrs::diagnostic::Diagnostic;
-use evalrs::driver::session::Session;
-use evalrs::error::Error;
-use evalrs::system::FileBytes;
-use evalrs::system::memory::MemorySystem;
+use evalrs::app::commands::place::Surroundings;
+use evalrs::app::error::Error;
+use evalrs::base::diagnostic::Diagnostic;
+use evalrs::base::system::FileBytes;
+use evalrs::base::system::memory::MemorySystem;
+use evalrs::engine::session::Session;
+use evalrs::graph::Database;
+use evalrs::graph::inputs::Overrides;
 
 use crate::space::Space;
 

@@ -1,9 +1,9 @@
 //! Noise in place of files: loading says something or nothing, and always ends.
 
-use evalrs::db::Database;
-use evalrs::db::inputs::Overrides;
-use evalrs::driver::session::Session;
-use evalrs::system::memory::MemorySystem;
+use evalrs::base::system::memory::MemorySystem;
+use evalrs::engine::session::Session;
+use evalrs::graph::Database;
+use evalrs::graph::inputs::Overrides;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn load(files: &[(&str, &[u8])]) -> usize {
         assert!(!diagnostic.render(false).is_empty());
     }
     if diagnostics.iter().all(|said| !said.is_error()) {
-        assert!(evalrs::db::results::lines(&session.db, session.root).count() < 10_000);
+        assert!(evalrs::graph::results::lines(&session.db, session.root).count() < 10_000);
     }
     diagnostics.len()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use evalrs::system::FileBytes;
+use evalrs::base::system::FileBytes;
 
 use super::case::{Case, SUITE, case};
 

@@ -1,8 +1,8 @@
 //! Odd files that are right, asserted on the results they give.
 
-use evalrs::db::results;
-use evalrs::diagnostic::Diagnostic;
-use evalrs::report::ResultLine;
+use evalrs::base::diagnostic::Diagnostic;
+use evalrs::graph::results;
+use evalrs::pipeline::report::ResultLine;
 use serde_json::{Value, json};
 
 use super::case::{Case, DATA, SUITE, case};

@@ -1,0 +1,299 @@
+//! The flags of the commands that agent-eval-harness has too: grading without a suite.
+//!
+//! What must be given is optional here, because the commands say themselves what is missing, in the words and with the
+//! exit codes of agent-eval-harness. An argument too many is passed over, as there.
+
+use clap::{Arg, Args, ValueEnum};
+
+use super::StoreArgs;
+
+/// What the commands have in common that read records and run a grader. What each reads and writes it says itself.
+#[derive(Debug, Default, Args)]
+pub struct RecordArgs {
+    /// The records, one a line.
+    #[arg(value_name = "FILE", index = 1)]
+    pub file: Option<String>,
+    /// What is passed over.
+    #[arg(hide = true, index = 2)]
+    pub ignored: Vec<String>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Writes to this file in place of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<String>,
+    /// Exits as `evalrs run` does.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// The argument with its own help.
+fn told(help: &'static str) -> impl FnOnce(Arg) -> Arg {
+    move |arg| arg.help(help)
+}
+
+/// The argument with its own name and help.
+fn named(name: &'static str, help: &'static str) -> impl FnOnce(Arg) -> Arg {
+    move |arg| arg.value_name(name).help(help)
+}
+
+/// `evalrs grade`.
+#[derive(Debug, Default, Args)]
+#[command(
+    mut_arg(
+        "file",
+        told("Records with `input` and `output`, one a line; left out, standard input")
+    ),
+    mut_arg("output", told("Writes the records to this file in place of standard output")),
+    mut_arg(
+        "strict",
+        told(
+            "Exits as `evalrs run` does: 1 if a record fails, 2 if the command line or the file is wrong, 3 if the grader failed. Without it: 0, or 1 on any error"
+        )
+    )
+)]
+pub struct GradeArgs {
+    #[command(flatten)]
+    pub records: RecordArgs,
+    /// Says a line on each grade.
+    #[arg(long)]
+    pub progress: bool,
+}
+
+/// `evalrs calibrate`.
+#[derive(Debug, Default, Args)]
+#[command(
+    mut_arg(
+        "file",
+        named(
+            "RESULTS",
+            "Graded results, one a line: of `evalrs grade`, or the results.jsonl of `evalrs run`"
+        )
+    ),
+    mut_arg("output", told("Writes the report to this file in place of standard output")),
+    mut_arg(
+        "strict",
+        told(
+            "Exits with 2 if the command line or the file is wrong and with 3 if the grader failed. Else with 1"
+        )
+    )
+)]
+pub struct CalibrateArgs {
+    #[command(flatten)]
+    pub records: RecordArgs,
+    /// How many results are sampled.
+    #[arg(long, short, value_name = "N", default_value_t = 10, allow_negative_numbers = false)]
+    pub sample: i64,
+    /// Another seed picks other results; the same one, the same.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Samples passes too, not failures alone.
+    #[arg(long)]
+    pub include_passes: bool,
+}
+
+/// `evalrs validate-refs`.
+#[derive(Debug, Default, Args)]
+#[command(
+    mut_arg("file", named("PROMPTS", "Cases with a `reference`, one a line")),
+    mut_arg("output", told("Writes the results to this file in place of standard output")),
+    mut_arg(
+        "strict",
+        told(
+            "Exits with 1 if a reference fails, with 2 if the command line or the file is wrong and with 3 if the grader failed. Without it: 0, or 1 on any error"
+        )
+    )
+)]
+pub struct ValidateRefsArgs {
+    #[command(flatten)]
+    pub records: RecordArgs,
+}
+
+/// A grader, and how it is run.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ProgramArgs {
+    /// The grader: a .ts, .js, .mjs or .cjs module that exports `grade`, any other file as an executable, or a function of
+    /// a Python file (file.py:name).
+    #[arg(long, short, value_name = "PATH")]
+    pub grader: Option<String>,
+    /// Seconds the grader may take for one record.
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = milliseconds)]
+    pub grader_timeout: Milliseconds,
+    /// What runs a module or function: bun, deno, node, python3.12, or a path.
+    #[arg(long, value_name = "RUNTIME")]
+    pub runtime: Option<String>,
+    /// A file, folder or pattern that the grader reads; when it changes, records are graded again. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub inputs: Vec<String>,
+    /// A variable that decides grades: when its value changes, records are graded again. The grader sees all others too.
+    /// May be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub env: Vec<String>,
+    /// Keeps the grader from the network and from writing.
+    #[arg(long, value_enum, value_name = "SANDBOX", default_value_t = SandboxChoice::None)]
+    pub sandbox: SandboxChoice,
+    /// Calls under way at once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub max_concurrent: Option<u32>,
+    /// Calls the grader also for what is stored.
+    #[arg(long, conflicts_with = "frozen")]
+    pub refresh: bool,
+    /// Calls no grader: a record without a stored grade is an error.
+    #[arg(long)]
+    pub frozen: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// A length of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Milliseconds(pub u64);
+
+/// The longest time one call may be given: a week, in seconds.
+const LONGEST: f64 = 604_800.0;
+
+fn milliseconds(text: &str) -> Result<Milliseconds, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| *seconds > 0.0 && *seconds <= LONGEST);
+    seconds
+        .map(|seconds| Milliseconds((seconds * 1000.0).ceil() as u64))
+        .ok_or_else(|| format!("this is not a number of seconds above 0 and up to {LONGEST}"))
+}
+
+/// What a grader is kept from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SandboxChoice {
+    /// Nothing.
+    #[default]
+    None,
+    /// The network and writing, where bubblewrap is installed.
+    Auto,
+    /// The network and writing; without bubblewrap nothing is graded.
+    Bubblewrap,
+}
+
+/// `evalrs schemas`.
+#[derive(Debug, Default, Args)]
+pub struct SchemasArgs {
+    /// Schema name (default: all).
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// What is passed over.
+    #[arg(hide = true)]
+    pub ignored: Vec<String>,
+    /// Prints the schemas: without a name, one object with all of them.
+    #[arg(long, short)]
+    pub json: bool,
+    /// Writes a file for each schema to the folder that -o names.
+    #[arg(long, short)]
+    pub split: bool,
+    /// Lists the names.
+    #[arg(long, short)]
+    pub list: bool,
+    /// Writes to this file, with --split to this folder, in place of standard output.
+    #[arg(long, short, value_name = "PATH")]
+    pub output: Option<String>,
+}
+
+/// `evalrs init`.
+#[derive(Debug, Default, Args)]
+pub struct InitArgs {
+    /// The folder, made if needed.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub dir: String,
+    /// With a grader of one's own in this language.
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub grader: Option<StarterLanguage>,
+    /// With a rubric and a judge model: labelled rows, a job for CI, and what git has to know.
+    #[arg(long, conflicts_with = "grader")]
+    pub rubric: bool,
+}
+
+/// `evalrs completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// What a grader is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StarterLanguage {
+    /// A Python program.
+    Python,
+    /// A TypeScript module.
+    Typescript,
+    /// A JavaScript module.
+    Javascript,
+    /// A shell script.
+    Bash,
+}
+
+/// What the process exits with where the command line cannot be read: 2, and 1 where the command exits as
+/// agent-eval-harness does.
+pub fn usage_code(words: impl IntoIterator<Item = String>) -> u8 {
+    let mut command = None;
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        match (word.as_str(), command) {
+            ("--", _) => break,
+            ("--strict", _) => return 2,
+            ("--color", None) => drop(words.next()),
+            (word, None) if !word.starts_with('-') => {
+                command = Some(matches!(word, "grade" | "calibrate" | "validate-refs" | "schemas"));
+            }
+            _ => {}
+        }
+    }
+    if command == Some(true) { 1 } else { 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::usage_code;
+    use crate::app::cli::{Cli, Command};
+
+    #[test]
+    fn the_flags_agree_with_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_command_line_that_cannot_be_read_exits_as_its_command_does() {
+        for (words, expected) in [
+            ("grade --nonsense", 1),
+            ("--color never -v grade --nonsense", 1),
+            ("grade a --strict --nonsense", 2),
+            ("grade -- --strict", 1),
+            ("calibrate -s x", 1),
+            ("validate-refs -g", 1),
+            ("schemas --x", 1),
+            ("run --x", 2),
+            ("--x", 2),
+            ("", 2),
+        ] {
+            assert_eq!(usage_code(words.split(' ').map(str::to_owned)), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_a_repeated_option_counts() {
+        let line =
+            "evalrs grade a.jsonl -g one --grader two --grader-timeout 1 --grader-timeout=0.25 b c";
+        let Command::Grade(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
+            panic!("another command")
+        };
+        let records = args.records;
+        assert_eq!(records.program.grader.as_deref(), Some("two"));
+        assert_eq!(records.program.grader_timeout.0, 250);
+        assert_eq!((records.file.as_deref(), records.ignored.len()), (Some("a.jsonl"), 2));
+        for wrong in ["grade --grader-timeout 0", "grade --grader-timeout NaN", "calibrate -s 2x"] {
+            assert!(Cli::try_parse_from(["evalrs"].into_iter().chain(wrong.split(' '))).is_err());
+        }
+        for right in ["calibrate -s -1", "calibrate --sample=-1", "calibrate -s 0"] {
+            let parsed = Cli::try_parse_from(["evalrs"].into_iter().chain(right.split(' ')));
+            assert_eq!(parsed.is_ok(), right != "calibrate -s -1", "{right}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! `evalrs cache export`: the judgments a suite needs, as a file to commit.
+//!
+//! In a clone that file is the only copy, so nothing is taken from it unless that is asked for: an export merges into
+//! what stands there.
+
+use serde_json::json;
+
+use super::names::committed_name;
+use super::{verify, write_json};
+use crate::app::cli::ExportArgs;
+use crate::app::commands::Console;
+use crate::app::commands::place::Surroundings;
+use crate::app::commands::run::{loaded_session, overrides};
+use crate::app::error::{Error, ExitStatus};
+use crate::base::system::{FileBytes, System, folder_of, join};
+use crate::effects::store;
+use crate::effects::store::Entry;
+use crate::engine::inspect::wanted::wanted;
+use crate::pipeline::report::text::count;
+
+/// What git is told of committed files: lines stand alone, and have the same ends everywhere.
+const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
+
+/// Writes the file; incomplete where judgments are missing.
+pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    check_narrowing(args)?;
+    let surroundings =
+        Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
+    let mut session = loaded_session(&args.suite, &surroundings, overrides(&args.select), console)?;
+    let mut store = surroundings.store(console)?;
+    let wanted = wanted(&mut session, console.system, store.as_mut());
+    for warning in store.take_warnings() {
+        writeln!(console.err, "warning: {warning}")?;
+    }
+    let all = wanted.len();
+    let found: Vec<Entry> = wanted.into_iter().filter_map(|(_, entry)| entry).collect();
+    let missing = all - found.len();
+    if args.prune && missing > 0 {
+        let are = if missing == 1 { "is" } else { "are" };
+        let missing = count(missing, "judgment");
+        writeln!(
+            console.err,
+            "error: {missing} {are} not stored yet, so nothing is dropped: run the suite first"
+        )?;
+        return Ok(ExitStatus::Incomplete);
+    }
+    let committed = &surroundings.committed_dir;
+    let path = match &args.output {
+        Some(path) => path.clone(),
+        None => {
+            join(committed, &committed_name(&session, &surroundings, console.system, args.prune)?)
+        }
+    };
+    let is_committed = args.output.is_none()
+        || surroundings.in_workspace(folder_of(&path), console.system)
+            == surroundings.in_workspace(committed, console.system);
+    // A file that holds something else, such as a suite, is not written over either.
+    let held = held(&path, args.prune, console.system)?;
+    let is_new = held.is_none();
+    let others = others(held.filter(|_| is_committed).unwrap_or_default(), &found);
+    // An empty file would look as if there were nothing to judge.
+    let is_written = !(found.is_empty() && is_new && missing > 0);
+    if is_written {
+        write(&path, &found, if args.prune { &[] } else { &others }, console.system)?;
+    }
+    if args.json {
+        let (kept, dropped) = if args.prune { (0, others.len()) } else { (others.len(), 0) };
+        let said = json!({
+            "path": path, "judgments": found.len(), "missing": missing, "kept": kept, "dropped": dropped,
+        });
+        write_json(&said, console)?;
+    } else if is_written {
+        let others = match (others.len(), args.prune) {
+            (0, _) => String::new(),
+            (others, true) => format!("; {others} dropped"),
+            (others, false) => {
+                format!("; {others} more that this suite does not need now (`--prune` drops them)")
+            }
+        };
+        writeln!(console.err, "{path}: {}{others}", count(found.len(), "judgment"))?;
+    }
+    if is_written {
+        tell_git(args, &path, is_committed && is_new, &surroundings, console)?;
+    }
+    if missing > 0 {
+        let are = if missing == 1 { "is" } else { "are" };
+        let missing = count(missing, "judgment");
+        writeln!(console.err, "warning: {missing} {are} not stored yet: run the suite first")?;
+        return Ok(ExitStatus::Incomplete);
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// The suite's file holds all that the suite needs.
+fn check_narrowing(args: &ExportArgs) -> Result<(), Error> {
+    let select = &args.select;
+    let narrowing = [
+        ("--max-samples", select.max_samples.is_some()),
+        ("--tags", !select.tags.is_empty()),
+        ("--sample", !select.samples.is_empty()),
+        ("--grader", !select.graders.is_empty()),
+        ("--trials", select.trials.is_some()),
+    ];
+    match narrowing.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) if args.output.is_none() => Err(Error::plain(
+            format!(
+                "`{flag}` would leave part of the suite out of its file of committed judgments"
+            ),
+            "write a file of its own with `-o FILE`, or leave the flag out",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The right entries of the committed file at `path`, if there is one. What else it holds would be lost, so unless it is
+/// to be pruned, that is an error.
+fn held(path: &str, prune: bool, system: &dyn System) -> Result<Option<Vec<Entry>>, Error> {
+    let bytes = match system.read(path) {
+        FileBytes::Missing => return Ok(None),
+        bytes => bytes.into_bytes().map_err(|reason| {
+            Error::plain(format!("cannot read `{path}`: {reason}"), "nothing was written")
+        })?,
+    };
+    let mut entries = Vec::new();
+    let report = store::read_lines(path, &bytes, &verify::check, &mut |entry| entries.push(entry));
+    let bad = report.problems.len() - report.conflicts;
+    if bad > 0 && !prune {
+        let lines = count(bad, "line");
+        let first = report.problems.iter().find(|problem| !problem.contains("conflict of git"));
+        return Err(Error::plain(
+            format!(
+                "`{path}` has {lines} that cannot be read and would be lost: {}",
+                first.unwrap_or(&report.problems[0])
+            ),
+            "mend or remove what `evalrs cache verify` names, or drop it with `--prune`; nothing was written",
+        ));
+    }
+    Ok(Some(entries))
+}
+
+/// What stands in the file beside what the suite needs, each key once.
+fn others(held: Vec<Entry>, found: &[Entry]) -> Vec<Entry> {
+    // What the suite needs was looked up in the file, too.
+    let mut others: Vec<Entry> = held;
+    others.retain(|entry| found.binary_search_by_key(&entry.key, |found| found.key).is_err());
+    others.sort_by_key(|entry| entry.key);
+    others
+        .chunk_by(|left, right| left.key == right.key)
+        .filter_map(|same| {
+            same.iter()
+                .reduce(|best, entry| if entry.wins_over(best) { entry } else { best })
+                .cloned()
+        })
+        .collect()
+}
+
+fn write(path: &str, found: &[Entry], others: &[Entry], system: &dyn System) -> Result<(), Error> {
+    let text = store::render(&[found, others].concat())
+        .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
+    if system.read(path) != FileBytes::Bytes(text.clone().into_bytes()) {
+        system.write(path, &mut |file| file.write_all(text.as_bytes()))?;
+    }
+    Ok(())
+}
+
+/// Writes the attributes if that is asked for; says so once where nobody has.
+fn tell_git(
+    args: &ExportArgs,
+    path: &str,
+    is_new: bool,
+    surroundings: &Surroundings,
+    console: &mut Console<'_>,
+) -> Result<(), Error> {
+    let attributes = join(folder_of(path), ".gitattributes");
+    let text = |path: &str| {
+        let bytes = console.system.read(path).into_bytes().unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let is_told = |text: &str| {
+        text.lines().any(|line| line.contains(".judgments.jsonl") && line.contains("merge=union"))
+    };
+    let held = text(&attributes);
+    if args.git {
+        if !is_told(&held) {
+            let gap = if held.is_empty() || held.ends_with('\n') { "" } else { "\n" };
+            let whole = format!("{held}{gap}{ATTRIBUTES}\n");
+            console.system.write(&attributes, &mut |file| file.write_all(whole.as_bytes()))?;
+            writeln!(console.err, "{attributes}: git merges judgments line by line")?;
+        }
+    } else if is_new
+        && !is_told(&held)
+        && !is_told(&text(&join(&surroundings.root, ".gitattributes")))
+    {
+        writeln!(
+            console.err,
+            "note: with `--git`, {attributes} tells git to merge such files line by line: `{ATTRIBUTES}`"
+        )?;
+    }
+    Ok(())
+}

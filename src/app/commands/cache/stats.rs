@@ -1,0 +1,195 @@
+//! `evalrs cache stats`: what the store holds, what it was asked from, how old it is, and how much the last run found.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::digest::{Digest, LastRun};
+use super::{amounts, surroundings_of, write_json};
+use crate::app::cli::PlaceArgs;
+use crate::app::commands::Console;
+use crate::app::error::{Error, ExitStatus};
+use crate::base::system::{System, join};
+use crate::effects::store::{Committed, Entry, OutcomeStore, SegmentStore, Totals};
+use crate::pipeline::report::table::{Cell, lines, number, words};
+use crate::pipeline::report::text::{count, percent, sanitize};
+
+/// Bodies that are in memory together.
+const AT_ONCE: usize = 2048;
+
+/// Everything that is shown.
+struct Stats {
+    dir: String,
+    totals: Totals,
+    /// The keys of the local store.
+    winning: usize,
+    /// Committed files with their judgments.
+    committed: Vec<(String, usize)>,
+    digest: Digest,
+    last_run: Option<LastRun>,
+}
+
+/// Shows what the store and the committed files beside it hold.
+pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let surroundings = surroundings_of(args, console)?;
+    let dir = surroundings.cache_dir.clone();
+    let mut local = SegmentStore::open(Path::new(&dir));
+    let totals = local.totals();
+    let winning = local.keys().len();
+    // What is wrong with it is said once, when all layers are read.
+    drop(local);
+    let committed = surroundings.committed_files(console.system).into_iter();
+    let committed = committed.map(|path| {
+        let judgments = judgments(&path, console.system);
+        (path, judgments)
+    });
+    let committed = committed.collect();
+    let mut store = surroundings.store(console)?;
+    let digest = digest(store.as_mut(), &console.system.now());
+    let last_run = last_run(&surroundings.root, console.system);
+    let stats = Stats { dir, totals, winning, committed, digest, last_run };
+    if args.json {
+        write_json(&stats.to_json(), console)?;
+    } else {
+        for (at, section) in stats.sections().iter().enumerate() {
+            if at > 0 {
+                writeln!(console.out)?;
+            }
+            let shown = lines(section, console.width);
+            shown.iter().try_for_each(|line| writeln!(console.out, "{line}"))?;
+        }
+    }
+    for warning in store.take_warnings() {
+        writeln!(console.err, "warning: {warning}")?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn judgments(path: &str, system: &dyn System) -> usize {
+    let mut committed = Committed::default();
+    committed.add(path, &system.read(path).into_bytes().unwrap_or_default());
+    committed.keys().len()
+}
+
+fn digest(store: &mut dyn OutcomeStore, now: &str) -> Digest {
+    let mut digest = Digest::at(amounts::seconds(now).unwrap_or_default());
+    for keys in store.keys().chunks(AT_ONCE) {
+        for Entry { body, .. } in store.get_many(keys).into_iter().flatten() {
+            digest.add(&body);
+        }
+    }
+    digest
+}
+
+/// The last run recorded under `root`, as far as it can be read.
+fn last_run(root: &str, system: &dyn System) -> Option<LastRun> {
+    let home = join(root, ".evalrs");
+    let text = |path: &str| String::from_utf8(system.read(path).into_bytes().ok()?).ok();
+    let id = text(&join(&home, "latest"))?;
+    let folder = join(&join(&home, "runs"), id.trim());
+    LastRun::read(&text(&join(&folder, "run.json"))?)
+}
+
+impl Stats {
+    fn sections(&self) -> Vec<Vec<Vec<Cell>>> {
+        let mut sections = vec![
+            self.place(),
+            self.models(),
+            counted("outcome", &self.digest.outcomes()),
+            counted("origin", &self.digest.origins()),
+            counted("age", &self.digest.ages()),
+            self.last_run.as_ref().map(last_run_rows).unwrap_or_default(),
+        ];
+        // A head alone says nothing.
+        sections.retain(|rows| rows.len() > 1);
+        sections
+    }
+
+    fn place(&self) -> Vec<Vec<Cell>> {
+        let Totals { entries, segments, bytes } = self.totals;
+        let size = format!("{} in {}", amounts::bytes(bytes), count(segments as usize, "segment"));
+        let superseded = match entries.saturating_sub(self.winning as u64) {
+            0 => "none superseded".to_owned(),
+            count => format!("{count} superseded"),
+        };
+        let mut rows = vec![
+            vec![words("store"), words(&self.dir)],
+            vec![words("entries"), words(&format!("{entries}, {superseded}"))],
+            vec![words("size"), words(&size)],
+        ];
+        for (path, judgments) in &self.committed {
+            let said = format!("{} in {path}", count(*judgments, "judgment"));
+            rows.push(vec![words("committed"), words(&said)]);
+        }
+        if let Some((oldest, newest)) = self.digest.span() {
+            rows.push(vec![words("asked"), words(&format!("{oldest} to {newest}"))]);
+        }
+        rows
+    }
+
+    fn models(&self) -> Vec<Vec<Cell>> {
+        let mut rows = vec![vec![
+            words("model"),
+            number("judgments"),
+            number("tokens in"),
+            number("out"),
+            number("cost"),
+        ]];
+        for (name, model) in self.digest.models() {
+            let cost = model.cost.map_or_else(|| "-".to_owned(), |cost| format!("${cost:.4}"));
+            rows.push(vec![
+                words(name),
+                number(model.judgments.to_string()),
+                number(model.input.to_string()),
+                number(model.output.to_string()),
+                number(cost),
+            ]);
+        }
+        rows
+    }
+
+    fn to_json(&self) -> Value {
+        let committed: Vec<Value> = self
+            .committed
+            .iter()
+            .map(|(path, judgments)| json!({"path": path, "judgments": judgments}))
+            .collect();
+        let mut object = json!({
+            "format": 1,
+            "dir": self.dir,
+            "entries": {"winning": self.winning, "all": self.totals.entries},
+            "bytes": self.totals.bytes,
+            "segments": self.totals.segments,
+            "committed": committed,
+        });
+        if let (Value::Object(object), Value::Object(digest)) = (&mut object, self.digest.to_json())
+        {
+            object.extend(digest);
+            object
+                .insert("last_run".to_owned(), json!(self.last_run.as_ref().map(LastRun::to_json)));
+        }
+        object
+    }
+}
+
+fn counted(title: &str, counts: &[(String, u64)]) -> Vec<Vec<Cell>> {
+    let row = |(name, count): &(String, u64)| vec![words(name), number(count.to_string())];
+    let head = vec![words(title), number("judgments")];
+    [head].into_iter().chain(counts.iter().map(row)).collect()
+}
+
+fn last_run_rows(run: &LastRun) -> Vec<Vec<Cell>> {
+    let head = format!("last run: {}", sanitize(&run.suite));
+    let mut rows =
+        vec![vec![words(&head), number("cached"), number("actions"), number("hit rate")]];
+    let all = ("together".to_owned(), run.together());
+    for (name, hits) in run.graders.iter().chain([&all]) {
+        rows.push(vec![
+            words(name),
+            number(hits.cached.to_string()),
+            number(hits.total.to_string()),
+            number(percent(hits.rate())),
+        ]);
+    }
+    rows
+}

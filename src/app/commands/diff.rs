@@ -1,0 +1,221 @@
+//! `evalrs diff`: what moved between two recorded evaluations. Reads records and nothing else.
+
+use std::io::Write;
+
+use super::Console;
+use super::place::Surroundings;
+use super::plan::json;
+use crate::app::cli::{DiffArgs, DiffFormat};
+use crate::app::error::{Error, ExitStatus};
+use crate::base::system::{System, join, non_empty};
+use crate::effects::record::read::Past;
+use crate::effects::record::reference::{LATEST, NotFound, Reference, SaveAt, find, run_before};
+use crate::effects::record::runs_of;
+use crate::effects::record::saves::read_saves;
+use crate::effects::record::side::{NoSide, add_rationales, read_side};
+use crate::pipeline::report::diff::{Diff, Side, compare, unlike, write, write_markdown};
+use crate::pipeline::report::text::sanitize;
+
+/// Compares two recorded evaluations. That something moved is no failure.
+pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let home = home(args, console.system)?;
+    let [before, now] = evaluations(args, &home, console)?;
+    let [old, new] = [side(&before, console)?, side(&now, console)?];
+    only_known_grader(args, [&old, &new])?;
+    let mut diff = compare(&old, &new, args.grader.as_deref());
+    drop((old, new));
+    let reasons = unlike(&diff);
+    if !args.force && !reasons.is_empty() {
+        return Err(Error::plain(
+            sanitize(&format!("the two are not alike: {}", reasons.join("; "))),
+            "`--force` compares them all the same",
+        ));
+    }
+    let format = if args.json { DiffFormat::Json } else { args.format };
+    let shown = if format == DiffFormat::Json { diff.moved.len() } else { args.moved };
+    say_why(&mut diff, shown, [&before.0, &now.0], console);
+    let mut out = std::io::BufWriter::new(&mut *console.out);
+    match format {
+        DiffFormat::Text => write(&diff, args.moved, console.width, &mut out)?,
+        DiffFormat::Json => writeln!(out, "{}", json(&diff)?)?,
+        DiffFormat::Markdown => write_markdown(&diff, args.moved, &mut out)?,
+    }
+    out.flush()?;
+    Ok(ExitStatus::Success)
+}
+
+/// How deep the working directory is searched for records.
+const DEEPEST: usize = 3;
+/// The most folders that are looked into.
+const MOST_FOLDERS: usize = 2_000;
+
+/// Where the records are: beside the suite that is named, else in the working directory or its workspace, else in the
+/// only workspace below it that has some.
+fn home(args: &DiffArgs, system: &dyn System) -> Result<String, Error> {
+    let suite = args.suite.as_deref().unwrap_or_default();
+    let home = Surroundings::find(suite, None, system)?.records();
+    if args.suite.is_some() || system.list(&runs_of(&home)).is_some() {
+        return Ok(home);
+    }
+    let mut found = homes_below(system);
+    match found.len() {
+        0 => Ok(home),
+        1 => Ok(found.swap_remove(0)),
+        several => {
+            let first: Vec<&str> = found.iter().take(5).map(String::as_str).collect();
+            Err(Error::plain(
+                format!("{several} folders hold records of runs: `{}`", first.join("`, `")),
+                "`--suite SUITE` says whose are meant",
+            ))
+        }
+    }
+}
+
+fn homes_below(system: &dyn System) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), 0)];
+    let mut looked_into = 0;
+    while let Some((folder, depth)) = open.pop() {
+        looked_into += 1;
+        if looked_into > MOST_FOLDERS {
+            break;
+        }
+        let home = join(&folder, ".evalrs");
+        if system.list(&runs_of(&home)).is_some() {
+            found.push(home);
+        }
+        if depth < DEEPEST {
+            let names = system.list(non_empty(&folder)).unwrap_or_default();
+            let names = names.iter().filter(|name| !name.contains('.') && *name != "node_modules");
+            open.extend(names.map(|name| (join(&folder, name), depth + 1)));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A record, and which of its saves.
+type Evaluation = (Past, Option<SaveAt>);
+
+/// The two that are compared: those that are named; of one session alone, its last two saves; of one run alone, that run
+/// and the last; of none, the last two runs of the suite.
+fn evaluations(
+    args: &DiffArgs,
+    home: &str,
+    console: &Console<'_>,
+) -> Result<[Evaluation; 2], Error> {
+    let Some(named) = &args.old else {
+        let now = record(LATEST, home, console)?;
+        let before = before(&now, home, console)?;
+        return Ok([(before, None), (now, None)]);
+    };
+    let old = Reference::parse(named);
+    let before = (record(&old.run, home, console)?, old.save);
+    if let Some(new) = &args.new {
+        let new = Reference::parse(new);
+        return Ok([before, (record(&new.run, home, console)?, new.save)]);
+    }
+    let saves = read_saves(console.system, &before.0.folder).records.len();
+    if old.save.is_none() && saves >= 2 {
+        let past = before.0;
+        return Ok([(past.clone(), Some(SaveAt::FromEnd(2))), (past, Some(SaveAt::FromEnd(1)))]);
+    }
+    let last = if old.save.is_none() { Some(record(LATEST, home, console)?) } else { None };
+    let Some(last) = last.filter(|last| last.id != before.0.id) else {
+        return Err(Error::plain(
+            format!("nothing to compare `{}` with", sanitize(named)),
+            "name two runs, as in `evalrs diff latest~1 latest`; `evalrs diff` alone compares the last two runs of a suite",
+        ));
+    };
+    Ok([before, (last, None)])
+}
+
+/// The run of the same suite before `now`.
+fn before(now: &Past, home: &str, console: &Console<'_>) -> Result<Past, Error> {
+    run_before(console.system, home, now).ok_or_else(|| {
+        let (run, suite) = (sanitize(&now.id), sanitize(&now.header.suite));
+        Error::plain(
+            format!("`{run}` is the only recorded run of the suite `{suite}`"),
+            "run it once more after an edit, then compare",
+        )
+    })
+}
+
+fn record(run: &str, home: &str, console: &Console<'_>) -> Result<Past, Error> {
+    let runs = runs_of(home);
+    find(console.system, home, run).map_err(|error| match error {
+        NotFound::Nothing => Error::plain(
+            format!("there is no record of a run at `{}`", sanitize(run)),
+            format!(
+                "name a run of `{runs}`, `latest`, or the folder of a record; `--suite SUITE` looks beside a suite"
+            ),
+        ),
+        NotFound::Several(ids) => {
+            let first: Vec<&str> = ids.iter().take(5).map(String::as_str).collect();
+            let more = if ids.len() > first.len() { ", …" } else { "" };
+            Error::plain(
+                format!("`{}` is the beginning of {} runs", sanitize(run), ids.len()),
+                format!("there is `{}`{more}", first.join("`, `")),
+            )
+        }
+    })
+}
+
+/// Reads a side, and says what could not be read.
+fn side((past, save): &Evaluation, console: &mut Console<'_>) -> Result<Side, Error> {
+    let read = read_side(console.system, past, *save).map_err(|error| {
+        let run = sanitize(&past.id);
+        match error {
+            NoSide::NoResults => Error::plain(
+                format!("the record `{run}` has no results"),
+                format!("the run did not end; see `{}`", sanitize(&past.folder)),
+            ),
+            NoSide::NoSession => Error::plain(
+                format!("`{run}` is no session of `watch`: it has no saves"),
+                "name it without `@`",
+            ),
+            NoSide::NoSave(numbers) => {
+                let [first, last] = [numbers.first(), numbers.last()]
+                    .map(|number| number.copied().unwrap_or_default());
+                Error::plain(
+                    format!("the session `{run}` has no such save"),
+                    format!("there are {first} to {last}; -1 is the last"),
+                )
+            }
+        }
+    })?;
+    for warning in &read.warnings {
+        writeln!(console.err, "warning: {}", sanitize(warning))?;
+    }
+    Ok(read.side)
+}
+
+fn only_known_grader(args: &DiffArgs, sides: [&Side; 2]) -> Result<(), Error> {
+    let Some(wanted) = &args.grader else { return Ok(()) };
+    if sides.iter().any(|side| side.graders.contains(wanted)) {
+        return Ok(());
+    }
+    let known: Vec<&str> =
+        sides.iter().flat_map(|side| &side.graders).map(String::as_str).collect();
+    let mut unique: Vec<&str> = Vec::new();
+    for name in known {
+        if !unique.contains(&name) {
+            unique.push(name);
+        }
+    }
+    Err(Error::plain(
+        sanitize(&format!("`--grader {wanted}` names no grader of the two")),
+        sanitize(&format!("there is `{}`", unique.join("`, `"))),
+    ))
+}
+
+/// Adds the words of the judges to the verdicts that are shown.
+fn say_why(diff: &mut Diff, most: usize, pasts: [&Past; 2], console: &Console<'_>) {
+    let [before, now] = pasts;
+    let shown = diff.moved.len().min(most);
+    let moved = &mut diff.moved[..shown];
+    if !moved.is_empty() {
+        add_rationales(console.system, before, &diff.before, moved, |moved| &mut moved.before);
+        add_rationales(console.system, now, &diff.now, moved, |moved| &mut moved.now);
+    }
+}

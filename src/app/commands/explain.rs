@@ -1,0 +1,127 @@
+//! `evalrs explain`: where the grades of one sample come from, and what differs from an earlier run. No effect at all.
+
+use super::Console;
+use super::place::Surroundings;
+use super::plan::json;
+use super::run::loaded_session;
+use crate::app::cli::ExplainArgs;
+use crate::app::error::{Error, ExitStatus};
+use crate::base::system::{System, join};
+use crate::effects::record::history::History;
+use crate::effects::record::read::{Past, open, runs};
+use crate::effects::record::runs_of;
+use crate::engine::inspect::explain::{Earlier, Explaining, Place};
+use crate::engine::inspect::preview::preview;
+use crate::engine::inspect::whys::Whys;
+use crate::engine::resolve::settle::Settings;
+use crate::engine::session::Session;
+use crate::graph::inputs::Overrides;
+use crate::graph::{queries, results};
+use crate::pipeline::report::FORMAT;
+use crate::pipeline::report::explain as report;
+use crate::pipeline::report::explain::Explanation;
+
+/// How many earlier runs are looked through for one that differs.
+const MOST_RUNS: usize = 50;
+
+/// Explains the sample's grades.
+pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let surroundings =
+        Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
+    let overrides = Overrides {
+        samples: vec![args.sample.clone()],
+        graders: args.grader.iter().cloned().collect(),
+        cached: args.cached.clone(),
+        ..Overrides::default()
+    };
+    let mut session = loaded_session(&args.suite, &surroundings, overrides, console)?;
+    let places = places(args, &session)?;
+    let earlier = earlier(args, &surroundings, &session, console.system)?;
+    let mut store = surroundings.store(console)?;
+    let found = preview(&mut session, store.as_mut(), console.system, &Settings::default());
+    for warning in &found.warnings {
+        writeln!(console.err, "warning: {warning}")?;
+    }
+    drop(store);
+    let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
+    let names: Vec<&str> = found.tallies.iter().map(|(name, _)| name.as_str()).collect();
+    let history = History::read(console.system, &surroundings.records(), &suite, &names);
+    let whys = Whys::new(&session, &history);
+    let mut layers = surroundings.layers(console.system);
+    let mut explaining = Explaining::new(&session, &mut layers, &whys, &earlier);
+    let explained = places.into_iter().filter_map(|place| explaining.case(place)).collect();
+    let explanation =
+        Explanation { format: FORMAT, suite, sample_id: args.sample.clone(), results: explained };
+    if args.json {
+        writeln!(console.out, "{}", json(&explanation)?)?;
+    } else {
+        report::write(&explanation, console.width, console.out)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// The cases of the sample that are asked for, in dataset order.
+fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<Place>, Error> {
+    let (db, root) = (&session.db, session.root);
+    let mut all = Vec::new();
+    for chunk in root.chunks(db) {
+        for case in 0..queries::places(db, *chunk).len() {
+            all.extend(results::head(db, *chunk, case).map(|head| ((*chunk, case), head)));
+        }
+    }
+    let is_wanted = |head: &results::Head| {
+        args.trial.is_none_or(|trial| trial == head.trial)
+            && args.model.as_ref().is_none_or(|model| Some(model) == head.model.as_ref())
+    };
+    let wanted: Vec<Place> =
+        all.iter().filter(|(_, head)| is_wanted(head)).map(|(place, _)| *place).collect();
+    if !wanted.is_empty() {
+        return Ok(wanted);
+    }
+    let there = all.iter().map(|(_, head)| match &head.model {
+        Some(model) => format!("trial {} of `{model}`", head.trial),
+        None => format!("trial {}", head.trial),
+    });
+    let there: Vec<String> = there.take(20).collect();
+    Err(Error::plain(
+        format!("`{}` has no such trial or model", args.sample),
+        format!("there is {}", there.join(", ")),
+    ))
+}
+
+/// The earlier runs that are compared with, each with its lines of the sample.
+fn earlier(
+    args: &ExplainArgs,
+    surroundings: &Surroundings,
+    session: &Session,
+    system: &dyn System,
+) -> Result<Vec<Earlier>, Error> {
+    let home = surroundings.records();
+    let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
+    let pasts: Vec<Past> = match &args.run {
+        None => runs(system, &home, &suite).take(MOST_RUNS).collect(),
+        Some(named) => vec![named_run(named, &home, system)?],
+    };
+    let with_lines = |past: Past| {
+        let mut lines = Vec::new();
+        past.each_line(system, &mut |line| {
+            if line.sample_id == args.sample {
+                lines.push(line);
+            }
+        });
+        Earlier { past, lines }
+    };
+    Ok(pasts.into_iter().map(with_lines).collect())
+}
+
+/// The run with this id, else the record in this folder.
+fn named_run(named: &str, home: &str, system: &dyn System) -> Result<Past, Error> {
+    let recorded = join(&runs_of(home), named);
+    let by_id = (!named.contains('/')).then(|| open(system, &recorded, named)).flatten();
+    by_id.or_else(|| open(system, named, named)).ok_or_else(|| {
+        Error::plain(
+            format!("there is no record of a run at `{named}`"),
+            format!("name a run of `{}`, or the folder of a record", runs_of(home)),
+        )
+    })
+}

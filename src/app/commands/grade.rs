@@ -1,0 +1,103 @@
+//! `evalrs grade`: records in, the same records with a score out, each as soon as all before it are graded.
+
+use std::io::Write;
+
+use serde_json::{Map, Value};
+
+use super::Console;
+use super::grading::{Graded, Grading, checked, read, say_ignored};
+use crate::app::cli::GradeArgs;
+use crate::app::error::{Error, ExitStatus};
+use crate::base::system::System;
+use crate::pipeline::inline::check;
+use crate::pipeline::inline::json::number;
+use crate::pipeline::inline::lines::Line;
+use crate::pipeline::inline::record::{GraderResult, grader_input, with_score};
+use crate::pipeline::report::text::{count, sanitize};
+
+/// Grades every record of a file. The file as a whole is checked, and the grader loaded, before anything else is done.
+pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let grader = args.records.program.grader.as_deref();
+    let grader = grader.ok_or_else(|| Error::harness_usage("--grader is required"))?;
+    say_ignored(&args.records.ignored, console.err)?;
+    let grading = Grading::load(grader, &args.records.program, console)?;
+    let bytes = records(args, console.system)?;
+    // Records are read again when it is their turn: all of them at once would be large.
+    let records = checked(&bytes, "JSON", |line| check::graded(line).map(drop))?;
+    let lines: Vec<Line<'_>> = records.into_iter().map(|(line, ())| line).collect();
+    let Console { system, out, err, .. } = console;
+    let mut out: Box<dyn Write + '_> = match &args.records.output {
+        Some(path) => system.create(path)?,
+        None => Box::new(&mut **out),
+    };
+    if args.progress {
+        writeln!(err, "grading {}", count(lines.len(), "record"))?;
+    }
+    let graded = grade_lines((grading, args.progress), &lines, out.as_mut(), (*system, *err))?;
+    out.flush()?;
+    if args.progress {
+        let Graded { passed, failed, cached, called, .. } = graded;
+        writeln!(err, "{passed} passed, {failed} failed; {cached} cached, {called} called")?;
+    }
+    Ok(match graded {
+        Graded { interrupted: true, .. } => ExitStatus::Interrupted,
+        Graded { failed: 1.., .. } => ExitStatus::GateFailed,
+        _ => ExitStatus::Success,
+    })
+}
+
+fn records(args: &GradeArgs, system: &dyn System) -> Result<Vec<u8>, Error> {
+    if let Some(path) = &args.records.file {
+        return read(path, system);
+    }
+    let bytes = system
+        .stdin()
+        .map_err(|error| Error::harness_usage(format!("cannot read standard input: {error}")))?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Error::harness_usage(
+            "No extracted results provided (name a file, or pipe them in)",
+        ));
+    }
+    Ok(bytes)
+}
+
+fn grade_lines(
+    (grading, has_progress): (Grading, bool),
+    lines: &[Line<'_>],
+    out: &mut dyn Write,
+    console: (&dyn System, &mut dyn Write),
+) -> Result<Graded, Error> {
+    let mut next = 0;
+    let mut take = |result: GraderResult, err: &mut dyn Write| {
+        let record = record(lines[next]);
+        next += 1;
+        if has_progress {
+            let (id, verdict) = (shown(&record, next), if result.pass { "PASS" } else { "FAIL" });
+            let score = number(result.score);
+            writeln!(err, "[{next}/{}] {id}: {verdict} {score}", lines.len())?;
+        }
+        // One write a record: who reads along sees whole lines.
+        out.write_all((with_score(record, &result) + "\n").as_bytes())?;
+        Ok(())
+    };
+    let inputs = lines.iter().map(|line| {
+        let record = record(*line);
+        grader_input(|name| record.get(name))
+    });
+    let name = |at: usize| format!("at line {}", lines.get(at).map_or(0, |line| line.number));
+    grading.grade(inputs, (&mut take, &name), console)
+}
+
+/// The record on a line that was checked.
+fn record(line: Line<'_>) -> Map<String, Value> {
+    check::graded(line).unwrap_or_default()
+}
+
+/// How a record is called: its id, or its ordinal.
+fn shown(record: &Map<String, Value>, ordinal: usize) -> String {
+    match record.get("id") {
+        Some(Value::String(id)) => sanitize(id),
+        Some(id @ Value::Number(_)) => id.to_string(),
+        _ => format!("record {ordinal}"),
+    }
+}

@@ -1,0 +1,310 @@
+//! What the commands that grade without a suite share: the grader they name, the files they read, and how all of it is
+//! graded. They speak the words of agent-eval-harness.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::Console;
+use super::place::Surroundings;
+use super::run::executor;
+use super::watch::interrupted;
+use crate::app::cli::{ProgramArgs, SandboxChoice};
+use crate::app::error::Error;
+use crate::base::system::{FileBytes, System};
+use crate::effects::exec::{Executor, Notice};
+use crate::effects::store::OutcomeStore;
+use crate::engine::resolve::calls::{Called, Calls, End, Receiver, call_in_order};
+use crate::engine::resolve::prepare::{Place, Prepared, prepare};
+use crate::engine::resolve::settle::Settings;
+use crate::pipeline::inline::lines::{BadLine, Line, decode, lines};
+use crate::pipeline::inline::record::{GraderResult, function_input};
+use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
+use crate::pipeline::program::{Language, ProgramAction, ProgramSpec, Role, SandboxKind, Variable};
+use crate::pipeline::report::text::{count, sanitize};
+
+/// So many calls keep all workers of this machine busy.
+const AHEAD: usize = 256;
+
+/// A grader that is ready to be called.
+pub(super) struct Grading {
+    surroundings: Surroundings,
+    prepared: Prepared,
+    executor: Box<dyn Executor>,
+    runtime: tokio::runtime::Runtime,
+    store: Box<dyn OutcomeStore>,
+    max_concurrent: usize,
+    frozen: bool,
+    refresh: bool,
+}
+
+/// How much was graded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Graded {
+    /// Records that passed.
+    pub(super) passed: u64,
+    /// Records that did not.
+    pub(super) failed: u64,
+    /// Grades that were in the store.
+    pub(super) cached: u64,
+    /// Times that the grader was called.
+    pub(super) called: u64,
+    /// Whether somebody said stop.
+    pub(super) interrupted: bool,
+}
+
+/// Takes what a grader says of the next record, and says its lines where it is told to.
+pub(super) type Take<'a> = &'a mut dyn FnMut(GraderResult, &mut dyn Write) -> Result<(), Error>;
+
+impl Grading {
+    /// Loads the grader at `path`.
+    pub(super) fn load(
+        path: &str,
+        args: &ProgramArgs,
+        console: &mut Console<'_>,
+    ) -> Result<Self, Error> {
+        let spec = spec(path, args, console.system)?;
+        let surroundings = Surroundings::find("", args.store.cache_dir.as_deref(), console.system)?;
+        let said = args.max_concurrent.map(|most| most as usize);
+        let most = said.or(surroundings.workspace.max_concurrent);
+        let max_concurrent = most.unwrap_or(Settings::default().max_concurrent);
+        let executor = executor(max_concurrent, console.verbosity);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut store = surroundings.store(console)?;
+        let place = Place {
+            workspace: &surroundings.root,
+            environment: &surroundings.environment,
+            system: console.system,
+            executor: (!args.frozen).then_some(executor.as_ref()),
+            store: store.as_mut(),
+        };
+        let prepared = runtime.block_on(prepare(spec, place)).map_err(Error::harness_usage)?;
+        let (frozen, refresh) = (args.frozen, args.refresh);
+        Ok(Self {
+            surroundings,
+            prepared,
+            executor,
+            runtime,
+            store,
+            max_concurrent,
+            frozen,
+            refresh,
+        })
+    }
+
+    /// Grades what `inputs` hands over, and gives `take` every result in that order. Where the grader fails, that is the
+    /// end; `name` says of which record, by its ordinal from 0.
+    pub(super) fn grade(
+        self,
+        inputs: impl Iterator<Item = String>,
+        (take, name): (Take<'_>, &dyn Fn(usize) -> String),
+        console: (&dyn System, &mut dyn Write),
+    ) -> Result<Graded, Error> {
+        let (system, err) = console;
+        let identity = &self.prepared.identity;
+        let calls = Calls {
+            executor: self.executor.as_ref(),
+            system,
+            prepared: &self.prepared,
+            // The executor keeps the limits of functions that work on several records at once.
+            max_concurrent: self.max_concurrent.max(AHEAD),
+            closed: self.frozen.then_some("--frozen"),
+            refresh: self.refresh,
+        };
+        let is_function = identity.spec.language == Language::Python;
+        let inputs = inputs.map(|input| if is_function { function_input(&input) } else { input });
+        let actions = inputs.map(|input| ProgramAction { identity: identity.clone(), input });
+        let graded = Graded::default();
+        let mut taking = Taking { spec: &identity.spec, take, err, graded, error: None };
+        // Listened to from now on, and not from when somebody waits.
+        let stop = {
+            let _entered = self.runtime.enter();
+            interrupted()
+        };
+        let called = call_in_order(&calls, self.store, actions, &mut taking, stop);
+        let mut called = self.runtime.block_on(called);
+        let Taking { err, mut graded, error, .. } = taking;
+        let keys = &called.keys;
+        if let Err(error) = self.prepared.complete_keys(keys, called.store.as_mut()) {
+            called.end = called.end.and(Err(error));
+        }
+        for warning in called.store.take_warnings() {
+            writeln!(err, "warning: {warning}")?;
+        }
+        if let Some(message) = called.in_vain.first() {
+            let calls = count(called.in_vain.len(), "record");
+            writeln!(
+                err,
+                "warning: {calls} could not be graded anew, so what is stored stays: {message}"
+            )?;
+        }
+        note_used(&called, &identity.spec, &self.surroundings, (system, &mut *err))?;
+        match (error, called.end) {
+            (Some(Stopped::Grader(failure)), _) => {
+                let ordinal = (graded.passed + graded.failed) as usize;
+                return Err(Error::harness_grading(in_words(&failure, &name(ordinal))));
+            }
+            (Some(Stopped::Taker(error)), _) => return Err(error),
+            (None, Err(error)) => return Err(Error::harness_grading(error.to_string())),
+            (None, Ok(end)) => graded.interrupted = end == End::Interrupted,
+        }
+        if graded.interrupted {
+            writeln!(err, "interrupted: what was graded is kept, a rerun grades the rest")?;
+        }
+        Ok(Graded { cached: called.cached, called: called.executed, ..graded })
+    }
+}
+
+/// What was looked up is in use: a sweep of the store keeps it.
+fn note_used(
+    called: &Called,
+    spec: &ProgramSpec,
+    surroundings: &Surroundings,
+    (system, err): (&dyn System, &mut dyn Write),
+) -> std::io::Result<()> {
+    let folder = Path::new(&surroundings.cache_dir);
+    let program = spec.shown();
+    let run = crate::effects::store::Run { of: "", is_whole: matches!(called.end, Ok(End::Done)) };
+    let now = system.now();
+    match crate::effects::store::note_used(folder, &program, Some(run), &now, &called.keys) {
+        Ok(()) => Ok(()),
+        Err(error) => writeln!(err, "warning: {error}"),
+    }
+}
+
+/// Why no more is taken.
+enum Stopped {
+    Grader(Failure),
+    Taker(Error),
+}
+
+struct Taking<'a> {
+    spec: &'a ProgramSpec,
+    take: Take<'a>,
+    err: &'a mut dyn Write,
+    graded: Graded,
+    error: Option<Stopped>,
+}
+
+impl Taking<'_> {
+    fn take(&mut self, outcome: Outcome) -> Result<(), Stopped> {
+        let reply = match outcome {
+            Outcome::Reply(reply) => reply,
+            Outcome::Failure(failure) => return Err(Stopped::Grader(failure)),
+        };
+        let result = GraderResult::read(self.spec, &reply.text)
+            .map_err(|message| Stopped::Grader(Failure::new(FailureKind::InvalidReply, message)))?;
+        let pass = result.pass;
+        (self.take)(result, self.err).map_err(Stopped::Taker)?;
+        self.graded.passed += u64::from(pass);
+        self.graded.failed += u64::from(!pass);
+        Ok(())
+    }
+}
+
+impl Receiver for Taking<'_> {
+    fn receive(&mut self, outcome: Outcome) -> ControlFlow<()> {
+        match self.take(outcome) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(stopped) => {
+                self.error = Some(stopped);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        let line = match notice {
+            Notice::Line(line) => line,
+            Notice::Waiting { what, is_new: true, .. } => what,
+            Notice::Waiting { .. } | Notice::Going(_) => return,
+        };
+        // A stream that is gone is no reason to stop grading.
+        let _ = writeln!(self.err, "{}", sanitize(&line));
+    }
+}
+
+/// A failure and where it happened. What a grader writes commands no terminal.
+fn in_words(failure: &Failure, place: &str) -> String {
+    let raised = failure.stderr.as_deref().filter(|_| failure.kind == FailureKind::Exception);
+    let clean = |text: &str| text.lines().map(sanitize).collect::<Vec<_>>();
+    let mut lines = clean(&failure.message);
+    let more = clean(place).into_iter().chain(raised.into_iter().flat_map(clean));
+    lines.extend(more.map(|line| format!("  {line}")));
+    lines.join("\n")
+}
+
+/// The grader that `written` names, run as the flags say.
+fn spec(written: &str, args: &ProgramArgs, system: &dyn System) -> Result<ProgramSpec, Error> {
+    let is_there =
+        |path: &str| matches!(system.read(path), FileBytes::Bytes(_) | FileBytes::Unreadable(_));
+    let function = written.rsplit_once(':').filter(|(file, function)| {
+        let is_python = Path::new(file).extension().is_some_and(|extension| extension == "py");
+        is_python && !function.is_empty()
+    });
+    let mut spec = match function {
+        _ if is_there(written) => ProgramSpec::of_file(written.to_owned()),
+        Some((file, function)) if is_there(file) => {
+            ProgramSpec::new(file.to_owned(), Language::Python, function, Role::Grade)
+        }
+        function => {
+            let path = system.absolute(function.map_or(written, |(file, _)| file));
+            let is_folder = system.read(&path) == FileBytes::Folder;
+            let why = if is_folder { " is a folder; name a file in it" } else { "" };
+            return Err(Error::harness_usage(format!("Grader not found: {path}{why}")));
+        }
+    };
+    spec.runtime.clone_from(&args.runtime);
+    spec.timeout_ms = args.grader_timeout.0;
+    spec.inputs = sorted(&args.inputs);
+    spec.env = sorted(&args.env).iter().map(|name| Variable::named(name)).collect();
+    spec.sandbox.kind = match args.sandbox {
+        SandboxChoice::None => SandboxKind::None,
+        SandboxChoice::Auto => SandboxKind::Auto,
+        SandboxChoice::Bubblewrap => SandboxKind::Bubblewrap,
+    };
+    Ok(spec)
+}
+
+fn sorted(texts: &[String]) -> Vec<String> {
+    let mut texts = texts.to_vec();
+    texts.sort();
+    texts.dedup();
+    texts
+}
+
+/// The bytes of a file that must be there.
+pub(super) fn read(path: &str, system: &dyn System) -> Result<Vec<u8>, Error> {
+    let bytes = system.read(path).into_bytes();
+    bytes.map_err(|reason| Error::harness_usage(format!("cannot read `{path}`: {reason}")))
+}
+
+/// The lines of a file, all of which `check` takes; `what` says what they are in a message.
+pub(super) fn checked<'t, T>(
+    bytes: &'t [u8],
+    what: &str,
+    check: fn(Line<'t>) -> Result<T, BadLine>,
+) -> Result<Vec<(Line<'t>, T)>, Error> {
+    let wrong = |bad: BadLine| Error::harness_usage(sanitize(&format!("Invalid {what} {bad}")));
+    let text = decode(bytes).map_err(wrong)?;
+    lines(text).map(|line| check(line).map(|checked| (line, checked)).map_err(wrong)).collect()
+}
+
+/// Says what arguments are passed over.
+pub(super) fn say_ignored(ignored: &[String], err: &mut dyn Write) -> std::io::Result<()> {
+    ignored.iter().try_for_each(|word| {
+        writeln!(err, "warning: `{}` is ignored: one file is read", sanitize(word))
+    })
+}
+
+/// Writes a text without a line break at its end to a file, or with one to the stream.
+pub(super) fn write_text(
+    text: &str,
+    output: Option<&str>,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    match output {
+        Some(path) => console.system.write(path, &mut |to| to.write_all(text.as_bytes())),
+        None => writeln!(console.out, "{text}"),
+    }
+}

@@ -1,0 +1,333 @@
+//! Where a suite's workspace, store and settings are.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::Console;
+use super::cache::check_entry;
+use crate::app::error::Error;
+use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::price::{Cost, Prices};
+use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
+use crate::effects::store::{Committed, Layered, MemoryStore, OutcomeStore, SegmentStore};
+use crate::engine::inspect::explain::Layers;
+use crate::engine::resolve::budget::Limits;
+use crate::engine::resolve::settle::{Refresh, Settings};
+use crate::pipeline::dataset::split::decode;
+use crate::pipeline::suite::Suite;
+use crate::pipeline::workspace::{Color, Workspace, read_workspace};
+
+/// What surrounds a suite.
+#[derive(Debug, PartialEq)]
+pub struct Surroundings {
+    /// The root of the workspace: the nearest folder upwards with an `evalrs.toml`, else the suite's folder.
+    pub root: String,
+    /// What `evalrs.toml` says.
+    pub workspace: Workspace,
+    /// The folder of the store.
+    pub cache_dir: String,
+    /// The folder of the workspace's committed judgments: that of its store, unless this process was told another.
+    pub committed_dir: String,
+    /// The environment, with what `.env` files add to it.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// What the command line says of how a session is settled: it comes before the suite and the workspace.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) max_concurrent: Option<u32>,
+    pub(super) max_calls: Option<u64>,
+    /// In US dollars.
+    pub(super) max_cost: Option<f64>,
+    pub(super) max_identical_failures: Option<u32>,
+    pub(super) closed: Option<&'static str>,
+    pub(super) refresh: Refresh,
+    pub(super) retry_errors: bool,
+}
+
+impl Surroundings {
+    /// Finds what surrounds the suite at `suite`.
+    pub fn find(suite: &str, cache_dir: Option<&str>, system: &dyn System) -> Result<Self, Error> {
+        let folder = folder_of(suite);
+        let (root, workspace) = workspace_of(folder, system)?;
+        // What the workspace says is joined to the folder of `evalrs.toml` already.
+        let committed_dir = workspace.cache_dir.clone().unwrap_or_else(|| join(&root, "cache"));
+        let cache_dir = cache_dir.map_or_else(|| committed_dir.clone(), str::to_owned);
+        let environment = environment(folder, system)?;
+        Ok(Self { root, workspace, cache_dir, committed_dir, environment })
+    }
+
+    /// `path` seen from the root of the workspace; from that of the file system where it is not inside.
+    pub fn in_workspace(&self, path: &str, system: &dyn System) -> String {
+        let whole = |path: &str| without_parents(&system.absolute(non_empty(path)));
+        let (path, root) = (whole(path), whole(&self.root));
+        let inside = path.strip_prefix(root.trim_end_matches('/'));
+        inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(&path).to_owned()
+    }
+
+    /// The files of committed judgments: the workspace's wherever the store lies, and those beside the store.
+    pub fn committed_files(&self, system: &dyn System) -> Vec<String> {
+        let whole = |path: &str| without_parents(&system.absolute(non_empty(path)));
+        let mut files = committed_files(&self.committed_dir, system);
+        if whole(&self.committed_dir) != whole(&self.cache_dir) {
+            files.extend(committed_files(&self.cache_dir, system));
+        }
+        files
+    }
+
+    /// The folder of the records of runs.
+    pub fn records(&self) -> String {
+        join(&self.root, ".evalrs")
+    }
+
+    /// How a session over `suite` is settled.
+    pub(super) fn settings(&self, said: Said, suite: Option<&Suite>) -> Settings {
+        let (workspace, default) = (&self.workspace, Settings::default());
+        Settings {
+            max_concurrent: said
+                .max_concurrent
+                .map(|most| most as usize)
+                .or_else(|| suite?.max_concurrent)
+                .or(workspace.max_concurrent)
+                .unwrap_or(default.max_concurrent),
+            closed: said.closed,
+            runs_programs: said.closed != Some("--frozen"),
+            limits: Limits {
+                max_calls: said.max_calls.or(workspace.max_calls),
+                max_cost: said.max_cost.or(workspace.max_cost).and_then(Cost::from_dollars),
+            },
+            prices: Prices::new(workspace.prices.clone()).into(),
+            max_requests_per_minute: workspace.max_requests_per_minute,
+            max_tokens_per_minute: workspace.max_tokens_per_minute,
+            max_identical_failures: said
+                .max_identical_failures
+                .or(workspace.max_identical_failures)
+                .unwrap_or(default.max_identical_failures),
+            refresh: said.refresh,
+            retry_errors: said.retry_errors,
+        }
+    }
+
+    /// The store, over the judgments that are committed.
+    pub fn store(&self, console: &mut Console<'_>) -> Result<Box<dyn OutcomeStore>, Error> {
+        let mut committed = Committed::checked(&check_entry);
+        for path in self.committed_files(console.system) {
+            match console.system.read(&path).into_bytes() {
+                Ok(bytes) => committed.add(&path, &bytes),
+                Err(reason) => writeln!(
+                    console.err,
+                    "warning: cannot read the judgments in `{path}`: {reason}"
+                )?,
+            }
+        }
+        let segments = SegmentStore::open(&self.cache_dir);
+        Ok(Box::new(Layered::new(Box::new(segments), committed)))
+    }
+}
+
+impl Surroundings {
+    /// The layers that [`Self::store`] puts together, each with its name. What cannot be read is left out.
+    pub fn layers(&self, system: &dyn System) -> Layers {
+        let mut layers: Layers = Vec::new();
+        for path in self.committed_files(system) {
+            let Ok(bytes) = system.read(&path).into_bytes() else { continue };
+            let mut committed = Committed::checked(&check_entry);
+            committed.add(&path, &bytes);
+            let layer = Layered::new(Box::new(MemoryStore::default()), committed);
+            layers.push((format!("the committed file {path}"), Box::new(layer)));
+        }
+        let local = Box::new(SegmentStore::open(&self.cache_dir));
+        layers.push((format!("the local store {}", self.cache_dir), local));
+        layers
+    }
+}
+
+/// The files of committed judgments in the folder of a store, sorted.
+fn committed_files(dir: &str, system: &dyn System) -> Vec<String> {
+    let names = system.list(dir).unwrap_or_default().into_iter();
+    names.filter(|name| name.ends_with(".judgments.jsonl")).map(|name| join(dir, &name)).collect()
+}
+
+/// What the `evalrs.toml` of the suite at `suite` says of colour, if it can be read and says anything.
+pub fn color(suite: &str, system: &dyn System) -> Option<Color> {
+    workspace_of(folder_of(suite), system).ok()?.1.color
+}
+
+fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace), Error> {
+    let mut candidate = without_parents(&system.absolute(non_empty(folder)));
+    let mut shown = folder.to_owned();
+    loop {
+        let path = join(&shown, "evalrs.toml");
+        match system.read(&join(&candidate, "evalrs.toml")) {
+            FileBytes::Bytes(bytes) => return Ok((shown, settings(&path, &bytes)?)),
+            // Folders above may be somebody else's.
+            FileBytes::Unreadable(reason) if shown == folder => {
+                let message = format!("cannot read the settings: {reason}");
+                return Err(Error::Diagnostics(vec![Diagnostic::error(
+                    Place::file(path),
+                    message,
+                )]));
+            }
+            _ => {}
+        }
+        let parent = folder_of(&candidate).to_owned();
+        if parent == candidate || parent.is_empty() {
+            return Ok((folder.to_owned(), Workspace::default()));
+        }
+        shown = shorter(&shown, &parent);
+        candidate = parent;
+    }
+}
+
+/// An absolute path with every `..` carried out: the folder above `/a/../b` is `/`.
+pub(super) fn without_parents(absolute: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in absolute.split('/') {
+        match name {
+            ".." => _ = names.pop(),
+            "" | "." => {}
+            name => names.push(name),
+        }
+    }
+    format!("/{}", names.join("/"))
+}
+
+fn settings(path: &str, bytes: &[u8]) -> Result<Workspace, Error> {
+    let text = decode(path, bytes).map_err(|problem| Error::Diagnostics(vec![problem]))?;
+    let (workspace, diagnostics) = read_workspace(path, text);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Error::Diagnostics(diagnostics));
+    }
+    Ok(workspace)
+}
+
+/// The folder above `shown`: relative as long as it can be, so that messages stay short.
+fn shorter(shown: &str, absolute: &str) -> String {
+    match shown.trim_end_matches("/.").trim_end_matches('/') {
+        "" | "." => absolute.to_owned(),
+        shown if shown.starts_with('/') || shown.contains("..") => absolute.to_owned(),
+        shown => folder_of(shown).to_owned(),
+    }
+}
+
+/// The process's environment, then `.env` beside the suite, then `.env` in the working directory.
+fn environment(folder: &str, system: &dyn System) -> Result<BTreeMap<String, String>, Error> {
+    let mut environment = system.environment();
+    let beside = join(folder, ".env");
+    let mut paths = vec![beside.as_str()];
+    if beside != ".env" {
+        paths.push(".env");
+    }
+    for path in paths {
+        match system.read(path) {
+            FileBytes::Bytes(bytes) => read_env(path, &bytes, &mut environment)?,
+            // A folder of that name is a virtual environment of Python.
+            FileBytes::Missing | FileBytes::Folder => {}
+            FileBytes::Unreadable(reason) => {
+                let message = format!("cannot read the environment file: {reason}");
+                return Err(Error::Diagnostics(vec![Diagnostic::error(
+                    Place::file(path),
+                    message,
+                )]));
+            }
+        }
+    }
+    Ok(environment)
+}
+
+fn read_env(
+    path: &str,
+    bytes: &[u8],
+    environment: &mut BTreeMap<String, String>,
+) -> Result<(), Error> {
+    let text = decode(path, bytes).map_err(|mut problem| {
+        // Every line may hold a secret, and the parser's error would quote it.
+        problem.place = problem.place.map(|place| bare_place(path, place.line));
+        Error::Diagnostics(vec![problem])
+    })?;
+    let lines = Lines { text, given: Rc::default() };
+    let given = Rc::clone(&lines.given);
+    for item in dotenvy::from_read_iter(lines) {
+        let (name, value) = item.map_err(|error| {
+            let before = match &error {
+                dotenvy::Error::LineParse(lines, _) => lines.trim_end().matches('\n').count(),
+                _ => 0,
+            };
+            let line = given.get().saturating_sub(before);
+            let message = "this is no `NAME=value`";
+            let hint = "quote a value that contains spaces, quotes or `#`, and close every quote";
+            Error::Diagnostics(vec![Diagnostic::error(bare_place(path, line), message).hint(hint)])
+        })?;
+        environment.entry(name).or_insert(value);
+    }
+    Ok(())
+}
+
+/// A line without what it says.
+fn bare_place(path: &str, line: usize) -> Place {
+    match line {
+        0 => Place::file(path),
+        line => Place::in_line(path, line, "(not shown: it may hold a secret)", 0..0),
+    }
+}
+
+/// A text that is read line by line, and counts the lines it gave: the parser does not say where it is.
+struct Lines<'a> {
+    text: &'a str,
+    given: Rc<Cell<usize>>,
+}
+
+impl std::io::Read for Lines<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let end = self.text.find('\n').map_or(self.text.len(), |at| at + 1);
+        let mut count = end.min(buffer.len());
+        while !self.text.is_char_boundary(count) {
+            count -= 1;
+        }
+        let (line, rest) = self.text.split_at(count);
+        buffer[..count].copy_from_slice(line.as_bytes());
+        self.given.set(self.given.get() + usize::from(count > 0 && count == end));
+        self.text = rest;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Surroundings;
+    use crate::base::system::memory::MemorySystem;
+
+    #[test]
+    fn the_workspace_is_the_nearest_folder_above_the_suite() {
+        let files = ["/x/evalrs.toml", "/z/x/evalrs.toml"];
+        let system = MemorySystem::with(&files.map(|path| (path, "")));
+        for (suite, cache) in [
+            ("x/suite.yaml", "x/cache"),
+            ("x/y/suite.yaml", "x/cache"),
+            ("x//y/suite.yaml", "x/cache"),
+            ("z/suite.yaml", "z/cache"),
+            // The folder the way leads through is not above the suite.
+            ("z/x/../suite.yaml", "z/x/../cache"),
+        ] {
+            let found = Surroundings::find(suite, None, &system).unwrap();
+            assert_eq!(found.cache_dir, cache, "{suite}");
+        }
+    }
+
+    #[test]
+    fn the_store_is_the_same_wherever_the_command_is_run() {
+        for (dir, below, inside) in [("c", "/w/x/c", "c"), ("../c", "/w/x/../c", "../c")] {
+            let toml = format!("[cache]\ndir = \"{dir}\"\n");
+            let system =
+                MemorySystem::with(&[("/w/x/evalrs.toml", &toml), ("/evalrs.toml", &toml)]);
+            for (suite, cache) in [("/w/x/y/suite.yaml", below), ("suite.yaml", inside)] {
+                let found = Surroundings::find(suite, None, &system).unwrap();
+                assert_eq!(found.cache_dir, cache, "{suite}");
+            }
+            let system = MemorySystem::with(&[("/x/evalrs.toml", &toml)]);
+            let found = Surroundings::find("x/y/suite.yaml", None, &system).unwrap();
+            assert_eq!(found.cache_dir, format!("x/{dir}"));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! `evalrs plan`: what a run would ask, why, and what it would cost. No effect at all.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::Console;
+use super::place::Surroundings;
+use super::run::{check_refreshed, loaded_session, overrides, refresh};
+use super::suites::suite_files;
+use crate::app::cli::PlanArgs;
+use crate::app::error::{Error, ExitStatus};
+use crate::base::price::Prices;
+use crate::effects::record::history::History;
+use crate::engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, Forecast, forecast};
+use crate::engine::inspect::preview::{Preview, preview};
+use crate::engine::inspect::whys::Whys;
+use crate::engine::resolve::settle::Settings;
+use crate::engine::session::Session;
+use crate::graph::inputs::Chunk;
+use crate::graph::results;
+use crate::pipeline::reason::Reason;
+use crate::pipeline::report::Ordered;
+use crate::pipeline::report::plan as report;
+use crate::pipeline::report::plan::{Plan, PlanBasis, PlanLine, TokenEstimate};
+use crate::pipeline::suite::GraderSpec;
+
+/// Plans every suite in turn. Nothing is planned unless all of them are valid.
+pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let mut loaded = Vec::new();
+    let suites = suite_files(&args.suites, console.system)?;
+    for suite in &suites {
+        let surroundings =
+            Surroundings::find(suite, args.store.cache_dir.as_deref(), console.system)?;
+        let session = loaded_session(suite, &surroundings, overrides(&args.select), console)?;
+        loaded.push((surroundings, session));
+    }
+    check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
+    let settings = Settings {
+        refresh: refresh(&args.refresh),
+        retry_errors: args.retry_errors,
+        ..Settings::default()
+    };
+    let mut plans = Vec::new();
+    for (at, (surroundings, mut session)) in loaded.into_iter().enumerate() {
+        let (plan, basis) = plan_one((&surroundings, &mut session), &settings, console)?;
+        if args.json {
+            plans.push(plan);
+            continue;
+        }
+        if at > 0 {
+            writeln!(console.out)?;
+        }
+        report::write(&plan, &basis, console.width, console.out)?;
+    }
+    match plans.as_slice() {
+        [] => {}
+        [plan] => writeln!(console.out, "{}", json(plan)?)?,
+        plans => writeln!(console.out, "{}", json(plans)?)?,
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// A value as JSON text for people and tools.
+pub(super) fn json(value: &(impl serde::Serialize + ?Sized)) -> std::io::Result<String> {
+    Ok(serde_json::to_string_pretty(value)?)
+}
+
+fn plan_one(
+    (surroundings, session): (&Surroundings, &mut Session),
+    settings: &Settings,
+    console: &mut Console<'_>,
+) -> Result<(Plan, PlanBasis), Error> {
+    let mut store = surroundings.store(console)?;
+    let preview = preview(session, store.as_mut(), console.system, settings);
+    for warning in &preview.warnings {
+        writeln!(console.err, "warning: {warning}")?;
+    }
+    let prices = Prices::new(surroundings.workspace.prices.clone());
+    let forecast = forecast(session, &preview, &prices);
+    let (reasons, previous) = if preview.to_ask.is_empty() {
+        (BTreeMap::new(), None)
+    } else {
+        let names: Vec<&str> = preview.tallies.iter().map(|(name, _)| name.as_str()).collect();
+        let suite = session.suite().map(|suite| suite.name.as_str()).unwrap_or_default();
+        let home = surroundings.records();
+        let history = History::read(console.system, &home, suite, &names);
+        (reasons(session, &preview, &history), history.newest().map(str::to_owned))
+    };
+    let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
+    let basis = PlanBasis {
+        previous,
+        recorded: forecast.recorded,
+        assumed: forecast.is_assumed.then_some(DEFAULT_OUTPUT),
+        unpriced: forecast.unpriced.clone(),
+        secrets: secrets(session),
+    };
+    Ok((assembled(suite, &preview, &reasons, &forecast), basis))
+}
+
+/// The variables of programs whose values are in no key.
+fn secrets(session: &Session) -> Vec<String> {
+    let programs = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let variables = programs.flat_map(GraderSpec::programs).flat_map(|spec| &spec.env);
+    let secrets = variables.filter(|variable| variable.is_secret);
+    let names: BTreeSet<String> = secrets.map(|variable| variable.name.clone()).collect();
+    names.into_iter().collect()
+}
+
+/// Grader → reason → how many actions are asked for it.
+type Reasons = BTreeMap<usize, BTreeMap<Reason, u64>>;
+
+/// Why each action would be asked, counted.
+fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
+    let whys = Whys::new(session, history);
+    let mut heads: HashMap<(Chunk, usize), Option<results::Head>> = HashMap::new();
+    let mut counted = Reasons::new();
+    for to_ask in &preview.to_ask {
+        let place = (to_ask.chunk, to_ask.case);
+        let head =
+            heads.entry(place).or_insert_with(|| results::head(&session.db, place.0, place.1));
+        let Some(head) = head else { continue };
+        let Some(why) = whys.why(to_ask, head) else { continue };
+        *counted.entry(to_ask.grader).or_default().entry(why).or_default() += 1;
+    }
+    counted
+}
+
+/// Puts the parts together, and sums them up.
+fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &Forecast) -> Plan {
+    let none = BTreeMap::new();
+    let mut graders = Vec::new();
+    let (mut all, mut whys, mut bill) = (Counts::default(), BTreeMap::new(), Bill::default());
+    for (at, (name, tally)) in preview.tallies.iter().enumerate() {
+        let own = reasons.get(&at).unwrap_or(&none);
+        let own_bill = forecast.graders.get(at).copied().unwrap_or_default();
+        let failures = preview.failures.get(at).copied().unwrap_or_default();
+        let is_open = preview.is_open.get(at).copied().unwrap_or_default();
+        let counts = Counts { total: tally.total, cached: tally.cached, failures, is_open };
+        graders.push((name.clone(), line(counts, own, own_bill)));
+        all.add(counts);
+        for (reason, n) in own {
+            *whys.entry(*reason).or_default() += n;
+        }
+        bill = bill.and(own_bill);
+    }
+    Plan { suite, graders: Ordered(graders), totals: line(all, &whys, bill) }
+}
+
+/// How many actions there are, are stored, and are stored as failures; and whether there will be more.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    total: u64,
+    cached: u64,
+    failures: u64,
+    is_open: bool,
+}
+
+impl Counts {
+    fn add(&mut self, other: Self) {
+        self.total += other.total;
+        self.cached += other.cached;
+        self.failures += other.failures;
+        self.is_open |= other.is_open;
+    }
+}
+
+fn line(counts: Counts, reasons: &BTreeMap<Reason, u64>, bill: Bill) -> PlanLine {
+    let Counts { total, cached, failures, is_open } = counts;
+    let named = reasons.iter().map(|(reason, n)| (reason.name().to_owned(), *n));
+    PlanLine {
+        total,
+        cached,
+        failures,
+        to_ask: total - cached,
+        at_least: is_open,
+        reasons: Ordered(named.collect()),
+        tokens: TokenEstimate { input: bill.input, output: bill.output },
+        cost: bill.cost,
+    }
+}

@@ -1,0 +1,481 @@
+//! `evalrs run`: load, settle, report, record, and exit by the gate.
+
+use std::io::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::cache::note_used;
+use super::place::{Said, Surroundings};
+use super::reporting::{EvaluationReport, Reports, origin, terminal_facts};
+use super::suites::suite_files;
+use super::watch::interrupted;
+use super::{Console, validate};
+use crate::app::cli::{Format, RunArgs, SelectArgs};
+use crate::app::error::{Error, ExitStatus};
+use crate::app::progress::bar::Bar;
+use crate::app::progress::plain::Plain;
+use crate::base::diagnostic::Diagnostic;
+use crate::base::price::Cost;
+use crate::base::system::{System, join};
+use crate::effects::exec::Executor;
+use crate::effects::exec::both::Executors;
+use crate::effects::exec::program::{ProgramExecutor, ProgramSettings};
+use crate::effects::record;
+use crate::effects::record::RunFacts;
+use crate::effects::record::keep::{DEFAULT, Most, remove_old};
+use crate::engine::inspect::whys::grader_settings;
+use crate::engine::progress::{Progress, Quiet};
+use crate::engine::resolve::budget::Limits;
+use crate::engine::resolve::settle::{CannotAsk, Refresh, Settings, Settled, World, settle};
+use crate::engine::session::Session;
+use crate::graph::inputs::Overrides;
+use crate::graph::queries::gate_rule;
+use crate::graph::{Database, results};
+use crate::pipeline::program::SandboxKind;
+use crate::pipeline::report::text::{count, sanitize};
+use crate::pipeline::report::{FORMAT, GateStatus, Header, Ordered, Report, Summary};
+use crate::pipeline::suite::{GraderSpec, Suite};
+
+/// Evaluates every suite in turn. Nothing runs unless all of them are valid.
+pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let suites = suite_files(&args.suites, console.system)?;
+    check_one_document(args, suites.len() > 1)?;
+    let mut loaded = Vec::new();
+    for suite in &suites {
+        let surroundings =
+            Surroundings::find(suite, args.store.cache_dir.as_deref(), console.system)?;
+        let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
+        let session = loaded_session(suite, &surroundings, overrides, console)?;
+        loaded.push((surroundings, session));
+    }
+    check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
+    let mut reports = Reports::new(args, console.system);
+    let ended = run_all(args, &mut reports, &suites, loaded, console);
+    // What was evaluated is reported whatever stopped the rest.
+    reports.finish(console)?;
+    ended
+}
+
+fn run_all(
+    args: &RunArgs,
+    reports: &mut Reports<'_>,
+    suites: &[String],
+    loaded: Vec<(Surroundings, Session)>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let mut status = ExitStatus::Success;
+    let mut used = Used::default();
+    for (at, ((surroundings, session), suite)) in loaded.into_iter().zip(suites).enumerate() {
+        if at > 0 && args.format == Format::Text && !args.quiet {
+            writeln!(console.out)?;
+        }
+        say_left_out(&session, console.err)?;
+        let one = One { args, suite, surroundings: &surroundings };
+        let ended = run_one(&one, session, &mut used, reports, console)?;
+        status = status.and(ended);
+        if ended == ExitStatus::Interrupted {
+            break;
+        }
+    }
+    Ok(status)
+}
+
+/// Some results hold one suite and no more.
+fn check_one_document(args: &RunArgs, several: bool) -> Result<(), Error> {
+    let hint = "run the suites one by one; every record is also under `.evalrs/runs`";
+    match (&args.output, args.format) {
+        (Some(output), _) if several => Err(Error::plain(
+            format!("`--output {output}` would hold the record of the last suite alone"),
+            hint,
+        )),
+        (None, Format::Json) if several => {
+            Err(Error::plain("`--format json` is one document, for one suite", hint))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A misspelt `--refresh` would replay what it should ask again.
+pub(crate) fn check_refreshed<'a>(
+    refresh: &[String],
+    suites: impl Iterator<Item = &'a Suite>,
+) -> Result<(), Error> {
+    let names = suites.flat_map(|suite| suite.graders.iter().map(|grader| grader.name.as_str()));
+    let known: Vec<&str> = names.collect();
+    let wanted = refresh.iter().filter(|name| !name.is_empty());
+    match wanted.into_iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Error::plain(
+            format!("`--refresh={name}` names no grader"),
+            format!("there is `{}`", known.join("`, `")),
+        )),
+    }
+}
+
+/// What the command line says over a suite.
+pub(crate) fn overrides(select: &SelectArgs) -> Overrides {
+    Overrides {
+        max_samples: select.max_samples,
+        tags: select.tags.clone(),
+        samples: select.samples.clone(),
+        graders: select.graders.clone(),
+        trials: select.trials,
+        cached: select.cached.clone(),
+        labels: None,
+        sandbox: SandboxKind::None,
+    }
+}
+
+/// A session over a suite without errors; warnings are said.
+pub(crate) fn loaded_session(
+    suite: &str,
+    surroundings: &Surroundings,
+    overrides: Overrides,
+    console: &mut Console<'_>,
+) -> Result<Session, Error> {
+    let wanted = overrides.samples.clone();
+    let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+    let overrides = Overrides { sandbox, ..overrides };
+    let environment = surroundings.environment.clone();
+    let session = Session::new(Database::default(), suite, environment, overrides);
+    let mut session = session.in_workspace(&surroundings.root);
+    let diagnostics = session.load(console.system);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Error::Diagnostics(diagnostics));
+    }
+    validate::say(&diagnostics, console.err)?;
+    check_selected(&session, suite, wanted)?;
+    Ok(session)
+}
+
+/// A selection of nothing would be an evaluation of nothing.
+pub(crate) fn check_selected(
+    session: &Session,
+    suite: &str,
+    wanted: Vec<String>,
+) -> Result<(), Error> {
+    let unknown = results::unknown_samples(&session.db, session.root, wanted);
+    if !unknown.is_empty() {
+        return Err(Error::plain(
+            format!("{suite}: no sample has the id `{}`", unknown.join("`, `")),
+            results::meant_samples(&session.db, session.root, &unknown),
+        ));
+    }
+    let selection = crate::graph::queries::selection(&session.db, session.root);
+    if selection.samples == 0 {
+        let all = count(selection.all_samples, "sample");
+        let message = format!("{suite}: none of the {all} is selected");
+        return Err(Error::plain(
+            message,
+            "check `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0",
+        ));
+    }
+    Ok(())
+}
+
+/// Without its gate a run passes whatever it finds, so that is said.
+fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
+    let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
+    if gate_rule(&session.db, session.root).is_none() {
+        let rule = crate::pipeline::gate::rule(gate);
+        writeln!(
+            err,
+            "note: the gate `{rule}` is left out: it needs graders that --grader leaves out"
+        )?;
+    }
+    Ok(())
+}
+
+/// What the suites of one command have used of its limits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    calls: u64,
+    cost: Cost,
+}
+
+impl Used {
+    fn add(&mut self, settled: &Settled) {
+        self.calls += settled.calls;
+        self.cost += settled.spent().cost.unwrap_or(Cost::ZERO);
+    }
+
+    /// What is left of the limits.
+    fn left(self, limits: Limits) -> Limits {
+        let left = |most: Cost| Cost::from_nanos(most.nanos().saturating_sub(self.cost.nanos()));
+        Limits {
+            max_calls: limits.max_calls.map(|most| most.saturating_sub(self.calls)),
+            max_cost: limits.max_cost.map(left),
+        }
+    }
+}
+
+/// A suite of the command.
+pub(super) struct One<'a> {
+    pub(super) args: &'a RunArgs,
+    /// As it was named.
+    pub(super) suite: &'a str,
+    surroundings: &'a Surroundings,
+}
+
+fn run_one(
+    one: &One<'_>,
+    mut session: Session,
+    used: &mut Used,
+    reports: &mut Reports<'_>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let One { args, suite, surroundings } = *one;
+    let started = console.system.now();
+    let clock = console.system.elapsed();
+    let mut settings = surroundings.settings(said(args), session.suite());
+    settings.limits = used.left(settings.limits);
+    let mut settled = settle_here(args, surroundings, (&mut session, &settings), console)?;
+    used.add(&settled);
+    settled.warnings.extend(note_used(&mut session, surroundings, console.system));
+    let summary = results::summary(&session.db, session.root);
+    let status = status_of(&settled, &summary);
+    let header = header(&session);
+    let lines = || -> crate::pipeline::report::Results<'_> {
+        Box::new(results::lines(&session.db, session.root))
+    };
+    let report = Report { header: &header, summary: &summary, results: &lines };
+    let home = surroundings.records();
+    let facts = RunFacts {
+        format: FORMAT,
+        id: record::run_id(&started, record::last_id(console.system, &home).as_deref()),
+        suite: header.suite.clone(),
+        started,
+        finished: console.system.now(),
+        evalrs: env!("CARGO_PKG_VERSION").to_owned(),
+        exit_code: status.code(),
+        interrupted: settled.interrupted,
+        actions: Ordered(settled.tallies.clone()),
+        spent: settled.spent(),
+        saved: settled.saved(),
+        asked: settled.asked.iter().map(ToString::to_string).collect(),
+        warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
+    };
+    // A record that cannot be written takes the report on the screen with it no more than the judgments.
+    let recorded = write_record(args, surroundings, (&report, &facts), console.system);
+    warn(&settled, console.err)?;
+    let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
+    let folder = recorded.as_ref().ok().cloned();
+    let facts = terminal_facts(&settled, status.code(), suite, seconds, folder);
+    let origin = origin(one, &session, console.system);
+    reports.add(&EvaluationReport { report: &report, facts: &facts, origin: &origin }, console)?;
+    recorded?;
+    remove_old_records(&session, surroundings, console)?;
+    Ok(status)
+}
+
+/// Removes the records beyond those that are to be kept. That one stays is no failure of the run.
+fn remove_old_records(
+    session: &Session,
+    surroundings: &Surroundings,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    let suite = session.suite().map_or("", |suite| suite.name.as_str());
+    let said = surroundings.workspace.keep_runs.map(|most| Most::OfAll(most as usize));
+    let most = said.unwrap_or(Most::OfSuite(DEFAULT, suite));
+    let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let named: Vec<&str> = graders.filter_map(GraderSpec::compared_run).collect();
+    let home = surroundings.records();
+    match remove_old(console.system, &home, most, &named) {
+        Ok(()) => Ok(()),
+        Err(error) => writeln!(console.err, "warning: cannot remove an old record: {error}"),
+    }
+}
+
+/// Writes the record of a run, and says where it stands.
+fn write_record(
+    args: &RunArgs,
+    surroundings: &Surroundings,
+    (report, facts): (&Report<'_>, &RunFacts),
+    system: &dyn System,
+) -> std::io::Result<String> {
+    if let Some(output) = &args.output {
+        record::write(system, output, report, facts)?;
+    }
+    let home = surroundings.records();
+    let folder = join(&record::runs_of(&home), &facts.id);
+    record::write(system, &folder, report, facts)?;
+    record::set_latest(system, &home, &facts.id)?;
+    Ok(args.output.clone().unwrap_or(folder))
+}
+
+/// Whose stored outcomes `--refresh` means; without a name, everybody's.
+pub(crate) fn refresh(names: &[String]) -> Refresh {
+    match names {
+        [] => Refresh::None,
+        names if names.iter().any(String::is_empty) => Refresh::All,
+        names => Refresh::Graders(names.to_vec()),
+    }
+}
+
+fn said(args: &RunArgs) -> Said {
+    let closed = match (args.frozen, args.offline) {
+        (true, _) => Some("--frozen"),
+        (false, true) => Some("--offline"),
+        (false, false) => None,
+    };
+    Said {
+        max_concurrent: args.max_concurrent,
+        max_calls: args.max_calls,
+        max_cost: args.max_cost,
+        max_identical_failures: args.max_identical_failures,
+        closed,
+        refresh: refresh(&args.refresh),
+        retry_errors: args.retry_errors,
+    }
+}
+
+fn settle_here(
+    args: &RunArgs,
+    surroundings: &Surroundings,
+    (session, settings): (&mut Session, &Settings),
+    console: &mut Console<'_>,
+) -> Result<Settled, Error> {
+    let store = surroundings.store(console)?;
+    let executor = executor(settings.max_concurrent, console.verbosity);
+    let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
+        (true, _) => Box::new(Quiet),
+        (false, true) => Box::new(Bar::default()),
+        (false, false) => Box::new(Plain::new(&mut *console.err)),
+    };
+    let world =
+        World { system: console.system, executor: executor.as_ref(), progress: progress.as_mut() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Listened to from now on, and not from when somebody waits.
+    let stop = {
+        let _entered = runtime.enter();
+        interrupted()
+    };
+    let settled = runtime.block_on(settle(session, store, world, settings, stop));
+    drop(progress);
+    match settled {
+        Ok((settled, store)) => {
+            drop(store);
+            Ok(settled)
+        }
+        Err(cannot) => Err(Error::plain(cannot.to_string(), hint_for(&cannot))),
+    }
+}
+
+fn hint_for(cannot: &CannotAsk) -> String {
+    match cannot {
+        CannotAsk::NoKey { meant: Some(provider), model, .. } => format!(
+            "`{model}` looks like a model of the provider `{provider}`: write `provider: {provider}`, or say where it is served by `base_url`"
+        ),
+        CannotAsk::NoKey { .. } => "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`".to_owned(),
+        CannotAsk::Unloadable { details, .. } => {
+            let details = details.as_deref().map(|details| format!("\n{}", details.trim_end()));
+            format!("nothing was asked or run{}", details.unwrap_or_default())
+        }
+        CannotAsk::NoPrice { model } => format!(
+            "say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
+        ),
+    }
+}
+
+/// What executes the actions of a session: judges are asked, programs are run.
+pub(super) fn executor(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
+    let settings = ProgramSettings { verbosity, ..ProgramSettings::of_machine(concurrency) };
+    let programs = ProgramExecutor::new(settings);
+    Box::new(Executors { judges: judges(concurrency, verbosity), programs })
+}
+
+#[cfg(feature = "judge")]
+fn judges(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
+    let executor = crate::effects::exec::http::HttpExecutor::new(concurrency);
+    Box::new(executor.with_verbosity(verbosity))
+}
+
+#[cfg(not(feature = "judge"))]
+fn judges(_concurrency: usize, _verbosity: u8) -> Box<dyn Executor> {
+    Box::new(crate::effects::exec::no_judges::NoJudges)
+}
+
+/// Unfinished work comes first: a gate over part of the grades has not decided.
+fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
+    let pending = settled.tallies.iter().any(|(_, tally)| tally.pending > 0);
+    if settled.interrupted {
+        return ExitStatus::Interrupted;
+    }
+    let in_vain = !settled.in_vain.is_empty();
+    if settled.write_error.is_some() || settled.out_of_budget || pending || in_vain {
+        return ExitStatus::Incomplete;
+    }
+    let failed = settled.tallies.iter().any(|(_, tally)| tally.failed > 0);
+    let errors = summary.metrics.0.iter().any(|(_, metric)| metric.errors > 0);
+    match summary.gate.status {
+        // Nothing else would say that a suite without a gate was not judged.
+        None if failed || errors || settled.replayed_failures > 0 => ExitStatus::Incomplete,
+        None | Some(GateStatus::Passed) => ExitStatus::Success,
+        Some(GateStatus::Failed) => ExitStatus::GateFailed,
+        Some(GateStatus::Undecided) => ExitStatus::Incomplete,
+    }
+}
+
+pub(super) fn header(session: &Session) -> Header {
+    let suite = session.suite();
+    let inputs =
+        session.digests().into_iter().map(|(path, digest)| (session.relative(&path), digest));
+    let narrowing = crate::graph::queries::narrowing(&session.db, session.root);
+    let gate = gate_rule(&session.db, session.root).as_ref().map(crate::pipeline::gate::rule);
+    let settings = Map::from_iter([
+        ("max_samples".to_owned(), json!(narrowing.max_samples)),
+        ("tags".to_owned(), json!(narrowing.tags)),
+        ("samples".to_owned(), json!(narrowing.samples)),
+        ("trials".to_owned(), json!(narrowing.trials)),
+        ("graders".to_owned(), Value::Array(grader_settings(session))),
+        ("gate".to_owned(), json!(gate)),
+    ]);
+    Header {
+        format: FORMAT,
+        suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
+        description: suite.and_then(|suite| suite.description.clone()),
+        evalrs: env!("CARGO_PKG_VERSION").to_owned(),
+        inputs: Ordered(inputs.collect()),
+        settings,
+    }
+}
+
+fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
+    let shown = settled.warnings.iter().take(10);
+    for warning in shown {
+        writeln!(err, "warning: {warning}")?;
+    }
+    if settled.warnings.len() > 10 {
+        writeln!(err, "warning: {} more, see run.json", settled.warnings.len() - 10)?;
+    }
+    if let Some(message) = settled.in_vain.first() {
+        let judgments = count(settled.in_vain.len(), "judgment");
+        writeln!(
+            err,
+            "error: {judgments} could not be refreshed, so what is stored stays: {message}"
+        )?;
+    }
+    if let Some(error) = &settled.write_error {
+        writeln!(
+            err,
+            "error: {error}; asking was stopped, because what cannot be kept would be paid for again"
+        )?;
+    }
+    if settled.replayed_failures > 0 {
+        let errors = count(settled.replayed_failures, "cached error");
+        writeln!(err, "{errors}; `--retry-errors` retries them")?;
+    }
+    for stopped in &settled.stopped {
+        writeln!(err, "{}", sanitize(stopped))?;
+    }
+    if settled.out_of_budget {
+        writeln!(
+            err,
+            "stopped: the budget is used up; a rerun with a larger one asks for the rest"
+        )?;
+    }
+    if settled.interrupted {
+        writeln!(err, "interrupted: what was finished is kept; run it again to go on")?;
+    }
+    Ok(())
+}

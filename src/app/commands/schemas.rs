@@ -1,0 +1,64 @@
+//! `evalrs schemas`: JSON Schemas of the records, for those who write graders and read results in other languages.
+
+use serde_json::Value;
+
+use super::Console;
+use super::grading::write_text;
+use crate::app::cli::SchemasArgs;
+use crate::app::error::{Error, ExitStatus};
+use crate::base::system::join;
+use crate::pipeline::inline::schemas::{NAMES, schema};
+
+/// Prints or writes schemas.
+pub(crate) fn schemas(args: &SchemasArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let output = args.output.as_deref();
+    match (&args.name, output) {
+        _ if args.list => list("", console)?,
+        (Some(name), _) => {
+            let schema = schema(name).ok_or_else(|| unknown(name))?;
+            write_text(&format!("{schema:#}"), output, console)?;
+        }
+        (None, Some(folder)) if args.split => {
+            for (name, schema) in all() {
+                let path = join(folder, &format!("{name}.json"));
+                write_text(&format!("{schema:#}"), Some(&path), console)?;
+            }
+            let folder = folder.trim_end_matches('/');
+            writeln!(console.err, "Wrote {} schema files to {folder}/", NAMES.len())?;
+        }
+        (None, _) if args.json => {
+            let all = Value::Object(all().collect());
+            write_text(&format!("{all:#}"), output, console)?;
+        }
+        (None, None) if args.split => {
+            list(" (--split writes them to the folder that -o names)", console)?;
+        }
+        (None, _) => list(" (use --json to export)", console)?,
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn all() -> impl Iterator<Item = (String, Value)> {
+    NAMES.into_iter().filter_map(|name| Some((name.to_owned(), schema(name)?)))
+}
+
+fn list(remark: &str, console: &mut Console<'_>) -> std::io::Result<()> {
+    writeln!(console.out, "Available schemas{remark}:")?;
+    NAMES.iter().try_for_each(|name| writeln!(console.out, "  - {name}"))
+}
+
+fn unknown(name: &str) -> Error {
+    let known = NAMES.join(", ");
+    Error::harness_usage(format!("Unknown schema '{name}'\nAvailable: {known}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all;
+    use crate::pipeline::inline::schemas::NAMES;
+
+    #[test]
+    fn no_schema_is_left_out() {
+        assert_eq!(all().count(), NAMES.len());
+    }
+}

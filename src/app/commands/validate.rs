@@ -1,0 +1,157 @@
+//! `evalrs validate`: every problem in every file, at once.
+
+use std::io::Write;
+
+use super::Console;
+use super::place::Surroundings;
+use super::suites::suite_files;
+use crate::app::cli::ValidateArgs;
+use crate::app::error::{Error, ExitStatus};
+use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::system::{FileBytes, System};
+use crate::effects::exec::program::check::check;
+use crate::engine::session::Session;
+use crate::graph::Database;
+use crate::graph::inputs::Overrides;
+use crate::pipeline::grade::registry;
+use crate::pipeline::program::{Language, Part};
+use crate::pipeline::report::text::count;
+use crate::pipeline::suite::canonical::canonical;
+use crate::pipeline::suite::{GraderKind, GraderSpec, RewardSpec};
+
+/// Checks every suite and says what is wrong.
+pub(crate) fn validate(
+    args: &ValidateArgs,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let mut all = Vec::new();
+    for suite in &suite_files(&args.suites, console.system)? {
+        let surroundings = Surroundings::find(suite, None, console.system)?;
+        let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+        let overrides = Overrides { cached: args.cached.clone(), sandbox, ..Overrides::default() };
+        let mut session =
+            Session::new(Database::default(), suite, surroundings.environment, overrides)
+                .in_workspace(&surroundings.root);
+        let mut diagnostics = session.load(console.system);
+        diagnostics.extend(check_programs(&session, console.system));
+        let is_valid = !diagnostics.iter().any(Diagnostic::is_error);
+        if !args.json {
+            say(&diagnostics, console.err)?;
+        }
+        if let (true, Some(read)) = (is_valid && args.canonical, session.suite()) {
+            write!(console.out, "{}", canonical(read, suite))?;
+        } else if is_valid && !args.json {
+            describe(suite, &session, console.out)?;
+        }
+        all.extend(diagnostics);
+    }
+    if args.json {
+        let valid = !all.iter().any(Diagnostic::is_error);
+        let object = serde_json::json!({"format": 1, "valid": valid, "diagnostics": all});
+        writeln!(console.out, "{object:#}")?;
+    }
+    Ok(if all.iter().any(Diagnostic::is_error) {
+        ExitStatus::UserError
+    } else {
+        ExitStatus::Success
+    })
+}
+
+/// What is wrong with the files of programs, as far as their syntax tells.
+fn check_programs(session: &Session, system: &dyn System) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    for start in session.starts() {
+        let FileBytes::Bytes(bytes) = system.read(&start.spec.path) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        let Some(problem) = check(&start, &text) else { continue };
+        let path = start.spec.path.as_str();
+        // What lacks its end is found wrong in the line after the last.
+        let line = problem.line.checked_sub(1).and_then(|at| text.split('\n').nth(at));
+        let place = match line {
+            // How an executable is started is no matter of a line in it.
+            None if start.spec.language == Language::Executable => {
+                session.place_of(&start.spec, &Part::File)
+            }
+            None => Place::file(path),
+            Some(line) => {
+                let at = line.char_indices().nth(problem.column.saturating_sub(1));
+                let at = at.map_or(line.len(), |(at, _)| at);
+                let place = Place::in_line(path, problem.line, line, at..line.len());
+                Place { column: problem.column, ..place }
+            }
+        };
+        let found = Diagnostic::error(place, problem.message);
+        problems.push(match problem.suggestion {
+            Some(near) => found.hint(format!("did you mean `{near}`?")),
+            None => found,
+        });
+    }
+    problems
+}
+
+/// Writes diagnostics with a blank line between them, and how many there are.
+pub(crate) fn say(diagnostics: &[Diagnostic], err: &mut dyn Write) -> std::io::Result<()> {
+    for diagnostic in diagnostics {
+        writeln!(err, "{}\n", diagnostic.render(true))?;
+    }
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    match errors {
+        0 => Ok(()),
+        errors => writeln!(err, "{}", count(errors, "error")),
+    }
+}
+
+fn describe(path: &str, session: &Session, out: &mut dyn Write) -> std::io::Result<()> {
+    let (db, root) = (&session.db, session.root);
+    let selection = crate::graph::queries::selection(db, root);
+    let Some(suite) = session.suite() else { return Ok(()) };
+    writeln!(out, "{path}: valid")?;
+    writeln!(out, "  suite    {}", suite.name)?;
+    let samples = if selection.samples == selection.all_samples {
+        count(selection.samples, "sample")
+    } else {
+        format!("{} of {}", selection.samples, count(selection.all_samples, "sample"))
+    };
+    let results = count(selection.cases, "result");
+    let models = selection.models.iter().flatten().count();
+    let models = if models > 1 { format!(", {models} models") } else { String::new() };
+    writeln!(out, "  dataset  {}: {samples}, {results}{models}", suite.dataset.path)?;
+    for grader in &suite.graders {
+        writeln!(out, "  grader   {}: {}", grader.name, how(grader))?;
+    }
+    match &suite.gate {
+        Some(gate) => writeln!(out, "  gate     {}", crate::pipeline::gate::rule(gate)),
+        None => writeln!(out, "  gate     none: the exit code is 0 whatever the scores"),
+    }
+}
+
+/// How a grader grades, and what.
+fn how(grader: &GraderSpec) -> String {
+    let extractor = &grader.extractor.name;
+    match &grader.kind {
+        GraderKind::Tool(tool)
+            if registry::find(&tool.function).is_some_and(|info| info.reads_trajectory) =>
+        {
+            format!("{} of the trajectory", tool.function)
+        }
+        GraderKind::Tool(tool) => format!("{} of {extractor}", tool.function),
+        GraderKind::Rubric(rubric) => {
+            let models = rubric.judges.iter().map(|judge| judge.model.as_str()).collect::<Vec<_>>();
+            let task = if rubric.compare_to.is_some() { "comparison" } else { "rubric" };
+            format!("{task} of {extractor}, by {}", listed(&models))
+        }
+        GraderKind::Program(program) => format!("{} of {extractor}", program.shown()),
+        GraderKind::Reward(RewardSpec::Expression(expression)) => expression.text.clone(),
+        GraderKind::Reward(RewardSpec::Program(program)) => {
+            format!("{} of all grades", program.shown())
+        }
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+        names => names.concat(),
+    }
+}

@@ -1,0 +1,388 @@
+//! `evalrs watch`: evaluate, stay, and evaluate again with every save.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::io::IsTerminal;
+use std::pin::Pin;
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
+
+use super::Console;
+use super::cache::note_used;
+use super::place::{Said, Surroundings};
+use super::run::{check_selected, executor, header, overrides};
+use crate::app::cli::WatchArgs;
+use crate::app::error::{Error, ExitStatus};
+use crate::app::watch::board::{Board, Display, Happened, Wish};
+use crate::app::watch::control::{Control, Ended};
+use crate::app::watch::front::{Around, Ending, Front, Input, Saved};
+use crate::app::watch::heard::Heard;
+use crate::app::watch::input::{Requests, resolve};
+use crate::app::watch::json::Json;
+use crate::app::watch::plain::Plain;
+use crate::app::watch::recording::save_record;
+use crate::app::watch::screen::ScreenOptions;
+use crate::app::watch::screen::terminal::ScreenDisplay;
+use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::system::noted::Noted;
+use crate::base::system::{FileBytes, System, join};
+use crate::effects::fs_watch::FileWatch;
+use crate::effects::record;
+use crate::effects::record::RunFacts;
+use crate::effects::record::saves::SaveLog;
+use crate::engine::resolve::live::Live;
+use crate::engine::resolve::settle::{Refresh, Settings, World};
+use crate::engine::session::Session;
+use crate::graph::inputs::Overrides;
+use crate::graph::{Database, results};
+use crate::pipeline::report::{FORMAT, Ordered, Report};
+
+/// Evaluates a suite, and again with every save, until the user has seen enough.
+pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    if console.system.read(&args.suite) == FileBytes::Missing {
+        return Err(Error::plain(
+            format!("{}: the suite file does not exist", args.suite),
+            "a suite that is watched may be broken, but the file has to exist",
+        ));
+    }
+    let noted = Noted::new(console.system);
+    let surroundings = Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), &noted)?;
+    let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
+    let environment = surroundings.environment.clone();
+    let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+    let overrides = Overrides { sandbox, ..overrides };
+    check_narrowed(args, &surroundings, overrides.clone(), console.system)?;
+    let session = Session::new(Database::default(), &args.suite, environment, overrides);
+    let mut session = session.in_workspace(&surroundings.root);
+    let store = surroundings.store(console)?;
+    let files = FileWatch::new(args.poll.map(Duration::from_millis))
+        .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
+    let most = args.max_concurrent.map(|most| most as usize);
+    let executor = executor(most.unwrap_or(MOST_CONNECTIONS), console.verbosity);
+    let heard = Heard::default();
+    let mut here = Here {
+        args,
+        keeper: Keeper::new(console.system, &surroundings),
+        surroundings,
+        paths: noted.take(),
+        noted,
+        heard: heard.clone(),
+    };
+    let mut progress = heard;
+    let settings = here.settings(&session);
+    let preview = if args.yes { u64::MAX } else { args.preview };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let system = console.system;
+    let context = runtime.enter();
+    let mut front = front(args, console)?;
+    drop(context);
+    let world = World { system, executor: executor.as_ref(), progress: &mut progress };
+    let live = Live::new(&mut session, store, world, settings);
+    let control = Control::new(live, front.as_mut(), &mut here, files, preview);
+    let ended = runtime.block_on(control.run());
+    // The screen goes before anything else is said.
+    drop(front);
+    let ended = ended?;
+    let Here { mut keeper, surroundings, .. } = here;
+    let ending = ended.ending;
+    if session.suite().is_some() {
+        keeper.finish(&mut session, &surroundings, ended)?;
+    }
+    Ok(match ending {
+        Ending::Quit => ExitStatus::Success,
+        Ending::Interrupted => ExitStatus::Interrupted,
+    })
+}
+
+/// What the command line selects of a suite that can be read: no edit is meant to mend a selection of nothing. What the
+/// suite itself selects can be edited, and is watched.
+fn check_narrowed(
+    args: &WatchArgs,
+    surroundings: &Surroundings,
+    overrides: Overrides,
+    system: &dyn System,
+) -> Result<(), Error> {
+    let Overrides { max_samples, tags, samples, trials, .. } = &overrides;
+    if max_samples.is_none() && tags.is_empty() && samples.is_empty() && trials.is_none() {
+        return Ok(());
+    }
+    let wanted = samples.clone();
+    let environment = surroundings.environment.clone();
+    let session = Session::new(Database::default(), &args.suite, environment, overrides);
+    let mut session = session.in_workspace(&surroundings.root);
+    if session.load(system).iter().any(Diagnostic::is_error) {
+        return Ok(());
+    }
+    check_selected(&session, &args.suite, wanted)
+}
+
+/// Connections that are kept where the command line does not say how many judges are asked at once.
+const MOST_CONNECTIONS: usize = 4_096;
+
+/// What surrounds the suite, as this command sees it.
+struct Here<'a> {
+    args: &'a WatchArgs,
+    surroundings: Surroundings,
+    /// Notes what the surroundings are read from.
+    noted: Noted<'a>,
+    /// The files and folders they were read from last.
+    paths: BTreeSet<String>,
+    keeper: Keeper<'a>,
+    heard: Heard,
+}
+
+impl Around for Here<'_> {
+    fn read_again(
+        &mut self,
+        touched: Option<&BTreeSet<String>>,
+    ) -> Result<Option<BTreeMap<String, String>>, Vec<Diagnostic>> {
+        if touched.is_some_and(|touched| touched.is_disjoint(&self.paths)) {
+            return Ok(None);
+        }
+        let cache_dir = self.args.store.cache_dir.as_deref();
+        let found = Surroundings::find(&self.args.suite, cache_dir, &self.noted);
+        self.paths = self.noted.take();
+        let found = found.map_err(problems)?;
+        if found.cache_dir != self.surroundings.cache_dir {
+            let message = "the folder of the store is another one now".to_owned();
+            let problem = Diagnostic::error(Place::file(join(&found.root, "evalrs.toml")), message);
+            return Err(vec![problem.hint("end this session and begin another one to use it")]);
+        }
+        if found == self.surroundings {
+            return Ok(None);
+        }
+        self.surroundings = found;
+        Ok(Some(self.surroundings.environment.clone()))
+    }
+
+    fn settings(&self, session: &Session) -> Settings {
+        let args = self.args;
+        let said = Said {
+            max_concurrent: args.max_concurrent,
+            max_calls: args.max_calls,
+            max_cost: args.budget,
+            max_identical_failures: None,
+            closed: args.frozen.then_some("--frozen"),
+            refresh: Refresh::None,
+            retry_errors: args.retry_errors,
+        };
+        self.surroundings.settings(said, session.suite())
+    }
+
+    fn paths(&self) -> &BTreeSet<String> {
+        &self.paths
+    }
+
+    fn record(&mut self, saved: &Saved<'_>) -> std::io::Result<()> {
+        self.keeper.keep(saved)
+    }
+
+    fn waiting(&self) -> Vec<String> {
+        self.heard.waiting()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.heard.take_lines()
+    }
+}
+
+/// An error as what is wrong with a file.
+fn problems(error: Error) -> Vec<Diagnostic> {
+    match error {
+        Error::Diagnostics(problems) => problems,
+        other => vec![Diagnostic::error(Place::file(""), other.to_string())],
+    }
+}
+
+/// Keeps the record of the session: the history with every save, the report when it ends.
+struct Keeper<'a> {
+    system: &'a dyn System,
+    folder: String,
+    home: String,
+    id: String,
+    started: String,
+    log: SaveLog,
+    has_begun: bool,
+}
+
+impl<'a> Keeper<'a> {
+    fn new(system: &'a dyn System, surroundings: &Surroundings) -> Self {
+        let (started, home) = (system.now(), surroundings.records());
+        let id = record::run_id(&started, record::last_id(system, &home).as_deref());
+        let folder = join(&record::runs_of(&home), &id);
+        let (log, has_begun) = (SaveLog::new(&folder), false);
+        Self { system, folder, home, id, started, log, has_begun }
+    }
+
+    fn keep(&mut self, saved: &Saved<'_>) -> std::io::Result<()> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            record::write_header(self.system, &self.folder, &header(saved.session))?;
+            record::set_latest(self.system, &self.home, &self.id)?;
+        }
+        let record = save_record(saved, self.system.now());
+        self.log.append(self.system, &record)
+    }
+
+    /// Writes the report of what the session ended with.
+    fn finish(
+        &mut self,
+        session: &mut Session,
+        surroundings: &Surroundings,
+        ended: Ended,
+    ) -> std::io::Result<()> {
+        drop(ended.store);
+        let warning = note_used(session, surroundings, self.system);
+        let (summary, header) = (results::summary(&session.db, session.root), header(session));
+        let lines = || -> crate::pipeline::report::Results<'_> {
+            Box::new(results::lines(&session.db, session.root))
+        };
+        let report = Report { header: &header, summary: &summary, results: &lines };
+        let facts = RunFacts {
+            format: FORMAT,
+            id: self.id.clone(),
+            suite: header.suite.clone(),
+            started: self.started.clone(),
+            finished: self.system.now(),
+            evalrs: env!("CARGO_PKG_VERSION").to_owned(),
+            exit_code: 0,
+            interrupted: ended.ending == Ending::Interrupted,
+            actions: Ordered(ended.tallies),
+            spent: ended.spent,
+            saved: ended.saved,
+            asked: ended.asked.iter().map(ToString::to_string).collect(),
+            warnings: warning.into_iter().collect(),
+        };
+        record::write(self.system, &self.folder, &report, &facts)?;
+        record::set_latest(self.system, &self.home, &self.id)
+    }
+}
+
+/// Who looks: a screen where there is one, else lines.
+fn front<'c>(
+    args: &WatchArgs,
+    console: &'c mut Console<'_>,
+) -> std::io::Result<Box<dyn Front + 'c>> {
+    let has_screen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    if has_screen && !args.plain && !args.json {
+        let interrupted = Box::pin(interrupted());
+        let display = ScreenDisplay::enter(ScreenOptions { color: console.has_color })?;
+        return Ok(Box::new(OnScreen { display, interrupted }));
+    }
+    let display: Box<dyn Display + 'c> = if args.json {
+        Box::new(Json::new(console.out))
+    } else {
+        Box::new(Plain::new(console.out, console.width))
+    };
+    let requests = Requests::new(std::io::stdin(), args.json);
+    Ok(Box::new(InLines { display, requests, interrupted: Box::pin(interrupted()) }))
+}
+
+/// Resolves once somebody wants the process to end. Where a signal cannot be listened to, it ends the process as it
+/// always did.
+#[cfg(unix)]
+pub(super) fn interrupted() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    // Listened to from now on, and not from when somebody waits: the screen is taken over before that.
+    let mut signals: Vec<_> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
+    async move {
+        if signals.is_empty() {
+            std::future::pending::<()>().await;
+        }
+        let any = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+        futures_util::future::select_all(any).await;
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// A screen.
+struct OnScreen {
+    display: ScreenDisplay,
+    interrupted: Pin<Box<dyn Future<Output = ()>>>,
+}
+
+impl Front for OnScreen {
+    fn display(&mut self) -> &mut dyn Display {
+        &mut self.display
+    }
+
+    fn input(&mut self) -> Pin<Box<dyn Future<Output = Input> + '_>> {
+        Box::pin(async {
+            tokio::select! {
+                biased;
+                () = self.interrupted.as_mut() => Input::Interrupted,
+                event = self.display.event() => event.map_or(Input::Interrupted, Input::Terminal),
+            }
+        })
+    }
+
+    fn wish(&mut self, input: Input, board: &dyn Board) -> std::io::Result<Option<Wish>> {
+        match input {
+            Input::Terminal(event) if is_stop(&event) => {
+                self.display.stop(board)?;
+                Ok(None)
+            }
+            Input::Terminal(event) => self.display.key(&event, board),
+            Input::Interrupted => Ok(Some(Wish::Interrupt)),
+            Input::Line(_) => Ok(None),
+        }
+    }
+
+    fn suspend(&mut self) -> std::io::Result<()> {
+        self.display.suspend()
+    }
+
+    fn resume(&mut self, board: &dyn Board) -> std::io::Result<()> {
+        self.display.resume(board)
+    }
+}
+
+/// Whether this is Ctrl-Z: the terminal is raw, so that it is a key like others.
+fn is_stop(event: &Event) -> bool {
+    let Event::Key(key) = event else { return false };
+    key.kind != KeyEventKind::Release
+        && key.code == KeyCode::Char('z')
+        && key.modifiers == KeyModifiers::CONTROL
+}
+
+/// Lines, for a pipe.
+struct InLines<'c> {
+    display: Box<dyn Display + 'c>,
+    requests: Requests,
+    interrupted: Pin<Box<dyn Future<Output = ()>>>,
+}
+
+impl Front for InLines<'_> {
+    fn display(&mut self) -> &mut dyn Display {
+        self.display.as_mut()
+    }
+
+    fn input(&mut self) -> Pin<Box<dyn Future<Output = Input> + '_>> {
+        Box::pin(async {
+            tokio::select! {
+                biased;
+                () = self.interrupted.as_mut() => Input::Interrupted,
+                request = self.requests.next() => Input::Line(request),
+            }
+        })
+    }
+
+    fn wish(&mut self, input: Input, board: &dyn Board) -> std::io::Result<Option<Wish>> {
+        let wish = match input {
+            Input::Interrupted => return Ok(Some(Wish::Interrupt)),
+            Input::Terminal(_) => return Ok(None),
+            Input::Line(request) => request.and_then(|request| resolve(request, board)),
+        };
+        match wish {
+            Ok(wish) => Ok(Some(wish)),
+            Err(why) => self.display.happened(&Happened::Note(why), board).map(|()| None),
+        }
+    }
+}

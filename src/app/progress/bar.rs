@@ -1,0 +1,118 @@
+//! A progress bar: for people at a terminal.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::engine::progress::{Event, Progress};
+use crate::pipeline::outcome::Usage;
+use crate::pipeline::report::text::{count, cut, sanitize};
+
+/// The columns of one part of the message.
+const MOST_COLUMNS: usize = 70;
+
+/// Draws a bar on standard error.
+#[derive(Debug)]
+pub(crate) struct Bar {
+    drawn: ProgressBar,
+    total: u64,
+    cached: u64,
+    under_way: u64,
+    failed: u64,
+    used: Usage,
+    last_failure: String,
+    /// Endpoint → what holds it back.
+    waits: BTreeMap<usize, String>,
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template(
+            "{bar:20} {pos}/{len} {prefix}  {elapsed}{left}  {wide_msg}",
+        );
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.with_key("left", left));
+        Self {
+            drawn: bar,
+            total: 0,
+            cached: 0,
+            under_way: 0,
+            failed: 0,
+            used: Usage::default(),
+            last_failure: String::new(),
+            waits: BTreeMap::new(),
+        }
+    }
+}
+
+impl Bar {
+    fn message(&self) -> String {
+        // What matters most comes first, for a narrow terminal cuts the line at its end.
+        let mut parts: Vec<String> = self.waits.values().map(|what| short(what)).collect();
+        if self.failed > 0 {
+            parts.push(format!("{} failed: {}", self.failed, short(&self.last_failure)));
+        }
+        let (under_way, cached) = (self.under_way, self.cached);
+        let cost = self.used.cost.map_or_else(String::new, |cost| format!("{cost}, "));
+        let tokens = count(self.used.input + self.used.output, "token");
+        parts.push(format!("{under_way} under way, {cached} cached, {cost}{tokens}"));
+        parts.join("; ")
+    }
+}
+
+fn short(text: &str) -> String {
+    cut(&sanitize(text), MOST_COLUMNS)
+}
+
+/// Rate and time left: neither is known before something landed.
+fn left(state: &ProgressState, out: &mut dyn Write) {
+    if state.pos() > 0 {
+        // A display that takes no text is no reason to stop grading.
+        let _ = write!(out, ", {:.1}/s, {:#} left", state.per_sec(), HumanDuration(state.eta()));
+    }
+}
+
+impl Progress for Bar {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Planned { totals, noun } => {
+                self.total = totals.iter().map(|(_, total)| total).sum();
+                self.drawn.set_prefix(format!("{noun}s"));
+            }
+            Event::Cached(cached) => {
+                self.cached = *cached;
+                self.drawn.set_length(self.total.saturating_sub(*cached));
+                self.drawn.set_message(self.message());
+            }
+            Event::Asked => {
+                self.under_way += 1;
+                // Redrawn while nothing lands, so that a slow judge does not look like a stuck program.
+                self.drawn.enable_steady_tick(Duration::from_millis(200));
+                self.drawn.set_message(self.message());
+            }
+            Event::Landed { failure, usage } => {
+                self.under_way = self.under_way.saturating_sub(1);
+                self.used = self.used + *usage;
+                if let Some(message) = failure {
+                    self.failed += 1;
+                    self.last_failure.clone_from(message);
+                }
+                self.drawn.set_message(self.message());
+                self.drawn.inc(1);
+            }
+            Event::Waiting { endpoint, what, .. } => {
+                self.waits.insert(*endpoint, what.clone());
+                self.drawn.set_message(self.message());
+            }
+            Event::Going { endpoint } => {
+                self.waits.remove(endpoint);
+                self.drawn.set_message(self.message());
+            }
+            Event::Line(line) => self.drawn.println(sanitize(line)),
+            Event::Finished => self.drawn.finish_and_clear(),
+        }
+    }
+}

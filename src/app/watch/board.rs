@@ -1,0 +1,290 @@
+//! What a display of `evalrs watch` shows, as plain data, and what its user can wish for.
+//!
+//! A display draws from a [`Board`] and knows neither database nor engine; the loop fills the board and carries the
+//! wishes out. Single rows and details are asked for when they are seen: a board may have a hundred thousand.
+
+use crate::base::diagnostic::Diagnostic;
+use crate::base::price::Cost;
+use crate::pipeline::delta::{Cell, Counts, Movement};
+use crate::pipeline::metric::labels::{Label, LabelAgreement};
+use crate::pipeline::outcome::Usage;
+use crate::pipeline::report::GateReport;
+
+pub use crate::pipeline::delta::CaseId;
+
+/// One verdict of the board: a case, and the ordinal of a grader in the order of the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RowId {
+    /// The case.
+    pub case: CaseId,
+    /// The grader.
+    pub grader: u32,
+}
+
+/// Everything that is shown at once.
+#[derive(Clone, Debug, Default)]
+pub struct Overview {
+    /// The suite's name.
+    pub suite: String,
+    /// The number of the evaluation that is shown: 0 is the first, each save that means something is one more.
+    pub save: u32,
+    /// The number of the newest evaluation. Another one than `save` while an earlier one is looked at.
+    pub newest: u32,
+    /// The files whose change led to it, as the user named them; empty for the first.
+    pub files: Vec<String>,
+    /// What is going on.
+    pub state: State,
+    /// What the gate says; its status is none without a gate.
+    pub gate: GateReport,
+    /// What it said before.
+    pub gate_before: GateReport,
+    /// What became of this evaluation's judgments.
+    pub actions: Actions,
+    /// What was spent.
+    pub spent: Spent,
+    /// One for each grader, in the order of the suite.
+    pub metrics: Vec<MetricRow>,
+    /// How many verdicts moved since the evaluation before.
+    pub counts: Counts,
+    /// What is wrong with the files as they are saved; what else is shown is of the last ones that were right.
+    pub problems: Vec<Diagnostic>,
+    /// What endpoints wait for, a sentence each: a rate limit until some time.
+    pub waiting: Vec<String>,
+    /// What else there is to say about this evaluation, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What is going on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Files are read, or plans are made.
+    #[default]
+    Planning,
+    /// Judges are asked.
+    Asking,
+    /// The first judgments of this save are there; the rest waits for a word of the user.
+    Held {
+        /// Judgments that wait.
+        waiting: u64,
+        /// What they will probably cost, where prices are known.
+        expected: Option<Cost>,
+    },
+    /// There is nothing left to do until the next save.
+    Idle,
+    /// Nothing more is asked in this session, and why: the budget is used up, the store cannot be written.
+    Stopped(String),
+}
+
+/// What became of one evaluation's judgments, each key once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Actions {
+    /// Judgments the grades rest on.
+    pub total: u64,
+    /// Found in the store.
+    pub cached: u64,
+    /// Sent to a judge since the save.
+    pub asked: u64,
+    /// Of those, under way.
+    pub under_way: u64,
+    /// Answered without a judgment.
+    pub failed: u64,
+    /// Still to be asked.
+    pub waiting: u64,
+    /// Sent before the save and not wanted any more: they finish and are kept.
+    pub superseded: u64,
+}
+
+/// What was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Since the last save.
+    pub save: Usage,
+    /// Since the session began.
+    pub session: Usage,
+    /// Judgments sent since the session began.
+    pub calls: u64,
+    /// What the judgments found in the store had used when they were asked.
+    pub saved: Usage,
+    /// What the session may spend.
+    pub budget: Option<Cost>,
+    /// How many judgments it may send.
+    pub max_calls: Option<u64>,
+}
+
+/// One grader's aggregates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MetricRow {
+    /// The grader's key in the suite.
+    pub grader: String,
+    /// Its name for people.
+    pub label: String,
+    /// Mean score over `judged` (0.0..=1.0); none if there is none.
+    pub mean: Option<f64>,
+    /// Share of passes among `judged` (0.0..=1.0).
+    pub pass_rate: Option<f64>,
+    /// Grades that are verdicts.
+    pub judged: usize,
+    /// Grades that are errors.
+    pub errors: usize,
+    /// All grades, those that are not known yet included.
+    pub total: usize,
+    /// How far the mean moved since the evaluation before, over the cases that have a verdict in both.
+    pub since_last: Option<f64>,
+    /// How far the mean moved since the session began, counted alike.
+    pub since_start: Option<f64>,
+    /// The means of the finished evaluations so far, the oldest first, at most [`MOST_HISTORY`].
+    pub history: Vec<f64>,
+    /// How far it agrees with the labels of people; none where no row has one.
+    pub labels: Option<LabelAgreement>,
+}
+
+/// The most means that a metric remembers.
+pub const MOST_HISTORY: usize = 64;
+
+/// One verdict in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Which one.
+    pub id: RowId,
+    /// The sample.
+    pub sample_id: String,
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition of the target, from 0.
+    pub trial: u32,
+    /// The grader's name for people.
+    pub grader: String,
+    /// The grade in the evaluation before.
+    pub before: Option<Cell>,
+    /// The grade now.
+    pub now: Cell,
+    /// How they differ.
+    pub movement: Movement,
+    /// What a person says.
+    pub label: Option<Label>,
+    /// Whether that is something else than the verdict.
+    pub disagrees: bool,
+    /// Whether the user pinned it.
+    pub pinned: bool,
+    /// Whether a judge is being asked.
+    pub under_way: bool,
+}
+
+/// One verdict and everything behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detail {
+    /// The verdict.
+    pub row: Row,
+    /// What the target was given.
+    pub input: String,
+    /// The reference answer.
+    pub ground_truth: Option<String>,
+    /// What was graded.
+    pub submission: String,
+    /// Why, in the words of the judge; of an error, its message. None while it is not known.
+    pub rationale: Option<String>,
+    /// The rationale in the evaluation before.
+    pub rationale_before: Option<String>,
+    /// The action key of the first judgment.
+    pub key: Option<String>,
+    /// What that key is made of: name, beginning of the text. Those that differ from the evaluation before are marked.
+    pub ingredients: Vec<IngredientRow>,
+}
+
+/// One ingredient of an action key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IngredientRow {
+    /// Its name.
+    pub name: String,
+    /// Its value, or the beginning of it.
+    pub preview: String,
+    /// Whether it was another one in the evaluation before.
+    pub is_new: bool,
+}
+
+/// Which verdicts are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Filter {
+    /// Those that moved since the evaluation before: broken ones first, then by how far.
+    #[default]
+    Moved,
+    /// Those that fail or are errors, the lowest scores first.
+    Failing,
+    /// Those that say something else than a person, the farthest first.
+    Disagreeing,
+    /// Those that could not be made.
+    Errors,
+    /// All, in dataset order.
+    All,
+}
+
+/// What displays draw from.
+pub trait Board {
+    /// What is shown at once.
+    fn overview(&self) -> &Overview;
+
+    /// The verdicts that `filter` lists, those of pinned samples first. `search` leaves those whose sample id, grader,
+    /// input or submission holds it, in whatever case; empty leaves all.
+    fn rows(&self, filter: Filter, search: &str) -> Vec<RowId>;
+
+    /// One of them; none if it is gone.
+    fn row(&self, id: RowId) -> Option<Row>;
+
+    /// Everything behind it.
+    fn detail(&self, id: RowId) -> Option<Detail>;
+}
+
+/// What happened, for displays that tell it in order. What it led to stands on the board.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Happened {
+    /// Files were saved, and something is evaluated anew.
+    Saved,
+    /// Files were saved that cannot be evaluated: the board says why.
+    Broken,
+    /// What was broken is as it was before; nothing is evaluated anew.
+    Mended,
+    /// It is known what will be asked.
+    Planned,
+    /// A verdict came in.
+    Verdict(RowId),
+    /// The first judgments are there, the rest waits for the user.
+    Held,
+    /// Everything is there that will be.
+    Evaluated,
+    /// Something else, a sentence.
+    Note(String),
+    /// The session ends.
+    Ended,
+}
+
+/// What the user wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Ends the session; finished work is kept.
+    Quit,
+    /// Ends it as Ctrl-C does.
+    Interrupt,
+    /// Asks what was held back.
+    RunRest,
+    /// Looks at the evaluation before, or back at the newest.
+    Undo,
+    /// Opens the rubric of this verdict, or of the first grader that has one, in an editor.
+    Edit(Option<RowId>),
+    /// Asks the judgments of this verdict anew.
+    Refresh(RowId),
+    /// Lists the sample of this verdict first and asks it early; again, no more.
+    Pin(RowId),
+    /// The user looks at this verdict: it is asked early.
+    Select(RowId),
+}
+
+/// Tells or draws what goes on.
+pub trait Display {
+    /// Shows what happened.
+    fn happened(&mut self, happened: &Happened, board: &dyn Board) -> std::io::Result<()>;
+
+    /// Shows the board anew after something on it changed; called at most a few dozen times a second.
+    fn refresh(&mut self, _board: &dyn Board) -> std::io::Result<()> {
+        Ok(())
+    }
+}

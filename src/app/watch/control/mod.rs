@@ -1,0 +1,451 @@
+//! The loop itself: whatever happens first, a save, a key, a judgment or a total, is carried out and shown.
+//!
+//! One thread owns the database. A save goes before everything else; what it changes is planned in slices, between
+//! which everything else still happens. Evaluations of everything go to the worker, and outcomes that land meanwhile
+//! wait for it, but for the first ones of a save: those are what somebody sits and waits for.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::board::{Happened, RowId};
+use super::front::{Around, Ending, Front, Input};
+use super::recording::Names;
+use super::totals::{Moved, Totals, Wanted, totals};
+use super::view::{Shown, Views, display_name};
+use super::worker::Worker;
+use crate::base::diagnostic::Diagnostic;
+use crate::effects::fs_watch::{ChangedPaths, FileWatch};
+use crate::effects::store::OutcomeStore;
+use crate::engine::resolve::live::{Live, Seat, Standing};
+use crate::graph::queries;
+use crate::graph::snapshot::{Snapshot, case_ids};
+use crate::pipeline::action::ActionKey;
+use crate::pipeline::delta::Movement;
+use crate::pipeline::outcome::ActionTally;
+use crate::pipeline::outcome::Usage;
+
+mod saves;
+mod telling;
+mod wishes;
+
+/// How long something broken may be a file that is only half written.
+const GRACE: Duration = Duration::from_millis(100);
+/// The least time between two drawings of the board.
+const FRAME: Duration = Duration::from_millis(33);
+/// The least time between two evaluations of everything while verdicts come in.
+const BETWEEN_TOTALS: Duration = Duration::from_millis(100);
+/// Verdicts of a save that are shown at once, whatever else is evaluated.
+const URGENT: u64 = 20;
+/// Verdicts of a save that are told one by one; totals tell of the others.
+const MOST_LISTED: usize = 1_000;
+
+/// What is broken, and since when.
+#[derive(Debug)]
+struct Broken {
+    /// When it is looked at once more before it is shown; none once it is shown.
+    again: Option<Instant>,
+    /// What was touched since it was not; none if that may be anything.
+    touched: Option<BTreeSet<String>>,
+    problems: Vec<Diagnostic>,
+}
+
+/// What was saved, while its programs are loaded.
+#[derive(Debug)]
+struct Untried {
+    /// What was touched; none if that may be anything.
+    touched: Option<BTreeSet<String>>,
+    /// Whether the environment or a setting is another one.
+    is_around: bool,
+}
+
+/// An evaluation that another save came before the end of.
+#[derive(Debug)]
+struct Late {
+    shown: Shown,
+    last: Option<Arc<Snapshot>>,
+}
+
+/// What was said of a save when nothing was left to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Held,
+    Evaluated,
+}
+
+/// What happens next.
+enum Next {
+    ChangedPaths(ChangedPaths),
+    Input(Input),
+    Totals(Option<Totals>),
+    Edited(Result<(), String>),
+    /// Something that is seen elsewhere.
+    Changed,
+    /// Nothing: there is time to plan.
+    Nothing,
+}
+
+/// What a session came to.
+pub struct Ended {
+    /// How it ended.
+    pub ending: Ending,
+    /// The store, with everything that was finished.
+    pub store: Box<dyn OutcomeStore>,
+    /// What the actions of the last save came to, grader by grader.
+    pub tallies: Vec<(String, ActionTally)>,
+    /// The actions sent since the last save.
+    pub asked: Vec<ActionKey>,
+    /// What was used in the session.
+    pub spent: Usage,
+    /// What the judgments of the last save that were found in the store had used when they were asked.
+    pub saved: Usage,
+}
+
+/// A session that is watched.
+pub struct Control<'a> {
+    live: Live<'a>,
+    front: &'a mut dyn Front,
+    around: &'a mut dyn Around,
+    files: FileWatch,
+    worker: Worker<Option<Totals>>,
+    views: Views,
+    /// Judgments of a save that are asked before anybody is.
+    preview: u64,
+    /// Raised with every beginning.
+    changes: u64,
+    totals_of: Option<u64>,
+    next_totals: Instant,
+    next_frame: Instant,
+    is_dirty: bool,
+    has_begun: bool,
+    is_planned: bool,
+    told: Option<Told>,
+    urgent: u64,
+    /// Verdicts that were told since the save.
+    listed: usize,
+    start: Option<Arc<Snapshot>>,
+    recorded: Option<Arc<Snapshot>>,
+    is_recorded: bool,
+    /// Evaluations that were superseded and are not recorded yet.
+    late: Vec<Late>,
+    names: Names,
+    /// The version of the session with which the last save began.
+    begun_at: u64,
+    broken: Option<Broken>,
+    untried: Option<Untried>,
+    /// What is probably not meant, a sentence each.
+    warnings: Vec<String>,
+    editing: Option<Editing>,
+}
+
+type Editing = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+
+impl<'a> Control<'a> {
+    /// Watches what `live` holds; nothing is read yet.
+    pub fn new(
+        live: Live<'a>,
+        front: &'a mut dyn Front,
+        around: &'a mut dyn Around,
+        files: FileWatch,
+        preview: u64,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            live,
+            front,
+            around,
+            files,
+            worker: Worker::start(),
+            views: Views::default(),
+            preview,
+            changes: 0,
+            totals_of: None,
+            next_totals: now,
+            next_frame: now,
+            is_dirty: true,
+            has_begun: false,
+            is_planned: false,
+            told: None,
+            urgent: 0,
+            listed: 0,
+            late: Vec::new(),
+            names: Names::default(),
+            begun_at: 0,
+            start: None,
+            recorded: None,
+            is_recorded: true,
+            broken: None,
+            untried: None,
+            warnings: Vec::new(),
+            editing: None,
+        }
+    }
+
+    /// Watches until the user has seen enough. Returns the store, with everything that was finished.
+    pub async fn run(mut self) -> std::io::Result<Ended> {
+        match self.go_round().await {
+            Ok(ending) => {
+                let told = self.end();
+                let ended = self.finish(ending).await;
+                told.map(|()| ended)
+            }
+            // Nobody reads any more, which is one way to have seen enough.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                Ok(self.finish(Ending::Quit).await)
+            }
+            Err(error) => {
+                self.finish(Ending::Quit).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn go_round(&mut self) -> std::io::Result<Ending> {
+        // Reading may take a while, and an empty screen says nothing.
+        self.show()?;
+        self.read(None)?;
+        loop {
+            let more = self.go_on()?;
+            self.show()?;
+            match self.next(more).await {
+                Next::ChangedPaths(ChangedPaths::Only(paths)) => self.read(Some(paths))?,
+                Next::ChangedPaths(ChangedPaths::Any) => self.read(None)?,
+                Next::Input(input) => {
+                    self.is_dirty = true;
+                    let board = self.views.board(self.live.session());
+                    let wish = self.front.wish(input, &board)?;
+                    if let Some(ending) = wish.map_or(Ok(None), |wish| self.carry_out(&wish))? {
+                        return Ok(ending);
+                    }
+                }
+                Next::Totals(Some(totals)) => self.take(totals),
+                Next::Edited(done) => self.edited(done)?,
+                Next::Nothing => self.live.plan_slice(),
+                Next::Totals(None) | Next::Changed => {}
+            }
+        }
+    }
+
+    /// Waits for whatever happens first; `more` if there is work left in any case.
+    async fn next(&mut self, more: bool) -> Next {
+        let due = self.due();
+        let Self { live, front, files, worker, editing, .. } = self;
+        let editor = async {
+            match editing {
+                Some(editing) => editing.as_mut().await,
+                None => std::future::pending().await,
+            }
+        };
+        let wait = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            touched = files.touched() => Next::ChangedPaths(touched),
+            input = front.input() => Next::Input(input),
+            done = editor => Next::Edited(done),
+            done = worker.done() => Next::Totals(done.flatten()),
+            () = live.wait() => Next::Changed,
+            () = wait => Next::Changed,
+            // Gives the others a chance to be ready first.
+            () = tokio::task::yield_now(), if more => Next::Nothing,
+        }
+    }
+
+    /// When something is to be done though nothing happens.
+    fn due(&self) -> Option<Instant> {
+        let may_draw = self.is_dirty && self.editing.is_none();
+        let frame = may_draw.then_some(self.next_frame);
+        let may_evaluate = self.is_planned && !self.worker.is_busy();
+        let totals = (may_evaluate && !self.has_totals()).then_some(self.next_totals);
+        let broken = self.broken.as_ref().filter(|_| self.untried.is_none());
+        let again = broken.and_then(|broken| broken.again);
+        frame.into_iter().chain(totals).chain(again).min()
+    }
+
+    /// Does what can be done at once. True if there is more.
+    fn go_on(&mut self) -> std::io::Result<bool> {
+        let is_due = |broken: &Broken| broken.again.is_some_and(|again| again <= Instant::now());
+        if self.untried.is_some() {
+            if !self.live.is_trying() {
+                self.read_tried()?;
+            }
+        } else if self.broken.as_ref().is_some_and(is_due) {
+            self.read(Some(BTreeSet::new()))?;
+        }
+        if !self.has_begun {
+            return Ok(false);
+        }
+        if self.live.has_arrived() && (!self.worker.is_busy() || self.urgent > 0) {
+            self.bring_in()?;
+        }
+        let more = self.live.go_on();
+        if !self.is_planned && self.live.standing() != Standing::Planning {
+            self.is_planned = true;
+            // Only now it is known what programs load.
+            self.look_at_files()?;
+            self.tell(&Happened::Planned)?;
+        }
+        self.want_totals();
+        for news in self.live.take_news() {
+            self.tell(&Happened::Note(news))?;
+        }
+        self.say_rest()?;
+        Ok(more)
+    }
+
+    /// Brings in what landed, and shows which verdicts it made.
+    fn bring_in(&mut self) -> std::io::Result<()> {
+        let seats = self.live.bring_in();
+        if seats.is_empty() {
+            return Ok(());
+        }
+        self.is_dirty = true;
+        self.views.changed();
+        self.fill();
+        for seat in seats {
+            let Some((row, moved)) = self.moved(seat) else { continue };
+            self.urgent = self.urgent.saturating_sub(1);
+            if self.listed == MOST_LISTED {
+                break;
+            }
+            self.listed += 1;
+            self.views.now.list(moved);
+            let board = self.views.board(self.live.session());
+            self.front.display().happened(&Happened::Verdict(row), &board)?;
+        }
+        Ok(())
+    }
+
+    /// A verdict that is known now, and how it moved.
+    fn moved(&self, (chunk, case, grader): Seat) -> Option<(RowId, Moved)> {
+        let session = self.live.session();
+        let db = &session.db;
+        let of = *queries::graders(db, session.root).get(grader as usize)?;
+        let cell = *queries::cells(db, chunk, of).cells.get(case)?;
+        let case = case_ids(db, chunk).get(case).copied().flatten()?;
+        let then = self.views.now.before.cell(case, of.name(db));
+        let movement = Movement::of(then, cell);
+        let row = RowId { case, grader };
+        let distance = then.map_or(0.0, |then| (cell.score - then.score).abs());
+        (movement != Movement::Pending).then_some((row, Moved { movement, distance, row }))
+    }
+
+    /// What the session holds is settled anew.
+    fn change(&mut self) {
+        self.changes += 1;
+        self.is_dirty = true;
+        self.views.changed();
+    }
+
+    /// Identifies what the session holds: another number wherever totals may be others.
+    fn version(&self) -> u64 {
+        self.changes + self.live.applied()
+    }
+
+    /// Whether what is shown is of what the session holds.
+    fn has_totals(&self) -> bool {
+        self.totals_of == Some(self.version())
+    }
+
+    /// Has everything evaluated, if that is worth while by now.
+    fn want_totals(&mut self) {
+        let is_resting = matches!(
+            self.live.standing(),
+            Standing::Done | Standing::Held(_) | Standing::Stopped(_)
+        );
+        let is_early = Instant::now() < self.next_totals && !is_resting;
+        if self.has_totals() || is_early || self.worker.is_busy() || !self.is_planned {
+            return;
+        }
+        let session = self.live.session();
+        let wanted = Wanted {
+            of: self.version(),
+            root: session.root,
+            before: Arc::clone(&self.views.now.before),
+            start: self.start.clone(),
+        };
+        self.worker.evaluate(&session.db, move |db| Some(totals(db, &wanted)));
+    }
+
+    /// Takes in what is known of everything.
+    fn take(&mut self, totals: Totals) {
+        if totals.of < self.begun_at {
+            return;
+        }
+        self.totals_of = Some(totals.of);
+        self.next_totals = Instant::now() + BETWEEN_TOTALS;
+        self.views.now.take(totals);
+        let session = self.live.session();
+        for metric in &mut self.views.now.overview.metrics {
+            let graders = queries::graders(&session.db, session.root).iter();
+            let mut own = graders.filter(|grader| *grader.name(&session.db) == metric.grader);
+            if let Some(grader) = own.next() {
+                metric.label = display_name(session, *grader);
+            }
+        }
+        if self.views.now.overview.save == 0 {
+            // Nothing has moved since it began.
+            self.views.now.overview.metrics.iter_mut().for_each(|metric| metric.since_start = None);
+            self.start.clone_from(&self.views.now.snapshot);
+        }
+        self.views.changed();
+        self.is_dirty = true;
+    }
+
+    /// Says that nothing is left to do, once it is so and everything is known.
+    fn say_rest(&mut self) -> std::io::Result<()> {
+        let told = match self.live.standing() {
+            Standing::Planning | Standing::Asking => {
+                self.told = None;
+                return Ok(());
+            }
+            Standing::Held(_) => Told::Held,
+            Standing::Done | Standing::Stopped(_) => Told::Evaluated,
+        };
+        let is_known = self.has_totals() && !self.live.has_arrived();
+        if !self.is_planned || !is_known || self.told == Some(told) {
+            return Ok(());
+        }
+        self.told = Some(told);
+        self.is_dirty = true;
+        if told == Told::Held {
+            // It may be put aside by the next save, which shall not wait for names.
+            self.name_cases();
+            self.write_late()?;
+            return self.tell(&Happened::Held);
+        }
+        if !self.is_recorded {
+            self.views.now.remember_means();
+        }
+        self.record()?;
+        self.forget();
+        // Programs may have loaded more when they were called.
+        self.look_at_files()?;
+        self.tell(&Happened::Evaluated)
+    }
+
+    /// Tells how far it came.
+    fn end(&mut self) -> std::io::Result<()> {
+        self.bring_in()?;
+        self.record()?;
+        self.tell(&Happened::Ended)
+    }
+
+    /// Makes durable what has landed.
+    async fn finish(self, ending: Ending) -> Ended {
+        let Self { live, worker, .. } = self;
+        drop(worker);
+        let (done, tallies) = (live.progressed(), live.tallies().to_vec());
+        let asked = live.asked().to_vec();
+        let store = live.finish().await;
+        Ended { ending, store, tallies, asked, spent: done.used, saved: done.tally.saved }
+    }
+}

@@ -1,0 +1,112 @@
+//! What the display is told, and when it is drawn.
+
+use tokio::time::Instant;
+
+use super::{Control, FRAME};
+use crate::app::watch::board::{Actions, Happened, RowId, Spent, State};
+use crate::base::price::Cost;
+use crate::engine::resolve::live::{Progressed, Standing};
+use crate::graph::snapshot::case_ids;
+
+impl Control<'_> {
+    /// Tells the display what happened, with the board as it is now.
+    pub(super) fn tell(&mut self, happened: &Happened) -> std::io::Result<()> {
+        self.fill();
+        self.mark_under_way();
+        let board = self.views.board(self.live.session());
+        self.front.display().happened(happened, &board)
+    }
+
+    /// Draws the board, if something changed since it was drawn last and it may be drawn again.
+    pub(super) fn show(&mut self) -> std::io::Result<()> {
+        let now = Instant::now();
+        if !self.is_dirty || now < self.next_frame || self.editing.is_some() {
+            return Ok(());
+        }
+        self.fill();
+        self.mark_under_way();
+        self.is_dirty = false;
+        self.next_frame = now + FRAME;
+        let lines = self.around.lines();
+        for line in lines {
+            self.tell(&Happened::Note(line))?;
+        }
+        let board = self.views.board(self.live.session());
+        self.front.display().refresh(&board)
+    }
+
+    /// Fills in what changes all the time.
+    pub(super) fn fill(&mut self) {
+        let (done, has_totals) = (self.live.progressed(), self.has_totals());
+        let overview = &mut self.views.now.overview;
+        let before = overview.spent;
+        overview.actions = Actions {
+            total: done.tally.total,
+            cached: done.tally.cached,
+            asked: done.tally.asked,
+            under_way: done.under_way,
+            failed: done.tally.failed,
+            waiting: done.waiting,
+            superseded: done.superseded,
+        };
+        overview.spent = Spent {
+            save: done.tally.spent,
+            session: done.used,
+            calls: done.calls,
+            saved: done.tally.saved,
+            ..before
+        };
+        overview.state = match state(&self.live.standing(), &done) {
+            // What is shown is not yet of what there is.
+            State::Idle if !has_totals => State::Planning,
+            state => state,
+        };
+        let limits = self.live.limits();
+        (overview.spent.budget, overview.spent.max_calls) = (limits.max_cost, limits.max_calls);
+        overview.waiting = self.around.waiting();
+        overview.notes = self.warnings.iter().cloned().chain(self.live.notes()).collect();
+        if let (State::Held { .. }, 1..) = (&overview.state, overview.save) {
+            overview.notes.push(
+                "asked first is what failed before: how it moved says little of the rest"
+                    .to_owned(),
+            );
+        }
+        // Whichever evaluation is looked at, the session is one.
+        if let Some(previous) = &mut self.views.previous {
+            let (state, spent) = (overview.state.clone(), overview.spent);
+            let own = previous.overview.spent;
+            previous.overview.spent = Spent { save: own.save, saved: own.saved, ..spent };
+            previous.overview.state = state;
+        }
+    }
+
+    /// Notes which verdicts judges are being asked for.
+    fn mark_under_way(&mut self) {
+        self.views.under_way = self
+            .live
+            .under_way()
+            .into_iter()
+            .filter_map(|seat| {
+                let case =
+                    case_ids(&self.live.session().db, seat.0).get(seat.1).copied().flatten()?;
+                Some(RowId { case, grader: seat.2 })
+            })
+            .collect();
+    }
+}
+
+fn state(standing: &Standing, done: &Progressed) -> State {
+    match standing {
+        Standing::Planning => State::Planning,
+        Standing::Asking => State::Asking,
+        Standing::Held(waiting) => {
+            let landed = done.tally.asked.saturating_sub(done.under_way);
+            let mean =
+                done.tally.spent.cost.map(Cost::nanos).and_then(|cost| cost.checked_div(landed));
+            let expected = mean.map(|mean| Cost::from_nanos(mean.saturating_mul(*waiting)));
+            State::Held { waiting: *waiting, expected }
+        }
+        Standing::Done => State::Idle,
+        Standing::Stopped(why) => State::Stopped(why.clone()),
+    }
+}

@@ -1,0 +1,104 @@
+//! What the user wants, carried out.
+
+use super::Control;
+use crate::app::watch::board::{Happened, RowId, Wish};
+use crate::app::watch::front::Ending;
+use crate::app::watch::ranks::MARKED;
+use crate::effects::exec::editor::edit;
+use crate::engine::resolve::live::Seat;
+use crate::engine::session::Session;
+use crate::graph::queries;
+use crate::graph::snapshot::case_index;
+
+impl Control<'_> {
+    /// Does what the user wants. Returns how the session ends, if it does.
+    pub(super) fn carry_out(&mut self, wish: &Wish) -> std::io::Result<Option<Ending>> {
+        match *wish {
+            Wish::Quit => return Ok(Some(Ending::Quit)),
+            Wish::Interrupt => return Ok(Some(Ending::Interrupted)),
+            Wish::RunRest => self.live.allow_all(),
+            Wish::Undo => {
+                self.views.looks_back = !self.views.looks_back && self.views.previous.is_some();
+                self.views.changed();
+                self.tell(&Happened::Evaluated)?;
+            }
+            Wish::Edit(row) => self.edit(row)?,
+            Wish::Refresh(row) => {
+                if let Some(seat) = self.seat(row) {
+                    self.live.refresh(seat);
+                }
+            }
+            Wish::Pin(row) => {
+                if !self.views.pinned.remove(&row.case) {
+                    self.views.pinned.insert(row.case);
+                    self.prefer(row);
+                }
+                self.views.changed();
+            }
+            Wish::Select(row) => {
+                self.views.selected = Some(row);
+                self.prefer(row);
+                self.look_up_kept(row);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where a verdict of the board stands in the session.
+    pub(super) fn seat(&self, row: RowId) -> Option<Seat> {
+        let session = self.live.session();
+        let (chunk, case) = case_index(&session.db, session.root).place(row.case)?;
+        Some((*session.root.chunks(&session.db).get(chunk)?, case, row.grader))
+    }
+
+    /// Asks for a verdict early, if it waits.
+    pub(super) fn prefer(&mut self, row: RowId) {
+        if let Some(seat) = self.seat(row) {
+            self.live.prefer(seat, MARKED);
+        }
+    }
+
+    /// Finds what the judgment was made of that a verdict rested on before.
+    pub(super) fn look_up_kept(&mut self, row: RowId) {
+        let session = self.live.session();
+        let graders = queries::graders(&session.db, session.root);
+        let Some(grader) = graders.get(row.grader as usize) else { return };
+        let known = self.views.now.before.known(row.case, grader.name(&session.db));
+        let key = known.and_then(|known| known.key());
+        self.views.kept = key.and_then(|key| Some((key, self.live.kept(key)?)));
+    }
+
+    /// Opens an editor on the rubric of a verdict.
+    pub(super) fn edit(&mut self, row: Option<RowId>) -> std::io::Result<()> {
+        let session = self.live.session();
+        let path = rubric_path(session, row.map_or(0, |row| row.grader));
+        let editor = ["VISUAL", "EDITOR"]
+            .into_iter()
+            .find_map(|name| session.root.environment(&session.db).get(name).cloned())
+            .filter(|editor| !editor.trim().is_empty());
+        self.front.suspend()?;
+        self.editing = Some(Box::pin(edit(editor, path)));
+        Ok(())
+    }
+
+    pub(super) fn edited(&mut self, done: Result<(), String>) -> std::io::Result<()> {
+        self.editing = None;
+        let board = self.views.board(self.live.session());
+        self.front.resume(&board)?;
+        self.is_dirty = true;
+        match done {
+            Ok(()) => Ok(()),
+            Err(why) => self.tell(&Happened::Note(why)),
+        }
+    }
+}
+
+/// The file that the rubric of a grader is written in; of one without, that of the first that has one, else the suite.
+fn rubric_path(session: &Session, grader: u32) -> String {
+    let files = &queries::suite(&session.db, session.root).rubric_files;
+    let name = queries::graders(&session.db, session.root).get(grader as usize);
+    let own =
+        name.and_then(|grader| files.iter().find(|(name, _)| name == grader.name(&session.db)));
+    let suite = || session.root.suite(&session.db).path(&session.db).clone();
+    own.or(files.first()).map_or_else(suite, |(_, path)| path.clone())
+}

@@ -1,0 +1,85 @@
+//! What the loop needs from the command that starts it: somebody who looks, and what surrounds the suite.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::board::{Board, Display, Wish};
+use super::input::Request;
+use super::recording::Names;
+use super::view::Shown;
+use crate::base::diagnostic::Diagnostic;
+use crate::engine::resolve::settle::Settings;
+use crate::engine::session::Session;
+use crate::graph::snapshot::Snapshot;
+
+/// How somebody watches: a display, and where wishes come from.
+pub trait Front {
+    /// The display.
+    fn display(&mut self) -> &mut dyn Display;
+    /// Waits for what the user does. Nothing is lost if it is dropped while it waits.
+    fn input(&mut self) -> Pin<Box<dyn Future<Output = Input> + '_>>;
+    /// What the user means by it.
+    fn wish(&mut self, input: Input, board: &dyn Board) -> std::io::Result<Option<Wish>>;
+    /// Gives the terminal to an editor.
+    fn suspend(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Takes it back.
+    fn resume(&mut self, _board: &dyn Board) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a user did.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// At a terminal.
+    Terminal(crossterm::event::Event),
+    /// A line on standard input: what it asks for, or what is wrong with it.
+    Line(Result<Request, String>),
+    /// Somebody wants the process to end.
+    Interrupted,
+}
+
+/// What surrounds the suite and is no part of it: the environment and the settings.
+pub trait Around {
+    /// Reads it again, if one of these files is part of it; without files, in any case. Returns the environment if it
+    /// or a setting is another one. Those that were touched while it was broken are among the files.
+    fn read_again(
+        &mut self,
+        touched: Option<&BTreeSet<String>>,
+    ) -> Result<Option<BTreeMap<String, String>>, Vec<Diagnostic>>;
+    /// How the session is settled.
+    fn settings(&self, session: &Session) -> Settings;
+    /// Every file and folder that it was read from, or looked for in.
+    fn paths(&self) -> &BTreeSet<String>;
+    /// Keeps what became of a save.
+    fn record(&mut self, saved: &Saved<'_>) -> std::io::Result<()>;
+    /// What endpoints wait for, a sentence each.
+    fn waiting(&self) -> Vec<String>;
+    /// What there is to say of single requests since the last call, where that is wanted.
+    fn lines(&self) -> Vec<String>;
+}
+
+/// A save whose evaluation came to an end, for the record.
+pub struct Saved<'a> {
+    /// The session.
+    pub session: &'a Session,
+    /// What was shown last.
+    pub shown: &'a Shown,
+    /// The evaluation that was recorded last.
+    pub last: Option<&'a Arc<Snapshot>>,
+    /// What the cases of both are called.
+    pub names: &'a Names,
+}
+
+/// How the session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The user has seen enough.
+    Quit,
+    /// It was interrupted.
+    Interrupted,
+}

@@ -1,0 +1,247 @@
+//! Boards for the tests of displays.
+
+use std::cell::Cell as Counter;
+
+use super::board::{
+    Actions, Board, Detail, Filter, IngredientRow, MetricRow, Overview, Row, RowId, Spent, State,
+};
+use crate::base::price::Cost;
+use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
+use crate::pipeline::metric::labels::{Label, LabelAgreement};
+use crate::pipeline::outcome::Usage;
+use crate::pipeline::report::{GateReport, GateStatus};
+use crate::pipeline::suite::Op;
+
+/// A board that is what a test says.
+pub(crate) struct MadeUp {
+    pub(crate) overview: Overview,
+    pub(crate) details: Vec<Detail>,
+    /// How many verdicts there are: the details over and over.
+    pub(crate) rows: u128,
+    /// How many single rows were asked for.
+    pub(crate) asked: Counter<usize>,
+}
+
+impl MadeUp {
+    /// The third save of a rubric: one verdict is broken, one is fixed, one an error.
+    pub(crate) fn small() -> Self {
+        let details = details();
+        let mut counts = Counts { unchanged: 994, ..Counts::default() };
+        for detail in &details {
+            counts.add(detail.row.movement);
+        }
+        let rows = details.len() as u128;
+        Self { overview: overview(counts), details, rows, asked: Counter::new(0) }
+    }
+
+    /// The same where people said what they think of half of the samples.
+    pub(crate) fn labelled() -> Self {
+        let mut board = Self::small();
+        let labels =
+            [Some(Label::Pass(true)), Some(Label::Score(0.75)), None, Some(Label::Pass(false))];
+        for (detail, label) in board.details.iter_mut().zip(labels.into_iter().cycle()) {
+            let row = &mut detail.row;
+            row.label = label;
+            let passes = row.now.state == CellState::Passed;
+            row.disagrees =
+                row.now.is_verdict() && label.is_some_and(|label| label.passes(0.5) != passes);
+        }
+        board.overview.metrics[0].labels = Some(LabelAgreement {
+            n: 600,
+            without_verdict: 6,
+            both_pass: 412,
+            false_pass: 18,
+            false_fail: 22,
+            both_fail: 148,
+            accuracy: Some(0.9333),
+            kappa: Some(0.83),
+            kappa_interval: Some((0.78, 0.88)),
+            mean_distance: None,
+        });
+        board
+    }
+
+    /// The same with a hundred thousand verdicts.
+    pub(crate) fn large() -> Self {
+        Self { rows: 100_000, ..Self::small() }
+    }
+
+    fn at(&self, id: RowId) -> Option<&Detail> {
+        let at = usize::try_from(id.case % self.details.len() as u128).unwrap();
+        (id.case < self.rows).then(|| &self.details[at])
+    }
+}
+
+impl Board for MadeUp {
+    fn overview(&self) -> &Overview {
+        &self.overview
+    }
+
+    fn rows(&self, filter: Filter, search: &str) -> Vec<RowId> {
+        let id = |case| {
+            let detail = self.at(RowId { case, grader: 0 })?;
+            let row = &detail.row;
+            let is_listed = match filter {
+                Filter::Moved => row.movement.is_move(),
+                Filter::Failing => {
+                    matches!(row.now.state, CellState::Failed | CellState::Errored)
+                }
+                Filter::Disagreeing => row.disagrees,
+                Filter::Errors => row.now.state == CellState::Errored,
+                Filter::All => true,
+            };
+            (is_listed && row.sample_id.contains(search))
+                .then_some(RowId { case, grader: row.id.grader })
+        };
+        (0..self.rows).filter_map(id).collect()
+    }
+
+    fn row(&self, id: RowId) -> Option<Row> {
+        self.asked.set(self.asked.get() + 1);
+        self.at(id).map(|detail| Row { id, ..detail.row.clone() })
+    }
+
+    fn detail(&self, id: RowId) -> Option<Detail> {
+        let detail = self.at(id)?;
+        Some(Detail { row: Row { id, ..detail.row.clone() }, ..detail.clone() })
+    }
+}
+
+fn cost(dollars: f64) -> Option<Cost> {
+    Cost::from_dollars(dollars)
+}
+
+fn used(dollars: f64) -> Usage {
+    Usage { input: 12_000, output: 900, cost: cost(dollars) }
+}
+
+fn overview(counts: Counts) -> Overview {
+    Overview {
+        suite: "support-quality".to_owned(),
+        save: 3,
+        newest: 3,
+        files: vec!["rubrics/helpful.md".to_owned()],
+        state: State::Idle,
+        gate: gate(GateStatus::Passed, 0.842),
+        gate_before: gate(GateStatus::Failed, 0.792),
+        actions: Actions { total: 1000, cached: 960, asked: 40, failed: 1, ..Actions::default() },
+        spent: Spent {
+            save: used(0.012),
+            session: used(0.31),
+            calls: 1060,
+            saved: used(1.2),
+            budget: cost(1.0),
+            max_calls: None,
+        },
+        metrics: vec![
+            MetricRow {
+                grader: "helpful".to_owned(),
+                label: "helpful".to_owned(),
+                mean: Some(0.842),
+                pass_rate: Some(0.84),
+                judged: 998,
+                errors: 2,
+                total: 1000,
+                since_last: Some(0.05),
+                since_start: Some(0.11),
+                history: vec![0.732, 0.75, 0.792, 0.842],
+                labels: None,
+            },
+            MetricRow {
+                grader: "grounded".to_owned(),
+                label: "grounded in sources".to_owned(),
+                mean: Some(0.913),
+                pass_rate: Some(0.95),
+                judged: 1000,
+                total: 1000,
+                since_last: Some(0.0),
+                since_start: Some(-0.02),
+                history: vec![0.933, 0.92, 0.913, 0.913],
+                ..MetricRow::default()
+            },
+        ],
+        counts,
+        ..Overview::default()
+    }
+}
+
+fn gate(status: GateStatus, value: f64) -> GateReport {
+    GateReport {
+        status: Some(status),
+        value: Some(value),
+        op: Some(Op::Gte),
+        threshold: Some(0.8),
+        rule: Some("helpful avg_score >= 0.8".to_owned()),
+        ..GateReport::default()
+    }
+}
+
+fn cell(score: f64, state: CellState) -> Cell {
+    Cell { score, state }
+}
+
+fn details() -> Vec<Detail> {
+    use CellState::{Errored, Failed, Passed, Pending};
+    let table = [
+        (0, "refund-policy-0042", Some(cell(0.9, Passed)), cell(0.4, Failed)),
+        (0, "greeting-in-german", Some(cell(0.3, Failed)), cell(0.85, Passed)),
+        (0, "a-sample-whose-id-is-far-too-long-for-the-column-0007", None, cell(0.0, Errored)),
+        (0, "注文の状況を確認する", Some(cell(0.7, Passed)), cell(0.8, Passed)),
+        (1, "refund-policy-0042", Some(cell(0.95, Passed)), cell(0.95, Passed)),
+        (1, "shipping-abroad", Some(cell(0.6, Passed)), cell(0.0, Pending)),
+        (1, "cancel\u{1b}[31m\torder", Some(cell(0.5, Passed)), cell(0.25, Failed)),
+    ];
+    let detail =
+        |(case, (grader, sample, before, now))| detail(case, grader, sample, (before, now));
+    (0u128..).zip(table).map(detail).collect()
+}
+
+fn detail(case: u128, grader: u32, sample: &str, (before, now): (Option<Cell>, Cell)) -> Detail {
+    let is_error = now.state == CellState::Errored;
+    let row = Row {
+        id: RowId { case, grader },
+        sample_id: sample.to_owned(),
+        model: None,
+        trial: 0,
+        grader: ["helpful", "grounded in sources"][grader as usize].to_owned(),
+        before,
+        now,
+        movement: if is_error { Movement::Errored } else { Movement::of(before, now) },
+        label: None,
+        disagrees: false,
+        pinned: false,
+        under_way: now.state == CellState::Pending,
+    };
+    let rationale = if is_error {
+        "the judge's reply holds no verdict: `I cannot say.`"
+    } else {
+        "The answer names the refund window of 30 days, but does not say who pays for the return. \
+         A customer would have to ask again."
+    };
+    Detail {
+        row,
+        input:
+            "Hi,\n\nI bought a lamp three weeks ago and it flickers.\n\tCan I still send it back?\n"
+                .to_owned(),
+        ground_truth: Some("Yes, within 30 days; we pay for the return.".to_owned()),
+        submission: "Yes! You can return it within 30 days of purchase.".to_owned(),
+        rationale: (now.state != CellState::Pending).then(|| rationale.to_owned()),
+        rationale_before: before.map(|_| {
+            "The answer names the return window of 30 days and is friendly. A customer would be \
+             content."
+                .to_owned()
+        }),
+        key: Some("3f2a9c0d1e4b5a69788796a5b4c3d2e1".to_owned()),
+        ingredients: [
+            ("model", "gpt-4o-mini", false),
+            ("system", "You judge answers of a support desk. Be strict about", true),
+            ("temperature", "0", false),
+        ]
+        .map(|(name, preview, is_new)| IngredientRow {
+            name: name.to_owned(),
+            preview: preview.to_owned(),
+            is_new,
+        })
+        .to_vec(),
+    }
+}

@@ -1,0 +1,364 @@
+//! `evalrs watch` as lines: for a pipe, a log, or whoever wants no screen. One block a save.
+//!
+//! Draws boards; knows neither graph nor engine. All it remembers is which sentences on waiting it said, for a limit
+//! counts down while it lasts. Styles are always written: the caller's stream strips them.
+
+mod agreement;
+mod moved;
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use super::board::{Actions, Board, Display, Happened, MetricRow, Overview, Spent, State};
+use crate::base::price::Cost;
+use crate::pipeline::outcome::Usage;
+use crate::pipeline::report::GateReport;
+use crate::pipeline::report::table::{Cell, lines, number, words};
+use crate::pipeline::report::terminal::{
+    BAD, DOUBTFUL, GOOD, TITLE, error_cell, faint, push_conditions, status_style, title,
+};
+use crate::pipeline::report::text::{
+    columns, count, cut, percent, sanitize, score_or_dash, wrapped,
+};
+use crate::pipeline::report::verdict;
+
+/// What stands before every line of a block but the first.
+const INDENT: &str = "  ";
+
+/// Tells what happens in lines.
+pub(crate) struct Plain<'a> {
+    out: &'a mut dyn Write,
+    width: usize,
+    begun: bool,
+    waits: BTreeSet<String>,
+}
+
+impl<'a> Plain<'a> {
+    /// A display on `out`, whose lines take at most `width` columns but for diagnostics; at least 40.
+    pub(crate) fn new(out: &'a mut dyn Write, width: usize) -> Self {
+        Self { out, width: width.max(40), begun: false, waits: BTreeSet::new() }
+    }
+
+    /// Writes the lines at once, so that a reader of a growing file sees whole blocks.
+    fn write(&mut self, lines: &[String]) -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.begun = true;
+        self.out.write_all((lines.join("\n") + "\n").as_bytes())?;
+        self.out.flush()
+    }
+
+    /// A block: its heading, and the indented rest. A blank line stands before all but the first.
+    fn block(&mut self, heading: &str, body: &[String]) -> io::Result<()> {
+        let mut block = Vec::with_capacity(body.len() + 2);
+        if self.begun {
+            block.push(String::new());
+        }
+        block.push(format!("{TITLE}{}{TITLE:#}", cut(heading, self.width)));
+        block.extend(body.iter().map(|line| format!("{INDENT}{line}")));
+        self.write(&block)
+    }
+
+    fn line(&mut self, text: &str, style: Style) -> io::Result<()> {
+        self.write(&prose(text, style, self.width))
+    }
+
+    /// Says what is waited for and was not said since the last save.
+    fn say_waits(&mut self, overview: &Overview) -> io::Result<()> {
+        for wait in &overview.waiting {
+            if self.waits.insert(without_time(wait).to_owned()) {
+                self.line(&sanitize(wait), DOUBTFUL)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn broken(&mut self, overview: &Overview) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for problem in &overview.problems {
+            if self.begun || !lines.is_empty() {
+                lines.push(String::new());
+            }
+            lines.push(problem.render(true));
+        }
+        // Before the first evaluation there is nothing to be shown.
+        if !overview.metrics.is_empty() {
+            let shown = shown_name(overview.save);
+            lines.push(faint(&format!("still showing {shown}")));
+        }
+        self.write(&lines)
+    }
+}
+
+impl Display for Plain<'_> {
+    fn happened(&mut self, happened: &Happened, board: &dyn Board) -> io::Result<()> {
+        let overview = board.overview();
+        let width = self.width - INDENT.len();
+        match happened {
+            // The heading of the block says the same.
+            Happened::Saved => {
+                self.waits.clear();
+                return Ok(());
+            }
+            Happened::Broken => return self.broken(overview),
+            Happened::Mended => {
+                let shown = shown_name(overview.save);
+                self.line(&format!("mended: {shown} holds"), GOOD)?;
+            }
+            Happened::Planned => {
+                if let Some(plan) = planned(overview) {
+                    self.line(&plan, Style::new())?;
+                }
+            }
+            Happened::Verdict(_) => {}
+            Happened::Held => self.block(&heading(overview), &held_block(board, width))?,
+            Happened::Evaluated => self.block(&heading(overview), &block(board, width))?,
+            Happened::Note(note) => self.line(&sanitize(note), Style::new())?,
+            Happened::Ended => {
+                let line = ended(overview);
+                self.block(&line, &[])?;
+            }
+        }
+        self.say_waits(overview)
+    }
+
+    fn refresh(&mut self, board: &dyn Board) -> io::Result<()> {
+        self.say_waits(board.overview())
+    }
+}
+
+/// The sentence without the time in it, which is another one every moment.
+pub(super) fn without_time(wait: &str) -> &str {
+    let rest = wait.strip_prefix("waiting ").and_then(|rest| rest.split_once(": "));
+    rest.map_or(wait, |(_, what)| what)
+}
+
+fn save_name(save: u32) -> String {
+    if save == 0 { "start".to_owned() } else { format!("save {save}") }
+}
+
+/// The same within a sentence.
+fn shown_name(save: u32) -> String {
+    if save == 0 { "the start".to_owned() } else { save_name(save) }
+}
+
+/// `save 3: rubric.txt`; of an earlier one that is looked at again, how many there are.
+fn heading(overview: &Overview) -> String {
+    let mut heading = save_name(overview.save);
+    if overview.save != overview.newest {
+        let _ = write!(heading, " of {}", overview.newest);
+    }
+    let files: Vec<String> = overview.files.iter().map(|file| sanitize(file)).collect();
+    if !files.is_empty() {
+        let _ = write!(heading, ": {}", files.join(", "));
+    }
+    heading
+}
+
+/// What stands below the heading once everything is there that will be.
+fn block(board: &dyn Board, width: usize) -> Vec<String> {
+    let overview = board.overview();
+    let mut lines = facts(overview, width);
+    lines.extend(gate_lines(&overview.gate, &overview.gate_before, width));
+    lines.extend(metric_lines(overview, width));
+    lines.extend(moved::lines(board, width));
+    lines.extend(agreement::lines(board, width));
+    for note in &overview.notes {
+        lines.extend(prose(&sanitize(note), Style::new(), width));
+    }
+    if let State::Stopped(why) = &overview.state {
+        lines.extend(prose(&format!("stopped: {}", sanitize(why)), DOUBTFUL, width));
+    }
+    lines
+}
+
+/// What stands there while the rest waits for a word of the user.
+fn held_block(board: &dyn Board, width: usize) -> Vec<String> {
+    let overview = board.overview();
+    let mut lines = facts(overview, width);
+    lines.extend(metric_lines(overview, width));
+    lines.extend(moved::lines(board, width));
+    lines.extend(prose(&held(overview), TITLE, width));
+    lines
+}
+
+/// What was asked and what it cost. A suite without judges asks nothing and says nothing of it.
+fn facts(overview: &Overview, width: usize) -> Vec<String> {
+    if overview.actions.total == 0 && overview.spent.calls == 0 {
+        return Vec::new();
+    }
+    let lines = [asked(&overview.actions), spent(&overview.spent)];
+    lines.iter().flat_map(|line| prose(line, Style::new(), width)).collect()
+}
+
+/// `judgments: 5 asked, 995 cached`.
+fn asked(actions: &Actions) -> String {
+    let mut line = format!("judgments: {} asked, {} cached", actions.asked, actions.cached);
+    for (number, what) in [
+        (actions.failed, "failed"),
+        (actions.superseded, "superseded"),
+        (actions.under_way, "under way"),
+        (actions.waiting, "not asked"),
+    ] {
+        if number > 0 {
+            let _ = write!(line, ", {number} {what}");
+        }
+    }
+    line
+}
+
+/// `spent $0.0020, 1050 tokens; saved $0.0481, 25200 tokens; session $0.0431 of $1.00, 12 of 500 judgments`.
+fn spent(spent: &Spent) -> String {
+    let save = used(&spent.save).unwrap_or_else(|| "nothing".to_owned());
+    let saved = used(&spent.saved).map_or_else(String::new, |saved| format!("; saved {saved}"));
+    format!("spent {save}{saved}; session {}", session(spent))
+}
+
+fn used(usage: &Usage) -> Option<String> {
+    let tokens = usage.input + usage.output;
+    let cost = usage.cost.map_or_else(String::new, |cost| format!("{cost}, "));
+    (tokens > 0 || usage.cost.is_some()).then(|| format!("{cost}{tokens} tokens"))
+}
+
+/// What the session spent of what it may: money where it is known or limited, and judgments.
+fn session(spent: &Spent) -> String {
+    let money = match (spent.session.cost, spent.budget) {
+        (cost, Some(budget)) => format!("{} of {budget}, ", cost.unwrap_or(Cost::ZERO)),
+        (Some(cost), None) => format!("{cost}, "),
+        (None, None) => String::new(),
+    };
+    let calls = match spent.max_calls {
+        Some(most) => format!("{} of {}", spent.calls, judgments(most)),
+        None => judgments(spent.calls),
+    };
+    format!("{money}{calls}")
+}
+
+fn judgments(number: u64) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), "judgment")
+}
+
+/// `gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830`.
+fn gate_lines(gate: &GateReport, before: &GateReport, width: usize) -> Vec<String> {
+    if gate.status.is_none() {
+        return Vec::new();
+    }
+    let shout = |gate| verdict::word(gate).to_uppercase();
+    let was = match before.status {
+        Some(status) if gate.status != Some(status) => format!(" (was {})", shout(before)),
+        _ => String::new(),
+    };
+    let (style, word) = (status_style(gate), shout(gate));
+    let taken = "gate ".len() + word.len() + was.len() + 2;
+    let finding = verdict::finding_within(gate, width.saturating_sub(taken));
+    let line = format!("gate {style}{word}{style:#}{was}  {finding}");
+    let mut lines = vec![line.trim_end().to_owned()];
+    push_conditions(&gate.conditions, 1, width, &mut lines);
+    lines
+}
+
+/// One row a grader. What matters least stands at the right, where a narrow terminal leaves columns out.
+fn metric_lines(overview: &Overview, width: usize) -> Vec<String> {
+    let metrics = &overview.metrics;
+    if metrics.is_empty() {
+        return Vec::new();
+    }
+    let has_last = metrics.iter().any(|metric| metric.since_last.is_some());
+    // After the first save both changes are the same.
+    let has_start = overview.save > 1 && metrics.iter().any(|metric| metric.since_start.is_some());
+    let all = [
+        (true, "mean"),
+        (has_last, "since last"),
+        (true, "pass"),
+        (true, "judged"),
+        (true, "errors"),
+        (has_start, "since start"),
+    ];
+    let shown = |cells: [Cell; 6]| cells.into_iter().zip(all).filter(|(_, (shown, _))| *shown);
+    let titles = all.map(|(_, name)| number(name).styled(TITLE));
+    let mut rows = vec![Vec::from([title("grader")])];
+    rows[0].extend(shown(titles).map(|(cell, _)| cell));
+    for metric in metrics {
+        let mut row = vec![words(&metric.label)];
+        row.extend(shown(metric_cells(metric)).map(|(cell, _)| cell));
+        rows.push(row);
+    }
+    lines(&rows, width)
+}
+
+fn metric_cells(metric: &MetricRow) -> [Cell; 6] {
+    [
+        number(score_or_dash(metric.mean)),
+        change_cell(metric.since_last),
+        number(percent(metric.pass_rate)),
+        number(format!("{}/{}", metric.judged, metric.total)),
+        error_cell(metric.errors),
+        change_cell(metric.since_start),
+    ]
+}
+
+fn change_cell(change: Option<f64>) -> Cell {
+    let text = change.map_or_else(|| "-".to_owned(), signed);
+    let style = match text.as_bytes() {
+        [b'+', ..] => GOOD,
+        [b'-', _, ..] => BAD,
+        _ => Style::new(),
+    };
+    number(text).styled(style)
+}
+
+/// A difference of scores with its sign; what is rounded to nothing has none.
+fn signed(change: f64) -> String {
+    let text = format!("{change:+.3}");
+    if text.ends_with("0.000") { "0.000".to_owned() } else { text }
+}
+
+/// `save 3: 20 of 1000 judgments to ask`; none if nothing is.
+fn planned(overview: &Overview) -> Option<String> {
+    let actions = &overview.actions;
+    let to_ask = actions.asked + actions.waiting;
+    let line = || format!("{}: {to_ask} of {} to ask", heading(overview), judgments(actions.total));
+    (to_ask > 0).then(line)
+}
+
+/// `20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), or edit on`.
+fn held(overview: &Overview) -> String {
+    let (waiting, expected) = match overview.state {
+        State::Held { waiting, expected } => (waiting, expected),
+        _ => (overview.actions.waiting, None),
+    };
+    let asked = overview.actions.asked;
+    let cost = expected.map_or_else(String::new, |cost| format!(" (about {cost})"));
+    if asked == 0 {
+        let wait = if waiting == 1 {
+            "waits; press Enter to ask it"
+        } else {
+            "wait; press Enter to ask them"
+        };
+        return format!("{} {wait}{cost}, or edit on", judgments(waiting));
+    }
+    let all = judgments(asked + waiting);
+    format!("{asked} of {all} asked; press Enter to ask the other {waiting}{cost}, or edit on")
+}
+
+fn ended(overview: &Overview) -> String {
+    let saves = count(overview.newest as usize, "save");
+    format!("end: {saves}, {}", session(&overview.spent))
+}
+
+/// Harmless text in a style, on as many lines as it takes.
+fn prose(text: &str, style: Style, width: usize) -> Vec<String> {
+    if columns(text) <= width {
+        return vec![format!("{style}{text}{style:#}")];
+    }
+    let lines = wrapped(text, width.saturating_sub(INDENT.len()));
+    let indent = |at: usize| if at == 0 { "" } else { INDENT };
+    let lines = lines.iter().enumerate();
+    lines.map(|(at, line)| format!("{}{style}{line}{style:#}", indent(at))).collect()
+}

@@ -1,0 +1,191 @@
+//! What moved: how many verdicts in which way, and the first of them, each with what its rationale says otherwise.
+
+use std::fmt::Write as _;
+
+use anstyle::Style;
+
+use super::{INDENT, prose, signed};
+use crate::app::watch::board::{Board, Detail, Filter, Row};
+use crate::pipeline::delta::{Cell as Grade, CellState, Counts, Movement};
+use crate::pipeline::report::table::{Cell, lines as table_lines, number, words};
+use crate::pipeline::report::terminal::{BAD, DOUBTFUL, FAINT, GOOD, case_name, faint};
+use crate::pipeline::report::text::{count, cut, sanitize, score};
+use crate::pipeline::report::words::{Piece, render, word_diff};
+
+/// The most verdicts that are listed.
+const MOST_ROWS: usize = 20;
+
+/// The most lines that a rationale takes.
+const MOST_LINES: usize = 2;
+
+/// How many words of what stayed the same stand around a change.
+const CONTEXT: usize = 4;
+
+/// The bytes of a rationale that are compared: two lines show the first difference, and it is near.
+const COMPARED: usize = 8 * 1024;
+
+/// The columns below which a row has no difference, and those below which it names no grader.
+const WITHOUT_CHANGE: usize = 70;
+const WITHOUT_GRADER: usize = 52;
+
+/// The counts and the verdicts. Of the first evaluation only how many there are: nothing was before it.
+pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
+    let overview = board.overview();
+    if overview.save == 0 {
+        return prose(&first_counts(&overview.counts), Style::new(), width);
+    }
+    let mut shown = prose(&counts(&overview.counts), Style::new(), width);
+    let ids = board.rows(Filter::Moved, "");
+    let details: Vec<Detail> =
+        ids.iter().take(MOST_ROWS).filter_map(|id| board.detail(*id)).collect();
+    let rows: Vec<&Row> = details.iter().map(|detail| &detail.row).collect();
+    for (line, detail) in row_lines(&rows, width).into_iter().zip(&details) {
+        shown.push(line);
+        let room = width.saturating_sub(INDENT.len() * 2);
+        shown.extend(
+            rationale_lines(detail, room).iter().map(|line| format!("{INDENT}{INDENT}{line}")),
+        );
+    }
+    if ids.len() > MOST_ROWS {
+        shown.push(faint(&format!("… and {} more", ids.len() - MOST_ROWS)));
+    }
+    shown
+}
+
+fn first_counts(counts: &Counts) -> String {
+    let known = counts.moved() + counts.new + counts.unchanged;
+    let pending = match counts.pending {
+        0 => String::new(),
+        pending => format!(", {pending} not known yet"),
+    };
+    format!("{}{pending}", count(known, "grade"))
+}
+
+/// `2 fixed, 1 broken, 3 raised, 1 lowered, 93 unchanged`.
+pub(super) fn counts(counts: &Counts) -> String {
+    let plural = |number: usize, one: &str, many: &str| match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {many}"),
+    };
+    let named = |number: usize, name: &str| plural(number, name, name);
+    let all = [
+        (counts.fixed, named(counts.fixed, "fixed")),
+        (counts.broken, named(counts.broken, "broken")),
+        (counts.errored, plural(counts.errored, "became an error", "became errors")),
+        (counts.answered, plural(counts.answered, "error was answered", "errors were answered")),
+        (counts.raised, named(counts.raised, "raised")),
+        (counts.lowered, named(counts.lowered, "lowered")),
+        (counts.new, named(counts.new, "new")),
+        (counts.unchanged, named(counts.unchanged, "unchanged")),
+        (counts.pending, named(counts.pending, "not known yet")),
+    ];
+    let some: Vec<String> =
+        all.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text).collect();
+    let some = some.join(", ");
+    match (counts.moved(), some.is_empty()) {
+        (0, true) => "no verdict moved".to_owned(),
+        (0, false) => format!("no verdict moved: {some}"),
+        _ => some,
+    }
+}
+
+/// A line a row: `broken  quality  gift-card  1.000 → 0.500  (-0.500)`.
+fn row_lines(rows: &[&Row], width: usize) -> Vec<String> {
+    let trials = rows.iter().any(|row| row.trial > 0);
+    let cells = |row: &&Row| {
+        let (name, style) = movement(row.movement);
+        let mut cells = vec![words(name).styled(style)];
+        if width >= WITHOUT_GRADER {
+            cells.push(words(&row.grader));
+        }
+        cells.push(words(&case(row, trials)));
+        let before = row.before.map_or_else(|| "-".to_owned(), grade);
+        cells.push(number(format!("{before} → {}", grade(row.now))));
+        if width >= WITHOUT_CHANGE {
+            cells.push(change(row));
+        }
+        cells
+    };
+    table_lines(&rows.iter().map(cells).collect::<Vec<_>>(), width)
+}
+
+/// The name of what was graded.
+pub(super) fn case(row: &Row, trials: bool) -> String {
+    let pin = if row.pinned { "* " } else { "" };
+    let trial = trials.then_some(row.trial);
+    format!("{pin}{}", case_name(&row.sample_id, row.model.as_deref(), trial))
+}
+
+fn movement(movement: Movement) -> (&'static str, Style) {
+    match movement {
+        Movement::Broken => ("broken", BAD),
+        Movement::Errored => ("errored", DOUBTFUL),
+        Movement::Fixed => ("fixed", GOOD),
+        Movement::Answered => ("answered", Style::new()),
+        Movement::Lowered => ("lowered", Style::new()),
+        Movement::Raised => ("raised", Style::new()),
+        Movement::New => ("new", Style::new()),
+        Movement::Same => ("same", Style::new()),
+        Movement::Pending => ("pending", Style::new()),
+    }
+}
+
+/// The score of a verdict, or the word for what is none.
+fn grade(grade: Grade) -> String {
+    match grade.state {
+        CellState::Passed | CellState::Failed => score(grade.score),
+        CellState::Errored => "error".to_owned(),
+        CellState::Pending => "pending".to_owned(),
+        CellState::Skipped => "skipped".to_owned(),
+    }
+}
+
+fn change(row: &Row) -> Cell {
+    let before = row.before.filter(|before| before.is_verdict() && row.now.is_verdict());
+    let text = before
+        .map_or_else(String::new, |before| format!("({})", signed(row.now.score - before.score)));
+    number(text).styled(FAINT)
+}
+
+/// What the rationale says otherwise than before, in a line or two. Of an error its message, for it has nothing in
+/// common with what a judge said; nothing where the words are the same.
+fn rationale_lines(detail: &Detail, width: usize) -> Vec<String> {
+    let Some(now) = &detail.rationale else { return Vec::new() };
+    let row = &detail.row;
+    let before = row.before.filter(|before| before.is_verdict() && row.now.is_verdict());
+    let Some(before) = before.and(detail.rationale_before.as_deref()) else {
+        let line = cut(&sanitize(beginning(now)), width);
+        return if line.is_empty() { Vec::new() } else { vec![faint(&line)] };
+    };
+    let pieces = word_diff(beginning(before), beginning(now));
+    let whole = render(&pieces, width, CONTEXT);
+    if whole.len() <= MOST_LINES { whole } else { first_change(pieces, width) }
+}
+
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(COMPARED)]
+}
+
+/// The first change of many, each side of it cut to a line.
+fn first_change(pieces: Vec<Piece>, width: usize) -> Vec<String> {
+    let room = width.saturating_sub("[--] …".len());
+    let is_change = |piece: &Piece| !matches!(piece, Piece::Same(_));
+    let mut rest = pieces.into_iter().skip_while(|piece| !is_change(piece));
+    let shorter = |piece: Piece| match piece {
+        Piece::Same(text) => Piece::Same(text),
+        Piece::Removed(text) => Piece::Removed(cut(&sanitize(&text), room)),
+        Piece::Added(text) => Piece::Added(cut(&sanitize(&text), room)),
+    };
+    let first: Vec<Piece> = rest.by_ref().take_while(is_change).map(shorter).collect();
+    let mut lines: Vec<String> = first
+        .iter()
+        .flat_map(|piece| render(std::slice::from_ref(piece), width, 0))
+        .take(MOST_LINES)
+        .collect();
+    if rest.any(|piece| is_change(&piece))
+        && let Some(last) = lines.last_mut()
+    {
+        let _ = write!(last, " {}", faint("…"));
+    }
+    lines
+}

@@ -1,0 +1,267 @@
+//! Made-up boards for the tests of what is told in lines.
+
+use crate::app::watch::board::{
+    Actions, Board, Detail, Filter, MetricRow, Overview, Row, RowId, Spent, State,
+};
+use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::price::Cost;
+use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
+use crate::pipeline::metric::labels::{Label, LabelAgreement};
+use crate::pipeline::outcome::Usage;
+use crate::pipeline::report::{GateReport, GateStatus};
+use crate::pipeline::suite::Op;
+
+/// A board in memory: what it shows, and its verdicts in the order of every list.
+#[derive(Clone, Default)]
+pub(crate) struct Made {
+    pub(crate) overview: Overview,
+    pub(crate) details: Vec<Detail>,
+}
+
+impl Board for Made {
+    fn overview(&self) -> &Overview {
+        &self.overview
+    }
+
+    fn rows(&self, filter: Filter, _search: &str) -> Vec<RowId> {
+        let is_listed = |row: &Row| match filter {
+            Filter::Moved => row.movement.is_move(),
+            Filter::Failing => row.now.state != CellState::Passed,
+            Filter::Disagreeing => row.disagrees,
+            Filter::Errors => row.now.state == CellState::Errored,
+            Filter::All => true,
+        };
+        let rows = self.details.iter().map(|detail| &detail.row);
+        rows.filter(|row| is_listed(row)).map(|row| row.id).collect()
+    }
+
+    fn row(&self, id: RowId) -> Option<Row> {
+        self.detail(id).map(|detail| detail.row)
+    }
+
+    fn detail(&self, id: RowId) -> Option<Detail> {
+        self.details.iter().find(|detail| detail.row.id == id).cloned()
+    }
+}
+
+impl Made {
+    /// The same board with one more verdict; a negative score is an error.
+    pub(crate) fn with(
+        mut self,
+        (sample_id, grader): (&str, u32),
+        (before, now): (f64, f64),
+        rationales: [&str; 2],
+    ) -> Self {
+        let cell = |score: f64| match score {
+            ..0.0 => Cell { score: 0.0, state: CellState::Errored },
+            0.8.. => Cell { score, state: CellState::Passed },
+            _ => Cell { score, state: CellState::Failed },
+        };
+        let movement = Movement::of(Some(cell(before)), cell(now));
+        let row = Row {
+            id: RowId { case: self.details.len() as u128, grader },
+            sample_id: sample_id.to_owned(),
+            model: None,
+            trial: 0,
+            grader: self.overview.metrics[grader as usize].label.clone(),
+            before: Some(cell(before)),
+            now: cell(now),
+            movement,
+            label: None,
+            disagrees: false,
+            pinned: false,
+            under_way: false,
+        };
+        self.overview.counts.add(movement);
+        self.details.push(Detail {
+            row,
+            input: "question".to_owned(),
+            ground_truth: None,
+            submission: "answer".to_owned(),
+            rationale: Some(rationales[1].to_owned()),
+            rationale_before: Some(rationales[0].to_owned()),
+            key: None,
+            ingredients: Vec::new(),
+        });
+        self
+    }
+
+    /// The same board with a label on its last verdict, which says something else.
+    pub(crate) fn labelled(mut self, label: Label) -> Self {
+        let row = &mut self.details.last_mut().unwrap().row;
+        row.label = Some(label);
+        row.disagrees = true;
+        self
+    }
+}
+
+pub(crate) fn gate(status: GateStatus, value: f64) -> GateReport {
+    GateReport {
+        status: Some(status),
+        value: Some(value),
+        op: Some(Op::Gte),
+        threshold: Some(0.8),
+        lowest: Some(value),
+        highest: Some(value),
+        rule: Some("quality avg_score >= 0.8".to_owned()),
+        conditions: Vec::new(),
+    }
+}
+
+pub(crate) fn usage(tokens: u64, dollars: f64) -> Usage {
+    Usage { input: tokens, output: tokens / 10, cost: Cost::from_dollars(dollars) }
+}
+
+fn metrics() -> Vec<MetricRow> {
+    let quality = MetricRow {
+        grader: "quality".to_owned(),
+        label: "Is good".to_owned(),
+        mean: Some(0.79),
+        pass_rate: Some(0.7),
+        judged: 100,
+        total: 100,
+        ..MetricRow::default()
+    };
+    let tone = MetricRow {
+        grader: "tone".to_owned(),
+        label: "tone".to_owned(),
+        mean: Some(0.95),
+        pass_rate: Some(1.0),
+        judged: 98,
+        errors: 2,
+        total: 100,
+        ..MetricRow::default()
+    };
+    vec![quality, tone]
+}
+
+/// The first evaluation.
+pub(crate) fn start() -> Made {
+    let overview = Overview {
+        suite: "support-bot".to_owned(),
+        state: State::Idle,
+        gate: gate(GateStatus::Failed, 0.79),
+        actions: Actions { total: 200, cached: 198, asked: 2, failed: 2, ..Actions::default() },
+        spent: Spent {
+            save: usage(1000, 0.0012),
+            session: usage(1000, 0.0012),
+            calls: 2,
+            saved: usage(99_000, 0.12),
+            ..Spent::default()
+        },
+        metrics: metrics(),
+        counts: Counts { new: 200, ..Counts::default() },
+        ..Overview::default()
+    };
+    Made { overview, details: Vec::new() }
+}
+
+/// The third save, after which nothing moved.
+pub(crate) fn unmoved() -> Made {
+    let mut made = start();
+    let overview = &mut made.overview;
+    (overview.save, overview.newest) = (3, 3);
+    overview.files = vec!["suite.yaml".to_owned()];
+    overview.gate = gate(GateStatus::Passed, 0.83);
+    overview.gate_before = gate(GateStatus::Passed, 0.83);
+    overview.actions = Actions { total: 200, cached: 200, ..Actions::default() };
+    overview.spent.save = Usage::default();
+    overview.metrics[0].since_last = Some(0.0);
+    overview.metrics[0].since_start = Some(0.04);
+    overview.counts = Counts { unchanged: 200, ..Counts::default() };
+    made
+}
+
+/// The third save, after which much moved.
+pub(crate) fn moved() -> Made {
+    let mut made = unmoved();
+    let overview = &mut made.overview;
+    overview.files = vec!["rubric.txt".to_owned(), "house-rules.txt".to_owned()];
+    overview.gate_before = gate(GateStatus::Failed, 0.79);
+    overview.actions =
+        Actions { total: 200, cached: 100, asked: 100, superseded: 4, ..Actions::default() };
+    overview.spent.save = usage(50_000, 0.06);
+    overview.spent.session = usage(51_000, 0.0612);
+    (overview.spent.budget, overview.spent.max_calls) = (Cost::from_dollars(1.0), Some(500));
+    overview.spent.calls = 102;
+    overview.metrics[0].since_last = Some(0.05);
+    overview.metrics[1].since_last = Some(-0.0126);
+    overview.metrics[1].since_start = Some(-0.000_4);
+    overview.counts = Counts { unchanged: 194, ..Counts::default() };
+    made.with(
+        ("gift-card", 0),
+        (1.0, 0.5),
+        [
+            "It answers the question, is polite and says where to go. Nothing is missing.",
+            "It answers the question, but never says where to go. Nothing is missing.",
+        ],
+    )
+    .with(("refund", 1), (0.9, -1.0), ["Friendly.", "no answer in time\n(30 s)"])
+    .with(
+        ("late\u{1b}[31m order", 0),
+        (0.25, 0.9),
+        [
+            "The bot does not apologise for the delay and sends the customer away to a form that nobody reads.",
+            "An apology comes first, then a date, then a way to complain; the customer knows what will happen next and when.",
+        ],
+    )
+    .with(("a", 0), (-1.0, 0.4), ["no answer", "Too short."])
+    .with(("b", 0), (0.5, 0.4), ["The same.", "The same."])
+    .with(("c", 1), (0.85, 0.9), ["Good, if stiff.", "Good."])
+}
+
+/// [`moved`], with labels of people.
+pub(crate) fn labelled() -> Made {
+    let mut made = moved()
+        .with(("d", 0), (0.9, 0.9), ["Fine.", "It says all that is asked for, in good order, and in the words of the one who asks."])
+        .labelled(Label::Pass(false))
+        .with(("e", 1), (0.1, 0.1), ["Rude.", "Rude."])
+        .labelled(Label::Score(0.9));
+    let metrics = &mut made.overview.metrics;
+    metrics[0].labels = Some(LabelAgreement {
+        n: 40,
+        without_verdict: 1,
+        both_pass: 23,
+        false_pass: 1,
+        false_fail: 0,
+        both_fail: 16,
+        accuracy: Some(0.975),
+        kappa: Some(0.9482),
+        kappa_interval: Some((0.8478, 1.0)),
+        mean_distance: None,
+    });
+    metrics[1].labels = Some(LabelAgreement {
+        n: 1,
+        false_fail: 1,
+        accuracy: Some(0.0),
+        mean_distance: Some(0.8),
+        ..LabelAgreement::default()
+    });
+    made
+}
+
+/// [`start`], after a mistake was saved.
+pub(crate) fn broken() -> Made {
+    let mut made = unmoved();
+    let place = Place::in_text("suite.yaml", "name: support-bot\ngatee: 1\n", 18..23);
+    let problem = Diagnostic::error(place, "unknown key `gatee`").hint("did you mean `gate`?");
+    let missing = Diagnostic::error(Place::file("rubric.txt"), "cannot read the rubric");
+    made.overview.problems = vec![problem, missing];
+    made
+}
+
+/// The first save, of which 20 judgments were asked and 980 wait.
+pub(crate) fn held() -> Made {
+    let mut made = start();
+    let overview = &mut made.overview;
+    (overview.save, overview.newest) = (1, 1);
+    overview.files = vec!["rubric.txt".to_owned()];
+    overview.state = State::Held { waiting: 980, expected: Cost::from_dollars(0.12) };
+    overview.actions = Actions { total: 1000, asked: 20, waiting: 980, ..Actions::default() };
+    overview.gate = gate(GateStatus::Undecided, 0.1);
+    overview.metrics.truncate(1);
+    overview.metrics[0].since_last = Some(-0.04);
+    (overview.metrics[0].judged, overview.metrics[0].total) = (20, 1000);
+    overview.counts = Counts { unchanged: 19, pending: 980, ..Counts::default() };
+    made.with(("gift-card", 0), (0.9, 0.1), ["Right.", "Wrong."])
+}

@@ -1,0 +1,147 @@
+//! An evaluation as the record of the session keeps it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::front::Saved;
+use crate::effects::record::saves::{SaveRecord, SavedGrade, SavedMetric, SavedVerdict};
+use crate::engine::session::Session;
+use crate::graph::queries;
+use crate::graph::selection::named;
+use crate::graph::snapshot::{CaseIndex, Same, Snapshot, case_index};
+use crate::pipeline::delta::{CaseId, Cell, CellState};
+use crate::pipeline::report::{FORMAT, Ordered};
+use crate::pipeline::suite::GraderKind;
+
+/// The line of the record for an evaluation that ended at `at` (RFC 3339).
+pub(crate) fn save_record(saved: &Saved<'_>, at: String) -> SaveRecord {
+    let now = saved.shown.snapshot.as_deref();
+    let overview = &saved.shown.overview;
+    let metrics = overview.metrics.iter().map(|metric| {
+        let kept = SavedMetric {
+            mean: metric.mean,
+            pass_rate: metric.pass_rate,
+            judged: metric.judged,
+            errors: metric.errors,
+            total: metric.total,
+            labels: metric.labels,
+        };
+        (metric.grader.clone(), kept)
+    });
+    SaveRecord {
+        format: FORMAT,
+        save: overview.save,
+        at,
+        files: overview.files.clone(),
+        rubrics: saved.shown.rubrics.clone(),
+        complete: now.is_some_and(Snapshot::is_whole),
+        metrics: Ordered(metrics.collect()),
+        gate: overview.gate.clone(),
+        counts: overview.counts,
+        asked: overview.actions.asked,
+        cached: overview.actions.cached,
+        failed: overview.actions.failed,
+        spent: overview.spent.save,
+        verdicts: now.map_or_else(Vec::new, |now| verdicts(now, saved.last, saved.names)),
+    }
+}
+
+/// The digests of the rubrics, by grader.
+pub(super) fn rubrics(session: &Session) -> Ordered<String> {
+    let db = &session.db;
+    let graders = queries::graders(db, session.root).iter();
+    let rubrics = graders.filter_map(|grader| match grader.kind(db) {
+        GraderKind::Rubric(rubric) => {
+            let digest = blake3::hash(rubric.prompt.as_bytes()).to_hex().to_string();
+            Some((grader.name(db).clone(), digest))
+        }
+        GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
+    });
+    Ordered(rubrics.collect())
+}
+
+/// The names of every case of the session, those that went among them.
+///
+/// An evaluation may be written after its cases went: they are named while the session holds them.
+#[derive(Debug, Default)]
+pub struct Names {
+    known: HashMap<CaseId, (String, Option<String>, u32)>,
+    /// The cases that were named last.
+    last: Option<Arc<CaseIndex>>,
+}
+
+impl Names {
+    /// Names the cases that the session holds.
+    pub(super) fn add(&mut self, session: &Session) {
+        let db = &session.db;
+        let index = case_index(db, session.root);
+        if self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &index)) {
+            return;
+        }
+        let chunks = session.root.chunks(db);
+        for (case, (chunk, at)) in index.cases() {
+            if self.known.contains_key(&case) {
+                continue;
+            }
+            let Some(chunk) = chunks.get(chunk) else { continue };
+            let who = queries::checked(db, *chunk).whos.get(at);
+            if let Some((who, place)) = who.zip(queries::places(db, *chunk).get(at)) {
+                let identity = &who.identity;
+                let sample = named(who.id(), place.occurrence);
+                self.known.insert(case, (sample, identity.model.clone(), identity.trial));
+            }
+        }
+        self.last = Some(index);
+    }
+}
+
+/// The verdicts that are others than they were last, those that came and went among them.
+fn verdicts(now: &Snapshot, last: Option<&Arc<Snapshot>>, names: &Names) -> Vec<SavedVerdict> {
+    let mut verdicts = Vec::new();
+    let mut add = |case, grader: &str, before: Option<SavedGrade>, now: Option<SavedGrade>| {
+        let Some((sample_id, model, trial)) = names.known.get(&case).filter(|_| before != now)
+        else {
+            return;
+        };
+        verdicts.push(SavedVerdict {
+            sample_id: sample_id.clone(),
+            model: model.clone(),
+            trial: *trial,
+            grader: grader.to_owned(),
+            before,
+            now,
+        });
+    };
+    for (ordinal, grader) in now.graders.iter().enumerate() {
+        let then = last.and_then(|last| Some((last.as_ref(), last.grader(&grader.name)?)));
+        let is_other =
+            |chunk| then.is_none_or(|then| now.has_same(chunk, ordinal, then) != Same::Grades);
+        let others = now.index.chunks().enumerate().filter(|(chunk, _)| is_other(*chunk));
+        for (case, _) in others.flat_map(|(_, cases)| cases) {
+            let before = then.and_then(|(last, at)| grade(last, case, at));
+            add(case, &grader.name, before, grade(now, case, ordinal));
+        }
+    }
+    let Some(last) = last else { return verdicts };
+    for (ordinal, grader) in last.graders.iter().enumerate() {
+        let is_left = now.grader(&grader.name).is_some();
+        if is_left && Arc::ptr_eq(&last.index, &now.index) {
+            continue;
+        }
+        let cases = last.index.cases().map(|(case, _)| case);
+        for case in cases.filter(|case| !is_left || now.index.place(*case).is_none()) {
+            add(case, &grader.name, grade(last, case, ordinal), None);
+        }
+    }
+    verdicts
+}
+
+fn grade(snapshot: &Snapshot, case: CaseId, grader: usize) -> Option<SavedGrade> {
+    let Cell { score, state } = snapshot.cell(case, grader).filter(|cell| cell.is_known())?;
+    Some(SavedGrade {
+        score,
+        pass: state == CellState::Passed,
+        error: state == CellState::Errored,
+        key: snapshot.key(case, grader).map(|key| key.to_string()),
+    })
+}

@@ -1,0 +1,222 @@
+//! Keys, mouse and pasted text: what they change on the screen, and what the user wishes by them.
+
+use crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use ratatui::layout::Position;
+use unicode_width::UnicodeWidthChar;
+
+use super::list::FILTERS;
+use super::{Mode, Screen};
+use crate::app::watch::board::{Board, Filter, State, Wish};
+use crate::pipeline::report::text::sanitize;
+
+/// The lines that one turn of the wheel scrolls.
+const WHEEL: isize = 3;
+
+/// The most characters of a search.
+const MOST_SEARCH: usize = 200;
+
+impl Screen {
+    /// Takes one event of the terminal: changes what is seen, and says what the user wishes, if that is more.
+    ///
+    /// Rows are those of the last drawing: what is selected is what was seen. Draw again after each.
+    pub(crate) fn key(&mut self, event: &Event, board: &dyn Board) -> Option<Wish> {
+        let looked_at = self.list.selected().or(self.looked_at);
+        let wish = match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.pressed(*key, board),
+            Event::Mouse(mouse) => {
+                self.pointed(*mouse);
+                None
+            }
+            Event::Paste(text) if self.mode == Mode::Search => {
+                self.typed(text, board);
+                None
+            }
+            _ => None,
+        };
+        let now = self.list.selected();
+        self.looked_at = now.or(looked_at);
+        wish.or_else(|| now.filter(|_| now != looked_at).map(Wish::Select))
+    }
+
+    fn pressed(&mut self, key: KeyEvent, board: &dyn Board) -> Option<Wish> {
+        let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if has_control && key.code == KeyCode::Char('c') {
+            return Some(Wish::Interrupt);
+        }
+        self.message = None;
+        match self.mode {
+            Mode::Search => self.searched(key.code, has_control, board),
+            Mode::Help { offset } => self.helped(key.code, offset),
+            Mode::Browse if has_control => self.half_page(key.code),
+            Mode::Browse if key.modifiers.contains(KeyModifiers::ALT) => {}
+            Mode::Browse => return self.browsed(key.code, board),
+        }
+        None
+    }
+
+    fn browsed(&mut self, code: KeyCode, board: &dyn Board) -> Option<Wish> {
+        if let Some(wish) = self.wished(code, board) {
+            return Some(wish);
+        }
+        match code {
+            KeyCode::Char('?') => self.mode = Mode::Help { offset: 0 },
+            KeyCode::Char('/') => {
+                (self.mode, self.is_alone) = (Mode::Search, false);
+            }
+            KeyCode::Char('v') | KeyCode::Enter => self.is_alone = !self.is_alone,
+            KeyCode::Char('l') | KeyCode::Right => self.is_alone = true,
+            KeyCode::Char('h') | KeyCode::Left => self.is_alone = false,
+            KeyCode::Esc if self.is_alone => self.is_alone = false,
+            KeyCode::Esc => self.search(String::new(), board),
+            KeyCode::Tab => self.cycle(1, board),
+            KeyCode::BackTab => self.cycle(FILTERS.len() - 1, board),
+            KeyCode::Char('J') => self.detail.scroll(1),
+            KeyCode::Char('K') => self.detail.scroll(-1),
+            KeyCode::Char(char) if self.filtered(char, board) => {}
+            _ => self.moved(code),
+        }
+        None
+    }
+
+    /// What is for the loop to do.
+    fn wished(&mut self, code: KeyCode, board: &dyn Board) -> Option<Wish> {
+        let selected = self.list.selected();
+        let wish = match code {
+            KeyCode::Char('q') => Wish::Quit,
+            KeyCode::Char('u') => Wish::Undo,
+            KeyCode::Char('e') => Wish::Edit(selected),
+            KeyCode::Char('r') => Wish::Refresh(selected?),
+            KeyCode::Char('p') => Wish::Pin(selected?),
+            KeyCode::Enter if matches!(board.overview().state, State::Held { .. }) => Wish::RunRest,
+            _ => return None,
+        };
+        Some(wish)
+    }
+
+    /// Moves through the list, or through the detail where that is alone.
+    fn moved(&mut self, code: KeyCode) {
+        let page = if self.is_alone { self.detail.page() } else { self.list.page() };
+        let by = match code {
+            KeyCode::Down | KeyCode::Char('j') => 1,
+            KeyCode::Up | KeyCode::Char('k') => -1,
+            KeyCode::PageDown | KeyCode::Char(' ') => page,
+            KeyCode::PageUp => -page,
+            KeyCode::Home | KeyCode::Char('g') => isize::MIN,
+            KeyCode::End | KeyCode::Char('G') => isize::MAX,
+            _ => return,
+        };
+        if self.is_alone { self.detail.scroll(by) } else { self.list.go(by) }
+    }
+
+    fn half_page(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Char('d') => self.detail.scroll((self.detail.page() / 2).max(1)),
+            KeyCode::Char('u') => self.detail.scroll(-(self.detail.page() / 2).max(1)),
+            KeyCode::Char('f') => self.moved(KeyCode::PageDown),
+            KeyCode::Char('b') => self.moved(KeyCode::PageUp),
+            _ => {}
+        }
+    }
+
+    fn filtered(&mut self, key: char, board: &dyn Board) -> bool {
+        let filter = FILTERS.iter().find(|(_, of, _)| *of == key);
+        if let Some((filter, ..)) = filter {
+            self.filter(*filter, board);
+        }
+        filter.is_some()
+    }
+
+    fn cycle(&mut self, by: usize, board: &dyn Board) {
+        let now = self.filter_of(board.overview());
+        let at = FILTERS.iter().position(|(filter, ..)| *filter == now).unwrap_or(0);
+        self.filter(FILTERS[(at + by) % FILTERS.len()].0, board);
+    }
+
+    fn filter(&mut self, filter: Filter, board: &dyn Board) {
+        self.is_alone = false;
+        if self.filter_of(board.overview()) != filter {
+            self.list.restart();
+        }
+        self.list.filter = Some(filter);
+        self.list.set(board.rows(filter, &self.list.search));
+    }
+
+    fn search(&mut self, search: String, board: &dyn Board) {
+        if search == self.list.search {
+            return;
+        }
+        self.list.search = search;
+        let filter = self.filter_of(board.overview());
+        self.list.set(board.rows(filter, &self.list.search));
+    }
+
+    fn searched(&mut self, code: KeyCode, has_control: bool, board: &dyn Board) {
+        let mut search = self.list.search.clone();
+        match code {
+            KeyCode::Enter => self.mode = Mode::Browse,
+            KeyCode::Esc => {
+                self.mode = Mode::Browse;
+                search.clear();
+            }
+            KeyCode::Char('u') if has_control => search.clear(),
+            KeyCode::Char('w') if has_control => {
+                search.truncate(search.trim_end().rfind(' ').map_or(0, |at| at + 1));
+            }
+            KeyCode::Char(_) if has_control => {}
+            KeyCode::Char(char) => {
+                self.typed(char.encode_utf8(&mut [0; 4]), board);
+                return;
+            }
+            KeyCode::Backspace => {
+                // A mark goes with the letter that it stands on.
+                while search.pop().is_some_and(|char| char.width() == Some(0)) {}
+            }
+            KeyCode::Down | KeyCode::Up | KeyCode::PageDown | KeyCode::PageUp => self.moved(code),
+            _ => {}
+        }
+        self.search(search, board);
+    }
+
+    /// Adds to the search.
+    fn typed(&mut self, text: &str, board: &dyn Board) {
+        let typed = format!("{}{}", self.list.search, sanitize(text));
+        self.search(typed.chars().take(MOST_SEARCH).collect(), board);
+    }
+
+    fn helped(&mut self, code: KeyCode, offset: usize) {
+        self.mode = match code {
+            KeyCode::Down | KeyCode::Char('j') => Mode::Help { offset: offset.saturating_add(1) },
+            KeyCode::Up | KeyCode::Char('k') => Mode::Help { offset: offset.saturating_sub(1) },
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('?' | 'q') => Mode::Browse,
+            _ => return,
+        };
+    }
+
+    fn pointed(&mut self, mouse: MouseEvent) {
+        let at = Position::new(mouse.column, mouse.row);
+        let by = match mouse.kind {
+            MouseEventKind::ScrollDown => WHEEL,
+            MouseEventKind::ScrollUp => -WHEEL,
+            MouseEventKind::Down(MouseButton::Left) => {
+                let is_covered = matches!(self.mode, Mode::Help { .. });
+                if !is_covered && self.list.area.contains(at) {
+                    self.list.click(at.y);
+                }
+                return;
+            }
+            _ => return,
+        };
+        if let Mode::Help { offset } = self.mode {
+            self.mode = Mode::Help { offset: offset.saturating_add_signed(by.signum()) };
+        } else if self.list.area.contains(at) {
+            self.list.scroll(by);
+        } else if self.detail.area.contains(at) {
+            self.detail.scroll(by);
+        } else if self.metrics_area.contains(at) {
+            let graders = self.metrics.offset.saturating_add_signed(by.signum());
+            self.metrics.offset = graders;
+        }
+    }
+}

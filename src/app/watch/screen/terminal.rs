@@ -1,0 +1,235 @@
+//! The terminal around the [`Screen`]: taken over, drawn on, given back whatever happens.
+//!
+//! The only file of the display with effects. It is given back when the value is dropped, before an editor starts in
+//! it, and before the message of a panic is written.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
+    EventStream, MouseEvent, MouseEventKind,
+};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{execute, queue};
+use futures_util::StreamExt;
+use ratatui::backend::CrosstermBackend;
+
+use super::{Screen, ScreenOptions};
+use crate::app::watch::board::{Board, Display, Happened, Wish};
+
+/// Whether the terminal is ours now. There is one terminal, and the hook of a panic knows nothing else.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+type Drawn = ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+
+/// A terminal that is taken over: raw, on its other screen, with mouse and pasted text as events.
+pub(crate) struct Terminal {
+    drawn: Drawn,
+    /// None while another program reads the keys.
+    events: Option<EventStream>,
+    /// Whether somebody else may have written on the screen, so that what is blank has to be drawn too.
+    is_foreign: bool,
+}
+
+impl Terminal {
+    /// Takes the terminal over. From then on a panic gives it back before it is told.
+    pub(crate) fn enter() -> io::Result<Self> {
+        give_back_on_panic();
+        // Dropped if the next step fails, which gives back what was taken until then.
+        let mut terminal = Self { drawn: nothing_drawn()?, events: None, is_foreign: true };
+        terminal.resume()?;
+        Ok(terminal)
+    }
+
+    /// The next key, mouse event, paste or resize. None is lost if the future is dropped. While suspended there
+    /// is none; an error says that there will be no more.
+    pub(crate) async fn event(&mut self) -> io::Result<Event> {
+        let Some(events) = &mut self.events else { return std::future::pending().await };
+        events.next().await.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
+    }
+
+    /// Gives the terminal to another program: the keys are its own, and what it writes stays.
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        self.events = None;
+        give_back()
+    }
+
+    /// Has the next drawing draw everything.
+    fn forget(&mut self) -> io::Result<()> {
+        self.drawn = nothing_drawn()?;
+        self.is_foreign = true;
+        Ok(())
+    }
+
+    /// Takes the terminal over again. The next drawing draws everything.
+    pub(crate) fn resume(&mut self) -> io::Result<()> {
+        take()?;
+        // Not `clear`: it asks the terminal where its cursor is, and some never answer.
+        self.drawn = nothing_drawn()?;
+        self.events.get_or_insert_default();
+        self.is_foreign = true;
+        Ok(())
+    }
+
+    /// Stops the process as Ctrl-Z does where no screen is taken over: the shell has the terminal until it is continued.
+    #[cfg(unix)]
+    pub(crate) fn stop(&mut self) -> io::Result<()> {
+        self.suspend()?;
+        // The whole group, as the terminal would do it. It returns once the process is continued, or at once where nobody
+        // could continue it.
+        let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+        self.resume()?;
+        Ok(stopped?)
+    }
+
+    /// There is no such thing here.
+    #[cfg(not(unix))]
+    pub fn stop(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Draws the screen; in one go on terminals that know how to. Does nothing while suspended.
+    pub(crate) fn draw(&mut self, screen: &mut Screen, board: &dyn Board) -> io::Result<()> {
+        if self.events.is_none() {
+            return Ok(());
+        }
+        // A panic that somebody caught gave it back.
+        if !IS_TAKEN.load(Ordering::SeqCst) {
+            self.resume()?;
+        }
+        queue!(self.drawn.backend_mut(), BeginSynchronizedUpdate)?;
+        // What another program left is taken away right before the drawing: some write once more when they end, or when
+        // the window gets another size.
+        if std::mem::take(&mut self.is_foreign) {
+            queue!(self.drawn.backend_mut(), Clear(ClearType::All))?;
+        }
+        self.drawn.draw(|frame| screen.draw(frame, board))?;
+        execute!(self.drawn.backend_mut(), EndSynchronizedUpdate)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.events = None;
+        // Nobody is left to tell.
+        let _ = give_back();
+    }
+}
+
+/// What takes the screen for empty.
+fn nothing_drawn() -> io::Result<Drawn> {
+    ratatui::Terminal::new(CrosstermBackend::new(BufWriter::new(io::stdout())))
+}
+
+fn take() -> io::Result<()> {
+    IS_TAKEN.store(true, Ordering::SeqCst);
+    enable_raw_mode()?;
+    execute!(
+        io::stdout(),
+        EnterAlternateScreen,
+        Clear(ClearType::All),
+        EnableMouseCapture,
+        EnableBracketedPaste,
+        Hide
+    )
+}
+
+/// Gives back what was taken, once.
+fn give_back() -> io::Result<()> {
+    if !IS_TAKEN.swap(false, Ordering::SeqCst) {
+        return Ok(());
+    }
+    let mut out = io::stdout();
+    let written = execute!(
+        out,
+        EndSynchronizedUpdate,
+        DisableBracketedPaste,
+        DisableMouseCapture,
+        LeaveAlternateScreen,
+        Show
+    );
+    // Keys must work again even where nothing can be written.
+    disable_raw_mode().and(written).and_then(|()| out.flush())
+}
+
+fn give_back_on_panic() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            // The message of the panic matters more.
+            let _ = give_back();
+            before(info);
+        }));
+    });
+}
+
+/// The full-screen display: a [`Screen`] on a [`Terminal`].
+pub(crate) struct ScreenDisplay {
+    screen: Screen,
+    terminal: Terminal,
+}
+
+impl ScreenDisplay {
+    /// Takes the terminal over.
+    pub(crate) fn enter(options: ScreenOptions) -> io::Result<Self> {
+        Ok(Self { screen: Screen::new(options), terminal: Terminal::enter()? })
+    }
+
+    /// See [`Terminal::event`].
+    pub(crate) async fn event(&mut self) -> io::Result<Event> {
+        self.terminal.event().await
+    }
+
+    /// See [`Screen::key`]; what it changed is drawn at once.
+    pub(crate) fn key(&mut self, event: &Event, board: &dyn Board) -> io::Result<Option<Wish>> {
+        // Terminals tell of every column that a mouse passes.
+        if let Event::Mouse(MouseEvent { kind: MouseEventKind::Moved, .. }) = event {
+            return Ok(None);
+        }
+        if let Event::Resize(..) = event {
+            self.terminal.forget()?;
+        }
+        let wish = self.screen.key(event, board);
+        self.refresh(board)?;
+        Ok(wish)
+    }
+
+    /// See [`Terminal::suspend`].
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        self.terminal.suspend()
+    }
+
+    /// See [`Terminal::stop`]; everything is drawn anew.
+    pub(crate) fn stop(&mut self, board: &dyn Board) -> io::Result<()> {
+        self.terminal.stop()?;
+        self.refresh(board)
+    }
+
+    /// See [`Terminal::resume`]; everything is drawn anew.
+    pub(crate) fn resume(&mut self, board: &dyn Board) -> io::Result<()> {
+        self.terminal.resume()?;
+        self.refresh(board)
+    }
+}
+
+impl Display for ScreenDisplay {
+    fn happened(&mut self, happened: &Happened, board: &dyn Board) -> io::Result<()> {
+        self.screen.happened(happened);
+        match happened {
+            // Many come at once; the next refresh shows them all.
+            Happened::Verdict(_) => Ok(()),
+            _ => self.refresh(board),
+        }
+    }
+
+    fn refresh(&mut self, board: &dyn Board) -> io::Result<()> {
+        self.terminal.draw(&mut self.screen, board)
+    }
+}

@@ -1,0 +1,543 @@
+//! What the screen looks like; what its keys do is in `keys`.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::style::{Color, Modifier};
+use unicode_width::UnicodeWidthStr;
+
+use super::{Screen, ScreenOptions};
+use crate::app::watch::board::{Actions, Board, State, Wish};
+use crate::app::watch::made_up::MadeUp;
+use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::price::Cost;
+
+mod keys;
+
+const WIDE: (u16, u16) = (140, 34);
+const NARROW: (u16, u16) = (80, 24);
+
+fn screen() -> Screen {
+    Screen::new(ScreenOptions { color: false })
+}
+
+fn buffer(screen: &mut Screen, board: &dyn Board, (width, height): (u16, u16)) -> Buffer {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| screen.draw(frame, board)).unwrap();
+    terminal.backend().buffer().clone()
+}
+
+/// The lines of the screen, without spaces at their ends.
+fn lines(buffer: &Buffer) -> Vec<String> {
+    let line = |cells: &[ratatui::buffer::Cell]| {
+        let (mut text, mut covered) = (String::new(), 0);
+        for cell in cells {
+            if covered == 0 {
+                text.push_str(cell.symbol());
+                covered = cell.symbol().width();
+            }
+            covered = covered.saturating_sub(1);
+        }
+        text.trim_end().to_owned()
+    };
+    buffer.content.chunks(usize::from(buffer.area.width)).map(line).collect()
+}
+
+fn shown(screen: &mut Screen, board: &dyn Board, size: (u16, u16)) -> String {
+    lines(&buffer(screen, board, size)).join("\n")
+}
+
+/// The first lines of a narrow screen.
+fn head(board: &MadeUp, lines: usize) -> String {
+    let shown = shown(&mut screen(), board, NARROW);
+    shown.lines().take(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// A key by its name; text that is none is typed.
+fn events(name: &str) -> Vec<Event> {
+    let control = |char| KeyEvent::new(KeyCode::Char(char), KeyModifiers::CONTROL);
+    let key = match name {
+        "enter" => KeyCode::Enter.into(),
+        "esc" => KeyCode::Esc.into(),
+        "tab" => KeyCode::Tab.into(),
+        "backtab" => KeyCode::BackTab.into(),
+        "back" => KeyCode::Backspace.into(),
+        "down" => KeyCode::Down.into(),
+        "up" => KeyCode::Up.into(),
+        "right" => KeyCode::Right.into(),
+        "left" => KeyCode::Left.into(),
+        "pgdn" => KeyCode::PageDown.into(),
+        "end" => KeyCode::End.into(),
+        "home" => KeyCode::Home.into(),
+        "^c" => control('c'),
+        "^d" => control('d'),
+        "^u" => control('u'),
+        "^w" => control('w'),
+        _ => return name.chars().map(|char| Event::Key(KeyCode::Char(char).into())).collect(),
+    };
+    vec![Event::Key(key)]
+}
+
+/// Presses keys one after the other, and draws after each. Returns what the user wished.
+fn press(screen: &mut Screen, board: &dyn Board, size: (u16, u16), keys: &str) -> Vec<Wish> {
+    let mut wishes = Vec::new();
+    buffer(screen, board, size);
+    for event in keys.split(' ').flat_map(events) {
+        wishes.extend(screen.key(&event, board));
+        buffer(screen, board, size);
+    }
+    wishes
+}
+
+fn asking() -> MadeUp {
+    let mut board = MadeUp::small();
+    board.overview.state = State::Asking;
+    board.overview.actions = Actions {
+        total: 1000,
+        cached: 960,
+        asked: 21,
+        under_way: 9,
+        failed: 1,
+        waiting: 19,
+        superseded: 2,
+    };
+    board.overview.waiting = vec!["openai: 20 requests a minute, goes on in 12 s".to_owned()];
+    board
+}
+
+fn held() -> MadeUp {
+    let mut board = MadeUp::small();
+    let expected = Cost::from_dollars(0.12);
+    board.overview.state = State::Held { waiting: 980, expected };
+    board
+}
+
+fn broken() -> MadeUp {
+    let mut board = MadeUp::small();
+    let line = "    metric: avg_scoer";
+    let place = Place::in_line("suite.yaml", 14, line, 12..21);
+    let long = format!("{{\"id\": \"{}\", \"input\": 7}}", "x".repeat(70));
+    board.overview.problems = vec![
+        Diagnostic::error(place, "unknown metric `avg_scoer`")
+            .label("did you mean `avg_score`?")
+            .hint("one of `avg_score`, `accuracy`, `pass_hat_k`, `median`, and whatever else there is to aggregate by"),
+        Diagnostic::error(Place::in_line("data.jsonl", 3, &long, 91..92), "`input` is no text"),
+    ];
+    board
+}
+
+#[test]
+fn a_wide_screen_shows_list_and_detail_side_by_side() {
+    insta::assert_snapshot!(shown(&mut screen(), &MadeUp::small(), WIDE), @r#"
+     support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
+     idle, waiting for a save
+
+    ─ grader ────────────── mean  since last  since start ── pass ───── judged  errors  means ──────────────────────────────────────────────────
+    ▸ helpful              0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2  ▁▂▅█
+      grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁
+      ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
+    ─[moved] failing  disagreeing  errors  all ───────────────────────── 1 of 5 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
+           moved     before    now     by  sample                   grader       │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
+    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042       helpful      │                                                             ▐
+       ✓ ▲ fixed     0.300 → 0.850 +0.550  greeting-in-german       helpful      │ why, and what changed in it                                 ▐
+       !   error             error         a-sample-wh…column-0007  helpful      │ The answer names the [-return-]{+refund+} window of 30      ▐
+       ✓ △ raised    0.700 → 0.800 +0.100  注文の状況を確認する     helpful      │ days{+,+} [-and is friendly-]{+but does not say who pays    ▐
+       ✗ ▼ broken    0.500 → 0.250 -0.250  cancel order             grounded in… │ for the return+}. A customer would [-be content-]{+have to  ▐
+                                                                                 │ ask again+}.                                                ▐
+                                                                                 │                                                             ▐
+                                                                                 │ submission                                                  ▐
+                                                                                 │ Yes! You can return it within 30 days of purchase.          ▐
+                                                                                 │                                                             ▐
+                                                                                 │ ground truth                                                ▐
+                                                                                 │ Yes, within 30 days; we pay for the return.                 ▐
+                                                                                 │                                                             ▐
+                                                                                 │ input                                                       ▐
+                                                                                 │ Hi,                                                         ▐
+                                                                                 │                                                             ▐
+                                                                                 │ I bought a lamp three weeks ago and it flickers.            ▐
+                                                                                 │     Can I still send it back?                               ▐
+                                                                                 │                                                             ▐
+                                                                                 │ key 3f2a9c0d1e4b5a69                                        ▐
+                                                                                 │   model        gpt-4o-mini                                  ▐
+                                                                                 │ * system       You judge answers of a support desk. Be str… ▐
+                                                                                 │   temperature  0
+     q quit  m moved  f failing  a all  / search  p pin  u undo view  e edit rubric  r refresh  v detail  ? help
+    "#);
+}
+
+#[test]
+fn a_medium_screen_shows_the_detail_below() {
+    insta::assert_snapshot!(shown(&mut screen(), &MadeUp::small(), (100, 30)), @r#"
+     support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                960 cached · 40 asked · 1 failed
+     idle, waiting for a save
+
+    ─ grader ────────────── mean  since last  since start ── pass ───── judged  errors  means ──────────
+    ▸ helpful              0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2  ▁▂▅█
+      grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁
+      ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
+    ─[moved] failing  disagreeing  errors  all ──────────────────────────────────────────────── 1 of 5 ─
+           moved     before    now     by  sample                                      grader
+    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042                          helpful
+       ✓ ▲ fixed     0.300 → 0.850 +0.550  greeting-in-german                          helpful
+       !   error             error         a-sample-whose-id-is…g-for-the-column-0007  helpful
+       ✓ △ raised    0.700 → 0.800 +0.100  注文の状況を確認する                        helpful
+       ✗ ▼ broken    0.500 → 0.250 -0.250  cancel order                                grounded in sou…
+
+
+
+    ─ refund-policy-0042 ───────────────────────────────────────────────────────────────────── helpful ─
+     ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500                                          ▐
+                                                                                                       ▐
+     why, and what changed in it                                                                       ▐
+     The answer names the [-return-]{+refund+} window of 30 days{+,+} [-and is friendly-]{+but does    ▐
+     not say who pays for the return+}. A customer would [-be content-]{+have to ask again+}.
+
+     submission
+     Yes! You can return it within 30 days of purchase.
+
+     ground truth
+     q quit  f failing  a all  / search  p pin  u undo view  e edit rubric  r refresh  v detail  ? help
+    "#);
+}
+
+#[test]
+fn a_narrow_screen_leaves_out_what_matters_least() {
+    insta::assert_snapshot!(shown(&mut screen(), &MadeUp::small(), NARROW), @r#"
+     support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
+     idle, waiting for a save
+    ─ grader ────────── mean  since last  since start ── pass ───── judged  errors ─
+    ▸ helpful          0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2
+      grounded in so…  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0
+      ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
+    ─[moved] failing  disagreeing  errors  all ──────────────────────────── 1 of 5 ─
+    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042         helpful
+       ✓ ▲ fixed     0.300 → 0.850 +0.550  greeting-in-german         helpful
+       !   error             error         a-sample-who…-column-0007  helpful
+       ✓ △ raised    0.700 → 0.800 +0.100  注文の状況を確認する       helpful
+       ✗ ▼ broken    0.500 → 0.250 -0.250  cancel order               grounded in…
+
+
+    ─ refund-policy-0042 ───────────────────────────────────────────────── helpful ─
+     ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500                      ▐
+                                                                                   ▐
+     why, and what changed in it
+     The answer names the [-return-]{+refund+} window of 30 days{+,+} [-and is
+     friendly-]{+but does not say who pays for the return+}. A customer would [-be
+     content-]{+have to ask again+}.
+
+     q quit  f failing  a all  / search  p pin  u undo view  e edit rubric  ? help
+    "#);
+}
+
+#[test]
+fn a_small_screen_shows_the_list_or_the_detail() {
+    let (board, size) = (MadeUp::small(), (58, 15));
+    let mut screen = screen();
+    insta::assert_snapshot!(shown(&mut screen, &board, size), @r#"
+     support-quality  save 3  rubrics/helpfu…  $0.31 of $1.00
+     ✓ PASS (was FAIL)  helpful…: 0.842   40 asked · 1 failed
+     idle, waiting for a save
+    ─ grader ────────────── mean  since last ── pass  errors ─
+    ▸ helpful              0.842    ▲ +0.050   84.0%     ! 2
+      grounded in sources  0.913    =  0.000   95.0%       0
+      ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered
+    ─[moved] failing  disagreeing  errors  all ────── 1 of 5 ─
+    ▌  ✗ ▼  0.900 → 0.400  refund-policy-0042       helpful
+       ✓ ▲  0.300 → 0.850  greeting-in-german       helpful
+       !            error  a-sample-wh…column-0007  helpful
+       ✓ △  0.700 → 0.800  注文の状況を確認する     helpful
+       ✗ ▼  0.500 → 0.250  cancel order             grounded…
+
+     q quit  f failing  a all  / search  u undo view  ? help
+    "#);
+    press(&mut screen, &board, size, "v");
+    insta::assert_snapshot!(shown(&mut screen, &board, size), @r#"
+     support-quality  save 3  rubrics/helpfu…  $0.31 of $1.00
+     ✓ PASS (was FAIL)  helpful…: 0.842   40 asked · 1 failed
+     idle, waiting for a save
+    ─ grader ────────────── mean  since last ── pass  errors ─
+    ▸ helpful              0.842    ▲ +0.050   84.0%     ! 2
+      grounded in sources  0.913    =  0.000   95.0%       0
+      ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered
+    ─ refund-policy-0042 ─────────────────────────── helpful ─
+     ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500▐
+
+     why, and what changed in it
+     The answer names the [-return-]{+refund+} window of 30
+     days{+,+} [-and is friendly-]{+but does not say who
+     pays for the return+}. A customer would [-be
+     q quit  h list  u undo view  e edit rubric  ? help
+    "#);
+}
+
+#[test]
+fn a_tiny_screen_says_so() {
+    assert_eq!(shown(&mut screen(), &MadeUp::small(), (29, 2)), "terminal too small\n");
+    insta::assert_snapshot!(shown(&mut screen(), &MadeUp::small(), (30, 6)), @r#"
+     ✓ PASS (was FAIL)  …: 0.842
+    ─[moved]───────────── 1 of 5 ─
+    ▌  ✗ ▼  refund-policy-0042   ▐
+       ✓ ▲  greeting-in-german
+       !    a-sample-w…olumn-0007
+     q quit  f failing  ? help
+    "#);
+}
+
+#[test]
+fn labels_are_compared() {
+    let board = MadeUp::labelled();
+    let mut screen = screen();
+    press(&mut screen, &board, WIDE, "d");
+    insta::assert_snapshot!(shown(&mut screen, &board, WIDE), @r#"
+     support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
+     idle, waiting for a save
+
+    ─ grader ────────────── mean  since last  since start ── pass ───── judged  errors  means ─── agrees ─┬─ a person says ─ ✓ pass ── ✗ fail ──
+    ▸ helpful              0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2  ▁▂▅█       93.3%  │  helpful ✓ pass      412        18
+      grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁           -  │  helpful ✗ fail       22       148
+                                                                                                          │  kappa 0.83 (0.78 to 0.88) of 600
+      ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
+    ─ moved  failing [disagreeing] errors  all ───────────────────────── 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
+            before    now     by  person  sample                    grader       │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
+    ▌  ✗ ▼  0.900 → 0.400 -0.500  ≠ ✓     refund-policy-0042        helpful      │ ≠ a person says ✓                                           ▐
+       ✓ △  0.700 → 0.800 +0.100  ≠ ✗     注文の状況を確認する      helpful      │                                                             ▐
+                                                                                 │ why, and what changed in it                                 ▐
+                                                                                 │ The answer names the [-return-]{+refund+} window of 30      ▐
+                                                                                 │ days{+,+} [-and is friendly-]{+but does not say who pays    ▐
+                                                                                 │ for the return+}. A customer would [-be content-]{+have to  ▐
+                                                                                 │ ask again+}.                                                ▐
+                                                                                 │                                                             ▐
+                                                                                 │ submission                                                  ▐
+                                                                                 │ Yes! You can return it within 30 days of purchase.          ▐
+                                                                                 │                                                             ▐
+                                                                                 │ ground truth                                                ▐
+                                                                                 │ Yes, within 30 days; we pay for the return.                 ▐
+                                                                                 │                                                             ▐
+                                                                                 │ input                                                       ▐
+                                                                                 │ Hi,                                                         ▐
+                                                                                 │                                                             ▐
+                                                                                 │ I bought a lamp three weeks ago and it flickers.            ▐
+                                                                                 │     Can I still send it back?                               ▐
+                                                                                 │
+                                                                                 │ key 3f2a9c0d1e4b5a69
+                                                                                 │   model        gpt-4o-mini
+     q quit  m moved  f failing  a all  / search  p pin  u undo view  e edit rubric  r refresh  v detail  ? help
+    "#);
+}
+
+#[test]
+fn what_is_asked_is_counted() {
+    insta::assert_snapshot!(head(&asking(), 4), @r#"
+     support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         21 asked · 1 failed
+     asking 12/40 ━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌   openai: 20 requests a minute, goes on in…
+    ─ grader ────────── mean  since last  since start ── pass ───── judged  errors ─
+    "#);
+    insta::assert_snapshot!(shown(&mut screen(), &asking(), WIDE).lines().take(4).collect::<Vec<_>>().join("\n"), @r#"
+    support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
+    ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842              960 cached · 21 asked · 9 under way · 19 waiting · 2 superseded · 1 failed
+    asking 12/40 ━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌
+    openai: 20 requests a minute, goes on in 12 s
+    "#);
+}
+
+#[test]
+fn what_is_held_says_how_it_goes_on() {
+    let shown = shown(&mut screen(), &held(), NARROW);
+    let lines: Vec<&str> = shown.lines().collect();
+    insta::assert_snapshot!([lines[2], lines[23]].join("\n"), @r#"
+    held: 20 of 1,000 judged; Enter asks the other 980, about $0.12
+    q quit  Enter run the rest  f failing  a all  / search  u undo view  ? help
+    "#);
+}
+
+#[test]
+fn states_are_told() {
+    let told = |state| {
+        let mut board = MadeUp::small();
+        board.overview.state = state;
+        lines(&buffer(&mut screen(), &board, NARROW))[2].clone()
+    };
+    let stopped = State::Stopped("the budget of $1.00 is used up".to_owned());
+    assert_eq!(told(State::Planning), " planning");
+    assert_eq!(told(stopped), " stopped: the budget of $1.00 is used up");
+    let held = State::Held { waiting: 1, expected: None };
+    assert_eq!(told(held), " held: 999 of 1,000 judged; Enter asks the other 1");
+}
+
+#[test]
+fn a_broken_file_is_shown_over_the_last_good_results() {
+    insta::assert_snapshot!(shown(&mut screen(), &broken(), NARROW), @r#"
+     support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
+     ! 2 problems; results are those of save 3   idle, waiting for a save
+    ─ grader ────────── mean  since last  since start ── pass ───── judged  errors ─
+    ▸ helpful          0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2
+      grounded in so…  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0
+      ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
+    ╭ 2 problems, not evaluated ───────────────────────────────────────────────────╮
+    │ error: unknown metric `avg_scoer`                                            │
+    │   --> suite.yaml:14:13                                                       │
+    │    |                                                                         │
+    │ 14 |     metric: avg_scoer                                                   │
+    │    |             ^^^^^^^^^ did you mean `avg_score`?                         │
+    │    |                                                                         │
+    │    = help: one of `avg_score`, `accuracy`, `pass_hat_k`, `median`, and       │
+    │      whatever else there is to aggregate by                                  │
+    │                                                                              │
+    │ error: `input` is no text                                                    │
+    ╰─ 4 lines more ───────────────────────────────────────────────────────────────╯
+    ─[moved] failing  disagreeing  errors  all ──────────────────────────── 1 of 5 ─
+    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042               helpful▐
+       ✓ ▲ fixed     0.300 → 0.850 +0.550  greeting-in-german               helpful
+       !   error             error         a-sample-whose-…the-column-0007  helpful
+     q quit  f failing  a all  / search  p pin  u undo view  e edit rubric  ? help
+    "#);
+}
+
+#[test]
+fn an_earlier_save_is_told_from_the_newest() {
+    let mut board = MadeUp::small();
+    board.overview.save = 2;
+    let shown = shown(&mut screen(), &board, NARROW);
+    let lines: Vec<&str> = shown.lines().collect();
+    insta::assert_snapshot!([lines[0], lines[2], lines[23]].join("\n"), @r#"
+    support-quality  save 2  rubrics/helpful.md                     $0.31 of $1.00
+     looking at save 2, the rubric before; u goes back to save 3
+    q quit  f failing  a all  / search  u back  e edit rubric  r refresh  ? help
+    "#);
+}
+
+#[test]
+fn all_keys_are_told() {
+    let board = MadeUp::small();
+    let mut screen = screen();
+    press(&mut screen, &board, (100, 40), "?");
+    insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @r#"
+     support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                960 cached · 40 asked · 1 failed
+     idle, waiting for╭ keys of evalrs watch ────────────────────────────────────────╮
+                      │ judgments                                                    │
+    ─ grader ─────────│  Enter         ask what is held back                         │  means ──────────
+    ▸ helpful         │  r             ask the judgments of this verdict anew        │  ▁▂▅█
+      grounded in sour│  p             pin this sample: listed first, asked early    │  █▃▁▁
+      ▲ 1 fixed   ▼ 2 │  u             look at the rubric before; again: go back     │  · 1 pending
+    ─[moved] failing  │  e             open the rubric in an editor                  │───────── 1 of 5 ─
+           moved     b│ verdicts                                                     │ grader
+    ▌  ✗ ▼ broken    0│  j k ↓ ↑       next, previous                                │ helpful
+       ✓ ▲ fixed     0│  PgDn PgUp     a page down, up                               │ helpful
+       !   error      │  g G Home End  first, last                                   │ helpful
+       ✓ △ raised    0│  m             those that moved                              │ helpful
+       ✗ ▼ broken    0│  f             those that fail                               │ grounded in sou…
+                      │  d             those that disagree with a label              │
+                      │  x             errors                                        │
+                      │  a             all                                           │
+                      │  Tab ⇧Tab      next, previous of these                       │
+                      │  /             search id, grader, input, submission          │
+                      │ detail                                                       │
+                      │  J K           a line down, up                               │
+    ─ refund-policy-00│  ^D ^U         half a page down, up                          │──────── helpful ─
+     ✗ fails, 0.400   │  v l →         detail alone                                  │                 ▐
+                      │  h ← Esc       list and detail                               │                 ▐
+     why, and what cha│ signs                                                        │                 ▐
+     The answer names │  ✓ ✗ !         passes, fails, error                          │y-]{+but does    ▐
+     not say who pays │  … ·           being judged, not judged yet                  │gain+}.          ▐
+                      │  ▲ ▼           fixed, broken: the verdict is another         │                 ▐
+     submission       │  △ ▽           raised, lowered: the score is another         │                 ▐
+     Yes! You can retu│  ≠             disagrees with a person                       │                 ▐
+                      │                                                              │                 ▐
+     ground truth     │  ?             this help                                     │                 ▐
+     Yes, within 30 da│  q             quit; what was judged is kept                 │                 ▐
+                      │  ^C            interrupt                                     │
+     input            │  mouse         wheel scrolls, click selects, ⇧drag copies    │
+     Hi,              ╰ ? or Esc closes ─────────────────────────────────────────────╯
+
+     I bought a lamp three weeks ago and it flickers.
+     q quit  f failing  a all  / search  p pin  u undo view  e edit rubric  r refresh  v detail  ? help
+    "#);
+    // Where there is no room for all of them they scroll.
+    press(&mut screen, &board, NARROW, "jjjjjjjjjjjjjjjjjjj");
+    assert!(shown(&mut screen, &board, NARROW).contains("wheel scrolls"));
+    press(&mut screen, &board, NARROW, "esc");
+    assert!(!shown(&mut screen, &board, NARROW).contains("wheel scrolls"));
+}
+
+#[test]
+fn lists_without_rows_say_what_is_not_there() {
+    let mut board = MadeUp::small();
+    board.details.truncate(5);
+    board.details.drain(..4);
+    board.rows = 1;
+    let mut screen = screen();
+    for (keys, expected) in [
+        ("m", "nothing moved"),
+        ("f", "nothing fails"),
+        ("d", "no row has a label"),
+        ("x", "no errors"),
+        ("a / z", "nothing here holds `z`; Esc ends the search"),
+    ] {
+        press(&mut screen, &board, WIDE, keys);
+        let shown = shown(&mut screen, &board, WIDE);
+        assert!(shown.contains(&format!("   {expected} ")), "{keys}: {shown}");
+    }
+}
+
+#[test]
+fn before_the_first_save_the_failing_ones_are_listed() {
+    let mut board = MadeUp::small();
+    (board.overview.save, board.overview.newest) = (0, 0);
+    let mut screen = screen();
+    assert!(shown(&mut screen, &board, NARROW).contains("[failing]"));
+    (board.overview.save, board.overview.newest) = (1, 1);
+    assert!(shown(&mut screen, &board, NARROW).contains("[moved]"));
+    press(&mut screen, &board, NARROW, "x");
+    (board.overview.save, board.overview.newest) = (2, 2);
+    assert!(shown(&mut screen, &board, NARROW).contains("[errors]"));
+}
+
+#[test]
+fn no_size_panics() {
+    let many = MadeUp { rows: 300, ..MadeUp::labelled() };
+    let boards = [MadeUp::labelled(), asking(), held(), broken(), many];
+    let mut screens = ["j", "v", "?", "/ x", "a end"].map(|keys| {
+        let mut screen = screen();
+        press(&mut screen, &boards[0], WIDE, keys);
+        screen
+    });
+    let widths = (1..=140).step_by(11).chain([29, 30, 59, 60, 119, 120, 129, 130, 140]);
+    for width in widths {
+        for (at, height) in [0, 1, 5, 6, 7, 9, 10, 12, 14, 16, 24, 28, 50].into_iter().enumerate() {
+            // Every size meets one of them, and every width all of them.
+            let at = (at + usize::from(width)) % boards.len();
+            buffer(&mut screens[at], &boards[at], (width, height));
+        }
+    }
+}
+
+#[test]
+fn colour_says_nothing_alone() {
+    let (mut plain, mut colored) = (screen(), Screen::new(ScreenOptions { color: true }));
+    press(&mut plain, &broken(), WIDE, "x");
+    press(&mut colored, &broken(), WIDE, "x");
+    let plain = buffer(&mut plain, &broken(), WIDE);
+    for cell in &plain.content {
+        assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
+        let allowed = Modifier::BOLD | Modifier::REVERSED | Modifier::UNDERLINED;
+        assert!(allowed.contains(cell.modifier), "{cell:?}");
+    }
+    assert_eq!(lines(&buffer(&mut colored, &broken(), WIDE)), lines(&plain));
+    // But for words that were removed or added: those are crossed out or underlined instead.
+    press(&mut colored, &MadeUp::small(), WIDE, "m");
+    let shown = buffer(&mut colored, &MadeUp::small(), WIDE);
+    let words = |modifier| -> String {
+        let cells = shown.content.iter().filter(|cell| cell.modifier.contains(modifier));
+        cells.map(ratatui::buffer::Cell::symbol).collect()
+    };
+    insta::assert_snapshot!(words(Modifier::CROSSED_OUT), @"returnandis friendlybe content");
+    insta::assert_snapshot!(words(Modifier::UNDERLINED), @"refund,but does not say who pays for the returnhave to ask again");
+}

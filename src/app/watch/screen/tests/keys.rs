@@ -1,0 +1,183 @@
+//! What the keys and the mouse do.
+
+use crossterm::event::{Event, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+use super::{NARROW, WIDE, buffer, events, held, press, screen, shown};
+use crate::app::watch::board::{Happened, RowId, Wish};
+use crate::app::watch::made_up::MadeUp;
+
+fn id(case: u128) -> RowId {
+    RowId { case, grader: u32::from(case > 3) }
+}
+
+#[test]
+fn a_search_is_typed_live() {
+    let board = MadeUp::small();
+    let mut screen = screen();
+    press(&mut screen, &board, (80, 20), "a /refundx back");
+    insta::assert_snapshot!(shown(&mut screen, &board, (80, 20)), @r#"
+     support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
+     idle, waiting for a save
+    ─ grader ────────── mean  since last  since start ── pass ───── judged  errors ─
+    ▸ helpful          0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2
+      grounded in so…  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0
+      ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
+    ─ moved  failing  disagreeing  errors [all]────────────────── /refund ─ 1 of 2 ─
+    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042         helpful
+       ✓                     0.950         refund-policy-0042         grounded in…
+
+
+
+    ─ refund-policy-0042 ───────────────────────────────────────────────── helpful ─
+     ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500                      ▐
+
+     why, and what changed in it
+     The answer names the [-return-]{+refund+} window of 30 days{+,+} [-and is
+     friendly-]{+but does not say who pays for the return+}. A customer would [-be
+     /refund▏   Enter keeps it, Esc ends it
+    "#);
+}
+
+#[test]
+fn keys_become_wishes() {
+    let table: &[(&str, &[Wish])] = &[
+        ("q", &[Wish::Quit]),
+        ("^c", &[Wish::Interrupt]),
+        ("/ q ^c", &[Wish::Interrupt]),
+        ("? ^c", &[Wish::Interrupt]),
+        ("u", &[Wish::Undo]),
+        ("e", &[Wish::Edit(Some(id(0)))]),
+        ("r", &[Wish::Refresh(id(0))]),
+        ("j p", &[Wish::Select(id(1)), Wish::Pin(id(1))]),
+        // A selection that is as it was is no wish.
+        ("k home", &[]),
+        ("down end end", &[Wish::Select(id(1)), Wish::Select(id(6))]),
+        ("G g", &[Wish::Select(id(6)), Wish::Select(id(0))]),
+        ("f", &[]),
+        ("x", &[Wish::Select(id(2))]),
+        ("tab tab tab", &[Wish::Select(id(2))]),
+        ("backtab j", &[Wish::Select(id(1))]),
+        ("/ greet", &[Wish::Select(id(1))]),
+        ("/ greet esc", &[Wish::Select(id(1))]),
+        ("/ greet enter j esc j", &[Wish::Select(id(1)), Wish::Select(id(2))]),
+        ("/ q esc ?q", &[]),
+        ("v j j v J ^d ^u", &[]),
+    ];
+    for (keys, expected) in table {
+        let wishes = press(&mut screen(), &MadeUp::small(), NARROW, keys);
+        assert_eq!(&wishes, expected, "{keys}");
+    }
+    let empty = MadeUp { rows: 0, ..MadeUp::small() };
+    assert_eq!(press(&mut screen(), &empty, WIDE, "j r p e"), [Wish::Edit(None)]);
+    assert_eq!(press(&mut screen(), &held(), WIDE, "enter"), [Wish::RunRest]);
+}
+
+#[test]
+fn what_was_typed_can_be_taken_back() {
+    let board = MadeUp::small();
+    for (keys, expected) in [
+        ("/ ab back", "a"),
+        ("/ ab ^u c", "c"),
+        ("/one\u{a0}two three back", "one\u{a0}twothre"),
+        ("/ ab enter x", "ab"),
+        ("/ ab esc", ""),
+        ("/ e\u{301}e\u{301} back", "e\u{301}"),
+    ] {
+        let mut screen = screen();
+        press(&mut screen, &board, NARROW, keys);
+        assert_eq!(screen.list.search, expected, "{keys}");
+    }
+    let mut screen = screen();
+    press(&mut screen, &board, WIDE, "/");
+    screen.key(&Event::Paste("two\nwords\u{1b}[31m".to_owned()), &board);
+    assert_eq!(screen.list.search, "two words");
+    press(&mut screen, &board, WIDE, "^w");
+    assert_eq!(screen.list.search, "two ");
+    // Pasted text is no keys.
+    press(&mut screen, &board, WIDE, "esc");
+    assert_eq!(screen.key(&Event::Paste("q".to_owned()), &board), None);
+}
+
+#[test]
+fn the_mouse_selects_and_scrolls_what_it_points_at() {
+    let board = MadeUp::large();
+    let mut screen = screen();
+    press(&mut screen, &board, WIDE, "a");
+    let mouse = |kind, column, row| {
+        Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+    };
+    let click = MouseEventKind::Down(MouseButton::Left);
+    let row = screen.list.area.y + 2;
+    assert_eq!(
+        screen.key(&mouse(click, 5, row), &board),
+        Some(Wish::Select(RowId { case: 2, grader: 0 }))
+    );
+    assert_eq!(screen.key(&mouse(MouseEventKind::ScrollDown, 5, row), &board), None);
+    assert_eq!(
+        screen
+            .key(&mouse(click, 5, row), &board)
+            .map(|wish| matches!(wish, Wish::Select(id) if id.case == 5)),
+        Some(true)
+    );
+    let before = shown(&mut screen, &board, (120, 20));
+    screen.key(&mouse(MouseEventKind::ScrollDown, 110, row), &board);
+    let after = shown(&mut screen, &board, (120, 20));
+    assert_ne!(before, after);
+    assert_eq!(screen.key(&mouse(click, 110, row), &board), None);
+}
+
+#[test]
+fn only_rows_that_are_seen_are_asked_for() {
+    let board = MadeUp::large();
+    let mut screen = screen();
+    press(&mut screen, &board, WIDE, "a");
+    for key in ["end", "home", "pgdn"] {
+        for event in events(key) {
+            screen.key(&event, &board);
+        }
+        board.asked.set(0);
+        buffer(&mut screen, &board, WIDE);
+        let asked = board.asked.get();
+        assert!((10..34).contains(&asked), "{key}: {asked}");
+    }
+}
+
+#[test]
+fn the_selection_is_seen_at_another_size() {
+    let board = MadeUp::large();
+    let mut screen = screen();
+    press(&mut screen, &board, WIDE, "a end");
+    for size in [NARROW, (58, 12), WIDE, (100, 30)] {
+        assert!(shown(&mut screen, &board, size).contains("\n▌"), "{size:?}");
+    }
+}
+
+#[test]
+fn messages_last_until_the_next_key() {
+    let board = MadeUp::small();
+    let mut screen = screen();
+    screen.happened(&Happened::Note("the editor ended with exit code 1".to_owned()));
+    assert!(shown(&mut screen, &board, NARROW).contains("the editor ended with exit code 1"));
+    press(&mut screen, &board, NARROW, "j");
+    assert!(!shown(&mut screen, &board, NARROW).contains("the editor"));
+}
+
+#[test]
+fn a_long_text_scrolls_and_stays_where_it_is() {
+    let mut board = MadeUp::small();
+    board.details[0].submission =
+        (0..500).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
+    let mut screen = screen();
+    press(&mut screen, &board, NARROW, "v pgdn pgdn");
+    let before = shown(&mut screen, &board, NARROW);
+    assert!(before.contains(" line 30\n"), "{before}");
+    board.overview.counts.fixed += 1;
+    assert_eq!(lines_from(&before, 8), lines_from(&shown(&mut screen, &board, NARROW), 8));
+    press(&mut screen, &board, NARROW, "end");
+    assert!(shown(&mut screen, &board, NARROW).contains("another one than before"));
+}
+
+fn lines_from(text: &str, at: usize) -> Vec<&str> {
+    text.lines().skip(at).collect()
+}

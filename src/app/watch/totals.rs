@@ -1,0 +1,151 @@
+//! Everything about an evaluation that needs a look at all of it: aggregates, and which verdicts moved.
+//!
+//! Computed on the worker's thread over a database of its own, so that a save need not wait for it.
+
+use std::sync::Arc;
+
+use super::before::Before;
+use super::board::{MetricRow, RowId};
+use crate::graph::inputs::Root;
+use crate::graph::queries;
+use crate::graph::queries::Grader;
+use crate::graph::snapshot::Snapshot;
+use crate::graph::{Database, folds};
+use crate::pipeline::delta::{CaseId, Cell, CellState, Counts, Movement};
+use crate::pipeline::metric;
+use crate::pipeline::report::GateReport;
+
+/// What is said of an evaluation as a whole.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    /// Which state of the session it is of: what [`Wanted::of`] said.
+    pub of: u64,
+    /// The evaluation.
+    pub snapshot: Arc<Snapshot>,
+    /// One for each grader, in the order of the suite; without a history.
+    pub metrics: Vec<MetricRow>,
+    /// How many verdicts moved.
+    pub counts: Counts,
+    /// Those that moved, those that matter most first.
+    pub moved: Vec<Moved>,
+    /// What the gate says.
+    pub gate: GateReport,
+}
+
+/// A verdict that moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moved {
+    /// How.
+    pub movement: Movement,
+    /// By how much, from 0.
+    pub distance: f64,
+    /// Which.
+    pub row: RowId,
+}
+
+impl Moved {
+    /// The order in which they are listed: what broke first, then the farthest; equals stay in dataset order.
+    pub fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let by_distance = || other.distance.total_cmp(&self.distance);
+        self.movement.cmp(&other.movement).then_with(by_distance)
+    }
+}
+
+/// What totals are wanted of.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    /// Identifies the state of the session.
+    pub of: u64,
+    /// The suite.
+    pub root: Root,
+    /// What was before.
+    pub before: Arc<Before>,
+    /// What was when the session began.
+    pub start: Option<Arc<Snapshot>>,
+}
+
+/// Evaluates everything.
+pub(super) fn totals(db: &Database, wanted: &Wanted) -> Totals {
+    let Wanted { of, root, before, start } = wanted;
+    let snapshot = Arc::new(Snapshot::take(db, *root));
+    let comparing = Comparing { snapshot: &snapshot, before, start: start.as_deref() };
+    let mut counts = Counts::default();
+    let mut moved = Vec::new();
+    let graders = queries::graders(db, *root).iter().enumerate();
+    let metrics = graders
+        .map(|(at, grader)| {
+            comparing.count(at, &mut counts, &mut moved);
+            comparing.metric(db, *grader, at)
+        })
+        .collect();
+    moved.sort_by(Moved::order);
+    let gate = folds::gate_report(db, *root).clone();
+    Totals { of: *of, snapshot, metrics, counts, moved, gate }
+}
+
+struct Comparing<'a> {
+    snapshot: &'a Snapshot,
+    before: &'a Before,
+    start: Option<&'a Snapshot>,
+}
+
+impl Comparing<'_> {
+    /// Counts how the verdicts of a grader moved.
+    fn count(&self, grader: usize, counts: &mut Counts, moved: &mut Vec<Moved>) {
+        let name = &self.snapshot.graders[grader].name;
+        let whole = self.before.whole().and_then(|whole| Some((whole, whole.grader(name)?)));
+        let is_same_index =
+            whole.is_some_and(|(whole, _)| Arc::ptr_eq(&whole.index, &self.snapshot.index));
+        for (case, place) in self.snapshot.index.cases() {
+            let Some(now) = self.snapshot.cell_at(place, grader) else { continue };
+            let then = match whole {
+                Some((whole, at)) if is_same_index => whole.cell_at(place, at),
+                _ => self.before.cell(case, name),
+            };
+            let movement = Movement::of(then, now);
+            counts.add(movement);
+            if movement.is_move() {
+                let distance = then.map_or(0.0, |then| (now.score - then.score).abs());
+                let row = RowId { case, grader: grader as u32 };
+                moved.push(Moved { movement, distance, row });
+            }
+        }
+    }
+
+    fn metric(&self, db: &Database, grader: Grader<'_>, at: usize) -> MetricRow {
+        let metric = folds::metric(db, grader);
+        let name = grader.name(db);
+        let cells = self.snapshot.index.cases();
+        let errors = cells
+            .filter_map(|(_, place)| self.snapshot.cell_at(place, at))
+            .filter(|cell| cell.state == CellState::Errored)
+            .count();
+        MetricRow {
+            grader: name.clone(),
+            label: name.clone(),
+            mean: metric.avg_score_attempted,
+            pass_rate: metric.accuracy,
+            judged: metric.attempted,
+            errors,
+            total: metric.n,
+            since_last: self.moved_by(at, |case| self.before.cell(case, name)),
+            since_start: self.start.and_then(|start| {
+                let of_start = start.grader(name)?;
+                self.moved_by(at, |case| start.cell(case, of_start))
+            }),
+            history: Vec::new(),
+            labels: folds::label_agreement(db, grader)
+                .filter(|labels| labels.n + labels.without_verdict > 0),
+        }
+    }
+
+    /// How far the mean of a grader moved from what `then` says of a case: over the cases that have a verdict both times.
+    fn moved_by(&self, grader: usize, then: impl Fn(CaseId) -> Option<Cell>) -> Option<f64> {
+        let pairs = self.snapshot.index.cases().filter_map(|(case, place)| {
+            let now = self.snapshot.cell_at(place, grader).filter(|cell| cell.is_verdict())?;
+            Some((now.score, then(case).filter(|cell| cell.is_verdict())?.score))
+        });
+        let (now, then): (Vec<f64>, Vec<f64>) = pairs.unzip();
+        Some(metric::mean(&now)? - metric::mean(&then)?)
+    }
+}

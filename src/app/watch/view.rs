@@ -1,0 +1,357 @@
+//! The board of a session that is watched: its database, what was known before, and what the user marked.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::before::Before;
+use super::board::{
+    Board, CaseId, Detail, Filter, IngredientRow, MOST_HISTORY, Overview, Row, RowId,
+};
+use super::totals::{Moved, Totals};
+use crate::engine::session::Session;
+use crate::graph::inputs::Chunk;
+use crate::graph::queries;
+use crate::graph::queries::Grader;
+use crate::graph::selection::named;
+use crate::graph::snapshot::{Snapshot, case_index};
+use crate::graph::{Database, Db, results};
+use crate::pipeline::action::{ActionKey, Ingredient};
+use crate::pipeline::delta::{Cell, CellState, Movement};
+use crate::pipeline::metric::labels::{Label, disagrees};
+use crate::pipeline::report::labels::usable;
+use crate::pipeline::report::{GradeLine, Ordered};
+
+/// One evaluation as it is shown.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// What is shown at once.
+    pub overview: Overview,
+    /// All of it, as of the last totals.
+    pub snapshot: Option<Arc<Snapshot>>,
+    /// The digests of the rubrics, by grader.
+    pub rubrics: Ordered<String>,
+    /// What was before.
+    pub before: Arc<Before>,
+    /// The verdicts that moved, those that matter most first.
+    pub moved: Vec<Moved>,
+}
+
+impl Shown {
+    /// Takes in what is known of the evaluation as a whole. Each metric keeps its history.
+    pub fn take(&mut self, totals: Totals) {
+        let mut metrics = totals.metrics;
+        for metric in &mut metrics {
+            let held = self.overview.metrics.iter().find(|held| held.grader == metric.grader);
+            if let Some(held) = held {
+                metric.history.clone_from(&held.history);
+                metric.label.clone_from(&held.label);
+            }
+        }
+        self.overview.metrics = metrics;
+        self.overview.counts = totals.counts;
+        self.overview.gate = totals.gate;
+        self.moved = totals.moved;
+        self.snapshot = Some(totals.snapshot);
+    }
+
+    /// Remembers the means of a finished evaluation.
+    pub fn remember_means(&mut self) {
+        for metric in &mut self.overview.metrics {
+            metric.history.extend(metric.mean);
+            let surplus = metric.history.len().saturating_sub(MOST_HISTORY);
+            metric.history.drain(..surplus);
+        }
+    }
+
+    /// Lists a verdict that came in where it belongs, before totals tell of it.
+    pub fn list(&mut self, moved: Moved) {
+        self.moved.retain(|held| held.row != moved.row);
+        if moved.movement.is_move() {
+            let at = self.moved.partition_point(|held| held.order(&moved).is_le());
+            self.moved.insert(at, moved);
+        }
+    }
+}
+
+/// What is shown, and what the user marked.
+#[derive(Debug, Default)]
+pub(super) struct Views {
+    /// The newest evaluation.
+    pub now: Shown,
+    /// The one before it.
+    pub previous: Option<Shown>,
+    /// Whether the one before is looked at.
+    pub looks_back: bool,
+    /// The samples that are listed first and asked early.
+    pub pinned: HashSet<CaseId>,
+    /// The verdict the user looks at.
+    pub selected: Option<RowId>,
+    /// The verdicts that judges are being asked for.
+    pub under_way: HashSet<RowId>,
+    /// What the judgments were made of that the verdict the user looks at rested on before.
+    pub kept: Option<(ActionKey, Vec<Ingredient>)>,
+    /// The rows that were listed last, until something changes.
+    listed: RefCell<Option<Listed>>,
+}
+
+/// A list of rows, and what it was made for.
+type Listed = ((Filter, String), Rc<Vec<RowId>>);
+
+impl Views {
+    /// Lists are made anew.
+    pub(super) fn changed(&mut self) {
+        self.listed.replace(None);
+    }
+
+    /// The board over `session`.
+    pub(super) fn board<'a>(&'a self, session: &'a Session) -> View<'a> {
+        View { views: self, session }
+    }
+
+    fn shown(&self) -> &Shown {
+        match &self.previous {
+            Some(previous) if self.looks_back => previous,
+            _ => &self.now,
+        }
+    }
+}
+
+/// The board.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    views: &'a Views,
+    session: &'a Session,
+}
+
+impl View<'_> {
+    fn db(&self) -> &Database {
+        &self.session.db
+    }
+
+    /// Where a case stands now.
+    fn place(&self, case: CaseId) -> Option<(Chunk, usize)> {
+        let (chunk, at) = case_index(self.db(), self.session.root).place(case)?;
+        Some((*self.session.root.chunks(self.db()).get(chunk)?, at))
+    }
+
+    fn grader(&self, ordinal: u32) -> Option<Grader<'_>> {
+        let graders = queries::graders(self.db(), self.session.root);
+        let then = self.views.shown().snapshot.as_ref().filter(|_| self.views.looks_back);
+        match then {
+            None => graders.get(ordinal as usize).copied(),
+            Some(then) => {
+                let name = &then.graders.get(ordinal as usize)?.name;
+                graders.iter().find(|grader| grader.name(self.db()) == name).copied()
+            }
+        }
+    }
+
+    /// The verdict as it is shown: of the newest evaluation, as it is by now.
+    fn cell(&self, id: RowId) -> Option<Cell> {
+        if self.views.looks_back {
+            return self.views.shown().snapshot.as_ref()?.cell(id.case, id.grader as usize);
+        }
+        let (chunk, at) = self.place(id.case)?;
+        queries::cells(self.db(), chunk, self.grader(id.grader)?).cells.get(at).copied()
+    }
+
+    /// What a person says of a case, and whether the verdict says something else: how far from it.
+    fn label(&self, id: RowId, now: Cell) -> (Option<Label>, Option<f64>) {
+        let of = || {
+            let (chunk, at) = self.place(id.case)?;
+            let grader = self.grader(id.grader)?;
+            let label = results::label_of(self.db(), chunk, at, grader)?;
+            let queries::Threshold(threshold) = grader.pass_threshold(self.db());
+            Some((label, disagrees(now, label, threshold)))
+        };
+        of().map_or((None, None), |(label, distance)| (Some(label), distance))
+    }
+
+    /// Every verdict of the evaluation, in dataset order, grader by grader within a case.
+    fn all(&self) -> Vec<RowId> {
+        let graders = queries::graders(self.db(), self.session.root).len() as u32;
+        let index = case_index(self.db(), self.session.root);
+        let cases = index.cases().map(|(case, _)| case);
+        cases.flat_map(|case| (0..graders).map(move |grader| RowId { case, grader })).collect()
+    }
+
+    /// Those of which `key` says something, the lowest first.
+    fn sorted(&self, key: impl Fn(RowId, Cell) -> Option<f64>) -> Vec<RowId> {
+        let all = self.all().into_iter();
+        let mut keyed: Vec<(f64, RowId)> =
+            all.filter_map(|id| Some((key(id, self.cell(id)?)?, id))).collect();
+        keyed.sort_by(|left, right| left.0.total_cmp(&right.0));
+        keyed.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn filtered(&self, filter: Filter) -> Vec<RowId> {
+        match filter {
+            Filter::Moved => self.views.shown().moved.iter().map(|moved| moved.row).collect(),
+            Filter::Failing => self.sorted(|_, cell| match cell.state {
+                CellState::Errored => Some(-1.0),
+                CellState::Failed => Some(cell.score),
+                CellState::Passed | CellState::Pending | CellState::Skipped => None,
+            }),
+            Filter::Disagreeing => self.sorted(|id, cell| self.label(id, cell).1.map(|far| -far)),
+            Filter::Errors => {
+                self.sorted(|_, cell| (cell.state == CellState::Errored).then_some(0.0))
+            }
+            Filter::All => self.all(),
+        }
+    }
+
+    /// Whether id, grader, input or submission hold `needle`, which is in lower case.
+    fn holds(&self, id: RowId, needle: &str) -> bool {
+        let found = || {
+            let (chunk, at) = self.place(id.case)?;
+            let grader = self.grader(id.grader)?;
+            let has = |text: &str| text.to_lowercase().contains(needle);
+            let head = results::head(self.db(), chunk, at)?;
+            let submission = || queries::graded_texts(self.db(), chunk, grader).get(at).cloned();
+            Some(
+                has(&head.sample_id)
+                    || has(grader.name(self.db()))
+                    || has(&shown_value(&head.input))
+                    || submission().is_some_and(|submission| has(&submission.shown())),
+            )
+        };
+        found().unwrap_or(false)
+    }
+
+    fn kept(&self, key: ActionKey) -> Option<&[Ingredient]> {
+        let (of, ingredients) = self.views.kept.as_ref()?;
+        (*of == key).then_some(ingredients)
+    }
+
+    fn ingredients(&self, id: RowId) -> Option<Vec<Ingredient>> {
+        let (chunk, at) = self.place(id.case)?;
+        let grader = self.grader(id.grader)?;
+        let planned = queries::plans(self.db(), chunk, grader).get(at)?;
+        let (turn, ballot, _) = *planned.keys().first()?;
+        let action = results::action_of(self.db(), (chunk, at), grader, [turn, ballot])?;
+        Some(action.ingredients())
+    }
+}
+
+impl Board for View<'_> {
+    fn overview(&self) -> &Overview {
+        &self.views.shown().overview
+    }
+
+    fn rows(&self, filter: Filter, search: &str) -> Vec<RowId> {
+        let wanted = (filter, search.to_lowercase());
+        if let Some((made_for, rows)) = &*self.views.listed.borrow()
+            && *made_for == wanted
+        {
+            return rows.to_vec();
+        }
+        let mut rows = self.filtered(filter);
+        if !search.is_empty() {
+            rows.retain(|id| self.holds(*id, &wanted.1));
+        }
+        let pinned = &self.views.pinned;
+        if !pinned.is_empty() {
+            // A stable sort keeps the order among those that are pinned and among the others.
+            rows.sort_by_key(|id| !pinned.contains(&id.case));
+        }
+        self.views.listed.replace(Some((wanted, Rc::new(rows.clone()))));
+        rows
+    }
+
+    fn row(&self, id: RowId) -> Option<Row> {
+        let (chunk, at) = self.place(id.case)?;
+        let grader = self.grader(id.grader)?;
+        let who = queries::checked(self.db(), chunk).whos.get(at)?;
+        let place = queries::places(self.db(), chunk).get(at)?;
+        let now = self.cell(id)?;
+        let before = self.views.shown().before.cell(id.case, grader.name(self.db()));
+        let (label, distance) = self.label(id, now);
+        Some(Row {
+            id,
+            sample_id: named(who.id(), place.occurrence),
+            model: who.identity.model.clone(),
+            trial: who.identity.trial,
+            grader: display_name(self.session, grader),
+            before,
+            now,
+            movement: Movement::of(before, now),
+            label,
+            disagrees: distance.is_some(),
+            pinned: self.views.pinned.contains(&id.case),
+            under_way: self.views.under_way.contains(&id),
+        })
+    }
+
+    fn detail(&self, id: RowId) -> Option<Detail> {
+        let row = self.row(id)?;
+        let (chunk, at) = self.place(id.case)?;
+        let name = self.grader(id.grader)?.name(self.db());
+        let line = results::line(self.db(), chunk, at)?;
+        let outcomes = |key| self.db().outcome(key);
+        let before = self.views.shown().before.known(id.case, name);
+        let rationale_before = before.as_ref().and_then(|known| known.grade(&outcomes));
+        let then = self.views.looks_back.then(|| {
+            let snapshot = self.views.shown().snapshot.as_ref()?;
+            snapshot.known_at(snapshot.index.place(id.case)?, snapshot.grader(name)?)
+        });
+        let rationale = match then {
+            None => line.grades.get(name).filter(|_| row.now.is_known()).map(said),
+            Some(then) => {
+                let graded = then.and_then(|known| known.grade(&outcomes));
+                graded.map(|graded| graded.grade.rationale.into_owned())
+            }
+        };
+        let old = before.and_then(|known| known.key()).and_then(|key| self.kept(key));
+        Some(Detail {
+            input: shown_value(&line.input),
+            ground_truth: Some(shown_value(&line.ground_truth)).filter(|text| !text.is_empty()),
+            submission: line.submissions.get(name).cloned().unwrap_or_default(),
+            rationale,
+            rationale_before: rationale_before.map(|graded| graded.grade.rationale.into_owned()),
+            key: line.grades.get(name).and_then(|grade| grade.key.clone()),
+            ingredients: self.ingredients(id).map_or_else(Vec::new, |now| rows_of(now, old)),
+            row,
+        })
+    }
+}
+
+/// A grader's name for people.
+pub(super) fn display_name(session: &Session, grader: Grader<'_>) -> String {
+    let name = grader.name(&session.db);
+    let graders = session.suite().map_or(&[][..], |suite| &suite.graders);
+    let names: Vec<(&str, Option<&str>)> =
+        graders.iter().map(|spec| (spec.name.as_str(), spec.display_name.as_deref())).collect();
+    usable(&names).get(name).unwrap_or(name).clone()
+}
+
+/// Why, in the words of the grader; of an error, its message.
+fn said(grade: &GradeLine) -> String {
+    match &grade.error {
+        Some(error) => error.message.clone(),
+        None => grade.rationale.clone(),
+    }
+}
+
+/// A value as people read it: text as it is, nothing of null.
+fn shown_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// The ingredients of a key; those that differ from the ones before are marked.
+fn rows_of(now: Vec<Ingredient>, before: Option<&[Ingredient]>) -> Vec<IngredientRow> {
+    let is_new = |part: &Ingredient| before.is_some_and(|before| !before.contains(part));
+    let row = |part: Ingredient| IngredientRow {
+        is_new: is_new(&part),
+        name: part.name,
+        preview: part.preview.unwrap_or_else(|| "(none)".to_owned()),
+    };
+    now.into_iter().map(row).collect()
+}

@@ -1,0 +1,495 @@
+//! Asks a judge over HTTP.
+//!
+//! What is said and how replies read is the provider's; here it is sent, again after transport
+//! failures. A reply that is no verdict is asked again at most twice with its fault named, because clamping or guessing
+//! would hide a broken judge.
+#![expect(clippy::disallowed_methods, reason = "Retry-After dates are compared with the clock")]
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::asking::{Asking, estimate};
+use super::client::{Clients, Trust};
+use super::endpoints::{Endpoints, Entered};
+use super::limit::LimitSettings;
+use super::pause::{Pause, pause};
+use super::transport::{Broken, Route};
+use super::{
+    Changed, Endpoint, EndpointId, Executing, Executor, Header, JudgeLaunch, Launch, Notice, Room,
+    errors, retry,
+};
+use crate::pipeline::judge::provider;
+use crate::pipeline::judge::provider::{
+    Answer, Auth, Correction, Ending, Provider, Request, Shape,
+};
+use crate::pipeline::judge::{json, reply};
+use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
+use crate::pipeline::suite::ReplyFormat;
+
+/// How often a reply that is no verdict is asked again.
+const RE_ASKS: usize = 2;
+/// The longest reply that is read, in bytes.
+const REPLY_LIMIT: usize = 8 << 20;
+
+/// Executes judges' actions over HTTP.
+#[derive(Debug)]
+pub struct HttpExecutor {
+    clients: Clients,
+    endpoints: Endpoints,
+    /// 0 says nothing of single requests, 1 a line on each, 2 the bodies too.
+    verbosity: u8,
+    /// The strictest shape that each endpoint's model is known to take: those before it were refused.
+    shapes: RefCell<BTreeMap<[String; 3], Shape>>,
+}
+
+impl HttpExecutor {
+    /// An executor whose connections are shared by at most `concurrency` requests.
+    pub fn new(concurrency: usize) -> Self {
+        Self {
+            clients: Clients::new(concurrency),
+            endpoints: Endpoints::new(concurrency),
+            verbosity: 0,
+            shapes: RefCell::default(),
+        }
+    }
+
+    /// The same executor, which says so much of each request: 0 nothing, 1 a line, 2 the bodies too.
+    #[must_use]
+    pub fn with_verbosity(self, verbosity: u8) -> Self {
+        Self { verbosity, ..self }
+    }
+
+    /// The shape that the next request asks for.
+    fn shape(&self, launch: &JudgeLaunch, provider: &dyn Provider) -> Shape {
+        let shapes = provider.shapes();
+        let wanted = match launch.action.response_format {
+            ReplyFormat::JsonSchema => Shape::Schema,
+            ReplyFormat::JsonObject => Shape::Object,
+            ReplyFormat::Text => Shape::Words,
+            ReplyFormat::Auto => {
+                let known = self.shapes.borrow().get(&place(launch)).copied();
+                known.unwrap_or(shapes[0])
+            }
+        };
+        // A provider without a JSON mode is asked in words.
+        shapes.iter().copied().find(|shape| *shape >= wanted).unwrap_or(Shape::Words)
+    }
+
+    /// Whether the failure says that `shape` is not to be had, and another one is. That is remembered.
+    fn gives_way(&self, launch: &JudgeLaunch, shape: Shape, failure: &Failure) -> bool {
+        let provider = provider::find(&launch.action.provider);
+        let shapes = provider.map(Provider::shapes).unwrap_or_default();
+        let weaker = shapes.iter().copied().find(|weaker| *weaker > shape);
+        let (ReplyFormat::Auto, FailureKind::BadRequest, Some(weaker)) =
+            (launch.action.response_format, failure.kind, weaker)
+        else {
+            return false;
+        };
+        let is_about_it = speaks_of_shapes(&failure.message);
+        if is_about_it {
+            // An answer to an earlier request may come later.
+            let mut shapes = self.shapes.borrow_mut();
+            let known = shapes.entry(place(launch)).or_insert(weaker);
+            *known = weaker.max(*known);
+        }
+        is_about_it
+    }
+
+    /// Asks until there is a verdict, or what came is no verdict for the third time.
+    async fn ask(&self, launch: &JudgeLaunch, entered: Entered<'_>) -> Outcome {
+        let Some(provider) = provider::find(&launch.action.provider) else {
+            let message = format!("there is no provider `{}`", launch.action.provider);
+            return Outcome::Failure(plain(FailureKind::BadRequest, message));
+        };
+        let asking = Asking::new(launch, (&self.endpoints, entered), self.verbosity);
+        let mut corrections: Vec<Correction> = Vec::new();
+        let mut usage = Usage::default();
+        loop {
+            let answer = match self.ask_once(&asking, provider, &corrections).await {
+                Ok(answer) => answer,
+                Err(failure) => {
+                    return Outcome::Failure(Failure { usage: used(usage), ..failure });
+                }
+            };
+            usage = usage + answer.usage;
+            let text = match verdict_text(&answer) {
+                Err(failure) => {
+                    return Outcome::Failure(Failure { usage: used(usage), ..failure });
+                }
+                Ok(text) => text.to_owned(),
+            };
+            let Err(fault) = reply::read(&text, launch.action.question) else {
+                return Outcome::Reply(Reply { text, model: answer.model, usage: used(usage) });
+            };
+            if corrections.len() == RE_ASKS {
+                let message = format!("invalid reply, asked {} times: {fault}", RE_ASKS + 1);
+                return Outcome::Failure(Failure {
+                    kind: FailureKind::InvalidReply,
+                    message,
+                    reply: Some(text),
+                    usage: used(usage),
+                    stderr: None,
+                });
+            }
+            corrections.push(Correction { reply: text, fault });
+        }
+    }
+
+    /// One answer, in the strictest shape that the endpoint takes.
+    async fn ask_once(
+        &self,
+        asking: &Asking<'_>,
+        provider: &dyn Provider,
+        corrections: &[Correction],
+    ) -> Result<Answer, Failure> {
+        let launch = asking.launch();
+        loop {
+            let shape = self.shape(launch, provider);
+            let request = provider.request(&launch.action, shape, corrections);
+            let failure = match self.send_with_retries(asking, provider, &request).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            if !self.gives_way(launch, shape, &failure) {
+                return Err(failure);
+            }
+        }
+    }
+
+    async fn send_with_retries(
+        &self,
+        asking: &Asking<'_>,
+        provider: &dyn Provider,
+        request: &Request,
+    ) -> Result<Answer, Failure> {
+        // The first request has a client built, which takes a moment: before time is counted.
+        let client = self.clients.client(&asking.launch().base_url);
+        client.map_err(|error| {
+            plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"))
+        })?;
+        let mut retries = asking.launch().patience.max_retries;
+        let mut last = None;
+        loop {
+            let slot = asking.slot(last).await?;
+            let Sent { answer, status, pause } = self.send(asking, provider, request).await;
+            let used = answer.as_ref().ok().map(|answer| answer.usage.input + answer.usage.output);
+            match &answer {
+                Err(failure) if failure.kind == FailureKind::Timeout => slot.timed_out(),
+                _ => slot.landed(status, &pause, used.filter(|used| *used > 0)),
+            }
+            let failure = match answer {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            if retries == 0 || !retry::has_a_point(failure.kind, pause.should_retry) {
+                return Err(failure);
+            }
+            retries -= 1;
+            let attempt = asking.launch().patience.max_retries - retries;
+            let delay = retry::delay(attempt, pause.retry_after, fastrand::f64());
+            last = Some(asking.back_off(attempt, delay, failure).await?);
+        }
+    }
+
+    async fn send(&self, asking: &Asking<'_>, provider: &dyn Provider, request: &Request) -> Sent {
+        let (launch, begin) = (asking.launch(), self.endpoints.now());
+        let url = url(&launch.base_url, &request.path);
+        let client = match self.clients.client(&url) {
+            Ok(client) => client,
+            Err(error) => {
+                let failure =
+                    plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"));
+                return Sent::broken(Broken { failure, may_pass: false });
+            }
+        };
+        let patience = asking.patience();
+        let failed = |error: &reqwest::Error| {
+            if error.is_timeout() {
+                return Broken { failure: asking.timed_out(patience), may_pass: true };
+            }
+            self.broken(error, launch, &url, client.trust)
+        };
+        let sending = prepared(client.http.post(&url), launch, provider).json(&request.body);
+        let response = match sending.timeout(patience).send().await {
+            Ok(response) => response,
+            Err(error) => {
+                let broken = failed(&error);
+                asking.say_landed(begin, &broken.failure.message);
+                return Sent::broken(broken);
+            }
+        };
+        let status = response.status().as_u16();
+        let pause = read_pause(&response);
+        let encoding = encoding(&response);
+        let read = read_body(response).await.map_err(|error| match error {
+            Some(error) => failed(&error).failure,
+            None => plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()),
+        });
+        if let (Some(encoding), Ok(_)) = (encoding, &read) {
+            let message = format!("the reply is compressed ({encoding}), which nobody asked for");
+            asking.say_landed(begin, &message);
+            let failure = plain(FailureKind::Server, message);
+            return Sent::broken(Broken { failure, may_pass: false });
+        }
+        asking.say_landed(begin, &status.to_string());
+        asking.say_bodies(&request.body, read.as_deref().unwrap_or_default());
+        let (answer, said) = match read {
+            Ok(bytes) => understood(&bytes, status, (launch, provider)),
+            Err(failure) => (Err(failure), None),
+        };
+        let pause = pause.or_after(said.as_ref().and_then(|said| said.delay));
+        // Gateways send the refusals of servers behind them with the status of a success.
+        let is_contrary = answer.is_err() && retry::classify(status).is_none();
+        let status = if is_contrary { said.and_then(|said| said.status) } else { Some(status) };
+        Sent { answer, status, pause }
+    }
+
+    /// What the error of a request to `url` means.
+    fn broken(
+        &self,
+        error: &reqwest::Error,
+        launch: &JudgeLaunch,
+        url: &str,
+        trust: Trust,
+    ) -> Broken {
+        let shown = crate::pipeline::judge::without_secrets(&launch.base_url);
+        let route = Route { url: shown, proxy: self.clients.proxy(url), trust };
+        let mut broken = route.failed(error);
+        broken.failure.message = launch.without_secrets(&broken.failure.message);
+        broken
+    }
+}
+
+impl Executor for HttpExecutor {
+    fn execute(&self, launch: Launch) -> Executing<'_> {
+        let Launch::Judge(launch) = launch else {
+            let message = "programs are not executed here";
+            let failure = Failure::new(FailureKind::NotAsked, message);
+            return Box::pin(std::future::ready(Outcome::Failure(failure)));
+        };
+        // The place is taken before anybody asks for room again.
+        let entered = self.endpoints.enter(launch.endpoint, estimate(&launch.action));
+        Box::pin(async move {
+            let outcome = self.ask(&launch, entered).await;
+            self.endpoints.ended(launch.endpoint, &launch.action, &outcome);
+            outcome
+        })
+    }
+
+    fn begin(&self) {
+        self.endpoints.reopen();
+    }
+
+    fn halt(&self, reason: &str) {
+        self.endpoints.halt(reason);
+    }
+
+    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> EndpointId {
+        self.endpoints.open(endpoint, limits)
+    }
+
+    fn room(&self, endpoint: EndpointId) -> Room {
+        self.endpoints.room(endpoint)
+    }
+
+    fn closed_model(&self, endpoint: EndpointId, model: &str) -> Option<String> {
+        self.endpoints.closed_model(endpoint, model)
+    }
+
+    fn changed(&self) -> Changed<'_> {
+        self.endpoints.changed()
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        self.endpoints.take_notices()
+    }
+}
+
+/// What came of one request.
+struct Sent {
+    answer: Result<Answer, Failure>,
+    /// The status of the reply, if there was one that says anything of the server's load.
+    status: Option<u16>,
+    /// What the reply says of another attempt.
+    pause: Pause,
+}
+
+impl Sent {
+    /// Nothing came back.
+    fn broken(Broken { failure, may_pass }: Broken) -> Self {
+        let pause = Pause { should_retry: (!may_pass).then_some(false), ..Pause::default() };
+        Self { answer: Err(failure), status: None, pause }
+    }
+}
+
+/// A request with everything that goes before its body.
+fn prepared(
+    mut sending: reqwest::RequestBuilder,
+    launch: &JudgeLaunch,
+    provider: &dyn Provider,
+) -> reqwest::RequestBuilder {
+    let info = provider.info();
+    let is_said =
+        |name: &str| launch.headers.iter().any(|said| said.name.eq_ignore_ascii_case(name));
+    for (name, value) in info.headers.iter().filter(|(name, _)| !is_said(name)) {
+        sending = sending.header(*name, *value);
+    }
+    if let Some(key) = &launch.api_key {
+        sending = match info.auth {
+            Auth::Bearer => sending.bearer_auth(key.reveal()),
+            Auth::Header(name) => sending.header(name, key.reveal()),
+        };
+    }
+    for Header { name, value, .. } in &launch.headers {
+        sending = sending.header(name, value.reveal());
+    }
+    sending
+}
+
+/// How the body is compressed, if it is. Servers are told of nothing that they may use.
+fn encoding(response: &reqwest::Response) -> Option<String> {
+    let said = response.headers().get("content-encoding")?.to_str().ok()?.trim();
+    let is_plain = said.is_empty() || said.eq_ignore_ascii_case("identity");
+    (!is_plain).then(|| said.chars().take(40).collect())
+}
+
+fn read_pause(response: &reqwest::Response) -> Pause {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
+    pause(&header, now.as_secs_f64())
+}
+
+/// What shapes depend on: who serves which model, and through which API.
+fn place(launch: &JudgeLaunch) -> [String; 3] {
+    let action = &launch.action;
+    [action.provider.clone(), launch.base_url.clone(), action.model.clone()]
+}
+
+/// Whether a server's complaint is about the way in which the shape of a reply was asked for.
+fn speaks_of_shapes(message: &str) -> bool {
+    const WORDS: [&str; 15] = [
+        "response_format",
+        "json_schema",
+        "json_object",
+        "json schema",
+        "json mode",
+        "structured output",
+        "output_config",
+        "output_format",
+        "output format",
+        "response_schema",
+        "responseschema",
+        "responsejsonschema",
+        "mimetype",
+        "mime_type",
+        "mime type",
+    ];
+    let message = message.to_ascii_lowercase();
+    WORDS.iter().any(|word| message.contains(word))
+}
+
+/// The URL of a request. What stands after a `?` of the base URL stays at the end: some servers want a version there.
+/// The version at the beginning of `path` is left out where the base URL has one.
+fn url(base_url: &str, path: &str) -> String {
+    let (base, query) = match base_url.split_once('?') {
+        Some((base, query)) => (base, format!("?{query}")),
+        None => (base_url, String::new()),
+    };
+    let base = base.trim_end_matches('/');
+    let mut segments = base.rsplit('/');
+    let (last, before) = (segments.next(), segments.next());
+    // Vertex AI has its models under the publisher, behind the version.
+    let has_version = last.is_some_and(is_version) || before == Some("publishers");
+    let (version, _) = path[1..].split_once('/').unwrap_or_default();
+    let path = if has_version && is_version(version) { &path[version.len() + 1..] } else { path };
+    format!("{base}{path}{query}")
+}
+
+/// Whether a segment of a path is a version: `v1`, `v1beta`.
+fn is_version(segment: &str) -> bool {
+    let number = segment.strip_prefix('v').unwrap_or_default();
+    number.starts_with(|c: char| c.is_ascii_digit())
+        && number.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
+fn used(usage: Usage) -> Option<Usage> {
+    (usage != Usage::default()).then_some(usage)
+}
+
+/// The whole body, or nothing if it passes the limit.
+async fn read_body(mut response: reqwest::Response) -> Result<Vec<u8>, Option<reqwest::Error>> {
+    let mut bytes = Vec::new();
+    while let Some(part) = response.chunk().await.map_err(Some)? {
+        if bytes.len() + part.len() > REPLY_LIMIT {
+            return Err(None);
+        }
+        bytes.extend_from_slice(&part);
+    }
+    Ok(bytes)
+}
+
+fn plain(kind: FailureKind, message: String) -> Failure {
+    Failure::new(kind, message)
+}
+
+/// What a reply with this status says: an answer, or a failure and the error that it is.
+fn understood(
+    bytes: &[u8],
+    status: u16,
+    (launch, provider): (&JudgeLaunch, &dyn Provider),
+) -> (Result<Answer, Failure>, Option<errors::Said>) {
+    let body = json::read(bytes).map_err(|error| error.to_string());
+    if let Some(said) = errors::complaint(status, body.as_ref().ok(), provider) {
+        let clean = |text: &str| launch.without_secrets(text);
+        let words = errors::words(bytes, body.as_ref().ok(), clean);
+        let with = if (200..300).contains(&status) { " with an error" } else { "" };
+        let failure = plain(said.kind, format!("the judge answered {status}{with}: {words}"));
+        return (Err(failure), Some(said));
+    }
+    let answer = body.and_then(|body| provider.answer(&body));
+    let answer = answer.map(|answer| answer.map_texts(&|text| launch.without_secrets(text)));
+    (answer.map_err(|what| no_answer(&what, bytes, launch, provider)), None)
+}
+
+/// The failure of a server whose successful response is none of its API: a gateway's page, not the judge's word.
+fn no_answer(what: &str, bytes: &[u8], launch: &JudgeLaunch, provider: &dyn Provider) -> Failure {
+    let text = launch.without_secrets(&String::from_utf8_lossy(bytes));
+    let beginning: String = text.chars().take(120).collect();
+    let name = provider.info().name;
+    plain(
+        FailureKind::Server,
+        format!("the endpoint's reply is none of the {name} API ({what}): {beginning}"),
+    )
+}
+
+/// The text that should hold a verdict, or why there is none.
+fn verdict_text(answer: &Answer) -> Result<&str, Failure> {
+    let text = answer.text.as_deref().unwrap_or_default();
+    let because = |said: &str| if said.is_empty() { String::new() } else { format!(": {said}") };
+    let (kind, message) = match &answer.ending {
+        Ending::Refused(said) => {
+            (FailureKind::Refused, format!("the judge refused{}", because(said)))
+        }
+        Ending::Filtered(said) => {
+            (FailureKind::Filtered, format!("a content filter stopped the reply{}", because(said)))
+        }
+        Ending::Truncated => (
+            FailureKind::Truncated,
+            "the reply ended at its token limit; raise `max_tokens`, which asks every row of this \
+             judge again"
+                .to_owned(),
+        ),
+        Ending::Broken(reason) => {
+            (FailureKind::Server, format!("the model stopped without a reply: {reason}"))
+        }
+        Ending::Complete if text.trim().is_empty() => {
+            (FailureKind::EmptyReply, "the judge replied nothing".to_owned())
+        }
+        Ending::Complete => return Ok(text),
+    };
+    Err(Failure { reply: answer.text.clone(), ..Failure::new(kind, message) })
+}
+
+#[cfg(test)]
+mod tests;

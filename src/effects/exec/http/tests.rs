@@ -1,0 +1,162 @@
+//! What needs no server: URLs, the meaning of complaints and endings, and which shape is asked for.
+
+use super::{HttpExecutor, plain, speaks_of_shapes, url, verdict_text};
+use crate::effects::exec::{EndpointId, JudgeLaunch};
+use crate::pipeline::judge::provider::{Answer, Ending, Shape, find};
+use crate::pipeline::judge::{JudgeAction, test_data};
+use crate::pipeline::outcome::{FailureKind, Usage};
+use crate::pipeline::suite::{Patience, ReplyFormat};
+
+#[test]
+fn a_path_joins_a_base_url_whatever_that_ends_with() {
+    const CHAT: &str = "/chat/completions";
+    const CLAUDE: &str = "/v1/messages";
+    const GEMINI: &str = "/v1beta/models/g:generateContent";
+    for (base_url, path, expected) in [
+        ("https://a/v1", CHAT, "https://a/v1/chat/completions"),
+        (
+            "https://a/openai/d/gpt?api-version=1",
+            CHAT,
+            "https://a/openai/d/gpt/chat/completions?api-version=1",
+        ),
+        ("https://a/v1/?x=/", CHAT, "https://a/v1/chat/completions?x=/"),
+        ("https://a", CLAUDE, "https://a/v1/messages"),
+        ("https://a/v1", CLAUDE, "https://a/v1/messages"),
+        ("https://a/v1?beta=true", CLAUDE, "https://a/v1/messages?beta=true"),
+        ("https://a/v1/team/anthropic", CLAUDE, "https://a/v1/team/anthropic/v1/messages"),
+        ("https://a/vertex", CLAUDE, "https://a/vertex/v1/messages"),
+        ("https://a", GEMINI, "https://a/v1beta/models/g:generateContent"),
+        ("https://a/v1beta", GEMINI, "https://a/v1beta/models/g:generateContent"),
+        ("https://a/v1", GEMINI, "https://a/v1/models/g:generateContent"),
+        (
+            "https://a/v1/publishers/google",
+            GEMINI,
+            "https://a/v1/publishers/google/models/g:generateContent",
+        ),
+    ] {
+        assert_eq!(url(base_url, path), expected);
+    }
+}
+
+#[test]
+fn complaints_about_shapes_are_told_from_others() {
+    for (message, expected) in [
+        ("Invalid parameter: 'response_format' of type 'json_schema' is not supported", true),
+        ("output_config.format: Extra inputs are not permitted", true),
+        ("'claude-3-haiku' does not support output format", true),
+        ("JSON mode is not enabled for models/gemini-pro", true),
+        ("Unknown name \"responseJsonSchema\" at 'generation_config'", true),
+        ("it has a mimeType parameter with value application/json", true),
+        ("Structured outputs are not available", true),
+        ("`temperature` is deprecated for this model.", false),
+        ("the model does not exist", false),
+        ("", false),
+    ] {
+        assert_eq!(speaks_of_shapes(message), expected, "{message}");
+    }
+}
+
+#[test]
+fn every_ending_but_a_complete_text_is_a_failure_of_its_own() {
+    use FailureKind::{EmptyReply, Filtered, Refused, Truncated};
+    let reason = || "why".to_owned();
+    for (text, ending, expected) in [
+        (Some("{}"), Ending::Complete, Ok("{}")),
+        (Some(" \n"), Ending::Complete, Err((EmptyReply, "the judge replied nothing"))),
+        (None, Ending::Complete, Err((EmptyReply, "the judge replied nothing"))),
+        (
+            Some("{\"sc"),
+            Ending::Truncated,
+            Err((
+                Truncated,
+                "the reply ended at its token limit; raise `max_tokens`, which asks every row of this judge again",
+            )),
+        ),
+        (
+            None,
+            Ending::Broken(reason()),
+            Err((FailureKind::Server, "the model stopped without a reply: why")),
+        ),
+        (None, Ending::Refused(reason()), Err((Refused, "the judge refused: why"))),
+        (None, Ending::Refused(String::new()), Err((Refused, "the judge refused"))),
+        (
+            Some("half"),
+            Ending::Filtered(reason()),
+            Err((Filtered, "a content filter stopped the reply: why")),
+        ),
+    ] {
+        let text = text.map(str::to_owned);
+        let answer = Answer { text, ending, model: None, usage: Usage::default() };
+        let said = verdict_text(&answer);
+        let seen = said
+            .as_ref()
+            .map(|text| *text)
+            .map_err(|failure| (failure.kind, failure.message.as_str()));
+        assert_eq!(seen, expected);
+        if let Err(failure) = said {
+            assert_eq!(failure.reply, answer.text, "what was paid for is kept");
+        }
+    }
+}
+
+fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
+    let action = JudgeAction {
+        provider: provider.to_owned(),
+        response_format,
+        ..test_data::action("judge-1", "")
+    };
+    JudgeLaunch {
+        action,
+        endpoint: EndpointId::default(),
+        what_for: String::new(),
+        base_url: "http://localhost".to_owned(),
+        api_key: None,
+        headers: Vec::new(),
+        patience: Patience::default(),
+    }
+}
+
+/// What is asked for after each of these shapes was refused, and at last.
+fn asked_for(launch: &JudgeLaunch, refused: &[Shape]) -> (Vec<bool>, Shape) {
+    let executor = HttpExecutor::new(1);
+    let failure = plain(FailureKind::BadRequest, "no `response_format` here".to_owned());
+    let gave_way = refused.iter().map(|shape| executor.gives_way(launch, *shape, &failure));
+    let gave_way = gave_way.collect();
+    (gave_way, executor.shape(launch, find(&launch.action.provider).unwrap()))
+}
+
+#[test]
+fn a_refused_shape_gives_way_unless_the_suite_asks_for_it() {
+    use ReplyFormat::{Auto, JsonObject, JsonSchema, Text};
+    use Shape::{Object, Schema, Words};
+    for (provider, format, refused, gave_way, expected) in [
+        ("openai", Auto, &[][..], &[][..], Schema),
+        ("openai", Auto, &[Schema], &[true], Object),
+        ("openai", Auto, &[Schema, Object], &[true, true], Words),
+        // A second request was under way when the first one was refused.
+        ("openai", Auto, &[Schema, Object, Schema], &[true, true, true], Words),
+        ("openai", Auto, &[Words], &[false], Schema),
+        ("anthropic", Auto, &[Schema], &[true], Words),
+        ("google", Auto, &[Schema], &[true], Object),
+        ("openai", JsonSchema, &[Schema], &[false], Schema),
+        ("openai", JsonObject, &[Object], &[false], Object),
+        ("openai", Text, &[], &[], Words),
+        ("anthropic", JsonObject, &[], &[], Words),
+    ] {
+        let seen = asked_for(&launch(provider, format), refused);
+        assert_eq!(seen, (gave_way.to_vec(), expected), "{provider} {format:?} {refused:?}");
+    }
+}
+
+#[test]
+fn only_a_bad_request_gives_way() {
+    let executor = HttpExecutor::new(1);
+    let launch = launch("openai", ReplyFormat::Auto);
+    for (kind, message) in [
+        (FailureKind::Server, "no `response_format` here"),
+        (FailureKind::BadRequest, "no such model"),
+    ] {
+        let failure = plain(kind, message.to_owned());
+        assert!(!executor.gives_way(&launch, Shape::Schema, &failure), "{message}");
+    }
+}

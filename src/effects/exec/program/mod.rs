@@ -1,0 +1,398 @@
+//! Executes programs: executables as a process for each call, functions and modules in workers that stay.
+//!
+//! Programs are not trusted: each has a group of processes of its own, limits of time and output, an environment of few
+//! variables and, where the suite wants it, a sandbox. `executable` runs the one kind; of the other, `pool` holds what
+//! waits, `serving` passes it to a `worker`, and `messages` is what is said. `command`, `sandbox` and `environment` say
+//! how a process is started, `endings` and `tail` what is told of its end, `group` ends it, `guard` even when evalrs is gone.
+
+pub(crate) mod check;
+mod command;
+mod endings;
+mod environment;
+mod executable;
+mod files;
+mod group;
+mod guard;
+mod messages;
+mod pool;
+mod sandbox;
+mod serving;
+mod tail;
+mod worker;
+mod world;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::select;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+
+pub(crate) use environment::environment_of;
+
+use super::limit::LimitSettings;
+use super::{
+    Changed, Discovered, Endpoint, EndpointId, Executing, Executor, Launch, Loading, Notice,
+    ProgramLaunch, Room, Start,
+};
+use crate::base::system::System;
+use crate::base::system::os::OsSystem;
+use crate::pipeline::action::{Action, ActionKey};
+use crate::pipeline::outcome::{Failure, Outcome};
+use crate::pipeline::program::{DependenciesAction, DepfileFormat, Identity};
+use command::{Surroundings, unloadable};
+use pool::{Pool, WINDOW, not_asked};
+use world::World;
+
+/// What is told of a call during which the files of its program changed.
+pub(crate) fn changed_meanwhile() -> Failure {
+    unloadable("the files of the program changed while it ran: it is called again")
+}
+
+/// How often a program is loaded whose files change while it is.
+const MOST_LOADS: u32 = 5;
+
+/// How much runs at once, and what is said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProgramSettings {
+    /// Processes at once: executables, and workers of each program.
+    pub workers: usize,
+    /// Requests at once to functions that work on several.
+    pub overlapping: usize,
+    /// 0 keeps what workers print for failures; more says it.
+    pub verbosity: u8,
+}
+
+impl ProgramSettings {
+    /// As many processes as this machine has processors.
+    pub(crate) fn of_machine(overlapping: usize) -> Self {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { workers, overlapping, verbosity: 0 }
+    }
+}
+
+/// Executes programs. Everything it started ends with it.
+#[derive(Debug)]
+pub(crate) struct ProgramExecutor {
+    world: Arc<World>,
+    /// Places for executables.
+    places: Semaphore,
+    /// Calls that were begun and are not over.
+    under_way: Cell<usize>,
+    /// Why nothing more is started.
+    closed: RefCell<Option<String>>,
+    closing: Notify,
+    pools: RefCell<Vec<Known>>,
+    /// Pools of files that have changed since, until all was taken that their workers tell of.
+    retired: RefCell<Vec<Known>>,
+    /// The exceptions that were said in full.
+    said: RefCell<BTreeSet<String>>,
+}
+
+/// A pool, and what the files were by which its workers run.
+#[derive(Debug)]
+struct Known {
+    pool: Arc<Pool>,
+    state: State,
+}
+
+/// What the files of a program were when its workers were started.
+#[derive(Debug)]
+enum State {
+    /// It is being loaded, or that was given up.
+    Loading,
+    /// It was loaded and not called yet.
+    Loaded {
+        /// The key of what was known of it.
+        base: ActionKey,
+        /// The digests of what it loaded.
+        digests: BTreeSet<String>,
+        /// Where it looked for what was not there then, absolute.
+        missed: BTreeSet<String>,
+    },
+    /// It is called.
+    Called(Arc<Identity>),
+}
+
+impl Known {
+    /// Whether its workers run the program as it is now.
+    fn serves(&self, identity: &Arc<Identity>) -> bool {
+        match &self.state {
+            State::Loading => false,
+            State::Loaded { base, digests, missed } => {
+                let format = DepfileFormat::All;
+                let action = DependenciesAction { identity: Arc::clone(identity), format };
+                let dependencies = &identity.known.dependencies;
+                let is_held = |digest| dependencies.iter().any(|(_, held)| held == digest);
+                Action::Dependencies(action).key() == *base
+                    && digests.iter().all(is_held)
+                    && !dependencies.iter().any(|(path, _)| is_among(path, missed))
+            }
+            State::Called(own) => Arc::ptr_eq(own, identity) || own == identity,
+        }
+    }
+
+    /// What was discovered since the last call, and of what.
+    fn take_discovered(&self) -> Option<(Arc<Identity>, Discovered)> {
+        let State::Called(identity) = &self.state else { return None };
+        Some((Arc::clone(identity), self.pool.take_discovered()?))
+    }
+}
+
+impl ProgramExecutor {
+    /// An executor in the environment of this process; nothing is started yet.
+    pub(crate) fn new(settings: ProgramSettings) -> Self {
+        let settings = ProgramSettings { workers: settings.workers.max(1), ..settings };
+        let environment = environment::passed_on(OsSystem.environment());
+        Self::of(World::new(settings, environment))
+    }
+
+    fn of(world: World) -> Self {
+        Self {
+            places: Semaphore::new(world.settings.workers),
+            world: Arc::new(world),
+            under_way: Cell::new(0),
+            closed: RefCell::default(),
+            closing: Notify::new(),
+            pools: RefCell::default(),
+            retired: RefCell::default(),
+            said: RefCell::default(),
+        }
+    }
+
+    /// How many calls are taken at once: so many that no worker waits for the next.
+    pub(crate) fn most(&self) -> usize {
+        let ProgramSettings { workers, overlapping, .. } = self.world.settings;
+        (2 * WINDOW * workers).max(2 * overlapping)
+    }
+
+    /// The workers of a program whose files are as `identity` says. Those of other files get nothing more.
+    fn pool(&self, start: &Arc<Start>, identity: &Arc<Identity>) -> Arc<Pool> {
+        let mut pools = self.pools.borrow_mut();
+        let is_of = |known: &&mut Known| is_same(&known.pool.start, start);
+        if let Some(known) = pools.iter_mut().find(is_of) {
+            if known.serves(identity) {
+                if !matches!(known.state, State::Called(_)) {
+                    known.state = State::Called(Arc::clone(identity));
+                }
+                return Arc::clone(&known.pool);
+            }
+            let (pool, state) = (self.new_pool(start), State::Called(Arc::clone(identity)));
+            self.retire(std::mem::replace(known, Known { pool, state }));
+            return Arc::clone(&known.pool);
+        }
+        let pool = self.new_pool(start);
+        let state = State::Called(Arc::clone(identity));
+        pools.push(Known { pool: Arc::clone(&pool), state });
+        pool
+    }
+
+    /// Workers for a program whose files may have changed.
+    fn fresh_pool(&self, start: &Arc<Start>) -> Arc<Pool> {
+        let mut pools = self.pools.borrow_mut();
+        let pool = self.new_pool(start);
+        let known = Known { pool: Arc::clone(&pool), state: State::Loading };
+        match pools.iter_mut().find(|known| is_same(&known.pool.start, start)) {
+            Some(place) => self.retire(std::mem::replace(place, known)),
+            None => pools.push(known),
+        }
+        pool
+    }
+
+    /// Loads a program by a pool of its own, unless another one takes its place meanwhile.
+    async fn load_afresh(
+        &self,
+        start: &Arc<Start>,
+        base: ActionKey,
+    ) -> Result<Discovered, Failure> {
+        let pool = self.fresh_pool(start);
+        let loaded = pool.load().await;
+        let digests = loaded.iter().flat_map(|discovered| discovered.files.values().flatten());
+        let digests = digests.cloned().collect();
+        let missed = loaded.iter().flat_map(|discovered| &discovered.missed).cloned().collect();
+        let mut pools = self.pools.borrow_mut();
+        if let Some(known) = pools.iter_mut().find(|known| Arc::ptr_eq(&known.pool, &pool)) {
+            known.state = State::Loaded { base, digests, missed };
+        }
+        loaded
+    }
+
+    fn new_pool(&self, start: &Arc<Start>) -> Arc<Pool> {
+        Arc::new(Pool::new(Arc::clone(start), Arc::clone(&self.world)))
+    }
+
+    fn retire(&self, known: Known) {
+        known.pool.retire();
+        self.retired.borrow_mut().push(known);
+    }
+
+    async fn call(&self, launch: ProgramLaunch) -> Outcome {
+        let ProgramLaunch { action, start, .. } = launch;
+        if let Some(reason) = &*self.closed.borrow() {
+            return not_asked(reason);
+        }
+        if start.spec.language.has_worker() {
+            let pool = self.pool(&start, &action.identity);
+            return pool.ask(action.input).await;
+        }
+        let bwrap = match self.world.bwrap_for(&start).await {
+            Ok(bwrap) => bwrap,
+            Err(failure) => return Outcome::Failure(failure),
+        };
+        let _place = match self.place().await {
+            Ok(place) => place,
+            Err(outcome) => return outcome,
+        };
+        let environment = &self.world.environment;
+        let surroundings = Surroundings { environment, bwrap, worker: None };
+        executable::run(&start, surroundings, &action.input, &self.world).await
+    }
+
+    /// Says where a function or a module raised an exception, where that is wanted; the same is said once.
+    fn tell_where(&self, start: &Start, outcome: &Outcome) {
+        let Outcome::Failure(failure) = outcome else { return };
+        let Some(details) = failure.stderr.as_deref() else { return };
+        let is_said = self.world.settings.verbosity > 0 && start.spec.language.has_worker();
+        if is_said && self.said.borrow_mut().insert(details.to_owned()) {
+            let shown = start.spec.shown();
+            details.lines().for_each(|line| self.world.say(format!("{shown}: {line}")));
+        }
+    }
+
+    /// A place for an executable, or the outcome of one that is not started any more.
+    async fn place(&self) -> Result<SemaphorePermit<'_>, Outcome> {
+        select! {
+            biased;
+            reason = self.halted() => Err(not_asked(&reason)),
+            place = self.places.acquire() => place.map_err(|error| not_asked(&error.to_string())),
+        }
+    }
+
+    async fn halted(&self) -> String {
+        loop {
+            if let Some(reason) = self.closed.borrow().clone() {
+                return reason;
+            }
+            self.closing.notified().await;
+        }
+    }
+}
+
+/// Whether a path that is seen from some folder may be one of these, which are absolute. That two are taken for one costs
+/// no more than the start of another worker.
+fn is_among(path: &str, all: &BTreeSet<String>) -> bool {
+    let end = path.trim_start_matches("../");
+    let is_it = |whole: &String| whole.strip_suffix(end).is_some_and(|rest| rest.ends_with('/'));
+    all.contains(path) || all.iter().any(is_it)
+}
+
+/// Whether two starts are one.
+fn is_same(one: &Arc<Start>, other: &Arc<Start>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
+}
+
+/// Counts a call from when it was begun until its future is dropped.
+struct UnderWay<'a>(&'a Cell<usize>);
+
+impl<'a> UnderWay<'a> {
+    fn new(count: &'a Cell<usize>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+impl Executor for ProgramExecutor {
+    fn execute(&self, launch: Launch) -> Executing<'_> {
+        let Launch::Program(launch) = launch else {
+            return Box::pin(std::future::ready(not_asked("judges are not asked here")));
+        };
+        let under_way = UnderWay::new(&self.under_way);
+        Box::pin(async move {
+            let start = Arc::clone(&launch.start);
+            let outcome = self.call(launch).await;
+            drop(under_way);
+            self.tell_where(&start, &outcome);
+            endings::at_a_limit(&start, outcome)
+        })
+    }
+
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
+        Box::pin(async move {
+            if !start.spec.language.has_worker() {
+                return Ok(Discovered::default());
+            }
+            for _ in 0..MOST_LOADS {
+                let begin = files::now();
+                let discovered = self.load_afresh(&start, base).await?;
+                // What was saved meanwhile may be loaded in either state.
+                let is_known = discovered.files.values().all(Option::is_some);
+                if is_known && !files::is_newer(&start.path, begin) {
+                    return Ok(discovered);
+                }
+            }
+            Err(unloadable("its files change while it is loaded"))
+        })
+    }
+
+    fn take_discovered(&self) -> Vec<(Arc<Identity>, Discovered)> {
+        let mut all = Vec::new();
+        self.retired.borrow_mut().retain(|known| {
+            // Looked at first: what has no worker by now tells of nothing more.
+            let is_gone = known.pool.is_gone();
+            all.extend(known.take_discovered());
+            !is_gone
+        });
+        all.extend(self.pools.borrow().iter().filter_map(Known::take_discovered));
+        all
+    }
+
+    fn begin(&self) {
+        *self.closed.borrow_mut() = None;
+        self.pools.borrow().iter().for_each(|known| known.pool.forgive());
+    }
+
+    fn halt(&self, reason: &str) {
+        *self.closed.borrow_mut() = Some(reason.to_owned());
+        self.closing.notify_waiters();
+        self.pools.borrow().iter().for_each(|known| known.pool.halt(reason));
+    }
+
+    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> EndpointId {
+        // All programs share this machine.
+        EndpointId::default()
+    }
+
+    fn room(&self, _endpoint: EndpointId) -> Room {
+        if let Some(reason) = &*self.closed.borrow() {
+            return Room::Closed(reason.clone());
+        }
+        if self.under_way.get() < self.most() { Room::Now } else { Room::Full }
+    }
+
+    fn changed(&self) -> Changed<'_> {
+        Box::pin(self.world.said())
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        self.world.take_notices()
+    }
+}
+
+impl Drop for ProgramExecutor {
+    fn drop(&mut self) {
+        self.pools.borrow().iter().for_each(|known| known.pool.kill());
+        self.retired.borrow().iter().for_each(|known| known.pool.kill());
+    }
+}
+
+#[cfg(test)]
+mod test_data;
+#[cfg(unix)]
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! When a burst of changes is over: a state machine without a clock of its own.
+//!
+//! It is told what was touched at which moment, and says when the batch is due: after [`QUIET`] without anything more,
+//! at most [`LONGEST`] after it began. Moments count from some start that the caller chooses. It knows no files: paths
+//! are names.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How long nothing more may come before a batch is over. Editors write, rename and clean up within a few milliseconds.
+pub(crate) const QUIET: Duration = Duration::from_millis(10);
+/// How long a batch may grow: whoever writes without a pause sees something happen all the same.
+pub(crate) const LONGEST: Duration = Duration::from_millis(250);
+/// How many paths a batch may name. With more it is cheaper to look at everything.
+pub(crate) const MOST_PATHS: usize = 10_000;
+
+/// What was touched since the last batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangedPaths {
+    /// These paths, as they were named.
+    Only(BTreeSet<String>),
+    /// Perhaps any: too much happened at once, or some of it was lost.
+    Any,
+}
+
+/// A batch that grows until it is due.
+#[derive(Debug, Default)]
+pub(crate) struct Debounce {
+    paths: BTreeSet<String>,
+    is_everything: bool,
+    /// When the first and the last of the batch came; none while it is empty.
+    span: Option<(Duration, Duration)>,
+}
+
+impl Debounce {
+    /// Adds a path that was touched.
+    pub(crate) fn touch(&mut self, moment: Duration, path: &str) {
+        self.extend(moment);
+        if self.is_everything {
+            return;
+        }
+        if !self.paths.contains(path) {
+            self.paths.insert(path.to_owned());
+        }
+        if self.paths.len() > MOST_PATHS {
+            self.overflow(moment);
+        }
+    }
+
+    /// Makes the batch one of everything: nobody knows any more what was touched.
+    pub(crate) fn overflow(&mut self, moment: Duration) {
+        self.extend(moment);
+        self.is_everything = true;
+        self.paths.clear();
+    }
+
+    /// When the batch is over unless more comes; none while it is empty.
+    pub(crate) fn due(&self) -> Option<Duration> {
+        let (first, last) = self.span?;
+        Some((last + QUIET).min(first + LONGEST))
+    }
+
+    /// The batch if it is over by now; the next one starts empty.
+    pub(crate) fn take(&mut self, moment: Duration) -> Option<ChangedPaths> {
+        if self.due()? > moment {
+            return None;
+        }
+        let Self { paths, is_everything, .. } = std::mem::take(self);
+        Some(if is_everything { ChangedPaths::Any } else { ChangedPaths::Only(paths) })
+    }
+
+    fn extend(&mut self, moment: Duration) {
+        let (first, last) = self.span.unwrap_or((moment, moment));
+        self.span = Some((first, last.max(moment)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{ChangedPaths, Debounce, MOST_PATHS};
+
+    fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    fn paths(names: &[&str]) -> ChangedPaths {
+        ChangedPaths::Only(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    /// Feeds (milliseconds, path; `*` for an overflow) and checks when which batch comes.
+    #[track_caller]
+    fn check(fed: &[(u64, &str)], due: u64, batch: &ChangedPaths) {
+        let mut quiet = Debounce::default();
+        for (moment, path) in fed {
+            match *path {
+                "*" => quiet.overflow(ms(*moment)),
+                path => quiet.touch(ms(*moment), path),
+            }
+        }
+        assert_eq!(quiet.due(), Some(ms(due)));
+        assert_eq!(quiet.take(ms(due - 1)), None, "too early");
+        assert_eq!(quiet.take(ms(due)).as_ref(), Some(batch));
+        assert_eq!((quiet.due(), quiet.take(ms(due + 1000))), (None, None), "nothing twice");
+    }
+
+    #[test]
+    fn a_batch_is_over_when_nothing_more_comes() {
+        check(&[(5, "a")], 15, &paths(&["a"]));
+        check(&[(5, "a"), (14, "b"), (14, "a")], 24, &paths(&["a", "b"]));
+        check(&[(5, "b"), (3, "a")], 15, &paths(&["a", "b"]));
+    }
+
+    #[test]
+    fn a_batch_grows_for_a_quarter_of_a_second_at_most() {
+        let steady: Vec<(u64, &str)> = (0..30).map(|at| (100 + at * 9, "a")).collect();
+        check(&steady, 350, &paths(&["a"]));
+    }
+
+    #[test]
+    fn an_overflow_is_everything() {
+        check(&[(5, "a"), (6, "*"), (7, "b")], 17, &ChangedPaths::Any);
+        check(&[(5, "*")], 15, &ChangedPaths::Any);
+    }
+
+    #[test]
+    fn too_many_paths_are_everything() {
+        let names: Vec<String> = (0..=MOST_PATHS).map(|number| number.to_string()).collect();
+        let fed: Vec<(u64, &str)> = names.iter().map(|name| (5, name.as_str())).collect();
+        check(&fed, 15, &ChangedPaths::Any);
+        let most: Vec<&str> = names[1..].iter().map(String::as_str).collect();
+        check(&fed[1..], 15, &paths(&most));
+    }
+
+    #[test]
+    fn the_next_batch_starts_anew() {
+        let mut quiet = Debounce::default();
+        quiet.overflow(ms(0));
+        assert_eq!(quiet.take(ms(10)), Some(ChangedPaths::Any));
+        quiet.touch(ms(400), "a");
+        assert_eq!(quiet.due(), Some(ms(410)));
+        assert_eq!(quiet.take(ms(410)), Some(paths(&["a"])));
+    }
+}

@@ -1,0 +1,132 @@
+//! Looks at files again and again where the system cannot tell of them: network drives, and too many folders.
+//!
+//! Stamps are compared and not contents, unlike notify's own polling, which reads every file each time. A thread of its own
+//! looks, because a network drive that hangs must not hang the screen.
+#![expect(clippy::disallowed_methods, reason = "files are looked at here")]
+
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, SystemTime};
+
+use super::Shared;
+use super::stamps::Stamps;
+
+#[derive(Debug, PartialEq, Eq)]
+enum Stamp {
+    Nothing,
+    File(Look),
+    /// The folder and its entries.
+    Folder(Look, Vec<(OsString, Option<Look>)>),
+}
+
+/// What tells one state of a file from another without reading it.
+#[derive(Debug, PartialEq, Eq)]
+struct Look {
+    modified: Option<SystemTime>,
+    len: u64,
+    /// Device, inode, seconds and nanoseconds of the last change of either: a file that was replaced by one of equal age.
+    identity: [i64; 4],
+}
+
+/// Starts the thread that looks at what `shared` says is polled. It looks at once when it is sent anything, and ends with the
+/// sender.
+pub(crate) fn start(shared: Arc<Shared>, every: Duration) -> std::io::Result<Sender<()>> {
+    let (sender, wake) = channel();
+    let thread = std::thread::Builder::new().name("poll files".to_owned());
+    thread.spawn(move || look_on(&shared, &wake, every))?;
+    Ok(sender)
+}
+
+fn look_on(shared: &Shared, wake: &Receiver<()>, every: Duration) {
+    let mut stamps = Stamps::default();
+    loop {
+        let has_ended = if shared.polled().is_empty() {
+            wake.recv().is_err()
+        } else {
+            wake.recv_timeout(every) == Err(RecvTimeoutError::Disconnected)
+        };
+        if has_ended {
+            return;
+        }
+        // Of several words one look is enough.
+        while wake.try_recv().is_ok() {}
+        let polled = shared.polled();
+        stamps.keep(|name| polled.contains_key(name));
+        let moment = shared.moment();
+        let touched = polled
+            .iter()
+            .filter(|(name, path)| stamps.is_touched(moment, name, stamp(path)))
+            .map(|(name, _)| &**name);
+        shared.touch(touched);
+    }
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let Ok(metadata) = std::fs::metadata(path) else { return Stamp::Nothing };
+    if !metadata.is_dir() {
+        return Stamp::File(look(&metadata));
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    let mut entries: Vec<_> = entries
+        .map(|entry| (entry.file_name(), entry.metadata().ok().map(|metadata| look(&metadata))))
+        .collect();
+    entries.sort_by(|one, other| one.0.cmp(&other.0));
+    Stamp::Folder(look(&metadata), entries)
+}
+
+fn look(metadata: &Metadata) -> Look {
+    Look { modified: metadata.modified().ok(), len: metadata.len(), identity: identity(metadata) }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> [i64; 4] {
+    use std::os::unix::fs::MetadataExt;
+    let [device, inode] = [metadata.dev(), metadata.ino()].map(u64::cast_signed);
+    [device, inode, metadata.ctime(), metadata.ctime_nsec()]
+}
+
+#[cfg(not(unix))]
+fn identity(_metadata: &Metadata) -> [i64; 4] {
+    [0; 4]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::stamp;
+
+    #[test]
+    fn every_change_gives_another_stamp() {
+        let changes: [fn(&Path); 7] = [
+            |path| fs::write(path, "one").unwrap(),
+            |path| fs::write(path, "longer").unwrap(),
+            |path| {
+                let other = path.with_extension("tmp");
+                fs::write(&other, "LONGER").unwrap();
+                fs::rename(&other, path).unwrap();
+            },
+            |path| {
+                fs::remove_file(path).unwrap();
+                fs::create_dir(path).unwrap();
+            },
+            |path| fs::write(path.join("entry"), "one").unwrap(),
+            |path| fs::write(path.join("entry"), "longer").unwrap(),
+            |path| fs::remove_dir_all(path).unwrap(),
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let mut before = stamp(&path);
+        for (number, change) in changes.iter().enumerate() {
+            change(&path);
+            let after = stamp(&path);
+            assert_ne!(after, before, "change {number}");
+            assert_eq!(after, stamp(&path), "without a change, after {number}");
+            before = after;
+        }
+    }
+}

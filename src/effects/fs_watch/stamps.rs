@@ -1,0 +1,106 @@
+//! What a path looked like when it was last looked at.
+//!
+//! Pure: stamps come from outside. Files are not read: of a dataset of some hundred megabytes on a network drive its
+//! time and size are looked at every second, not its text.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The coarsest times of files that are in use, those of FAT. Somebody may write twice within it, and the second time
+/// leaves no trace in time and size.
+const COARSEST: Duration = Duration::from_secs(2);
+
+/// The stamps of paths.
+#[derive(Debug)]
+pub(crate) struct Stamps<S> {
+    known: BTreeMap<Arc<str>, Known<S>>,
+}
+
+#[derive(Debug)]
+struct Known<S> {
+    stamp: S,
+    /// When it was first seen; none once it is certain that another change would show.
+    since: Option<Duration>,
+}
+
+impl<S> Default for Stamps<S> {
+    fn default() -> Self {
+        Self { known: BTreeMap::new() }
+    }
+}
+
+impl<S: PartialEq> Stamps<S> {
+    /// Whether `path` may have changed since it was last looked at: it has another stamp than before, none was known, or
+    /// the stamp is only now old enough to be relied on. The last is said once a change, and by the clock of this
+    /// process: that of a network drive may be another.
+    pub(crate) fn is_touched(&mut self, moment: Duration, path: &Arc<str>, stamp: S) -> bool {
+        match self.known.get_mut(path) {
+            Some(known) if known.stamp == stamp => {
+                known.since.take_if(|since| moment >= *since + COARSEST).is_some()
+            }
+            _ => {
+                self.known.insert(path.clone(), Known { stamp, since: Some(moment) });
+                true
+            }
+        }
+    }
+
+    /// Forgets all paths but those.
+    pub(crate) fn keep(&mut self, is_kept: impl Fn(&Arc<str>) -> bool) {
+        self.known.retain(|path, _| is_kept(path));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::Stamps;
+
+    /// Looks at one path again and again: (milliseconds, its stamp, whether it may have changed).
+    #[track_caller]
+    fn check(looks: &[(u64, u32, bool)]) {
+        let path: Arc<str> = Arc::from("file");
+        let mut stamps = Stamps::default();
+        for (moment, stamp, touched) in looks {
+            let found = stamps.is_touched(Duration::from_millis(*moment), &path, *stamp);
+            assert_eq!(found, *touched, "at {moment}");
+        }
+    }
+
+    #[test]
+    fn another_stamp_is_a_change() {
+        check(&[(0, 7, true), (100, 7, false), (200, 8, true), (300, 8, false), (400, 7, true)]);
+    }
+
+    #[test]
+    fn a_stamp_is_relied_on_only_when_it_is_old_enough() {
+        check(&[
+            (0, 7, true),
+            (1999, 7, false),
+            (2001, 7, true),
+            (2100, 7, false),
+            (9000, 7, false),
+        ]);
+        check(&[
+            (0, 7, true),
+            (1500, 8, true),
+            (2500, 8, false),
+            (3500, 8, true),
+            (6000, 8, false),
+        ]);
+    }
+
+    #[test]
+    fn a_path_that_was_forgotten_is_new() {
+        let [kept, gone]: [Arc<str>; 2] = ["kept".into(), "gone".into()];
+        let mut stamps = Stamps::default();
+        assert!(stamps.is_touched(Duration::ZERO, &kept, 1));
+        assert!(stamps.is_touched(Duration::ZERO, &gone, 1));
+        stamps.keep(|path| *path == kept);
+        assert!(!stamps.is_touched(Duration::ZERO, &kept, 1));
+        assert!(stamps.is_touched(Duration::ZERO, &gone, 1));
+    }
+}

@@ -1,0 +1,179 @@
+//! What earlier runs of a suite asked, for the comparison with what would be asked now.
+//!
+//! The previous run decides. Where it was narrowed down, to some samples or graders, the runs before it answer for what
+//! it left out. Texts are kept as digests: a history is as small as the keys it holds.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::read::{Past, PastLine, runs};
+use crate::base::system::System;
+use crate::pipeline::action::ActionKey;
+use crate::pipeline::reason::{Before, Panel, Texts};
+
+/// How many runs are read back at most.
+const MOST_RUNS: usize = 10;
+
+/// Sample, model and trial.
+type CaseName = (String, Option<String>, u32);
+
+/// What earlier runs asked, the newest first.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    runs: Vec<Run>,
+}
+
+#[derive(Debug)]
+struct Run {
+    id: String,
+    panels: Vec<(String, Panel)>,
+    cases: HashMap<CaseName, Vec<Option<Asked>>>,
+}
+
+/// What was judged by one grader, and the key of its first judgment.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    texts: Texts,
+    key: Option<ActionKey>,
+}
+
+impl History {
+    /// Reads the records under `home` back to the last run of `suite` that was of all samples and of all `graders`.
+    pub(crate) fn read(system: &dyn System, home: &str, suite: &str, graders: &[&str]) -> Self {
+        let mut history = Self::default();
+        for past in runs(system, home, suite).take(MOST_RUNS) {
+            let run = Run::read(&past, system);
+            let has_all = graders.iter().all(|name| run.grader(name).is_some());
+            history.runs.push(run);
+            if has_all && !past.header.is_narrowed() {
+                break;
+            }
+        }
+        history
+    }
+
+    /// The id of the previous run.
+    pub(crate) fn newest(&self) -> Option<&str> {
+        self.runs.first().map(|run| run.id.as_str())
+    }
+
+    /// What was asked of a case by `grader`.
+    pub(crate) fn before(&self, case: (&str, Option<&str>, u32), grader: &str) -> Before<'_> {
+        if self.runs.is_empty() {
+            return Before::NoRun;
+        }
+        let name: CaseName = (case.0.to_owned(), case.1.map(str::to_owned), case.2);
+        let mut had_grader = false;
+        for run in &self.runs {
+            let Some(at) = run.grader(grader) else { continue };
+            had_grader = true;
+            if let Some(Some(asked)) = run.cases.get(&name).and_then(|case| case.get(at)) {
+                let panel = &run.panels[at].1;
+                return Before::Case { panel, texts: asked.texts, key: asked.key };
+            }
+        }
+        if had_grader { Before::NoSample } else { Before::NoGrader }
+    }
+}
+
+impl Run {
+    fn read(past: &Past, system: &dyn System) -> Self {
+        let graders = past.header.settings.get("graders").and_then(Value::as_array);
+        let panels: Vec<(String, Panel)> = graders
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object)
+            .filter_map(|settings| {
+                let name = settings.get("name")?.as_str()?.to_owned();
+                Some((name, Panel::read(settings)))
+            })
+            .collect();
+        let mut cases = HashMap::new();
+        past.each_line(system, &mut |line| {
+            let asked = panels.iter().map(|(grader, _)| Asked::of(&line, grader)).collect();
+            cases.insert((line.sample_id, line.model, line.trial), asked);
+        });
+        Self { id: past.id.clone(), panels, cases }
+    }
+
+    fn grader(&self, name: &str) -> Option<usize> {
+        self.panels.iter().position(|(panel, _)| panel == name)
+    }
+}
+
+impl Asked {
+    fn of(line: &PastLine, grader: &str) -> Option<Self> {
+        let grade = line.grades.get(grader)?;
+        let submission = line.submissions.get(grader)?;
+        Some(Self {
+            texts: Texts::new(submission, line.input(), line.ground_truth()),
+            key: grade.key.as_deref().and_then(ActionKey::parse),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::History;
+    use crate::base::system::memory::MemorySystem;
+    use crate::pipeline::reason::Before;
+
+    fn header(graders: &str, samples: &str) -> String {
+        format!(
+            r#"{{"format": 1, "suite": "s", "settings": {{"samples": {samples}, "graders": [{graders}]}}}}"#
+        )
+    }
+
+    fn line(id: &str, grader: &str) -> String {
+        format!(
+            r#"{{"format":1,"sample_id":"{id}","input":"i","submissions":{{"{grader}":"s"}},"grades":{{"{grader}":{{}}}}}}"#
+        ) + "\n"
+    }
+
+    fn before(history: &History, id: &str, grader: &str) -> &'static str {
+        match history.before((id, None, 0), grader) {
+            Before::NoRun => "no run",
+            Before::NoGrader => "no grader",
+            Before::NoSample => "no sample",
+            Before::Case { panel, .. } if panel.votes == 2 => "new",
+            Before::Case { .. } => "old",
+        }
+    }
+
+    #[test]
+    fn what_a_narrowed_run_left_out_is_that_of_the_run_before_it() {
+        let (old, new) = (r#"{"name": "g"}"#, r#"{"name": "g", "votes": 2}"#);
+        let all = line("a", "g") + &line("b", "g");
+        let system = MemorySystem::with(&[
+            ("h/runs/0/header.json", &header(new, "[]")),
+            ("h/runs/0/results.jsonl", &line("z", "g")),
+            ("h/runs/1/header.json", &header(old, "[]")),
+            ("h/runs/1/results.jsonl", &all),
+            ("h/runs/2/header.json", &header(new, r#"["a"]"#)),
+            ("h/runs/2/results.jsonl", &line("a", "g")),
+        ]);
+        let history = History::read(&system, "h", "s", &["g"]);
+        assert_eq!(history.newest(), Some("2"));
+        let found = ["a", "b", "z"].map(|id| before(&history, id, "g"));
+        assert_eq!(found, ["new", "old", "no sample"]);
+        assert_eq!(before(&history, "a", "other"), "no grader");
+        let nothing = History::read(&system, "h", "other", &["g"]);
+        assert_eq!((before(&nothing, "a", "g"), nothing.newest()), ("no run", None));
+    }
+
+    #[test]
+    fn a_run_of_all_samples_answers_for_itself() {
+        let both = header(r#"{"name": "g"}, {"name": "k"}"#, "[]");
+        let system = MemorySystem::with(&[
+            ("h/runs/1/header.json", &both),
+            ("h/runs/1/results.jsonl", &(line("a", "k") + &line("b", "g"))),
+            ("h/runs/2/header.json", &header(r#"{"name": "g"}"#, "[]")),
+            ("h/runs/2/results.jsonl", &line("a", "g")),
+        ]);
+        let history = History::read(&system, "h", "s", &["g"]);
+        assert_eq!(["a", "b"].map(|id| before(&history, id, "g")), ["old", "no sample"]);
+        let history = History::read(&system, "h", "s", &["g", "k"]);
+        assert_eq!(before(&history, "a", "k"), "old", "the last run left this grader out");
+    }
+}

@@ -1,0 +1,133 @@
+//! Which records of runs stay.
+//!
+//! A record of a large suite takes tens of megabytes, so a number of them stays. Where nobody says how many, no suite
+//! takes records from another, and nothing is ever removed that is not the record of a run.
+
+use std::collections::BTreeSet;
+
+use super::{last_named, runs_of};
+use crate::base::system::{System, join};
+
+/// So many records of each suite stay where a workspace says nothing.
+pub(crate) const DEFAULT: usize = 100;
+
+/// How many records stay.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Most<'a> {
+    /// So many of all suites together.
+    OfAll(usize),
+    /// So many of the suite with this name; those of others are not looked at.
+    OfSuite(usize, &'a str),
+}
+
+/// Removes the oldest records under `home` until `most` are left. The run called `latest` stays whatever its age, and
+/// so do those whose folders are in one of the paths `named`.
+pub(crate) fn remove_old(
+    system: &dyn System,
+    home: &str,
+    most: Most<'_>,
+    named: &[&str],
+) -> std::io::Result<()> {
+    let runs = runs_of(home);
+    let mut kept: BTreeSet<&str> = named.iter().flat_map(|path| path.split('/')).collect();
+    let latest = last_named(system, home);
+    kept.extend(latest.as_deref());
+    let ids = system.list(&runs).unwrap_or_default().into_iter();
+    let mut ids: Vec<String> = ids.filter(|id| is_run_id(id)).collect();
+    let (Most::OfAll(number) | Most::OfSuite(number, _)) = most;
+    if ids.len() <= number {
+        return Ok(());
+    }
+    if let Most::OfSuite(_, suite) = most {
+        ids.retain(|id| suite_of(system, &join(&runs, id)).as_deref() == Some(suite));
+    }
+    let old = ids.iter().rev().skip(number).filter(|id| !kept.contains(id.as_str()));
+    old.rev().try_for_each(|id| system.remove_folder(&join(&runs, id)))
+}
+
+/// The name of the suite that a record is of.
+fn suite_of(system: &dyn System, folder: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        suite: String,
+    }
+    let header = system.read(&join(folder, "header.json")).into_bytes().ok()?;
+    serde_json::from_slice::<Named>(&header).ok().map(|header| header.suite)
+}
+
+/// Whether the name is one that [`super::run_id`] makes.
+fn is_run_id(name: &str) -> bool {
+    const SHAPE: &[u8] = b"00000000T000000-xxxxxx";
+    let fits = |(byte, shape): (u8, &u8)| match shape {
+        b'0' => byte.is_ascii_digit(),
+        b'x' => byte.is_ascii_hexdigit(),
+        shape => byte == *shape,
+    };
+    name.len() == SHAPE.len() && name.bytes().zip(SHAPE).all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Most, is_run_id, remove_old};
+    use crate::base::system::System;
+    use crate::base::system::memory::MemorySystem;
+    use crate::effects::record::{run_id, set_latest};
+
+    const RUNS: [&str; 4] = [
+        "20260101T000000-000001",
+        "20260102T000000-000002",
+        "20260103T000000-000003",
+        "20260104T000000-000004",
+    ];
+
+    #[test]
+    fn the_oldest_records_go_and_what_is_named_stays() {
+        let [first, second, third, fourth] = RUNS;
+        for (most, latest, named, expected) in [
+            (9, fourth, "", &[first, second, third, fourth][..]),
+            (4, fourth, "", &[first, second, third, fourth]),
+            (2, fourth, "", &[third, fourth]),
+            (1, fourth, "", &[fourth]),
+            (1, second, "", &[second, fourth]),
+            (1, fourth, "/w/.evalrs/runs/20260101T000000-000001/results.jsonl", &[first, fourth]),
+        ] {
+            let system = MemorySystem::with(&[("h/runs/baseline/header.json", "{}")]);
+            for id in RUNS {
+                system.set(&format!("h/runs/{id}/header.json"), "{}");
+                system.set(&format!("h/runs/{id}/run.json"), "{}");
+            }
+            set_latest(&system, "h", latest).unwrap();
+            remove_old(&system, "h", Most::OfAll(most), &[named]).unwrap();
+            let left = system.list("h/runs").unwrap();
+            assert_eq!(left, [expected, &["baseline"]].concat(), "{most} {latest} {named}");
+            remove_old(&system, "elsewhere", Most::OfAll(most), &[]).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_suite_takes_no_records_from_another() {
+        let [first, second, third, fourth] = RUNS;
+        for (most, expected) in [
+            (1, &[second, fourth][..]),
+            (2, &[second, third, fourth]),
+            (3, &[first, second, third, fourth]),
+        ] {
+            let system = MemorySystem::default();
+            for (id, suite) in RUNS.iter().zip(["a", "b", "a", "a"]) {
+                let header = format!(r#"{{"format": 1, "suite": "{suite}"}}"#);
+                system.set(&format!("h/runs/{id}/header.json"), &header);
+            }
+            remove_old(&system, "h", Most::OfSuite(most, "a"), &[]).unwrap();
+            assert_eq!(system.list("h/runs").unwrap(), expected, "{most}");
+        }
+    }
+
+    #[test]
+    fn only_records_of_runs_are_old() {
+        assert!(is_run_id(&run_id("2026-01-01T00:00:00Z", None)));
+        for name in ["", "baseline", "20260101", "20260101T000000-00000g", "2026010xT000000-000001"]
+        {
+            assert!(!is_run_id(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The record of a run on disk.
+//!
+//! `header.json`, `results.jsonl` and `summary.json` are the report: byte-identical for identical inputs and
+//! outcomes. Whatever belongs to one process alone stands in `run.json`.
+
+pub(crate) mod history;
+pub(crate) mod keep;
+pub(crate) mod lines;
+pub(crate) mod read;
+pub(crate) mod reference;
+pub(crate) mod saves;
+pub(crate) mod side;
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::base::system::{FileBytes, System, join};
+use crate::pipeline::outcome::ActionTally;
+use crate::pipeline::outcome::Usage;
+use crate::pipeline::report::{Header, Ordered, Report, jsonl};
+
+/// What belongs to one process: `run.json`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct RunFacts {
+    /// The version of this file.
+    pub format: u32,
+    /// The run.
+    pub id: String,
+    /// The suite's name.
+    pub suite: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// When it ended.
+    pub finished: String,
+    /// The version of evalrs.
+    pub evalrs: String,
+    /// The exit code of this suite.
+    pub exit_code: u8,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+    /// Grader → what its actions came to.
+    pub actions: Ordered<ActionTally>,
+    /// What was used in this run.
+    pub spent: Usage,
+    /// What the judgments that were found in the store had used when they were asked.
+    pub saved: Usage,
+    /// The keys executed in this run; all other judgments were replayed.
+    pub asked: Vec<String>,
+    /// What went wrong on the way without stopping it.
+    pub warnings: Vec<String>,
+}
+
+/// Writes the files of a record into `folder`.
+pub(crate) fn write(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+    facts: &RunFacts,
+) -> std::io::Result<()> {
+    write_header(system, folder, report.header)?;
+    system.write(&join(folder, "results.jsonl"), &mut |file| {
+        let mut file = std::io::BufWriter::with_capacity(1 << 16, file);
+        jsonl::write(report, &mut file)?;
+        file.flush()
+    })?;
+    write_json(system, &join(folder, "summary.json"), report.summary)?;
+    write_json(system, &join(folder, "run.json"), facts)
+}
+
+/// Writes the header of a record whose other files come later: who ends early has left what there is.
+pub(crate) fn write_header(
+    system: &dyn System,
+    folder: &str,
+    header: &Header,
+) -> std::io::Result<()> {
+    write_json(system, &join(folder, "header.json"), header)
+}
+
+fn write_json(system: &dyn System, path: &str, value: &impl Serialize) -> std::io::Result<()> {
+    system.write(path, &mut |file| {
+        serde_json::to_writer_pretty(&mut *file, value)?;
+        file.write_all(b"\n")
+    })
+}
+
+/// Names the run as the last one, and keeps the records of runs out of version control.
+pub(crate) fn set_latest(system: &dyn System, home: &str, id: &str) -> std::io::Result<()> {
+    let ignore = join(home, ".gitignore");
+    if system.read(&ignore) == FileBytes::Missing {
+        system.write(&ignore, &mut |file| file.write_all(b"*\n"))?;
+    }
+    system.write(&join(home, "latest"), &mut |file| writeln!(file, "{id}"))
+}
+
+/// The id of the run that was named as the last one under `home`.
+pub(crate) fn last_named(system: &dyn System, home: &str) -> Option<String> {
+    let bytes = system.read(&join(home, "latest")).into_bytes().ok()?;
+    Some(String::from_utf8(bytes).ok()?.trim().to_owned())
+}
+
+/// The folder of the records under `home`.
+pub(crate) fn runs_of(home: &str) -> String {
+    join(home, "runs")
+}
+
+/// The id of the last run recorded under `home`: ids sort by time.
+pub(crate) fn last_id(system: &dyn System, home: &str) -> Option<String> {
+    system.list(&runs_of(home))?.pop()
+}
+
+/// The id of a run that began at `started` (RFC 3339): unique by its suffix, and it sorts after `last`, the run before
+/// it, also within one second.
+pub(crate) fn run_id(started: &str, last: Option<&str>) -> String {
+    let digits: String = started.chars().filter(char::is_ascii_digit).take(14).collect();
+    let (date, time) = digits.split_at(digits.len().min(8));
+    let second = format!("{date}T{time}-");
+    let suffix = last.and_then(|last| u32::from_str_radix(last.strip_prefix(&second)?, 16).ok());
+    let number = match suffix {
+        None => fastrand::u32(..0x80_0000),
+        Some(last) => last.saturating_add(fastrand::u32(1..0x1000)).min(0xff_ffff),
+    };
+    format!("{second}{number:06x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{last_id, run_id};
+    use crate::base::system::memory::MemorySystem;
+
+    #[test]
+    fn ids_sort_in_the_order_of_the_runs() {
+        let mut ids = vec![run_id("2026-01-01T00:00:00Z", None)];
+        for started in ["2026-01-01T00:00:00Z"; 300].into_iter().chain(["2026-01-01T00:00:01Z"]) {
+            let next = run_id(started, ids.last().map(String::as_str));
+            ids.push(next);
+        }
+        assert!(ids.is_sorted_by(|left, right| left < right), "{ids:?}");
+        for foreign in ["", "notes", "20260101T000000-", "20260101T000000-xyz"] {
+            let id = run_id("2026-01-01T00:00:00Z", Some(foreign));
+            assert!(id.starts_with("20260101T000000-") && id.len() == 22, "{id}");
+        }
+    }
+
+    #[test]
+    fn the_last_run_is_the_one_that_sorts_last() {
+        let system = MemorySystem::with(&[("h/runs/b/header.json", ""), ("h/runs/a/run.json", "")]);
+        assert_eq!(last_id(&system, "h").as_deref(), Some("b"));
+        assert_eq!(last_id(&system, "elsewhere"), None);
+    }
+}

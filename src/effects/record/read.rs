@@ -1,0 +1,241 @@
+//! Reads records of earlier runs, as far as a later one compares with them.
+//!
+//! Records are files anybody may have edited, cut short or written with another version: what is not known is left
+//! alone, what is missing is not known, and what cannot be read is passed over. Nothing here fails.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::lines::{Line, MOST_RESULT, each_line};
+use super::runs_of;
+use crate::base::system::{FileBytes, System, join};
+use crate::pipeline::report::FORMAT;
+
+/// The name of the file of results.
+pub(crate) const RESULTS: &str = "results.jsonl";
+
+/// The record of an earlier run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Past {
+    /// Its id: the name of its folder.
+    pub id: String,
+    /// Its folder.
+    pub folder: String,
+    /// What its `header.json` says.
+    pub header: PastHeader,
+}
+
+/// What `header.json` of an earlier run says.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub(crate) struct PastHeader {
+    /// The version of the file.
+    pub format: u32,
+    /// The suite's name.
+    pub suite: String,
+    /// The version of evalrs.
+    #[serde(default)]
+    pub evalrs: String,
+    /// File, relative to the suite's folder → digest of its bytes.
+    #[serde(default)]
+    pub inputs: Map<String, Value>,
+    /// What decided the results.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+}
+
+impl PastHeader {
+    /// The settings of the grader `name`, if the run had it.
+    pub(crate) fn grader(&self, name: &str) -> Option<&Map<String, Value>> {
+        let graders = self.settings.get("graders")?.as_array()?;
+        let settings = graders.iter().filter_map(Value::as_object);
+        settings.into_iter().find(|settings| settings.get("name") == Some(&Value::from(name)))
+    }
+
+    /// Whether the run was narrowed down to a part of the samples.
+    pub(crate) fn is_narrowed(&self) -> bool {
+        ["max_samples", "tags", "samples", "trials"].iter().any(|name| {
+            match self.settings.get(*name) {
+                None | Some(Value::Null) => false,
+                Some(Value::Array(names)) => !names.is_empty(),
+                Some(_) => true,
+            }
+        })
+    }
+}
+
+/// A line of `results.jsonl` of an earlier run.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct PastLine {
+    format: u32,
+    /// The sample.
+    pub sample_id: String,
+    #[serde(default)]
+    input: Option<Box<RawValue>>,
+    #[serde(default)]
+    ground_truth: Option<Box<RawValue>>,
+    /// The model that was run.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    #[serde(default)]
+    pub trial: u32,
+    /// Grader → what it graded.
+    #[serde(default)]
+    pub submissions: BTreeMap<String, String>,
+    /// Grader → its grade.
+    #[serde(default)]
+    pub grades: BTreeMap<String, PastGrade>,
+}
+
+/// A grade of an earlier run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct PastGrade {
+    /// 0.0..=1.0.
+    #[serde(default)]
+    pub score: Option<f64>,
+    /// Whether it counted as a pass.
+    #[serde(default)]
+    pub pass: Option<bool>,
+    /// Why, in the words of the judge.
+    #[serde(default)]
+    pub rationale: Option<String>,
+    /// Set where it could not be made.
+    #[serde(default)]
+    pub error: Option<IgnoredAny>,
+    /// The key of its first judgment.
+    #[serde(default)]
+    pub key: Option<String>,
+}
+
+impl PastLine {
+    /// The input as JSON text.
+    pub(crate) fn input(&self) -> &str {
+        self.input.as_ref().map_or("null", |raw| raw.get())
+    }
+
+    /// The ground truth as JSON text.
+    pub(crate) fn ground_truth(&self) -> &str {
+        self.ground_truth.as_ref().map_or("null", |raw| raw.get())
+    }
+}
+
+/// The recorded runs of the suite `suite` under `home`, the newest first, each read when it is asked for.
+pub(crate) fn runs<'a>(
+    system: &'a dyn System,
+    home: &str,
+    suite: &'a str,
+) -> impl Iterator<Item = Past> + 'a {
+    let folder = runs_of(home);
+    let ids = system.list(&folder).unwrap_or_default();
+    let read = move |id: &str| open(system, &join(&folder, id), id);
+    let mut ids = ids.into_iter().rev();
+    std::iter::from_fn(move || {
+        ids.by_ref().find_map(|id| read(&id).filter(|past| past.header.suite == suite))
+    })
+}
+
+/// The record in `folder`; none if there is no header that this version can read.
+pub(crate) fn open(system: &dyn System, folder: &str, id: &str) -> Option<Past> {
+    let FileBytes::Bytes(bytes) = system.read(&join(folder, "header.json")) else { return None };
+    let header: PastHeader = serde_json::from_slice(&bytes).ok()?;
+    (header.format == FORMAT).then(|| Past { id: id.to_owned(), folder: folder.to_owned(), header })
+}
+
+impl Past {
+    /// Visits the results that can be read, in order, and says how many cannot be.
+    pub(crate) fn each_line(&self, system: &dyn System, visit: &mut dyn FnMut(PastLine)) -> usize {
+        let Ok(mut file) = system.open(&join(&self.folder, RESULTS)) else { return 0 };
+        let mut broken = 0;
+        let read = each_line(&mut *file, MOST_RESULT, &mut |line| {
+            let result = match line {
+                Line::Whole(bytes) | Line::Torn(bytes) => serde_json::from_slice(bytes).ok(),
+                Line::TooLong => None,
+            };
+            match result.filter(|line: &PastLine| line.format == FORMAT) {
+                Some(line) => visit(line),
+                None => broken += 1,
+            }
+        });
+        broken + usize::from(read.is_err())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs;
+    use crate::base::system::FileBytes;
+    use crate::base::system::memory::MemorySystem;
+
+    const HEADER: &str = r#"{"format": 1, "suite": "s", "later": [], "settings": {"tags": [],
+        "graders": [7, {"name": "g", "model": "m"}]}}"#;
+
+    #[test]
+    fn the_newest_runs_of_the_suite_come_first_and_damage_is_passed_over() {
+        let system = MemorySystem::with(&[
+            ("h/runs/1/header.json", HEADER),
+            ("h/runs/2/header.json", r#"{"format": 1, "suite": "other"}"#),
+            ("h/runs/3/header.json", HEADER),
+            ("h/runs/4/header.json", r#"{"format": 2, "suite": "s"}"#),
+            ("h/runs/5/header.json", r#"{"format": 1, "su"#),
+            ("h/runs/6/header.json", "[]"),
+            ("h/runs/7/run.json", "{}"),
+            ("h/runs/9", "no folder"),
+        ]);
+        system.set_fault("h/runs/8/header.json", FileBytes::Unreadable("no".to_owned()));
+        let ids: Vec<String> = runs(&system, "h", "s").map(|past| past.id).collect();
+        assert_eq!(ids, ["3", "1"]);
+        let past = runs(&system, "h", "s").next().unwrap();
+        assert_eq!(past.header.grader("g").unwrap()["model"], "m");
+        assert_eq!(past.header.grader("other"), None);
+        assert!(!past.header.is_narrowed());
+        assert_eq!(runs(&system, "elsewhere", "s").count(), 0);
+        let other = runs(&system, "h", "other").next().unwrap();
+        assert_eq!((other.header.grader("g"), other.header.is_narrowed()), (None, false));
+    }
+
+    #[test]
+    fn results_that_cannot_be_read_are_passed_over() {
+        let results = [
+            r#"{"format":1,"sample_id":"a","input":{"b": 1.50},"ground_truth":null,"trial":2,"submissions":{"g":"x"},"grades":{"g":{"key":"k","score":0.5,"new":1}}}"#,
+            "",
+            r#"{"format":2,"sample_id":"b"}"#,
+            r#"{"format":1,"sample_id":7}"#,
+            "\u{0}",
+            r#"{"format":1,"sample_id":"c"}"#,
+            r#"{"format":1,"sample_id":"d","inp"#,
+        ];
+        let system = MemorySystem::with(&[
+            ("h/runs/1/header.json", HEADER),
+            ("h/runs/1/results.jsonl", &results.join("\n")),
+        ]);
+        let past = runs(&system, "h", "s").next().unwrap();
+        let mut lines = Vec::new();
+        assert_eq!(past.each_line(&system, &mut |line| lines.push(line)), 4);
+        let ids: Vec<&str> = lines.iter().map(|line| line.sample_id.as_str()).collect();
+        assert_eq!(ids, ["a", "c"]);
+        assert_eq!((lines[0].input(), lines[0].ground_truth()), (r#"{"b": 1.50}"#, "null"));
+        assert_eq!(lines[0].grades["g"].key.as_deref(), Some("k"));
+        assert_eq!((lines[1].input(), lines[1].trial, lines[1].grades.len()), ("null", 0, 0));
+        let bare = MemorySystem::with(&[("h/runs/1/header.json", HEADER)]);
+        past.each_line(&bare, &mut |line| panic!("{line:?}"));
+    }
+
+    #[test]
+    fn a_part_of_the_samples_is_not_all() {
+        for (settings, expected) in [
+            ("{}", false),
+            (r#"{"tags": [], "samples": [], "max_samples": null, "trials": null}"#, false),
+            (r#"{"tags": ["a"]}"#, true),
+            (r#"{"samples": ["a"]}"#, true),
+            (r#"{"max_samples": 3}"#, true),
+        ] {
+            let text = format!(r#"{{"format": 1, "suite": "s", "settings": {settings}}}"#);
+            let header: super::PastHeader = serde_json::from_str(&text).unwrap();
+            assert_eq!(header.is_narrowed(), expected, "{settings}");
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! The history of a `watch` session: `saves.jsonl` beside the files of its run, a line for each evaluation.
+//!
+//! The first line holds every verdict, each later one those that are others than before, so that the verdicts of
+//! every evaluation can be made again and a session of a thousand saves stays small. The file only grows. What a crash
+//! or a full disk leaves of a line is no line: readers pass it over, and say so where something is lost by it.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::lines::{Line, each_line};
+use crate::base::system::{FileBytes, System, join};
+use crate::pipeline::delta::Counts;
+use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::outcome::Usage;
+use crate::pipeline::report::text::count;
+use crate::pipeline::report::{FORMAT, GateReport, Ordered};
+
+/// The name of the file.
+pub(crate) const FILE: &str = "saves.jsonl";
+
+/// The bytes a line may take: that of the first evaluation holds a verdict for every case and grader.
+const MOST_LINE: usize = 1 << 30;
+
+/// One evaluation of a session: a line of `saves.jsonl`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SaveRecord {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The number of the evaluation, from 0.
+    pub save: u32,
+    /// When it ended, RFC 3339.
+    #[serde(default)]
+    pub at: String,
+    /// The files whose change led to it, as the user named them.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Rubric grader → blake3 digest of its rubric's text, in hexadecimal.
+    #[serde(default)]
+    pub rubrics: Ordered<String>,
+    /// Whether every grade is known.
+    #[serde(default)]
+    pub complete: bool,
+    /// Grader → its aggregates, in the order of the suite.
+    #[serde(default)]
+    pub metrics: Ordered<SavedMetric>,
+    /// What the gate says.
+    #[serde(default)]
+    pub gate: GateReport,
+    /// How many verdicts moved since the evaluation before.
+    #[serde(default)]
+    pub counts: Counts,
+    /// Judgments sent to a judge.
+    #[serde(default)]
+    pub asked: u64,
+    /// Judgments found in the store.
+    #[serde(default)]
+    pub cached: u64,
+    /// Judgments asked in vain.
+    #[serde(default)]
+    pub failed: u64,
+    /// What was spent on it.
+    #[serde(default)]
+    pub spent: Usage,
+    /// The verdicts that are others than in the evaluation before; in the first one, all.
+    #[serde(default)]
+    pub verdicts: Vec<SavedVerdict>,
+}
+
+/// One grader's aggregates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SavedMetric {
+    /// Mean score over `judged` (0.0..=1.0); null if there is none.
+    #[serde(default)]
+    pub mean: Option<f64>,
+    /// Share of passes among `judged` (0.0..=1.0).
+    #[serde(default)]
+    pub pass_rate: Option<f64>,
+    /// Grades that are verdicts.
+    #[serde(default)]
+    pub judged: usize,
+    /// Grades that are errors.
+    #[serde(default)]
+    pub errors: usize,
+    /// All grades, those that are not known included.
+    #[serde(default)]
+    pub total: usize,
+    /// How far it agrees with the labels of people; only where rows have some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<LabelAgreement>,
+}
+
+/// What became of one verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SavedVerdict {
+    /// The sample.
+    pub sample_id: String,
+    /// The model that was run.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    #[serde(default)]
+    pub trial: u32,
+    /// The grader.
+    pub grader: String,
+    /// The grade in the evaluation before; null if there was none, or it was not known.
+    pub before: Option<SavedGrade>,
+    /// The grade in this one; null if there is none, or it is not known.
+    pub now: Option<SavedGrade>,
+}
+
+/// A grade, without its words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SavedGrade {
+    /// 0.0..=1.0.
+    pub score: f64,
+    /// Whether it counts as a pass.
+    pub pass: bool,
+    /// Whether it could not be made.
+    #[serde(default)]
+    pub error: bool,
+    /// The action key of its first judgment; null where no judge was asked.
+    #[serde(default)]
+    pub key: Option<String>,
+}
+
+/// Writes the history of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct SaveLog {
+    path: String,
+    /// What could not be written yet: every line is made of differences to the one before, so none may be missing.
+    unwritten: Vec<u8>,
+}
+
+impl SaveLog {
+    /// The history in the record `folder`; nothing is written yet.
+    pub(crate) fn new(folder: &str) -> Self {
+        Self { path: join(folder, FILE), unwritten: Vec::new() }
+    }
+
+    /// Adds an evaluation, on disk when this returns. After an error the session may go on: the next call writes what
+    /// is missing first.
+    pub(crate) fn append(
+        &mut self,
+        system: &dyn System,
+        record: &SaveRecord,
+    ) -> std::io::Result<()> {
+        serde_json::to_writer(&mut self.unwritten, record)?;
+        self.unwritten.push(b'\n');
+        if let Err(error) = system.append(&self.path, &self.unwritten) {
+            // A part of it may be there, and the next line must not continue it.
+            if self.unwritten.first() != Some(&b'\n') {
+                self.unwritten.insert(0, b'\n');
+            }
+            return Err(error);
+        }
+        self.unwritten.clear();
+        Ok(())
+    }
+}
+
+/// What a history holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Saves {
+    /// Its evaluations, by their numbers.
+    pub records: Vec<SaveRecord>,
+    /// What is missing or cannot be read, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the history in the record `folder`; it is empty where there is none, as in records of `run`.
+pub(crate) fn read_saves(system: &dyn System, folder: &str) -> Saves {
+    let path = join(folder, FILE);
+    let mut reading = Reading::default();
+    let read = system
+        .open(&path)
+        .and_then(|mut file| each_line(&mut *file, MOST_LINE, &mut |line| reading.add(line)));
+    match read {
+        Err(error) if system.read(&path) != FileBytes::Missing => {
+            reading.saves.warnings.push(format!("cannot read the history of the session: {error}"));
+        }
+        _ => {}
+    }
+    reading.finish()
+}
+
+/// A history that is being read.
+#[derive(Debug, Default)]
+struct Reading {
+    saves: Saves,
+    broken: usize,
+}
+
+impl Reading {
+    fn add(&mut self, line: Line<'_>) {
+        let record = match line {
+            Line::Whole(bytes) => serde_json::from_slice::<SaveRecord>(bytes).ok(),
+            Line::TooLong => None,
+            // It was being written when the session ended.
+            Line::Torn(_) => return,
+        };
+        let next = self.saves.records.last().map_or(0, |last| last.save.saturating_add(1));
+        match record.filter(|record| record.format == FORMAT) {
+            // It was written again after an error, though it had come through.
+            Some(record) if record.save < next => {}
+            Some(record) => {
+                if record.save > next {
+                    let last = record.save - 1;
+                    let which = if last == next {
+                        format!("save {next} of the session is")
+                    } else {
+                        format!("saves {next} to {last} of the session are")
+                    };
+                    self.saves.warnings.push(format!(
+                        "{which} missing or cannot be read: what moved then is not known"
+                    ));
+                }
+                self.broken = 0;
+                self.saves.records.push(record);
+            }
+            None => self.broken += 1,
+        }
+    }
+
+    fn finish(mut self) -> Saves {
+        if self.broken > 0 {
+            self.saves.warnings.push(format!(
+                "the last saves of the session cannot be read: {}",
+                count(self.broken, "broken line")
+            ));
+        }
+        self.saves
+    }
+}
+
+/// A verdict as it stood after a save.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Standing<'a> {
+    /// Whose it is: the line that brought the case and the grader into the session.
+    pub verdict: &'a SavedVerdict,
+    /// The grade.
+    pub grade: &'a SavedGrade,
+}
+
+/// The verdicts as they stood after the evaluation `save`, in the order in which they first came; none if the
+/// history has no such evaluation.
+pub(crate) fn at_save(records: &[SaveRecord], save: u32) -> Option<Vec<Standing<'_>>> {
+    let last = records.iter().position(|record| record.save == save)?;
+    let mut places = HashMap::new();
+    let mut standing: Vec<(&SavedVerdict, Option<&SavedGrade>)> = Vec::new();
+    for verdict in records[..=last].iter().flat_map(|record| &record.verdicts) {
+        let model = verdict.model.as_deref();
+        let name = (verdict.sample_id.as_str(), model, verdict.trial, verdict.grader.as_str());
+        let place = *places.entry(name).or_insert(standing.len());
+        match standing.get_mut(place) {
+            Some(known) => known.1 = verdict.now.as_ref(),
+            None => standing.push((verdict, verdict.now.as_ref())),
+        }
+    }
+    let known = standing.into_iter();
+    Some(known.filter_map(|(verdict, grade)| Some(Standing { verdict, grade: grade? })).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
+    use std::io;
+
+    use super::{
+        Ordered, SaveLog, SaveRecord, SavedGrade, SavedMetric, SavedVerdict, at_save, read_saves,
+    };
+    use crate::base::price::Cost;
+    use crate::base::system::memory::MemorySystem;
+    use crate::base::system::{Contents, FileBytes, System};
+    use crate::pipeline::delta::Counts;
+    use crate::pipeline::metric::labels::LabelAgreement;
+    use crate::pipeline::outcome::Usage;
+    use crate::pipeline::report::{FORMAT, GateReport, GateStatus};
+    use crate::pipeline::suite::Op;
+
+    fn grade(score: f64) -> SavedGrade {
+        SavedGrade { score, pass: score >= 0.5, error: false, key: Some(format!("key {score}")) }
+    }
+
+    /// `a 0.5`: the sample and its score; without a score, the case went away.
+    fn verdict(text: &str) -> SavedVerdict {
+        let (sample, score) = text.split_once(' ').unwrap_or((text, ""));
+        SavedVerdict {
+            sample_id: sample.to_owned(),
+            model: None,
+            trial: 0,
+            grader: "quality".to_owned(),
+            before: None,
+            now: score.parse().ok().map(grade),
+        }
+    }
+
+    fn record(save: u32, verdicts: &[&str]) -> SaveRecord {
+        SaveRecord {
+            format: FORMAT,
+            save,
+            at: "2026-01-01T00:00:00Z".to_owned(),
+            complete: true,
+            verdicts: verdicts.iter().map(|text| verdict(text)).collect(),
+            ..SaveRecord::default()
+        }
+    }
+
+    fn session() -> Vec<SaveRecord> {
+        vec![
+            record(0, &["a 0.5", "b 0.25", "c 1"]),
+            record(1, &["b 0.75", "d 0"]),
+            record(2, &["a", "b 0.5"]),
+            record(3, &["a 1"]),
+        ]
+    }
+
+    fn shown(records: &[SaveRecord], save: u32) -> String {
+        let standing = at_save(records, save).unwrap();
+        let texts = standing
+            .iter()
+            .map(|standing| format!("{} {}", standing.verdict.sample_id, standing.grade.score));
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn every_evaluation_can_be_made_again() {
+        let records = session();
+        assert_eq!(shown(&records, 0), "a 0.5, b 0.25, c 1");
+        assert_eq!(shown(&records, 1), "a 0.5, b 0.75, c 1, d 0");
+        assert_eq!(shown(&records, 2), "b 0.5, c 1, d 0");
+        assert_eq!(shown(&records, 3), "a 1, b 0.5, c 1, d 0");
+        assert_eq!((at_save(&records, 4), at_save(&[], 0)), (None, None));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut full = record(0, &["a 0.5", "b"]);
+        full.files = vec!["rubric.txt".to_owned()];
+        full.rubrics = Ordered(vec![("quality".to_owned(), "abc".to_owned())]);
+        full.metrics = Ordered(vec![(
+            "quality".to_owned(),
+            SavedMetric {
+                mean: Some(0.5),
+                judged: 1,
+                total: 2,
+                labels: Some(LabelAgreement {
+                    n: 1,
+                    kappa_interval: Some((0.0, 0.5)),
+                    ..LabelAgreement::default()
+                }),
+                ..SavedMetric::default()
+            },
+        )]);
+        full.gate = GateReport {
+            status: Some(GateStatus::Undecided),
+            value: Some(0.5),
+            op: Some(Op::Gte),
+            conditions: vec![GateReport::default()],
+            ..GateReport::default()
+        };
+        full.counts = Counts { broken: 2, ..Counts::default() };
+        full.spent = Usage { input: 7, output: 1, cost: Cost::from_dollars(0.25) };
+        let (system, mut log) = (MemorySystem::default(), SaveLog::new("h/runs/1"));
+        let records = [full, record(1, &[])];
+        for record in &records {
+            log.append(&system, record).unwrap();
+        }
+        let saves = read_saves(&system, "h/runs/1");
+        assert_eq!((saves.records.as_slice(), saves.warnings.len()), (&records[..], 0));
+        let text = system.text("h/runs/1/saves.jsonl").unwrap();
+        insta::assert_snapshot!(text.lines().next().unwrap(), @r#"{"format":1,"save":0,"at":"2026-01-01T00:00:00Z","files":["rubric.txt"],"rubrics":{"quality":"abc"},"complete":true,"metrics":{"quality":{"mean":0.5,"pass_rate":null,"judged":1,"errors":0,"total":2,"labels":{"n":1,"without_verdict":0,"both_pass":0,"false_pass":0,"false_fail":0,"both_fail":0,"accuracy":null,"kappa":null,"kappa_interval":[0.0,0.5],"mean_distance":null}}},"gate":{"status":"undecided","value":0.5,"op":"gte","threshold":null,"lowest":null,"highest":null,"rule":null,"conditions":[{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null}]},"counts":{"broken":2,"errored":0,"fixed":0,"answered":0,"lowered":0,"raised":0,"new":0,"unchanged":0,"pending":0},"asked":0,"cached":0,"failed":0,"spent":{"input":7,"output":1,"cost":0.25},"verdicts":[{"sample_id":"a","model":null,"trial":0,"grader":"quality","before":null,"now":{"score":0.5,"pass":true,"error":false,"key":"key 0.5"}},{"sample_id":"b","model":null,"trial":0,"grader":"quality","before":null,"now":null}]}"#);
+        assert_eq!(read_saves(&system, "h/runs/2"), super::Saves::default());
+    }
+
+    #[test]
+    fn damage_is_passed_over_and_said_where_something_is_lost() {
+        let line = |save: u32| serde_json::to_string(&record(save, &["a 0.5"])).unwrap();
+        let [zero, one, two, three, four] = [0, 1, 2, 3, 4].map(line);
+        let foreign = r#"{"format":2,"save":1}"#.to_owned();
+        let torn = zero[..40].to_owned();
+        let missing = |which: &str| {
+            format!("{which} missing or cannot be read: what moved then is not known")
+        };
+        let last = "the last saves of the session cannot be read: 1 broken line".to_owned();
+        let check = |lines: &[&String], end: &str, expected: &[u32], warnings: &[String]| {
+            let lines: Vec<&str> = lines.iter().map(|line| line.as_str()).collect();
+            let system = MemorySystem::default();
+            system.set("f/saves.jsonl", lines.join("\n") + end);
+            let saves = read_saves(&system, "f");
+            let numbers: Vec<u32> = saves.records.iter().map(|record| record.save).collect();
+            assert_eq!((numbers.as_slice(), saves.warnings.as_slice()), (expected, warnings));
+        };
+        check(&[&zero, &one], "\n", &[0, 1], &[]);
+        check(&[&zero, &torn], "", &[0], &[]);
+        check(&[&zero, &torn, &one], "\n", &[0, 1], &[]);
+        check(&[&zero, &one, &zero, &one, &two], "\n", &[0, 1, 2], &[]);
+        check(&[&zero, &foreign, &two], "\n", &[0, 2], &[missing("save 1 of the session is")]);
+        check(&[&four], "\n", &[4], &[missing("saves 0 to 3 of the session are")]);
+        check(&[&zero, &three], "\n", &[0, 3], &[missing("saves 1 to 2 of the session are")]);
+        check(&[&zero, &torn], "\n", &[0], &[last]);
+        let system = MemorySystem::default();
+        system.set_fault("f/saves.jsonl", FileBytes::Unreadable("no".to_owned()));
+        let warning = "cannot read the history of the session: no".to_owned();
+        assert_eq!(read_saves(&system, "f").warnings, [warning]);
+    }
+
+    /// A disk that takes only so many bytes, then fails once.
+    struct Full(MemorySystem, RefCell<Option<usize>>);
+
+    impl System for Full {
+        fn remove_folder(&self, path: &str) -> std::io::Result<()> {
+            self.0.remove_folder(path)
+        }
+
+        fn read(&self, path: &str) -> FileBytes {
+            self.0.read(path)
+        }
+
+        fn open(&self, path: &str) -> io::Result<Box<dyn io::BufRead>> {
+            self.0.open(path)
+        }
+
+        fn list(&self, folder: &str) -> Option<Vec<String>> {
+            self.0.list(folder)
+        }
+
+        fn write(&self, path: &str, contents: Contents<'_>) -> io::Result<()> {
+            self.0.write(path, contents)
+        }
+
+        fn create(&self, path: &str) -> io::Result<Box<dyn io::Write>> {
+            self.0.create(path)
+        }
+
+        fn make_executable(&self, path: &str) -> io::Result<()> {
+            self.0.make_executable(path)
+        }
+
+        fn stdin(&self) -> io::Result<Vec<u8>> {
+            self.0.stdin()
+        }
+
+        fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+            let Some(most) = self.1.take() else { return self.0.append(path, bytes) };
+            self.0.append(path, &bytes[..most.min(bytes.len())])?;
+            Err(io::Error::other("the disk is full"))
+        }
+
+        fn environment(&self) -> BTreeMap<String, String> {
+            BTreeMap::new()
+        }
+
+        fn absolute(&self, path: &str) -> String {
+            self.0.absolute(path)
+        }
+
+        fn find_program(&self, name: &str) -> Option<String> {
+            self.0.find_program(name)
+        }
+
+        fn version_of(
+            &self,
+            path: &str,
+            cwd: &str,
+            environment: &BTreeMap<String, String>,
+        ) -> Option<String> {
+            self.0.version_of(path, cwd, environment)
+        }
+
+        fn now(&self) -> String {
+            self.0.now()
+        }
+
+        fn elapsed(&self) -> std::time::Duration {
+            self.0.elapsed()
+        }
+    }
+
+    #[test]
+    fn a_disk_that_was_full_loses_nothing() {
+        for most in [0, 1, 40, 10_000] {
+            let (system, mut log) = (Full(MemorySystem::default(), None.into()), SaveLog::new("f"));
+            for record in session() {
+                let fails = record.save == 1;
+                *system.1.borrow_mut() = fails.then_some(most);
+                assert_eq!(log.append(&system, &record).is_err(), fails);
+            }
+            let saves = read_saves(&system, "f");
+            assert_eq!((saves.records, saves.warnings), (session(), Vec::new()), "after {most}");
+        }
+    }
+}

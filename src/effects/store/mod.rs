@@ -1,0 +1,133 @@
+//! Outcomes on disk, addressed by action key.
+//!
+//! The store knows keys, generations and JSON bodies, of which it tells replies from the rest: those win. What else a body
+//! means is the business of [`crate::pipeline::outcome`]. A read failure is a miss with a warning, a write failure is an error.
+
+mod committed;
+mod fates;
+mod idx;
+mod layered;
+mod line;
+mod memory;
+mod own;
+mod segments;
+mod sweep;
+mod uses;
+mod verify;
+
+use crate::pipeline::action::ActionKey;
+
+pub use committed::{Committed, render};
+pub use layered::Layered;
+pub use line::BODY_LIMIT;
+pub use memory::MemoryStore;
+pub use segments::{SegmentStore, Totals};
+pub use sweep::{Sweep, SweepError, Swept, sweep};
+pub use uses::{Run, note_used};
+pub use verify::{Check, Checked, VerifyReport, read_lines, verify};
+
+/// How many warnings a store gives: a file of garbage has millions of bad lines.
+const WARNING_LIMIT: usize = 1000;
+
+/// One kept outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is the outcome of.
+    pub key: ActionKey,
+    /// Which asking it came from: of replies the highest wins, ties by digest of the body.
+    pub generation: u32,
+    /// The outcome and what is kept with it: compact JSON text of one object, without line breaks.
+    pub body: String,
+}
+
+impl Entry {
+    /// Whether it wins over `other`, an entry of the same key: a reply over what is none, then by generation, then by the
+    /// greater blake3 digest of the body, so that processes that asked at the same moment agree afterwards.
+    pub fn wins_over(&self, other: &Self) -> bool {
+        let digest = |entry: &Self| *blake3::hash(entry.body.as_bytes()).as_bytes();
+        self.rank().cmp(&other.rank()).then_with(|| digest(self).cmp(&digest(other))).is_gt()
+    }
+
+    /// What decides which entry of a key wins, but for ties.
+    pub fn rank(&self) -> EntryRank {
+        EntryRank { is_reply: is_reply(&self.body), generation: self.generation }
+    }
+}
+
+/// What decides which entry of a key wins, but for ties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntryRank {
+    /// Whether somebody answered: no failure stands over a reply, whatever its generation.
+    pub is_reply: bool,
+    /// Which asking it came from.
+    pub generation: u32,
+}
+
+/// Whether a body holds a reply. Bodies of evalrs begin with their outcome; those of others are read.
+fn is_reply(body: &str) -> bool {
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Body {
+        outcome: BodyOutcome,
+    }
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct BodyOutcome {
+        reply: Option<serde::de::IgnoredAny>,
+    }
+    if let Some(outcome) = body.strip_prefix(r#"{"outcome":{""#) {
+        return outcome.starts_with(r#"reply":"#);
+    }
+    serde_json::from_str::<Body>(body).is_ok_and(|body| body.outcome.reply.is_some())
+}
+
+/// Where outcomes are kept.
+pub trait OutcomeStore: Send {
+    /// The winning entry of each key, in the order asked.
+    fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>>;
+    /// Keeps the entries; they are durable when this returns.
+    fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
+    /// Tries whether entries can be kept, before somebody is paid for one.
+    fn try_writing(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+    /// Looks at what other processes have written since; whether they have written anything since this store was opened.
+    fn others_wrote(&mut self) -> bool {
+        false
+    }
+    /// Every key that has an entry, sorted.
+    fn keys(&mut self) -> Vec<ActionKey>;
+    /// What went wrong while reading since the last call, for a warning.
+    fn take_warnings(&mut self) -> Vec<String>;
+}
+
+/// Why an outcome could not be kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The store's files cannot be written.
+    #[error("cannot write the store at `{path}`: {reason}")]
+    Write {
+        /// The file or folder.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The entry does not fit the format; nothing of its batch was written.
+    #[error("cannot keep the outcome of `{key}`: its body {reason}")]
+    Body {
+        /// Whose entry it is.
+        key: ActionKey,
+        /// What is wrong with the body.
+        reason: &'static str,
+    },
+}
+
+/// Puts `candidate` in `place` if it wins there.
+fn keep_winner(place: &mut Option<Entry>, candidate: Entry) {
+    if place.as_ref().is_none_or(|held| candidate.wins_over(held)) {
+        *place = Some(candidate);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,355 @@
+//! Finds everything that an explanation holds: plans, keys and what they are made of, stored outcomes with the layer that
+//! has them, and what differs from an earlier run.
+//!
+//! Reads only. A session is brought up to what the store has before anything here is asked.
+
+use serde_json::{Map, Value};
+
+use super::preview::ToAsk;
+use super::whys::{Whys, grader_settings};
+use crate::effects::record::read::{Past, PastLine};
+use crate::effects::store::OutcomeStore;
+use crate::engine::session::Session;
+use crate::graph::inputs::Chunk;
+use crate::graph::queries;
+use crate::graph::queries::{Grader, Threshold};
+use crate::graph::{Db, results};
+use crate::pipeline::action::{ActionKey, Ingredient};
+use crate::pipeline::evaluate::{ReadyGrader, each_wanted};
+use crate::pipeline::grade::registry;
+use crate::pipeline::judge::question::Order;
+use crate::pipeline::outcome::Stored;
+use crate::pipeline::reason::{Held, Reason};
+use crate::pipeline::report::explain::{
+    Against, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange, ValueChange,
+    changed_values, differing, short_ingredient, short_setting,
+};
+use crate::pipeline::report::{GradeLine, Ordered, ResultLine};
+use crate::pipeline::suite::GraderKind;
+
+/// The layers of the store, each with its name.
+pub(crate) type Layers = Vec<(String, Box<dyn OutcomeStore>)>;
+
+/// An earlier run, and its lines of the sample that is explained.
+#[derive(Clone, Debug)]
+pub(crate) struct Earlier {
+    /// The run.
+    pub past: Past,
+    /// Its lines of the sample.
+    pub lines: Vec<PastLine>,
+}
+
+/// What an explanation is made from.
+pub(crate) struct Explaining<'a> {
+    /// The session, with what the store has.
+    pub session: &'a Session,
+    /// The layers of the store.
+    pub layers: &'a mut Layers,
+    /// Why actions would be asked.
+    pub whys: &'a Whys<'a>,
+    /// Earlier runs, the newest first.
+    pub earlier: &'a [Earlier],
+    /// The settings of the graders, in their order.
+    pub settings: Vec<Value>,
+}
+
+/// A case of the session.
+pub(crate) type Place = (Chunk, usize);
+
+impl<'a> Explaining<'a> {
+    /// What is needed to explain the cases of `session`.
+    pub(crate) fn new(
+        session: &'a Session,
+        layers: &'a mut Layers,
+        whys: &'a Whys<'a>,
+        earlier: &'a [Earlier],
+    ) -> Self {
+        Self { session, layers, whys, earlier, settings: grader_settings(session) }
+    }
+
+    /// Explains one case.
+    pub(crate) fn case(&mut self, (chunk, case): Place) -> Option<Explained> {
+        let (db, root) = (&self.session.db, self.session.root);
+        let line = results::line(db, chunk, case)?;
+        let head = results::head(db, chunk, case)?;
+        let mut graders = Vec::new();
+        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+            let at = At { place: (chunk, case), ordinal, grader: *grader };
+            graders.push((grader.name(db).clone(), self.grade(at, &line, &head)?));
+        }
+        Some(Explained {
+            model: line.model,
+            trial: line.trial,
+            input: line.input,
+            ground_truth: line.ground_truth,
+            graders: Ordered(graders),
+        })
+    }
+
+    fn grade(
+        &mut self,
+        at: At<'_>,
+        line: &ResultLine,
+        head: &results::Head,
+    ) -> Option<ExplainedGrade> {
+        let db = &self.session.db;
+        let name = at.grader.name(db);
+        let settings = self.settings.get(at.ordinal)?.as_object().cloned().unwrap_or_default();
+        let planned = queries::plans(db, at.place.0, at.grader).get(at.place.1)?;
+        let mut actions = Vec::new();
+        let ready = queries::ready(db, at.grader);
+        let is_per_turn = matches!(planned, crate::pipeline::evaluate::Planned::Turns(_));
+        // Ballots that confirm are no part of a verdict that needs no confirmation.
+        let (outcomes, Threshold(threshold)) =
+            (|key| db.outcome(key), at.grader.pass_threshold(db));
+        let mut wanted = Vec::new();
+        each_wanted(planned, ready, (&outcomes, threshold), &mut |turn, ballot, key| {
+            wanted.push((turn, ballot, key));
+        });
+        for (turn, ballot, key) in wanted {
+            let mut action = self.action(at, ready, (turn, ballot, key), head)?;
+            action.turn = is_per_turn.then_some(turn);
+            actions.push(action);
+        }
+        let is_whole = actions.iter().all(|action| action.outcome.is_some());
+        let grade = line.grades.get(name).filter(|_| is_whole).cloned();
+        let now = NowLine { line, name, settings: &settings, own_rubric: head.own_rubric };
+        let against = self.against(&now, actions.first().map(|action| &action.ingredients[..]));
+        Some(ExplainedGrade {
+            looked_at: looked_at(at.grader.kind(db)),
+            submission: line.submissions.get(name).cloned().unwrap_or_default(),
+            settings,
+            grade,
+            actions,
+            against,
+        })
+    }
+
+    fn action(
+        &mut self,
+        at: At<'_>,
+        ready: &ReadyGrader,
+        (turn, ballot, key): (u32, u32, ActionKey),
+        head: &results::Head,
+    ) -> Option<ExplainedAction> {
+        let db = &self.session.db;
+        let action = results::action_of(db, at.place, at.grader, [turn, ballot])?;
+        let (chunk, case) = at.place;
+        let to_ask =
+            ToAsk { chunk, case, grader: at.ordinal, turn, ballot, key, held: Held::Nothing };
+        let is_there = db.outcome(key).is_some();
+        let which = ready.judge().map(|judge| (judge.ballot(ballot), judge.question().orders()));
+        let program = ready.program().map(|identity| identity.spec.shown());
+        let program = program.or_else(|| Some(at.grader.extractor(db).program.as_ref()?.shown()));
+        let texts = action.long_texts().into_iter();
+        Some(ExplainedAction {
+            turn: None,
+            model: action.model().map(str::to_owned).or(program).unwrap_or_default(),
+            vote: which.map_or(0, |(which, _)| which.vote),
+            reversed: which
+                .filter(|(_, orders)| *orders > 1)
+                .map(|(which, _)| which.order == Order::Reversed),
+            key: key.to_string(),
+            ingredients: action.ingredients(),
+            texts: texts.map(|(name, text)| (name.to_owned(), Value::from(text))).collect(),
+            outcome: self
+                .stored(key)
+                .map(|(stored, layer, generation)| Kept::new(stored, layer, generation)),
+            to_ask: (!is_there).then(|| self.whys.why(&to_ask, head)).flatten().map(Reason::name),
+        })
+    }
+
+    /// The winning entry of `key`, and which layer has it.
+    fn stored(&mut self, key: ActionKey) -> Option<(Stored, String, u32)> {
+        let mut winner: Option<(crate::effects::store::Entry, &str)> = None;
+        for (name, layer) in self.layers.iter_mut() {
+            let Some(entry) = layer.get_many(&[key]).pop().flatten() else { continue };
+            if winner.as_ref().is_none_or(|(held, _)| entry.wins_over(held)) {
+                winner = Some((entry, name));
+            }
+        }
+        let (entry, layer) = winner?;
+        let stored = serde_json::from_str(&entry.body).ok()?;
+        Some((stored, layer.to_owned(), entry.generation))
+    }
+
+    /// What differs from the newest earlier run that is not the same; if all are, from the newest.
+    fn against(
+        &mut self,
+        now: &NowLine<'_>,
+        ingredients: Option<&[Ingredient]>,
+    ) -> Option<Against> {
+        let same_case = |line: &&PastLine| {
+            line.model == now.line.model
+                && line.trial == now.line.trial
+                && line.grades.contains_key(now.name)
+        };
+        let found = self.earlier.iter().filter_map(|earlier| {
+            earlier.lines.iter().find(same_case).map(|line| (&earlier.past, line))
+        });
+        let compared: Vec<(&Past, &PastLine)> = found.collect();
+        let other = compared.iter().find(|(past, line)| !now.is_same(past, line));
+        let (past, line) = *other.or(compared.first())?;
+        let key = line.grades.get(now.name).and_then(|grade| grade.key.clone());
+        let mut against = Against {
+            run: past.id.clone(),
+            key: key.clone(),
+            is_same: other.is_none(),
+            by_ingredients: false,
+            differs: Vec::new(),
+            values: Vec::new(),
+            texts: now.texts(past, line),
+        };
+        if against.is_same {
+            against.texts.clear();
+            return Some(against);
+        }
+        let before = key.as_deref().and_then(ActionKey::parse).and_then(|key| self.stored(key));
+        let before = before.map(|(stored, ..)| stored.ingredients).filter(|list| !list.is_empty());
+        against.by_ingredients = before.is_some() && ingredients.is_some();
+        (against.differs, against.values) = match (before, ingredients) {
+            (Some(before), Some(after)) => {
+                let names = differing(&before, after);
+                let of = |list| move |name: &str| short_ingredient(list, name);
+                let values = changed_values(&names, &of(&before), &of(after));
+                (names, values)
+            }
+            _ => {
+                let names = now.differs(past, &against.texts);
+                let values = now.changed_values(past, &names);
+                (names, values)
+            }
+        };
+        Some(against)
+    }
+}
+
+/// A grader's part of a case.
+#[derive(Clone, Copy)]
+struct At<'db> {
+    place: Place,
+    ordinal: usize,
+    grader: Grader<'db>,
+}
+
+/// What a grader looks at besides its own settings.
+fn looked_at(kind: &GraderKind) -> Vec<&'static str> {
+    let mut looked = vec!["submission", "ground truth"];
+    match kind {
+        GraderKind::Rubric(_) => looked.push("input"),
+        GraderKind::Program(_) => looked.extend(["input", "trajectory", "row"]),
+        GraderKind::Reward(_) => return vec!["grades"],
+        GraderKind::Tool(tool) => {
+            let info = registry::find(&tool.function);
+            looked.extend(info.filter(|info| info.reads_trajectory).map(|_| "trajectory"));
+            looked.extend(info.filter(|info| info.reads_row).map(|_| "row"));
+        }
+    }
+    looked
+}
+
+/// One grader's part of a result as it stands now.
+struct NowLine<'a> {
+    line: &'a ResultLine,
+    name: &'a str,
+    settings: &'a Map<String, Value>,
+    own_rubric: bool,
+}
+
+impl NowLine<'_> {
+    fn grade(&self) -> Option<&GradeLine> {
+        self.line.grades.get(self.name)
+    }
+
+    /// Whether an earlier run had the same key; of a grade without one, the same texts and settings.
+    fn is_same(&self, past: &Past, line: &PastLine) -> bool {
+        let key = self.grade().and_then(|grade| grade.key.clone());
+        let before = line.grades.get(self.name).and_then(|grade| grade.key.clone());
+        if key.is_some() || before.is_some() {
+            return key == before;
+        }
+        let texts = self.texts(past, line);
+        texts.is_empty() && self.differs(past, &texts).is_empty()
+    }
+
+    /// The texts that differ.
+    fn texts(&self, past: &Past, line: &PastLine) -> Vec<TextChange> {
+        let of_json = |text: &str| {
+            let value: Value = serde_json::from_str(text).unwrap_or_default();
+            value.as_str().map_or_else(|| text.to_owned(), str::to_owned)
+        };
+        let rubric = |settings: Option<&Map<String, Value>>| {
+            let text = settings.and_then(|settings| settings.get("prompt")?.as_str());
+            text.unwrap_or_default().to_owned()
+        };
+        let before = past.header.grader(self.name);
+        let is_known = before.is_some_and(|settings| settings.contains_key("prompt"));
+        let rubrics = (is_known && !self.own_rubric)
+            .then(|| ("rubric", rubric(before), rubric(Some(self.settings))));
+        let submission = |all: Option<&String>| all.cloned().unwrap_or_default();
+        let others = [
+            ("input", of_json(line.input()), of_json(&self.line.input.to_string())),
+            (
+                "submission",
+                submission(line.submissions.get(self.name)),
+                submission(self.line.submissions.get(self.name)),
+            ),
+            (
+                "ground truth",
+                of_json(line.ground_truth()),
+                of_json(&self.line.ground_truth.to_string()),
+            ),
+        ];
+        let all = rubrics.into_iter().chain(others);
+        all.filter(|(_, before, after)| before != after)
+            .map(|(name, before, after)| TextChange { name, before, after })
+            .collect()
+    }
+
+    /// The names of the settings and texts that differ, as far as the record holds them.
+    fn differs(&self, past: &Past, texts: &[TextChange]) -> Vec<String> {
+        const NOT_COMPARED: [&str; 7] =
+            ["name", "prompt", "pass_threshold", "judges", "combine", "confirm_fails", "votes"];
+        let empty = Map::new();
+        let before = past.header.grader(self.name).unwrap_or(&empty);
+        let mut names: Vec<String> = texts.iter().map(|change| change.name.to_owned()).collect();
+        names.extend(differing_members(before, self.settings, &NOT_COMPARED));
+        if before.contains_key("judges") {
+            names.extend(differing_members(
+                first_judge(before).unwrap_or(&empty),
+                first_judge(self.settings).unwrap_or(&empty),
+                &["model"],
+            ));
+        }
+        if names.is_empty() && self.grade().is_some_and(|grade| grade.key.is_some()) {
+            names.push("something of the row that records do not hold".to_owned());
+        }
+        names
+    }
+
+    /// What of the settings `names` is short, as far as the record holds them.
+    fn changed_values(&self, past: &Past, names: &[String]) -> Vec<ValueChange> {
+        let before = past.header.grader(self.name);
+        let of = |settings: Option<&'_ Map<String, Value>>, name: &str| {
+            let of_judge = || first_judge(settings?)?.get(name);
+            short_setting(settings.and_then(|settings| settings.get(name)).or_else(of_judge))
+        };
+        changed_values(names, &|name| of(before, name), &|name| of(Some(self.settings), name))
+    }
+}
+
+/// The settings of the first judge of a grader.
+fn first_judge(settings: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    settings.get("judges")?.get(0)?.as_object()
+}
+
+/// The names of the members in which two objects differ, without those that are `left_out`.
+fn differing_members(
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    left_out: &[&str],
+) -> Vec<String> {
+    let gone = before.keys().filter(|name| !after.contains_key(*name));
+    let names = after.keys().filter(|name| before.get(*name) != after.get(*name)).chain(gone);
+    names.filter(|name| !left_out.contains(&name.as_str())).cloned().collect()
+}

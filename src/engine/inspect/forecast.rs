@@ -1,0 +1,246 @@
+//! What asking would take: tokens and money, from what earlier judgments used and from a tokenizer.
+//!
+//! Sent tokens are those of the prompts as a tokenizer counts them, times how far recorded judgments of the same
+//! judge were from that count. Received tokens are the mean of recorded judgments of the same grader and model, else of
+//! the same model, else [`DEFAULT_OUTPUT`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::preview::{Preview, ToAsk};
+use crate::base::price::{Cost, Prices};
+use crate::base::tokens::{Estimator, estimate};
+use crate::engine::session::Session;
+use crate::graph::inputs::Chunk;
+use crate::graph::{queries, results};
+use crate::pipeline::action::{Action, KeySet};
+use crate::pipeline::evaluate::Method;
+
+/// Tokens received for a judgment where none is recorded: a verdict with a rationale of some sentences.
+pub(crate) const DEFAULT_OUTPUT: u64 = 150;
+
+/// How many recorded judgments of a judge are compared with the tokenizer.
+const COMPARED: usize = 50;
+
+/// What asking would take.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Forecast {
+    /// For each grader, in the order of the suite.
+    pub graders: Vec<Bill>,
+    /// The recorded judgments whose mean stands for what is received.
+    pub recorded: u64,
+    /// Whether [`DEFAULT_OUTPUT`] stands for what some judges write.
+    pub is_assumed: bool,
+    /// The models that have no known price, sorted.
+    pub unpriced: Vec<String>,
+}
+
+/// Tokens and what they cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bill {
+    /// Tokens sent.
+    pub input: u64,
+    /// Tokens received.
+    pub output: u64,
+    /// What they cost; none where the price of a model is not known.
+    pub cost: Option<Cost>,
+}
+
+impl Default for Bill {
+    fn default() -> Self {
+        Self { input: 0, output: 0, cost: Some(Cost::ZERO) }
+    }
+}
+
+impl Bill {
+    /// Both together.
+    #[must_use]
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            input: self.input + other.input,
+            output: self.output + other.output,
+            cost: self.cost.zip(other.cost).map(|(left, right)| left + right),
+        }
+    }
+}
+
+/// What recorded judgments used.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    judgments: u64,
+    output: u64,
+    compared: usize,
+    compared_input: u64,
+    estimated_input: u64,
+}
+
+impl Used {
+    fn add(&mut self, other: Self) {
+        self.judgments += other.judgments;
+        self.output += other.output;
+        self.compared += other.compared;
+        self.compared_input += other.compared_input;
+        self.estimated_input += other.estimated_input;
+    }
+
+    /// How many tokens are sent for each that the tokenizer counts.
+    fn ratio(self) -> Option<f64> {
+        (self.compared_input > 0 && self.estimated_input > 0)
+            .then(|| self.compared_input as f64 / self.estimated_input as f64)
+    }
+
+    fn mean_output(self) -> Option<f64> {
+        (self.output > 0).then(|| self.output as f64 / self.judgments as f64)
+    }
+}
+
+/// The ordinals of a grader and of one of its judges.
+type Seat = (usize, usize);
+
+/// What asking everything in `preview` would take.
+pub(crate) fn forecast(session: &Session, preview: &Preview, prices: &Prices) -> Forecast {
+    let mut asked: BTreeMap<Seat, Estimator> = BTreeMap::new();
+    for to_ask in &preview.to_ask {
+        if let Some((at, prompt)) = rendered(session, to_ask) {
+            asked.entry((to_ask.grader, at)).or_default().add(&prompt);
+        }
+    }
+    let mut forecast =
+        Forecast { graders: vec![Bill::default(); preview.tallies.len()], ..Forecast::default() };
+    if asked.is_empty() {
+        return forecast;
+    }
+    let averages = Averages::of(session, preview);
+    let mut sources = BTreeMap::new();
+    let mut unpriced = BTreeSet::new();
+    for (seat, estimator) in &asked {
+        let model = model_of(session, *seat);
+        let mean = match averages.output(*seat, &model) {
+            Some((mean, source, judgments)) => {
+                sources.insert(source, judgments);
+                mean
+            }
+            None => {
+                forecast.is_assumed = true;
+                DEFAULT_OUTPUT as f64
+            }
+        };
+        let input = (estimator.tokens() as f64 * averages.ratio(*seat, &model)).round() as u64;
+        let output = (estimator.prompts() as f64 * mean).round() as u64;
+        let cost = prices.of(&model).map(|price| price.cost(input, output));
+        if cost.is_none() {
+            unpriced.insert(model.clone());
+        }
+        let bill = &mut forecast.graders[seat.0];
+        *bill = bill.and(Bill { input, output, cost });
+    }
+    forecast.recorded = sources.into_values().sum();
+    forecast.unpriced = unpriced.into_iter().collect();
+    forecast
+}
+
+/// What recorded judgments used, by judge and by model.
+struct Averages {
+    judges: BTreeMap<Seat, Used>,
+    models: BTreeMap<String, Used>,
+}
+
+/// Whose recorded judgments an average is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Judge(Seat),
+    Model(String),
+}
+
+impl Averages {
+    fn of(session: &Session, preview: &Preview) -> Self {
+        let judges = recorded(session, preview);
+        let mut models: BTreeMap<String, Used> = BTreeMap::new();
+        for (seat, used) in &judges {
+            models.entry(model_of(session, *seat)).or_default().add(*used);
+        }
+        Self { judges, models }
+    }
+
+    /// How many tokens are sent for each that the tokenizer counts.
+    fn ratio(&self, seat: Seat, model: &str) -> f64 {
+        let own = self.judges.get(&seat).and_then(|used| used.ratio());
+        own.or_else(|| self.models.get(model)?.ratio()).unwrap_or(1.0)
+    }
+
+    /// How many tokens are received for a judgment, and of whose and how many judgments that is the mean.
+    fn output(&self, seat: Seat, model: &str) -> Option<(f64, Source, u64)> {
+        let mean = |used: &Used, source| Some((used.mean_output()?, source, used.judgments));
+        let own = self.judges.get(&seat).and_then(|used| mean(used, Source::Judge(seat)));
+        own.or_else(|| mean(self.models.get(model)?, Source::Model(model.to_owned())))
+    }
+}
+
+/// The judge of an action and everything that would be sent to it.
+fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(usize, String)> {
+    let (db, root) = (&session.db, session.root);
+    let grader = *queries::graders(db, root).get(to_ask.grader)?;
+    let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
+    let place = (to_ask.chunk, to_ask.case);
+    let Action::Judge(action) =
+        results::action_of(db, place, grader, [to_ask.turn, to_ask.ballot])?
+    else {
+        return None;
+    };
+    Some((judge.ballot(to_ask.ballot).judge, format!("{}\n{}", action.system, action.user)))
+}
+
+fn model_of(session: &Session, (grader, at): Seat) -> String {
+    let (db, root) = (&session.db, session.root);
+    let grader = queries::graders(db, root).get(grader);
+    let model = grader.and_then(|grader| {
+        let judge = queries::ready(db, *grader).judge()?;
+        judge.rubric.judges.get(at).map(|judge| judge.model.clone())
+    });
+    model.unwrap_or_default()
+}
+
+/// What the stored judgments of each judge used, and the first of them beside what the tokenizer counts.
+fn recorded(session: &Session, preview: &Preview) -> BTreeMap<Seat, Used> {
+    let (db, root) = (&session.db, session.root);
+    let mut used: BTreeMap<Seat, Used> = BTreeMap::new();
+    let mut seen = KeySet::default();
+    for chunk in root.chunks(db) {
+        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+            let Method::Judge(judge) = &queries::ready(db, *grader).method else { continue };
+            for (case, planned) in queries::plans(db, *chunk, *grader).iter().enumerate() {
+                planned.each_key(&mut |turn, ballot, key| {
+                    let Some(tokens) = preview.used.get(&key).filter(|_| seen.insert(key)) else {
+                        return;
+                    };
+                    let of = used.entry((ordinal, judge.ballot(ballot).judge)).or_default();
+                    of.judgments += 1;
+                    of.output += tokens.output;
+                    if of.compared < COMPARED && tokens.input > 0 {
+                        of.compared += 1;
+                        of.compared_input += tokens.input;
+                        let at = At { chunk: *chunk, case, ballot: [turn, ballot] };
+                        of.estimated_input += tokens_of(session, ordinal, &at);
+                    }
+                });
+            }
+        }
+    }
+    used
+}
+
+/// Where a recorded judgment stands.
+struct At {
+    chunk: Chunk,
+    case: usize,
+    ballot: [u32; 2],
+}
+
+fn tokens_of(session: &Session, grader: usize, at: &At) -> u64 {
+    let (db, root) = (&session.db, session.root);
+    let Some(grader) = queries::graders(db, root).get(grader) else { return 0 };
+    let action = results::action_of(db, (at.chunk, at.case), *grader, at.ballot);
+    match action {
+        Some(Action::Judge(action)) => estimate(&format!("{}\n{}", action.system, action.user)),
+        _ => 0,
+    }
+}

@@ -1,0 +1,7 @@
+//! Looks at a session without asking anybody: what would be asked, what that would take, where a verdict comes from.
+
+pub(crate) mod explain;
+pub(crate) mod forecast;
+pub(crate) mod preview;
+pub(crate) mod wanted;
+pub(crate) mod whys;

@@ -1,0 +1,196 @@
+//! What settling would ask, found without any effect: the same scan and the same look into the store, and then nothing.
+//!
+//! It can disagree with a run only about what depends on outcomes which are not there yet: ballots that confirm a verdict
+//! are known once the verdict is, what grades a submission once a program has extracted it, a reward once its grades are
+//! there. Which graders that may be more for is said.
+
+use std::sync::Arc;
+
+use crate::base::system::System;
+use crate::effects::store::{Entry, OutcomeStore};
+use crate::engine::resolve::settle::Settings;
+use crate::engine::resolve::stored::StoredReader;
+use crate::engine::resolve::waiting::{Refreshed, WaitList, Waiting};
+use crate::engine::session::Session;
+use crate::graph::change::Change;
+use crate::graph::inputs::Chunk;
+use crate::graph::queries;
+use crate::graph::queries::Grader;
+use crate::pipeline::action::{ActionKey, KeyMap, KeySet};
+use crate::pipeline::evaluate::Method;
+use crate::pipeline::evaluate::rewards::ReadyReward;
+use crate::pipeline::outcome::ActionTally;
+use crate::pipeline::outcome::{Outcome, Usage, read_body};
+use crate::pipeline::reason::Held;
+
+/// What settling would find and ask.
+#[derive(Debug, Default)]
+pub(crate) struct Preview {
+    /// Grader → its actions, in the order of the suite.
+    pub tallies: Vec<(String, ActionTally)>,
+    /// For each grader, in the order of the suite: how many of its actions are stored as failures that would stand for
+    /// an answer.
+    pub failures: Vec<u64>,
+    /// For each grader, in the order of the suite: whether more will be wanted, or may be, once what is missing is there.
+    pub is_open: Vec<bool>,
+    /// What would be asked, in the order in which it would be.
+    pub to_ask: Vec<ToAsk>,
+    /// What stored judgments used when they were asked, also those that would be asked anew.
+    pub used: KeyMap<Usage>,
+    /// What went wrong while reading the store.
+    pub warnings: Vec<String>,
+}
+
+/// An action that would be asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToAsk {
+    /// The chunk of its case.
+    pub chunk: Chunk,
+    /// The case in its chunk.
+    pub case: usize,
+    /// The ordinal of the grader.
+    pub grader: usize,
+    /// The turn of the case.
+    pub turn: u32,
+    /// The ballot of the judges.
+    pub ballot: u32,
+    /// The action.
+    pub key: ActionKey,
+    /// Why the store does not answer.
+    pub held: Held,
+}
+
+/// Brings in everything that the store has, and says what else would be asked.
+pub(crate) fn preview(
+    session: &mut Session,
+    store: &mut dyn OutcomeStore,
+    system: &dyn System,
+    settings: &Settings,
+) -> Preview {
+    let mut looking = Looking::default();
+    session.learn_dependencies(store, system);
+    session.assume_no_dependencies(system);
+    let list = loop {
+        let mut list = scan(session, system);
+        let refreshed = Refreshed::of(session, &settings.refresh);
+        let reader = StoredReader { session, settings, refreshed };
+        let (outcomes, waiting) =
+            list.look_up(store, &mut |entry, waiting| looking.look(&reader, entry, waiting));
+        if outcomes.is_empty() {
+            break list;
+        }
+        looking.note(&outcomes);
+        let change = Change { outcomes, waiting, ..Change::default() };
+        // What came of an action may make others wanted.
+        change.apply(&mut session.db, session.root);
+    };
+    let Looking { mut preview, held, replayed, .. } = looking;
+    preview.warnings.extend(store.take_warnings());
+    let to_ask = list.queue.iter().map(|waiting| ToAsk {
+        chunk: waiting.chunk,
+        case: waiting.case as usize,
+        grader: waiting.grader as usize,
+        turn: waiting.turn,
+        ballot: waiting.ballot,
+        key: waiting.key,
+        held: held.get(&waiting.key).copied().unwrap_or(Held::Nothing),
+    });
+    preview.to_ask = to_ask.collect();
+    preview.failures = by_grader(session, &replayed);
+    preview.is_open = open_graders(session, &preview.to_ask);
+    preview.tallies = list.tallies;
+    preview
+}
+
+/// What the graph waits for. Plans wait for files that rows name until those are read.
+fn scan(session: &mut Session, system: &dyn System) -> WaitList {
+    loop {
+        let list = WaitList::scan(session);
+        if !session.read_unread(system) {
+            return list;
+        }
+    }
+}
+
+/// For each grader, how many of its actions are among `keys`, each key once.
+fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
+    let (db, root) = (&session.db, session.root);
+    let of_grader = |grader| {
+        let mut found = KeySet::default();
+        for chunk in root.chunks(db).iter().filter(|_| !keys.is_empty()) {
+            for planned in queries::plans(db, *chunk, grader).iter() {
+                planned.each_key(&mut |_, _, key| {
+                    if keys.contains(&key) {
+                        found.insert(key);
+                    }
+                });
+            }
+        }
+        found.len() as u64
+    };
+    queries::graders(db, root).iter().map(|grader| of_grader(*grader)).collect()
+}
+
+/// For each grader, whether its plans want more, or may, once what is to be asked is there.
+fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
+    let (db, root) = (&session.db, session.root);
+    let missing: KeySet = to_ask.iter().map(|to_ask| to_ask.key).collect();
+    let is_open = |grader: &Grader<'_>| {
+        let method = &queries::ready(db, *grader).method;
+        let asks = match method {
+            Method::Judge(_) | Method::Program(_) | Method::Reward(ReadyReward::Program(_)) => true,
+            Method::Tool(_) | Method::Reward(_) | Method::Unread | Method::Broken(_) => false,
+        };
+        let leads_on = |chunk: &Chunk| {
+            let plans = queries::plans(db, *chunk, *grader);
+            plans.iter().any(|planned| planned.leads_on(&|key| missing.contains(&key)))
+        };
+        asks && !missing.is_empty() && root.chunks(db).iter().any(leads_on)
+    };
+    queries::graders(db, root).iter().map(is_open).collect()
+}
+
+#[derive(Default)]
+struct Looking {
+    preview: Preview,
+    held: KeyMap<Held>,
+    /// The stored failures that would stand for an answer.
+    replayed: KeySet,
+}
+
+impl Looking {
+    /// The outcome of an entry, as settling would take it; why not is noted.
+    fn look(
+        &mut self,
+        reader: &StoredReader<'_>,
+        entry: &Entry,
+        waiting: &Waiting,
+    ) -> Option<Outcome> {
+        let mut warnings = Vec::new();
+        let found = reader.usable(entry, waiting, &mut warnings);
+        // A second look at what is still missing says the same again.
+        warnings.retain(|warning| !self.preview.warnings.contains(warning));
+        self.preview.warnings.append(&mut warnings);
+        if matches!(found, Some(Outcome::Failure(_))) {
+            self.replayed.insert(entry.key);
+        }
+        if found.is_none()
+            && let Ok(outcome) = read_body(&entry.body)
+        {
+            let held = if reader.refreshed.has(entry.key) { Held::Refreshed } else { Held::Failed };
+            self.held.insert(entry.key, held);
+            self.note(&[(entry.key, Arc::new(outcome))]);
+        }
+        found
+    }
+
+    fn note(&mut self, outcomes: &[(ActionKey, Arc<Outcome>)]) {
+        for (key, outcome) in outcomes {
+            if let Outcome::Reply(reply) = outcome.as_ref()
+                && let Some(used) = reply.usage
+            {
+                self.preview.used.insert(*key, used);
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Joins what would be asked with what an earlier run asked: both sides of every [`reason`].
+
+use serde_json::Value;
+
+use super::preview::ToAsk;
+use crate::effects::record::history::History;
+use crate::engine::session::Session;
+use crate::graph::{queries, results};
+use crate::pipeline::reason::{Now, Panel, Reason, Texts, reason};
+use crate::pipeline::report::settings;
+
+/// The settings of the graders that are left, as `header.json` holds them.
+pub(crate) fn grader_settings(session: &Session) -> Vec<Value> {
+    let (db, root) = (&session.db, session.root);
+    let relative = |path: &str| session.relative(path);
+    let Some(suite) = session.suite() else { return Vec::new() };
+    let of = |grader: &queries::Grader<'_>| {
+        let spec = suite.graders.iter().find(|spec| spec.name == *grader.name(db))?;
+        Some(settings::of_grader(spec, queries::ready(db, *grader), &relative))
+    };
+    queries::graders(db, root).iter().filter_map(of).collect()
+}
+
+/// Says why actions would be asked.
+#[derive(Debug)]
+pub(crate) struct Whys<'a> {
+    session: &'a Session,
+    history: &'a History,
+    /// The settings of each grader, in the order of the suite.
+    panels: Vec<Panel>,
+}
+
+impl<'a> Whys<'a> {
+    /// Compares `session` with `history`.
+    pub(crate) fn new(session: &'a Session, history: &'a History) -> Self {
+        let panels = grader_settings(session).iter().map(Panel::of).collect();
+        Self { session, history, panels }
+    }
+
+    /// Why `to_ask`, an action of the case that `head` names, would be asked.
+    pub(crate) fn why(&self, to_ask: &ToAsk, head: &results::Head) -> Option<Reason> {
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = *queries::graders(db, root).get(to_ask.grader)?;
+        // A program is called once, as a judge with one vote would be asked.
+        let judge = queries::ready(db, grader).judge();
+        let (judge, vote) = judge.map_or((0, 0), |judge| {
+            let ballot = judge.ballot(to_ask.ballot);
+            (ballot.judge, ballot.vote)
+        });
+        let submission = queries::graded_texts(db, to_ask.chunk, grader).get(to_ask.case)?.shown();
+        let planned = queries::plans(db, to_ask.chunk, grader).get(to_ask.case)?;
+        let (input, ground_truth) = (head.input.to_string(), head.ground_truth.to_string());
+        let now = Now {
+            panel: self.panels.get(to_ask.grader)?,
+            judge,
+            vote,
+            texts: Texts::new(&submission, &input, &ground_truth),
+            own_rubric: head.own_rubric,
+            first_key: planned.keys().first()?.2,
+            held: to_ask.held,
+        };
+        let case = (head.sample_id.as_str(), head.model.as_deref(), head.trial);
+        Some(reason(&self.history.before(case, grader.name(db)), &now))
+    }
+}

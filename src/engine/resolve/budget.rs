@@ -1,0 +1,157 @@
+//! What a run may spend, and how far it has.
+//!
+//! Money is reserved when an action is sent and settled when it lands, so that a limit is kept while many actions are
+//! under way. Pure counting: it knows no action.
+
+use crate::base::price::{Cost, Price};
+use crate::pipeline::outcome::Usage;
+
+/// The tokens of a reply, before one has come.
+const USUAL_REPLY: u64 = 200;
+/// Bytes of a prompt for each of its tokens, on the dear side.
+const BYTES_A_TOKEN: u64 = 3;
+
+/// The limits of a run; none is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The most actions executed.
+    pub max_calls: Option<u64>,
+    /// The most that they may cost.
+    pub max_cost: Option<Cost>,
+}
+
+/// How far the limits are used up.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: Limits,
+    calls: u64,
+    landed: u64,
+    received: u64,
+    spent: Cost,
+    reserved: Cost,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: Limits) -> Self {
+        let (spent, reserved) = (Cost::ZERO, Cost::ZERO);
+        Self { limits, calls: 0, landed: 0, received: 0, spent, reserved }
+    }
+
+    /// Whether one more action may be sent that is expected to cost `expected`.
+    pub(crate) fn allows(&self, expected: Cost) -> bool {
+        let calls_left = self.limits.max_calls.is_none_or(|most| self.calls < most);
+        let cost_left =
+            self.limits.max_cost.is_none_or(|most| self.spent + self.reserved + expected <= most);
+        calls_left && cost_left
+    }
+
+    /// An action was sent that is expected to cost `expected`.
+    pub(crate) fn sent(&mut self, expected: Cost) {
+        self.calls += 1;
+        self.reserved += expected;
+    }
+
+    /// Other limits hold from now on; what was used counts.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// What it may come to.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Why nothing more is allowed, if it is not.
+    pub(crate) fn refusal(&self) -> &'static str {
+        if self.limits.max_calls.is_some_and(|most| self.calls >= most) {
+            "no more judgments are allowed"
+        } else {
+            "the budget does not allow another judgment"
+        }
+    }
+
+    /// How many actions were sent.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// An action landed that was expected to cost `expected`. Where nobody says what it used, it cost that.
+    pub(crate) fn landed(&mut self, expected: Cost, usage: Usage) {
+        self.landed += u64::from(usage.output > 0);
+        self.received += usage.output;
+        self.reserved = Cost::from_nanos(self.reserved.nanos().saturating_sub(expected.nanos()));
+        self.spent += usage.cost.unwrap_or(expected);
+    }
+
+    /// What an action of `bytes` will probably cost: its length says what is sent, those that landed say what comes
+    /// back.
+    pub(crate) fn expected(&self, bytes: usize, price: Price) -> Cost {
+        let received = match self.received.checked_div(self.landed) {
+            None | Some(0) => USUAL_REPLY,
+            Some(mean) => mean,
+        };
+        price.cost(bytes as u64 / BYTES_A_TOKEN, received)
+    }
+
+    /// Whether a limit on money asks what actions are expected to cost.
+    pub(crate) fn counts_money(&self) -> bool {
+        self.limits.max_cost.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budget, Limits};
+    use crate::base::price::{Cost, Price};
+    use crate::pipeline::outcome::Usage;
+
+    fn cents(cents: u64) -> Cost {
+        Cost::from_nanos(cents * 10_000_000)
+    }
+
+    fn used(paid: u64) -> Usage {
+        Usage { input: 1_000, output: 100, cost: Some(cents(paid)) }
+    }
+
+    #[test]
+    fn what_landed_says_what_is_expected() {
+        let mut budget = Budget::new(Limits::default());
+        let price = Price { input: 1_000.0, output: 10_000.0 };
+        assert_eq!(budget.expected(3_000, price), cents(100 + 200));
+        budget.landed(Cost::ZERO, used(1));
+        assert_eq!(budget.expected(3_000, price), cents(100 + 100));
+        let unknown = Usage { cost: None, ..used(0) };
+        let limits = Limits { max_calls: None, max_cost: Some(cents(5)) };
+        let mut budget = Budget::new(limits);
+        budget.sent(cents(3));
+        budget.landed(cents(3), unknown);
+        assert!(!budget.allows(cents(3)), "what nobody told has cost what was expected");
+    }
+
+    #[test]
+    fn what_is_under_way_counts_until_it_lands() {
+        let mut budget = Budget::new(Limits { max_calls: None, max_cost: Some(cents(10)) });
+        for _ in 0..3 {
+            assert!(budget.allows(cents(3)));
+            budget.sent(cents(3));
+        }
+        assert!(!budget.allows(cents(3)));
+        assert!(budget.allows(cents(1)), "what still fits is let through");
+        budget.landed(cents(3), used(1));
+        assert!(budget.allows(cents(3)), "it was cheaper than expected");
+        budget.sent(cents(3));
+        budget.landed(cents(3), used(9));
+        assert!(!budget.allows(Cost::ZERO), "it was dearer than expected");
+    }
+
+    #[test]
+    fn calls_are_counted_when_they_are_sent() {
+        let mut budget = Budget::new(Limits { max_calls: Some(1), max_cost: None });
+        assert!(budget.allows(cents(1_000)));
+        budget.sent(cents(1_000));
+        assert!(!budget.allows(Cost::ZERO));
+        let none = Budget::new(Limits { max_calls: Some(0), max_cost: None });
+        assert!(!none.allows(Cost::ZERO));
+        assert!(Budget::new(Limits::default()).allows(cents(1_000)));
+    }
+}

@@ -1,0 +1,392 @@
+//! Executes what a session waits for: the loop over what is launched, what lands and what is written.
+//!
+//! What may start is decided by the budget, the disk and the executor's limits; in which order, by `lanes`.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use super::flight::{Arrival, Flight, Landed, Step};
+use super::lanes::{ClosedLane, Lanes, Next};
+use super::settle::Settling;
+use super::waiting::Waiting;
+use crate::base::price::Cost;
+use crate::effects::exec::limit::LimitSettings;
+use crate::effects::exec::{
+    Endpoint, EndpointId, JudgeLaunch, Launch, Notice, PROGRAMS, ProgramLaunch,
+};
+use crate::effects::store::{Entry, OutcomeStore, StoreError};
+use crate::engine::progress::Event;
+use crate::graph::{Database, Db, queries, results};
+use crate::pipeline::action::Action;
+use crate::pipeline::judge::JudgeAction;
+use crate::pipeline::outcome::{FailureKind, Outcome, Usage, read_body};
+
+/// Why nothing is asked once a write has failed.
+const UNWRITABLE: &str = "the store cannot be written";
+
+/// Entries that are in memory together when others may have kept better ones.
+const LOOKED_AT: usize = 2_048;
+
+/// Programs have no limits but those of the machine, which the executor knows: as many calls as keep workers busy.
+const PROGRAM_LIMITS: LimitSettings = LimitSettings {
+    most: 256,
+    requests_per_minute: None,
+    tokens_per_minute: None,
+    identical_failures: 0,
+};
+
+/// The endpoint that stands for programs.
+fn programs() -> Endpoint {
+    let provider = PROGRAMS.to_owned();
+    Endpoint { provider, base_url: String::new(), api_key: None }
+}
+
+/// What stands in the way of more actions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blocked {
+    /// The budget is used up.
+    Budget,
+    /// As many were launched as are allowed for now.
+    Held,
+}
+
+/// What a step leaves to be done.
+pub(crate) enum Taken {
+    /// Nothing is under way any more; what was is dropped.
+    Stopped(Vec<Waiting>),
+    /// A program was loaded: the entry to be kept, if it could be.
+    Loaded(Option<Entry>),
+    /// These are on disk, or cannot be.
+    Written(Vec<Landed>),
+}
+
+impl<'a> Settling<'a> {
+    /// Renders what waits as something that can be executed.
+    pub(crate) fn launch(&self, waiting: &Waiting, endpoint: EndpointId) -> Option<Launch> {
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
+        let place = (waiting.chunk, waiting.case as usize);
+        let action = match results::action_of(db, place, grader, [waiting.turn, waiting.ballot])? {
+            Action::Judge(action) => action,
+            Action::Program(action) => {
+                let start = self.session.start_of(&action.identity.spec)?;
+                return Some(Launch::Program(ProgramLaunch { action, endpoint, start }));
+            }
+            Action::Dependencies(_) => return None,
+        };
+        let (judge, at) = self.judge_of(waiting)?;
+        let reach = self.seat(judge, at)?;
+        let sample = results::sample_id(db, waiting.chunk, waiting.case as usize);
+        let what_for = format!("{} of {}", grader.name(db), sample.unwrap_or_default());
+        Some(Launch::Judge(JudgeLaunch {
+            action,
+            endpoint,
+            what_for,
+            base_url: reach.base_url.to_owned(),
+            api_key: reach.api_key(),
+            headers: reach.headers(),
+            patience: reach.spec.patience.clone(),
+        }))
+    }
+
+    /// Parts the queue by who is asked, those of a lower rank first.
+    pub(crate) fn part(
+        &mut self,
+        lanes: &mut Lanes<Waiting>,
+        rank: &dyn Fn(&Database, &Waiting) -> u8,
+    ) {
+        let mut known = BTreeMap::new();
+        for waiting in std::mem::take(&mut self.list.queue) {
+            self.outstanding.add(waiting.grader);
+            let Some((judge, at)) = self.judge_of(&waiting) else {
+                let queue = lanes.queue(programs(), "", PROGRAM_LIMITS);
+                lanes.push(queue, rank(&self.session.db, &waiting), waiting);
+                continue;
+            };
+            let Some(reach) = self.seat(judge, at) else { continue };
+            let queue = known.entry((waiting.grader, at)).or_insert_with(|| {
+                let endpoint = Endpoint {
+                    provider: reach.spec.provider.clone(),
+                    base_url: reach.base_url.to_owned(),
+                    api_key: reach.api_key(),
+                };
+                let patience = &reach.spec.patience;
+                let of_grader = LimitSettings {
+                    requests_per_minute: patience.max_requests_per_minute,
+                    tokens_per_minute: patience.max_tokens_per_minute,
+                    ..self.settings.of_endpoints()
+                };
+                let limits = of_grader.and(self.settings.of_endpoints());
+                lanes.queue(endpoint, &reach.spec.model, limits)
+            });
+            lanes.push(*queue, rank(&self.session.db, &waiting), waiting);
+        }
+        lanes.open(self.world.executor);
+    }
+
+    /// Whether what is paid for can be kept: tried before the first judge is asked.
+    pub(crate) fn may_keep(&mut self, store: &mut dyn OutcomeStore) -> bool {
+        let is_paid = self.list.queue.iter().any(|waiting| self.judge_of(waiting).is_some());
+        let tried = if is_paid { store.try_writing() } else { Ok(()) };
+        tried.map_err(|error| self.stop_asking(error)).is_ok()
+    }
+
+    /// What cannot be kept would be paid for again.
+    fn stop_asking(&mut self, error: StoreError) {
+        self.world.executor.halt(UNWRITABLE);
+        self.settled.write_error = Some(error);
+    }
+
+    /// Takes what other processes have kept under the keys that were asked here: all report what wins.
+    pub(crate) fn look_again(&mut self, store: &mut dyn OutcomeStore) {
+        let is_sure = self.settled.write_error.is_none();
+        if !is_sure || self.settled.asked.is_empty() || !store.others_wrote() {
+            return;
+        }
+        let asked = std::mem::take(&mut self.settled.asked);
+        for keys in asked.chunks(LOOKED_AT) {
+            let mut news = Vec::new();
+            for (key, entry) in keys.iter().zip(store.get_many(keys)) {
+                let Some(outcome) = entry.and_then(|entry| read_body(&entry.body).ok()) else {
+                    continue;
+                };
+                let is_reply = matches!(outcome, Outcome::Reply(_));
+                let held = self.session.db.outcome(*key);
+                if held.is_some_and(|held| *held != outcome && (is_reply || held.is_kept())) {
+                    news.push((*key, Arc::new(outcome)));
+                }
+            }
+            self.bring_in(news);
+        }
+        self.settled.asked = asked;
+    }
+
+    /// Executes the queue. Returns the store, which is away while it writes.
+    pub(crate) async fn execute(
+        &mut self,
+        store: Box<dyn OutcomeStore>,
+        stop: impl Future<Output = ()>,
+    ) -> Box<dyn OutcomeStore> {
+        let mut stop = pin!(stop);
+        let (mut flight, mut lanes) = (Flight::new(store), Lanes::new());
+        self.part(&mut lanes, &|_, _| 0);
+        let mut dropped = Vec::new();
+        loop {
+            let blocked = self.go_on(&mut flight, &mut lanes);
+            let is_refused = blocked == Some(Blocked::Budget);
+            if flight.is_over() && (lanes.is_empty() || flight.is_stopped() || is_refused) {
+                self.settled.out_of_budget = is_refused;
+                self.list.queue = lanes.into_rest();
+                self.list.queue.extend(dropped);
+                return flight.into_store().await;
+            }
+            let step = flight.next(stop.as_mut(), self.world.executor.changed()).await;
+            match self.take_step(step, &mut lanes) {
+                Some(Taken::Stopped(under_way)) => {
+                    self.settled.interrupted = true;
+                    dropped = under_way;
+                }
+                Some(Taken::Written(batch)) => self.take_in(batch),
+                Some(Taken::Loaded(entry)) => flight.keep_also(entry.into_iter().collect()),
+                None => {}
+            }
+            self.confirm_early(&mut flight, &mut lanes);
+        }
+    }
+
+    /// Writes what has landed, and launches nothing.
+    pub(crate) fn go_on_writing(&mut self, flight: &mut Flight<'a>) {
+        // What a program loads is durable before what it gave.
+        let discovered = self.world.executor.take_discovered();
+        if !discovered.is_empty() {
+            flight.keep_also(self.session.discovered(discovered, self.world.system));
+        }
+        let (session, system) = (&*self.session, self.world.system);
+        flight.write_landed(system, &|identity| session.is_current(identity, system));
+        self.tell();
+    }
+
+    /// Writes what has landed, and launches what may be launched. Says what stands in the way of more.
+    pub(crate) fn go_on(
+        &mut self,
+        flight: &mut Flight<'a>,
+        lanes: &mut Lanes<Waiting>,
+    ) -> Option<Blocked> {
+        self.go_on_writing(flight);
+        // What is left when all is stopped was not asked for that reason.
+        if !flight.is_stopped() {
+            for closed in lanes.take_closed(self.world.executor) {
+                self.leave_out(closed);
+            }
+        }
+        self.launch_more(flight, lanes)
+    }
+
+    /// Counts what happened. What was written is left to the caller, who decides when it enters the graph.
+    pub(crate) fn take_step(&mut self, step: Step, lanes: &mut Lanes<Waiting>) -> Option<Taken> {
+        match step {
+            Step::Changed => None,
+            Step::Loaded(program, result) => {
+                let entry = self.session.loaded(program, result, self.world.system);
+                Some(Taken::Loaded(entry))
+            }
+            Step::Stopped(under_way) => {
+                self.take_back(&under_way);
+                Some(Taken::Stopped(under_way))
+            }
+            Step::Landed(arrival) => {
+                lanes.landed(arrival.endpoint);
+                self.count(arrival);
+                None
+            }
+            Step::Written(batch, result) => {
+                if let Err(error) = result {
+                    self.stop_asking(error);
+                }
+                for landed in &batch {
+                    self.outstanding.remove(landed.waiting.grader);
+                }
+                self.count_written(&batch);
+                Some(Taken::Written(batch))
+            }
+        }
+    }
+
+    /// Fills the free places of the flight from the queue. Says what stands in the way of more, if it is neither
+    /// the disk nor an endpoint.
+    fn launch_more(
+        &mut self,
+        flight: &mut Flight<'a>,
+        lanes: &mut Lanes<Waiting>,
+    ) -> Option<Blocked> {
+        // What runs here costs nothing, and waits for no word of the user.
+        let mut blocked = (self.allowance == 0).then_some(Blocked::Held);
+        while flight.has_room() {
+            let Some(next) = lanes.next(self.world.executor, blocked.is_some()) else { break };
+            let Next { endpoint, action: waiting, .. } = next;
+            let Some(launch) = self.launch(&waiting, endpoint) else {
+                lanes.landed(endpoint);
+                self.outstanding.remove(waiting.grader);
+                continue;
+            };
+            let mut expected = Cost::ZERO;
+            if let Launch::Judge(launch) = &launch {
+                expected = self.expected_cost(&launch.action);
+                if !self.budget.allows(expected) {
+                    lanes.put_back(next);
+                    blocked = Some(Blocked::Budget);
+                    continue;
+                }
+                self.budget.sent(expected);
+                self.allowance = self.allowance.saturating_sub(1);
+            }
+            self.tally(waiting.grader).asked += 1;
+            self.settled.asked.push(waiting.key);
+            self.world.progress.event(&Event::Asked);
+            let (executor, prices) = (self.world.executor, &self.settings.prices);
+            flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
+            if self.allowance == 0 {
+                blocked = blocked.or(Some(Blocked::Held));
+            }
+        }
+        blocked.filter(|_| lanes.has_judges_to_ask())
+    }
+
+    /// What an action will probably cost; nothing where nobody counts.
+    fn expected_cost(&self, action: &JudgeAction) -> Cost {
+        let price = self.budget.counts_money().then(|| self.settings.prices.of(&action.model));
+        let bytes = action.system.len() + action.user.len();
+        price.flatten().map_or(Cost::ZERO, |price| self.budget.expected(bytes, price))
+    }
+
+    /// Shows what the executor has to say.
+    fn tell(&mut self) {
+        for notice in self.world.executor.take_notices() {
+            let event = match notice {
+                Notice::Waiting { endpoint, what, is_new } => {
+                    Event::Waiting { endpoint: endpoint.0, what, is_new }
+                }
+                Notice::Going(endpoint) => Event::Going { endpoint: endpoint.0 },
+                Notice::Line(line) => Event::Line(line),
+            };
+            self.world.progress.event(&event);
+        }
+    }
+
+    /// Gives up what an endpoint will not be asked any more.
+    fn leave_out(&mut self, ClosedLane { reason, rest }: ClosedLane<Waiting>) {
+        let count = rest.len();
+        for waiting in &rest {
+            self.outstanding.remove(waiting.grader);
+        }
+        let said = format!("stopped asking: {reason}; {count} judgments were not asked");
+        self.settled.stopped.push(said);
+        self.give_up(rest, (FailureKind::NotAsked, &format!("not asked: {reason}")));
+    }
+
+    fn count(&mut self, arrival: Arrival) {
+        let Arrival { waiting, usage, failure, superseded, .. } = arrival;
+        // Its endpoint may have been closed while it waited to be sent.
+        let was_asked = !matches!(failure, Some((FailureKind::NotAsked, _)));
+        if !was_asked {
+            self.settled.asked.retain(|asked| *asked != waiting.key);
+        }
+        let is_free = failure.as_ref().is_some_and(|(kind, _)| is_free(*kind));
+        let cost = usage.cost.or(is_free.then_some(Cost::ZERO));
+        self.budget.landed(waiting.expected, Usage { cost, ..usage });
+        if superseded {
+            self.superseded = self.superseded + usage;
+            return;
+        }
+        let tally = self.tally(waiting.grader);
+        tally.spent = tally.spent + usage;
+        tally.asked = tally.asked.saturating_sub(u64::from(!was_asked));
+        tally.pending += u64::from(!was_asked);
+        let failure = failure.map(|(_, message)| message);
+        self.world.progress.event(&Event::Landed { failure, usage });
+    }
+
+    /// Counts failures, now that it is known what is reported: another process may have had a reply.
+    fn count_written(&mut self, batch: &[Landed]) {
+        for landed in batch.iter().filter(|landed| !landed.superseded) {
+            if let Outcome::Failure(failure) = &landed.outcome
+                && failure.kind != FailureKind::NotAsked
+            {
+                self.tally(landed.waiting.grader).failed += 1;
+            }
+            self.settled.in_vain.extend(landed.in_vain.clone());
+        }
+    }
+
+    /// What was dropped while it was under way has no outcome: a rerun asks for it.
+    pub(crate) fn take_back(&mut self, dropped: &[Waiting]) {
+        for waiting in dropped {
+            let tally = self.tally(waiting.grader);
+            tally.asked = tally.asked.saturating_sub(1);
+        }
+        self.settled.asked.retain(|asked| dropped.iter().all(|waiting| waiting.key != *asked));
+    }
+
+    /// Brings what was written into the graph.
+    pub(crate) fn take_in(&mut self, batch: Vec<Landed>) {
+        let outcomes =
+            batch.into_iter().map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
+        self.bring_in(outcomes.collect());
+    }
+}
+
+/// Whether nobody is paid for a request that ends in this way.
+fn is_free(kind: FailureKind) -> bool {
+    matches!(
+        kind,
+        FailureKind::NotAsked
+            | FailureKind::RateLimited
+            | FailureKind::Unauthorized
+            | FailureKind::NoCredit
+            | FailureKind::NotFound
+            | FailureKind::Server
+            | FailureKind::BadRequest
+    )
+}

@@ -1,0 +1,499 @@
+//! Settles a session over and over while its files change.
+//!
+//! What was launched outlives the save that launched it: a request that is sent is paid for, so it finishes and is kept
+//! under its own key, whether anybody still waits for it or not. What waits to be launched does not: each save drops
+//! the queue. Planning goes in slices, those that matter most first, so that the first judge is asked long before the
+//! last prompt is known.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::pin::pin;
+use std::sync::Arc;
+
+use super::budget::Limits;
+use super::execute::{Blocked, Taken};
+use super::flight::{Flight, Landed};
+use super::lanes::Lanes;
+use super::outstanding::Outstanding;
+use super::settle::{CannotAsk, Settings, Settling, World};
+use super::waiting::{WaitList, Waiting};
+use crate::effects::store::OutcomeStore;
+use crate::engine::session::Session;
+use crate::graph::inputs::Chunk;
+use crate::graph::queries;
+use crate::graph::queries::Threshold;
+use crate::graph::{Database, Db};
+use crate::pipeline::action::{ActionKey, Ingredient};
+use crate::pipeline::delta::Cell;
+use crate::pipeline::evaluate::each_wanted;
+use crate::pipeline::outcome::{Outcome, Stored, Usage};
+
+mod checking;
+mod standing;
+mod trying;
+
+use checking::Checking;
+pub use standing::{Progressed, Standing};
+use trying::Trying;
+
+/// Chunks planned at once, about five hundred records: a few milliseconds, after which something else may come first.
+const SLICE: usize = 8;
+
+/// Chunks looked at in one slice, those that are settled among them.
+const MOST_LOOKED_AT: usize = 1_024;
+
+/// Which verdicts come first: the lower their rank the earlier, up to [`LAST`]. 0 is for those that the user asks for.
+pub trait Ranking {
+    /// The lowest rank of a verdict of a chunk, or something below it; with the ordinal of the chunk.
+    fn of_chunk(&self, db: &Database, chunk: (usize, Chunk)) -> u8;
+    /// The rank of a verdict.
+    fn of(&self, db: &Database, seat: Seat) -> u8;
+}
+
+/// The rank of verdicts that nobody looks at.
+pub const LAST: u8 = 3;
+
+/// A verdict of the session: its chunk, its case in there, and its grader.
+pub type Seat = (Chunk, usize, u32);
+
+/// A session that is settled again and again.
+pub struct Live<'a> {
+    settling: Settling<'a>,
+    flight: Flight<'a>,
+    lanes: Lanes<Waiting>,
+    /// Chunks that are not planned yet, in the order in which they will be.
+    to_plan: VecDeque<Chunk>,
+    ranking: Option<Box<dyn Ranking>>,
+    /// Verdicts that the user asks for.
+    urgent: HashSet<Seat>,
+    /// What is on disk and not in the graph yet.
+    arrived: Vec<Landed>,
+    /// What is to be asked anew.
+    again: Vec<Seat>,
+    blocked: Option<Blocked>,
+    cannot: Option<CannotAsk>,
+    is_paused: bool,
+    /// Why refreshed judgments stayed as they were, a sentence each.
+    in_vain: Vec<String>,
+    /// Whether everything that was planned is settled, and known to be.
+    is_done: bool,
+    /// What was used before the last save.
+    before: Usage,
+    /// Programs that are loaded before the session may hold them.
+    trying: Trying<'a>,
+    /// Programs that are called again, to compare.
+    checking: Checking<'a>,
+    /// What there is to say that was not said yet.
+    news: Vec<String>,
+    /// What was said once and for all.
+    told: BTreeSet<String>,
+}
+
+impl<'a> Live<'a> {
+    /// Settles `session` with `store`. Nothing is planned before [`Self::begin`].
+    pub fn new(
+        session: &'a mut Session,
+        store: Box<dyn OutcomeStore>,
+        world: World<'a>,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            settling: Settling::new(session, world, settings),
+            flight: Flight::new(store),
+            lanes: Lanes::new(),
+            to_plan: VecDeque::new(),
+            ranking: None,
+            urgent: HashSet::new(),
+            arrived: Vec::new(),
+            again: Vec::new(),
+            blocked: None,
+            cannot: None,
+            is_paused: false,
+            in_vain: Vec::new(),
+            is_done: true,
+            before: Usage::default(),
+            trying: Trying::default(),
+            checking: Checking::default(),
+            news: Vec::new(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session {
+        self.settling.session
+    }
+
+    /// The session, to be changed: then [`Self::begin`] has to be called.
+    pub fn session_mut(&mut self) -> &mut Session {
+        self.settling.session
+    }
+
+    /// Begins anew, because the session has changed: what waits is dropped, everything is planned again, and of what
+    /// is missing at most `allowance` actions are launched until [`Self::allow_all`].
+    pub fn begin(&mut self, ranking: Box<dyn Ranking>, allowance: u64, settings: Settings) {
+        self.before = self.used();
+        self.checking = Checking::default();
+        self.flight.supersede();
+        self.lanes.drop_queue();
+        self.again.clear();
+        self.urgent.clear();
+        let settling = &mut self.settling;
+        settling.budget.set_limits(settings.limits);
+        settling.settings = settings;
+        settling.allowance = allowance;
+        settling.superseded = Usage::default();
+        settling.settled.asked.clear();
+        settling.settled.stopped.clear();
+        settling.settled.replayed_failures = 0;
+        settling.list = WaitList::new(settling.session);
+        settling.outstanding = Outstanding::default();
+        if settling.settled.write_error.is_none() {
+            settling.world.executor.begin();
+        }
+        self.to_plan = chunks_by_rank(settling.session, ranking.as_ref());
+        self.ranking = Some(ranking);
+        (self.blocked, self.cannot, self.is_done) = (None, None, false);
+        self.in_vain.clear();
+    }
+
+    /// Launches what was held back.
+    pub fn allow_all(&mut self) {
+        self.settling.allowance = u64::MAX;
+    }
+
+    /// While it is paused nothing is planned and nothing launched; what is under way lands.
+    pub fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
+    }
+
+    /// Asks the judgments of a verdict anew, those that are under way apart.
+    pub fn refresh(&mut self, seat: Seat) {
+        self.again.push(seat);
+        self.is_done = false;
+    }
+
+    /// Does what can be done at once: plans a slice, launches what may be launched. True if there is more.
+    pub fn go_on(&mut self) -> bool {
+        if self.is_paused {
+            self.settling.go_on_writing(&mut self.flight);
+            return false;
+        }
+        self.ask_again();
+        // What waits already keeps judges busy: more is planned when nothing else is to be done.
+        if self.lanes.is_empty() {
+            self.plan_slice();
+        }
+        if self.cannot.is_some() {
+            self.settling.go_on_writing(&mut self.flight);
+        } else {
+            self.blocked = self.settling.go_on(&mut self.flight, &mut self.lanes);
+            if self.blocked.is_none() && !self.flight.is_stopped() {
+                self.make_room();
+            }
+        }
+        let has_more = self.confirm();
+        let can_plan = self.flight.store().is_some() && !self.flight.is_loading();
+        has_more || !self.to_plan.is_empty() && can_plan
+    }
+
+    /// Plans the next slice, if the store is there to be asked.
+    pub fn plan_slice(&mut self) {
+        if self.to_plan.is_empty() || self.is_paused {
+            return;
+        }
+        if !self.has_loaded_programs() {
+            return;
+        }
+        let Some(store) = self.flight.store() else { return };
+        let list = &mut self.settling.list;
+        let from = list.scanned();
+        // Those that are settled cost next to nothing.
+        for _ in 0..MOST_LOOKED_AT {
+            let Some(chunk) = self.to_plan.pop_front() else { break };
+            list.scan_chunks(self.settling.session, &[chunk]);
+            if list.scanned() - from == SLICE {
+                break;
+            }
+        }
+        self.settling.look_up(store, from);
+        self.queue();
+    }
+
+    /// Queues what was found to be missing. What is under way already has somebody to wait for it again.
+    fn queue(&mut self) {
+        let Self { settling, flight, lanes, ranking, urgent, .. } = self;
+        if settling.settings.closed.is_some() {
+            for waiting in std::mem::take(&mut settling.list.queue) {
+                if settling.settings.runs_programs && settling.judge_of(&waiting).is_none() {
+                    settling.list.queue.push_back(waiting);
+                } else {
+                    settling.tally(waiting.grader).pending += 1;
+                }
+            }
+        }
+        let (adopted, queue) = std::mem::take(&mut settling.list.queue)
+            .into_iter()
+            .partition(|waiting| flight.adopt(waiting));
+        settling.list.queue = queue;
+        let adopted: VecDeque<Waiting> = adopted;
+        for waiting in adopted {
+            settling.tally(waiting.grader).asked += 1;
+            settling.settled.asked.push(waiting.key);
+        }
+        if let Err(cannot) = settling.check_keys() {
+            self.cannot = Some(cannot);
+        }
+        if let Some(store) = flight.store()
+            && !settling.list.queue.is_empty()
+        {
+            // Where it cannot be written, the lanes are closed from now on.
+            settling.may_keep(store);
+        }
+        let ranking = ranking.as_deref();
+        settling.part(lanes, &|db, waiting| {
+            let seat = (waiting.chunk, waiting.case as usize, waiting.grader);
+            match ranking {
+                _ if urgent.contains(&seat) => 0,
+                Some(ranking) => ranking.of(db, seat),
+                None => LAST,
+            }
+        });
+    }
+
+    /// Queues what the user wants to be asked anew, before everything else. What waits already comes first now, and what
+    /// is under way is new enough.
+    fn ask_again(&mut self) {
+        if self.again.is_empty() || self.flight.store().is_none() {
+            return;
+        }
+        let settling = &mut self.settling;
+        for (chunk, case, ordinal) in std::mem::take(&mut self.again) {
+            self.urgent.insert((chunk, case, ordinal));
+            for (turn, ballot, key) in wanted(&settling.session.db, (chunk, case, ordinal)) {
+                let waiting = Waiting::new((chunk, ordinal, case as u32), (turn, ballot), key);
+                let is_meant = |waiting: &Waiting| waiting.key == key;
+                if self.flight.adopt(&waiting) {
+                    settling.list.wait_for(settling.session, key);
+                    continue;
+                }
+                if !self.lanes.promote(0, &is_meant) {
+                    let held = self.flight.store().map(|store| store.get_many(&[key]));
+                    let held = held.and_then(|held| held.into_iter().next().flatten());
+                    let generation = held.map_or(0, |held| held.generation.saturating_add(1));
+                    settling.list.ask_again(settling.session, Waiting { generation, ..waiting });
+                }
+                settling.allowance = settling.allowance.saturating_add(1);
+            }
+        }
+        self.queue();
+    }
+
+    /// Where everybody who is asked is busy with what nobody waits for, one of them is let go: the first new verdict
+    /// shall not wait for an old one.
+    fn make_room(&mut self) {
+        for endpoint in self.lanes.full(self.settling.world.executor) {
+            if let Some((waiting, endpoint)) = self.flight.make_room(endpoint) {
+                self.lanes.landed(endpoint);
+                // Who was asked will want to be paid, though nobody will learn how much.
+                self.settling.budget.landed(waiting.expected, Usage::default());
+            }
+        }
+    }
+
+    /// Once everything has landed, or all of a grader: what confirms is wanted now, or all is done. True if there is more
+    /// to do.
+    fn confirm(&mut self) -> bool {
+        let is_planned =
+            self.to_plan.is_empty() && self.arrived.is_empty() && self.again.is_empty();
+        if self.is_done || !is_planned || self.cannot.is_some() {
+            return false;
+        }
+        let is_settled = self.lanes.is_empty() && self.flight.waits_for_nothing();
+        let Some(store) = self.flight.store() else { return false };
+        if !is_settled && !self.settling.may_confirm_one() {
+            return false;
+        }
+        if !self.settling.wants_more() {
+            if !is_settled {
+                return false;
+            }
+            self.checking.begin(&self.settling);
+            self.settling.complete_keys(store);
+            self.is_done = true;
+            self.settling.list.remember(self.settling.session);
+            let system = self.settling.world.system;
+            let reads = self.settling.session.undeclared_reads(system);
+            self.news.extend(reads.into_iter().filter(|read| self.told.insert(read.clone())));
+            return false;
+        }
+        self.settling.look_up(store, 0);
+        self.queue();
+        true
+    }
+
+    /// Waits for something to land, to be written, or to change. Nothing is lost if it is dropped while it waits.
+    pub async fn wait(&mut self) {
+        let never = pin!(std::future::pending::<()>());
+        let Self { settling, flight, trying, checking, .. } = self;
+        let step = tokio::select! {
+            biased;
+            (trial, result) = trying.next() => {
+                trying.note(&result);
+                settling.session.tried(trial, result, settling.world.system);
+                return;
+            }
+            again = checking.next() => {
+                self.news.extend(settling.difference(&again));
+                return;
+            }
+            step = flight.next(never, settling.world.executor.changed()) => step,
+        };
+        match self.settling.take_step(step, &mut self.lanes) {
+            Some(Taken::Written(batch)) => self.arrived.extend(batch),
+            Some(Taken::Loaded(entry)) => self.flight.keep_also(entry.into_iter().collect()),
+            Some(Taken::Stopped(_)) | None => {}
+        }
+    }
+
+    /// Raised whenever outcomes enter the graph.
+    pub fn applied(&self) -> u64 {
+        self.settling.applied
+    }
+
+    /// Whether something waits to be brought in.
+    pub fn has_arrived(&self) -> bool {
+        !self.arrived.is_empty()
+    }
+
+    /// Brings what arrived into the graph. Returns the verdicts that are others now.
+    pub fn bring_in(&mut self) -> Vec<Seat> {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        arrived.retain(|landed| self.is_news(landed));
+        let list = &self.settling.list;
+        let chunks = arrived.iter().flat_map(|landed| list.chunks_of(landed.waiting.key));
+        let mut seen = HashSet::new();
+        let chunks: Vec<Chunk> = chunks.copied().filter(|chunk| seen.insert(*chunk)).collect();
+        let before: Vec<Vec<Arc<[Cell]>>> =
+            chunks.iter().map(|chunk| cells_of(&self.session().db, *chunk)).collect();
+        self.settling.take_in(arrived);
+        let mut moved = Vec::new();
+        for (chunk, before) in chunks.into_iter().zip(before) {
+            let now = cells_of(&self.session().db, chunk);
+            for ((before, now), grader) in before.iter().zip(&now).zip(0..) {
+                let changed = before.iter().zip(now.iter()).enumerate();
+                let changed = changed.filter(|(_, (before, now))| before != now);
+                moved.extend(changed.map(|(case, _)| (chunk, case, grader)));
+            }
+        }
+        moved
+    }
+
+    /// Whether somebody waits for what landed. What the graph has already is refreshed, if it is not in vain.
+    fn is_news(&mut self, landed: &Landed) -> bool {
+        let Settling { list, session, .. } = &mut self.settling;
+        let key = landed.waiting.key;
+        let held = session.db.outcome(key);
+        if let Some(message) = &landed.in_vain {
+            self.in_vain.push(format!("asked again in vain, so it stays: {message}"));
+        }
+        if held.as_ref().is_some_and(|held| held.is_kept())
+            && let Outcome::Failure(failure) = &landed.outcome
+            && !landed.outcome.is_kept()
+        {
+            self.in_vain.push(format!("asked again in vain, so it stays: {}", failure.message));
+            return false;
+        }
+        if held.is_some() && list.chunks_of(key).is_empty() {
+            list.wait_for(session, key);
+        }
+        !list.chunks_of(key).is_empty()
+    }
+
+    /// Drops what is under way, and makes durable what has landed. Returns the store.
+    pub async fn finish(mut self) -> Box<dyn OutcomeStore> {
+        let under_way = self.flight.stop();
+        self.settling.take_back(&under_way);
+        self.settling.go_on_writing(&mut self.flight);
+        while !self.flight.is_over() {
+            self.wait().await;
+            self.settling.go_on_writing(&mut self.flight);
+        }
+        self.flight.into_store().await
+    }
+
+    /// Asks for a verdict as early as those of `rank`, if it waits.
+    pub fn prefer(&mut self, (chunk, case, grader): Seat, rank: u8) {
+        self.lanes.promote(rank, &|waiting: &Waiting| {
+            waiting.chunk == chunk && waiting.case as usize == case && waiting.grader == grader
+        });
+    }
+
+    /// What the stored judgment under `key` was made of; none if the store does not have it, or is away.
+    pub fn kept(&mut self, key: ActionKey) -> Option<Vec<Ingredient>> {
+        let entry = self.flight.store()?.get_many(&[key]).into_iter().next()??;
+        serde_json::from_str::<Stored>(&entry.body).ok().map(|stored| stored.ingredients)
+    }
+
+    /// The verdicts that judges are being asked for.
+    pub fn under_way(&self) -> Vec<Seat> {
+        let wanted = self.flight.wanted();
+        wanted.map(|waiting| (waiting.chunk, waiting.case as usize, waiting.grader)).collect()
+    }
+
+    /// What the session may spend.
+    pub fn limits(&self) -> Limits {
+        self.settling.budget.limits()
+    }
+
+    /// What there is to say since the last call: each thing once, a sentence each.
+    pub fn take_news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// The keys launched since the last save.
+    pub fn asked(&self) -> &[ActionKey] {
+        &self.settling.settled.asked
+    }
+
+    fn calls(&self) -> u64 {
+        self.settling.budget.calls()
+    }
+
+    fn used(&self) -> Usage {
+        let tallies = self.settling.list.tallies.iter();
+        let spent = tallies.fold(Usage::default(), |sum, (_, tally)| sum + tally.spent);
+        self.before + self.settling.superseded + spent
+    }
+}
+
+fn cells_of(db: &Database, chunk: Chunk) -> Vec<Arc<[Cell]>> {
+    let graders = queries::graders(db, chunk.root(db)).iter();
+    graders.map(|grader| Arc::clone(&queries::cells(db, chunk, *grader).cells)).collect()
+}
+
+/// Turn, ballot and key of the actions that a verdict rests on.
+fn wanted(db: &Database, (chunk, case, ordinal): Seat) -> Vec<(u32, u32, ActionKey)> {
+    let Some(grader) = queries::graders(db, chunk.root(db)).get(ordinal as usize) else {
+        return Vec::new();
+    };
+    let Some(planned) = queries::plans(db, chunk, *grader).get(case) else { return Vec::new() };
+    let (outcomes, Threshold(threshold)) =
+        (|key| crate::graph::Db::outcome(db, key), grader.pass_threshold(db));
+    let mut wanted = Vec::new();
+    let mut visit = |turn, ballot, key| wanted.push((turn, ballot, key));
+    each_wanted(planned, queries::ready(db, *grader), (&outcomes, threshold), &mut visit);
+    wanted
+}
+
+/// The chunks in the order in which they are planned: by their rank, then as they stand.
+fn chunks_by_rank(session: &Session, ranking: &dyn Ranking) -> VecDeque<Chunk> {
+    let (db, root) = (&session.db, session.root);
+    let chunks = root.chunks(db).iter().copied().enumerate();
+    let mut ordered: Vec<(u8, Chunk)> =
+        chunks.map(|(at, chunk)| (ranking.of_chunk(db, (at, chunk)), chunk)).collect();
+    ordered.sort_by_key(|(rank, _)| *rank);
+    ordered.into_iter().map(|(_, chunk)| chunk).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! How far the settling of a save is, and what it came to.
+
+use super::Live;
+use crate::engine::resolve::execute::Blocked;
+use crate::pipeline::outcome::ActionTally;
+use crate::pipeline::outcome::Usage;
+
+/// How far the settling of the last save is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Not everything is planned yet.
+    Planning,
+    /// Judges are asked.
+    Asking,
+    /// So many actions wait for a word of the user.
+    Held(u64),
+    /// Nothing is left to do.
+    Done,
+    /// Nothing more is asked, and why.
+    Stopped(String),
+}
+
+/// What became of the actions of the last save.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progressed {
+    /// What the actions of all graders came to so far.
+    pub tally: ActionTally,
+    /// Being executed.
+    pub under_way: u64,
+    /// Still to be launched.
+    pub waiting: u64,
+    /// Being executed, though nobody waits for them any more.
+    pub superseded: u64,
+    /// Launched since the session began.
+    pub calls: u64,
+    /// What was used since the session began.
+    pub used: Usage,
+}
+
+impl Live<'_> {
+    /// How far it is.
+    pub fn standing(&self) -> Standing {
+        let is_busy = !self.flight.waits_for_nothing() || !self.arrived.is_empty();
+        if !self.to_plan.is_empty() {
+            return Standing::Planning;
+        }
+        if is_busy || !self.again.is_empty() {
+            return Standing::Asking;
+        }
+        if let Some(error) = &self.settling.settled.write_error {
+            return Standing::Stopped(format!(
+                "{error}; begin another session once that is mended"
+            ));
+        }
+        if let Some(cannot) = &self.cannot {
+            return Standing::Stopped(cannot.to_string());
+        }
+        match self.blocked {
+            Some(Blocked::Budget) => Standing::Stopped(self.settling.budget.refusal().to_owned()),
+            Some(Blocked::Held) => Standing::Held(self.lanes.len() as u64),
+            None if self.is_done => Standing::Done,
+            None => Standing::Asking,
+        }
+    }
+
+    /// What became of the actions of the last save.
+    pub fn progressed(&self) -> Progressed {
+        let (under_way, superseded) = self.flight.under_way();
+        let tallies = self.settling.list.tallies.iter().map(|(_, tally)| *tally);
+        let tally = tallies.fold(ActionTally::default(), ActionTally::and);
+        Progressed {
+            tally,
+            under_way,
+            waiting: self.lanes.len() as u64 + tally.pending,
+            superseded,
+            calls: self.calls(),
+            used: self.used(),
+        }
+    }
+
+    /// What the actions of each grader came to, in the order of the suite.
+    pub fn tallies(&self) -> &[(String, ActionTally)] {
+        &self.settling.list.tallies
+    }
+
+    /// Why endpoints are asked no more, what of the store could not be read, and how many stored failures stand for
+    /// answers: a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let settled = &self.settling.settled;
+        let mut notes: Vec<String> =
+            settled.stopped.iter().chain(&settled.warnings).cloned().collect();
+        if settled.replayed_failures > 0 {
+            let count = settled.replayed_failures;
+            notes.push(crate::pipeline::report::text::count(count, "cached error"));
+        }
+        if let (Some(flag), pending @ 1..) =
+            (self.settling.settings.closed, self.progressed().tally.pending)
+        {
+            notes.push(format!("not in the store, and {flag} forbids asking: {pending}"));
+        }
+        notes.extend(self.in_vain.iter().cloned());
+        notes
+    }
+}

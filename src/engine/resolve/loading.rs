@@ -1,0 +1,223 @@
+//! Loads programs before anything of them is keyed, and completes the keys of those that turn out to load more.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::settle::{CannotAsk, Refresh, Settling};
+use crate::effects::store::{Entry, OutcomeStore, StoreError};
+use crate::engine::session::Session;
+use crate::graph::inputs::Chunk;
+use crate::graph::{Db, programs, queries, results};
+use crate::pipeline::action::{ActionKey, KeySet};
+use crate::pipeline::evaluate::{Planned, Submission};
+use crate::pipeline::outcome::{FailureKind, Outcome, Stored};
+
+/// The most outcomes that are copied to other keys at once: so many bodies are in memory.
+pub(crate) const MOST_MOVED: usize = 2_000;
+
+/// An action of a plan: its chunk, the ordinal of its grader, its case, its turn and its ballot.
+type Seat = (Chunk, usize, usize, u32, u32);
+
+impl Settling<'_> {
+    /// Finds out which files programs load: from the store, else by loading them, if anything may be executed. One that
+    /// cannot be loaded ends the evaluation before anybody is paid.
+    pub(crate) async fn load_programs(
+        &mut self,
+        store: &mut dyn OutcomeStore,
+        stop: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<(), CannotAsk> {
+        let system = self.world.system;
+        self.session.learn_dependencies(store, system);
+        if self.settings.refresh == Refresh::All {
+            let entries = self.session.forget_reads(system);
+            self.write_now(store, &entries);
+        }
+        if self.settings.closed.is_some() && !self.settings.runs_programs {
+            self.session.assume_no_dependencies(system);
+            return Ok(());
+        }
+        let to_load = self.session.to_load();
+        if to_load.is_empty() {
+            return Ok(());
+        }
+        let executor = self.world.executor;
+        let load = |(_, start, base): &(_, Arc<_>, _)| executor.load(Arc::clone(start), *base);
+        let loading = to_load.iter().map(load);
+        let loaded = tokio::select! {
+            biased;
+            () = stop => {
+                self.settled.interrupted = true;
+                self.session.assume_no_dependencies(system);
+                return Ok(());
+            }
+            loaded = join_all(loading) => loaded,
+        };
+        let mut entries = Vec::new();
+        for ((program, start, _), result) in to_load.into_iter().zip(loaded) {
+            if let Err(failure) = &result {
+                return Err(CannotAsk::Unloadable {
+                    program: start.spec.shown(),
+                    message: failure.message.clone(),
+                    details: failure.stderr.clone(),
+                });
+            }
+            entries.extend(self.session.loaded(program, result, system));
+        }
+        self.write_now(store, &entries);
+        Ok(())
+    }
+
+    /// Where no judge may be asked but programs may run, gives up what judges were to be asked.
+    pub(crate) fn leave_out_judges(&mut self) {
+        let Some(flag) = self.settings.closed.filter(|_| self.settings.runs_programs) else {
+            return;
+        };
+        let queue = std::mem::take(&mut self.list.queue);
+        let (judges, programs): (Vec<_>, _) =
+            queue.into_iter().partition(|waiting| self.judge_of(waiting).is_some());
+        self.list.queue = programs.into();
+        let message = format!("no stored judgment, and {flag} forbids asking");
+        self.give_up(judges, (FailureKind::NotStored, &message));
+    }
+
+    /// Programs that were seen to load more than their keys hold get whole keys, and what they gave is kept under those
+    /// too: else the next evaluation would call them again for everything.
+    pub(crate) fn complete_keys(&mut self, store: &mut dyn OutcomeStore) {
+        let outgrown = self.session.outgrown();
+        if outgrown.is_empty() || self.settled.write_error.is_some() {
+            return;
+        }
+        let (extracted, planned) = (extractions(self.session), plans(self.session));
+        for (program, known) in outgrown {
+            self.session.know_all(program, known);
+        }
+        // What is extracted comes first, and rewards last: their keys are made of what came of the others.
+        let now = extractions(self.session);
+        self.keep_under(store, &extracted, &now);
+        for _ in ["grades", "rewards"] {
+            let now = plans(self.session);
+            self.keep_under(store, &planned, &now);
+        }
+    }
+
+    /// Keeps what came of each action of `before` under the key that it has in `now` as well.
+    fn keep_under(
+        &mut self,
+        store: &mut dyn OutcomeStore,
+        before: &[(Seat, ActionKey)],
+        now: &[(Seat, ActionKey)],
+    ) {
+        // By their seats: what rests on others wants nothing until those are there, so `now` may be shorter.
+        let before: HashMap<Seat, ActionKey> = before.iter().copied().collect();
+        let (db, at) = (&self.session.db, self.world.system.now());
+        let graders = queries::graders(db, self.session.root);
+        let (mut outcomes, mut waiting) = (Vec::new(), Vec::new());
+        let mut moving =
+            Moving { entries: Vec::new(), store, error: &mut self.settled.write_error };
+        let mut moved = KeySet::default();
+        for (seat, new) in now {
+            let Some(old) = before.get(seat).filter(|old| *old != new) else { continue };
+            if db.outcome(*new).is_some() {
+                continue;
+            }
+            let Some(outcome) = db.outcome(*old) else { continue };
+            let (chunk, grader, case, turn, ballot) = *seat;
+            waiting.push(chunk);
+            // Graders with one extractor have one key for what it gives, as have equal submissions.
+            if !moved.insert(*new) {
+                continue;
+            }
+            if outcome.is_kept()
+                && let Some(action) =
+                    results::action_of(db, (chunk, case), graders[grader], [turn, ballot])
+                && !action.is_repeated()
+            {
+                let body = Stored::new(&action, Outcome::clone(&outcome), at.clone()).to_body();
+                moving.push(Entry { key: *new, generation: 0, body });
+            }
+            outcomes.push((*new, outcome));
+        }
+        waiting.dedup();
+        moving.write();
+        self.bring_in_to(outcomes, waiting);
+    }
+
+    fn write_now(&mut self, store: &mut dyn OutcomeStore, entries: &[Entry]) {
+        if let Err(error) = store.put_many(entries) {
+            self.settled.write_error.get_or_insert(error);
+        }
+    }
+}
+
+/// Entries on their way to the store, never too many of them at once.
+struct Moving<'a> {
+    entries: Vec<Entry>,
+    store: &'a mut dyn OutcomeStore,
+    /// The first error; after that nothing more is written.
+    error: &'a mut Option<StoreError>,
+}
+
+impl Moving<'_> {
+    fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
+        if self.entries.len() >= MOST_MOVED {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        let entries = std::mem::take(&mut self.entries);
+        if self.error.is_none() {
+            *self.error = self.store.put_many(&entries).err();
+        }
+    }
+}
+
+/// The actions that extract submissions, in order.
+fn extractions(session: &Session) -> Vec<(Seat, ActionKey)> {
+    let (db, root) = (&session.db, session.root);
+    let mut all = Vec::new();
+    for chunk in root.chunks(db) {
+        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+            for (case, submission) in programs::calls(db, *chunk, *grader).iter().enumerate() {
+                let mut add = |turn, submission: &Submission| {
+                    if let Submission::Pending(Some(key)) = submission {
+                        all.push(((*chunk, ordinal, case, turn, 0), *key));
+                    }
+                };
+                match submission {
+                    Submission::Turns(turns) => {
+                        turns.iter().zip(0..).for_each(|(submission, turn)| add(turn, submission));
+                    }
+                    submission => add(0, submission),
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The actions of all plans, in order.
+fn plans(session: &Session) -> Vec<(Seat, ActionKey)> {
+    let (db, root) = (&session.db, session.root);
+    let mut all = Vec::new();
+    for chunk in root.chunks(db) {
+        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+            let plans = queries::plans(db, *chunk, *grader);
+            let of_programs = plans
+                .iter()
+                .enumerate()
+                .filter(|(_, planned)| matches!(planned, Planned::Ask(_) | Planned::Turns(_)));
+            for (case, planned) in of_programs {
+                planned.each_key(&mut |turn, ballot, key| {
+                    all.push(((*chunk, ordinal, case, turn, ballot), key));
+                });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,89 @@
+//! Which graders still wait for something, so that what confirms the verdicts of one does not wait for all others.
+//!
+//! Where a budget or a limit is set, all first verdicts come before all that confirms: see `settle`.
+
+use super::budget::Limits;
+use super::flight::Flight;
+use super::lanes::Lanes;
+use super::settle::Settling;
+use super::waiting::Waiting;
+
+/// How much each grader waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Outstanding {
+    /// By the ordinal of the grader.
+    waiting: Vec<u64>,
+    /// Whether a grader has got all it waited for since somebody asked.
+    is_one_done: bool,
+}
+
+impl Outstanding {
+    /// The grader waits for one more action.
+    pub(crate) fn add(&mut self, grader: u32) {
+        let at = grader as usize;
+        if self.waiting.len() <= at {
+            self.waiting.resize(at + 1, 0);
+        }
+        self.waiting[at] += 1;
+    }
+
+    /// The grader waits for one action less. What was under way before a save may be told too.
+    pub(crate) fn remove(&mut self, grader: u32) {
+        let Some(waiting) = self.waiting.get_mut(grader as usize).filter(|waiting| **waiting > 0)
+        else {
+            return;
+        };
+        *waiting -= 1;
+        self.is_one_done |= *waiting == 0;
+    }
+
+    /// Whether a grader has got all it waited for since the last call.
+    pub(crate) fn take_done(&mut self) -> bool {
+        std::mem::take(&mut self.is_one_done)
+    }
+}
+
+impl<'a> Settling<'a> {
+    /// Whether what confirms may be asked before all first verdicts are there, and a grader has just got all of its own.
+    pub(crate) fn may_confirm_one(&mut self) -> bool {
+        // Without a limit as many are allowed as can be counted, and counted down.
+        let is_limited = self.settings.limits != Limits::default() || self.allowance < u64::MAX / 2;
+        !is_limited
+            && self.settings.closed.is_none()
+            && self.may_ask()
+            && self.outstanding.take_done()
+    }
+
+    /// Queues what confirms the verdicts of graders that have all of their first ones, behind those of all others.
+    pub(crate) fn confirm_early(&mut self, flight: &mut Flight<'a>, lanes: &mut Lanes<Waiting>) {
+        let Some(store) = flight.store() else { return };
+        if self.may_confirm_one() && self.wants_more() {
+            self.look_up(store, 0);
+            // Where it cannot be written, the lanes are closed from now on.
+            self.may_keep(store);
+            self.part(lanes, &|_, _| 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Outstanding;
+
+    #[test]
+    fn a_grader_is_done_when_nothing_of_it_is_left() {
+        let mut outstanding = Outstanding::default();
+        outstanding.remove(7);
+        for grader in [0, 2, 2] {
+            outstanding.add(grader);
+        }
+        outstanding.remove(2);
+        assert!(!outstanding.take_done());
+        outstanding.remove(2);
+        assert!(outstanding.take_done() && !outstanding.take_done());
+        outstanding.remove(2);
+        assert!(!outstanding.take_done(), "it was done before");
+        outstanding.remove(0);
+        assert!(outstanding.take_done());
+    }
+}

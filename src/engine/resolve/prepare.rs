@@ -1,0 +1,261 @@
+//! What a program that is named on a command line is by now, how it is started, and which files it loads.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::loading::MOST_MOVED;
+use crate::base::system::System;
+use crate::effects::exec::{Discovered, Executor, SeenFiles, Start, see};
+use crate::effects::store::{Entry, OutcomeStore, StoreError};
+use crate::engine::session::programs::{
+    Found, Place as ProgramPlace, ReadProgram, dependencies_action, discovered_from, entry, find,
+    grown, is_outgrown,
+};
+use crate::pipeline::action::{ActionKey, key_of};
+use crate::pipeline::outcome::Stored;
+use crate::pipeline::program::{Depfile, Identity, ProgramSpec};
+
+/// A program that can be called.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// All that the keys of its calls hold besides what it is handed.
+    pub identity: Arc<Identity>,
+    /// How it is started.
+    pub start: Arc<Start>,
+    loads: RefCell<Loads>,
+}
+
+/// The files that a program was seen to load.
+#[derive(Debug, Default)]
+struct Loads {
+    /// From the working directory.
+    depfile: Depfile,
+    /// What was loaded of those that this command has seen.
+    seen: SeenFiles,
+    /// The generation of the entry that lists them.
+    generation: u32,
+    /// Whether that was found out just now.
+    is_new: bool,
+}
+
+/// Where a program is prepared.
+pub(crate) struct Place<'a> {
+    /// The folder of which it is told which files it loads.
+    pub workspace: &'a str,
+    /// The environment: the program sees all of it, as if it were run by hand. Only what its spec names decides its keys.
+    pub environment: &'a BTreeMap<String, String>,
+    /// The files.
+    pub system: &'a dyn System,
+    /// What loads programs that run in workers; none where nothing may run.
+    pub executor: Option<&'a dyn Executor>,
+    /// What knows which files a program loads.
+    pub store: &'a mut dyn OutcomeStore,
+}
+
+/// Finds out what the program is by now, and which files it loads. An error is a clause for people.
+pub(crate) async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, String> {
+    let Place { workspace, environment, system, executor, store } = place;
+    let at = ProgramPlace { folder: "", workspace, environment, sees_all: true };
+    let read = ReadProgram::read(&spec, &at, system)?;
+    let mut loads = Loads::default();
+    if spec.language.has_worker() {
+        loads = match (find(&[&read], store).pop().unwrap_or(Found::Nothing), executor) {
+            (Found::All(depfile, generation), _) => Loads { depfile, generation, ..loads },
+            (Found::Files(depfile), None) => Loads { depfile, ..loads },
+            (Found::Nothing, None) => loads,
+            (Found::Files(depfile), Some(executor)) => {
+                let mut loads = load(&read, executor, system).await?;
+                loads.depfile.extend(&depfile);
+                loads
+            }
+            (Found::Nothing, Some(executor)) => load(&read, executor, system).await?,
+        };
+        if loads.is_new {
+            let entry = entry(&read.dependencies_action(), &loads.depfile, 0, system.now());
+            store.put_many(&[entry]).map_err(|error| error.to_string())?;
+        }
+    }
+    let known = read.loading(&loads.depfile, &loads.seen, "", system);
+    let (identity, start) = (Arc::new(Identity { spec, known }), Arc::clone(&read.start));
+    Ok(Prepared { identity, start, loads: RefCell::new(loads) })
+}
+
+/// Loads a program to see what it loads.
+async fn load(
+    read: &ReadProgram,
+    executor: &dyn Executor,
+    system: &dyn System,
+) -> Result<Loads, String> {
+    let base = read.dependencies_action().key();
+    let loaded = executor.load(Arc::clone(&read.start), base).await;
+    let discovered = loaded.map_err(|failure| match failure.stderr {
+        Some(details) => format!("{}\n{}", failure.message, details.trim_end()),
+        None => failure.message,
+    })?;
+    let (depfile, seen) = discovered_from("", discovered, system);
+    Ok(Loads { depfile, seen, is_new: true, ..Loads::default() })
+}
+
+impl Prepared {
+    /// The entries that list what programs were seen to load only when they were called: to be kept before what they
+    /// gave.
+    pub(crate) fn discovered(
+        &self,
+        all: &[(Arc<Identity>, Discovered)],
+        system: &dyn System,
+    ) -> Vec<Entry> {
+        let mut loads = self.loads.borrow_mut();
+        let mut is_more = false;
+        for (_, discovered) in all {
+            let (depfile, seen) = discovered_from("", discovered.clone(), system);
+            is_more |= loads.depfile.extend(&depfile);
+            see(&mut loads.seen, seen);
+        }
+        if !is_more {
+            return Vec::new();
+        }
+        loads.generation += 1;
+        let action = dependencies_action(Arc::clone(&self.identity));
+        vec![entry(&action, &loads.depfile, loads.generation, system.now())]
+    }
+
+    /// Keeps what was given under the keys that hold all files which the program was seen to load: else the next command
+    /// would call it again for everything. It has to where somebody edited such a file meanwhile: then nobody knows what
+    /// the results rest on.
+    pub(crate) fn complete_keys(
+        &self,
+        keys: &[ActionKey],
+        store: &mut dyn OutcomeStore,
+    ) -> Result<(), StoreError> {
+        let Loads { depfile, seen, .. } = &*self.loads.borrow();
+        let Identity { spec, known } = self.identity.as_ref();
+        if !is_outgrown(known, depfile) {
+            return Ok(());
+        }
+        let Some(grown) = grown(known, depfile, seen) else { return Ok(()) };
+        if grown.dependencies == known.dependencies {
+            return Ok(());
+        }
+        let known = grown;
+        let settings = Arc::new(Identity { spec: spec.clone(), known }).settings();
+        let whole = settings.iter().find(|part| part.name == "dependencies");
+        let moved = |entry: Entry| {
+            let mut stored: Stored = serde_json::from_str(&entry.body).ok()?;
+            let part = stored.ingredients.iter_mut().find(|part| part.name == "dependencies")?;
+            part.clone_from(whole?);
+            let key = key_of(&stored.ingredients)?;
+            Some(Entry { key, generation: 0, body: stored.to_body() })
+        };
+        for keys in keys.chunks(MOST_MOVED) {
+            let entries = store.get_many(keys).into_iter().flatten();
+            let entries: Vec<Entry> = entries.filter_map(moved).collect();
+            store.put_many(&entries)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::{Place, Prepared, prepare};
+    use crate::base::system::memory::MemorySystem;
+    use crate::effects::exec::{Discovered, Executing, Executor, Launch, SeenFiles};
+    use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
+    use crate::engine::resolve::loading::MOST_MOVED;
+    use crate::pipeline::action::{Action, ActionKey};
+    use crate::pipeline::outcome::{Outcome, Reply, Stored};
+    use crate::pipeline::program::{Identity, Known, Language, ProgramAction, ProgramSpec, Role};
+
+    /// Loads whatever it is asked to, which loads nothing else.
+    struct Loader;
+
+    impl Executor for Loader {
+        fn execute(&self, _launch: Launch) -> Executing<'_> {
+            unreachable!("nothing is called")
+        }
+    }
+
+    /// A store that notes how much it was asked for, and given, at once.
+    #[derive(Default)]
+    struct Noting {
+        store: MemoryStore,
+        most: usize,
+    }
+
+    impl OutcomeStore for Noting {
+        fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+            self.most = self.most.max(keys.len());
+            self.store.get_many(keys)
+        }
+
+        fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+            self.most = self.most.max(entries.len());
+            self.store.put_many(entries)
+        }
+
+        fn keys(&mut self) -> Vec<ActionKey> {
+            self.store.keys()
+        }
+
+        fn take_warnings(&mut self) -> Vec<String> {
+            self.store.take_warnings()
+        }
+    }
+
+    fn prepared(store: &mut Noting) -> Prepared {
+        let system =
+            MemorySystem::with(&[("g.py", "")]).with_program("python3", "/bin/python3", "3.11.7");
+        let place = Place {
+            workspace: "",
+            environment: &BTreeMap::new(),
+            system: &system,
+            executor: Some(&Loader),
+            store,
+        };
+        let spec = ProgramSpec::new("g.py".to_owned(), Language::Python, "grade", Role::Grade);
+        futures_util::FutureExt::now_or_never(prepare(spec, place)).unwrap().unwrap()
+    }
+
+    fn action(identity: &Arc<Identity>, at: usize) -> Action {
+        Action::Program(ProgramAction { identity: Arc::clone(identity), input: at.to_string() })
+    }
+
+    #[test]
+    fn what_was_given_is_kept_under_whole_keys_a_batch_at_a_time() {
+        let count = 2 * MOST_MOVED + 1;
+        for (digest, is_kept) in [(Some("d"), true), (None, false)] {
+            let mut store = Noting::default();
+            let prepared = prepared(&mut store);
+            let keys: Vec<ActionKey> =
+                (0..count).map(|at| action(&prepared.identity, at).key()).collect();
+            for (at, key) in keys.iter().enumerate() {
+                let text = at.to_string();
+                let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
+                let body =
+                    Stored::new(&action(&prepared.identity, at), outcome, String::new()).to_body();
+                store.store.put_many(&[Entry { key: *key, generation: 0, body }]).unwrap();
+            }
+            let files: SeenFiles = [("/./late.py".to_owned(), digest.map(str::to_owned))].into();
+            let seen = Discovered { files, ..Discovered::default() };
+            let seen = [(Arc::clone(&prepared.identity), seen)];
+            let system = MemorySystem::default();
+            assert_eq!(prepared.discovered(&seen, &system).len(), 1);
+            assert_eq!(prepared.discovered(&seen, &system), [], "that is known");
+            prepared.complete_keys(&keys, &mut store).unwrap();
+            let dependencies = vec![("late.py".to_owned(), "d".to_owned())];
+            let Identity { spec, known } = prepared.identity.as_ref().clone();
+            let whole = Arc::new(Identity { spec, known: Known { dependencies, ..known } });
+            let keys: Vec<ActionKey> = (0..count).map(|at| action(&whole, at).key()).collect();
+            let held = store.store.get_many(&keys);
+            assert_eq!(
+                held.iter().filter(|held| held.is_some()).count(),
+                count * usize::from(is_kept)
+            );
+            assert!(store.most <= MOST_MOVED, "{}", store.most);
+        }
+    }
+}

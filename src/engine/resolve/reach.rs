@@ -1,0 +1,253 @@
+//! How a judge is reached: its key and its headers, from the suite and the environment; and what keeps it from being asked
+//! at all.
+//!
+//! Secrets are read here, where a request is about to be made, and nowhere before.
+
+use std::collections::BTreeMap;
+
+use super::settle::{CannotAsk, Settling};
+use super::waiting::Waiting;
+use crate::effects::exec::{Header, Secret};
+use crate::graph::queries;
+use crate::pipeline::judge::Judge;
+use crate::pipeline::judge::provider;
+use crate::pipeline::judge::provider::{Provider, ProviderInfo};
+use crate::pipeline::suite::{GraderKind, HeaderSpec, HeaderValue, JudgeSpec};
+
+/// The headers in which APIs take keys; Azure's is the second.
+const KEY_HEADERS: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
+
+/// How one judge is reached.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach<'a> {
+    /// What the suite says.
+    pub(crate) spec: &'a JudgeSpec,
+    /// Where requests go.
+    pub(crate) base_url: &'a str,
+    /// The environment.
+    pub(crate) environment: &'a BTreeMap<String, String>,
+}
+
+impl Reach<'_> {
+    /// The key of the API, if there is one. Where a header takes its place, only a key that the suite asks for.
+    pub(crate) fn api_key(&self) -> Option<Secret> {
+        if self.spec.api_key_env.is_none() && self.has_key_header() {
+            return None;
+        }
+        key_variables(self.spec).into_iter().find_map(|name| self.variable(name))
+    }
+
+    /// The further headers: those of the environment, then those of the suite, which win.
+    pub(crate) fn headers(&self) -> Vec<Header> {
+        let mut headers = Vec::new();
+        let from_environment = info(self.spec).and_then(|info| {
+            let lines = self.environment.get(info.headers_variable)?.lines();
+            Some(lines.filter_map(|line| line.split_once(':')))
+        });
+        for (name, value) in from_environment.into_iter().flatten() {
+            put(&mut headers, name, Secret::new(value.trim().to_owned()), true);
+        }
+        for HeaderSpec { name, value } in &self.spec.headers {
+            match value {
+                HeaderValue::Text(text) => {
+                    put(&mut headers, name, Secret::new(text.clone()), false);
+                }
+                HeaderValue::Variable(variable) => {
+                    if let Some(value) = self.variable(variable) {
+                        put(&mut headers, name, value, true);
+                    }
+                }
+            }
+        }
+        headers
+    }
+
+    /// Whether nothing can be asked because the key is missing. Servers of one's own often take none; the makers' own
+    /// always do.
+    pub(crate) fn needs_key(&self) -> bool {
+        let is_first_party =
+            info(self.spec).is_some_and(|info| self.base_url.starts_with(info.base_url));
+        is_first_party && self.api_key().is_none() && !self.has_key_header()
+    }
+
+    fn has_key_header(&self) -> bool {
+        self.headers().iter().any(|header| {
+            KEY_HEADERS.iter().any(|key_header| header.name.eq_ignore_ascii_case(key_header))
+        })
+    }
+
+    fn variable(&self, name: &str) -> Option<Secret> {
+        let value = self.environment.get(name)?.trim();
+        (!value.is_empty()).then(|| Secret::new(value.to_owned()))
+    }
+}
+
+impl Settling<'_> {
+    /// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
+    pub(crate) fn check_keys(&self) -> Result<(), CannotAsk> {
+        if self.settings.closed.is_some() {
+            return Ok(());
+        }
+        let mut keyless: BTreeMap<(u32, usize), usize> = BTreeMap::new();
+        for waiting in &self.list.queue {
+            let Some((judge, at)) = self.judge_of(waiting) else { continue };
+            let seats =
+                if judge.confirming_ballots() > 0 { 0..judge.seats.len() } else { at..at + 1 };
+            for at in seats {
+                if self.seat(judge, at).is_some_and(|seat| seat.needs_key()) {
+                    *keyless.entry((waiting.grader, at)).or_default() += 1;
+                }
+            }
+        }
+        self.check_prices()?;
+        let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = queries::graders(db, root)[grader as usize];
+        let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
+        let spec = &rubric.judges[at];
+        let meant = provider::of_model(&spec.model).filter(|meant| *meant != spec.provider);
+        Err(CannotAsk::NoKey {
+            variable: key_variables(spec).join("` or `"),
+            meant,
+            model: spec.model.clone(),
+            grader: grader.name(db).clone(),
+            count,
+        })
+    }
+
+    /// A limit on money is worth nothing where a price is not known.
+    fn check_prices(&self) -> Result<(), CannotAsk> {
+        if !self.budget.counts_money() {
+            return Ok(());
+        }
+        let models = self.list.queue.iter().filter_map(|waiting| {
+            let (judge, at) = self.judge_of(waiting)?;
+            let may_confirm = judge.confirming_ballots() > 0;
+            let all = judge.rubric.judges.iter().enumerate();
+            Some(
+                all.filter(move |(seat, _)| may_confirm || *seat == at)
+                    .map(|(_, spec)| &spec.model),
+            )
+        });
+        let mut models = models.flatten();
+        match models.find(|model| self.settings.prices.of(model).is_none()) {
+            Some(model) => Err(CannotAsk::NoPrice { model: model.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The judge that `waiting` is for; none if it is for a program.
+    pub(crate) fn judge_of(&self, waiting: &Waiting) -> Option<(&Judge, usize)> {
+        if waiting.is_extraction {
+            return None;
+        }
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
+        let judge = queries::ready(db, grader).judge()?;
+        Some((judge, judge.ballot(waiting.ballot).judge))
+    }
+
+    /// How the judge at `at` is reached.
+    pub(crate) fn seat<'s>(&'s self, judge: &'s Judge, at: usize) -> Option<Reach<'s>> {
+        let environment = self.session.root.environment(&self.session.db);
+        Some(Reach {
+            spec: judge.rubric.judges.get(at)?,
+            base_url: &judge.seats.get(at)?.base_url,
+            environment,
+        })
+    }
+}
+
+/// The environment variables that may hold the key of a judge.
+pub(crate) fn key_variables(spec: &JudgeSpec) -> Vec<&str> {
+    match &spec.api_key_env {
+        Some(name) => vec![name],
+        None => info(spec).map(|info| info.key_variables.to_vec()).unwrap_or_default(),
+    }
+}
+
+fn info(spec: &JudgeSpec) -> Option<&'static ProviderInfo> {
+    provider::find(&spec.provider).map(Provider::info)
+}
+
+/// Names of headers know no case.
+fn put(headers: &mut Vec<Header>, name: &str, value: Secret, is_secret: bool) {
+    let name = name.trim();
+    headers.retain(|held| !held.name.eq_ignore_ascii_case(name));
+    headers.push(Header { name: name.to_owned(), value, is_secret });
+}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::Reach;
+    use crate::pipeline::suite::{HeaderSpec, HeaderValue, JudgeSpec};
+
+    type Change = fn(&mut JudgeSpec);
+
+    /// The key, the headers and whether a key is missing.
+    fn reached(base_url: &str, change: Change, environment: &[(&str, &str)]) -> String {
+        let mut spec = JudgeSpec { provider: "anthropic".to_owned(), ..JudgeSpec::default() };
+        change(&mut spec);
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let environment: BTreeMap<String, String> = environment.iter().map(owned).collect();
+        let reach = Reach { spec: &spec, base_url, environment: &environment };
+        let key = reach.api_key().map_or_else(|| "-".to_owned(), |key| key.reveal().to_owned());
+        let headers = reach.headers();
+        let headers: Vec<String> = headers
+            .iter()
+            .map(|header| format!("{}={}", header.name, header.value.reveal()))
+            .collect();
+        format!("{key} [{}] {}", headers.join(" "), reach.needs_key())
+    }
+
+    #[test]
+    fn keys_and_headers_come_from_the_suite_and_the_environment() {
+        const MAKER: &str = "https://api.anthropic.com";
+        const OWN: &str = "http://localhost:4000";
+        let plain: Change = |_| ();
+        let header: Change = |spec| {
+            let text = |name: &str, text: &str| HeaderSpec {
+                name: name.to_owned(),
+                value: HeaderValue::Text(text.to_owned()),
+            };
+            let value = HeaderValue::Variable("TOKEN".to_owned());
+            let token = HeaderSpec { name: "Authorization".to_owned(), value };
+            spec.headers = vec![text("X-Team", "a"), token];
+        };
+        let google: Change = |spec| spec.provider = "google".to_owned();
+        for (base_url, change, environment, expected) in [
+            (MAKER, plain, &[("ANTHROPIC_API_KEY", " k \n")][..], "k [] false"),
+            (MAKER, plain, &[("ANTHROPIC_API_KEY", " ")], "- [] true"),
+            ("https://api.anthropic.com/v1", plain, &[("OPENAI_API_KEY", "k")], "- [] true"),
+            (OWN, plain, &[], "- [] false"),
+            (
+                OWN,
+                |spec| spec.api_key_env = Some("MINE".to_owned()),
+                &[("MINE", "m")],
+                "m [] false",
+            ),
+            (
+                OWN,
+                plain,
+                &[("ANTHROPIC_CUSTOM_HEADERS", "x-a: 1: 2\nno header\nX-A: 3\n x-b :4")],
+                "- [X-A=3 x-b=4] false",
+            ),
+            (
+                MAKER,
+                header,
+                &[
+                    ("TOKEN", "t"),
+                    ("ANTHROPIC_API_KEY", "k"),
+                    ("ANTHROPIC_CUSTOM_HEADERS", "x-team: b"),
+                ],
+                "- [X-Team=a Authorization=t] false",
+            ),
+            (MAKER, header, &[("ANTHROPIC_API_KEY", "k")], "k [X-Team=a] false"),
+            (OWN, google, &[("GOOGLE_API_KEY", "g")], "g [] false"),
+            (OWN, google, &[("GOOGLE_API_KEY", "g"), ("GEMINI_API_KEY", "e")], "e [] false"),
+        ] {
+            assert_eq!(reached(base_url, change, environment), expected, "{environment:?}");
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Settles a session: every action the graph waits for is looked up, executed or given up.
+//!
+//! One thread owns the database. An outcome that lands is first made durable, in batches and off this
+//! thread, and only then enters the graph: what a report shows is on disk. A write that fails stops the
+//! asking, because nothing is paid for that cannot be kept.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use super::budget::{Budget, Limits};
+use super::outstanding::Outstanding;
+use super::stored::StoredReader;
+use super::waiting::{Refreshed, WaitList, Waiting, stays};
+use crate::base::price::Prices;
+use crate::base::system::System;
+use crate::effects::exec::Executor;
+use crate::effects::exec::limit::LimitSettings;
+use crate::effects::store::{Entry, OutcomeStore, StoreError};
+use crate::engine::progress::{Event, Progress};
+use crate::engine::session::Session;
+use crate::graph::Db;
+use crate::graph::change::Change;
+use crate::graph::inputs::Chunk;
+use crate::pipeline::action::ActionKey;
+use crate::pipeline::outcome::{ActionTally, Failure, FailureKind, Outcome, Usage};
+
+/// How a session is settled.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Actions under way at once, at least 1.
+    pub max_concurrent: usize,
+    /// Why nothing may be asked, if nothing may: `--frozen`, `--offline`.
+    pub closed: Option<&'static str>,
+    /// Whether programs of the user run even so: `--offline` sends nothing, and nothing else.
+    pub runs_programs: bool,
+    /// What it may spend.
+    pub limits: Limits,
+    /// The most requests to one endpoint in any minute, whatever its graders allow.
+    pub max_requests_per_minute: Option<u32>,
+    /// The most tokens used at one endpoint in any minute, whatever its graders allow.
+    pub max_tokens_per_minute: Option<u64>,
+    /// So many failures of one endpoint that are alike, in a row, end the asking of it; 0 never does.
+    pub max_identical_failures: u32,
+    /// What judges cost.
+    pub prices: Arc<Prices>,
+    /// Whose stored outcomes are asked anew.
+    pub refresh: Refresh,
+    /// Whether stored failures are asked anew.
+    pub retry_errors: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_concurrent: 15,
+            closed: None,
+            runs_programs: true,
+            limits: Limits::default(),
+            max_requests_per_minute: None,
+            max_tokens_per_minute: None,
+            max_identical_failures: 10,
+            prices: Arc::default(),
+            refresh: Refresh::None,
+            retry_errors: false,
+        }
+    }
+}
+
+impl Settings {
+    /// The limits of every endpoint.
+    pub(crate) fn of_endpoints(&self) -> LimitSettings {
+        LimitSettings {
+            most: self.max_concurrent.max(1),
+            requests_per_minute: self.max_requests_per_minute,
+            tokens_per_minute: self.max_tokens_per_minute,
+            identical_failures: self.max_identical_failures,
+        }
+    }
+}
+
+/// Whose stored outcomes are asked anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refresh {
+    /// Nobody's.
+    None,
+    /// Those of every grader.
+    All,
+    /// Those of these graders.
+    Graders(Vec<String>),
+}
+
+impl Refresh {
+    /// Whether stored outcomes of `grader` are asked anew.
+    pub fn covers(&self, grader: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Graders(names) => names.iter().any(|name| name == grader),
+        }
+    }
+}
+
+/// The outside, as far as settling needs it.
+pub struct World<'a> {
+    /// Reads files that rows name, and the clock.
+    pub system: &'a dyn System,
+    /// Executes actions.
+    pub executor: &'a dyn Executor,
+    /// Shows what happens.
+    pub progress: &'a mut dyn Progress,
+}
+
+/// How settling ended.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// Grader → its actions, in the order of the suite.
+    pub tallies: Vec<(String, ActionTally)>,
+    /// How many of the actions count against limits: those that somebody is paid for.
+    pub calls: u64,
+    /// The keys executed in this run.
+    pub asked: Vec<ActionKey>,
+    /// It was interrupted.
+    pub interrupted: bool,
+    /// The budget was used up.
+    pub out_of_budget: bool,
+    /// Why endpoints were asked no more, a sentence each.
+    pub stopped: Vec<String>,
+    /// The store could not be written.
+    pub write_error: Option<StoreError>,
+    /// Why judgments that were asked anew stayed as they were, a sentence each.
+    pub in_vain: Vec<String>,
+    /// Stored failures that stood for an answer.
+    pub replayed_failures: u64,
+    /// What went wrong while reading the store.
+    pub warnings: Vec<String>,
+}
+
+impl Settled {
+    /// What was used in this run.
+    pub fn spent(&self) -> Usage {
+        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.spent)
+    }
+
+    /// What the judgments found in the store had used when they were asked.
+    pub fn saved(&self) -> Usage {
+        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.saved)
+    }
+}
+
+/// Why nothing could be asked.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CannotAsk {
+    /// The key of the API is not set.
+    #[error("`{variable}` is not set, and `{grader}` has {count} judgments to ask")]
+    NoKey {
+        /// The environment variable.
+        variable: String,
+        /// The provider that the name of the model speaks of, where the suite names another.
+        meant: Option<&'static str>,
+        /// The model.
+        model: String,
+        /// The grader.
+        grader: String,
+        /// How many judgments wait for it.
+        count: usize,
+    },
+    /// A program cannot be loaded, so nothing of it could be keyed.
+    #[error("cannot load `{program}`: {message}")]
+    Unloadable {
+        /// The program.
+        program: String,
+        /// Why, in one sentence.
+        message: String,
+        /// Where in it.
+        details: Option<String>,
+    },
+    /// A limit on the cost cannot be kept.
+    #[error("the price of `{model}` is not known, so `--max-cost` cannot be kept")]
+    NoPrice {
+        /// The model.
+        model: String,
+    },
+}
+
+/// Looks up and executes whatever the session waits for, until there is nothing left or `stop` says so.
+pub async fn settle<'a>(
+    session: &'a mut Session,
+    store: Box<dyn OutcomeStore>,
+    world: World<'a>,
+    settings: &Settings,
+    stop: impl Future<Output = ()>,
+) -> Result<(Settled, Box<dyn OutcomeStore>), CannotAsk> {
+    let mut settling = Settling::new(session, world, settings.clone());
+    let (mut store, mut stop) = (store, pin!(stop));
+    settling.load_programs(store.as_mut(), stop.as_mut()).await?;
+    settling.plan();
+    settling.look_up(store.as_mut(), 0);
+    settling.check_keys()?;
+    settling.world.executor.begin();
+    // What confirms comes after all that it may confirm, of all graders where something is limited: a budget or an
+    // interruption leaves as few cases as possible without any verdict.
+    loop {
+        settling.leave_out_judges();
+        if settling.may_ask() && settling.may_keep(store.as_mut()) {
+            store = settling.execute(store, stop.as_mut()).await;
+        }
+        settling.give_up_rest();
+        if !settling.wants_more() {
+            break;
+        }
+        settling.look_up(store.as_mut(), 0);
+    }
+    settling.look_again(store.as_mut());
+    settling.check_again(stop.as_mut()).await;
+    settling.complete_keys(store.as_mut());
+    settling.settled.warnings.extend(store.take_warnings());
+    let reads = settling.session.undeclared_reads(settling.world.system);
+    settling.settled.warnings.extend(reads);
+    settling.world.progress.event(&Event::Finished);
+    Ok((settling.finish(), store))
+}
+
+/// A session that is being settled. How the queue is executed is `execute`'s.
+pub(crate) struct Settling<'a> {
+    pub(crate) session: &'a mut Session,
+    pub(crate) world: World<'a>,
+    pub(crate) settings: Settings,
+    pub(crate) list: WaitList,
+    pub(crate) budget: Budget,
+    pub(crate) outstanding: Outstanding,
+    /// How many actions may still be launched.
+    pub(crate) allowance: u64,
+    /// What was used by actions that nobody waited for any more.
+    pub(crate) superseded: Usage,
+    /// Raised whenever outcomes enter the graph.
+    pub(crate) applied: u64,
+    pub(crate) settled: Settled,
+}
+
+impl<'a> Settling<'a> {
+    pub(crate) fn new(session: &'a mut Session, world: World<'a>, settings: Settings) -> Self {
+        let (list, budget) = (WaitList::default(), Budget::new(settings.limits));
+        let (allowance, superseded, applied) = (u64::MAX, Usage::default(), 0);
+        let (settled, outstanding) = (Settled::default(), Outstanding::default());
+        Self {
+            session,
+            world,
+            settings,
+            list,
+            budget,
+            outstanding,
+            allowance,
+            superseded,
+            applied,
+            settled,
+        }
+    }
+
+    /// Collects what the graph waits for, reading files that rows name on the way.
+    fn plan(&mut self) {
+        loop {
+            self.list = WaitList::scan(self.session);
+            if !self.session.read_unread(self.world.system) {
+                break;
+            }
+        }
+    }
+
+    /// Whether anything may be asked by now.
+    pub(crate) fn may_ask(&self) -> bool {
+        let Settled { interrupted, out_of_budget, write_error, .. } = &self.settled;
+        let may = self.settings.closed.is_none() || self.settings.runs_programs;
+        may && !interrupted && !out_of_budget && write_error.is_none()
+    }
+
+    /// Whether the plans want something that they did not want before.
+    pub(crate) fn wants_more(&mut self) -> bool {
+        let db = &self.session.db;
+        self.list.add_confirming(self.session, 0, &|key| db.outcome(key))
+    }
+
+    /// Brings in everything that the store has, also of what the plans scanned as `from`th and later want because of
+    /// that.
+    pub(crate) fn look_up(&mut self, store: &mut dyn OutcomeStore, from: usize) {
+        loop {
+            self.look_up_once(store);
+            let stays = stays(self.session);
+            if !self.list.add_confirming(self.session, from, &stays) {
+                break;
+            }
+        }
+        let tallies = || self.list.tallies.iter();
+        let totals = tallies().map(|(name, tally)| (name.clone(), tally.total)).collect();
+        let noun = self.noun();
+        self.world.progress.event(&Event::Planned { totals, noun });
+        // Later there is news only if there is more to ask.
+        if self.may_ask() && (self.settled.asked.is_empty() || !self.list.queue.is_empty()) {
+            let cached = tallies().map(|(_, tally)| tally.cached).sum();
+            self.world.progress.event(&Event::Cached(cached));
+        }
+    }
+
+    /// What actions are called: judgments, unless programs are called too.
+    fn noun(&self) -> &'static str {
+        let mut graders = self.session.suite().into_iter().flat_map(|suite| &suite.graders);
+        let is_called = graders.any(|grader| grader.programs().next().is_some());
+        if is_called { "call" } else { "judgment" }
+    }
+
+    fn look_up_once(&mut self, store: &mut dyn OutcomeStore) {
+        let (settings, warnings) = (&self.settings, &mut self.settled.warnings);
+        let replayed = &mut self.settled.replayed_failures;
+        let refreshed = Refreshed::of(self.session, &settings.refresh);
+        let reader = StoredReader { session: self.session, settings, refreshed };
+        let mut usable = |entry: &Entry, waiting: &Waiting| {
+            let outcome = reader.usable(entry, waiting, warnings);
+            *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
+            outcome
+        };
+        let untold = self.list.take_untold(self.session);
+        let (outcomes, waiting) = self.list.look_up(store, &mut usable);
+        let waiting: HashSet<_> = waiting.into_iter().chain(untold).collect();
+        let waiting: Vec<_> = waiting.into_iter().collect();
+        self.applied += u64::from(!outcomes.is_empty() || !waiting.is_empty());
+        let change = Change { outcomes, waiting, ..Change::default() };
+        change.apply(&mut self.session.db, self.session.root);
+    }
+
+    fn finish(self) -> Settled {
+        self.list.remember(self.session);
+        Settled { tallies: self.list.tallies, calls: self.budget.calls(), ..self.settled }
+    }
+
+    pub(crate) fn tally(&mut self, grader: u32) -> &mut ActionTally {
+        &mut self.list.tallies[grader as usize].1
+    }
+
+    pub(crate) fn bring_in(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+        self.applied += u64::from(!outcomes.is_empty());
+        let mut seen = HashSet::new();
+        let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
+        let waiting = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
+        self.bring_in_to(outcomes, waiting);
+    }
+
+    /// Brings outcomes in that these chunks wait for.
+    pub(crate) fn bring_in_to(
+        &mut self,
+        outcomes: Vec<(ActionKey, Arc<Outcome>)>,
+        waiting: Vec<Chunk>,
+    ) {
+        let change = Change { outcomes, waiting, ..Change::default() };
+        change.apply(&mut self.session.db, self.session.root);
+    }
+
+    /// What was neither found nor executed becomes a failure that says why.
+    fn give_up_rest(&mut self) {
+        let Settled { interrupted, write_error, .. } = &self.settled;
+        let closed = self.settings.closed.filter(|_| !interrupted && write_error.is_none());
+        let (kind, message) = match closed {
+            Some(flag) => {
+                (FailureKind::NotStored, format!("no stored judgment, and {flag} forbids asking"))
+            }
+            None if self.settled.write_error.is_some() => {
+                (FailureKind::NotAsked, "not asked: the store cannot be written".to_owned())
+            }
+            None if self.settled.out_of_budget => {
+                (FailureKind::NotAsked, "not asked: the budget is used up".to_owned())
+            }
+            None => (FailureKind::NotAsked, "not asked: the run was interrupted".to_owned()),
+        };
+        let rest = std::mem::take(&mut self.list.queue).into();
+        self.give_up(rest, (kind, &message));
+    }
+
+    pub(crate) fn give_up(&mut self, rest: Vec<Waiting>, (kind, message): (FailureKind, &str)) {
+        let mut given_up = Vec::new();
+        for waiting in rest {
+            self.tally(waiting.grader).pending += 1;
+            if self.session.db.outcome(waiting.key).is_none() {
+                let message = message.to_owned();
+                let failure = Failure::new(kind, message);
+                given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
+            }
+        }
+        self.bring_in(given_up);
+    }
+}

@@ -1,0 +1,84 @@
+//! What a stored entry says: an outcome that stands, or nothing, where it is to be asked anew or cannot be read.
+
+use super::settle::Settings;
+use super::waiting::{Refreshed, Waiting};
+use crate::effects::store::Entry;
+use crate::engine::session::Session;
+use crate::graph::queries;
+use crate::pipeline::judge::reply as judge_reply;
+use crate::pipeline::outcome::{Outcome, read_body};
+use crate::pipeline::program::reply as program_reply;
+use crate::pipeline::suite::GraderKind;
+
+/// Reads stored entries as a session with these settings takes them.
+pub(crate) struct StoredReader<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) settings: &'a Settings,
+    pub(crate) refreshed: Refreshed,
+}
+
+impl StoredReader<'_> {
+    /// The outcome of an entry that `waiting` waits for, unless it is to be asked anew.
+    pub(crate) fn usable(
+        &self,
+        entry: &Entry,
+        waiting: &Waiting,
+        warnings: &mut Vec<String>,
+    ) -> Option<Outcome> {
+        let is_program = waiting.is_extraction || !self.is_judged(waiting);
+        let Settings { closed, runs_programs, retry_errors, .. } = *self.settings;
+        let may_ask = closed.is_none() || is_program && runs_programs;
+        let is_refreshed = may_ask && self.refreshed.has(entry.key);
+        if is_refreshed && entry.generation < u32::MAX {
+            return None;
+        }
+        let key = entry.key;
+        match self.read(entry, waiting) {
+            // A failure of the last generation gives way to a reply.
+            Ok(Outcome::Failure(_)) if (retry_errors || is_refreshed) && may_ask => None,
+            Ok(outcome) => {
+                if is_refreshed {
+                    warnings.push(format!("the stored outcome of {key} cannot be refreshed: it has the last generation there is; remove its line"));
+                }
+                Some(outcome)
+            }
+            Err(error) => {
+                warnings.push(format!(
+                    "the stored outcome of {key} cannot be read and is asked again: {error}"
+                ));
+                None
+            }
+        }
+    }
+
+    /// What an entry holds. A reply that is no verdict is the failure that it would be if it came now.
+    pub(crate) fn read(
+        &self,
+        entry: &Entry,
+        waiting: &Waiting,
+    ) -> Result<Outcome, serde_json::Error> {
+        Ok(read_body(&entry.body)?.checked(|text| self.check(text, waiting)))
+    }
+
+    fn check(&self, text: &str, waiting: &Waiting) -> Result<(), String> {
+        if waiting.is_extraction {
+            return program_reply::submission(text).map(drop);
+        }
+        let (db, root) = (&self.session.db, self.session.root);
+        let Some(grader) = queries::graders(db, root).get(waiting.grader as usize) else {
+            return Ok(());
+        };
+        let ready = queries::ready(db, *grader);
+        match (ready.judge(), ready.program()) {
+            (Some(judge), _) => judge_reply::read(text, judge.question()).map(drop),
+            (None, Some(identity)) => program_reply::check(&identity.spec, text),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn is_judged(&self, waiting: &Waiting) -> bool {
+        let (db, root) = (&self.session.db, self.session.root);
+        let grader = queries::graders(db, root).get(waiting.grader as usize);
+        grader.is_some_and(|grader| matches!(grader.kind(db), GraderKind::Rubric(_)))
+    }
+}

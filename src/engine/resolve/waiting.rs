@@ -1,0 +1,395 @@
+//! What a session waits for: the actions that its plans want and that are neither in the graph nor in the store.
+//!
+//! Plans that were settled before and have not changed are passed over by comparing pointers, so that looking for
+//! work costs one comparison a chunk where there is none. What a plan wants may depend on its grader's threshold and
+//! grow with what is known: ballots that confirm are wanted once the first ones are bad.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use super::settle::Refresh;
+use crate::base::price::Cost;
+use crate::effects::store::{Entry, OutcomeStore};
+use crate::engine::session::Session;
+use crate::graph::inputs::Chunk;
+use crate::graph::queries;
+use crate::graph::queries::{Grader, Threshold};
+use crate::graph::{Db, programs};
+use crate::pipeline::action::{ActionKey, KeyMap, KeySet};
+use crate::pipeline::delta::CellState;
+use crate::pipeline::evaluate::{Outcomes, Planned, each_wanted};
+use crate::pipeline::outcome::ActionTally;
+use crate::pipeline::outcome::Outcome;
+
+/// Keys looked up at once: their bodies are in memory together.
+const LOOKED_UP: usize = 2_048;
+
+/// The plans of one chunk and what passes, grader by grader.
+type Plans = Box<[(Arc<[Planned]>, Threshold)]>;
+
+/// The plans of which every action that is wanted has an outcome that stays, and how many those are.
+#[derive(Debug, Default)]
+pub(crate) struct SettledPlans(HashMap<Chunk, (Plans, Box<[u64]>)>);
+
+impl SettledPlans {
+    /// How many actions the plans want, grader by grader, if they are settled.
+    fn actions(&self, chunk: Chunk, plans: &Plans) -> Option<&[u64]> {
+        let is_same = |(left, right): (&(Arc<_>, Threshold), &(Arc<_>, Threshold))| {
+            Arc::ptr_eq(&left.0, &right.0) && left.1 == right.1
+        };
+        let (settled, actions) = self.0.get(&chunk)?;
+        let are_same = settled.len() == plans.len() && settled.iter().zip(plans).all(is_same);
+        are_same.then_some(actions)
+    }
+}
+
+/// An action that waits, and who for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    /// The chunk that was planned.
+    pub(crate) chunk: Chunk,
+    /// The ordinal of the grader.
+    pub(crate) grader: u32,
+    /// The case in its chunk.
+    pub(crate) case: u32,
+    /// The turn of the case.
+    pub(crate) turn: u32,
+    /// The ballot of its judges.
+    pub(crate) ballot: u32,
+    /// The action.
+    pub(crate) key: ActionKey,
+    /// The generation its outcome is kept under.
+    pub(crate) generation: u32,
+    /// Whether it extracts the submission, which a program does, whoever grades that.
+    pub(crate) is_extraction: bool,
+    /// What it is expected to cost, while it is under way.
+    pub(crate) expected: Cost,
+}
+
+impl Waiting {
+    pub(crate) fn new(
+        (chunk, grader, case): (Chunk, u32, u32),
+        (turn, ballot): (u32, u32),
+        key: ActionKey,
+    ) -> Self {
+        let (generation, is_extraction, expected) = (0, false, Cost::ZERO);
+        Self { chunk, grader, case, turn, ballot, key, generation, is_extraction, expected }
+    }
+}
+
+/// The actions whose stored outcomes are asked anew: all that a refreshed grader rests on, whoever wants them first.
+#[derive(Debug)]
+pub(crate) enum Refreshed {
+    /// Every one.
+    All,
+    /// These.
+    Keys(KeySet),
+}
+
+impl Refreshed {
+    /// Those that `refresh` asks for.
+    pub(crate) fn of(session: &Session, refresh: &Refresh) -> Self {
+        let (db, root) = (&session.db, session.root);
+        let mut keys = KeySet::default();
+        match refresh {
+            Refresh::All => return Self::All,
+            Refresh::None => return Self::Keys(keys),
+            Refresh::Graders(_) => {}
+        }
+        let graders = queries::graders(db, root).iter();
+        for grader in graders.filter(|grader| refresh.covers(grader.name(db))) {
+            for chunk in root.chunks(db) {
+                for planned in queries::plans(db, *chunk, *grader).iter() {
+                    planned.each_key(&mut |_, _, key| _ = keys.insert(key));
+                }
+            }
+        }
+        Self::Keys(keys)
+    }
+
+    /// Whether `key` is one of them.
+    pub(crate) fn has(&self, key: ActionKey) -> bool {
+        match self {
+            Self::All => true,
+            Self::Keys(keys) => keys.contains(&key),
+        }
+    }
+}
+
+/// What a session waits for.
+#[derive(Debug, Default)]
+pub(crate) struct WaitList {
+    /// What is in no store, each key once: in the order of the scan, what confirms after what it may confirm.
+    pub(crate) queue: VecDeque<Waiting>,
+    /// What the actions of each grader come to so far, in the order of the suite.
+    pub(crate) tallies: Vec<(String, ActionTally)>,
+    /// What is wanted and was not looked up yet.
+    fresh: Vec<Waiting>,
+    /// Chunks that want what is known already.
+    known: Vec<Chunk>,
+    /// Further chunks that want what is fresh.
+    shared: Vec<(ActionKey, Chunk)>,
+    seen: KeySet,
+    scanned: Vec<(Chunk, Plans)>,
+    /// Who wants what is in no store.
+    chunks: KeyMap<Vec<Chunk>>,
+    /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
+    repeats: Vec<[bool; 2]>,
+}
+
+impl WaitList {
+    /// A list for the graders of the session, with nothing scanned yet.
+    pub(crate) fn new(session: &Session) -> Self {
+        let graders = || queries::graders(&session.db, session.root).iter();
+        let tallies = graders()
+            .map(|grader| (grader.name(&session.db).clone(), ActionTally::default()))
+            .collect();
+        let repeats = graders().map(|grader| programs::repeats(&session.db, *grader)).collect();
+        Self { tallies, repeats, ..Self::default() }
+    }
+
+    /// Scans the plans that are new since the session was settled last.
+    pub(crate) fn scan(session: &Session) -> Self {
+        let mut list = Self::new(session);
+        list.scan_chunks(session, session.root.chunks(&session.db));
+        list
+    }
+
+    /// Scans the plans of these chunks, those apart that were settled before. Each chunk once.
+    pub(crate) fn scan_chunks(&mut self, session: &Session, chunks: &[Chunk]) {
+        let (db, from) = (&session.db, self.scanned.len());
+        let graders = queries::graders(db, session.root);
+        for chunk in chunks {
+            let plans: Plans = graders
+                .iter()
+                .map(|grader| {
+                    (queries::plans(db, *chunk, *grader).clone(), grader.pass_threshold(db))
+                })
+                .collect();
+            match session.settled_plans.actions(*chunk, &plans) {
+                None => self.scanned.push((*chunk, plans)),
+                Some(actions) => {
+                    for ((_, tally), actions) in self.tallies.iter_mut().zip(actions) {
+                        tally.total += actions;
+                        tally.cached += actions;
+                    }
+                }
+            }
+        }
+        self.add_wanted(session, from, &|_| true, &stays(session));
+    }
+
+    /// Adds what is wanted because of what is known now, of the plans that were scanned as `from`th and later: what
+    /// confirms verdicts that are bad, and what comes after programs. True if something was added.
+    pub(crate) fn add_confirming(
+        &mut self,
+        session: &Session,
+        from: usize,
+        outcomes: Outcomes<'_>,
+    ) -> bool {
+        let graders = queries::graders(&session.db, session.root);
+        let confirms = |grader: usize| {
+            let judge = queries::ready(&session.db, graders[grader]).judge();
+            judge.is_some_and(|judge| judge.confirming_ballots() > 0)
+        };
+        let goes_on = |grader: usize| programs::rests_on_outcomes(&session.db, graders[grader]);
+        for (chunk, plans) in &mut self.scanned[from..] {
+            for at in (0..graders.len()).filter(|at| goes_on(*at)) {
+                plans[at].0 = Arc::clone(queries::plans(&session.db, *chunk, graders[at]));
+            }
+        }
+        let is_looked_at = |grader: usize| confirms(grader) || goes_on(grader);
+        if (0..graders.len()).any(is_looked_at) {
+            self.add_wanted(session, from, &is_looked_at, outcomes);
+        }
+        !self.fresh.is_empty()
+    }
+
+    /// Adds what the plans that were scanned as `from`th and later want of some graders, by what is known.
+    fn add_wanted(
+        &mut self,
+        session: &Session,
+        from: usize,
+        is_looked_at: &dyn Fn(usize) -> bool,
+        outcomes: Outcomes<'_>,
+    ) {
+        let graders = queries::graders(&session.db, session.root);
+        let scanned = std::mem::take(&mut self.scanned);
+        for (chunk, plans) in &scanned[from..] {
+            let looked_at = plans.iter().enumerate().filter(|(grader, _)| is_looked_at(*grader));
+            for (grader, (plans, Threshold(threshold))) in looked_at {
+                let ready = queries::ready(&session.db, graders[grader]);
+                for (planned, case) in plans.iter().zip(0..) {
+                    each_wanted(
+                        planned,
+                        ready,
+                        (outcomes, *threshold),
+                        &mut |turn, ballot, key| {
+                            let place = (*chunk, grader as u32, case);
+                            let waiting = Waiting::new(place, (turn, ballot), key);
+                            let is_extraction = planned.is_extraction(turn);
+                            self.add(session, Waiting { is_extraction, ..waiting });
+                        },
+                    );
+                }
+            }
+        }
+        self.scanned = scanned;
+    }
+
+    /// Adds an action, unless it was added before: then another chunk waits for it too.
+    fn add(&mut self, session: &Session, waiting: Waiting) {
+        if !self.seen.insert(waiting.key) {
+            self.share(session, &waiting);
+            return;
+        }
+        let tally = &mut self.tallies[waiting.grader as usize].1;
+        tally.total += 1;
+        if stays(session)(waiting.key).is_some() {
+            tally.cached += 1;
+            self.know(waiting.chunk);
+        } else {
+            self.fresh.push(waiting);
+        }
+    }
+
+    /// Remembers who else waits for an action that was added before.
+    fn share(&mut self, session: &Session, waiting: &Waiting) {
+        if let Some(chunks) = self.chunks.get_mut(&waiting.key) {
+            if chunks.last() != Some(&waiting.chunk) {
+                chunks.push(waiting.chunk);
+            }
+        } else if stays(session)(waiting.key).is_none() {
+            self.shared.push((waiting.key, waiting.chunk));
+        } else {
+            self.know(waiting.chunk);
+        }
+    }
+
+    fn know(&mut self, chunk: Chunk) {
+        if self.known.last() != Some(&chunk) {
+            self.known.push(chunk);
+        }
+    }
+
+    /// The chunks that still wait, though what they want is known by now: it came when nobody could tell them.
+    pub(crate) fn take_untold(&mut self, session: &Session) -> Vec<Chunk> {
+        let (db, root) = (&session.db, session.root);
+        let is_pending = |chunk: &Chunk| {
+            queries::graders(db, root).iter().any(|grader| {
+                let cells = queries::cells(db, *chunk, *grader).cells.iter();
+                cells.into_iter().any(|cell| cell.state == CellState::Pending)
+            })
+        };
+        std::mem::take(&mut self.known).into_iter().filter(is_pending).collect()
+    }
+
+    /// Looks up what was added. Returns what the store has and is `usable`, with the chunks that waited; queues the rest.
+    pub(crate) fn look_up(
+        &mut self,
+        store: &mut dyn OutcomeStore,
+        usable: &mut dyn FnMut(&Entry, &Waiting) -> Option<Outcome>,
+    ) -> (Vec<(ActionKey, Arc<Outcome>)>, Vec<Chunk>) {
+        let (mut found, mut waited) = (Vec::new(), HashSet::new());
+        for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
+            let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
+            for (waiting, entry) in batch.iter().zip(store.get_many(&keys)) {
+                let [grading, extracting] = self.repeats[waiting.grader as usize];
+                let is_repeated = if waiting.is_extraction { extracting } else { grading };
+                let entry = entry.filter(|_| !is_repeated);
+                let (_, tally) = &mut self.tallies[waiting.grader as usize];
+                if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
+                    tally.cached += 1;
+                    tally.saved = tally.saved + outcome.usage();
+                    found.push((waiting.key, Arc::new(outcome)));
+                    waited.insert(waiting.chunk);
+                } else {
+                    let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
+                    self.queue.push_back(Waiting { generation, ..*waiting });
+                    self.chunks.insert(waiting.key, vec![waiting.chunk]);
+                }
+            }
+        }
+        for (key, chunk) in std::mem::take(&mut self.shared) {
+            match self.chunks.get_mut(&key) {
+                Some(chunks) if chunks.last() == Some(&chunk) => {}
+                Some(chunks) => chunks.push(chunk),
+                None => _ = waited.insert(chunk),
+            }
+        }
+        // Their order is that of the hash, and nothing depends on it: each is told once that something is new.
+        (found, waited.into_iter().collect())
+    }
+
+    /// How many chunks were scanned.
+    pub(crate) fn scanned(&self) -> usize {
+        self.scanned.len()
+    }
+
+    /// The chunks that wait for `key`, if it was not in the store.
+    pub(crate) fn chunks_of(&self, key: ActionKey) -> &[Chunk] {
+        self.chunks.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Remembers the scanned plans of which every action that is wanted has an outcome that stays: those need no look
+    /// again.
+    pub(crate) fn remember(&self, session: &mut Session) {
+        for (chunk, plans) in &self.scanned {
+            match settled(session, plans) {
+                Some(actions) => {
+                    session.settled_plans.0.insert(*chunk, (plans.clone(), actions));
+                }
+                None => _ = session.settled_plans.0.remove(chunk),
+            }
+        }
+    }
+
+    /// Queues an action once more, for everybody whose plans have it.
+    pub(crate) fn ask_again(&mut self, session: &Session, waiting: Waiting) {
+        self.wait_for(session, waiting.key);
+        self.queue.push_back(waiting);
+    }
+
+    /// Notes who waits for an action by its plans.
+    pub(crate) fn wait_for(&mut self, session: &Session, key: ActionKey) {
+        let graders = queries::graders(&session.db, session.root);
+        let mut chunks = Vec::new();
+        for chunk in session.root.chunks(&session.db) {
+            let mut wants = false;
+            for grader in graders {
+                for planned in queries::plans(&session.db, *chunk, *grader).iter() {
+                    planned.each_key(&mut |_, _, other| wants |= other == key);
+                }
+            }
+            if wants {
+                chunks.push(*chunk);
+            }
+        }
+        self.chunks.insert(key, chunks);
+    }
+}
+
+/// How many actions the plans want, grader by grader, if each of them has an outcome that stays.
+fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
+    let graders = queries::graders(&session.db, session.root);
+    let known = stays(session);
+    let of_grader =
+        |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
+            let ready = queries::ready(&session.db, *grader);
+            let (mut actions, mut stay) = (0, true);
+            for planned in plans.iter() {
+                stay &= *planned != Planned::Blocked;
+                each_wanted(planned, ready, (&known, *threshold), &mut |_, _, key| {
+                    actions += 1;
+                    stay &= known(key).is_some();
+                });
+            }
+            stay.then_some(actions)
+        };
+    graders.iter().zip(plans).map(of_grader).collect()
+}
+
+/// What is known of actions and stays known. A failure that may pass is asked again, and has no say until then.
+pub(crate) fn stays(session: &Session) -> impl Fn(ActionKey) -> Option<Arc<Outcome>> {
+    |key| session.db.outcome(key).filter(|outcome| outcome.is_kept())
+}

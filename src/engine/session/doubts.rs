@@ -1,0 +1,98 @@
+//! What is probably not meant: graders that look for something that no row has.
+//!
+//! Only warnings: a rubric may well contain braces, and a grader may be there for rows to come.
+
+use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
+use crate::graph::inputs::Root;
+use crate::graph::{Database, queries, rows};
+use crate::pipeline::dataset::fields::RowSpec;
+use crate::pipeline::evaluate::sought::Sought;
+use crate::pipeline::judge::template::{NAMES, PAIR_NAMES};
+use crate::pipeline::suite::{GraderKind, GraderSpec};
+
+/// Everything that graders look for in vain.
+pub(crate) fn doubts(db: &Database, root: Root) -> Vec<Diagnostic> {
+    let (Some(suite), Some(spec)) = (&queries::suite(db, root).suite, queries::row_spec(db, root))
+    else {
+        return Vec::new();
+    };
+    let in_vain = rows::in_vain(db, root);
+    let path = root.suite(db).path(db);
+    let of_grader = |grader: &GraderSpec| -> Vec<Doubt> {
+        let sought = Sought::by_grader(grader).into_iter();
+        let missing = sought.filter(|sought| in_vain.contains(sought));
+        missing.filter_map(|sought| doubt(grader, spec, &sought)).collect()
+    };
+    let doubts = suite.graders.iter().flat_map(of_grader);
+    doubts.map(|doubt| doubt.diagnostic(path)).collect()
+}
+
+struct Doubt {
+    message: String,
+    hint: String,
+}
+
+impl Doubt {
+    fn diagnostic(self, path: &str) -> Diagnostic {
+        Diagnostic::warning(Place::file(path), self.message).hint(self.hint)
+    }
+}
+
+fn doubt(grader: &GraderSpec, spec: &RowSpec, sought: &Sought) -> Option<Doubt> {
+    match (sought, &grader.kind) {
+        (Sought::GroundTruth, GraderKind::Tool(tool)) => {
+            Some(no_ground_truth(grader, &tool.function, spec))
+        }
+        (Sought::Trajectory, GraderKind::Tool(tool)) => Some(no_trajectory(grader, &tool.function)),
+        (Sought::Name(name), GraderKind::Rubric(rubric)) => {
+            Some(unknown_name(grader, name, rubric.compare_to.is_some()))
+        }
+        _ => None,
+    }
+}
+
+fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> Doubt {
+    let name = clipped(&grader.name);
+    let mapped = spec.fields.paths.iter().any(|(ours, _)| ours == "ground_truth");
+    Doubt {
+        message: format!(
+            "no row has a `ground_truth`: `{name}` ({function}) cannot grade any of them"
+        ),
+        hint: if mapped {
+            "check the path of `ground_truth` in `fields`".to_owned()
+        } else {
+            "say where it is: `fields: {ground_truth: NAME}`".to_owned()
+        },
+    }
+}
+
+fn no_trajectory(grader: &GraderSpec, function: &str) -> Doubt {
+    let name = clipped(&grader.name);
+    Doubt {
+        message: format!("no row has a trajectory: `{name}` ({function}) will find no tool calls"),
+        hint: "tool calls are read from `messages` or `trajectory`: `fields: {messages: NAME}`"
+            .to_owned(),
+    }
+}
+
+fn unknown_name(grader: &GraderSpec, name: &str, compares: bool) -> Doubt {
+    let known = if compares { [&NAMES[..], &PAIR_NAMES].concat() } else { NAMES.to_vec() };
+    let hint = if PAIR_NAMES.contains(&name) {
+        "two submissions are compared where the grader says `compare_to`".to_owned()
+    } else if let Some(near) = suggest(name, known.iter().copied()) {
+        format!("did you mean `{{{near}}}`?")
+    } else {
+        let known: Vec<String> = known.iter().map(|name| format!("`{{{name}}}`")).collect();
+        format!(
+            "a rubric can name {}, the names in `rubric_vars`, and `{{row.KEY}}`",
+            known.join(", ")
+        )
+    };
+    let (grader, name) = (clipped(&grader.name), clipped(name));
+    Doubt {
+        message: format!(
+            "the rubric of `{grader}` names `{{{name}}}`, which no row has: the judge is sent the braces"
+        ),
+        hint,
+    }
+}

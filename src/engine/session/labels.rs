@@ -1,0 +1,111 @@
+//! Loads the file of labels, and says what is wrong with labels or probably not meant.
+//!
+//! Only a file that the command line names and a field that the suite names can be wrong; a field that happens to be
+//! called `label` can at most be none.
+
+use super::Session;
+use super::problems::shortened;
+use crate::base::diagnostic::{Diagnostic, Place, clipped};
+use crate::base::system::System;
+use crate::graph::inputs::Root;
+use crate::graph::{Database, labels, queries};
+use crate::pipeline::dataset::label_file::some_of;
+use crate::pipeline::dataset::labels::{Scale, is_mapped, not_a_label};
+use crate::pipeline::suite::{FileText, GraderKind, Suite};
+
+impl Session {
+    /// Reads the labels that the command line names, and says what is wrong with them. What is of no sample is said
+    /// only where the dataset `is_good`.
+    pub(crate) fn load_labels(&mut self, system: &dyn System, is_good: bool) -> Vec<Diagnostic> {
+        let file = labels::file(&self.db, self.root);
+        // One that was there before was read with all others.
+        if let Some(file) = file.filter(|file| *file.text(&self.db) == FileText::Unread) {
+            self.read_small(system, file);
+        }
+        let problems = labels::label_reading(&self.db, self.root).problems.clone();
+        let is_good = is_good && !problems.iter().any(Diagnostic::is_error);
+        let mut found = shortened(problems);
+        if is_good {
+            found.extend(unused_lines(&self.db, self.root));
+            found.extend(self.no_labels());
+        }
+        found
+    }
+
+    /// Says that what rows have as labels is none for any grader.
+    pub(crate) fn no_labels(&self) -> Option<Diagnostic> {
+        let (db, root) = (&self.db, self.root);
+        let suite = queries::suite(db, root).suite.as_ref()?;
+        let (scales, extents) = (labels::scales(db, root), labels::row_extents(db, root));
+        let is_mapped = queries::row_spec(db, root).as_ref().is_some_and(is_mapped);
+        let is_read = scales.iter().any(|(name, scale)| extents.read_for(name, *scale));
+        if is_read || (!is_mapped && uses_label(suite)) {
+            return None;
+        }
+        let message = if extents.is_empty() {
+            let foreign = clipped(extents.foreign.as_deref()?);
+            format!(
+                "`label` is for no grader of the suite, but for `{foreign}`: labels are not compared"
+            )
+        } else {
+            // Of several graders the one whose scale held for the most rows is probably meant.
+            let unread = scales.iter().filter_map(|of| Some((first_unread(db, root, of)?, of)));
+            let (record, scale) = unread.rev().max_by_key(|(record, _)| *record)?;
+            let (row, what) = (self.row(record), not_a_label(std::slice::from_ref(scale)));
+            format!("`label` of row {row} is {what}: labels are not compared")
+        };
+        let place = Place::file(&suite.dataset.path);
+        Some(Diagnostic::warning(place, message).hint(hint(is_mapped)))
+    }
+
+    /// The number, from 1, of the row that a record was made of: a row with several recordings is several records.
+    fn row(&self, record: usize) -> usize {
+        let chunks = self.root.chunks(&self.db).iter();
+        let records = chunks.flat_map(|chunk| chunk.records(&self.db).iter()).take(record + 1);
+        let mut before = None;
+        let is_first = |(row, recorded): &(&str, &str)| {
+            let is_same = !recorded.is_empty() && before.as_deref() == Some(*row);
+            before = Some((*row).to_owned());
+            !is_same
+        };
+        records.filter(is_first).count()
+    }
+}
+
+fn unused_lines(db: &Database, root: Root) -> Option<Diagnostic> {
+    let (count, samples) = labels::unused_lines(db, root);
+    let path = root.overrides(db).labels.as_ref().filter(|_| *count > 0)?;
+    let match_none = if *count == 1 { "label matches" } else { "labels match" };
+    let message = format!("{count} {match_none} no row: {}", some_of(samples));
+    Some(Diagnostic::warning(Place::file(path), message).hint("ids are those of results.jsonl"))
+}
+
+fn hint(is_mapped: bool) -> &'static str {
+    if is_mapped {
+        "name the grader that a label is for: {\"label\": {\"GRADER\": …}}"
+    } else {
+        "name the field that holds labels: `fields: {label: NAME}`"
+    }
+}
+
+/// The first row, from 0, whose label is none on the scale of a grader.
+fn first_unread(db: &Database, root: Root, (name, scale): &(String, Scale)) -> Option<usize> {
+    let mut before = 0;
+    for chunk in root.chunks(db) {
+        let said = labels::row_labels(db, *chunk).said.iter();
+        let mut own = said.map(|said| said.as_ref()?.for_grader(name));
+        if let Some(at) = own.position(|said| said.is_some_and(|said| said.on(*scale).is_none())) {
+            return Some(before + at);
+        }
+        before += chunk.records(db).len();
+    }
+    None
+}
+
+/// Whether the suite already uses what rows have as `label` for something else.
+fn uses_label(suite: &Suite) -> bool {
+    suite.graders.iter().any(|grader| match &grader.kind {
+        GraderKind::Rubric(rubric) => rubric.prompt.contains("{row.label"),
+        kind => labels::takes_label(kind),
+    })
+}

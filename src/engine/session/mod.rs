@@ -1,0 +1,411 @@
+//! One suite under evaluation: the database and what was loaded into it.
+//!
+//! Loading asks the graph which files it needs, reads them, and asks again, until it needs no more. The
+//! dataset is cut and joined here, before the database sees it, so that an edit sets one chunk and not all.
+
+pub(crate) mod candidate;
+pub(crate) mod dataset;
+pub(crate) mod digest;
+pub(crate) mod doubts;
+pub(crate) mod labels;
+pub(crate) mod problems;
+pub(crate) mod programs;
+pub(crate) mod recordings;
+pub mod reload;
+pub(crate) mod stale;
+pub(crate) mod trace;
+pub(crate) mod trials;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::system::{FileBytes, System, folder_of};
+use crate::engine::resolve::waiting::SettledPlans;
+use crate::graph::baselines::{recorded_run, run_files};
+use crate::graph::change::Change;
+use crate::graph::inputs::{Chunk, File, Overrides, Root};
+use crate::graph::{Database, Db, queries, rows};
+use crate::pipeline::dataset::chunk::HeldChunks;
+use crate::pipeline::dataset::split;
+use crate::pipeline::suite::source::mask_lines;
+use crate::pipeline::suite::{FileText, GraderSpec, Suite, TargetSpec};
+use dataset::{HeldDataset, Wanted};
+use digest::Digest;
+use problems::{Loaded, shortened};
+use programs::Programs;
+use recordings::Source;
+use reload::{Standing, needed};
+use trace::Trace;
+use trials::Trials;
+
+/// The largest suite, rubric or other small file, in bytes.
+const SMALL_FILE_LIMIT: usize = 4 << 20;
+/// The largest results of a run to compare with, and the largest file of labels, in bytes.
+const BIG_FILE_LIMIT: usize = 512 << 20;
+
+/// A suite under evaluation.
+#[derive(Debug)]
+pub struct Session {
+    /// The database.
+    pub db: Database,
+    /// The suite in it.
+    pub root: Root,
+    pub(crate) settled_plans: SettledPlans,
+    /// The digest of every small file that was read.
+    pub(crate) digests: BTreeMap<String, Digest>,
+    /// The results of runs that graders compare with.
+    pub(crate) run_files: Vec<File>,
+    /// The dataset that the database holds.
+    pub(crate) dataset: Option<HeldDataset>,
+    pub(crate) standing: Standing,
+    pub(crate) programs: Programs,
+    pub(crate) trials: Trials,
+    /// The root of the workspace.
+    pub(crate) workspace: String,
+}
+
+impl Session {
+    /// A session over the suite at `path`, with nothing loaded yet.
+    pub fn new(
+        db: Database,
+        path: &str,
+        environment: BTreeMap<String, String>,
+        overrides: Overrides,
+    ) -> Self {
+        let suite = db.file(path);
+        let workspace = folder_of(path).to_owned();
+        let root = Root::new(&db, suite, Arc::new(environment), overrides, Vec::new());
+        Self {
+            db,
+            root,
+            settled_plans: SettledPlans::default(),
+            digests: BTreeMap::new(),
+            run_files: Vec::new(),
+            dataset: None,
+            standing: Standing::default(),
+            programs: Programs::default(),
+            trials: Trials::default(),
+            workspace,
+        }
+    }
+
+    /// The same session in the workspace at `root`, if that is not the suite's own folder.
+    #[must_use]
+    pub fn in_workspace(self, root: &str) -> Self {
+        Self { workspace: root.to_owned(), ..self }
+    }
+
+    /// The suite, once it is loaded without errors.
+    pub fn suite(&self) -> Option<&Suite> {
+        queries::suite(&self.db, self.root).suite.as_ref()
+    }
+
+    /// The digest of every file that was read, by path.
+    pub fn digests(&self) -> BTreeMap<String, String> {
+        let of_dataset = self.dataset.iter().flat_map(|dataset| {
+            let own = std::iter::once((&dataset.path, &dataset.digest));
+            own.chain(dataset.recordings.digests())
+        });
+        let all = self.digests.iter().chain(of_dataset);
+        all.map(|(path, digest)| (path.clone(), digest.as_str().to_owned())).collect()
+    }
+
+    /// Every file and folder that was read or looked for: what may change the evaluation.
+    pub fn paths(&self) -> BTreeSet<String> {
+        let mut paths: BTreeSet<String> =
+            self.db.files().into_iter().map(|(path, _)| path).collect();
+        paths.extend(self.standing.looked_for().cloned());
+        paths.extend(self.program_paths());
+        paths.extend(self.program_folders());
+        if let Some(suite) = self.suite() {
+            paths.insert(suite.dataset.path.clone());
+            let source = self.recordings_of(suite).ok().flatten();
+            paths.extend(source.map(|source| source.path));
+        }
+        if let Some(dataset) = &self.dataset {
+            paths.insert(dataset.path.clone());
+            paths.extend(dataset.recordings.paths().cloned());
+        }
+        paths
+    }
+
+    /// Reads the suite, its files and its dataset; says everything that is wrong with them. May be called again after
+    /// files changed: then what was good is lost if they are not, unlike when it is reloaded.
+    pub fn load(&mut self, system: &dyn System) -> Vec<Diagnostic> {
+        let environment = self.standing.take_environment();
+        Change { environment, ..Change::default() }.apply(&mut self.db, self.root);
+        self.standing.begin();
+        let diagnostics = self.load_all(system);
+        self.standing.note(!diagnostics.iter().any(Diagnostic::is_error));
+        diagnostics
+    }
+
+    fn load_all(&mut self, system: &dyn System) -> Vec<Diagnostic> {
+        self.load_suite(system);
+        let reading = queries::suite(&self.db, self.root);
+        let mut diagnostics = reading.diagnostics.clone();
+        let Some(suite) = reading.suite.clone() else { return diagnostics };
+        diagnostics.extend(self.unknown_names(&suite));
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            return diagnostics;
+        }
+        self.read_all_programs(system);
+        diagnostics.extend(self.program_problems());
+        let specs = suite.graders.iter().flat_map(GraderSpec::programs);
+        self.standing.look_for(needed(specs, system));
+        diagnostics.extend(self.load_runs(system));
+        diagnostics.extend(self.load_dataset(system, &suite));
+        let is_good = !diagnostics.iter().any(Diagnostic::is_error);
+        diagnostics.extend(self.load_labels(system, is_good));
+        diagnostics
+    }
+
+    /// Reads the recorded runs that graders compare with; says what is wrong with them.
+    fn load_runs(&mut self, system: &dyn System) -> Vec<Diagnostic> {
+        let before = std::mem::replace(&mut self.run_files, run_files(&self.db, self.root));
+        for file in self.run_files.clone() {
+            // One that was there before was read with all others.
+            if !before.contains(&file) {
+                self.read_small(system, file);
+            }
+        }
+        let readings = self.run_files.iter().map(|file| recorded_run(&self.db, *file));
+        readings.flat_map(|reading| reading.problems.clone()).collect()
+    }
+
+    /// Reads every small file the suite asks for, until it asks for no more.
+    fn load_suite(&mut self, system: &dyn System) {
+        for (_, file) in self.db.files() {
+            self.read_small(system, file);
+        }
+        self.read_asked(system);
+    }
+
+    /// Reads the files that the suite asks for and that were not read yet, until it asks for no more.
+    pub(crate) fn read_asked(&mut self, system: &dyn System) {
+        loop {
+            let _ = queries::suite(&self.db, self.root);
+            if !self.read_unread(system) {
+                return;
+            }
+        }
+    }
+
+    /// Reads the files that queries asked for since the last call. False if there were none.
+    pub fn read_unread(&mut self, system: &dyn System) -> bool {
+        let unread = self.db.unread_files();
+        for (_, file) in &unread {
+            self.read_small(system, *file);
+        }
+        self.read_programs(system) || !unread.is_empty()
+    }
+
+    pub(crate) fn read_small(&mut self, system: &dyn System, file: File) {
+        let small = SmallFile::read(system, file.path(&self.db), self.is_big(file));
+        self.set_small(vec![(file, small)]);
+    }
+
+    /// Whether the file is of rows, and may be big: the results of a run, or labels.
+    pub(crate) fn is_big(&self, file: File) -> bool {
+        let labels = self.root.overrides(&self.db).labels.as_ref();
+        labels == Some(file.path(&self.db)) || self.run_files.contains(&file)
+    }
+
+    /// Brings files that were read into the database.
+    pub(crate) fn set_small(&mut self, files: Vec<(File, SmallFile)>) {
+        let mut change = Change::default();
+        for (file, small) in files {
+            let path = file.path(&self.db).clone();
+            match small.digest {
+                Some(digest) => drop(self.digests.insert(path, digest)),
+                None => drop(self.digests.remove(&path)),
+            }
+            change.files.push((file, small.text));
+        }
+        change.apply(&mut self.db, self.root);
+    }
+
+    /// `--grader` names that the suite does not have.
+    pub(crate) fn unknown_names(&self, suite: &Suite) -> Vec<Diagnostic> {
+        let known: Vec<&str> = suite.graders.iter().map(|grader| grader.name.as_str()).collect();
+        let wanted = &self.root.overrides(&self.db).graders;
+        let unknown = wanted.iter().filter(|name| !known.contains(&name.as_str()));
+        unknown
+            .map(|name| {
+                let path = self.root.suite(&self.db).path(&self.db).clone();
+                let problem = Diagnostic::error(
+                    Place::file(path),
+                    format!("the suite has no grader `{name}`"),
+                );
+                let quoted = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+                problem.hint(format!("it has {}", quoted.join(", ")))
+            })
+            .collect()
+    }
+
+    fn load_dataset(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
+        let wanted = self.wanted_dataset(suite);
+        let trace = Trace::new(system);
+        let (reading, origin) = match dataset::read((system, &trace), &wanted, self.held_chunks()) {
+            Ok(read) => read,
+            Err(diagnostics) => {
+                self.standing.look_for(trace.take().paths().cloned());
+                return diagnostics;
+            }
+        };
+        let mut diagnostics = reading.held.warnings.clone();
+        let change = Change { chunks: Some(reading.chunks), ..Change::default() };
+        change.apply(&mut self.db, self.root);
+        self.dataset = Some(reading.held);
+        self.read_row_files(system);
+        let loaded =
+            Loaded { session: (&self.db, self.root), text: origin.text(), starts: &origin.starts };
+        let problems = loaded.problems(&suite.dataset);
+        if problems.is_empty() {
+            diagnostics.extend(doubts::doubts(&self.db, self.root));
+            diagnostics.extend(self.undeclared_imports());
+        }
+        diagnostics.extend(problems);
+        diagnostics.extend(shortened(self.recording_problems(system, suite)));
+        diagnostics
+    }
+
+    /// What the suite says of its dataset.
+    pub(crate) fn wanted_dataset<'a>(&self, suite: &'a Suite) -> Wanted<'a> {
+        let said = queries::suite(&self.db, self.root).dataset_place.clone();
+        Wanted { dataset: &suite.dataset, said, source: self.recordings_of(suite) }
+    }
+
+    /// Reads the rubrics that rows name, and what those include, so that one that is not there is found before
+    /// anything runs.
+    pub(crate) fn read_row_files(&mut self, system: &dyn System) {
+        loop {
+            for path in rows::rubric_files(&self.db, self.root) {
+                let _ = queries::row_rubric(&self.db, self.root, path);
+            }
+            if !self.read_unread(system) {
+                return;
+            }
+        }
+    }
+
+    /// The file or folder that holds the trajectories, if rows do not carry them.
+    fn recordings_of(&self, suite: &Suite) -> Result<Option<Source>, Diagnostic> {
+        if let Some(cached) = &self.root.overrides(&self.db).cached {
+            return Ok(Some(Source { path: cached.clone(), said: None }));
+        }
+        let place = queries::suite(&self.db, self.root).target_place.clone();
+        match &suite.target {
+            TargetSpec::Recorded { path, .. } => {
+                Ok(path.clone().map(|path| Source { path, said: place }))
+            }
+            TargetSpec::NotRunnable { kind } => {
+                let path = self.root.suite(&self.db).path(&self.db).clone();
+                let message = format!("this version cannot run a target of kind `{kind}`");
+                Err(Diagnostic::error(place.unwrap_or_else(|| Place::file(path)), message).hint(
+                    "grade recorded results instead: `--cached DIR` with a result directory, or `target: {kind: recorded, path: trajectories.jsonl}`",
+                ))
+            }
+        }
+    }
+
+    /// Everything that is wrong with joined recordings, found again where they stand.
+    fn recording_problems(&self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
+        let first = self.root.chunks(&self.db).iter().find_map(|chunk| {
+            let problems = &queries::checked(&self.db, *chunk).problems;
+            problems.iter().map(|(_, problem)| problem).find(|problem| problem.recorded)
+        });
+        let (Some(first), Ok(Some(source))) = (first.cloned(), self.recordings_of(suite)) else {
+            return Vec::new();
+        };
+        let Some(spec) = queries::row_spec(&self.db, self.root).clone() else { return Vec::new() };
+        match recordings::problems(&source, &Trace::new(system), &spec) {
+            Ok(found) if !found.is_empty() => found,
+            Ok(_) => vec![first.diagnostic(Place::file(source.path))],
+            Err(diagnostics) => diagnostics,
+        }
+    }
+
+    /// The chunks that the database holds, by their content.
+    pub(crate) fn held_chunks(&self) -> HeldChunks {
+        let chunks = self.root.chunks(&self.db).iter();
+        chunks.map(|chunk| chunk.records(&self.db).hash()).collect()
+    }
+
+    /// The chunks of the dataset.
+    pub fn chunks(&self) -> Vec<Chunk> {
+        self.root.chunks(&self.db).clone()
+    }
+
+    /// The dataset, and the line of each result's row in the order of the results; no lines once it was edited.
+    pub fn rows(&self) -> (Option<&str>, Vec<u32>) {
+        let Some(dataset) = &self.dataset else { return (None, Vec::new()) };
+        let records = crate::graph::results::records(&self.db, self.root);
+        let line = |at: usize| dataset.lines.get(at).copied().unwrap_or_default();
+        (Some(&dataset.path), records.map(line).collect())
+    }
+
+    /// A path as it is written from the suite's folder.
+    pub fn relative(&self, path: &str) -> String {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let inside = path.strip_prefix(folder.trim_end_matches('/')).filter(|_| !folder.is_empty());
+        // The folder `a` holds `a/b`, and not `ab`.
+        let relative = inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path);
+        // Reports hold no path of a machine: of a file that is named absolutely, its name.
+        match relative.rsplit_once('/') {
+            Some((_, name)) if relative.starts_with('/') => name.to_owned(),
+            _ => relative.to_owned(),
+        }
+    }
+}
+
+/// A suite, rubric or other small file that was read.
+#[derive(Clone, Debug)]
+pub(crate) struct SmallFile {
+    /// What it says.
+    pub(crate) text: FileText,
+    /// The digest of its bytes, if it could be read.
+    pub(crate) digest: Option<Digest>,
+}
+
+impl SmallFile {
+    /// Reads the file at `path`. The results of a run may be larger than others.
+    pub(crate) fn read(system: &dyn System, path: &str, is_run: bool) -> Self {
+        let text = match system.read(path) {
+            FileBytes::Missing => FileText::Missing,
+            FileBytes::Folder => FileText::Unreadable("it is a folder".to_owned()),
+            FileBytes::Unreadable(reason) => FileText::Unreadable(reason),
+            FileBytes::Bytes(bytes) => {
+                let limit = if is_run { BIG_FILE_LIMIT } else { SMALL_FILE_LIMIT };
+                let text = small_text(path, &bytes, limit);
+                return Self { text, digest: Some(Digest::of(&bytes)) };
+            }
+        };
+        Self { text, digest: None }
+    }
+}
+
+fn small_text(path: &str, bytes: &[u8], limit: usize) -> FileText {
+    if bytes.len() > limit {
+        return FileText::Unreadable(format!("it is larger than {} MB", limit >> 20));
+    }
+    match split::decode(path, bytes) {
+        Ok(text) => FileText::Text(text.into()),
+        Err(mut diagnostic) => {
+            diagnostic.place = diagnostic.place.map(|place| masked(&place, bytes));
+            FileText::NoText(Box::new(diagnostic))
+        }
+    }
+}
+
+/// The place with the secrets of its line hidden: suites may hold some.
+fn masked(place: &Place, bytes: &[u8]) -> Place {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    let line = text.split('\n').nth(place.line.saturating_sub(1)).unwrap_or_default();
+    let at = line.char_indices().nth(place.column.saturating_sub(1));
+    let span = at.map_or(0..0, |(at, c)| at..at + c.len_utf8());
+    let shown = Place::in_line(place.path.as_str(), place.line, &mask_lines(line), span);
+    Place { column: place.column, ..shown }
+}

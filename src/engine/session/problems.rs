@@ -1,0 +1,230 @@
+//! Says what is wrong with the rows of a loaded dataset, and where.
+//!
+//! The queries find problems and know no file; this knows where every row was read. Problems of joined recordings
+//! are found again by `recordings`, where they stand.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
+use crate::base::path::key_ends;
+use crate::graph::inputs::Root;
+use crate::graph::selection::Duplicate;
+use crate::graph::{Database, labels, queries, rows};
+use crate::pipeline::dataset::cells::{column_names, short_row};
+use crate::pipeline::dataset::fields::{Fields, RowProblem};
+use crate::pipeline::dataset::split;
+use crate::pipeline::dataset::split::{SHOWN_PROBLEMS, Start};
+use crate::pipeline::evaluate::sought::Sought;
+use crate::pipeline::suite::{DatasetFormat, DatasetSpec, FileText, RowRubric};
+
+/// Problems with the same sentence that are shown: the rest are one mistake made in every row.
+const SHOWN_ALIKE: usize = 3;
+
+/// A dataset that the database holds, and where it came from.
+pub(crate) struct Loaded<'a> {
+    pub(crate) session: (&'a Database, Root),
+    /// The text of the dataset.
+    pub(crate) text: &'a str,
+    /// Where each record starts.
+    pub(crate) starts: &'a [Start],
+}
+
+impl Loaded<'_> {
+    /// Everything that is wrong with the dataset, in its order.
+    pub(crate) fn problems(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let unmapped = self.unmapped(dataset);
+        if !unmapped.is_empty() {
+            return unmapped;
+        }
+        let mut found = self.of_rows(dataset);
+        let (db, root) = self.session;
+        // Who a case is can be told only where everything could be read.
+        if found.is_empty()
+            && root.chunks(db).iter().all(|chunk| queries::checked(db, *chunk).problems.is_empty())
+        {
+            found = self.duplicates(dataset);
+        }
+        shortened(found)
+    }
+
+    /// Paths of `fields` that no row has.
+    fn unmapped(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let Some(spec) = queries::row_spec(db, root) else { return Vec::new() };
+        let reading = queries::suite(db, root);
+        let in_vain = rows::in_vain(db, root);
+        let mapped = dataset.fields.paths.iter().chain(&dataset.fields.outputs);
+        // Empty cells of CSV are absent, their column is not.
+        let columns = match dataset.format {
+            DatasetFormat::Csv => column_names(self.text),
+            _ => Vec::new(),
+        };
+        let is_column = |path: &str| {
+            key_ends(path).any(|end| columns.iter().any(|column| path.get(..end) == Some(column)))
+        };
+        let mut found = Vec::new();
+        let first_row = || root.chunks(db).first()?.records(db).iter().next();
+        for (name, path) in mapped {
+            if is_column(path) || !in_vain.contains(&Sought::Path(path.clone())) {
+                continue;
+            }
+            let said = reading.field_places.iter().find(|(key, _)| key == name);
+            let place = said.map_or_else(|| Place::file(&dataset.path), |(_, place)| place.clone());
+            let hint =
+                first_row().and_then(|(row, _)| instead(&Fields::new(row, spec).ok()?, path));
+            let message = format!("no row of the dataset has `{path}`");
+            found.push(Diagnostic { hint, ..Diagnostic::error(place, message) });
+        }
+        found
+    }
+
+    /// What is wrong with single rows.
+    fn of_rows(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let is_unreadable =
+            |path: &String| unreadable(queries::row_rubric(db, root, path)).is_some();
+        let has_unreadable = rows::rubric_files(db, root).iter().any(is_unreadable);
+        let mut before = 0;
+        for chunk in root.chunks(db) {
+            let problems = queries::checked(db, *chunk).problems.iter();
+            for (at, problem) in problems.filter(|(_, problem)| !problem.recorded) {
+                found.push(self.of_row(dataset, before + at, problem));
+            }
+            let of_labels = labels::label_problems(db, *chunk).iter();
+            for (at, problem) in of_labels.chain(queries::unmet(db, *chunk)) {
+                found.push(self.of_row(dataset, before + at, problem));
+            }
+            let named = queries::checked(db, *chunk).rubric_files.iter();
+            for (at, path) in named.filter(|_| has_unreadable) {
+                let is_new = seen.insert(path.as_str());
+                match unreadable(queries::row_rubric(db, root, path)) {
+                    // What stands in a file is wrong with it, however many rows name it.
+                    Some(Unreadable::Inside(problems)) if is_new => {
+                        let news: Vec<Diagnostic> =
+                            problems.iter().filter(|news| !found.contains(news)).cloned().collect();
+                        found.extend(news);
+                    }
+                    None | Some(Unreadable::Inside(_)) => {}
+                    Some(Unreadable::Whole(why)) => {
+                        let message = format!("cannot read the rubric `{}`: {why}", clipped(path));
+                        let place = self.place(dataset, before + at, None);
+                        let problem = Diagnostic::error(place, message);
+                        found.push(problem.hint("`rubric_path` is relative to the suite's folder"));
+                    }
+                }
+            }
+            before += chunk.records(db).len();
+        }
+        found
+    }
+
+    /// What is wrong with record `at`. Of a CSV row that is too short, that is said first.
+    fn of_row(&self, dataset: &DatasetSpec, at: usize, problem: &RowProblem) -> Diagnostic {
+        let problem = problem.clone();
+        if dataset.format != DatasetFormat::Csv {
+            let place = self.place(dataset, at, problem.span.clone());
+            return problem.diagnostic(place);
+        }
+        let place = self.place(dataset, at, None);
+        let start = self.starts.get(at).copied().unwrap_or_default();
+        match short_row(self.text, start) {
+            None => problem.diagnostic(place),
+            Some(short) => {
+                let message = format!("{short}: {}", problem.message);
+                let hint = "write a cell for every column, empty where there is nothing";
+                RowProblem { message, ..problem }.hint(hint).diagnostic(place)
+            }
+        }
+    }
+
+    /// The bytes `span` of record `at`; its first line if none.
+    fn place(
+        &self,
+        dataset: &DatasetSpec,
+        at: usize,
+        span: Option<std::ops::Range<usize>>,
+    ) -> Place {
+        let start = self.starts.get(at).copied().unwrap_or_default();
+        split::record_place(&dataset.path, self.text, start, span)
+    }
+
+    fn duplicates(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let diagnostic = |duplicate: &Duplicate| {
+            let [first, second] = [duplicate.first, duplicate.second]
+                .map(|at| self.starts.get(at).copied().unwrap_or_default());
+            let model =
+                duplicate.model.as_deref().map(|model| format!(", model `{}`", clipped(model)));
+            let (id, trial) = (clipped(&duplicate.id), duplicate.trial);
+            let case = format!("`{id}` (trial {trial}{})", model.unwrap_or_default());
+            let message = if first == second {
+                format!("the sample {case} was recorded more than once")
+            } else {
+                format!("the id {case} is already taken by line {}", first.line)
+            };
+            Diagnostic::error(self.place(dataset, duplicate.second, None), message).hint(
+                "number the trials of one sample with \"trial\": 0, 1, …; give other samples other ids",
+            )
+        };
+        queries::selection(db, root).duplicates.iter().map(diagnostic).collect()
+    }
+}
+
+/// Why a row's rubric cannot be read.
+pub(crate) enum Unreadable<'a> {
+    /// The file cannot be.
+    Whole(&'a str),
+    /// It can, and this is wrong in it.
+    Inside(&'a [Diagnostic]),
+}
+
+pub(crate) fn unreadable(rubric: &RowRubric) -> Option<Unreadable<'_>> {
+    Some(match &rubric.text {
+        _ if !rubric.problems.is_empty() => Unreadable::Inside(&rubric.problems),
+        FileText::Text(_) | FileText::Unread => return None,
+        FileText::Missing => Unreadable::Whole("there is no such file"),
+        FileText::Unreadable(reason) => Unreadable::Whole(reason),
+        FileText::NoText(problem) => Unreadable::Whole(&problem.message),
+    })
+}
+
+/// What a row has instead of what stands at no `path` of it: the names beside the last step that is wrong.
+fn instead(fields: &Fields<'_>, path: &str) -> Option<String> {
+    if let Some((parent, last)) = path.rsplit_once('.')
+        && let Some(raw) = fields.at_path(parent)
+    {
+        let inner = Fields::new(raw.get(), fields.spec()).ok()?;
+        return Some(match suggest(last, inner.names()) {
+            Some(near) => format!("did you mean `{parent}.{}`?", clipped(near)),
+            None => format!("`{parent}` of the first row has {}", inner.some_names()),
+        });
+    }
+    Some(match suggest(path, fields.names()) {
+        Some(near) => format!("did you mean `{}`?", clipped(near)),
+        None => format!("the first row has {}", fields.some_names()),
+    })
+}
+
+/// The first problems, of those that are alike fewer still, and how many more there are.
+pub(crate) fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let all = diagnostics.len();
+    let mut alike: HashMap<String, usize> = HashMap::new();
+    diagnostics.retain(|diagnostic| {
+        let seen = alike.entry(diagnostic.message.clone()).or_insert(0);
+        *seen += 1;
+        *seen <= SHOWN_ALIKE
+    });
+    diagnostics.truncate(SHOWN_PROBLEMS);
+    let more = all - diagnostics.len();
+    if let (1.., Some(last)) = (more, diagnostics.last()) {
+        let path = last.place.as_ref().map(|place| place.path.clone()).unwrap_or_default();
+        let message = match more {
+            1 => "1 more problem of this file is not shown".to_owned(),
+            more => format!("{more} more problems of this file are not shown"),
+        };
+        diagnostics.push(Diagnostic::error(Place::file(path), message));
+    }
+    diagnostics
+}

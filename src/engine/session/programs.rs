@@ -1,0 +1,583 @@
+//! What is known of the programs that a suite names: their files, what runs them, and which further files they load.
+//!
+//! The last is known in two steps, like the depfile of a compiler. A key of everything else, the base key, leads to an
+//! entry of the store that lists what the program was seen to load; the digests of those files complete the key that
+//! its results are kept under. Where there is no such entry the program is loaded once, before anything is keyed. What
+//! it loads only later is added to the entry when it is seen, before any result that rests on it is durable.
+//!
+//! The entry also lists where the program looked for files that were not there. Those add nothing to keys as long as
+//! they are not: one that is made is one that may be loaded in place of another.
+
+mod held;
+mod imports;
+mod listings;
+mod paths;
+mod reads;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::base::diagnostic::suggest;
+use crate::base::glob;
+use crate::base::glob::Expanded;
+use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
+pub(crate) use crate::effects::exec::program::changed_meanwhile;
+use crate::effects::exec::program::environment_of;
+use crate::effects::exec::{Discovered, Runtime, Secret, SeenFiles, Start};
+use crate::pipeline::action::Action;
+use crate::pipeline::program::{
+    DependenciesAction, Depfile, DepfileFormat, FOLDER, Identity, Known, Language, MISSING, Part,
+    ProgramSpec, Uncallable, Variable, file_digest, minor_version, runtimes, shebang,
+};
+
+pub(crate) use held::Programs;
+pub(crate) use listings::{Found, entry, find};
+
+/// Where programs run, and what they may see.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// The folder of the suite: paths in keys are seen from it, and programs run there.
+    pub folder: &'a str,
+    /// The folder of which it is told which files a program loads.
+    pub workspace: &'a str,
+    /// The environment.
+    pub environment: &'a BTreeMap<String, String>,
+    /// Whether programs see all of it, as if they were run by hand. Only what a spec names decides keys.
+    pub sees_all: bool,
+}
+
+/// A program whose files were read.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadProgram {
+    /// What is known of it, without what it loads.
+    pub known: Arc<Known>,
+    /// How it is started.
+    pub start: Arc<Start>,
+    /// Its own file and its declared inputs: what it may read without being told of.
+    pub paths: Vec<String>,
+    /// What a script of Python imports from beside it and does not declare, from the suite's folder.
+    imports: Vec<String>,
+}
+
+impl ReadProgram {
+    /// Reads the files of a program.
+    pub(crate) fn read(
+        spec: &ProgramSpec,
+        place: &Place<'_>,
+        system: &dyn System,
+    ) -> Result<Self, Uncallable> {
+        let bytes = bytes(spec, system)?;
+        check_folder(spec, system)?;
+        let env = passed(spec, place);
+        let cwd = system.absolute(spec.cwd.as_deref().unwrap_or(non_empty(place.folder)));
+        let runtime = runtime(spec, &bytes, (&cwd, &env), system)?;
+        let inputs = inputs(spec, place, system)?;
+        let locks = lock_files(spec, place, system);
+        let mut digests: Vec<(String, String)> = inputs
+            .iter()
+            .chain(&locks)
+            .map(|path| (path.clone(), digest(&join(place.folder, path), system)))
+            .collect();
+        digests.sort();
+        digests.dedup();
+        let home = system.absolute(non_empty(place.folder));
+        let known = Known {
+            path: seen_from(&home, &system.absolute(&spec.path)),
+            program: hex(&bytes),
+            runtime: runtime
+                .as_ref()
+                .map(|runtime| in_keys(runtime, spec, place, system))
+                .unwrap_or_default(),
+            inputs: digests,
+            dependencies: Vec::new(),
+            missed: Arc::default(),
+            env: variables(spec, place, system),
+            cwd: spec.cwd.as_deref().map(|cwd| seen_from(&home, &system.absolute(cwd))),
+        };
+        let runs_itself = spec.language == Language::Executable && spec.runtime.is_none();
+        let start = Start {
+            spec: spec.clone(),
+            path: system.absolute(&spec.path),
+            runtime: runtime.filter(|_| !runs_itself),
+            cwd,
+            workspace: system.absolute(non_empty(place.workspace)),
+            inputs: inputs.iter().map(|path| system.absolute(&join(place.folder, path))).collect(),
+            env,
+        };
+        let paths = inputs.iter().map(|path| join(place.folder, path));
+        let paths: Vec<String> = std::iter::once(spec.path.clone()).chain(paths).collect();
+        let imports = imports::undeclared(spec, &bytes, &paths, system);
+        let imports = imports.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
+        Ok(Self { known: Arc::new(known), start: Arc::new(start), paths, imports })
+    }
+
+    /// The action that finds out which files it loads.
+    pub(crate) fn dependencies_action(&self) -> Action {
+        dependencies_action(self.identity())
+    }
+
+    /// What is known of it before it is known what it loads.
+    fn identity(&self) -> Arc<Identity> {
+        let (spec, known) = (self.start.spec.clone(), self.known.as_ref().clone());
+        Arc::new(Identity { spec, known })
+    }
+
+    /// What is known of it once it is known what it loads, seen from the suite's folder. What was `seen` of the files is
+    /// what runs, whatever they are by now.
+    pub(crate) fn loading(
+        &self,
+        depfile: &Depfile,
+        seen: &SeenFiles,
+        folder: &str,
+        system: &dyn System,
+    ) -> Known {
+        let mut dependencies = BTreeMap::new();
+        for path in &depfile.files {
+            let seen = seen.get(path).cloned().flatten();
+            let state = seen.unwrap_or_else(|| state(&join(folder, path), system));
+            dependencies.insert(path.clone(), state);
+        }
+        let mut folders = Folders::of(system);
+        let mut missed = BTreeSet::new();
+        for path in &depfile.missed {
+            let is_missed = seen.contains_key(path) || dependencies.contains_key(path);
+            match (!is_missed).then(|| folders.state(&join(folder, path))).flatten() {
+                Some(state) => drop(dependencies.insert(path.clone(), state)),
+                None => drop(missed.insert(path.clone())),
+            }
+        }
+        let (dependencies, missed) = (dependencies.into_iter().collect(), Arc::new(missed));
+        Known { dependencies, missed, ..self.known.as_ref().clone() }
+    }
+}
+
+/// What is known of a program that was seen to load more than that: the files of `depfile`, which holds those known
+/// before. What it gave rests on what was `seen` of them, and not on what they are by now. None if that is not known of
+/// each.
+pub(crate) fn grown(known: &Known, depfile: &Depfile, seen: &SeenFiles) -> Option<Known> {
+    let mut files: BTreeMap<String, String> = known.dependencies.iter().cloned().collect();
+    for path in &depfile.files {
+        if !files.contains_key(path) {
+            // One that is not there any more was when it was loaded.
+            let digest = seen.get(path)?.as_ref().filter(|digest| *digest != MISSING)?;
+            files.insert(path.clone(), digest.clone());
+        }
+    }
+    let missed = depfile.missed.iter().filter(|path| !files.contains_key(*path)).cloned().collect();
+    let (dependencies, missed) = (files.into_iter().collect(), Arc::new(missed));
+    Some(Known { dependencies, missed, ..known.clone() })
+}
+
+/// Whether a depfile lists what is not known of a program.
+pub(crate) fn is_outgrown(known: &Known, depfile: &Depfile) -> bool {
+    let known_count = known.dependencies.len() + known.missed.len();
+    let is_file = |path: &String| known.dependencies.iter().any(|(file, _)| file == path);
+    depfile.files.len() + depfile.missed.len() != known_count || !depfile.files.iter().all(is_file)
+}
+
+/// All that is known of what a program loads.
+pub(crate) fn depfile_of(known: &Known) -> Depfile {
+    let files = known.dependencies.iter().map(|(path, _)| path.clone()).collect();
+    Depfile { files, missed: known.missed.as_ref().clone(), ..Depfile::default() }
+}
+
+/// The action that finds out which files a program loads, whichever are known of them.
+pub(crate) fn dependencies_action(identity: Arc<Identity>) -> Action {
+    Action::Dependencies(DependenciesAction { identity, format: DepfileFormat::All })
+}
+
+/// Whether the files of a program still are what its keys say. What it gave while somebody edited them may be of
+/// either state, and is kept under neither.
+pub(crate) fn is_current(identity: &Identity, folder: &str, system: &dyn System) -> bool {
+    let Identity { spec, known } = identity;
+    let is_same = |(path, held): &(String, String)| state(&join(folder, path), system) == *held;
+    let mut folders = Folders::of(system);
+    digest(&spec.path, system) == known.program
+        && known.inputs.iter().chain(&known.dependencies).all(is_same)
+        && known.missed.iter().all(|path| folders.state(&join(folder, path)).is_none())
+}
+
+/// What keys say of what stands at a path.
+fn state(path: &str, system: &dyn System) -> String {
+    match system.read(path) {
+        FileBytes::Bytes(bytes) => file_digest(Some(&bytes)),
+        FileBytes::Folder => FOLDER.to_owned(),
+        FileBytes::Missing | FileBytes::Unreadable(_) => MISSING.to_owned(),
+    }
+}
+
+/// Folders in which many files are looked for that are not there: each is read once.
+struct Folders<'a> {
+    system: &'a dyn System,
+    names: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl<'a> Folders<'a> {
+    fn of(system: &'a dyn System) -> Self {
+        Self { system, names: BTreeMap::new() }
+    }
+
+    /// What keys say of what stands at a path, if something does.
+    fn state(&mut self, path: &str) -> Option<String> {
+        let folder = non_empty(folder_of(path));
+        if !self.names.contains_key(folder) {
+            let names = self.system.list(folder).unwrap_or_default();
+            self.names.insert(folder.to_owned(), names.into_iter().collect());
+        }
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_there = self.names.get(folder).is_some_and(|names| names.contains(name));
+        is_there.then(|| state(path, self.system)).filter(|state| state != MISSING)
+    }
+}
+
+/// What was discovered, with paths as they are seen from `folder`: what a program loads and reads, and what was seen of
+/// the files that it loads and of those that were not there.
+pub(crate) fn discovered_from(
+    folder: &str,
+    discovered: Discovered,
+    system: &dyn System,
+) -> (Depfile, SeenFiles) {
+    let home = system.absolute(non_empty(folder));
+    let Discovered { files, missed, reads } = discovered;
+    let mut seen: SeenFiles =
+        files.into_iter().map(|(path, state)| (seen_from(&home, &path), state)).collect();
+    let files: BTreeSet<String> = seen.keys().cloned().collect();
+    let missed = missed.iter().map(|path| seen_from(&home, path));
+    let missed: BTreeSet<String> = missed.filter(|path| !files.contains(path)).collect();
+    seen.extend(missed.iter().map(|path| (path.clone(), Some(MISSING.to_owned()))));
+    let reads = reads.into_iter().map(|(path, digest)| (seen_from(&home, &path), digest));
+    let reads = reads.filter(|(path, _)| !files.contains(path));
+    let reads = reads.map(|(path, digest)| (path, digest.into_iter().collect())).collect();
+    (Depfile { files, missed, reads }, seen)
+}
+
+/// An absolute path as it is seen from `folder`, which is absolute too.
+pub(crate) fn seen_from(folder: &str, path: &str) -> String {
+    let mut ups = String::new();
+    let mut base = folder.trim_end_matches('/');
+    loop {
+        match path.strip_prefix(base).and_then(|rest| rest.strip_prefix('/')) {
+            Some(rest) => return format!("{ups}{rest}"),
+            None if base.is_empty() => return path.to_owned(),
+            None => {
+                base = &base[..base.rfind('/').unwrap_or(0)];
+                ups.push_str("../");
+            }
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    file_digest(Some(bytes))
+}
+
+fn digest(path: &str, system: &dyn System) -> String {
+    file_digest(system.read(path).into_bytes().ok().as_deref())
+}
+
+/// The bytes of a program's file, which may be executed if that is how it runs.
+fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable> {
+    let path = spec.path.as_str();
+    let error = |message: String| Uncallable::new(Part::File, message);
+    let bytes = match system.read(path) {
+        FileBytes::Bytes(bytes) => bytes,
+        FileBytes::Folder => {
+            return Err(error(format!("`{path}` is a folder")).hint("name a file in it"));
+        }
+        FileBytes::Unreadable(why) => return Err(error(format!("cannot read `{path}`: {why}"))),
+        FileBytes::Missing => {
+            let missing = error(format!("there is no file `{path}`"));
+            let folder = folder_of(path);
+            let names = system.list(non_empty(folder)).unwrap_or_default();
+            let name = path.rsplit('/').next().unwrap_or(path);
+            return Err(match suggest(name, names.iter().map(String::as_str)) {
+                Some(near) => missing.hint(format!("did you mean `{}`?", join(folder, near))),
+                None => missing,
+            });
+        }
+    };
+    let runs_itself = spec.language == Language::Executable && spec.runtime.is_none();
+    if runs_itself && !system.is_executable(path) {
+        return Err(error(format!("`{path}` may not be executed"))
+            .hint(format!("run `chmod +x {path}`, or name what runs it with `runtime`")));
+    }
+    Ok(bytes)
+}
+
+fn check_folder(spec: &ProgramSpec, system: &dyn System) -> Result<(), Uncallable> {
+    match &spec.cwd {
+        Some(cwd) if system.list(non_empty(cwd)).is_none() => {
+            Err(Uncallable::new(Part::Cwd, format!("`cwd`: there is no folder `{cwd}`")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What runs a program in the folder `cwd` that sees `env`; none for an executable of which the system itself knows that.
+fn runtime(
+    spec: &ProgramSpec,
+    bytes: &[u8],
+    (cwd, env): (&str, &[(String, Secret)]),
+    system: &dyn System,
+) -> Result<Option<Runtime>, Uncallable> {
+    let names = match (&spec.runtime, spec.language) {
+        (Some(said), _) => vec![said.clone()],
+        (None, Language::Executable) => match shebang(bytes) {
+            Some(name) => vec![name],
+            None => return Ok(None),
+        },
+        (None, language) => runtimes(language).iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let found = names.iter().find_map(|name| system.find_program(name));
+    let Some(path) = found else {
+        if spec.language == Language::Executable && spec.runtime.is_none() {
+            let message = format!("its first line asks for `{}`, which is not installed", names[0]);
+            return Err(Uncallable::new(Part::File, message));
+        }
+        let names = names.join("`, `");
+        return Err(match &spec.runtime {
+            Some(said) => {
+                let place = if said.contains('/') { "" } else { " in PATH" };
+                let message = format!("`runtime`: there is no program `{names}`{place}");
+                Uncallable::new(Part::Runtime, message)
+            }
+            None => Uncallable::new(Part::File, "nothing here runs it")
+                .hint(format!("install one of `{names}`, or name another with `runtime`")),
+        });
+    };
+    let name = crate::pipeline::program::runtime_name(spec.language, &path);
+    // What is not known to tell its version is not asked.
+    let version = if crate::pipeline::program::tells_version(&name) {
+        system.version_of(&path, cwd, &environment_of(system.environment(), env))
+    } else {
+        None
+    };
+    Ok(Some(Runtime { name, path, version: version.unwrap_or_default() }))
+}
+
+/// A runtime as keys know it: with major and minor version, and with what the suite says of it, because two of one
+/// version may have other packages. A path in the workspace is seen from the suite's folder, so that moving the
+/// workspace changes nothing.
+fn in_keys(
+    runtime: &Runtime,
+    spec: &ProgramSpec,
+    place: &Place<'_>,
+    system: &dyn System,
+) -> String {
+    let version = minor_version(&runtime.version);
+    let plain = format!("{} {version}", runtime.name).trim_end().to_owned();
+    let Some(said) = &spec.runtime else { return plain };
+    if !said.contains('/') {
+        return format!("{plain} ({said})");
+    }
+    let (path, workspace) = (system.absolute(said), system.absolute(non_empty(place.workspace)));
+    let rest = path.strip_prefix(workspace.trim_end_matches('/'));
+    if rest.is_some_and(|rest| rest.starts_with('/')) {
+        let home = system.absolute(non_empty(place.folder));
+        return format!("{plain} ({})", seen_from(&home, &path));
+    }
+    format!("{plain} ({path})")
+}
+
+/// The declared inputs of a program: files, and lock files in place of installed packages.
+fn inputs(
+    spec: &ProgramSpec,
+    place: &Place<'_>,
+    system: &dyn System,
+) -> Result<Vec<String>, Uncallable> {
+    let error = |input: Option<&String>, message: String| {
+        Uncallable::new(Part::Inputs(input.cloned()), format!("`inputs`: {message}"))
+    };
+    let list = |folder: &str| system.list(non_empty(&join(place.folder, folder)));
+    let Expanded { mut files, packages, unmatched, problem } = glob::expand(&spec.inputs, &list);
+    if let Some(problem) = problem {
+        return Err(error(None, problem));
+    }
+    if let Some(pattern) = unmatched.first() {
+        return Err(error(Some(pattern), format!("nothing matches `{pattern}`")));
+    }
+    for folder in packages {
+        let lock = glob::lock_file(&folder, &list);
+        files.push(lock.ok_or_else(|| {
+            error(None, format!("no lock file stands for the packages in `{folder}`"))
+        })?);
+    }
+    Ok(files)
+}
+
+/// The lock file that stands for the packages which a program may load, if packages are installed beside it.
+fn lock_files(spec: &ProgramSpec, place: &Place<'_>, system: &dyn System) -> Vec<String> {
+    let packages: &[&str] = match spec.language {
+        Language::JavaScript => &["node_modules"],
+        Language::Python => &[".venv", "venv"],
+        Language::Executable => return Vec::new(),
+    };
+    let folder = system.absolute(non_empty(folder_of(&spec.path)));
+    let workspace = system.absolute(non_empty(place.workspace));
+    let mut at = folder.as_str();
+    loop {
+        let names = system.list(at).unwrap_or_default();
+        if let Some(installed) = names.iter().find(|name| packages.contains(&name.as_str())) {
+            let list = |folder: &str| system.list(if folder.is_empty() { "/" } else { folder });
+            let lock = glob::lock_file(&join(at, installed), &list);
+            let home = system.absolute(non_empty(place.folder));
+            return lock.into_iter().map(|path| seen_from(&home, &path)).collect();
+        }
+        if at == workspace || at.len() <= 1 {
+            return Vec::new();
+        }
+        at = folder_of(at);
+    }
+}
+
+/// Variables that say where modules are looked for, which workers see without being told.
+const SEARCHED: [&str; 2] = ["PYTHONPATH", "NODE_PATH"];
+
+/// The names of the variables that are passed on, each with the digest of its value unless that is a secret; and where
+/// modules are looked for, as it is seen from the suite's folder.
+fn variables(
+    spec: &ProgramSpec,
+    place: &Place<'_>,
+    system: &dyn System,
+) -> Vec<(String, Option<String>)> {
+    let of = |variable: &Variable| {
+        let value = place.environment.get(&variable.name).filter(|_| !variable.is_secret);
+        (variable.name.clone(), value.map(|value| hex(value.as_bytes())))
+    };
+    let home = system.absolute(non_empty(place.folder));
+    let searched = |name: &&str| {
+        let value = place.environment.get(*name).filter(|value| !value.is_empty())?;
+        let seen = value.split(':').map(|path| seen_from(&home, &system.absolute(non_empty(path))));
+        let seen: Vec<String> = seen.collect();
+        Some(((*name).to_owned(), Some(hex(seen.join(":").as_bytes()))))
+    };
+    let searched = SEARCHED.iter().filter(|_| spec.language.has_worker()).filter_map(searched);
+    let mut all: Vec<_> = spec.env.iter().map(of).chain(searched).collect();
+    all.sort();
+    all.dedup_by(|left, right| left.0 == right.0);
+    all
+}
+
+fn passed(spec: &ProgramSpec, place: &Place<'_>) -> Vec<(String, Secret)> {
+    let of = |name: &String| {
+        let value = place.environment.get(name)?;
+        Some((name.clone(), Secret::new(value.clone())))
+    };
+    if place.sees_all {
+        return place.environment.keys().filter_map(of).collect();
+    }
+    spec.env.iter().map(|variable| &variable.name).filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::{Place, ReadProgram, grown, is_current};
+    use crate::base::system::memory::MemorySystem;
+    use crate::effects::exec::SeenFiles;
+    use crate::pipeline::program::{
+        Depfile, Identity, Known, Language, MISSING, ProgramSpec, Role,
+    };
+
+    /// The files in a list of `path digest`; `?` is a digest that nobody knows.
+    fn pairs(text: &str) -> Vec<(String, String)> {
+        let pair = |pair: &str| pair.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
+        text.split(", ").filter_map(pair).collect()
+    }
+
+    #[test]
+    fn keys_hold_the_runtime_that_is_said_wherever_the_workspace_is() {
+        let system = MemorySystem::default()
+            .with_program("python3", "/usr/bin/python3", "3.11.7")
+            .with_program("a", "/w/venv/bin/python", "3.11.7")
+            .with_program("b", "/moved/w/venv/bin/python", "3.11.2")
+            .with_program("c", "/w/s/bin/python", "");
+        for (workspace, folder, said, expected) in [
+            ("/w", "/w/s", None, "python 3.11"),
+            ("/w", "/w/s", Some("python3"), "python 3.11 (python3)"),
+            ("/w", "/w/s", Some("/usr/bin/python3"), "python 3.11 (/usr/bin/python3)"),
+            ("/w", "/w/s", Some("/w/venv/bin/python"), "python 3.11 (../venv/bin/python)"),
+            (
+                "/moved/w",
+                "/moved/w/s",
+                Some("/moved/w/venv/bin/python"),
+                "python 3.11 (../venv/bin/python)",
+            ),
+            ("/w", "/w/s", Some("/w/s/bin/python"), "python (bin/python)"),
+        ] {
+            let path = format!("{folder}/g.py");
+            system.set(&path, "");
+            let mut spec = ProgramSpec::new(path, Language::Python, "grade", Role::Grade);
+            spec.runtime = said.map(str::to_owned);
+            let environment = &BTreeMap::new();
+            let place = Place { folder, workspace, environment, sees_all: false };
+            let read = ReadProgram::read(&spec, &place, &system).unwrap();
+            assert_eq!(read.known.runtime, expected, "{folder} {said:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_missed_is_in_keys_once_it_is_there() {
+        let system = MemorySystem::default().with_program("python3", "/usr/bin/python3", "3.11.7");
+        system.set("/w/s/g.py", "");
+        system.set("/w/s/a.py", "a");
+        system.set("/w/s/sub/b.py", "b");
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let depfile = Depfile {
+            files: set(&["gone.py"]),
+            missed: set(&["a.py", "sub", "sub/b.py", "../c.py", "no/d.py"]),
+            ..Depfile::default()
+        };
+        let program = {
+            let spec = ProgramSpec::new("/w/s/g.py".to_owned(), Language::Python, "g", Role::Grade);
+            let environment = &BTreeMap::new();
+            let place = Place { folder: "/w/s", workspace: "/w", environment, sees_all: false };
+            ReadProgram::read(&spec, &place, &system).unwrap()
+        };
+        let known = |seen: &[&str]| {
+            let seen = seen.iter().map(|path| ((*path).to_owned(), Some(MISSING.to_owned())));
+            program.loading(&depfile, &seen.collect(), "/w/s", &system)
+        };
+        let names = |known: &Known| {
+            let names = known.dependencies.iter().map(|(path, _)| path.clone());
+            (names.collect::<Vec<_>>().join(" "), known.missed.len())
+        };
+        assert_eq!(names(&known(&[])), ("a.py gone.py sub sub/b.py".to_owned(), 2));
+        // What was made since it was looked for is not what was loaded.
+        assert_eq!(names(&known(&["a.py", "sub"])), ("gone.py sub/b.py".to_owned(), 4));
+        let identity = |known: Known| Identity { spec: program.start.spec.clone(), known };
+        assert!(is_current(&identity(known(&[])), "/w/s", &system));
+        assert!(!is_current(&identity(known(&["a.py"])), "/w/s", &system));
+        system.set("/w/s/../c.py", "c");
+        assert_eq!(names(&known(&[])).0, "../c.py a.py gone.py sub sub/b.py");
+    }
+
+    #[test]
+    fn keys_are_completed_with_what_was_loaded() {
+        let missing = format!("a 1, b {MISSING}");
+        for (held, seen, expected) in [
+            ("a 1", "b 2", Some("a 1, b 2")),
+            ("b 2", "a 1, c 3", Some("a 1, b 2, c 3")),
+            // What keys hold already is what calls rest on, whatever is seen of it.
+            ("a 1", "a 9, b 2", Some("a 1, b 2")),
+            (&missing, "c 3", Some(&*format!("{missing}, c 3"))),
+            ("a 1", "b ?", None),
+            ("a 1", "b 2, c ?", None),
+            ("a 1", &*format!("b {MISSING}"), None),
+        ] {
+            let known = Known { dependencies: pairs(held), ..Known::default() };
+            let digest = |digest: String| (digest != "?").then_some(digest);
+            let seen: SeenFiles =
+                pairs(seen).into_iter().map(|(path, state)| (path, digest(state))).collect();
+            let held = known.dependencies.iter().map(|(path, _)| path);
+            let files: BTreeSet<String> = held.chain(seen.keys()).cloned().collect();
+            let depfile = Depfile { files, ..Depfile::default() };
+            let found = grown(&known, &depfile, &seen).map(|known| known.dependencies);
+            assert_eq!(found, expected.map(pairs), "{held:?} {seen:?}", held = known.dependencies);
+            let mut unseen = depfile.clone();
+            unseen.files.insert("z".to_owned());
+            assert_eq!(grown(&known, &unseen, &seen), None, "a file that nobody has seen");
+        }
+    }
+}

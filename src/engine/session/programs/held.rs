@@ -1,0 +1,475 @@
+//! The programs of a session: what is known of each, brought into the database.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::listings::{Found, entry, files_key, find};
+use super::{
+    Place, ReadProgram, dependencies_action, discovered_from, grown, is_current, is_outgrown, state,
+};
+use crate::base::diagnostic;
+use crate::base::diagnostic::Diagnostic;
+use crate::base::system::{System, folder_of, join};
+use crate::effects::exec::{Discovered, SeenFiles, Start, see};
+use crate::effects::store::{Entry, OutcomeStore};
+use crate::engine::session::Session;
+use crate::graph::Db;
+use crate::graph::change::Change;
+use crate::graph::inputs::{Program, ProgramState};
+use crate::graph::queries;
+use crate::pipeline::action::{ActionKey, KeyMap};
+use crate::pipeline::outcome::Failure;
+use crate::pipeline::program::{Depfile, Identity, Known, MISSING, Part, ProgramSpec, Uncallable};
+use crate::pipeline::suite::ProgramPlaces;
+
+/// The programs of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Programs {
+    /// Those whose files were read.
+    read: Vec<(Program, ReadProgram)>,
+    /// What is listed under the base key of each, also of those that were edited since: calls of these may be under way,
+    /// and the edit may be taken back.
+    pub(crate) listings: KeyMap<Listing>,
+    /// The files of programs that were listed before it was listed where they look for others.
+    of_files: Vec<(Program, Depfile)>,
+    /// Everything that one was ever seen to load, also while it cannot be loaded.
+    seen: Vec<(Program, Depfile)>,
+    /// Files that programs were seen to read in this session without declaring them: program, path.
+    pub(crate) undeclared: BTreeSet<(String, String)>,
+}
+
+/// What an entry lists that says which files a program loads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) generation: u32,
+    pub(crate) depfile: Depfile,
+    /// What was loaded of the files that are in no key yet.
+    seen: SeenFiles,
+}
+
+impl Programs {
+    pub(crate) fn read(&self, program: Program) -> Option<&ReadProgram> {
+        self.read.iter().find(|(other, _)| *other == program).map(|(_, read)| read)
+    }
+
+    /// The key of the entry that lists what a program loads as it is by now.
+    fn base(&self, program: Program) -> Option<ActionKey> {
+        Some(self.read(program)?.dependencies_action().key())
+    }
+
+    pub(crate) fn listing(&self, program: Program) -> Option<&Listing> {
+        self.listings.get(&self.base(program)?)
+    }
+
+    /// Notes that a program was seen to load files.
+    fn see(&mut self, program: Program, depfile: &Depfile) {
+        match self.seen.iter_mut().find(|(other, _)| *other == program) {
+            Some((_, seen)) => drop(seen.extend(depfile)),
+            None => self.seen.push((program, depfile.clone())),
+        }
+    }
+
+    pub(crate) fn seen(&self, program: Program) -> Option<&Depfile> {
+        self.seen.iter().find(|(other, _)| *other == program).map(|(_, seen)| seen)
+    }
+
+    /// The files that a program was seen to load before it was listed where it looks for others.
+    fn of_files(&self, program: Program) -> Option<&Depfile> {
+        self.of_files.iter().find(|(other, _)| *other == program).map(|(_, depfile)| depfile)
+    }
+}
+
+impl Session {
+    /// The programs that the graders of the suite name, each once.
+    pub(crate) fn named_programs(&self) -> Vec<Program> {
+        let mut named = Vec::new();
+        for spec in self.suite().into_iter().flat_map(|suite| &suite.graders) {
+            for program in spec.programs() {
+                let program = self.db.program(program);
+                if !named.contains(&program) {
+                    named.push(program);
+                }
+            }
+        }
+        named
+    }
+
+    /// Reads the files of all programs, whatever was known of them.
+    pub(crate) fn read_all_programs(&mut self, system: &dyn System) {
+        for program in self.named_programs() {
+            self.read_program(program, system);
+        }
+    }
+
+    /// Reads the files of the programs that nobody has looked at. False if there are none.
+    pub(crate) fn read_programs(&mut self, system: &dyn System) -> bool {
+        let unread = |program: &Program| *program.state(&self.db) == ProgramState::Unread;
+        let unread: Vec<Program> = self.named_programs().into_iter().filter(unread).collect();
+        for program in &unread {
+            self.read_program(*program, system);
+        }
+        !unread.is_empty()
+    }
+
+    fn read_program(&mut self, program: Program, system: &dyn System) {
+        let spec = program.spec(&self.db).clone();
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let environment = Arc::clone(self.root.environment(&self.db));
+        let place = Place {
+            folder: &folder,
+            workspace: &self.workspace,
+            environment: &environment,
+            sees_all: false,
+        };
+        let read = ReadProgram::read(&spec, &place, system);
+        self.programs.read.retain(|(other, _)| *other != program);
+        let state = match read {
+            Err(problem) => ProgramState::Broken(problem),
+            Ok(read) => {
+                let known = Arc::clone(&read.known);
+                self.programs.read.push((program, read));
+                ProgramState::Read(known)
+            }
+        };
+        self.set_state(program, state);
+    }
+
+    fn set_state(&mut self, program: Program, state: ProgramState) {
+        let change = Change { programs: vec![(program, state)], ..Change::default() };
+        change.apply(&mut self.db, self.root);
+    }
+
+    /// The programs of which it is not known which files they load.
+    fn unloaded(&self) -> Vec<Program> {
+        let is_unloaded = |program: &Program| {
+            matches!(program.state(&self.db), ProgramState::Read(_))
+                && program.spec(&self.db).language.has_worker()
+        };
+        self.named_programs().into_iter().filter(is_unloaded).collect()
+    }
+
+    /// Takes from the store which files programs load.
+    pub fn learn_dependencies(&mut self, store: &mut dyn OutcomeStore, system: &dyn System) {
+        let unloaded = self.unloaded();
+        let read: Vec<&ReadProgram> =
+            unloaded.iter().filter_map(|program| self.programs.read(*program)).collect();
+        if read.is_empty() {
+            return;
+        }
+        for (program, found) in unloaded.into_iter().zip(find(&read, store)) {
+            match found {
+                Found::All(depfile, generation) => {
+                    let seen = SeenFiles::new();
+                    self.know(program, Listing { generation, depfile, seen }, system);
+                }
+                Found::Files(depfile) => {
+                    self.programs.of_files.retain(|(other, _)| *other != program);
+                    self.programs.of_files.push((program, depfile));
+                }
+                Found::Nothing => {}
+            }
+        }
+    }
+
+    /// Completes what is known of a program with the files that are listed.
+    fn know(&mut self, program: Program, mut listing: Listing, system: &dyn System) {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let Some(read) = self.programs.read(program) else { return };
+        let base = read.dependencies_action().key();
+        if let Some(held) = self.programs.listings.get(&base) {
+            // What was found out meanwhile may not be in the store yet.
+            listing.generation = listing.generation.max(held.generation);
+            listing.depfile.extend(&held.depfile);
+        }
+        let seen = std::mem::take(&mut listing.seen);
+        let known = read.loading(&listing.depfile, &seen, &folder, system);
+        self.programs.see(program, &listing.depfile);
+        self.programs.listings.insert(base, listing);
+        self.set_state(program, ProgramState::Known(Arc::new(known)));
+    }
+
+    /// The keys of the entries that list what programs load.
+    pub fn listing_keys(&self) -> Vec<ActionKey> {
+        let has_worker = |program: &Program| program.spec(&self.db).language.has_worker();
+        let programs = self.named_programs().into_iter().filter(has_worker);
+        let key = |program: Program| match self.programs.of_files(program) {
+            // It was not found out yet where it looks for others.
+            Some(_) => Some(files_key(self.programs.read(program)?)),
+            None => self.programs.base(program),
+        };
+        programs.filter_map(key).collect()
+    }
+
+    /// Takes it that programs load no other files than those which the store knows: none, then nothing of them is stored
+    /// either.
+    pub fn assume_no_dependencies(&mut self, system: &dyn System) {
+        for program in self.unloaded() {
+            let depfile = self.programs.of_files(program).cloned().unwrap_or_default();
+            self.know(program, Listing { depfile, ..Listing::default() }, system);
+        }
+    }
+
+    /// The programs that must be loaded before anything of them is keyed, with what their files say.
+    pub(crate) fn not_loaded(&self) -> Vec<(Program, ReadProgram)> {
+        let read = |program: Program| Some((program, self.programs.read(program)?.clone()));
+        self.unloaded().into_iter().filter_map(read).collect()
+    }
+
+    /// The programs that must be loaded before anything of them is keyed, how, and the key of what is known of each.
+    pub(crate) fn to_load(&self) -> Vec<(Program, Arc<Start>, ActionKey)> {
+        let start = |program: Program| {
+            let read = self.programs.read(program)?;
+            Some((program, Arc::clone(&read.start), read.dependencies_action().key()))
+        };
+        self.unloaded().into_iter().filter_map(start).collect()
+    }
+
+    /// A program was loaded, or cannot be. Returns the entry that is to be kept.
+    pub(crate) fn loaded(
+        &mut self,
+        program: Program,
+        result: Result<Discovered, Failure>,
+        system: &dyn System,
+    ) -> Option<Entry> {
+        match result {
+            Err(failure) => {
+                let why = Uncallable::new(Part::File, failure.message);
+                self.set_state(program, ProgramState::Broken(why));
+                None
+            }
+            Ok(discovered) => {
+                let (mut depfile, seen) = self.seen(program, discovered, system);
+                if let Some(of_files) = self.programs.of_files(program) {
+                    // What only calls load is kept in mind.
+                    depfile.extend(of_files);
+                }
+                self.programs.of_files.retain(|(other, _)| *other != program);
+                let action = self.programs.read(program)?.dependencies_action();
+                let entry = entry(&action, &depfile, 0, system.now());
+                self.know(program, Listing { generation: 0, depfile, seen }, system);
+                Some(entry)
+            }
+        }
+    }
+
+    /// What programs were seen to load only when they were called: entries to be kept, at once.
+    pub(crate) fn discovered(
+        &mut self,
+        all: Vec<(Arc<Identity>, Discovered)>,
+        system: &dyn System,
+    ) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for (identity, discovered) in all {
+            let program = self.db.program(&identity.spec);
+            let (depfile, mut seen) = self.seen(program, discovered, system);
+            self.programs.see(program, &depfile);
+            for (path, _) in &identity.known.dependencies {
+                seen.remove(path);
+            }
+            // It may have been edited while it was called: then this is told of what it was.
+            let action = dependencies_action(identity);
+            let listing = self.programs.listings.entry(action.key()).or_default();
+            see(&mut listing.seen, seen);
+            if listing.depfile.extend(&depfile) {
+                listing.generation += 1;
+                entries.push(entry(&action, &listing.depfile, listing.generation, system.now()));
+            }
+        }
+        entries
+    }
+
+    /// What was discovered, from the suite's folder. What is read and not declared is noted.
+    fn seen(
+        &mut self,
+        program: Program,
+        discovered: Discovered,
+        system: &dyn System,
+    ) -> (Depfile, SeenFiles) {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let (mut depfile, seen) = discovered_from(folder, discovered, system);
+        self.note_reads(program, &mut depfile, system);
+        (depfile, seen)
+    }
+
+    /// The programs that were seen to load more than their keys hold, and what is known of each. One of which a file was
+    /// edited meanwhile is none of them: it is not known what its results rest on, and the next evaluation calls it
+    /// again.
+    pub(crate) fn outgrown(&self) -> Vec<(Program, Known)> {
+        let more = |(program, _): &(Program, ReadProgram)| {
+            let ProgramState::Known(known) = program.state(&self.db) else { return None };
+            let Listing { depfile, seen, .. } = self.programs.listing(*program)?;
+            let is_more = is_outgrown(known, depfile);
+            Some((*program, is_more.then(|| grown(known, depfile, seen)).flatten()?))
+        };
+        self.programs.read.iter().filter_map(more).collect()
+    }
+
+    /// Completes the keys of a program with everything that it was seen to load.
+    pub(crate) fn know_all(&mut self, program: Program, known: Known) {
+        self.set_state(program, ProgramState::Known(Arc::new(known)));
+    }
+
+    /// Whether the files of a program still are what its keys say.
+    pub(crate) fn is_current(&self, identity: &Identity, system: &dyn System) -> bool {
+        is_current(identity, folder_of(self.root.suite(&self.db).path(&self.db)), system)
+    }
+
+    /// How the programs of the suite are started, as far as they can be.
+    pub fn starts(&self) -> Vec<Arc<Start>> {
+        let start = |program| Some(Arc::clone(&self.programs.read(program)?.start));
+        self.named_programs().into_iter().filter_map(start).collect()
+    }
+
+    /// How a program is started, by what the suite says of it.
+    pub(crate) fn start_of(&self, spec: &ProgramSpec) -> Option<Arc<Start>> {
+        let program = self.db.program(spec);
+        self.programs.read(program).map(|read| Arc::clone(&read.start))
+    }
+
+    /// Reads, apart from what the session holds, the programs of `named` that rest on what is stale or that nobody has
+    /// looked at. An error says which cannot be called.
+    pub(crate) fn edited_programs(
+        &self,
+        named: &[(ProgramSpec, ProgramPlaces)],
+        system: &dyn System,
+    ) -> Result<Vec<(Program, ReadProgram)>, Vec<Diagnostic>> {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let environment = self.standing.environment.as_ref();
+        let is_other = environment.is_some_and(|new| new != self.root.environment(&self.db));
+        let environment = Arc::clone(environment.unwrap_or(self.root.environment(&self.db)));
+        let place = Place {
+            folder: &folder,
+            workspace: &self.workspace,
+            environment: &environment,
+            sees_all: false,
+        };
+        let held = self.named_programs();
+        let (mut edited, mut problems): (Vec<(Program, _)>, _) = (Vec::new(), Vec::new());
+        for (spec, places) in named {
+            let program = self.db.program(spec);
+            let is_stale = |path: &String| self.standing.stale.is_near(path);
+            let is_new = !held.contains(&program) || known_of(program.state(&self.db)).is_none();
+            let is_known = edited.iter().any(|(other, _)| *other == program);
+            let may_differ = is_new
+                || is_other
+                || self.paths_of(program).iter().any(is_stale)
+                || self.folders_of(program).iter().any(is_stale);
+            if is_known || !may_differ {
+                continue;
+            }
+            match ReadProgram::read(spec, &place, system) {
+                Ok(read) => edited.push((program, read)),
+                Err(problem) => {
+                    problems.push(uncallable(spec, places.of(&problem.part).clone(), &problem));
+                }
+            }
+        }
+        if problems.is_empty() { Ok(edited) } else { Err(problems) }
+    }
+
+    /// Takes programs that were read apart. Says which files changed.
+    pub(crate) fn take_programs(
+        &mut self,
+        edited: Vec<(Program, ReadProgram)>,
+        system: &dyn System,
+    ) -> BTreeSet<String> {
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let mut files = BTreeSet::new();
+        for (program, read) in edited {
+            self.remember_loaded(program);
+            let before = known_of(program.state(&self.db)).map(Arc::clone);
+            if before.is_none() {
+                // It may be another file that kept it from being loaded.
+                let paths = self.paths_of(program).into_iter();
+                files.extend(paths.filter(|path| self.standing.stale.is_near(path)));
+            }
+            let of_before = self.programs.read(program).map(|read| Arc::clone(&read.known));
+            // One that could not be loaded is loaded again, whatever has changed.
+            let is_same = before.is_some() && of_before.as_ref() == Some(&read.known);
+            let known = Arc::clone(&read.known);
+            self.programs.read.retain(|(other, _)| *other != program);
+            self.programs.read.push((program, read));
+            match self.programs.listing(program).cloned() {
+                // What calls have loaded since completes keys when they are over: until then what was called stands.
+                Some(listing) if is_same && self.is_as_seen(program, &listing, system) => {}
+                Some(listing) if is_same => {
+                    self.know(program, Listing { seen: SeenFiles::new(), ..listing }, system);
+                }
+                None if is_same => {}
+                _ => self.set_state(program, ProgramState::Read(known)),
+            }
+            let spec = program.spec(&self.db);
+            match (before, known_of(program.state(&self.db))) {
+                (Some(before), Some(now)) => files.extend(changed((spec, &folder), &before, now)),
+                _ => _ = files.insert(spec.path.clone()),
+            }
+        }
+        files
+    }
+
+    /// Whether everything that a program loads is as its key says, or as it was when it was loaded.
+    fn is_as_seen(&self, program: Program, listing: &Listing, system: &dyn System) -> bool {
+        let ProgramState::Known(known) = program.state(&self.db) else { return false };
+        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let held: BTreeMap<_, _> = known.dependencies.iter().cloned().collect();
+        let missing = MISSING.to_owned();
+        let is_missed = |path: &String| known.missed.contains(path).then_some(&missing);
+        listing.depfile.files.iter().chain(&listing.depfile.missed).all(|path| {
+            let seen = held.get(path).or_else(|| listing.seen.get(path)?.as_ref());
+            seen.or(is_missed(path)) == Some(&state(&join(folder, path), system))
+        })
+    }
+
+    /// Where the suite says something of a program.
+    pub fn place_of(&self, spec: &ProgramSpec, part: &Part) -> diagnostic::Place {
+        let places = &queries::suite(&self.db, self.root).program_places;
+        match places.iter().find(|(other, _)| other == spec) {
+            Some((_, places)) => places.of(part).clone(),
+            None => diagnostic::Place::file(self.root.suite(&self.db).path(&self.db).as_str()),
+        }
+    }
+
+    /// The programs of the suite that cannot be called.
+    pub(crate) fn program_problems(&self) -> Vec<Diagnostic> {
+        let broken = |program: Program| match program.state(&self.db) {
+            ProgramState::Broken(why) => {
+                let spec = program.spec(&self.db);
+                Some(uncallable(spec, self.place_of(spec, &why.part), why))
+            }
+            _ => None,
+        };
+        self.named_programs().into_iter().filter_map(broken).collect()
+    }
+}
+
+/// Says that a program of the suite cannot be called.
+fn uncallable(spec: &ProgramSpec, place: diagnostic::Place, why: &Uncallable) -> Diagnostic {
+    let message = format!("cannot call `{}`: {}", spec.shown(), why.message);
+    Diagnostic { hint: why.hint.clone(), ..Diagnostic::error(place, message) }
+}
+
+pub(crate) fn known_of(state: &ProgramState) -> Option<&Arc<Known>> {
+    match state {
+        ProgramState::Known(known) | ProgramState::Read(known) => Some(known),
+        ProgramState::Unread | ProgramState::Broken(_) => None,
+    }
+}
+
+/// The files of a program of a suite in `folder` that differ.
+fn changed((spec, folder): (&ProgramSpec, &str), before: &Known, now: &Known) -> BTreeSet<String> {
+    let mut files = BTreeSet::new();
+    if before.program != now.program {
+        files.insert(spec.path.clone());
+    }
+    let mut both = vec![(&before.inputs, &now.inputs)];
+    // What it loads may not be known yet.
+    if !(now.dependencies.is_empty() && now.missed.is_empty()) {
+        both.push((&before.dependencies, &now.dependencies));
+    }
+    for (before, now) in both {
+        let before: BTreeSet<_> = before.iter().collect();
+        let now: BTreeSet<_> = now.iter().collect();
+        files.extend(before.symmetric_difference(&now).map(|(path, _)| join(folder, path)));
+    }
+    files
+}

@@ -1,0 +1,399 @@
+//! Brings a session up to date with files that change, and never loses its last good state.
+//!
+//! What files say is checked before the database sees it, so that it holds nothing but good states: a suite is read
+//! apart, of rows those that are new. Where that does not tell enough, everything is loaded into a session of its own,
+//! which says exactly what a first loading would say, and of which the chunks and files are taken if they are good.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use super::candidate::{Candidate, Fit};
+use super::dataset::{Reading, Reread};
+use super::doubts;
+use super::programs::ReadProgram;
+use super::stale::Stale;
+pub use super::trials::Trial;
+use super::{Session, SmallFile};
+use crate::base::diagnostic::Diagnostic;
+use crate::base::system::{System, folder_of, non_empty};
+use crate::graph::baselines::{recorded_run, run_files};
+use crate::graph::change::Change;
+use crate::graph::inputs::{Chunk, File, Program};
+use crate::graph::queries;
+use crate::graph::queries::Checked;
+use crate::graph::selection::Who;
+use crate::graph::{Database, Db, rows};
+use crate::pipeline::dataset::chunk::{Chunked, HeldChunks, Records};
+use crate::pipeline::dataset::labels::is_mapped;
+use crate::pipeline::evaluate::sought::{Sought, found_in};
+use crate::pipeline::program::ProgramSpec;
+use crate::pipeline::suite::ProgramPlaces;
+
+/// Names and values of the environment.
+pub(crate) type Environment = Arc<BTreeMap<String, String>>;
+
+/// What reloading found.
+#[derive(Debug)]
+pub enum Reloaded {
+    /// No file says anything new.
+    Same,
+    /// The session holds what the files say now.
+    Changed {
+        /// The files that changed, as the session names them, sorted.
+        files: Vec<String>,
+        /// What is probably not meant.
+        warnings: Vec<Diagnostic>,
+    },
+    /// What the files say can be evaluated if these programs can be loaded: then it is to be reloaded once more. The
+    /// session still holds what they said before.
+    Untried(Vec<Trial>),
+    /// What the files say cannot be evaluated. The session still holds what they said before, as far as it was good.
+    Broken {
+        /// The files that changed since they were good, as the session names them, sorted.
+        files: Vec<String>,
+        /// Why.
+        problems: Vec<Diagnostic>,
+    },
+}
+
+/// How what a session holds stands to what its files say.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    /// Whether what it holds is good.
+    is_good: bool,
+    /// What may have changed since it was.
+    pub(crate) stale: Stale,
+    /// The environment to come.
+    pub(crate) environment: Option<Environment>,
+    /// The files that were broken when they were read last.
+    broken: Option<BTreeSet<String>>,
+    /// What was looked for when they were.
+    looked_for: BTreeSet<String>,
+}
+
+impl Standing {
+    /// Notes that everything was read, and whether it was good.
+    pub(crate) fn note(&mut self, is_good: bool) {
+        let looked_for = std::mem::take(&mut self.looked_for);
+        let looked_for = if is_good { BTreeSet::new() } else { looked_for };
+        *self = Self { is_good, looked_for, ..Self::default() };
+    }
+
+    /// Everything is read anew: nothing is looked for yet.
+    pub(crate) fn begin(&mut self) {
+        self.looked_for.clear();
+    }
+
+    /// Notes what is looked for, too, in a reading that is broken.
+    pub(crate) fn look_for(&mut self, paths: impl IntoIterator<Item = String>) {
+        self.looked_for.extend(paths);
+    }
+
+    /// The environment that the database does not know yet.
+    pub(crate) fn take_environment(&mut self) -> Option<Environment> {
+        self.environment.take()
+    }
+
+    /// The files and folders that the last reading looked for, if it was broken.
+    pub(crate) fn looked_for(&self) -> impl Iterator<Item = &String> {
+        self.looked_for.iter()
+    }
+}
+
+impl Session {
+    /// Reads again what `touched` names (none: everything), as [`Session::paths`] names it, and what was broken. The
+    /// environment is compared if it is given. Nothing is executed where nothing changed. Programs that could not be
+    /// loaded are not tried again unless their files changed, or [`Self::try_again`] was called.
+    pub fn reload(
+        &mut self,
+        system: &dyn System,
+        touched: Option<&BTreeSet<String>>,
+        environment: Option<BTreeMap<String, String>>,
+    ) -> Reloaded {
+        self.standing.stale.add(touched);
+        if let Some(environment) = environment {
+            self.standing.environment = Some(Arc::new(environment));
+        }
+        self.reload_once_more(system)
+    }
+
+    /// Reloads what the last reload came upon, once its programs were tried.
+    pub fn reload_once_more(&mut self, system: &dyn System) -> Reloaded {
+        if !self.standing.is_good {
+            return self.load_until_good(system);
+        }
+        let candidate = Candidate::read(self, system);
+        let Candidate { mut files, fit, edited, environment, programs: named } = candidate;
+        if let Fit::Broken { problems, looked_for } = fit {
+            return self.broken(files, problems, looked_for);
+        }
+        let programs = match self.edited_programs(&named, system) {
+            Ok(programs) => programs,
+            Err(problems) => return self.uncallable(&named, problems, system),
+        };
+        match self.to_try(&programs, system) {
+            Ok(trials) if trials.is_empty() => {}
+            Ok(trials) => return Reloaded::Untried(trials),
+            Err(problems) => return self.uncallable(&named, problems, system),
+        }
+        if matches!(fit, Fit::Unsure) {
+            return self.load_apart(system, (files, programs));
+        }
+        let reading = match self.reread_dataset(system) {
+            Reread::Same => None,
+            Reread::New(reading) if self.is_surely_good(&reading.chunks) => Some(reading),
+            Reread::New(_) | Reread::Doubtful => {
+                return self.load_apart(system, (files, programs));
+            }
+        };
+        files.extend(reading.iter().flat_map(|reading| reading.changed.iter().cloned()));
+        let is_same = reading.is_none() && edited.is_empty() && environment.is_none();
+        self.bring_in(edited, environment, reading);
+        self.read_asked(system);
+        let programs = self.take_programs(programs, system);
+        if is_same && programs.is_empty() {
+            self.standing.note(true);
+            return Reloaded::Same;
+        }
+        files.extend(programs);
+        self.read_programs(system);
+        self.read_row_files(system);
+        self.run_files = run_files(&self.db, self.root);
+        self.changed(files, None)
+    }
+
+    /// Programs cannot be called. What is named as the place of a problem may be what keeps one from being loaded, and so
+    /// may whatever lies beside it.
+    fn uncallable(
+        &mut self,
+        named: &[(ProgramSpec, ProgramPlaces)],
+        problems: Vec<Diagnostic>,
+        system: &dyn System,
+    ) -> Reloaded {
+        let paths = || named.iter().map(|(spec, _)| spec.path.clone());
+        let mut looked_for = self.program_paths();
+        looked_for.extend(paths());
+        let places = problems.iter().filter_map(|problem| problem.place.as_ref());
+        looked_for.extend(places.map(|place| place.path.clone()));
+        looked_for.extend(needed(named.iter().map(|(spec, _)| spec), system));
+        let is_stale = |path: &&String| self.standing.stale.has(path);
+        let files = looked_for.iter().filter(is_stale).cloned().collect();
+        let folder = |path: String| non_empty(folder_of(&path)).to_owned();
+        self.trials.beside = paths().map(folder).collect();
+        looked_for.extend(self.trials.beside.iter().cloned());
+        looked_for.extend(self.program_folders());
+        self.broken(files, problems, looked_for)
+    }
+
+    /// Takes it that what was read for the first time cannot be evaluated after all.
+    pub(crate) fn first_is_broken(
+        &mut self,
+        problems: Vec<Diagnostic>,
+        system: &dyn System,
+    ) -> Reloaded {
+        let named = queries::suite(&self.db, self.root).program_places.clone();
+        self.standing.note(false);
+        self.uncallable(&named, problems, system)
+    }
+
+    /// Loads everything: nothing good can be lost.
+    fn load_until_good(&mut self, system: &dyn System) -> Reloaded {
+        let diagnostics = self.load(system);
+        let folders = self.program_folders();
+        let files: BTreeSet<String> = &self.paths() - &folders;
+        if self.standing.is_good {
+            return self.changed(files, Some(diagnostics));
+        }
+        let looked_for = std::mem::take(&mut self.standing.looked_for);
+        self.broken(files, diagnostics, looked_for)
+    }
+
+    fn broken(
+        &mut self,
+        files: BTreeSet<String>,
+        problems: Vec<Diagnostic>,
+        looked_for: BTreeSet<String>,
+    ) -> Reloaded {
+        self.standing.broken = Some(files.clone());
+        self.standing.looked_for = looked_for;
+        Reloaded::Broken { files: files.into_iter().collect(), problems }
+    }
+
+    /// Says what changed, and the warnings about it unless they are known.
+    fn changed(&mut self, mut files: BTreeSet<String>, known: Option<Vec<Diagnostic>>) -> Reloaded {
+        files.extend(self.standing.broken.take().into_iter().flatten());
+        self.standing.note(true);
+        let warnings = known.unwrap_or_else(|| self.warnings());
+        Reloaded::Changed { files: files.into_iter().collect(), warnings }
+    }
+
+    /// What is probably not meant.
+    fn warnings(&self) -> Vec<Diagnostic> {
+        let mut warnings = queries::suite(&self.db, self.root).diagnostics.clone();
+        for file in &self.run_files {
+            warnings.extend(recorded_run(&self.db, *file).problems.iter().cloned());
+        }
+        warnings.extend(self.dataset.iter().flat_map(|dataset| dataset.warnings.iter().cloned()));
+        warnings.extend(doubts::doubts(&self.db, self.root));
+        warnings.extend(self.undeclared_imports());
+        warnings.extend(self.no_labels());
+        warnings
+    }
+
+    fn reread_dataset(&mut self, system: &dyn System) -> Reread {
+        let Some(suite) = self.suite().cloned() else { return Reread::Doubtful };
+        let Some(mut held) = self.dataset.take() else { return Reread::Doubtful };
+        let wanted = self.wanted_dataset(&suite);
+        let reread = held.reread(system, &wanted, &self.standing.stale, || self.held_chunks());
+        self.dataset = Some(held);
+        reread
+    }
+
+    fn bring_in(
+        &mut self,
+        edited: BTreeMap<String, SmallFile>,
+        environment: Option<Environment>,
+        reading: Option<Reading>,
+    ) {
+        let files = edited.into_iter().map(|(path, small)| (self.db.file(&path), small)).collect();
+        self.set_small(files);
+        let mut change = Change { environment, ..Change::default() };
+        if let Some(Reading { chunks, held, .. }) = reading {
+            change.chunks = Some(chunks);
+            self.dataset = Some(held);
+        }
+        change.apply(&mut self.db, self.root);
+    }
+
+    /// Loads everything into a session of its own, and takes it over if it is good.
+    fn load_apart(
+        &mut self,
+        system: &dyn System,
+        (mut files, programs): (BTreeSet<String>, Vec<(Program, ReadProgram)>),
+    ) -> Reloaded {
+        let (db, root) = (&self.db, self.root);
+        let (environment, overrides) = (root.environment(db), root.overrides(db).clone());
+        let environment = self.standing.environment.as_ref().unwrap_or(environment);
+        let path = root.suite(db).path(db);
+        let environment = environment.as_ref().clone();
+        let apart = Self::new(Database::default(), path, environment, overrides);
+        let mut apart = apart.in_workspace(&self.workspace);
+        let diagnostics = apart.load(system);
+        match (&self.dataset, &apart.dataset) {
+            (Some(held), Some(read)) => files.extend(held.changed(read, &Stale::All)),
+            (Some(held), None) if self.standing.stale.has(&held.path) => {
+                files.insert(held.path.clone());
+            }
+            _ => {}
+        }
+        if !apart.standing.is_good {
+            return self.broken(files, diagnostics, apart.paths());
+        }
+        self.take_over(apart);
+        files.extend(self.take_programs(programs, system));
+        self.read_programs(system);
+        self.run_files = run_files(&self.db, self.root);
+        self.changed(files, Some(diagnostics))
+    }
+
+    fn take_over(&mut self, apart: Self) {
+        let Self { db, root, digests, mut dataset, .. } = apart;
+        let text = |(path, file): (String, File)| {
+            let (text, digest) = (file.text(&db).clone(), digests.get(&path).cloned());
+            (path, SmallFile { text, digest })
+        };
+        let edited = db.files().into_iter().map(text).collect();
+        let environment = Some(Arc::clone(root.environment(&db)));
+        let mut held = self.held_chunks();
+        let records: Vec<(&Arc<Records>, bool)> = root
+            .chunks(&db)
+            .iter()
+            .map(|chunk| chunk.records(&db))
+            .map(|records| (records, held.take(records.hash())))
+            .collect();
+        let is_mostly_held = records.iter().filter(|(_, held)| *held).count() * 2 > records.len();
+        let chunk = |(records, is_held): &(&Arc<Records>, bool)| {
+            let fresh = || if is_mostly_held { records.detached() } else { (***records).clone() };
+            let (hash, fresh) = (records.hash(), (!is_held).then(fresh));
+            Chunked { hash, records: records.len(), fresh }
+        };
+        let chunks: Vec<Chunked> = records.iter().map(chunk).collect();
+        if let Some(dataset) = &mut dataset {
+            dataset.let_go();
+        }
+        self.bring_in(
+            edited,
+            environment,
+            dataset.map(|held| Reading { chunks, held, changed: Vec::new() }),
+        );
+    }
+
+    /// Whether rows that are new leave everything good, as far as that can be told from them alone.
+    fn is_surely_good(&self, chunks: &[Chunked]) -> bool {
+        let (db, root) = (&self.db, self.root);
+        let Some(spec) = queries::row_spec(db, root) else { return false };
+        // Labels that the suite names are wrong where no grader can read them.
+        if is_mapped(spec) {
+            return false;
+        }
+        let needs = queries::row_needs(db, root);
+        let fresh: Vec<&Records> = chunks.iter().filter_map(|chunk| chunk.fresh.as_ref()).collect();
+        let checked: Vec<Checked> =
+            fresh.iter().map(|records| Checked::of(records, spec)).collect();
+        let rubrics = rows::rubric_files(db, root);
+        let is_good = |checked: &Checked| {
+            checked.problems.is_empty()
+                && checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path))
+        };
+        if !checked.iter().all(is_good)
+            || fresh.iter().any(|rows| !queries::unmet_in(rows, spec, needs).is_empty())
+        {
+            return false;
+        }
+        let (stay, go) = self.staying(chunks);
+        let sought: Vec<Sought> = Sought::by_fields(spec).collect();
+        let found: Vec<Box<[bool]>> =
+            fresh.iter().map(|records| found_in(records, spec, &sought)).collect();
+        let all = rows::sought(db, root);
+        let is_found = |at: usize| {
+            let place = all.iter().position(|other| *other == sought[at]);
+            found.iter().any(|found| found[at])
+                || stay.iter().any(|chunk| place.is_some_and(|at| rows::found(db, *chunk)[at]))
+        };
+        (0..sought.len()).all(is_found) && self.are_others(&checked, &stay, &go)
+    }
+
+    /// The chunks that stay in the dataset, and those that go.
+    fn staying(&self, chunks: &[Chunked]) -> (Vec<Chunk>, Vec<Chunk>) {
+        let kept = chunks.iter().filter(|chunk| chunk.fresh.is_none());
+        let mut kept: HeldChunks = kept.map(|chunk| chunk.hash).collect();
+        let all = self.root.chunks(&self.db).iter().copied();
+        all.partition(|chunk| kept.take(chunk.records(&self.db).hash()))
+    }
+
+    /// Whether no case of the new rows claims to be one that stays, or another new one.
+    fn are_others(&self, fresh: &[Checked], stay: &[Chunk], go: &[Chunk]) -> bool {
+        let mut cases = HashSet::new();
+        let named = fresh.iter().flat_map(|checked| checked.whos.iter());
+        for who in named.filter(|who| who.content_id.is_none()) {
+            if !cases.insert(who.case()) {
+                return false;
+            }
+        }
+        let whos = |chunk: &Chunk| queries::checked(&self.db, *chunk).whos.iter();
+        let gone: HashSet<u128> = go.iter().flat_map(whos).map(Who::case).collect();
+        cases.is_subset(&gone) || !stay.iter().flat_map(whos).any(|who| cases.contains(&who.case()))
+    }
+}
+
+/// What programs need to run that may not be there: what runs them, and the folders that they run in. A folder that is
+/// there is not looked at, because programs write into it.
+pub(crate) fn needed<'a>(
+    specs: impl Iterator<Item = &'a ProgramSpec>,
+    system: &dyn System,
+) -> impl Iterator<Item = String> {
+    let is_missing = |cwd: &&String| !cwd.is_empty() && system.list(cwd).is_none();
+    specs.flat_map(move |spec| {
+        spec.runtime_path().into_iter().chain(spec.cwd.as_ref().filter(is_missing)).cloned()
+    })
+}

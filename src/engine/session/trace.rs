@@ -1,0 +1,74 @@
+//! What a reading saw of the file system, so that it need not be done again while that is the same.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::digest::Digest;
+use super::stale::Stale;
+use crate::base::system::System;
+
+/// Reads files and folders, and remembers what it saw.
+pub(crate) struct Trace<'a> {
+    system: &'a dyn System,
+    seen: RefCell<Seen>,
+}
+
+/// What was seen of files and folders.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The digest of each file, or why there was none.
+    files: BTreeMap<String, Result<Digest, String>>,
+    /// The names in each folder; none where there was no folder.
+    folders: BTreeMap<String, Option<Vec<String>>>,
+}
+
+impl<'a> Trace<'a> {
+    /// Nothing is seen yet.
+    pub(crate) fn new(system: &'a dyn System) -> Self {
+        Self { system, seen: RefCell::default() }
+    }
+
+    /// The bytes of a file, or why there are none.
+    pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        let bytes = self.system.read(path).into_bytes();
+        let digest = bytes.as_ref().map(|bytes| Digest::of(bytes)).map_err(Clone::clone);
+        self.seen.borrow_mut().files.insert(path.to_owned(), digest);
+        bytes
+    }
+
+    /// The names in a folder, sorted; none if it is no folder.
+    pub(crate) fn list(&self, folder: &str) -> Option<Vec<String>> {
+        let names = self.system.list(folder);
+        self.seen.borrow_mut().folders.insert(folder.to_owned(), names.clone());
+        names
+    }
+
+    /// What was seen since the last call.
+    pub(crate) fn take(&self) -> Seen {
+        self.seen.take()
+    }
+}
+
+impl Seen {
+    /// Whether another reading would see the same, as far as `stale` leaves open.
+    pub(crate) fn holds(&self, system: &dyn System, stale: &Stale) -> bool {
+        let is_same_folder = |(folder, names): (&String, &Option<Vec<String>>)| {
+            !stale.is_near(folder) || system.list(folder) == *names
+        };
+        let is_same_file = |(path, digest): (&String, &Result<Digest, String>)| {
+            let read = || system.read(path).into_bytes().map(|bytes| Digest::of(&bytes));
+            !stale.has(path) || read() == *digest
+        };
+        self.folders.iter().all(is_same_folder) && self.files.iter().all(is_same_file)
+    }
+
+    /// The digests of the files that could be read.
+    pub(crate) fn digests(&self) -> impl Iterator<Item = (&String, &Digest)> {
+        self.files.iter().filter_map(|(path, digest)| Some((path, digest.as_ref().ok()?)))
+    }
+
+    /// Every file and folder that was looked for.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &String> {
+        self.files.keys().chain(self.folders.keys())
+    }
+}

@@ -1,0 +1,190 @@
+//! Folds over every chunk: aggregates, breakdowns and the gate.
+//!
+//! Each is a query, so that an evaluation in which nothing changed aggregates nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Db;
+use super::inputs::Root;
+pub use super::labels::label_agreement;
+use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
+use crate::pipeline::action::KeySet;
+use crate::pipeline::delta::CellState;
+use crate::pipeline::evaluate;
+use crate::pipeline::evaluate::{Method, each_wanted};
+use crate::pipeline::gate;
+use crate::pipeline::judge::question::Question;
+use crate::pipeline::metric::agreement::Agreement;
+use crate::pipeline::metric::{Metric, Observation};
+use crate::pipeline::outcome::Outcome;
+use crate::pipeline::report::usage::{ModelUsage, Usage};
+use crate::pipeline::report::{GateReport, Ordered};
+
+/// A grader's grades in dataset order.
+#[salsa::tracked]
+pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observation]> {
+    let mut all = Vec::new();
+    for chunk in grader.root(db).chunks(db) {
+        let places = places(db, *chunk).iter();
+        let cells = cells(db, *chunk, grader).cells.iter();
+        all.extend(cells.zip(places).filter(|(_, place)| place.is_in()).map(|(cell, place)| {
+            Observation {
+                sample: place.sample,
+                model: place.model,
+                score: cell.score,
+                pass: cell.state == CellState::Passed,
+                errored: matches!(cell.state, CellState::Errored | CellState::Pending),
+            }
+        }));
+    }
+    Arc::from(all)
+}
+
+/// What the gate says.
+#[salsa::tracked]
+pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
+    let Some(rule) = gate_rule(db, root) else { return GateReport::default() };
+    let graders = graders(db, root);
+    let by_name = |name: &str| {
+        let grader = graders.iter().find(|grader| grader.name(db) == name)?;
+        Some(&observations(db, *grader)[..])
+    };
+    gate::decide(rule, &by_name)
+}
+
+/// A grader's aggregates.
+#[salsa::tracked]
+pub fn metric<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Metric {
+    Metric::of(observations(db, grader))
+}
+
+/// Model → grader → aggregates, in the order models appear.
+#[salsa::tracked]
+pub fn by_model(db: &dyn Db, root: Root) -> Ordered<Ordered<Metric>> {
+    let models = &queries::selection(db, root).models;
+    let of_model = |ordinal: u32| {
+        let metrics = queries::graders(db, root).iter().map(|grader| {
+            let all = observations(db, *grader).iter();
+            let own: Vec<Observation> = all.filter(|seen| seen.model == ordinal).copied().collect();
+            (grader.name(db).clone(), Metric::of(&own))
+        });
+        Ordered(metrics.collect())
+    };
+    let named = models.iter().zip(0..).map(|(model, ordinal)| {
+        (model.clone().unwrap_or_else(|| "(none)".to_owned()), of_model(ordinal))
+    });
+    Ordered(named.collect())
+}
+
+/// The aggregates of each tag, sorted by tag; none where no row has one.
+#[salsa::tracked]
+pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
+    let mut ordinals: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut ordinal = 0;
+    for chunk in root.chunks(db) {
+        let whos = queries::checked(db, *chunk).whos.iter();
+        for (who, _) in whos.zip(queries::places(db, *chunk)).filter(|(_, place)| place.is_in()) {
+            for tag in &who.identity.tags {
+                let own = ordinals.entry(tag).or_default();
+                // A row may name a tag twice.
+                if own.last() != Some(&ordinal) {
+                    own.push(ordinal);
+                }
+            }
+            ordinal += 1;
+        }
+    }
+    if ordinals.is_empty() {
+        return None;
+    }
+    let graders = queries::graders(db, root);
+    let of_tag = |own: &[usize]| {
+        let metrics = graders.iter().map(|grader| {
+            let all = observations(db, *grader);
+            let own: Vec<Observation> = own.iter().filter_map(|at| all.get(*at)).copied().collect();
+            (grader.name(db).clone(), Metric::of(&own))
+        });
+        Ordered(metrics.collect())
+    };
+    Some(Ordered(ordinals.into_iter().map(|(tag, own)| (tag.to_owned(), of_tag(&own))).collect()))
+}
+
+/// What each ballot of a grader said, on the judges' own scale: one row for each submission that is judged, in dataset
+/// order, one column for each judge and vote, judge by judge. None where a ballot has no verdict. Empty for graders
+/// with one ballot a submission, and for those that compare. Ballots that confirm are left out: only bad
+/// submissions have them.
+#[salsa::tracked]
+pub fn ballot_scores<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Vec<Option<f64>>> {
+    let ready = queries::ready(db, grader);
+    let is_measured = ready.judge().is_some_and(|judge| {
+        judge.first_ballots() > 1 && matches!(judge.question(), Question::Score { .. })
+    });
+    if !is_measured {
+        return Vec::new();
+    }
+    let mut rows = Vec::new();
+    for chunk in grader.root(db).chunks(db) {
+        // Reading the epoch is what makes this query run again when outcomes arrive.
+        let _ = chunk.epoch(db);
+        for planned in queries::plans(db, *chunk, grader).iter() {
+            rows.extend(evaluate::ballot_scores(planned, ready, &|key| db.outcome(key)));
+        }
+    }
+    rows
+}
+
+/// How far the judges and votes of a grader agree; none where there is one judgment a submission, or it compares.
+#[salsa::tracked]
+pub fn agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Agreement> {
+    let scores = ballot_scores(db, grader);
+    (!scores.is_empty()).then(|| crate::pipeline::metric::agreement::agreement(scores))
+}
+
+/// What the judgments behind a grader's grades used when they were made, each once; none if there are none.
+#[salsa::tracked]
+pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Usage> {
+    let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
+    let mut of_judges = vec![ModelUsage::default(); judge.rubric.judges.len()];
+    each_judgment(db, grader, &mut KeySet::default(), &mut |ballot, outcome| {
+        of_judges[judge.ballot(ballot).judge].add(outcome);
+    });
+    let models = judge.rubric.judges.iter().map(|judge| judge.model.as_str());
+    let usage = Usage::of(models.zip(of_judges));
+    (usage.judgments > 0).then_some(usage)
+}
+
+/// What the judgments behind all grades used, each once: graders may share some.
+#[salsa::tracked]
+pub fn usage_of_all(db: &dyn Db, root: Root) -> ModelUsage {
+    let (mut seen, mut all) = (KeySet::default(), ModelUsage::default());
+    for grader in graders(db, root) {
+        each_judgment(db, *grader, &mut seen, &mut |_, outcome| all.add(outcome));
+    }
+    all
+}
+
+/// Visits ballot and outcome of the actions that a grader wants by now, those apart that were seen.
+fn each_judgment<'db>(
+    db: &'db dyn Db,
+    grader: Grader<'db>,
+    seen: &mut KeySet,
+    visit: &mut dyn FnMut(u32, &Outcome),
+) {
+    let (ready, Threshold(threshold)) = (queries::ready(db, grader), grader.pass_threshold(db));
+    if !matches!(ready.method, Method::Judge(_)) {
+        return;
+    }
+    let outcomes = |key| db.outcome(key);
+    for chunk in grader.root(db).chunks(db) {
+        // Reading the epoch is what makes the query run again when outcomes arrive.
+        let _ = chunk.epoch(db);
+        for planned in queries::plans(db, *chunk, grader).iter() {
+            each_wanted(planned, ready, (&outcomes, threshold), &mut |_, ballot, key| {
+                if let (true, Some(outcome)) = (seen.insert(key), db.outcome(key)) {
+                    visit(ballot, &outcome);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What comes into the database from outside.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::pipeline::dataset::chunk::Records;
+use crate::pipeline::program::{Known, ProgramSpec, SandboxKind, Uncallable};
+use crate::pipeline::suite::FileText;
+
+/// A file a suite may name; also one that does not exist.
+#[salsa::input(debug)]
+pub struct File {
+    /// Where it is.
+    pub path: String,
+    /// What it says.
+    pub text: FileText,
+}
+
+/// A program that a suite names; also one that does not exist.
+#[salsa::input(debug)]
+pub struct Program {
+    /// What the suite says.
+    pub spec: ProgramSpec,
+    /// What is known of its files.
+    pub state: ProgramState,
+}
+
+/// What is known of a program's files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgramState {
+    /// Nobody has looked yet.
+    Unread,
+    /// It cannot be called: why.
+    Broken(Uncallable),
+    /// Its files are read, but not those that it loads: which those are is not known.
+    Read(Arc<Known>),
+    /// All its files are read.
+    Known(Arc<Known>),
+}
+
+/// One evaluation: a suite file and everything that is not in it. Never replaced, only updated.
+#[salsa::input(debug)]
+pub struct Root {
+    /// The suite.
+    #[returns(copy)]
+    pub suite: File,
+    /// The environment, for `${VAR}` in suites and the endpoint of judges.
+    pub environment: Arc<BTreeMap<String, String>>,
+    /// What the command line says.
+    pub overrides: Overrides,
+    /// The dataset's chunks in order.
+    pub chunks: Vec<Chunk>,
+}
+
+/// A run of records.
+#[salsa::input(debug)]
+pub struct Chunk {
+    /// What it belongs to.
+    #[returns(copy)]
+    pub root: Root,
+    /// Its records.
+    pub records: Arc<Records>,
+    /// Raised when outcomes that it waits for have arrived.
+    #[returns(copy)]
+    pub epoch: u64,
+}
+
+/// What the command line says over the suite.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--max-samples`.
+    pub max_samples: Option<usize>,
+    /// `--tags`; empty leaves the suite's.
+    pub tags: Vec<String>,
+    /// `--sample`; empty means all.
+    pub samples: Vec<String>,
+    /// `--grader`; empty means all.
+    pub graders: Vec<String>,
+    /// `--trials`: only trials below it.
+    pub trials: Option<u32>,
+    /// `--cached`: recorded results that stand in for the suite's target.
+    pub cached: Option<String>,
+    /// `--labels`: a file of labels to compare verdicts with.
+    pub labels: Option<String>,
+    /// The sandbox of programs for which the suite says none, by `evalrs.toml`.
+    pub sandbox: SandboxKind,
+}

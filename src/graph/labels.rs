@@ -1,0 +1,245 @@
+//! Labels that people gave: from rows, and from a file that comes before them.
+//!
+//! What a chunk's rows and the file say of its cases is read once for all graders; the scale of a grader comes last. No
+//! plan reads any of this, so that an edited label moves agreement and nothing else.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Db;
+use super::inputs::{Chunk, File, Root};
+use super::queries::{self, Grader};
+use super::selection::named;
+use crate::base::diagnostic::{Diagnostic, Place};
+use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
+use crate::pipeline::dataset::label_file;
+use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
+use crate::pipeline::dataset::labels as said;
+use crate::pipeline::dataset::labels::{Extents, Said, Scale};
+use crate::pipeline::metric::labels::{Label, LabelAgreement};
+use crate::pipeline::suite::{FileText, GraderKind, Suite};
+
+/// The scale of every grader of the suite, also of those that the command line leaves out.
+#[salsa::tracked]
+pub fn scales(db: &dyn Db, root: Root) -> Vec<(String, Scale)> {
+    queries::suite(db, root).suite.as_ref().map_or_else(Vec::new, scales_of)
+}
+
+/// The scale of every grader of a suite.
+pub(crate) fn scales_of(suite: &Suite) -> Vec<(String, Scale)> {
+    suite.graders.iter().map(|grader| (grader.name.clone(), scale_of(&grader.kind))).collect()
+}
+
+fn scale_of(kind: &GraderKind) -> Scale {
+    match kind {
+        GraderKind::Rubric(rubric) if rubric.compare_to.is_none() => rubric.scale,
+        GraderKind::Tool(tool) => crate::pipeline::grade::recorded_scale(tool),
+        GraderKind::Rubric(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
+    }
+    .unwrap_or((0.0, 1.0))
+}
+
+/// The file of labels that the command line names.
+pub(crate) fn file(db: &dyn Db, root: Root) -> Option<File> {
+    root.overrides(db).labels.as_ref().map(|path| db.file(path))
+}
+
+/// The file of labels and everything that is wrong with it; nothing if none is named.
+#[salsa::tracked]
+pub fn label_reading(db: &dyn Db, root: Root) -> LabelReading {
+    let Some(file) = file(db, root) else { return LabelReading::default() };
+    let path = file.path(db);
+    let wrong = |problem| LabelReading { problems: vec![problem], ..LabelReading::default() };
+    let unreadable = |why: &str| {
+        let message = format!("cannot read the labels `{path}`: {why}");
+        let hint = "`--labels` names a file of labels: JSON Lines, a JSON array or CSV";
+        wrong(Diagnostic::error(Place::file(path), message).hint(hint))
+    };
+    match file.text(db) {
+        FileText::Text(text) => label_file::read(path, text, scales(db, root)),
+        FileText::Unread => LabelReading::default(),
+        FileText::Missing => unreadable("there is no such file"),
+        FileText::Unreadable(reason) => unreadable(reason),
+        FileText::NoText(problem) => wrong((**problem).clone()),
+    }
+}
+
+/// What the file says, without where: lines that move change nothing.
+#[salsa::tracked]
+fn table(db: &dyn Db, root: Root) -> Arc<LabelTable> {
+    Arc::clone(&label_reading(db, root).table)
+}
+
+/// What the records of a chunk say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RowLabels {
+    /// One for each record; empty if none has any.
+    pub said: Box<[Option<Said>]>,
+    /// What they have in common.
+    pub extents: Extents,
+}
+
+/// What the rows of a chunk have for a label.
+#[salsa::tracked]
+pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
+    let root = chunk.root(db);
+    let Some(spec) =
+        queries::row_spec(db, root).as_ref().filter(|spec| said::may_have_labels(spec))
+    else {
+        return RowLabels::default();
+    };
+    let mut extents = Extents::default();
+    let mut all = Vec::new();
+    for (at, (row, _)) in chunk.records(db).iter().enumerate() {
+        if let Some(found) = said::of_row(row, spec) {
+            extents.add(None, &found, scales(db, root));
+            all.resize(at, None);
+            all.push(Some(found));
+        }
+    }
+    RowLabels { said: all.into(), extents }
+}
+
+/// What is wrong with the labels of a chunk's rows, where the suite says which field they are: record, problem.
+#[salsa::tracked]
+pub fn label_problems(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
+    let root = chunk.root(db);
+    let Some(spec) = queries::row_spec(db, root).as_ref().filter(|spec| said::is_mapped(spec))
+    else {
+        return Vec::new();
+    };
+    let rows = chunk.records(db).iter().enumerate();
+    rows.filter_map(|(at, (row, _))| Some((at, said::problem_of_row(row, spec, scales(db, root))?)))
+        .collect()
+}
+
+/// What the labels of all rows have in common.
+#[salsa::tracked]
+pub fn row_extents(db: &dyn Db, root: Root) -> Extents {
+    let mut all = Extents::default();
+    for chunk in root.chunks(db) {
+        all.merge(&row_labels(db, *chunk).extents);
+    }
+    all
+}
+
+/// Which labels a grader is compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Readable {
+    rows: bool,
+    file: bool,
+    scale: Scale,
+}
+
+#[salsa::tracked(returns(copy))]
+fn readable<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Readable {
+    let (root, name, kind) = (grader.root(db), grader.name(db), grader.kind(db));
+    let scale = scale_of(kind);
+    let is_mapped = queries::row_spec(db, root).as_ref().is_some_and(said::is_mapped);
+    Readable {
+        // A grader that takes the label over would be compared with itself.
+        rows: row_extents(db, root).read_for(name, scale) && (is_mapped || !takes_label(kind)),
+        file: table(db, root).extents.read_for(name, scale),
+        scale,
+    }
+}
+
+/// Whether a grader takes over what rows have as `label`.
+pub(crate) fn takes_label(kind: &GraderKind) -> bool {
+    match kind {
+        GraderKind::Tool(tool) => {
+            tool.function == "recorded_score"
+                && tool.config.get("path").is_some_and(|path| path == "label")
+        }
+        GraderKind::Rubric(_) | GraderKind::Program(_) | GraderKind::Reward(_) => false,
+    }
+}
+
+/// What the file says of the cases of a chunk, for each what says more first; empty if it says nothing.
+#[salsa::tracked]
+fn file_labels(db: &dyn Db, chunk: Chunk) -> Box<[Box<[LabelLine]>]> {
+    let table = table(db, chunk.root(db));
+    let mut all = Vec::new();
+    let whos = queries::checked(db, chunk).whos.iter().zip(queries::places(db, chunk));
+    for (at, (who, place)) in whos.enumerate() {
+        let Some(lines) = table.samples.get(&*sample_id(who.id(), place.occurrence)) else {
+            continue;
+        };
+        let identity = &who.identity;
+        let own = lines.iter().filter(|line| line.is_of(identity.model.as_deref(), identity.trial));
+        all.resize(at, Box::default());
+        all.push(own.cloned().collect());
+    }
+    all.into()
+}
+
+fn sample_id(id: &str, occurrence: u32) -> Cow<'_, str> {
+    if occurrence > 1 { named(id, occurrence).into() } else { id.into() }
+}
+
+/// The labels of a chunk's cases on the scale of a grader, 0.0..=1.0. What is missing at the end are cases without a
+/// label: it is empty where none has one.
+#[salsa::tracked]
+pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[Option<Label>]> {
+    let root = chunk.root(db);
+    let Readable { rows, file, scale } = readable(db, grader);
+    let name = grader.name(db);
+    let by_row: &[Option<Said>] = if rows { &row_labels(db, chunk).said } else { &[] };
+    let by_file: &[Box<[LabelLine]>] = if file { file_labels(db, chunk) } else { &[] };
+    let per_record = queries::row_spec(db, root).as_ref().map_or(1, RowSpec::cases);
+    let of_file = |case: usize| {
+        let mut lines = by_file.get(case)?.iter();
+        let line = lines.find(|line| line.grader.as_ref().is_none_or(|grader| grader == name))?;
+        line.said.on(scale)
+    };
+    let of_row = |case: usize| by_row.get(case / per_record)?.as_ref()?.for_grader(name)?.on(scale);
+    let cases = by_file.len().max(by_row.len() * per_record);
+    let found: Vec<Option<Label>> =
+        (0..cases).map(|case| of_file(case).or_else(|| of_row(case))).collect();
+    if found.iter().all(Option::is_none) { Box::default() } else { found.into() }
+}
+
+/// How far the verdicts of a grader agree with labels; none where there are none for it.
+#[salsa::tracked(returns(copy))]
+pub fn label_agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<LabelAgreement> {
+    let Readable { rows, file, .. } = readable(db, grader);
+    if !rows && !file {
+        return None;
+    }
+    let queries::Threshold(threshold) = grader.pass_threshold(db);
+    let of_chunk = |chunk: &Chunk| {
+        let labels = labels(db, *chunk, grader);
+        // Verdicts without labels are nothing to wait for.
+        let cells: &[_] =
+            if labels.is_empty() { &[] } else { &queries::cells(db, *chunk, grader).cells };
+        cells.iter().zip(labels).filter_map(|(cell, label)| Some((*cell, (*label)?)))
+    };
+    LabelAgreement::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)
+}
+
+/// Lines of the file that are of no case, evaluated or not: how many, and some of their samples.
+#[salsa::tracked]
+pub fn unused_lines(db: &dyn Db, root: Root) -> (usize, Vec<String>) {
+    const SOME: usize = 4;
+    let samples = table(db, root).samples.iter();
+    let mut left: BTreeMap<&str, Vec<&LabelLine>> =
+        samples.map(|(id, lines)| (id.as_str(), lines.iter().collect())).collect();
+    for chunk in root.chunks(db) {
+        if left.is_empty() {
+            break;
+        }
+        for (who, place) in
+            queries::checked(db, *chunk).whos.iter().zip(queries::places(db, *chunk))
+        {
+            let id = sample_id(who.id(), place.occurrence);
+            let Some(lines) = left.get_mut(&*id) else { continue };
+            lines.retain(|line| !line.is_of(who.identity.model.as_deref(), who.identity.trial));
+            if lines.is_empty() {
+                left.remove(&*id);
+            }
+        }
+    }
+    let some = left.keys().take(SOME).map(|id| (*id).to_owned()).collect();
+    (left.values().map(Vec::len).sum(), some)
+}

@@ -1,0 +1,306 @@
+//! Reports on demand: aggregates from the queries' folds, result lines read again one case at a time.
+//!
+//! Lines are not memoised: each is needed once, when the run is written, and keeping them would cost more
+//! than the dataset itself.
+
+use serde_json::{Map, Value, json};
+
+use super::baselines::Baselines;
+use super::inputs::{Chunk, Root};
+use super::queries::{self, Grader};
+use super::selection::{Who, named};
+use super::{Database, Db, folds, programs};
+use crate::base::diagnostic::suggest;
+use crate::pipeline::action::Action;
+use crate::pipeline::dataset::row;
+use crate::pipeline::dataset::row::Record;
+use crate::pipeline::dataset::{GroundTruth, Input};
+use crate::pipeline::evaluate;
+use crate::pipeline::evaluate::programs::extraction_action;
+use crate::pipeline::evaluate::rewards::reward_action;
+use crate::pipeline::evaluate::{Case, Graded, Planned, ReadyGrader, Submission};
+use crate::pipeline::grade::Grade;
+use crate::pipeline::metric::labels::Label;
+use crate::pipeline::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, labels};
+use crate::pipeline::suite::GraderKind;
+
+/// The aggregates of everything that is graded by now.
+pub fn summary(db: &Database, root: Root) -> Summary {
+    let selection = queries::selection(db, root);
+    let graders = queries::graders(db, root);
+    let suite = queries::suite(db, root).suite.as_ref();
+    let name = |grader: &Grader<'_>| grader.name(db).clone();
+    let usage: Vec<_> = graders
+        .iter()
+        .filter_map(|grader| Some((name(grader), folds::usage(db, *grader).clone()?)))
+        .collect();
+    let agreement = graders
+        .iter()
+        .filter_map(|grader| Some((name(grader), folds::agreement(db, *grader).clone()?)));
+    let label_agreement = graders
+        .iter()
+        .filter_map(|grader| Some((name(grader), folds::label_agreement(db, *grader)?)));
+    let all_usage = *folds::usage_of_all(db, root);
+    let metrics = graders.iter().map(|grader| (name(grader), folds::metric(db, *grader).clone()));
+    Summary {
+        format: FORMAT,
+        suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
+        samples: selection.samples,
+        results: selection.cases,
+        metrics: Ordered(metrics.collect()),
+        labels: labels(db, root),
+        by_model: (selection.models.len() > 1).then(|| folds::by_model(db, root).clone()),
+        by_tag: folds::by_tag(db, root).clone(),
+        gate: folds::gate_report(db, root).clone(),
+        agreement: Ordered(agreement.collect()),
+        label_agreement: Ordered(label_agreement.collect()),
+        usage: Ordered(usage),
+        cost: all_usage.cost,
+        all_usage,
+    }
+}
+
+/// The display names of the graders that are left.
+fn labels(db: &Database, root: Root) -> Ordered<String> {
+    let Some(suite) = &queries::suite(db, root).suite else { return Ordered::default() };
+    let is_left = |name: &str| queries::graders(db, root).iter().any(|left| left.name(db) == name);
+    let names = suite.graders.iter().filter(|grader| is_left(&grader.name));
+    let names: Vec<(&str, Option<&str>)> =
+        names.map(|grader| (grader.name.as_str(), grader.display_name.as_deref())).collect();
+    labels::usable(&names)
+}
+
+/// The results in dataset order, each read when it is asked for.
+pub fn lines(db: &Database, root: Root) -> impl Iterator<Item = ResultLine> + '_ {
+    root.chunks(db).iter().flat_map(move |chunk| {
+        let cases = 0..queries::places(db, *chunk).len();
+        cases.filter_map(move |case| line(db, *chunk, case))
+    })
+}
+
+/// A case as its result line names it, without what its graders say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// The sample.
+    pub sample_id: String,
+    /// What the target was given.
+    pub input: Value,
+    /// The reference answer: text, a list of texts, or null.
+    pub ground_truth: Value,
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// Whether the row brings a rubric of its own.
+    pub own_rubric: bool,
+}
+
+/// The id of the sample of a case.
+pub fn sample_id(db: &dyn Db, chunk: Chunk, case: usize) -> Option<String> {
+    let place = queries::places(db, chunk).get(case)?;
+    let who = queries::checked(db, chunk).whos.get(case)?;
+    Some(named(who.id(), place.occurrence))
+}
+
+/// The head of the result line of a case; none of one that is not evaluated.
+pub fn head(db: &Database, chunk: Chunk, case: usize) -> Option<Head> {
+    let place = queries::places(db, chunk).get(case).filter(|place| place.is_in())?;
+    let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
+    let (_, record) = record_of(db, chunk, case)?;
+    let sample = row::sample(record, spec).ok()?;
+    let who = queries::checked(db, chunk).whos.get(case)?;
+    Some(Head {
+        sample_id: named(who.id(), place.occurrence),
+        input: match sample.input {
+            None => Value::Null,
+            Some(Input::Text(text)) => Value::from(text),
+            Some(Input::Turns(turns)) => json!(turns),
+            Some(Input::Messages(messages)) => messages,
+        },
+        ground_truth: match sample.ground_truth {
+            None => Value::Null,
+            Some(GroundTruth::Text(text)) => Value::from(text),
+            Some(GroundTruth::Turns(turns)) => json!(turns),
+        },
+        model: sample.model,
+        trial: sample.trial,
+        own_rubric: sample.rubric.is_some() || sample.rubric_path.is_some(),
+    })
+}
+
+/// The result line of a case; none of one that is not evaluated.
+pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
+    let head = head(db, chunk, case)?;
+    let mut submissions = Vec::new();
+    let mut grades = Vec::new();
+    for grader in queries::graders(db, chunk.root(db)) {
+        let submission = queries::graded_texts(db, chunk, *grader).get(case)?.clone();
+        let grade = grade_line(db, (chunk, case), *grader, &submission)?;
+        submissions.push((grader.name(db).clone(), submission.shown()));
+        grades.push((grader.name(db).clone(), grade));
+    }
+    Some(ResultLine {
+        format: FORMAT,
+        sample_id: head.sample_id,
+        input: head.input,
+        ground_truth: head.ground_truth,
+        model: head.model,
+        trial: head.trial,
+        submissions: Ordered(submissions),
+        grades: Ordered(grades),
+    })
+}
+
+/// Every case that is evaluated: the id of its sample, who it is, and where it is planned.
+pub fn cases(
+    db: &Database,
+    root: Root,
+) -> impl Iterator<Item = (String, &row::Identity, Chunk, usize)> {
+    root.chunks(db).iter().flat_map(move |chunk| {
+        let whos = queries::checked(db, *chunk).whos.iter();
+        let placed = whos.zip(queries::places(db, *chunk)).enumerate();
+        placed.filter(|(_, (_, place))| place.is_in()).map(move |(at, (who, place))| {
+            (named(who.id(), place.occurrence), &who.identity, *chunk, at)
+        })
+    })
+}
+
+/// The position in the dataset of each result's record, in the order of [`lines`].
+pub fn records(db: &Database, root: Root) -> impl Iterator<Item = usize> + '_ {
+    let per_record = queries::row_spec(db, root).as_ref().map_or(1, |spec| spec.cases().max(1));
+    let mut before = 0;
+    root.chunks(db).iter().flat_map(move |chunk| {
+        let first = before;
+        before += chunk.records(db).len();
+        let places = queries::places(db, *chunk).iter().enumerate();
+        let evaluated = places.filter(|(_, place)| place.is_in());
+        evaluated.map(move |(case, _)| first + case / per_record)
+    })
+}
+
+/// What probably was meant by ids that no sample has. Looks no further than the first samples.
+pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
+    const MOST: usize = 20_000;
+    let ids = || {
+        let chunks = root.chunks(db).iter();
+        chunks.flat_map(|chunk| queries::checked(db, *chunk).whos.iter().map(Who::id)).take(MOST)
+    };
+    let bare = |id: &str| id.replace(|c: char| c.is_ascii_digit(), "");
+    // Ids that differ in their number alone are no slips of one another.
+    let near = |id: &String| suggest(id, ids().filter(|near| bare(near) != bare(id)));
+    let near = unknown.iter().find_map(near);
+    near.map_or_else(
+        || "ids are those of results.jsonl".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    )
+}
+
+/// Those of `ids` that no sample of the dataset has, selected or not.
+pub fn unknown_samples(db: &Database, root: Root, mut ids: Vec<String>) -> Vec<String> {
+    for chunk in root.chunks(db) {
+        if ids.is_empty() {
+            break;
+        }
+        for (who, place) in
+            queries::checked(db, *chunk).whos.iter().zip(queries::places(db, *chunk))
+        {
+            ids.retain(|id| *id != named(who.id(), place.occurrence));
+        }
+    }
+    ids
+}
+
+/// What a person says of what a grader grades in a case, on the scale 0.0..=1.0; none where nobody said anything.
+pub fn label_of(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> Option<Label> {
+    queries::labels(db, chunk, grader).get(case).copied().flatten()
+}
+
+/// The position of a case's record in its chunk, and the case.
+pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<(usize, Record<'_>)> {
+    let per_record = queries::row_spec(db, chunk.root(db)).as_ref()?.cases();
+    let records = chunk.records(db);
+    let at = case / per_record;
+    let (row, recorded) = (at < records.len()).then(|| records.get(at))?;
+    Some((at, Record { row, recorded, case: case % per_record }))
+}
+
+fn grade_line(
+    db: &Database,
+    (chunk, case): (Chunk, usize),
+    grader: Grader<'_>,
+    submission: &Submission,
+) -> Option<GradeLine> {
+    let planned = queries::plans(db, chunk, grader).get(case)?;
+    let queries::Threshold(threshold) = grader.pass_threshold(db);
+    let graded = grade_now(db, planned, queries::ready(db, grader), threshold);
+    let pass = graded.grade.passes(threshold);
+    let per_turn = graded.per_turn.map(|turns| turn_lines(turns, submission));
+    Some(GradeLine {
+        score: graded.grade.score,
+        pass,
+        rationale: graded.grade.rationale.into_owned(),
+        error: graded.grade.error.map(|error| *error),
+        key: planned.keys().first().map(|(_, _, key)| key.to_string()),
+        metadata: graded.grade.metadata.map_or_else(Map::new, |metadata| *metadata),
+        per_turn,
+    })
+}
+
+/// The grade as it stands; one that still waits is errored, never a verdict.
+fn grade_now(db: &Database, planned: &Planned, ready: &ReadyGrader, threshold: f64) -> Graded {
+    let outcomes = |key| db.outcome(key);
+    evaluate::grade(planned, ready, &outcomes, threshold).unwrap_or_else(|| Graded {
+        grade: Grade::failed("not_asked", "the run ended before the judge answered"),
+        per_turn: None,
+    })
+}
+
+fn turn_lines(grades: Vec<Grade>, submission: &Submission) -> Vec<TurnLine> {
+    let texts: Vec<String> = match submission {
+        Submission::Turns(turns) => turns.iter().map(Submission::shown).collect(),
+        other => vec![other.shown()],
+    };
+    grades
+        .into_iter()
+        .zip(texts)
+        .enumerate()
+        .map(|(turn, (grade, submission))| TurnLine {
+            turn,
+            score: grade.score,
+            rationale: grade.rationale.into_owned(),
+            submission,
+        })
+        .collect()
+}
+
+/// Renders an action of the plan again, to be executed. While a program has still to extract the submission, that is
+/// the action.
+pub fn action_of(
+    db: &Database,
+    (chunk, case): (Chunk, usize),
+    grader: Grader<'_>,
+    turn_and_ballot: [u32; 2],
+) -> Option<Action> {
+    let root = chunk.root(db);
+    let spec = queries::row_spec(db, root).as_ref()?;
+    let (_, record) = record_of(db, chunk, case)?;
+    if matches!(grader.kind(db), GraderKind::Reward(_)) {
+        let said = programs::said(db, chunk, case);
+        let ready = queries::ready(db, grader);
+        return reward_action((record, spec), ready, &said).map(Action::Program);
+    }
+    let submissions = queries::graded_texts(db, chunk, grader);
+    let baseline = Baselines::of(db, chunk, grader).case(case);
+    let case = Case { record, spec, submission: submissions.get(case)?, baseline };
+    let [turn, _] = turn_and_ballot;
+    let submission = match case.submission {
+        Submission::Turns(turns) => turns.get(turn as usize)?,
+        submission => submission,
+    };
+    if matches!(submission, Submission::Pending(_)) {
+        let extractor = programs::ready_extractor(db, grader.extractor(db))?;
+        return extraction_action(&case, turn, &extractor).map(Action::Program);
+    }
+    let files = |path: &str| queries::row_file(db, root, path);
+    evaluate::action(&case, queries::ready(db, grader), &files, turn_and_ballot)
+}

@@ -1,0 +1,52 @@
+//! What rows have of what the suite looks for, and the files that they name: folds that an edit of one row, or of a
+//! rubric that looks for the same things, does not walk again.
+
+use std::collections::BTreeSet;
+
+use super::Db;
+use super::inputs::{Chunk, Root};
+use super::queries::{checked, row_spec, suite};
+use crate::pipeline::evaluate::sought::{Sought, found_in};
+
+/// What the suite looks for in rows, each once.
+#[salsa::tracked]
+pub fn sought(db: &dyn Db, root: Root) -> Vec<Sought> {
+    let (Some(suite), Some(spec)) = (&suite(db, root).suite, row_spec(db, root)) else {
+        return Vec::new();
+    };
+    let by_graders = suite.graders.iter().flat_map(Sought::by_grader);
+    let all: BTreeSet<Sought> = by_graders.chain(Sought::by_fields(spec)).collect();
+    all.into_iter().collect()
+}
+
+/// For each of [`sought`], whether a row of this chunk has it.
+#[salsa::tracked]
+pub fn found(db: &dyn Db, chunk: Chunk) -> Box<[bool]> {
+    let root = chunk.root(db);
+    let Some(spec) = row_spec(db, root) else { return Box::default() };
+    found_in(chunk.records(db), spec, sought(db, root))
+}
+
+/// What no row has. Looks no further than the first chunks that have everything.
+#[salsa::tracked]
+pub fn in_vain(db: &dyn Db, root: Root) -> Vec<Sought> {
+    let sought = sought(db, root);
+    let mut missing: Vec<usize> = (0..sought.len()).collect();
+    for chunk in root.chunks(db) {
+        if missing.is_empty() {
+            break;
+        }
+        let found = found(db, *chunk);
+        missing.retain(|at| !found[*at]);
+    }
+    missing.into_iter().map(|at| sought[at].clone()).collect()
+}
+
+/// The rubrics that rows name, from the suite's folder, sorted, each once.
+#[salsa::tracked]
+pub fn rubric_files(db: &dyn Db, root: Root) -> Vec<String> {
+    let chunks = root.chunks(db).iter();
+    let named = chunks.flat_map(|chunk| checked(db, *chunk).rubric_files.iter());
+    let all: BTreeSet<&String> = named.map(|(_, path)| path).collect();
+    all.into_iter().cloned().collect()
+}

@@ -1,0 +1,247 @@
+//! What was known of an evaluation at one moment, to compare a later one with.
+//!
+//! A snapshot shares the values of the queries, so that taking one costs a pointer a chunk and grader and holding one
+//! costs what has changed since. It is plain data: it can be read on any thread, whatever became of the database.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::inputs::{Chunk, Root};
+use super::queries::{self, Threshold, cells, graders, plans};
+use super::selection::case_id;
+use super::{Database, Db};
+use crate::pipeline::action::ActionKey;
+use crate::pipeline::delta::{CaseId, Cell};
+use crate::pipeline::evaluate;
+use crate::pipeline::evaluate::{Graded, Outcomes, Planned, ReadyGrader};
+
+/// Who the cases of a chunk are; none of those that are not evaluated.
+#[salsa::tracked(returns(clone))]
+pub fn case_ids(db: &dyn Db, chunk: Chunk) -> Arc<[Option<CaseId>]> {
+    let whos = queries::checked(db, chunk).whos.iter();
+    let placed = whos.zip(queries::places(db, chunk));
+    placed.map(|(who, place)| place.is_in().then(|| case_id(who, *place))).collect()
+}
+
+/// Where every case stands.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CaseIndex {
+    /// The cases of each chunk.
+    chunks: Vec<Arc<[Option<CaseId>]>>,
+    /// Case → ordinal of its chunk, and place in it.
+    places: HashMap<CaseId, (u32, u32)>,
+}
+
+impl CaseIndex {
+    /// The ordinal of the case's chunk, and the place in it.
+    pub fn place(&self, case: CaseId) -> Option<(usize, usize)> {
+        self.places.get(&case).map(|(chunk, at)| (*chunk as usize, *at as usize))
+    }
+
+    /// Every case with the ordinal of its chunk and the place in it, in dataset order.
+    pub fn cases(&self) -> impl Iterator<Item = (CaseId, (usize, usize))> {
+        self.chunks.iter().enumerate().flat_map(|(chunk, ids)| {
+            ids.iter().enumerate().filter_map(move |(at, case)| Some(((*case)?, (chunk, at))))
+        })
+    }
+
+    /// The cases of each chunk, with their places in it; of those that are evaluated.
+    pub fn chunks(&self) -> impl Iterator<Item = impl Iterator<Item = (CaseId, usize)>> {
+        let cases = |ids: &Arc<[Option<CaseId>]>| {
+            let ids = Arc::clone(ids);
+            (0..ids.len()).filter_map(move |at| Some((ids[at]?, at)))
+        };
+        self.chunks.iter().map(cases)
+    }
+
+    /// The cases of one chunk, those that are not evaluated left empty.
+    pub fn ids(&self, chunk: usize) -> Option<&Arc<[Option<CaseId>]>> {
+        self.chunks.get(chunk)
+    }
+
+    /// How many cases there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+}
+
+/// Where every case of the dataset stands.
+#[salsa::tracked(returns(clone))]
+pub fn case_index(db: &dyn Db, root: Root) -> Arc<CaseIndex> {
+    let mut index = CaseIndex::default();
+    for (chunk, at) in root.chunks(db).iter().zip(0..) {
+        let ids = case_ids(db, *chunk);
+        let cases = ids.iter().zip(0..).filter_map(|(case, place)| Some(((*case)?, (at, place))));
+        index.places.extend(cases);
+        index.chunks.push(ids);
+    }
+    Arc::new(index)
+}
+
+/// An evaluation at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The graders, in the order of the suite.
+    pub graders: Vec<GraderThen>,
+    /// Where its cases stood.
+    pub index: Arc<CaseIndex>,
+    parts: Vec<Part>,
+}
+
+/// A grader as it was.
+#[derive(Clone, Debug)]
+pub struct GraderThen {
+    /// Its key in the suite.
+    pub name: String,
+    /// The least score that passed.
+    pub threshold: f64,
+    ready: Arc<ReadyGrader>,
+}
+
+/// A chunk, grader by grader.
+#[derive(Clone, Debug)]
+struct Part {
+    plans: Box<[Arc<[Planned]>]>,
+    cells: Box<[Arc<[Cell]>]>,
+}
+
+/// What two snapshots have in common of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Same {
+    /// Plans and grades.
+    Grades,
+    /// The plans.
+    Plans,
+    /// Nothing that shows at a glance.
+    Nothing,
+}
+
+/// A grade that was known, and what it was made from.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The grade.
+    pub cell: Cell,
+    planned: Planned,
+    grader: GraderThen,
+}
+
+impl Known {
+    /// The whole grade, as long as the outcomes behind it are known.
+    pub fn grade(&self, outcomes: Outcomes<'_>) -> Option<Graded> {
+        evaluate::grade(&self.planned, &self.grader.ready, outcomes, self.grader.threshold)
+    }
+
+    /// The key of its first action; none if it has none.
+    pub fn key(&self) -> Option<ActionKey> {
+        self.planned.keys().first().map(|(_, _, key)| *key)
+    }
+
+    /// Visits the keys of its actions.
+    pub fn each_key(&self, visit: &mut dyn FnMut(ActionKey)) {
+        self.planned.each_key(&mut |_, _, key| visit(key));
+    }
+}
+
+impl Snapshot {
+    /// What is known now. Evaluates what is not evaluated yet.
+    pub fn take(db: &Database, root: Root) -> Self {
+        let now = graders(db, root);
+        let then = now.iter().map(|grader| {
+            let Threshold(threshold) = grader.pass_threshold(db);
+            let ready = Arc::clone(queries::ready(db, *grader));
+            GraderThen { name: grader.name(db).clone(), threshold, ready }
+        });
+        let parts = root.chunks(db).iter().map(|chunk| Part {
+            plans: now.iter().map(|grader| plans(db, *chunk, *grader).clone()).collect(),
+            cells: now.iter().map(|grader| Arc::clone(&cells(db, *chunk, *grader).cells)).collect(),
+        });
+        let (graders, parts) = (then.collect(), parts.collect());
+        Self { graders, parts, index: case_index(db, root) }
+    }
+
+    /// The ordinal of a grader.
+    pub fn grader(&self, name: &str) -> Option<usize> {
+        self.graders.iter().position(|grader| grader.name == name)
+    }
+
+    /// A grade; none of a case that is not there.
+    pub fn cell(&self, case: CaseId, grader: usize) -> Option<Cell> {
+        self.cell_at(self.index.place(case)?, grader)
+    }
+
+    /// The grades of a chunk.
+    pub fn cells(&self, chunk: usize, grader: usize) -> Option<&[Cell]> {
+        self.parts.get(chunk)?.cells.get(grader).map(|cells| &cells[..])
+    }
+
+    /// The grade of the case at a place of the index.
+    pub fn cell_at(&self, (chunk, at): (usize, usize), grader: usize) -> Option<Cell> {
+        self.parts.get(chunk)?.cells.get(grader)?.get(at).copied()
+    }
+
+    /// A grade that is known, and what it was made from: that of the case at a place of the index.
+    pub fn known_at(&self, (chunk, at): (usize, usize), grader: usize) -> Option<Known> {
+        let cell = self.cell_at((chunk, at), grader).filter(|cell| cell.is_known())?;
+        let planned = self.parts.get(chunk)?.plans.get(grader)?.get(at)?.clone();
+        Some(Known { cell, planned, grader: self.graders.get(grader)?.clone() })
+    }
+
+    /// Whether another snapshot had the same plans for all cases of a chunk, or the very same grades.
+    pub fn has_same(&self, chunk: usize, grader: usize, (other, of_other): (&Self, usize)) -> Same {
+        if !Arc::ptr_eq(&self.index, &other.index) {
+            return Same::Nothing;
+        }
+        let (Some(now), Some(then)) = (self.parts.get(chunk), other.parts.get(chunk)) else {
+            return Same::Nothing;
+        };
+        let is_same = |now: Option<&Arc<[Planned]>>, then: Option<&Arc<[Planned]>>| {
+            now.zip(then).is_some_and(|(now, then)| Arc::ptr_eq(now, then))
+        };
+        if !is_same(now.plans.get(grader), then.plans.get(of_other)) {
+            return Same::Nothing;
+        }
+        if now.cells.get(grader) == then.cells.get(of_other) { Same::Grades } else { Same::Plans }
+    }
+
+    /// Whether another snapshot had the same plan for a case at the same place.
+    pub fn has_same_plan(
+        &self,
+        (chunk, at): (usize, usize),
+        grader: usize,
+        (other, of_other): (&Self, usize),
+    ) -> bool {
+        let plans = |of: &Self, grader: usize| of.parts.get(chunk)?.plans.get(grader).cloned();
+        let is_same = |(now, then): (Arc<[Planned]>, Arc<[Planned]>)| {
+            Arc::ptr_eq(&now, &then) || now.get(at) == then.get(at)
+        };
+        Arc::ptr_eq(&self.index, &other.index)
+            && plans(self, grader).zip(plans(other, of_other)).is_some_and(is_same)
+    }
+
+    /// The key of the first action behind a grade; none if it has none.
+    pub fn key(&self, case: CaseId, grader: usize) -> Option<ActionKey> {
+        let (chunk, at) = self.index.place(case)?;
+        let keys = self.parts.get(chunk)?.plans.get(grader)?.get(at)?.keys();
+        keys.first().map(|(_, _, key)| *key)
+    }
+
+    /// Whether every grade is known.
+    pub fn is_whole(&self) -> bool {
+        let mut cells = self.parts.iter().flat_map(|part| part.cells.iter());
+        cells.all(|cells| {
+            cells.iter().all(|cell| cell.state != crate::pipeline::delta::CellState::Pending)
+        })
+    }
+
+    /// Visits the keys of every plan.
+    pub fn each_key(&self, visit: &mut dyn FnMut(ActionKey)) {
+        for planned in self.parts.iter().flat_map(|part| part.plans.iter()).flat_map(|p| p.iter()) {
+            planned.each_key(&mut |_, _, key| visit(key));
+        }
+    }
+}

@@ -1,0 +1,608 @@
+//! Actions: effects described completely by data, and the key each is kept under.
+//!
+//! The key is one walk over an action's ingredients: [`Ingredients`] has an implementation that hashes
+//! and one that explains, so what `explain` shows can never drift from what is hashed. A change in what an
+//! ingredient means must raise [`KEY_VERSION`].
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use serde::{Deserialize, Serialize};
+
+use super::judge::JudgeAction;
+use super::program::{DependenciesAction, ProgramAction, Repeat};
+
+/// The domain of every key, with [`KEY_VERSION`] at its end.
+pub const KEY_CONTEXT: &str = "evalrs action v2";
+
+/// Raised when keys change their meaning.
+pub const KEY_VERSION: u32 = 2;
+
+/// The longest ingredient that is kept as it is, in characters; longer ones are kept as digest and preview.
+const PREVIEW: usize = 200;
+
+/// An effect, described completely by data.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "made for a moment, and mostly of judges")]
+pub enum Action {
+    /// A judge is asked.
+    Judge(JudgeAction),
+    /// A program of the user is called.
+    Program(ProgramAction),
+    /// It is found out which files such a program loads.
+    Dependencies(DependenciesAction),
+}
+
+impl Action {
+    /// Its content address.
+    pub fn key(&self) -> ActionKey {
+        let mut hasher = KeyHasher::new();
+        self.walk(&mut hasher);
+        hasher.finish()
+    }
+
+    /// What its key is made of, for people.
+    pub fn ingredients(&self) -> Vec<Ingredient> {
+        let mut explanation = Explanation(Vec::new());
+        self.walk(&mut explanation);
+        explanation.0
+    }
+
+    /// The whole texts of those ingredients that hold the beginning of one, by name.
+    pub fn long_texts(&self) -> Vec<(&'static str, String)> {
+        let mut long = LongTexts(Vec::new());
+        self.walk(&mut long);
+        long.0
+    }
+
+    /// The model that is asked, if it is one.
+    pub fn model(&self) -> Option<&str> {
+        match self {
+            Self::Judge(action) => Some(&action.model),
+            Self::Program(_) | Self::Dependencies(_) => None,
+        }
+    }
+
+    /// Says what is wrong with a reply, if anything.
+    pub fn check_reply(&self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Judge(action) => super::judge::reply::read(text, action.question).map(drop),
+            Self::Program(action) => super::program::reply::check(&action.identity.spec, text),
+            Self::Dependencies(_) => Ok(()),
+        }
+    }
+
+    /// Whether it is executed in every evaluation, and nothing of it is kept.
+    pub fn is_repeated(&self) -> bool {
+        match self {
+            Self::Program(action) => action.identity.spec.repeat == Repeat::Always,
+            Self::Judge(_) | Self::Dependencies(_) => false,
+        }
+    }
+
+    fn walk(&self, to: &mut dyn Ingredients) {
+        match self {
+            Self::Judge(action) => {
+                to.text("kind", "judge");
+                action.walk(to);
+            }
+            Self::Program(action) => {
+                to.text("kind", "program");
+                action.walk(to);
+            }
+            Self::Dependencies(action) => {
+                to.text("kind", "dependencies");
+                action.walk(to);
+            }
+        }
+    }
+}
+
+/// What walks over an action's ingredients.
+pub trait Ingredients {
+    /// A text, or its absence.
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>);
+    /// A number, or its absence.
+    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>);
+
+    /// A text.
+    fn text(&mut self, name: &'static str, value: &str) {
+        self.text_or_absent(name, Some(value));
+    }
+
+    /// A number.
+    fn number(&mut self, name: &'static str, value: f64) {
+        self.number_or_absent(name, Some(value));
+    }
+}
+
+struct KeyHasher(blake3::Hasher);
+
+impl KeyHasher {
+    /// Tag, name and value, each with its length before it: no two walks have the same bytes.
+    fn field(&mut self, tag: u8, name: &str, value: &[u8]) {
+        self.0.update(&[tag]);
+        self.0.update(&(name.len() as u64).to_le_bytes());
+        self.0.update(name.as_bytes());
+        self.0.update(&(value.len() as u64).to_le_bytes());
+        self.0.update(value);
+    }
+}
+
+impl KeyHasher {
+    fn new() -> Self {
+        Self(blake3::Hasher::new_derive_key(KEY_CONTEXT))
+    }
+
+    fn absent(&mut self, name: &str) {
+        self.field(0, name, &[]);
+    }
+
+    fn text(&mut self, name: &str, text: &str) {
+        match end_of_preview(text) {
+            None => self.field(1, name, text.as_bytes()),
+            Some(_) => self.digest(name, &blake3::hash(text.as_bytes())),
+        }
+    }
+
+    fn digest(&mut self, name: &str, digest: &blake3::Hash) {
+        self.field(3, name, digest.as_bytes());
+    }
+
+    fn number(&mut self, name: &str, number: f64) {
+        // Both zeros are one number.
+        self.field(2, name, &(number + 0.0).to_bits().to_le_bytes());
+    }
+
+    fn finish(&self) -> ActionKey {
+        ActionKey(*self.0.finalize().as_bytes())
+    }
+}
+
+impl Ingredients for KeyHasher {
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
+        match value {
+            None => self.absent(name),
+            Some(text) => KeyHasher::text(self, name, text),
+        }
+    }
+
+    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
+        match value {
+            None => self.absent(name),
+            Some(number) => KeyHasher::number(self, name, number),
+        }
+    }
+}
+
+/// Where the preview of a text ends, if the text is longer.
+fn end_of_preview(text: &str) -> Option<usize> {
+    text.char_indices().nth(PREVIEW).map(|(at, _)| at)
+}
+
+/// The key that is made of these ingredients, as they are kept beside an outcome. None if they are no such
+/// ingredients.
+pub fn key_of(ingredients: &[Ingredient]) -> Option<ActionKey> {
+    let mut hasher = KeyHasher::new();
+    for Ingredient { name, preview, digest, number } in ingredients {
+        match (preview, digest) {
+            (None, _) => hasher.absent(name),
+            (Some(_), Some(digest)) => {
+                hasher.digest(name, &blake3::Hash::from_hex(digest).ok()?);
+            }
+            (Some(text), None) if *number => hasher.number(name, text.parse().ok()?),
+            (Some(text), None) if end_of_preview(text).is_none() => hasher.text(name, text),
+            (Some(_), None) => return None,
+        }
+    }
+    (!ingredients.is_empty()).then(|| hasher.finish())
+}
+
+/// One ingredient of a key, as it is shown and kept beside an outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ingredient {
+    /// Its name.
+    pub name: String,
+    /// The text itself if it is short, else its beginning; null if it is absent.
+    pub preview: Option<String>,
+    /// The blake3 digest of a text that is longer than its preview.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Whether the text stands for a number.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub number: bool,
+}
+
+struct Explanation(Vec<Ingredient>);
+
+impl Ingredients for Explanation {
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
+        let end = value.and_then(end_of_preview);
+        let digest = end.and(value).map(|text| blake3::hash(text.as_bytes()).to_hex().to_string());
+        let preview = value.map(|text| text[..end.unwrap_or(text.len())].to_owned());
+        self.0.push(Ingredient { name: name.to_owned(), preview, digest, number: false });
+    }
+
+    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
+        let preview = value.map(|number| (number + 0.0).to_string());
+        self.0.push(Ingredient { name: name.to_owned(), preview, digest: None, number: true });
+    }
+}
+
+/// The texts of which an ingredient holds the beginning alone.
+struct LongTexts(Vec<(&'static str, String)>);
+
+impl Ingredients for LongTexts {
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
+        let long = value.filter(|text| end_of_preview(text).is_some());
+        self.0.extend(long.map(|text| (name, text.to_owned())));
+    }
+
+    fn number_or_absent(&mut self, _name: &'static str, _value: Option<f64>) {}
+}
+
+/// The content address of an action: a blake3 digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ActionKey(pub [u8; 32]);
+
+/// A map by action key.
+pub type KeyMap<V> = HashMap<ActionKey, V, BuildHasherDefault<DigestHasher>>;
+/// A set of action keys.
+pub type KeySet = HashSet<ActionKey, BuildHasherDefault<DigestHasher>>;
+
+/// Hashes a digest by its first bytes: it is random already.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 ^= word;
+    }
+}
+
+impl Hash for ActionKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.0[..8]);
+        state.write_u64(u64::from_le_bytes(word));
+    }
+}
+
+impl ActionKey {
+    /// The key written as 64 hexadecimal digits.
+    pub fn parse(hex: &str) -> Option<Self> {
+        blake3::Hash::from_hex(hex).ok().map(|hash| Self(*hash.as_bytes()))
+    }
+}
+
+impl fmt::Display for ActionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for ActionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ActionKey({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::{Map, json};
+
+    use super::{Action, ActionKey, Ingredient, Ingredients, KEY_CONTEXT, KeyHasher};
+    use crate::base::path::Row;
+    use crate::pipeline::judge::question::Question;
+    use crate::pipeline::judge::template::Placeholders;
+    use crate::pipeline::judge::{Judge, JudgeAction};
+    use crate::pipeline::suite::{
+        Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec,
+    };
+
+    fn action() -> JudgeAction {
+        JudgeAction {
+            provider: "openai".to_owned(),
+            endpoint: "https://judge.example/v1".to_owned(),
+            model: "judge-1".to_owned(),
+            system: "You judge.".to_owned(),
+            user: "Is «é» kind?".to_owned(),
+            temperature: Some(0.25),
+            seed: Some(-7),
+            max_tokens: Some(64),
+            top_p: None,
+            extra_body: r#"{"a":1}"#.to_owned(),
+            headers: "x-a: b".to_owned(),
+            response_format: ReplyFormat::Auto,
+            question: Question::score((1.0, 5.0)),
+            vote: 2,
+        }
+    }
+
+    fn key_of(action: JudgeAction) -> ActionKey {
+        Action::Judge(action).key()
+    }
+
+    /// A store is worth as much as its keys are stable. If this must change, so must the version in the context.
+    #[test]
+    fn a_key_stays_what_it_is() {
+        assert_eq!(KEY_CONTEXT, "evalrs action v2");
+        assert!(KEY_CONTEXT.ends_with(&format!(" v{}", super::KEY_VERSION)));
+        // Computed with Python's blake3 from the layout that `KeyHasher::field` describes.
+        let expected = "31ec39318166ba67998f42b3c834383a45b496d78641ba11d46170d0939ce902";
+        let key = key_of(action());
+        assert_eq!(key.to_string(), expected);
+        assert_eq!(ActionKey::parse(expected), Some(key));
+        assert_eq!(ActionKey::parse(&expected[1..]), None);
+    }
+
+    type Change = fn(&mut JudgeAction);
+
+    /// Every ingredient with a change of it.
+    const CHANGES: &[(&str, Change)] = &[
+        ("provider", |action| action.provider = "other".to_owned()),
+        ("endpoint", |action| action.endpoint.push('/')),
+        ("model", |action| action.model.push('2')),
+        ("system", |action| action.system.push(' ')),
+        ("user", |action| action.user.push('\n')),
+        ("user", |action| action.user = "Is «e\u{301}» kind?".to_owned()),
+        ("user", |action| action.user.clear()),
+        ("temperature", |action| action.temperature = Some(0.250_000_000_000_000_1)),
+        ("temperature", |action| action.temperature = Some(0.0)),
+        ("temperature", |action| action.temperature = None),
+        ("seed", |action| action.seed = Some(7)),
+        ("seed", |action| action.seed = Some(i64::MAX)),
+        ("seed", |action| action.seed = Some(i64::MAX - 1)),
+        ("seed", |action| action.seed = None),
+        ("max_tokens", |action| action.max_tokens = Some(u32::MAX)),
+        ("max_tokens", |action| action.max_tokens = None),
+        ("top_p", |action| action.top_p = Some(0.25)),
+        ("top_p", |action| action.top_p = Some(0.0)),
+        ("extra_body", |action| action.extra_body.clear()),
+        ("extra_body", |action| action.extra_body = r#"{"a":"1"}"#.to_owned()),
+        ("headers", |action| action.headers.clear()),
+        ("headers", |action| action.headers.push('c')),
+        ("response_format", |action| action.response_format = ReplyFormat::JsonSchema),
+        ("response_format", |action| action.response_format = ReplyFormat::JsonObject),
+        ("response_format", |action| action.response_format = ReplyFormat::Text),
+        ("response_schema", |action| action.question = Question::score((0.0, 5.0))),
+        ("response_schema", |action| action.question = Question::score((1.0, 1.5))),
+        ("response_schema", |action| action.question = Question::Compare),
+        ("vote", |action| action.vote = 0),
+        ("vote", |action| action.vote = 3),
+    ];
+
+    #[test]
+    fn every_ingredient_changes_the_key_and_says_so() {
+        let base = Action::Judge(action());
+        let mut keys = BTreeSet::from([base.key()]);
+        for (name, change) in CHANGES {
+            let mut changed = action();
+            change(&mut changed);
+            let changed = Action::Judge(changed);
+            assert!(keys.insert(changed.key()), "{name}: the key of another action");
+            let pairs = base.ingredients().into_iter().zip(changed.ingredients());
+            let differing: Vec<String> =
+                pairs.filter(|(left, right)| left != right).map(|(left, _)| left.name).collect();
+            assert_eq!(differing, [*name]);
+        }
+        let walked: BTreeSet<String> =
+            base.ingredients().into_iter().map(|ingredient| ingredient.name).collect();
+        let changed = CHANGES.iter().map(|(name, _)| (*name).to_owned());
+        // This one is the same in every action so far.
+        let constant = ["kind"].map(str::to_owned);
+        assert_eq!(walked, changed.chain(constant).collect(), "every ingredient has a change");
+        assert_eq!(walked.len(), base.ingredients().len(), "each is visited once");
+    }
+
+    #[test]
+    fn a_key_is_made_again_from_what_is_kept() {
+        let long = "é".repeat(200) + "a";
+        for (_, change) in CHANGES {
+            for user in ["", "short", &long] {
+                let mut action = JudgeAction { user: user.to_owned(), ..action() };
+                change(&mut action);
+                let action = Action::Judge(action);
+                let text = serde_json::to_string(&action.ingredients()).unwrap();
+                let kept: Vec<Ingredient> = serde_json::from_str(&text).unwrap();
+                assert_eq!(super::key_of(&kept), Some(action.key()));
+            }
+        }
+        let kept = |preview: &str, digest: Option<&str>, number| Ingredient {
+            name: "x".to_owned(),
+            preview: Some(preview.to_owned()),
+            digest: digest.map(str::to_owned),
+            number,
+        };
+        assert_eq!(super::key_of(&[]), None);
+        assert_eq!(super::key_of(&[kept("x", Some("no digest"), false)]), None);
+        assert_eq!(super::key_of(&[kept("no number", None, true)]), None);
+        assert_eq!(super::key_of(&[kept(&long, None, false)]), None, "a text without its digest");
+    }
+
+    #[test]
+    fn equal_actions_have_equal_keys() {
+        assert_eq!(key_of(action()), key_of(action()));
+        let zero = |zero| key_of(JudgeAction { temperature: Some(zero), ..action() });
+        assert_eq!(zero(0.0), zero(-0.0), "both zeros are one number");
+    }
+
+    #[test]
+    fn no_text_moves_between_ingredients() {
+        let with = |system: &str, user: &str| {
+            key_of(JudgeAction { system: system.to_owned(), user: user.to_owned(), ..action() })
+        };
+        let keys = [
+            with("ab", "c"),
+            with("a", "bc"),
+            with("abc", ""),
+            with("", "abc"),
+            with("a", "b\u{0}c"),
+            with("a\u{0}b", "c"),
+            with("ab\u{1}\u{4}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}user", "c"),
+        ];
+        assert_eq!(BTreeSet::from(keys).len(), keys.len());
+    }
+
+    #[test]
+    fn absent_empty_zero_and_text_of_a_number_are_four_things() {
+        let walks: [fn(&mut KeyHasher); 6] = [
+            |to| to.text_or_absent("x", None),
+            |to| to.text("x", ""),
+            |to| to.text("x", "0"),
+            |to| to.number("x", 0.0),
+            |to| to.text("x", "\0\0\0\0\0\0\0\0"),
+            |to| to.text("y", ""),
+        ];
+        let digest = |walk: fn(&mut KeyHasher)| {
+            let mut hasher = KeyHasher::new();
+            walk(&mut hasher);
+            hasher.finish().0
+        };
+        assert_eq!(walks.map(digest).into_iter().collect::<BTreeSet<_>>().len(), walks.len());
+    }
+
+    #[test]
+    fn long_ingredients_are_shown_by_beginning_and_digest() {
+        let shown = |user: String| {
+            let ingredients = Action::Judge(JudgeAction { user, ..action() }).ingredients();
+            ingredients.into_iter().find(|ingredient| ingredient.name == "user").unwrap()
+        };
+        let whole = shown("é".repeat(200));
+        assert_eq!((whole.preview, whole.digest), (Some("é".repeat(200)), None));
+        let [left, right] = ["a", "b"].map(|last| shown("é".repeat(200) + last));
+        assert_eq!(left.preview, right.preview);
+        assert!(left.digest.is_some() && left.digest != right.digest, "{left:?} {right:?}");
+    }
+
+    fn rubric() -> RubricSpec {
+        let judge = JudgeSpec {
+            model: "judge-1".to_owned(),
+            endpoint: Some("test".to_owned()),
+            ..JudgeSpec::default()
+        };
+        RubricSpec::new("Is {submission} kind?", judge)
+    }
+
+    type Edit = fn(&mut RubricSpec);
+
+    /// The key of the first vote on one submission.
+    fn key_with(change: impl Fn(&mut RubricSpec), environment_base_url: Option<&str>) -> ActionKey {
+        let mut rubric = rubric();
+        change(&mut rubric);
+        let template = rubric.prompt.clone();
+        let placeholders = Placeholders {
+            input: "q",
+            submission: "s",
+            other: None,
+            ground_truth: None,
+            vars: &Map::new(),
+            row: Row { text: "{}" },
+        };
+        let base_url = |_: &str| environment_base_url.map(str::to_owned);
+        key_of(Judge::new(rubric, &base_url).action(&template, &placeholders, 0).unwrap())
+    }
+
+    #[test]
+    fn what_changes_no_answer_is_in_no_key() {
+        let base = key_with(|_| (), None);
+        let changes: &[(&str, Edit)] = &[
+            ("base_url under an endpoint", |rubric| {
+                rubric.judges[0].base_url = Some("http://b".to_owned());
+            }),
+            ("api_key_env", |rubric| rubric.judges[0].api_key_env = Some("OTHER".to_owned())),
+            ("max_retries", |rubric| rubric.judges[0].patience.max_retries = 0),
+            ("timeout", |rubric| rubric.judges[0].patience.timeout = 0.5),
+            ("rubric_vars", |rubric| rubric.rubric_vars = vec!["tone".to_owned()]),
+            ("deadline", |rubric| rubric.judges[0].patience.deadline = 1.0),
+            ("requests", |rubric| rubric.judges[0].patience.max_requests_per_minute = Some(1)),
+            ("tokens", |rubric| rubric.judges[0].patience.max_tokens_per_minute = Some(1)),
+            ("a secret header", |rubric| {
+                let value = HeaderValue::Variable("KEY".to_owned());
+                rubric.judges[0].headers = vec![HeaderSpec { name: "x-key".to_owned(), value }];
+            }),
+            ("confirm_fails", |rubric| rubric.confirm_fails = 2),
+            ("a further judge", |rubric| rubric.judges.push(JudgeSpec::default())),
+            ("votes", |rubric| rubric.votes = 3),
+            ("combine", |rubric| rubric.combine = Combine::Mean),
+            ("the scale that is none", |rubric| rubric.scale = Some((0.0, 1.0))),
+        ];
+        for (what, change) in changes {
+            assert_eq!(key_with(change, None), base, "{what}");
+        }
+        assert_eq!(key_with(|_| (), Some("http://elsewhere/v1")), base);
+    }
+
+    #[test]
+    fn what_may_change_an_answer_is_in_the_key() {
+        let changes: &[(&str, Edit)] = &[
+            ("nothing", |_| ()),
+            ("prompt", |rubric| rubric.prompt.push_str(" Really?")),
+            ("model", |rubric| rubric.judges[0].model = "judge-2".to_owned()),
+            ("provider", |rubric| rubric.judges[0].provider = "other".to_owned()),
+            ("endpoint", |rubric| rubric.judges[0].endpoint = Some("other".to_owned())),
+            ("temperature", |rubric| rubric.judges[0].temperature = Some(1.0)),
+            ("seed", |rubric| rubric.judges[0].seed = Some(0)),
+            ("max_tokens", |rubric| rubric.judges[0].max_tokens = Some(1)),
+            ("top_p", |rubric| rubric.judges[0].top_p = Some(1.0)),
+            ("response_format", |rubric| rubric.judges[0].response_format = ReplyFormat::Text),
+            ("headers", |rubric| {
+                let value = HeaderValue::Text("on".to_owned());
+                rubric.judges[0].headers = vec![HeaderSpec { name: "x-beta".to_owned(), value }];
+            }),
+            ("comparing", |rubric| rubric.compare_to = Some(CompareTo::Field("b".to_owned()))),
+            ("scale", |rubric| rubric.scale = Some((1.0, 5.0))),
+            ("extra_body", |rubric| {
+                rubric.judges[0].extra_body.insert("top_k".to_owned(), json!(1));
+            }),
+        ];
+        let mut keys = BTreeSet::new();
+        for (what, change) in changes {
+            assert!(keys.insert(key_with(change, None)), "{what}");
+        }
+        let no_endpoint: Edit = |rubric| rubric.judges[0].endpoint = None;
+        for base_url in [None, Some("http://one/v1"), Some("http://two/v1")] {
+            assert!(keys.insert(key_with(no_endpoint, base_url)), "{base_url:?}");
+        }
+        let slash = key_with(no_endpoint, Some("http://one/v1/"));
+        assert_eq!(slash, key_with(no_endpoint, Some("http://one/v1")));
+    }
+
+    #[test]
+    fn the_order_of_further_members_is_in_no_key() {
+        let with = |text: &str| {
+            let body = serde_json::from_str(text).unwrap();
+            key_with(move |rubric| rubric.judges[0].extra_body = Map::clone(&body), None)
+        };
+        let base = with(r#"{"a": 1, "b": {"c": [1, 2], "d": null}}"#);
+        assert_eq!(with(r#"{"b": {"d": null, "c": [1, 2]}, "a": 1}"#), base);
+        assert_ne!(with(r#"{"b": {"d": null, "c": [2, 1]}, "a": 1}"#), base);
+    }
+
+    #[test]
+    fn a_password_in_the_base_url_is_in_no_key() {
+        let no_endpoint: Edit = |rubric| rubric.judges[0].endpoint = None;
+        let bare = key_with(no_endpoint, Some("https://judge.example/v1"));
+        for base_url in ["https://user:pass@judge.example/v1", "https://t%40ken@judge.example/v1/"]
+        {
+            assert_eq!(key_with(no_endpoint, Some(base_url)), bare, "{base_url}");
+        }
+        let with_at = key_with(no_endpoint, Some("https://judge.example/v1/@me"));
+        assert_ne!(with_at, key_with(no_endpoint, Some("https://me")), "an @ of the path stays");
+    }
+}

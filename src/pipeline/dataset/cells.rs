@@ -1,0 +1,255 @@
+//! Cuts a CSV file into records: one JSON object of strings a row, empty cells left out.
+//!
+//! Cells are text as written; what JSON may stand in them is `fields`' business. Spaces around the names of
+//! columns mean nothing, spaces in cells do.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::split::{
+    LineCounter, RECORD_LIMIT, RawRecord, Start, line_place, record_place, too_long,
+};
+use crate::base::diagnostic::{Diagnostic, Place, clipped};
+
+/// The rows under the header, or everything that is wrong with the file's shape.
+pub(super) fn rows<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagnostic>> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    let headers = match reader.headers() {
+        Ok(headers) => trimmed(headers),
+        Err(error) => return Err(vec![bad_csv(path, text, &error)]),
+    };
+    check_headers(path, text, &headers)?;
+    let mut records = Vec::new();
+    let mut problems = Vec::new();
+    let mut lines = LineCounter::default();
+    let mut row = csv::StringRecord::new();
+    loop {
+        let offset = skip_blank_lines(text, reader.position().byte() as usize);
+        match reader.read_record(&mut row) {
+            Ok(false) => break,
+            Err(error) => {
+                problems.push(bad_csv(path, text, &error));
+                break;
+            }
+            Ok(true) => {}
+        }
+        let end = (reader.position().byte() as usize).min(text.len());
+        let start = lines.advance(text, offset);
+        if let Some(problem) =
+            row_problem(path, text, start, (offset..end, row.len(), headers.len()))
+        {
+            problems.push(problem);
+            continue;
+        }
+        // Empty is absent, but for an agent that said nothing.
+        let kept = |(name, cell): &(&String, &str)| !cell.is_empty() || *name == "output";
+        let cells = headers.iter().zip(row.iter()).filter(kept);
+        let object: Map<String, Value> =
+            cells.map(|(name, cell)| (name.clone(), Value::from(cell))).collect();
+        if row.iter().any(|cell| !cell.is_empty()) {
+            records.push(RawRecord { text: Cow::Owned(Value::Object(object).to_string()), start });
+        }
+    }
+    if problems.is_empty() { Ok(records) } else { Err(problems) }
+}
+
+/// The names of the columns; none if the header cannot be read.
+pub(crate) fn column_names(text: &str) -> Vec<String> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    reader.headers().map(trimmed).unwrap_or_default()
+}
+
+/// What is odd about the row that starts at `start`, if it has fewer cells than there are columns: a cell that is not
+/// there is empty, but may not have been meant to be.
+pub(crate) fn short_row(text: &str, start: Start) -> Option<String> {
+    let columns = column_names(text).len();
+    let rest = text.get(start.offset..)?;
+    let mut reader =
+        csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(rest.as_bytes());
+    let cells = reader.records().next()?.ok()?.len();
+    let plural = if cells == 1 { "" } else { "s" };
+    (cells < columns)
+        .then(|| format!("the row has {cells} cell{plural}, the header has {columns} columns"))
+}
+
+fn trimmed(headers: &csv::StringRecord) -> Vec<String> {
+    headers.iter().map(|name| name.trim().to_owned()).collect()
+}
+
+fn check_headers(path: &str, text: &str, headers: &[String]) -> Result<(), Vec<Diagnostic>> {
+    let line = text[..skip_blank_lines(text, 0)].matches('\n').count();
+    let first = text.lines().nth(line).unwrap_or_default();
+    let place = |name: &str| {
+        let from = first.rfind(name).unwrap_or(0);
+        Place::in_line(path, line + 1, first, from..from + name.len())
+    };
+    if let [only] = headers
+        && let Some(separator) = [';', '\t', '|'].into_iter().find(|other| only.contains(*other))
+    {
+        let message = "the header has one column: its names are not separated by commas";
+        let hint =
+            format!("save the file with commas in place of `{}`", separator.escape_default());
+        return Err(vec![Diagnostic::error(place(only), message).hint(hint)]);
+    }
+    let mut problems = Vec::new();
+    let mut seen = BTreeSet::new();
+    for name in headers {
+        if !name.is_empty() && !seen.insert(name) {
+            problems.push(
+                Diagnostic::error(
+                    place(name),
+                    format!("the column `{}` appears twice", clipped(name)),
+                )
+                .hint("give every column a name of its own"),
+            );
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// What is wrong with the row that stands at `bytes` and has so many cells under so many columns.
+fn row_problem(
+    path: &str,
+    text: &str,
+    start: Start,
+    (bytes, cells, columns): (std::ops::Range<usize>, usize, usize),
+) -> Option<Diagnostic> {
+    let written = text.get(bytes.clone()).unwrap_or_default();
+    if written.len() > RECORD_LIMIT {
+        return Some(too_long(line_place(path, text, start), written.len()));
+    }
+    if let Some((at, slip)) = quote_slip(written) {
+        let place = record_place(path, text, start, Some(at..at + 1));
+        return Some(slip.diagnostic(place));
+    }
+    if cells <= columns {
+        return None;
+    }
+    let message = format!("the row has {cells} cells, the header has {columns} columns");
+    let problem = Diagnostic::error(line_place(path, text, start), message);
+    let breaks = written.trim_end().matches('\n').count();
+    Some(if breaks > 0 {
+        let last = start.line as usize + breaks;
+        problem.hint(format!(
+            "a quoted cell carries this row on to line {last}: is one of its quotes never closed?"
+        ))
+    } else {
+        problem.hint("put cells that contain commas or line breaks into double quotes")
+    })
+}
+
+/// What is wrong with a quote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum QuoteSlip {
+    /// It opens a cell and is never closed.
+    Open,
+    /// It closes a cell that goes on.
+    Inside,
+}
+
+impl QuoteSlip {
+    fn diagnostic(self, place: Place) -> Diagnostic {
+        match self {
+            Self::Open => Diagnostic::error(place, "this quoted cell is never closed")
+                .label("everything after this quote was read as one cell"),
+            Self::Inside => Diagnostic::error(place, "text follows the closing quote of a cell")
+                .label("this quote closes the cell"),
+        }
+        .hint("every quoted cell ends with a quote; a quote inside it is written twice")
+    }
+}
+
+/// The first quote of a row that is not as it must be. Only a quote that begins a cell means anything.
+fn quote_slip(row: &str) -> Option<(usize, QuoteSlip)> {
+    let bytes = row.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] == b'"' {
+            let closing = closing_quote(bytes, at).ok_or((at, QuoteSlip::Open));
+            match closing {
+                Ok(closing) => at = closing + 1,
+                Err(slip) => return Some(slip),
+            }
+            if !matches!(bytes.get(at), None | Some(b',' | b'\n' | b'\r')) {
+                return Some((at - 1, QuoteSlip::Inside));
+            }
+        }
+        at += memchr::memchr(b',', bytes.get(at..)?)? + 1;
+    }
+    None
+}
+
+/// The quote that closes the cell whose quote stands at `opening`.
+fn closing_quote(bytes: &[u8], opening: usize) -> Option<usize> {
+    let mut at = opening + 1;
+    loop {
+        at += memchr::memchr(b'"', bytes.get(at..)?)?;
+        match bytes.get(at + 1) {
+            Some(b'"') => at += 2,
+            _ => return Some(at),
+        }
+    }
+}
+
+fn skip_blank_lines(text: &str, mut offset: usize) -> usize {
+    while matches!(text.as_bytes().get(offset), Some(b'\n' | b'\r')) {
+        offset += 1;
+    }
+    offset.min(text.len())
+}
+
+fn bad_csv(path: &str, text: &str, error: &csv::Error) -> Diagnostic {
+    let place = match error.position() {
+        Some(position) => {
+            let offset = (position.byte() as usize).min(text.len());
+            Place::in_text(path, text, offset..offset)
+        }
+        None => Place::file(path),
+    };
+    Diagnostic::error(place, format!("bad CSV: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{QuoteSlip, quote_slip, rows};
+
+    #[test]
+    fn quotes_mean_something_only_at_the_ends_of_a_cell() {
+        use QuoteSlip::{Inside, Open};
+        for (row, expected) in [
+            ("a,b", None),
+            ("a,\"b\"", None),
+            ("a,\"b\"\r\n", None),
+            ("a,\"b", Some((2, Open))),
+            ("\"a\"\"", Some((0, Open))),
+            ("\"a\"\"\",b", None),
+            ("a,5\" pipe", None),
+            ("\"a\",5\" pipe,\"c,\n", Some((12, Open))),
+            ("\"a,b\",\"\"", None),
+            ("\"say \"hi\" now\",b", Some((5, Inside))),
+            ("\"", Some((0, Open))),
+            ("a,", None),
+            ("", None),
+        ] {
+            assert_eq!(quote_slip(row), expected, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn cells_are_text_as_written() {
+        let text =
+            "\r\n id ,input,note\r\n1,\"two\r\nlines, \"\"quoted\"\"\",\r\n\r\n2, 5\" pipe ,x";
+        let rows = rows("d.csv", text).expect("good");
+        let found: Vec<(u32, &str)> =
+            rows.iter().map(|row| (row.start.line, row.text.as_ref())).collect();
+        assert_eq!(
+            found,
+            [
+                (3, r#"{"id":"1","input":"two\r\nlines, \"quoted\""}"#),
+                (6, r#"{"id":"2","input":" 5\" pipe ","note":"x"}"#),
+            ]
+        );
+    }
+}

@@ -1,0 +1,428 @@
+//! Takes a row apart into fields, under whatever names it has them.
+//!
+//! One level at a time, into borrowed raw values, so that only what is asked for is parsed. Names are resolved
+//! in one place: the `fields` mapping, then our name, then its aliases.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::split::too_deep;
+use super::syntax::slip;
+use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
+use crate::base::path;
+use crate::pipeline::suite::{DatasetFormat, DatasetSpec, FieldMap};
+use crate::pipeline::trajectory::TrajectoryFormat;
+
+/// Our names of a row's fields, each with the other names it is known by.
+pub const FIELDS: &[(&str, &[&str])] = &[
+    ("id", &["sample_id"]),
+    ("input", &["prompt", "question"]),
+    ("ground_truth", &["expected", "target", "ideal", "hint", "answer"]),
+    ("metadata", &[]),
+    ("tags", &[]),
+    ("rubric_vars", &[]),
+    ("extra_vars", &[]),
+    ("agent_args", &[]),
+    ("rubric", &[]),
+    ("rubric_path", &[]),
+    ("output", &[]),
+    ("trajectory", &[]),
+    ("messages", &[]),
+    ("trial", &[]),
+    ("model", &[]),
+    ("agent_state", &[]),
+    ("reference", &[]),
+    ("label", &[]),
+];
+
+/// How the records of a dataset are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowSpec {
+    /// Whether values are CSV cells: text, in which JSON may stand.
+    pub cells: bool,
+    /// The `fields` mapping.
+    pub fields: FieldMap,
+    /// The format of recorded trajectories; detected if absent.
+    pub format: Option<TrajectoryFormat>,
+}
+
+impl RowSpec {
+    /// How the rows of `dataset` are read.
+    pub fn new(dataset: &DatasetSpec, format: Option<TrajectoryFormat>) -> Self {
+        Self { cells: dataset.format == DatasetFormat::Csv, fields: dataset.fields.clone(), format }
+    }
+
+    /// The results one row gives: one for each of `fields.outputs`, else one.
+    pub fn cases(&self) -> usize {
+        self.fields.outputs.len().max(1)
+    }
+}
+
+/// What is wrong with a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowProblem {
+    /// The bytes of the row it is about; none speaks of the row as a whole.
+    pub span: Option<Range<usize>>,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected there.
+    pub label: Option<String>,
+    /// The likely fix.
+    pub hint: Option<String>,
+    /// It is about the joined recording, not about the row.
+    pub recorded: bool,
+}
+
+impl RowProblem {
+    /// A problem of the row as a whole.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { span: None, message: message.into(), label: None, hint: None, recorded: false }
+    }
+
+    /// The problem at a place, for people.
+    pub fn diagnostic(self, place: Place) -> Diagnostic {
+        let Self { message, label, hint, .. } = self;
+        Diagnostic { label, hint, ..Diagnostic::error(place, message) }
+    }
+
+    pub(super) fn of_recording(self) -> Self {
+        Self { recorded: true, ..self }
+    }
+
+    pub(super) fn at(self, row: &str, raw: &RawValue) -> Self {
+        Self { span: span_in(row, raw.get()), ..self }
+    }
+
+    pub(super) fn label(self, label: impl Into<String>) -> Self {
+        Self { label: Some(label.into()), ..self }
+    }
+
+    /// The problem with its likely fix.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+/// Where `part` stands inside `row`, if it was borrowed from it.
+fn span_in(row: &str, part: &str) -> Option<Range<usize>> {
+    let start = part.as_ptr().addr().checked_sub(row.as_ptr().addr())?;
+    (start + part.len() <= row.len()).then_some(start..start + part.len())
+}
+
+/// The members of a JSON object in order, unread.
+#[derive(Debug, Default)]
+pub struct RawObject<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> RawObject<'a> {
+    /// The member `name`; the last one, as everywhere in JSON, if it appears twice.
+    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
+    }
+
+    /// The names of its members.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| key.as_ref())
+    }
+
+    /// What stands at a dotted path; at each level the longest matching key wins.
+    fn at_path(&self, path: &str) -> Option<&'a RawValue> {
+        let found = |end: usize| raw_at(self.get(path.get(..end)?)?, path.get(end..)?);
+        path::key_ends(path).filter_map(found).last()
+    }
+
+    /// The first name that was seen before, with its second value.
+    pub(super) fn twice(&self) -> Option<(&str, &'a RawValue)> {
+        let mut seen = BTreeSet::new();
+        let again = self.0.iter().find(|(key, _)| !seen.insert(key.as_ref()))?;
+        Some((again.0.as_ref(), again.1))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut members = Vec::with_capacity(8);
+                while let Some(Key(key)) = map.next_key()? {
+                    members.push((key, map.next_value()?));
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Members).map(RawObject)
+    }
+}
+
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
+        Borrowed::deserialize(deserializer).map(|key| Self(key.0))
+    }
+}
+
+/// A row taken apart.
+#[derive(Debug)]
+pub struct Fields<'a> {
+    pub(super) row: &'a str,
+    pub(super) members: RawObject<'a>,
+    pub(super) spec: &'a RowSpec,
+}
+
+impl<'a> Fields<'a> {
+    /// Takes `row` apart; every member is still unread.
+    pub fn new(row: &'a str, spec: &'a RowSpec) -> Result<Self, RowProblem> {
+        let members = serde_json::from_str(row).map_err(|error| syntax_problem(row, &error))?;
+        Ok(Self { row, members, spec })
+    }
+
+    /// The raw value of our field `name`: mapped, under its own name, or under one alias. Null is absent.
+    pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
+        let found = match self.mapped(name) {
+            Some(path) => self.at_path(path),
+            None => self
+                .members
+                .get(name)
+                .or_else(|| aliases(name).iter().find_map(|alias| self.members.get(alias))),
+        };
+        found.filter(|raw| raw.get() != "null")
+    }
+
+    /// How the row is read.
+    pub fn spec(&self) -> &'a RowSpec {
+        self.spec
+    }
+
+    /// The path that the suite's `fields` gives our field `name`.
+    pub(super) fn mapped(&self, name: &str) -> Option<&'a str> {
+        let found = self.spec.fields.paths.iter().find(|(ours, _)| ours == name);
+        found.map(|(_, path)| path.as_str())
+    }
+
+    /// The first names of the row: enough to look for a misspelt one.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.names().take(1_000)
+    }
+
+    /// Why our field `name`, which a row needs, is not there: what the suite or the row says instead.
+    pub(super) fn instead_of(&self, name: &'static str) -> Option<String> {
+        if let Some(path) = self.mapped(name) {
+            let names = self.some_names();
+            return Some(format!("`fields` reads `{name}` from `{path}`; the row has {names}"));
+        }
+        let ours = || std::iter::once(&name).chain(aliases(name)).copied();
+        if let Some(null) = ours().find(|ours| self.members.get(ours).is_some()) {
+            return Some(format!("`{null}` is null; write \"\" if it is empty"));
+        }
+        let near = ours().find_map(|ours| suggest(ours, self.names()))?;
+        Some(format!("rename `{near}`, or say `fields: {{{name}: {near}}}` in the suite"))
+    }
+
+    /// The first names of the row, for messages.
+    pub fn some_names(&self) -> String {
+        let mut names: Vec<String> =
+            self.members.names().take(12).map(|name| format!("`{}`", clipped(name))).collect();
+        if self.members.names().count() > names.len() {
+            names.push("…".to_owned());
+        }
+        if names.is_empty() { "no fields".to_owned() } else { names.join(", ") }
+    }
+
+    /// The members that are none of our fields, neither by name nor by the suite's `fields`.
+    pub fn unmapped(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        let FieldMap { paths, outputs } = &self.spec.fields;
+        self.members.0.iter().map(|(name, raw)| (name.as_ref(), *raw)).filter(move |(name, _)| {
+            let is_ours =
+                FIELDS.iter().any(|(ours, aliases)| ours == name || aliases.contains(name));
+            let is_mapped = |(_, path): &(String, String)| {
+                path.strip_prefix(*name)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+            };
+            !is_ours && !paths.iter().chain(outputs).any(is_mapped)
+        })
+    }
+
+    /// What stands at a dotted path of the row.
+    pub fn at_path(&self, path: &str) -> Option<&'a RawValue> {
+        self.members.at_path(path)
+    }
+
+    pub(super) fn value(&self, name: &str) -> Result<Option<Value>, RowProblem> {
+        let Some(raw) = self.raw(name) else { return Ok(None) };
+        let parsed = serde_json::from_str(raw.get()).map_err(|error| {
+            let slip = slip(raw.get(), &error);
+            let problem = RowProblem::new(format!("bad JSON in `{name}`: {}", slip.message));
+            let RowProblem { span, .. } = problem.clone().at(self.row, raw);
+            let span = span.map(|at| at.start + slip.span.start..at.start + slip.span.end);
+            RowProblem { span, hint: slip.hint.map(str::to_owned), ..problem }
+        })?;
+        match parsed {
+            Value::String(cell) if self.spec.cells => {
+                Ok(Some(cell_value(name, cell).map_err(|problem| problem.at(self.row, raw))?))
+            }
+            value => Ok(Some(value)),
+        }
+    }
+
+    pub(super) fn wrong(&self, name: &str, expected: &str, found: &Value) -> RowProblem {
+        let problem = RowProblem::new(format!("`{name}` is {}", kind_of(found)))
+            .label(format!("expected {expected}"));
+        match self.raw(name) {
+            Some(raw) => problem.at(self.row, raw),
+            None => problem,
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<Option<String>, RowProblem> {
+        match self.value(name)? {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(self.wrong(name, "a string", &other)),
+        }
+    }
+
+    pub(super) fn object(&self, name: &str) -> Result<Map<String, Value>, RowProblem> {
+        match self.value(name)? {
+            None => Ok(Map::new()),
+            Some(Value::Object(map)) => Ok(map),
+            Some(other) => Err(self.wrong(name, "an object", &other)),
+        }
+    }
+}
+
+/// [`crate::base::path::lookup`] over values that are not read.
+fn raw_at<'a>(raw: &'a RawValue, path: &str) -> Option<&'a RawValue> {
+    let path = path.strip_prefix('.').unwrap_or(path);
+    if path.is_empty() {
+        return Some(raw);
+    }
+    if let Ok(object) = serde_json::from_str::<RawObject<'a>>(raw.get()) {
+        return object.at_path(path);
+    }
+    let items: Vec<&'a RawValue> = serde_json::from_str(raw.get()).ok()?;
+    let (index, rest) = path::index(path)?;
+    raw_at(items.get(index)?, rest)
+}
+
+/// A CSV row as the JSON row it stands for: our names, and what stands in cells parsed.
+pub fn parsed_cells(row: &str, spec: &RowSpec) -> Result<String, RowProblem> {
+    let fields = Fields::new(row, spec)?;
+    let mut parsed = Map::new();
+    for (name, _) in FIELDS {
+        if let Some(value) = fields.value(name)? {
+            parsed.insert((*name).to_owned(), value);
+        }
+    }
+    Ok(Value::Object(parsed).to_string())
+}
+
+/// The innermost value on the way of a JSON Pointer into `raw` that is there.
+pub(super) fn deepest<'a>(raw: &'a RawValue, pointer: &str) -> &'a RawValue {
+    let mut found = raw;
+    for step in pointer.split('/').skip(1) {
+        match raw_at(found, step) {
+            Some(inner) => found = inner,
+            None => break,
+        }
+    }
+    found
+}
+
+/// The other names of our field `name`.
+pub fn aliases(name: &str) -> &'static [&'static str] {
+    FIELDS.iter().find(|(ours, _)| *ours == name).map_or(&[], |(_, aliases)| aliases)
+}
+
+fn syntax_problem(row: &str, error: &serde_json::Error) -> RowProblem {
+    if let Some(at) = too_deep(row) {
+        return deep_problem(at);
+    }
+    let slip = slip(row, error);
+    if error.is_data() {
+        return RowProblem {
+            span: Some(0..1.min(row.len())),
+            ..RowProblem::new("the row is not a JSON object")
+        }
+        .label("expected `{`")
+        .hint("write one object a row: {\"input\": \"…\", \"output\": \"…\"}");
+    }
+    let problem = RowProblem::new(format!("bad JSON: {}", slip.message));
+    RowProblem { span: Some(slip.span), hint: slip.hint.map(str::to_owned), ..problem }
+}
+
+/// What is wrong with a row whose JSON is nested too deep at byte `at`.
+pub fn deep_problem(at: usize) -> RowProblem {
+    let problem =
+        RowProblem::new("the JSON is nested more than 128 deep").label("level 129 opens here");
+    RowProblem { span: Some(at..at + 1), ..problem }
+}
+
+/// A cell that holds a JSON array or object where one is expected is parsed; any other is text.
+fn cell_value(name: &str, cell: String) -> Result<Value, RowProblem> {
+    let trimmed = cell.trim();
+    let bracketed = |open, close| trimmed.starts_with(open) && trimmed.ends_with(close);
+    let parse = |what: &str| {
+        serde_json::from_str(trimmed).map_err(|error| {
+            let slip = slip(trimmed, &error);
+            let character = trimmed[..slip.span.start].chars().count() + 1;
+            let problem = RowProblem::new(format!(
+                "the cell `{name}` is bad JSON: {} (character {character})",
+                slip.message
+            ));
+            let hint = slip.hint.map(str::to_owned);
+            RowProblem { hint, ..problem.label(format!("expected {what}")) }
+        })
+    };
+    match name {
+        "input" | "ground_truth" | "tags" if bracketed('[', ']') => {
+            parse("a JSON array").or_else(|problem| {
+                if name == "ground_truth" { Ok(Value::String(cell.clone())) } else { Err(problem) }
+            })
+        }
+        "metadata" | "rubric_vars" | "extra_vars" | "agent_args" => parse("a JSON object"),
+        "trajectory" | "messages" | "agent_state" => {
+            if bracketed('[', ']') || bracketed('{', '}') {
+                parse("JSON")
+            } else {
+                Ok(Value::String(cell))
+            }
+        }
+        "trial" => Ok(trimmed.parse::<u32>().map_or(Value::String(cell), Value::from)),
+        "tags" => Ok(cell.split(',').map(|tag| Value::from(tag.trim())).collect()),
+        _ => Ok(Value::String(cell)),
+    }
+}
+
+/// What a JSON value is, in words.
+pub fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Strings as they are, anything else as its JSON text.
+pub fn json_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,508 @@
+//! Joins dataset rows with trajectories recorded in another file.
+//!
+//! By id, trial and model. Letta results that are numbered join by equal ids first, then by row number, with a check
+//! that the input is the same. Pure: the engine hands in the text of both files.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::fields::{Fields, RowSpec, json_text};
+use super::split::{RawRecord, Start, record_place};
+use crate::base::diagnostic::{Diagnostic, Place, clipped};
+
+/// A dataset row with what was recorded for it; several rows of one sample are its trials and models.
+#[derive(Clone, Debug)]
+pub(crate) struct Joined<'a> {
+    /// The JSON text of the dataset row.
+    pub row: Cow<'a, str>,
+    /// The JSON text of the joined recording; empty if the row carries its own.
+    pub recorded: Cow<'a, str>,
+    /// Where the row starts.
+    pub start: Start,
+}
+
+/// What a recording says it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Owner {
+    /// The sample with this id.
+    Id(String),
+    /// The sample with this number as its id, else the row at this position, from 0 (Letta results up to 0.16).
+    Row(usize),
+    /// The sample with this number as its id, else the row at this position, from 0, if that has no id or was given the
+    /// same input.
+    IdOrRow(usize),
+}
+
+/// What a row, or a recording, says of the run it is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RunIdentity {
+    /// The repetition, from 0.
+    pub trial: Option<u32>,
+    /// The model.
+    pub model: Option<String>,
+}
+
+impl RunIdentity {
+    /// What the fields say. A value of a wrong type is another's problem.
+    pub(crate) fn of(fields: &Fields<'_>) -> Self {
+        let trial = fields.value("trial").ok().flatten();
+        let trial = trial.and_then(|trial| u32::try_from(trial.as_u64()?).ok());
+        Self { trial, model: fields.text("model").ok().flatten() }
+    }
+
+    /// How well a recording of the run `other` is what a row that says this asks for.
+    fn fit(&self, other: &Self) -> Compatibility {
+        let trial = compatibility(self.trial.as_ref(), other.trial.as_ref());
+        trial.min(compatibility(self.model.as_ref(), other.model.as_ref()))
+    }
+
+    /// How much it says.
+    fn said(&self) -> usize {
+        usize::from(self.trial.is_some()) + usize::from(self.model.is_some())
+    }
+
+    /// The sample `name` in this run, for messages.
+    fn named(&self, name: &str) -> String {
+        let trial = self.trial.map(|trial| format!("trial {trial}"));
+        let model = self.model.as_ref().map(|model| format!("model `{}`", clipped(model)));
+        let said: Vec<String> = trial.into_iter().chain(model).collect();
+        let name = clipped(name);
+        if said.is_empty() {
+            format!("`{name}`")
+        } else {
+            format!("`{name}` ({})", said.join(", "))
+        }
+    }
+}
+
+/// How a recording fits a row of its sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Compatibility {
+    /// It is of another trial or model.
+    No,
+    /// It does not say what the row says.
+    Perhaps,
+    /// It is what the row asks for.
+    Yes,
+}
+
+fn compatibility<T: PartialEq>(row: Option<&T>, recording: Option<&T>) -> Compatibility {
+    match (row, recording) {
+        (Some(row), Some(recording)) if row != recording => Compatibility::No,
+        (Some(_), None) => Compatibility::Perhaps,
+        _ => Compatibility::Yes,
+    }
+}
+
+/// One recorded trajectory.
+#[derive(Clone, Debug)]
+pub(crate) struct Recording {
+    /// Which sample it is of.
+    pub owner: Owner,
+    /// The repetition and the model it says it is of.
+    pub run: RunIdentity,
+    /// A JSON object with `trajectory`, `messages` or `output`, and `model` and `trial` where known.
+    pub text: String,
+    /// The input it was recorded with, to be compared with the row's.
+    pub input: Option<Value>,
+    /// The file it stands in.
+    pub file: Arc<str>,
+    /// Where it starts in that file.
+    pub start: Start,
+    /// Whether `text` is what stands there, and not made of it.
+    pub verbatim: bool,
+}
+
+impl Recording {
+    /// What it belongs to, for messages.
+    fn name(&self) -> String {
+        match &self.owner {
+            Owner::Id(id) => self.run.named(id),
+            Owner::Row(row) | Owner::IdOrRow(row) => self.run.named(&row.to_string()),
+        }
+    }
+}
+
+/// The two files that are joined, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JoinedFiles<'a> {
+    /// The dataset.
+    pub dataset: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// The recordings.
+    pub recordings: &'a str,
+}
+
+/// Rows that carry their own recordings.
+pub(crate) fn alone(rows: Vec<RawRecord<'_>>) -> Vec<Joined<'_>> {
+    rows.into_iter()
+        .map(|row| Joined { row: row.text, recorded: Cow::Borrowed(""), start: row.start })
+        .collect()
+}
+
+/// What stands for the recording of a row that has none: its grades are errors, never left out.
+pub(crate) const NOT_RECORDED: &str = "null";
+
+/// Rows with their recordings, one result for each recording of a row, in dataset order. Rows without a recording
+/// are said and stay, recordings without a row are said and left out.
+pub(crate) fn join<'a>(
+    rows: Vec<RawRecord<'a>>,
+    recordings: Vec<Recording>,
+    spec: &RowSpec,
+    files: JoinedFiles<'_>,
+) -> (Vec<Joined<'a>>, Vec<Diagnostic>) {
+    let table = RowIndex::new(&rows, spec);
+    let assigned = table.assign(&recordings);
+    let claims = table.claims;
+    let mut left = Leftovers {
+        without: Vec::new(),
+        has_ids: false,
+        owned: some_of(recordings.iter().map(Recording::name)),
+        by_row: matches!(recordings.first(), Some(Recording { owner: Owner::Row(_), .. })),
+        unused: 0,
+    };
+    let mut joined = Vec::with_capacity(recordings.len());
+    let mut own: Vec<Vec<Recording>> = claims.iter().map(|_| Vec::new()).collect();
+    for (recording, row) in recordings.into_iter().zip(assigned) {
+        match row.and_then(|row| own.get_mut(row)) {
+            Some(own) => own.push(recording),
+            None => left.unused += 1,
+        }
+    }
+    let mut diagnostics = Vec::new();
+    for ((row, claim), found) in rows.into_iter().zip(claims).zip(own) {
+        if let Some(other) =
+            found.iter().find(|recording| input_differs(&row.text, spec, recording))
+        {
+            diagnostics.push(input_mismatch(&row, files, (&claim.name, other)));
+        }
+        if found.is_empty() {
+            left.has_ids |= claim.id.is_some();
+            left.without.push(claim.run.named(&claim.name));
+            let recorded = Cow::Borrowed(NOT_RECORDED);
+            joined.push(Joined { row: row.text, recorded, start: row.start });
+            continue;
+        }
+        for recording in found {
+            joined.push(Joined {
+                row: row.text.clone(),
+                recorded: Cow::Owned(recording.text),
+                start: row.start,
+            });
+        }
+    }
+    let nothing = left.without.len() == joined.len();
+    diagnostics.extend(left.diagnostics(nothing, files));
+    (joined, diagnostics)
+}
+
+/// What a row asks of recordings.
+struct RowIdentity {
+    /// Its id, or its number where it has none, for messages.
+    name: String,
+    id: Option<String>,
+    run: RunIdentity,
+}
+
+impl RowIdentity {
+    fn of(at: usize, row: &str, spec: &RowSpec) -> Self {
+        let fields = Fields::new(row, spec).ok();
+        let id = fields.as_ref().and_then(row_id);
+        let run = fields.as_ref().map(RunIdentity::of).unwrap_or_default();
+        Self { name: id.clone().unwrap_or_else(|| format!("row {}", at + 1)), id, run }
+    }
+}
+
+/// The rows, to find those that a recording belongs to.
+struct RowIndex<'t, 'a> {
+    rows: &'t [RawRecord<'a>],
+    spec: &'t RowSpec,
+    claims: Vec<RowIdentity>,
+    by_id: HashMap<String, Vec<usize>>,
+}
+
+impl<'t, 'a> RowIndex<'t, 'a> {
+    fn new(rows: &'t [RawRecord<'a>], spec: &'t RowSpec) -> Self {
+        let claims = rows.iter().enumerate().map(|(at, row)| RowIdentity::of(at, &row.text, spec));
+        let claims: Vec<RowIdentity> = claims.collect();
+        let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, claim) in claims.iter().enumerate() {
+            if let Some(id) = &claim.id {
+                by_id.entry(id.clone()).or_default().push(at);
+            }
+        }
+        Self { rows, spec, claims, by_id }
+    }
+
+    /// The row of each recording. Of several rows that it fits, the one that says most, then the first. One that does not
+    /// say its trial or model fits a row that does only where no other recording is surely that row's.
+    fn assign(&self, recordings: &[Recording]) -> Vec<Option<usize>> {
+        let mut has_own = vec![false; self.claims.len()];
+        let mut assigned = Vec::with_capacity(recordings.len());
+        for recording in recordings {
+            let sure = self.fitting(recording, Compatibility::Yes);
+            let row = sure.rev().max_by_key(|row| self.claims[*row].run.said());
+            if let Some(row) = row {
+                has_own[row] = true;
+            }
+            assigned.push(row);
+        }
+        for (recording, row) in recordings.iter().zip(&mut assigned) {
+            if row.is_none() {
+                *row = self.fitting(recording, Compatibility::Perhaps).find(|row| !has_own[*row]);
+            }
+        }
+        assigned
+    }
+
+    fn fitting(
+        &self,
+        recording: &Recording,
+        fit: Compatibility,
+    ) -> impl DoubleEndedIterator<Item = usize> + use<'_, 't, 'a> {
+        let run = recording.run.clone();
+        let rows = self.rows_of(recording).into_iter();
+        rows.filter(move |row| self.claims[*row].run.fit(&run) == fit)
+    }
+
+    /// The rows of a recording's sample.
+    fn rows_of(&self, recording: &Recording) -> Vec<usize> {
+        let of_id = |id: &str| self.by_id.get(id).cloned().unwrap_or_default();
+        let number = match &recording.owner {
+            Owner::Id(id) => return of_id(id),
+            Owner::Row(number) | Owner::IdOrRow(number) => *number,
+        };
+        let named = of_id(&number.to_string());
+        let differs = |row: usize| input_differs(&self.rows[row].text, self.spec, recording);
+        if named.first().is_some_and(|row| !differs(*row)) {
+            return named;
+        }
+        let numbered = self.claims.get(number).filter(|claim| {
+            let is_number = matches!(recording.owner, Owner::Row(_)) || claim.id.is_none();
+            is_number || recording.input.is_some() && !differs(number)
+        });
+        match numbered {
+            Some(_) if named.is_empty() || !differs(number) => vec![number],
+            _ => named,
+        }
+    }
+}
+
+fn row_id(fields: &Fields<'_>) -> Option<String> {
+    let value: Value = serde_json::from_str(fields.raw("id")?.get()).ok()?;
+    match value {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn input_differs(row: &str, spec: &RowSpec, recording: &Recording) -> bool {
+    let Some(recorded) = &recording.input else { return false };
+    let Ok(fields) = Fields::new(row, spec) else { return false };
+    let written: Option<Value> =
+        fields.raw("input").and_then(|raw| serde_json::from_str(raw.get()).ok());
+    match written {
+        Some(Value::String(text)) => {
+            let list = spec.cells && text.trim_start().starts_with('[');
+            match recorded {
+                Value::String(recorded) => text.trim() != recorded.trim(),
+                _ if list => {
+                    serde_json::from_str(text.trim()).is_ok_and(|list: Value| list != *recorded)
+                }
+                _ => true,
+            }
+        }
+        Some(input) => input != *recorded,
+        None => false,
+    }
+}
+
+fn input_mismatch(
+    row: &RawRecord<'_>,
+    files: JoinedFiles<'_>,
+    (name, recording): (&str, &Recording),
+) -> Diagnostic {
+    let place = record_place(files.dataset, files.text, row.start, None);
+    let recorded = recording.input.as_ref().map(json_text).unwrap_or_default();
+    let (name, file) = (clipped(name), files.recordings);
+    Diagnostic::error(place, format!("`{name}` was recorded with another input in `{file}`"))
+        .label(format!("recorded with `{}`", clipped(&recorded)))
+        .hint("results belong to the dataset they were made with: they join by equal ids, else by row number")
+}
+
+/// Names that a message lists.
+const SOME: usize = 3;
+
+/// The first few names, and whether there are more.
+fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len() > SOME;
+    let mut some: Vec<String> = names.take(SOME).collect();
+    if more {
+        some.push("…".to_owned());
+    }
+    some.join(", ")
+}
+
+/// What found no partner.
+struct Leftovers {
+    /// The rows without a recording, by id or number.
+    without: Vec<String>,
+    /// Whether one of them has an id.
+    has_ids: bool,
+    /// Some owners of recordings.
+    owned: String,
+    /// Whether those are row numbers.
+    by_row: bool,
+    /// How many recordings belong to no row.
+    unused: usize,
+}
+
+impl Leftovers {
+    fn diagnostics(&self, none: bool, files: JoinedFiles<'_>) -> Vec<Diagnostic> {
+        let some = some_of(self.without.iter().cloned());
+        if none {
+            return vec![self.nothing_joined(&some, files)];
+        }
+        let mut found = Vec::new();
+        if !self.without.is_empty() {
+            let message = format!(
+                "{} no trajectory in `{}` and cannot be graded: {some}",
+                counted(self.without.len(), ["sample has", "samples have"]),
+                files.recordings,
+            );
+            found.push(Diagnostic::warning(Place::file(files.dataset), message));
+        }
+        if self.unused > 0 {
+            let belong = counted(self.unused, ["trajectory belongs", "trajectories belong"]);
+            let message = format!("{belong} to no sample of `{}`", files.dataset);
+            found.push(Diagnostic::warning(Place::file(files.recordings), message));
+        }
+        found
+    }
+
+    fn nothing_joined(&self, some: &str, files: JoinedFiles<'_>) -> Diagnostic {
+        let (owned, rows) = (&self.owned, self.without.len());
+        let message =
+            format!("no sample of `{}` has a trajectory in `{}`", files.dataset, files.recordings);
+        let hint = match some {
+            _ if self.by_row => format!(
+                "they join by id, else by row number, from 0: the dataset has {}, the trajectories are of {owned}",
+                counted(rows, ["row", "rows"])
+            ),
+            _ if !self.has_ids => format!(
+                "they join by `id`, and the rows of the dataset have none; the trajectories are of {owned}"
+            ),
+            some => {
+                format!(
+                    "they join by `id`: the dataset has {some}; the trajectories are of {owned}"
+                )
+            }
+        };
+        Diagnostic::error(Place::file(files.recordings), message).hint(hint)
+    }
+}
+
+fn counted(count: usize, [one, many]: [&str; 2]) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{JoinedFiles, Owner, Recording, RunIdentity, join};
+    use crate::pipeline::dataset::fields::RowSpec;
+    use crate::pipeline::dataset::split::{Start, split};
+    use crate::pipeline::suite::{DatasetFormat, FieldMap};
+
+    /// A recording: `s/1/m=q` is of the sample `s`, trial 1, model `m`, made with the input `q`; `#3` is of row 3.
+    fn recording(said: &str) -> Recording {
+        let (name, input) = said.split_once('=').map_or((said, None), |(name, q)| (name, Some(q)));
+        let mut parts = name.split('/');
+        let owner = parts.next().unwrap_or_default();
+        let mut part = || parts.next().filter(|part| !part.is_empty()).map(str::to_owned);
+        let trial = part().map(|trial| trial.parse().unwrap());
+        Recording {
+            owner: match (owner.strip_prefix('#'), owner.parse()) {
+                (Some(row), _) => Owner::Row(row.parse().unwrap()),
+                (None, Ok(number)) => Owner::IdOrRow(number),
+                (None, Err(_)) => Owner::Id(owner.to_owned()),
+            },
+            run: RunIdentity { trial, model: part() },
+            text: said.to_owned(),
+            input: input.map(Value::from),
+            file: "t.jsonl".into(),
+            start: Start::default(),
+            verbatim: false,
+        }
+    }
+
+    /// Rows and recordings, and which of them belong together: `0: a b` are those of the first row.
+    #[track_caller]
+    fn check(rows: &[Value], recordings: &str, expected: &str) -> Vec<String> {
+        let text = rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        let rows = split("data.jsonl", &text, DatasetFormat::Jsonl).unwrap();
+        let lines: Vec<u32> = rows.iter().map(|row| row.start.line).collect();
+        let spec = RowSpec { cells: false, fields: FieldMap::default(), format: None };
+        let recordings = recordings.split_whitespace().map(recording).collect();
+        let files = JoinedFiles { dataset: "data.jsonl", text: &text, recordings: "t.jsonl" };
+        let (joined, diagnostics) = join(rows, recordings, &spec, files);
+        let of_row = |line: &u32| {
+            let own = joined.iter().filter(|joined| joined.start.line == *line);
+            own.map(|joined| joined.recorded.as_ref()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(lines.iter().map(of_row).collect::<Vec<_>>().join(" | "), expected);
+        diagnostics.into_iter().map(|diagnostic| diagnostic.message).collect()
+    }
+
+    #[test]
+    fn rows_take_the_recordings_of_their_own_trial_and_model() {
+        let trials = [json!({"id": "s", "trial": 0}), json!({"id": "s", "trial": 1})];
+        assert!(check(&trials, "s/1 s/0", "s/0 | s/1").is_empty());
+        // A model is never another one's, whatever lies there.
+        let models = [json!({"id": "s", "model": "m"}), json!({"id": "s", "model": "o"})];
+        let said = check(&models, "s//n s/0/m s/1/m", "s/0/m s/1/m | null");
+        assert_eq!(
+            said,
+            [
+                "1 sample has no trajectory in `t.jsonl` and cannot be graded: `s` (model `o`)",
+                "1 trajectory belongs to no sample of `data.jsonl`"
+            ]
+        );
+        let none = check(&models[..1], "s//n", "null");
+        assert_eq!(none, ["no sample of `data.jsonl` has a trajectory in `t.jsonl`"]);
+        // A row that says nothing takes all, but what another row asks for.
+        assert!(check(&[json!({"id": "s"})], "s/0/m s/1/m s//n", "s/0/m s/1/m s//n").is_empty());
+        let both = [json!({"id": "s"}), json!({"id": "s", "trial": 1})];
+        assert!(check(&both, "s/0 s/1 s/2", "s/0 s/2 | s/1").is_empty());
+        // What a recording does not say, the row says.
+        assert!(check(&[json!({"id": "s", "trial": 3})], "s", "s").is_empty());
+        check(&trials, "s s/1", "s | s/1");
+        check(&[json!({"id": "s", "trial": 1, "model": "m"})], "s//m s/1/m s/0", "s/1/m");
+    }
+
+    #[test]
+    fn numbered_results_join_by_equal_ids_then_by_row_with_the_same_input() {
+        let row = |id: Value, input: &str| json!({"id": id, "input": input});
+        let shuffled = [row(json!(1), "b"), row(json!("0"), "a")];
+        assert!(check(&shuffled, "#0=a #1=b", "#1=b | #0=a").is_empty());
+        assert!(check(&shuffled, "0 1", "1 | 0").is_empty());
+        // Ids from 1, results numbered from 0: the input tells.
+        let from_one = [row(json!(1), "a"), row(json!(2), "b")];
+        assert!(check(&from_one, "#0=a #1=b", "#0=a | #1=b").is_empty());
+        assert!(check(&from_one, "0=a 1=b", "0=a | 1=b").is_empty());
+        let named = [row(json!("x"), "a"), row(json!("y"), "b")];
+        assert!(check(&named, "#1=b #0=a", "#0=a | #1=b").is_empty());
+        assert!(check(&named, "1=b x=a", "x=a | 1=b").is_empty());
+        // Without an input nothing tells that a later result is of a row that is called otherwise.
+        assert_eq!(check(&named, "1 x=a", "x=a | null").len(), 2);
+        let wrong = check(&named, "#0=z #1=b", "#0=z | #1=b");
+        assert_eq!(wrong, ["`x` was recorded with another input in `t.jsonl`"]);
+        assert!(check(&[json!({"input": "a"}), json!({})], "#1 0=a", "0=a | #1").is_empty());
+    }
+}

@@ -1,0 +1,219 @@
+//! What was recorded of a target for a row: by the row itself, or by a recording that was joined to it.
+//!
+//! A row may have a key `messages` or `trajectory` that is something else. Where it says what the target answered, such
+//! a key stops nothing: it is a trajectory only if it reads as one, if the suite maps it, or if a grader needs one.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::Recorded;
+use super::fields::{Fields, RowProblem, deepest, json_text};
+use super::join::NOT_RECORDED;
+use super::row::{Record, joined_spec};
+use crate::base::diagnostic::clipped;
+use crate::pipeline::trajectory;
+use crate::pipeline::trajectory::{Trajectory, TrajectoryProblem};
+
+/// Reads what was recorded of the target for a case.
+pub(super) fn recorded(fields: &Fields<'_>, record: Record<'_>) -> Result<Recorded, RowProblem> {
+    if let Some((name, path)) = fields.spec.fields.outputs.get(record.case) {
+        return output_at(fields, name, path);
+    }
+    if record.recorded.is_empty() {
+        return recorded_of(fields)?.ok_or_else(|| nothing_recorded(fields));
+    }
+    if record.recorded == NOT_RECORDED {
+        return Err(RowProblem::new("no trajectory was recorded for this sample"));
+    }
+    let joined_spec = joined_spec(fields.spec);
+    let nothing = |fields: &Fields<'_>| {
+        RowProblem::new("the recording has no `output`, `trajectory` or `messages`")
+            .hint(format!("it has {}", fields.some_names()))
+    };
+    let read = |fields: Fields<'_>| recorded_of(&fields)?.ok_or_else(|| nothing(&fields));
+    Fields::new(record.recorded, &joined_spec).and_then(read).map_err(RowProblem::of_recording)
+}
+
+/// What the fields record; none if they hold nothing recorded.
+fn recorded_of(fields: &Fields<'_>) -> Result<Option<Recorded>, RowProblem> {
+    let TrajectoryAttempt { trajectory, problem } = attempt(fields)?;
+    let is_alone = trajectory.is_none() && problem.is_none();
+    let value = fields.value("output")?;
+    let (trajectory, output) = match (trajectory, value) {
+        (Some(trajectory), value) => (trajectory, value.as_ref().map(json_text)),
+        (None, Some(value @ (Value::Array(_) | Value::Object(_)))) if is_alone => {
+            let read = trajectory::read(&value, fields.spec.format);
+            (read.map_err(|problem| not_an_output(fields, &value, &problem))?, None)
+        }
+        (None, Some(value)) => {
+            let output = json_text(&value);
+            (Trajectory::from_output(&output), Some(output))
+        }
+        (None, None) => return problem.map_or(Ok(None), Err),
+    };
+    let agent_state = trajectory.agent_state.or(fields.value("agent_state")?);
+    Ok(Some(Recorded { trajectory: Trajectory { agent_state, ..trajectory }, output }))
+}
+
+/// What the keys hold that trajectories are recorded under.
+struct TrajectoryAttempt {
+    trajectory: Option<Trajectory>,
+    /// Why the first of them is none.
+    problem: Option<RowProblem>,
+}
+
+/// Reads the trajectory of a row. What the suite maps goes before what is only called so, and must be one.
+fn attempt(fields: &Fields<'_>) -> Result<TrajectoryAttempt, RowProblem> {
+    let mut found = TrajectoryAttempt { trajectory: None, problem: None };
+    let mut names = ["trajectory", "messages"];
+    names.sort_by_key(|name| fields.mapped(name).is_none());
+    for name in names {
+        let Some(raw) = fields.raw(name) else { continue };
+        let value = fields.value(name)?.unwrap_or_default();
+        let is_meant = fields.mapped(name).is_some() || fields.spec.format.is_some();
+        let read = trajectory::read(&value, fields.spec.format);
+        let is_answer = value.is_string() && !is_meant && fields.raw("output").is_some();
+        match read {
+            // Text without events is an answer, and `output` is the better one.
+            Ok(read) if !(is_answer && read.is_one_answer()) => {
+                return Ok(TrajectoryAttempt { trajectory: Some(read), ..found });
+            }
+            Ok(_) => {}
+            Err(problem) => {
+                let problem = not_a_trajectory(fields, name, Some(raw), &problem);
+                if is_meant {
+                    return Err(problem);
+                }
+                found.problem = found.problem.or(Some(problem));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Why a key of the row that is called like a trajectory is not read as one, where that stops nothing.
+pub(super) fn ignored(fields: &Fields<'_>, record: Record<'_>) -> Option<RowProblem> {
+    let has_own = record.recorded.is_empty() && fields.spec.fields.outputs.is_empty();
+    // Without an answer beside it, a row that records no trajectory is wrong anyway.
+    if !has_own || fields.raw("output").is_none() {
+        return None;
+    }
+    let TrajectoryAttempt { trajectory, problem } = attempt(fields).ok()?;
+    problem.filter(|_| trajectory.is_none())
+}
+
+fn not_a_trajectory(
+    fields: &Fields<'_>,
+    name: &str,
+    raw: Option<&RawValue>,
+    problem: &TrajectoryProblem,
+) -> RowProblem {
+    let wrong = RowProblem::new(format!("`{name}` is not a trajectory: {problem}"));
+    let wrong = match raw {
+        Some(raw) => wrong.at(fields.row, deepest(raw, &problem.pointer)),
+        None => wrong,
+    };
+    match (fields.spec.format, problem.pointer.as_str()) {
+        (Some(_), _) => wrong.hint("`target.format` says how trajectories are read; without it the format is detected row by row"),
+        (None, "") => {
+            let path = fields.mapped(name).unwrap_or(name);
+            let value = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
+            let answer = value.and_then(|value| answer_in(&value, path));
+            wrong.hint(answer.unwrap_or_else(|| {
+                "a message has `role` and `content` (OpenAI, Anthropic), `message_type` (Letta) or `type` (Claude Code, steps)".to_owned()
+            }))
+        }
+        (None, _) => wrong,
+    }
+}
+
+/// Where the answer stands in what people have of an API: a response, its choices, one message.
+fn answer_in(value: &Value, path: &str) -> Option<String> {
+    let answers = [
+        ("/choices/0/message/content", ".choices[0].message.content", "this is an OpenAI response"),
+        (
+            "/0/message/content",
+            "[0].message.content",
+            "these are the choices of an OpenAI response",
+        ),
+        ("/message/content", ".message.content", "this is one choice of an OpenAI response"),
+        ("/content", ".content", "this is one message"),
+    ];
+    let found = answers.into_iter().find(|(pointer, ..)| value.pointer(pointer).is_some());
+    found.map(|(_, inside, what)| {
+        format!("{what}, not a list of messages: say `fields: {{output: {path}{inside}}}`")
+    })
+}
+
+/// Structured output, or messages that are not as they should be.
+fn not_an_output(fields: &Fields<'_>, value: &Value, problem: &TrajectoryProblem) -> RowProblem {
+    let raw = fields.raw("output");
+    let members = value.as_object().filter(|_| problem.pointer.is_empty());
+    let Some(members) = members.filter(|_| trajectory::detect(value).is_none()) else {
+        return not_a_trajectory(fields, "output", raw, problem);
+    };
+    let path = fields.mapped("output").unwrap_or("output");
+    let text = members.iter().find(|(_, value)| value.is_string());
+    let member = text.map_or("NAME", |(name, _)| name.as_str());
+    let hint = answer_in(value, path).unwrap_or_else(|| {
+        format!("structured output is not supported yet: name its text, `fields: {{output: {path}.{}}}`, or write the object as a JSON string", clipped(member))
+    });
+    let wrong =
+        RowProblem::new("`output` is an object").label("expected text, or a list of messages");
+    let wrong = wrong.hint(hint);
+    raw.map_or(wrong.clone(), |raw| wrong.at(fields.row, raw))
+}
+
+fn output_at(fields: &Fields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
+    let Some(raw) = fields.at_path(path) else {
+        let message = format!("the row has nothing at `{path}`, the output of `{name}`");
+        return Err(RowProblem::new(message)
+            .hint("`fields.outputs` maps model names to paths that every row has"));
+    };
+    let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+    match value {
+        Value::Null => Ok(Recorded::default()),
+        Value::Array(_) | Value::Object(_) => {
+            let trajectory = trajectory::read(&value, fields.spec.format)
+                .map_err(|problem| not_a_trajectory(fields, path, Some(raw), &problem))?;
+            Ok(Recorded { trajectory, output: None })
+        }
+        scalar => {
+            let output = json_text(&scalar);
+            Ok(Recorded { trajectory: Trajectory::from_output(&output), output: Some(output) })
+        }
+    }
+}
+
+fn nothing_recorded(fields: &Fields<'_>) -> RowProblem {
+    let problem = RowProblem::new(
+        "nothing was recorded for this row: it has no `output`, `trajectory` or `messages`",
+    );
+    if let Some(hint) = session_hint(fields) {
+        return problem.hint(hint);
+    }
+    let mut names = ["output", "trajectory", "messages"].into_iter();
+    let hint = names.find_map(|name| fields.instead_of(name)).or_else(|| response_hint(fields));
+    let hint = hint.unwrap_or_else(|| {
+        let names = fields.some_names();
+        format!("the row has {names}; map one with `fields: {{output: NAME}}`, or name a file: `target: {{kind: recorded, path: trajectories.jsonl}}`")
+    });
+    problem.hint(hint)
+}
+
+/// Where the answer stands in a log of requests and responses.
+fn response_hint(fields: &Fields<'_>) -> Option<String> {
+    let found = |path: &&str| fields.at_path(&format!("{path}choices[0].message")).is_some();
+    let path = ["", "response.", "body.", "response.body."].into_iter().find(found)?;
+    Some(format!(
+        "this is an OpenAI response: say `fields: {{output: {path}choices[0].message.content}}`, and map its `input` likewise"
+    ))
+}
+
+/// What to do with a session of Claude Code in place of a dataset.
+pub(super) fn session_hint(fields: &Fields<'_>) -> Option<&'static str> {
+    let value: Value = serde_json::from_str(fields.row).ok()?;
+    trajectory::is_event(&value).then_some(
+        "this looks like a line of a Claude Code session: save the session as `sessions/ID.jsonl`, say `target: {kind: recorded, path: sessions}`, and give the dataset one row for it: {\"id\": \"ID\", \"input\": \"…\"}",
+    )
+}

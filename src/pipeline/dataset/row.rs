@@ -1,0 +1,417 @@
+//! Reads one record into a [`Sample`] and what was recorded of the target for it.
+//!
+//! Everything here is cheap enough to be done again whenever it is needed; nothing is kept.
+
+use serde_json::{Map, Value};
+
+use super::fields::{FIELDS, Fields, RowProblem, RowSpec, deep_problem, json_text, kind_of};
+use super::join::NOT_RECORDED;
+use super::recorded::{ignored, recorded, session_hint};
+use super::split::too_deep;
+use super::{GroundTruth, Input, Recorded, Sample};
+use crate::base::diagnostic::clipped;
+use crate::pipeline::suite::FieldMap;
+use crate::pipeline::trajectory::{Body, Trajectory};
+
+/// One record: a dataset row, and what another file recorded for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// The JSON text of the dataset row.
+    pub row: &'a str,
+    /// The JSON text of the joined record of a trajectory file; empty if there is none.
+    pub recorded: &'a str,
+    /// Which of the row's cases it is, below [`RowSpec::cases`].
+    pub case: usize,
+}
+
+/// What identifies a case: id, model and trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The id as written, or none: then it comes from the content.
+    pub id: Option<String>,
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// The tags, for filters and breakdowns.
+    pub tags: Vec<String>,
+}
+
+/// A record taken apart, of which each part is read when it is asked for.
+#[derive(Debug)]
+pub(crate) struct Opened<'a> {
+    fields: Fields<'a>,
+    record: Record<'a>,
+}
+
+impl<'a> Opened<'a> {
+    /// Takes the record apart.
+    pub(crate) fn new(record: Record<'a>, spec: &'a RowSpec) -> Result<Self, RowProblem> {
+        Ok(Self { fields: Fields::new(record.row, spec)?, record })
+    }
+
+    /// The record.
+    pub(crate) fn record(&self) -> Record<'a> {
+        self.record
+    }
+
+    /// Who the case is.
+    pub(crate) fn identity(&self) -> Result<Identity, RowProblem> {
+        identity_of(&self.fields, self.record)
+    }
+
+    /// What the target was given; without an `input`, what the user said in the trajectory; else nothing is known.
+    pub(crate) fn input(&self) -> Result<Option<Input>, RowProblem> {
+        match read_input(&self.fields)? {
+            Some(input) => Ok(Some(input)),
+            None if self.record.recorded == NOT_RECORDED => Ok(None),
+            None => Ok(input_of(&self.recorded()?.trajectory)),
+        }
+    }
+
+    /// Why a grader cannot read the input, if the row has none.
+    pub(crate) fn no_input(&self) -> Option<RowProblem> {
+        matches!(self.input(), Ok(None)).then(|| no_input(&self.fields))
+    }
+
+    /// The reference answer. The input is read only where it decides what a list means.
+    pub(crate) fn ground_truth(&self) -> Result<Option<GroundTruth>, RowProblem> {
+        let input = if self.lists("ground_truth") { self.input()? } else { None };
+        read_ground_truth(&self.fields, input.as_ref())
+    }
+
+    /// Whether input and ground truth look like one entry a turn, without reading either.
+    pub(crate) fn may_be_per_turn(&self) -> bool {
+        self.lists("ground_truth") && self.lists("input")
+    }
+
+    /// Why the reference answer is not one text, if it is a list and there are no turns that its entries belong to.
+    pub(crate) fn no_single_truth(&self) -> Option<RowProblem> {
+        let is_list = self.lists("ground_truth")
+            && matches!(self.fields.value("ground_truth"), Ok(Some(Value::Array(_))));
+        if !is_list || !matches!(self.ground_truth(), Ok(Some(GroundTruth::Text(_)))) {
+            return None;
+        }
+        let problem = RowProblem::new("`ground_truth` is a list, and `input` is not");
+        let raw = self.fields.raw("ground_truth")?;
+        Some(problem.at(self.fields.row, raw))
+    }
+
+    /// Why what the row calls its trajectory cannot be read, where it is passed over.
+    pub(crate) fn no_trajectory(&self) -> Option<RowProblem> {
+        ignored(&self.fields, self.record)
+    }
+
+    fn lists(&self, name: &str) -> bool {
+        self.fields
+            .raw(name)
+            .is_some_and(|raw| raw.get().trim_start_matches(['"', ' ']).starts_with('['))
+    }
+
+    /// Values for the placeholders of rubrics.
+    pub(crate) fn rubric_vars(&self) -> Result<Map<String, Value>, RowProblem> {
+        self.fields.object("rubric_vars")
+    }
+
+    /// A rubric of the row's own.
+    pub(crate) fn rubric(&self) -> Result<Option<String>, RowProblem> {
+        self.fields.text("rubric")
+    }
+
+    /// A file that holds a rubric of the row's own, inside the suite's folder.
+    pub(crate) fn rubric_path(&self) -> Result<Option<String>, RowProblem> {
+        let Some(path) = self.fields.text("rubric_path")? else { return Ok(None) };
+        if path.starts_with('/') || path.split(['/', '\\']).any(|part| part == "..") {
+            let problem = RowProblem::new("`rubric_path` leads out of the suite's folder");
+            let problem = problem.hint("a row names rubrics beside the suite or below it");
+            return Err(match self.fields.raw("rubric_path") {
+                Some(raw) => problem.at(self.fields.row, raw),
+                None => problem,
+            });
+        }
+        Ok(Some(path))
+    }
+
+    /// The object of this name; none if the row has none.
+    pub(crate) fn object(&self, name: &str) -> Result<Option<Map<String, Value>>, RowProblem> {
+        Ok(if self.fields.raw(name).is_some() { Some(self.fields.object(name)?) } else { None })
+    }
+
+    /// The `metadata` of the row, after the keys that have no meaning of their own here.
+    pub(crate) fn metadata(&self) -> Result<Map<String, Value>, RowProblem> {
+        let mut all = Map::new();
+        for (name, raw) in self.fields.unmapped() {
+            // A value that cannot be read would have been found when the row was checked.
+            all.insert(name.to_owned(), serde_json::from_str(raw.get()).unwrap_or_default());
+        }
+        all.extend(self.fields.object("metadata")?);
+        Ok(all)
+    }
+
+    /// What was recorded of the target.
+    pub(crate) fn recorded(&self) -> Result<Recorded, RowProblem> {
+        recorded(&self.fields, self.record)
+    }
+}
+
+fn identity_of(fields: &Fields<'_>, record: Record<'_>) -> Result<Identity, RowProblem> {
+    let mut trial = read_trial(fields)?;
+    let mut model = read_model(fields)?;
+    if !matches!(record.recorded, "" | NOT_RECORDED) {
+        let (own_trial, own_model) = recorded_identity(record.recorded, fields.spec)?;
+        trial = own_trial.or(trial);
+        model = own_model.or(model);
+    }
+    if let Some((name, _)) = fields.spec.fields.outputs.get(record.case) {
+        model = Some(name.clone());
+    }
+    Ok(Identity {
+        id: read_id(fields)?,
+        model,
+        trial: trial.unwrap_or(0),
+        tags: read_tags(fields)?,
+    })
+}
+
+/// The trial and the model that a joined recording names.
+fn recorded_identity(
+    text: &str,
+    spec: &RowSpec,
+) -> Result<(Option<u32>, Option<String>), RowProblem> {
+    let spec = joined_spec(spec);
+    let read = |fields: &Fields<'_>| Ok((read_trial(fields)?, read_model(fields)?));
+    Fields::new(text, &spec).and_then(|fields| read(&fields)).map_err(RowProblem::of_recording)
+}
+
+/// Everything that is wrong with a recording before it is joined with a row.
+pub(crate) fn check_recording(text: &str, spec: &RowSpec) -> Result<(), RowProblem> {
+    let spec = joined_spec(spec);
+    recorded_identity(text, &spec)?;
+    Opened::new(Record { row: "{}", recorded: text, case: 0 }, &spec)?.recorded().map(drop)
+}
+
+/// Records of a trajectory file use our own names.
+pub(super) fn joined_spec(spec: &RowSpec) -> RowSpec {
+    RowSpec { cells: false, fields: FieldMap::default(), format: spec.format }
+}
+
+fn read_id(fields: &Fields<'_>) -> Result<Option<String>, RowProblem> {
+    match fields.value("id")? {
+        None => Ok(None),
+        Some(empty @ Value::String(_)) if empty == "" => {
+            let wrong = fields.wrong("id", "a string or an integer", &empty);
+            Err(RowProblem { message: "`id` is empty".to_owned(), ..wrong }
+                .hint("rows without an `id` get one from their content"))
+        }
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(Value::Number(number)) if number.is_i64() || number.is_u64() => {
+            Ok(Some(number.to_string()))
+        }
+        Some(other) => Err(fields.wrong("id", "a string or an integer", &other)),
+    }
+}
+
+fn read_trial(fields: &Fields<'_>) -> Result<Option<u32>, RowProblem> {
+    match fields.value("trial")? {
+        None => Ok(None),
+        Some(value) => match value.as_u64().and_then(|trial| u32::try_from(trial).ok()) {
+            Some(trial) => Ok(Some(trial)),
+            None => Err(fields.wrong("trial", "a whole number from 0", &value)),
+        },
+    }
+}
+
+fn read_model(fields: &Fields<'_>) -> Result<Option<String>, RowProblem> {
+    fields.text("model")
+}
+
+fn read_tags(fields: &Fields<'_>) -> Result<Vec<String>, RowProblem> {
+    let wrong = |found: &Value| fields.wrong("tags", "a list of strings", found);
+    let wrong_tag = |item: &Value| {
+        let message = format!("an entry of `tags` is {}", kind_of(item));
+        RowProblem { message, ..wrong(item) }
+    };
+    match fields.value("tags")? {
+        None => Ok(Vec::new()),
+        Some(Value::String(tag)) => Ok(vec![tag]),
+        Some(Value::Array(items)) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned).ok_or_else(|| wrong_tag(item)))
+            .collect(),
+        Some(other) => Err(wrong(&other)),
+    }
+}
+
+/// Reads a case, without its trajectory.
+pub(crate) fn sample(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
+    sample_of(&Opened::new(record, spec)?)
+}
+
+fn sample_of(opened: &Opened<'_>) -> Result<Sample, RowProblem> {
+    let identity = opened.identity()?;
+    Ok(Sample {
+        id: identity.id,
+        input: opened.input()?,
+        ground_truth: opened.ground_truth()?,
+        rubric_vars: opened.rubric_vars()?,
+        tags: identity.tags,
+        rubric: opened.rubric()?,
+        rubric_path: opened.rubric_path()?,
+        trial: identity.trial,
+        model: identity.model,
+    })
+}
+
+fn no_input(fields: &Fields<'_>) -> RowProblem {
+    let session = session_hint(fields).map(str::to_owned);
+    let hint = session.or_else(|| fields.instead_of("input")).unwrap_or_else(|| {
+        let names = fields.some_names();
+        format!(
+            "the row has {names}; if one is the input, say `fields: {{input: NAME}}` in the suite"
+        )
+    });
+    RowProblem::new("the row has no `input`").hint(hint)
+}
+
+fn read_input(fields: &Fields<'_>) -> Result<Option<Input>, RowProblem> {
+    let expected = "a string, a list of strings (one a turn) or a list of chat messages";
+    match fields.value("input")? {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(Input::Text(text))),
+        Some(Value::Number(_) | Value::Bool(_)) => {
+            Ok(fields.raw("input").map(|raw| Input::Text(raw.get().to_owned())))
+        }
+        Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+            let turns = items.into_iter().filter_map(|item| item.as_str().map(str::to_owned));
+            Ok(Some(Input::Turns(turns.collect())))
+        }
+        Some(Value::Array(items)) if items.iter().all(|item| item.get("role").is_some()) => {
+            Ok(Some(Input::Messages(Value::Array(items))))
+        }
+        Some(other) => Err(fields.wrong("input", expected, &other)),
+    }
+}
+
+/// Without an `input`, what the user said in the trajectory.
+fn input_of(trajectory: &Trajectory) -> Option<Input> {
+    let said = trajectory.messages(false).filter_map(|message| match &message.body {
+        Body::User(text) => Some(text.clone()),
+        _ => None,
+    });
+    said.into_iter().next().map(Input::Text)
+}
+
+fn read_ground_truth(
+    fields: &Fields<'_>,
+    input: Option<&Input>,
+) -> Result<Option<GroundTruth>, RowProblem> {
+    let Some(value) = fields.value("ground_truth")? else { return Ok(None) };
+    let per_turn = match (&value, input) {
+        (Value::Array(items), Some(Input::Turns(turns))) => Some((items, turns.len())),
+        _ => None,
+    };
+    match per_turn {
+        Some((items, turns)) if items.len() == turns => {
+            Ok(Some(GroundTruth::Turns(items.iter().map(json_text).collect())))
+        }
+        Some((items, turns)) => {
+            let entries = counted(items.len(), ["entry", "entries"]);
+            let turns = counted(turns, ["turn", "turns"]);
+            let message = format!("`ground_truth` has {entries}, `input` has {turns}");
+            let problem = RowProblem::new(message)
+                .label("expected one entry a turn")
+                .hint("one reference for the whole trajectory is a string, not a list");
+            Err(fields
+                .raw("ground_truth")
+                .map_or(problem.clone(), |raw| problem.at(fields.row, raw)))
+        }
+        None => {
+            let scalar = matches!(value, Value::Number(_) | Value::Bool(_));
+            let raw = fields.raw("ground_truth").filter(|_| scalar).map(|raw| raw.get().to_owned());
+            Ok(Some(GroundTruth::Text(raw.unwrap_or_else(|| json_text(&value)))))
+        }
+    }
+}
+
+fn counted(count: usize, [one, many]: [&str; 2]) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Everything that is wrong with a case, cheapest first: what the queries later rely on.
+pub(crate) fn check(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
+    if let Some(at) = too_deep(record.row) {
+        return Err(deep_problem(at));
+    }
+    let opened = Opened::new(record, spec)?;
+    let fields = &opened.fields;
+    if let Some((name, raw)) = fields.members.twice() {
+        let problem =
+            RowProblem::new(format!("the key `{}` appears twice in the row", clipped(name)))
+                .at(record.row, raw);
+        return Err(problem.hint("remove one of them"));
+    }
+    ambiguous(fields)?;
+    if let (Some(_), Some(path)) = (fields.raw("rubric"), fields.raw("rubric_path")) {
+        let problem = RowProblem::new("a row has `rubric` or `rubric_path`, not both");
+        return Err(problem.at(record.row, path).hint("keep one"));
+    }
+    let read = sample_of(&opened)?;
+    if record.recorded != NOT_RECORDED {
+        opened.recorded()?;
+    }
+    Ok(read)
+}
+
+/// The fields that say what a sample is. What was recorded for it, how it is graded and what people say of it is edited
+/// while it stays the same.
+const SAMPLE: [&str; 6] =
+    ["input", "ground_truth", "rubric_vars", "extra_vars", "agent_args", "metadata"];
+
+/// Stands for the id of a row without one: a digest of what the sample is. Of a row without an `input` that is what was
+/// said before the target's first answer.
+pub(crate) fn content_id(record: Record<'_>, spec: &RowSpec) -> Box<str> {
+    let mut sample = Map::new();
+    if let Ok(opened) = Opened::new(Record { case: 0, ..record }, spec) {
+        let value = |name: &str| Some((name.to_owned(), opened.fields.value(name).ok()??));
+        sample.extend(SAMPLE.into_iter().filter_map(value));
+        if !sample.contains_key("input") && record.recorded != NOT_RECORDED {
+            let trajectory = opened.recorded().map(|recorded| recorded.trajectory);
+            let said = trajectory.map(|trajectory| opening(&trajectory)).unwrap_or_default();
+            sample.insert("messages".to_owned(), Value::from(said));
+        }
+    }
+    let mut sample = Value::Object(sample);
+    sample.sort_all_objects();
+    blake3::hash(sample.to_string().as_bytes()).to_hex()[..12].into()
+}
+
+/// What was said before the target said or did anything.
+fn opening(trajectory: &Trajectory) -> Vec<String> {
+    let said = trajectory.messages(false).map_while(|message| match &message.body {
+        Body::System(text) => Some(format!("system: {text}")),
+        Body::User(text) => Some(format!("user: {text}")),
+        _ => None,
+    });
+    said.collect()
+}
+
+/// Two aliases of one field, and neither is our name nor mapped.
+fn ambiguous(fields: &Fields<'_>) -> Result<(), RowProblem> {
+    for (name, aliases) in FIELDS {
+        let mapped = fields.spec.fields.paths.iter().any(|(ours, _)| ours == name);
+        if mapped || fields.members.get(name).is_some() {
+            continue;
+        }
+        let mut found = aliases.iter().filter(|alias| fields.members.get(alias).is_some());
+        if let (Some(first), Some(second)) = (found.next(), found.next()) {
+            let message = format!("both `{first}` and `{second}` may be the row's `{name}`");
+            let problem = RowProblem::new(message)
+                .hint(format!("say which: `fields: {{{name}: {first}}}` in the suite"));
+            return Err(match fields.members.get(second) {
+                Some(raw) => problem.at(fields.row, raw),
+                None => problem,
+            });
+        }
+    }
+    Ok(())
+}

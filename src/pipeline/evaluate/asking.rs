@@ -1,0 +1,111 @@
+//! What a judge is shown of one submission, and the actions that ask it.
+//!
+//! A submission may get many ballots; its row is read once for all of them.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Case, Method, Part, Planned, ReadyGrader, RubricFiles, Submission, pairwise, programs,
+    unreadable,
+};
+use crate::base::path::Row;
+use crate::pipeline::action::Action;
+use crate::pipeline::dataset::row::Opened;
+use crate::pipeline::grade::Grade;
+use crate::pipeline::judge::template::Placeholders;
+use crate::pipeline::judge::{Judge, JudgeAction};
+
+/// Everything the judges of a grader are shown of one submission.
+struct Shown<'a> {
+    judge: &'a Judge,
+    submission: &'a str,
+    row: Row<'a>,
+    template: String,
+    input: String,
+    other: Option<String>,
+    ground_truth: Option<String>,
+    vars: Map<String, Value>,
+}
+
+impl<'a> Shown<'a> {
+    /// None if a file must be read first; a grade if the judges cannot be asked.
+    fn new(
+        part: &Part<'a>,
+        judge: &'a Judge,
+        (grader, files): (&ReadyGrader, RubricFiles<'_>),
+        submission: &'a str,
+    ) -> Result<Option<Self>, Grade> {
+        let ground_truth = part.ground_truth(grader)?;
+        let Some(template) = part.template(judge, files)? else { return Ok(None) };
+        let compare_to = judge.rubric.compare_to.as_ref();
+        Ok(Some(Self {
+            judge,
+            submission,
+            row: Row { text: part.row.record().row },
+            template,
+            input: part.input()?,
+            other: compare_to
+                .map(|compare_to| pairwise::other_text(part, compare_to))
+                .transpose()?,
+            ground_truth,
+            vars: part.row.rubric_vars().map_err(unreadable)?,
+        }))
+    }
+
+    /// The action of one ballot.
+    fn action(&self, ballot: u32) -> Result<JudgeAction, Grade> {
+        let placeholders = Placeholders {
+            input: &self.input,
+            submission: self.submission,
+            other: self.other.as_deref(),
+            ground_truth: self.ground_truth.as_deref(),
+            vars: &self.vars,
+            row: self.row,
+        };
+        let action = self.judge.action(&self.template, &placeholders, ballot);
+        action.ok_or_else(|| Grade::failed("grader", "there is no such judge"))
+    }
+}
+
+/// The actions that judge one submission.
+pub(super) fn plan(
+    part: &Part<'_>,
+    judge: &Judge,
+    with: (&ReadyGrader, RubricFiles<'_>),
+    text: &str,
+) -> Result<Planned, Grade> {
+    let Some(shown) = Shown::new(part, judge, with, text)? else { return Ok(Planned::Blocked) };
+    let key = |ballot| shown.action(ballot).map(|action| Action::Judge(action).key());
+    let (first, confirming) = (judge.first_ballots(), judge.confirming_ballots());
+    if (first, confirming) == (1, 0) {
+        return Ok(Planned::Ask(key(0)?));
+    }
+    let keys = (0..first + confirming).map(key).collect::<Result<_, Grade>>()?;
+    Ok(if confirming == 0 { Planned::Votes(keys) } else { Planned::Confirmed { first, keys } })
+}
+
+/// Renders one action of a case again: plans keep keys, not prompts.
+pub(crate) fn action(
+    case: &Case<'_>,
+    grader: &ReadyGrader,
+    files: RubricFiles<'_>,
+    [turn, ballot]: [u32; 2],
+) -> Option<Action> {
+    let opened = Opened::new(case.record, case.spec).ok()?;
+    let (turn, submission) = match case.submission {
+        Submission::Turns(turns) => (Some(turn as usize), turns.get(turn as usize)?),
+        submission => (None, submission),
+    };
+    let part = Part { row: &opened, turn, submission, baseline: case.baseline };
+    let Submission::Text(text) = submission else { return None };
+    match &grader.method {
+        Method::Judge(judge) => {
+            let shown = Shown::new(&part, judge, (grader, files), text).ok()??;
+            shown.action(ballot).ok().map(Action::Judge)
+        }
+        Method::Program(identity) => {
+            programs::grading(&part, (identity, grader), text).ok().map(Action::Program)
+        }
+        Method::Tool(_) | Method::Reward(_) | Method::Unread | Method::Broken(_) => None,
+    }
+}

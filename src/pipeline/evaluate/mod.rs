@@ -1,0 +1,425 @@
+//! The pipeline of one case: record → submission → plan → grade.
+//!
+//! Pure functions of one record; they know nothing of chunks or of the database. Planning and joining with
+//! outcomes are apart on purpose: an outcome that arrives renders no prompt again.
+
+mod asking;
+mod ballots;
+pub(crate) mod baseline;
+mod join;
+pub(crate) mod needs;
+mod pairwise;
+pub(crate) mod programs;
+pub(crate) mod rewards;
+pub(crate) mod sought;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::action::{Action, ActionKey};
+use super::dataset::fields::{RowProblem, RowSpec};
+use super::dataset::row::{Opened, Record};
+use super::dataset::{GroundTruth, Input, Recorded};
+use super::extract::{ExtractError, ExtractFrom, Extractor};
+use super::grade::reference::ReferencePattern;
+use super::grade::registry::ToolGrader;
+use super::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_GROUND_TRUTH, Subject};
+use super::judge::Judge;
+use super::program::Identity;
+use super::suite::FileText;
+use super::trajectory::Trajectory;
+use crate::base::path::Row;
+
+pub(crate) use asking::action;
+use baseline::Submitted;
+use rewards::ReadyReward;
+
+pub(crate) use join::{Graded, Outcomes, ballot_scores, brief, each_wanted, extracted, grade};
+
+/// What a grader is given of one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Submission {
+    /// What the extractor picked.
+    Text(Box<str>),
+    /// The target produced no message.
+    NoMessages,
+    /// The extractor failed: why.
+    Failed(Box<str>),
+    /// One for each turn, where input and ground truth are lists.
+    Turns(Box<[Submission]>),
+    /// A program extracts it: by this action, once it is known which.
+    Pending(Option<ActionKey>),
+}
+
+impl Submission {
+    /// Its text in a report.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => text.to_string(),
+            Self::NoMessages | Self::Failed(_) | Self::Pending(_) => String::new(),
+            Self::Turns(turns) => {
+                let turns = turns
+                    .iter()
+                    .enumerate()
+                    .map(|(at, turn)| format!("[Turn {at}] {}", turn.shown()));
+                turns.collect::<Vec<_>>().join(" | ")
+            }
+        }
+    }
+}
+
+/// A grader ready to grade.
+#[derive(Debug)]
+pub struct ReadyGrader {
+    /// How it grades.
+    pub method: Method,
+    /// Picks the reference answer out of a longer ground truth.
+    pub reference: Option<ReferencePattern>,
+    /// Whether messages of sub-agents are seen.
+    pub include_subagents: bool,
+}
+
+impl ReadyGrader {
+    /// The judge that grades, if one does.
+    pub fn judge(&self) -> Option<&Judge> {
+        match &self.method {
+            Method::Judge(judge) => Some(judge),
+            _ => None,
+        }
+    }
+
+    /// The program that grades, if one does.
+    pub fn program(&self) -> Option<&Arc<Identity>> {
+        match &self.method {
+            Method::Program(identity) | Method::Reward(ReadyReward::Program(identity)) => {
+                Some(identity)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A deterministic function, and what it looks at besides the submission.
+#[derive(Debug)]
+pub struct ReadyTool {
+    /// The function with its options.
+    pub grader: ToolGrader,
+    /// Whether it looks at the trajectory.
+    pub reads_trajectory: bool,
+    /// Whether it looks at the row.
+    pub reads_row: bool,
+}
+
+/// How a grader grades.
+#[derive(Debug)]
+pub enum Method {
+    /// A deterministic function.
+    Tool(ReadyTool),
+    /// A judge.
+    Judge(Box<Judge>),
+    /// A program of the user.
+    Program(Arc<Identity>),
+    /// What other graders say.
+    Reward(ReadyReward),
+    /// A program whose files are not read yet.
+    Unread,
+    /// It cannot grade: why. Suites with such graders do not run; this keeps queries total.
+    Broken(String),
+}
+
+/// What is to be done for one case and grader.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Planned {
+    /// Nothing: it is graded.
+    Graded(Grade),
+    /// One action.
+    Ask(ActionKey),
+    /// The action that makes the submission; what comes after it is planned when that is there.
+    Extract(ActionKey),
+    /// One action for each ballot.
+    Votes(Box<[ActionKey]>),
+    /// One action for each ballot, of which the last confirm a verdict that is below the pass threshold.
+    Confirmed {
+        /// How many ballots every submission gets.
+        first: u32,
+        /// Those, then the ones that confirm.
+        keys: Box<[ActionKey]>,
+    },
+    /// One plan for each turn.
+    Turns(Box<[Planned]>),
+    /// Something else must be there first: a file, or the grades that a reward is made of.
+    Blocked,
+    /// The case is not selected.
+    Skipped,
+}
+
+impl Planned {
+    /// The keys of its actions with their turn and ballot, in order.
+    pub fn keys(&self) -> Vec<(u32, u32, ActionKey)> {
+        let mut keys = Vec::new();
+        self.each_key(&mut |turn, vote, key| keys.push((turn, vote, key)));
+        keys
+    }
+
+    /// Visits turn, ballot and key of its actions, in order; also of those that may not be wanted, which
+    /// [`each_wanted`] leaves out.
+    pub fn each_key(&self, visit: &mut dyn FnMut(u32, u32, ActionKey)) {
+        match self {
+            Self::Turns(turns) => {
+                for (planned, turn) in turns.iter().zip(0..) {
+                    planned.each_key(&mut |_, ballot, key| visit(turn, ballot, key));
+                }
+            }
+            Self::Ask(key) | Self::Extract(key) => visit(0, 0, *key),
+            Self::Votes(keys) | Self::Confirmed { keys, .. } => {
+                keys.iter().zip(0..).for_each(|(key, ballot)| visit(0, ballot, *key));
+            }
+            Self::Graded(_) | Self::Blocked | Self::Skipped => {}
+        }
+    }
+
+    /// Whether the action for a turn extracts its submission.
+    pub fn is_extraction(&self, turn: u32) -> bool {
+        match self {
+            Self::Extract(_) => true,
+            Self::Turns(turns) => turns.get(turn as usize).is_some_and(|one| one.is_extraction(0)),
+            _ => false,
+        }
+    }
+
+    /// Whether more is planned, or may be wanted, once those of its actions are there that are `missing`.
+    pub fn leads_on(&self, missing: &dyn Fn(ActionKey) -> bool) -> bool {
+        match self {
+            Self::Extract(key) => missing(*key),
+            Self::Confirmed { first, keys } => {
+                keys.iter().take(*first as usize).any(|key| missing(*key))
+            }
+            Self::Turns(turns) => turns.iter().any(|turn| turn.leads_on(missing)),
+            Self::Blocked => true,
+            Self::Graded(_) | Self::Ask(_) | Self::Votes(_) | Self::Skipped => false,
+        }
+    }
+
+    /// The keys of the ballots on one submission, and how many of them it gets in any case.
+    fn ballots(&self) -> Option<(&[ActionKey], usize)> {
+        match self {
+            Self::Ask(key) => Some((std::slice::from_ref(key), 1)),
+            Self::Votes(keys) => Some((keys, keys.len())),
+            Self::Confirmed { first, keys } => Some((keys, (*first as usize).min(keys.len()))),
+            Self::Graded(_) | Self::Extract(_) | Self::Turns(_) | Self::Blocked | Self::Skipped => {
+                None
+            }
+        }
+    }
+}
+
+/// An extractor made ready, or why it cannot be.
+pub(crate) type Picker = Result<Extractor, ExtractError>;
+
+/// Picks the submission of a case.
+pub(crate) fn submission(record: Record<'_>, spec: &RowSpec, extractor: &Picker) -> Submission {
+    match submission_or_problem(record, spec, extractor) {
+        Ok(submission) => submission,
+        Err(problem) => Submission::Failed(problem.message.into()),
+    }
+}
+
+fn submission_or_problem(
+    record: Record<'_>,
+    spec: &RowSpec,
+    extractor: &Picker,
+) -> Result<Submission, RowProblem> {
+    let opened = Opened::new(record, spec)?;
+    let recorded = opened.recorded()?;
+    if opened.may_be_per_turn()
+        && let Some(GroundTruth::Turns(turns)) = opened.ground_truth()?
+    {
+        let pick_turn = |turn: usize| {
+            let one = Recorded { trajectory: recorded.trajectory.turn(turn), output: None };
+            pick(&one, record, extractor)
+        };
+        return Ok(Submission::Turns((0..turns.len()).map(pick_turn).collect()));
+    }
+    Ok(pick(&recorded, record, extractor))
+}
+
+fn pick(recorded: &Recorded, record: Record<'_>, extractor: &Picker) -> Submission {
+    if recorded.trajectory.is_empty() {
+        return Submission::NoMessages;
+    }
+    let from = ExtractFrom {
+        trajectory: &recorded.trajectory,
+        output: recorded.output.as_deref(),
+        row: Row { text: record.row },
+    };
+    match extractor.as_ref().map(|extractor| extractor.extract(&from)) {
+        Ok(Ok(text)) => Submission::Text(text.into_boxed_str()),
+        Ok(Err(error)) => Submission::Failed(error.to_string().into()),
+        Err(error) => Submission::Failed(error.to_string().into()),
+    }
+}
+
+/// One case as its graders see it.
+#[derive(Debug)]
+pub(crate) struct Case<'a> {
+    /// The record.
+    pub record: Record<'a>,
+    /// How records are read.
+    pub spec: &'a RowSpec,
+    /// What the extractor picked.
+    pub submission: &'a Submission,
+    /// What the recorded run that the grader compares with submitted for it, if it did.
+    pub baseline: Option<&'a Submitted>,
+}
+
+/// Where a plan finds the text of a row's own rubric file.
+pub(crate) type RubricFiles<'a> = &'a dyn Fn(&str) -> FileText;
+
+/// Grades the case, or names the actions that will.
+pub(crate) fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
+    let opened = match Opened::new(case.record, case.spec) {
+        Ok(opened) => opened,
+        Err(problem) => return Planned::Graded(unreadable(problem)),
+    };
+    let part = |turn, submission| {
+        let part = Part { row: &opened, turn, submission, baseline: case.baseline };
+        plan_part(&part, grader, files)
+    };
+    match case.submission {
+        Submission::Turns(turns) => Planned::Turns(
+            turns.iter().enumerate().map(|(at, turn)| part(Some(at), turn)).collect(),
+        ),
+        submission => part(None, submission),
+    }
+}
+
+/// The grade of a row that cannot be read: suites with such rows do not run, this keeps plans total.
+fn unreadable(problem: RowProblem) -> Grade {
+    Grade::failed("data", problem.message)
+}
+
+/// A case, or one turn of it. Of its row only what the grader needs is read.
+struct Part<'a> {
+    row: &'a Opened<'a>,
+    turn: Option<usize>,
+    submission: &'a Submission,
+    baseline: Option<&'a Submitted>,
+}
+
+impl Part<'_> {
+    fn input(&self) -> Result<String, Grade> {
+        Ok(match (self.row.input().map_err(unreadable)?, self.turn) {
+            (Some(Input::Turns(turns)), Some(turn)) => turns.get(turn).cloned().unwrap_or_default(),
+            (input, _) => input.as_ref().map(input_text).unwrap_or_default(),
+        })
+    }
+
+    /// The reference answer, or why there is none to be had.
+    fn ground_truth(&self, grader: &ReadyGrader) -> Result<Option<String>, Grade> {
+        let whole = match (self.row.ground_truth().map_err(unreadable)?, self.turn) {
+            (Some(GroundTruth::Turns(turns)), Some(turn)) => turns.get(turn).cloned(),
+            (Some(GroundTruth::Turns(turns)), None) => Some(json!(turns).to_string()),
+            (Some(GroundTruth::Text(text)), _) => Some(text),
+            (None, _) => None,
+        };
+        let (Some(pattern), Some(text)) = (&grader.reference, &whole) else { return Ok(whole) };
+        match pattern.pick(text) {
+            Ok(Some(picked)) => Ok(Some(picked.to_owned())),
+            Ok(None) => Err(Grade::failed(
+                NO_GROUND_TRUTH,
+                "`ground_truth_pattern` does not match the ground truth",
+            )),
+            Err(problem) => Err(Grade::failed("ground_truth", problem.to_string())),
+        }
+    }
+
+    /// The rubric of this row: its own, a file of its own, else the grader's. None if the file is not read yet.
+    fn template(&self, judge: &Judge, files: RubricFiles<'_>) -> Result<Option<String>, Grade> {
+        if let Some(rubric) = self.row.rubric().map_err(unreadable)? {
+            return Ok(Some(rubric));
+        }
+        let Some(path) = self.row.rubric_path().map_err(unreadable)? else {
+            return Ok(Some(judge.rubric.prompt.clone()));
+        };
+        let why = match files(&path) {
+            FileText::Text(text) => return Ok(Some(text.to_string())),
+            FileText::Unread => return Ok(None),
+            FileText::Missing => "there is no such file".to_owned(),
+            FileText::Unreadable(reason) => reason,
+            FileText::NoText(problem) => problem.message,
+        };
+        Err(Grade::failed("rubric", format!("cannot read the rubric `{path}`: {why}")))
+    }
+}
+
+/// The text of an input: as it is, or as JSON text if it is a list.
+pub(crate) fn input_text(input: &Input) -> String {
+    match input {
+        Input::Text(text) => text.clone(),
+        Input::Turns(turns) => json!(turns).to_string(),
+        Input::Messages(messages) => messages.to_string(),
+    }
+}
+
+fn plan_part(part: &Part<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
+    let text = match part.submission {
+        Submission::NoMessages => return Planned::Graded(Grade::new(0.0, EMPTY_TRAJECTORY)),
+        Submission::Failed(message) => {
+            return Planned::Graded(Grade::failed("extraction", message.to_string()));
+        }
+        Submission::Text(text) if text.is_empty() && !grades_without_text(grader) => {
+            return Planned::Graded(Grade::new(0.0, EMPTY_SUBMISSION));
+        }
+        Submission::Text(text) => text,
+        Submission::Turns(_) => return Planned::Skipped,
+        Submission::Pending(None) => return Planned::Blocked,
+        Submission::Pending(Some(key)) => return Planned::Extract(*key),
+    };
+    let planned = match &grader.method {
+        Method::Broken(message) => Err(Grade::failed("grader", message.clone())),
+        Method::Tool(tool) => grade_with_tool(part, tool, grader, text).map(Planned::Graded),
+        Method::Judge(judge) => asking::plan(part, judge, (grader, files), text),
+        Method::Program(identity) => programs::grading(part, (identity, grader), text)
+            .map(|action| Planned::Ask(Action::Program(action).key())),
+        Method::Unread => Ok(Planned::Blocked),
+        // Its plans are made of grades, not of submissions.
+        Method::Reward(_) => Ok(Planned::Skipped),
+    };
+    planned.unwrap_or_else(Planned::Graded)
+}
+
+/// Graders of tool calls and of recorded scores look at something else than the submission.
+fn grades_without_text(grader: &ReadyGrader) -> bool {
+    match &grader.method {
+        Method::Tool(tool) => tool.reads_trajectory || tool.reads_row,
+        Method::Judge(_)
+        | Method::Program(_)
+        | Method::Reward(_)
+        | Method::Unread
+        | Method::Broken(_) => false,
+    }
+}
+
+fn grade_with_tool(
+    part: &Part<'_>,
+    tool: &ReadyTool,
+    grader: &ReadyGrader,
+    text: &str,
+) -> Result<Grade, Grade> {
+    let ground_truth = part.ground_truth(grader)?;
+    let trajectory = match (tool.reads_trajectory, part.turn) {
+        (false, _) => Trajectory::default(),
+        (true, None) => part.row.recorded().map_err(unreadable)?.trajectory,
+        (true, Some(turn)) => part.row.recorded().map_err(unreadable)?.trajectory.turn(turn),
+    };
+    Ok(tool.grader.grade(&Subject {
+        submission: text,
+        ground_truth: ground_truth.as_deref().filter(|truth| !truth.is_empty()),
+        trajectory: &trajectory,
+        row: Row { text: part.row.record().row },
+        include_subagents: grader.include_subagents,
+    }))
+}

@@ -1,0 +1,261 @@
+//! What programs of the user are handed, and the actions that call them.
+//!
+//! Everything a program is handed is in its key, so nothing is that it has no business with: no row number, no trial, no
+//! time. A function of Python gets the id of a sample where the row has one, because it may read it.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::rewards::Used;
+use super::{Case, Part, ReadyGrader, Submission, unreadable};
+use crate::pipeline::action::Action;
+use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
+use crate::pipeline::dataset::row;
+use crate::pipeline::dataset::row::{Opened, Record};
+use crate::pipeline::dataset::{GroundTruth, Input, Recorded};
+use crate::pipeline::grade::Grade;
+use crate::pipeline::program::{Identity, Language, ProgramAction};
+use crate::pipeline::trajectory::Trajectory;
+
+/// The extractor of a grader, where it is a program.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadyExtractor {
+    /// The program; none until its files are read.
+    pub program: Result<Option<Arc<Identity>>, String>,
+    /// Its options.
+    pub config: Map<String, Value>,
+    /// Whether messages of sub-agents are seen.
+    pub include_subagents: bool,
+}
+
+/// What a function of Python is handed to grade.
+#[derive(Serialize)]
+struct FunctionInput<'a> {
+    sample: Sample<'a>,
+    submission: &'a str,
+}
+
+/// A sample as functions see it.
+#[derive(Serialize)]
+struct Sample<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    input: Given,
+    ground_truth: Option<&'a str>,
+    agent_args: Option<Map<String, Value>>,
+    rubric_vars: Option<Map<String, Value>>,
+    extra_vars: Option<Map<String, Value>>,
+    metadata: Map<String, Value>,
+    tags: Vec<String>,
+}
+
+/// The `GraderInput` of the inline protocol, its members in the order of the protocol.
+#[derive(Serialize)]
+struct GraderInput<'a> {
+    input: Given,
+    output: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trajectory: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    metadata: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<Value>,
+}
+
+/// What the target was given, or one turn of it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Given {
+    Text(String),
+    Turns(Vec<String>),
+    Messages(Value),
+    Nothing,
+}
+
+impl Given {
+    fn of(row: &Opened<'_>, turn: Option<usize>) -> Result<Self, RowProblem> {
+        Ok(match (row.input()?, turn) {
+            (Some(Input::Text(text)), _) => Self::Text(text),
+            (Some(Input::Turns(mut turns)), Some(turn)) if turn < turns.len() => {
+                Self::Text(turns.swap_remove(turn))
+            }
+            (Some(Input::Turns(_)), Some(_)) | (None, _) => Self::Nothing,
+            (Some(Input::Turns(turns)), None) => Self::Turns(turns),
+            (Some(Input::Messages(messages)), _) => Self::Messages(messages),
+        })
+    }
+}
+
+/// The call that grades one submission.
+pub(super) fn grading(
+    part: &Part<'_>,
+    (identity, grader): (&Arc<Identity>, &ReadyGrader),
+    submission: &str,
+) -> Result<ProgramAction, Grade> {
+    let ground_truth = part.ground_truth(grader)?;
+    let input = match identity.spec.language {
+        Language::Python => {
+            let sample = sample(part.row, part.turn, ground_truth.as_deref());
+            text(&FunctionInput { sample: sample.map_err(unreadable)?, submission })
+        }
+        Language::Executable | Language::JavaScript => {
+            let include_subagents = grader.include_subagents;
+            let input = grader_input(part, include_subagents, (submission, ground_truth));
+            text(&input.map_err(unreadable)?)
+        }
+    };
+    Ok(ProgramAction { identity: Arc::clone(identity), input })
+}
+
+/// Compact JSON. Nothing that is handed to programs can fail to be JSON.
+fn text(input: &impl Serialize) -> String {
+    serde_json::to_string(input).unwrap_or_default()
+}
+
+fn grader_input<'a>(
+    part: &Part<'_>,
+    include_subagents: bool,
+    (output, hint): (&'a str, Option<String>),
+) -> Result<GraderInput<'a>, RowProblem> {
+    let recorded = part.row.recorded()?;
+    let trajectory = has_trace(&recorded).then(|| {
+        let trajectory = match part.turn {
+            Some(turn) => recorded.trajectory.turn(turn),
+            None => recorded.trajectory,
+        };
+        trajectory.to_steps(include_subagents)
+    });
+    let mut metadata = part.row.metadata()?;
+    let cwd = metadata.remove("cwd").filter(Value::is_string);
+    let input = Given::of(part.row, part.turn)?;
+    Ok(GraderInput { input, output, hint, trajectory, metadata, cwd })
+}
+
+/// Whether more is known of a target than what it answered.
+fn has_trace(recorded: &Recorded) -> bool {
+    let answer = recorded.output.as_deref().map(Trajectory::from_output);
+    answer.is_none_or(|answer| answer.turns != recorded.trajectory.turns)
+}
+
+/// A sample, or one turn of it.
+fn sample<'a>(
+    row: &Opened<'_>,
+    turn: Option<usize>,
+    ground_truth: Option<&'a str>,
+) -> Result<Sample<'a>, RowProblem> {
+    let row::Identity { id, tags, .. } = row.identity()?;
+    Ok(Sample {
+        id,
+        input: Given::of(row, turn)?,
+        ground_truth,
+        agent_args: row.object("agent_args")?,
+        rubric_vars: row.object("rubric_vars")?,
+        extra_vars: row.object("extra_vars")?,
+        metadata: row.metadata()?,
+        tags,
+    })
+}
+
+/// The submission of a case that a program extracts: pending with the action that does, for each turn where input and
+/// ground truth are lists.
+pub(crate) fn extraction(
+    record: Record<'_>,
+    spec: &RowSpec,
+    extractor: &ReadyExtractor,
+) -> Submission {
+    let extracted = || -> Result<Submission, RowProblem> {
+        let opened = Opened::new(record, spec)?;
+        let recorded = opened.recorded()?;
+        if opened.may_be_per_turn()
+            && let Some(GroundTruth::Turns(turns)) = opened.ground_truth()?
+        {
+            let of_turn = |turn| of_trajectory(&recorded.trajectory.turn(turn), extractor);
+            return Ok(Submission::Turns((0..turns.len()).map(of_turn).collect()));
+        }
+        Ok(of_trajectory(&recorded.trajectory, extractor))
+    };
+    extracted().unwrap_or_else(|problem| Submission::Failed(problem.message.into()))
+}
+
+fn of_trajectory(trajectory: &Trajectory, extractor: &ReadyExtractor) -> Submission {
+    if trajectory.is_empty() {
+        return Submission::NoMessages;
+    }
+    match &extractor.program {
+        Err(problem) => Submission::Failed(problem.as_str().into()),
+        Ok(None) => Submission::Pending(None),
+        Ok(Some(identity)) => {
+            let action = Action::Program(extracting(trajectory, identity, extractor));
+            Submission::Pending(Some(action.key()))
+        }
+    }
+}
+
+fn extracting(
+    trajectory: &Trajectory,
+    identity: &Arc<Identity>,
+    extractor: &ReadyExtractor,
+) -> ProgramAction {
+    let input = json!({
+        "trajectory": trajectory.to_letta(extractor.include_subagents),
+        "config": extractor.config,
+        "agent_state": trajectory.agent_state,
+    });
+    ProgramAction { identity: Arc::clone(identity), input: input.to_string() }
+}
+
+/// Renders the call that extracts the submission of a case, or of one turn of it.
+pub(crate) fn extraction_action(
+    case: &Case<'_>,
+    turn: u32,
+    extractor: &ReadyExtractor,
+) -> Option<ProgramAction> {
+    let opened = Opened::new(case.record, case.spec).ok()?;
+    let recorded = opened.recorded().ok()?;
+    let identity = extractor.program.as_ref().ok()?.as_ref()?;
+    let trajectory = match case.submission {
+        Submission::Turns(_) => recorded.trajectory.turn(turn as usize),
+        _ => recorded.trajectory,
+    };
+    Some(extracting(&trajectory, identity, extractor))
+}
+
+/// What a reward is made of: the sample, and for each grader its name, its grade and its submission.
+pub(super) fn rewarding(
+    case: (Record<'_>, &RowSpec),
+    identity: &Arc<Identity>,
+    grades: &[Used],
+) -> Result<ProgramAction, Grade> {
+    let (record, spec) = case;
+    let made = || -> Result<Value, RowProblem> {
+        let row = Opened::new(record, spec)?;
+        let truth = row.ground_truth()?.map(|truth| match truth {
+            GroundTruth::Text(text) => text,
+            GroundTruth::Turns(turns) => json!(turns).to_string(),
+        });
+        let trajectory = row.recorded()?.trajectory;
+        let grade = |(name, grade, _): &Used| {
+            let metadata = grade.metadata.as_deref().cloned().unwrap_or_default();
+            let value = json!({
+                "score": grade.score, "rationale": grade.rationale, "metadata": metadata,
+            });
+            (name.clone(), value)
+        };
+        let submission = |(name, _, text): &Used| (name.clone(), Value::from(text.as_str()));
+        Ok(json!({
+            "sample": sample(&row, None, truth.as_deref())?,
+            "grades": grades.iter().map(grade).collect::<Map<_, _>>(),
+            "submissions": grades.iter().map(submission).collect::<Map<_, _>>(),
+            "trajectory": trajectory.to_letta(false),
+            "agent_id": null,
+            "model_handle": row.identity()?.model,
+            "agent_state": trajectory.agent_state,
+        }))
+    };
+    let input = made().map_err(unreadable)?.to_string();
+    Ok(ProgramAction { identity: Arc::clone(identity), input })
+}

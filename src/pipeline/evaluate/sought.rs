@@ -1,0 +1,94 @@
+//! What a suite looks for in rows by name, and whether some row has it.
+
+use crate::base::path::Row;
+use crate::pipeline::dataset::chunk::Records;
+use crate::pipeline::dataset::fields::{Fields, RowSpec};
+use crate::pipeline::dataset::join::NOT_RECORDED;
+use crate::pipeline::grade::registry;
+use crate::pipeline::judge::template::open_names;
+use crate::pipeline::suite::{GraderKind, GraderSpec};
+
+/// Something that may stand in rows.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sought {
+    /// What the `fields` of the dataset name: a dotted path.
+    Path(String),
+    /// A reference answer.
+    GroundTruth,
+    /// Everything that the target did.
+    Trajectory,
+    /// What `{name}` in a rubric stands for.
+    Name(String),
+}
+
+impl Sought {
+    /// What a grader looks for.
+    pub(crate) fn by_grader(grader: &GraderSpec) -> Vec<Self> {
+        match &grader.kind {
+            GraderKind::Tool(tool) => {
+                let Some(info) = registry::find(&tool.function) else { return Vec::new() };
+                let truth = info.needs_ground_truth.then_some(Self::GroundTruth);
+                let trajectory = info.reads_trajectory.then_some(Self::Trajectory);
+                truth.into_iter().chain(trajectory).collect()
+            }
+            GraderKind::Rubric(rubric) => {
+                let names = open_names(&rubric.prompt, rubric.compare_to.is_some());
+                names.into_iter().map(|name| Self::Name(name.to_owned())).collect()
+            }
+            GraderKind::Program(_) | GraderKind::Reward(_) => Vec::new(),
+        }
+    }
+
+    /// What the `fields` of a dataset look for.
+    pub(crate) fn by_fields(spec: &RowSpec) -> impl Iterator<Item = Self> + '_ {
+        let paths = spec.fields.paths.iter().chain(&spec.fields.outputs);
+        paths.map(|(_, path)| Self::Path(path.clone()))
+    }
+
+    fn is_in(&self, row: &str, spec: &RowSpec) -> bool {
+        let Ok(fields) = Fields::new(row, spec) else {
+            // A row that cannot be taken apart is another problem than a path that leads nowhere.
+            return matches!(self, Self::Path(_));
+        };
+        match self {
+            Self::Path(path) => fields.at_path(path).is_some(),
+            Self::GroundTruth => fields.raw("ground_truth").is_some(),
+            Self::Trajectory => has_trajectory(&fields),
+            Self::Name(name) => stands_for(name, row, &fields),
+        }
+    }
+}
+
+/// Whether the row may record more than an answer.
+fn has_trajectory(fields: &Fields<'_>) -> bool {
+    let outputs = fields.spec().fields.outputs.iter().map(|(_, path)| fields.at_path(path));
+    let answers = outputs.chain([fields.raw("output")]);
+    fields.raw("trajectory").is_some()
+        || fields.raw("messages").is_some()
+        || answers.flatten().any(|answer| answer.get().starts_with(['[', '{']))
+}
+
+/// Whether `{name}` stands for something in this row.
+fn stands_for(name: &str, row: &str, fields: &Fields<'_>) -> bool {
+    if let Some(path) = name.strip_prefix("row.") {
+        return Row { text: row }.get(path).is_some();
+    }
+    fields.raw("rubric_vars").is_some_and(|vars| {
+        let text = vars.get();
+        // CSV cells hold the object as text: there the name is enough.
+        text.contains(&format!("\"{name}\"")) || text.contains(&format!("\\\"{name}\\\""))
+    })
+}
+
+/// For each thing that is sought, whether one of these records has it.
+pub(crate) fn found_in(records: &Records, spec: &RowSpec, sought: &[Sought]) -> Box<[bool]> {
+    // What another file recorded may be anything.
+    let is_recorded = |sought: &Sought, recorded: &str| {
+        *sought == Sought::Trajectory && !matches!(recorded, "" | NOT_RECORDED)
+    };
+    let is_found = |sought: &Sought| {
+        let mut records = records.iter();
+        records.any(|(row, recorded)| is_recorded(sought, recorded) || sought.is_in(row, spec))
+    };
+    sought.iter().map(is_found).collect()
+}

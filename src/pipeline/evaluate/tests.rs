@@ -1,0 +1,600 @@
+//! Planning and joining of judges: which actions a submission gets, and what their outcomes make of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use proptest::prelude::{Just, Strategy, any, prop};
+use proptest::{prop_assert_eq, prop_oneof, proptest};
+use serde_json::{Value, json};
+
+use super::baseline::{self, RecordedRun};
+use super::{
+    Case, Method, Planned, ReadyGrader, ReadyTool, Submission, action, ballot_scores, brief,
+    each_wanted, grade, plan,
+};
+use crate::pipeline::action::{Action, ActionKey, KeyMap};
+use crate::pipeline::dataset::fields::RowSpec;
+use crate::pipeline::dataset::row::Record;
+use crate::pipeline::judge::Judge;
+use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
+use crate::pipeline::suite::{
+    Combine, CompareTo, DatasetFormat, DatasetSpec, FieldMap, FileText, JudgeSpec, RubricSpec,
+};
+
+/// A grader whose judges are these models.
+fn rubric(models: &[&str]) -> RubricSpec {
+    let judge = |model: &&str| JudgeSpec { model: (*model).to_owned(), ..JudgeSpec::default() };
+    let mut rubric = RubricSpec::new("Is it kind?", JudgeSpec::default());
+    rubric.judges = models.iter().map(judge).collect();
+    rubric
+}
+
+fn ready(rubric: RubricSpec) -> ReadyGrader {
+    let method = Method::Judge(Box::new(Judge::new(rubric, &|_| None)));
+    ReadyGrader { method, reference: None, include_subagents: false }
+}
+
+/// One row, what was submitted for it, and what a recorded run submitted.
+struct Sample<'a> {
+    row: &'a str,
+    submission: Submission,
+    run: RecordedRun,
+}
+
+impl<'a> Sample<'a> {
+    fn new(row: &'a str) -> Self {
+        Self { row, submission: Submission::Text("hello".into()), run: RecordedRun::default() }
+    }
+
+    fn with<T>(&self, of: impl FnOnce(&Case<'_>) -> T) -> T {
+        let dataset = DatasetSpec {
+            path: "data.jsonl".to_owned(),
+            format: DatasetFormat::Jsonl,
+            fields: FieldMap::default(),
+        };
+        let spec = RowSpec::new(&dataset, None);
+        of(&Case {
+            record: Record { row: self.row, recorded: "", case: 0 },
+            spec: &spec,
+            submission: &self.submission,
+            baseline: self.run.find("s", (None, 0), "kind"),
+        })
+    }
+
+    fn plan(&self, grader: &ReadyGrader) -> Planned {
+        self.with(|case| plan(case, grader, &|_| FileText::Missing))
+    }
+
+    /// What the judge is shown by each ballot.
+    fn prompts(&self, grader: &ReadyGrader, ballots: u32) -> Vec<String> {
+        let rendered = |ballot| {
+            user(
+                self.with(|case| action(case, grader, &|_| FileText::Missing, [0, ballot]))
+                    .unwrap(),
+            )
+        };
+        (0..ballots).map(rendered).collect()
+    }
+}
+
+/// What the judge is shown.
+fn user(action: Action) -> String {
+    match action {
+        Action::Judge(action) => action.user,
+        other => panic!("no judge: {other:?}"),
+    }
+}
+
+const ROW: &str = r#"{"id": "s", "input": "q", "output": "hello", "other": "hi"}"#;
+
+fn keys(planned: &Planned) -> Vec<ActionKey> {
+    planned.keys().into_iter().map(|(_, _, key)| key).collect()
+}
+
+/// An outcome in short: a score, a winner, `!` for a failure, `?` for a reply that is no verdict.
+fn outcome(short: &str, ballot: usize) -> Outcome {
+    let usage = Some(Usage { input: 10, output: 1, cost: None });
+    let text = match short {
+        "!" => {
+            let message = format!("ballot {ballot} failed");
+            let kind = FailureKind::Server;
+            return Outcome::Failure(Failure { usage, ..Failure::new(kind, message) });
+        }
+        "?" => "no verdict".to_owned(),
+        "A" | "B" | "tie" => {
+            json!({"winner": short, "rationale": format!("r{ballot}")}).to_string()
+        }
+        score => format!("{{\"score\": {score}, \"rationale\": \"r{ballot}\"}}"),
+    };
+    Outcome::Reply(Reply { text, model: None, usage })
+}
+
+/// Outcomes for the keys of a plan, in the order of the ballots; `-` is none yet.
+fn outcomes(planned: &Planned, shorts: &[&str]) -> KeyMap<Arc<Outcome>> {
+    let ballots = keys(planned).into_iter().zip(shorts).enumerate();
+    let there = ballots.filter(|(_, (_, short))| **short != "-");
+    there.map(|(at, (key, short))| (key, Arc::new(outcome(short, at)))).collect()
+}
+
+/// The grade in short, without what every grade has.
+fn joined(rubric: RubricSpec, shorts: &str) -> Value {
+    let (grader, sample) = (ready(rubric), Sample::new(ROW));
+    let planned = sample.plan(&grader);
+    let shorts: Vec<&str> = shorts.split(' ').collect();
+    let outcomes = outcomes(&planned, &shorts);
+    let graded = grade(&planned, &grader, &|key| outcomes.get(&key).cloned(), 0.5);
+    let Some(graded) = graded else { return Value::Null };
+    let mut shown = json!({"score": graded.grade.score, "why": graded.grade.rationale});
+    if let Some(error) = graded.grade.error {
+        shown = json!({"error": error.kind});
+    }
+    let told = graded.grade.metadata.map(|told| *told).unwrap_or_default();
+    let left_out = ["usage", "model", "error", "reply"];
+    let told = told.into_iter().filter(|(name, _)| !left_out.contains(&name.as_str()));
+    shown.as_object_mut().unwrap().extend(told);
+    shown
+}
+
+#[test]
+fn votes_become_one_score() {
+    let of = |combine, votes| RubricSpec { votes, combine, ..rubric(&["m"]) };
+    for (combine, votes, shorts, expected) in [
+        (
+            Combine::Median,
+            3,
+            "0.2 0.9 0.4",
+            json!({"score": 0.4, "why": "r2", "votes": [0.2, 0.9, 0.4], "agreement": 0.0, "spread": 0.7}),
+        ),
+        (
+            Combine::Median,
+            4,
+            "0 1 1 0.5",
+            json!({"score": 0.75, "why": "r1", "votes": [0.0, 1.0, 1.0, 0.5], "agreement": 1.0 / 6.0, "spread": 1.0}),
+        ),
+        (
+            Combine::Mean,
+            3,
+            "0.7 0.7 0.7",
+            json!({"score": 0.7, "why": "r0", "votes": [0.7, 0.7, 0.7], "agreement": 1.0, "spread": 0.0}),
+        ),
+        (
+            Combine::Majority,
+            5,
+            "1 0 0.5 0 1",
+            json!({"score": 0.5, "why": "r2", "votes": [1.0, 0.0, 0.5, 0.0, 1.0], "agreement": 0.2, "spread": 1.0}),
+        ),
+        (
+            Combine::Majority,
+            4,
+            "0.5 0 0.5 1",
+            json!({"score": 0.5, "why": "r0", "votes": [0.5, 0.0, 0.5, 1.0], "agreement": 1.0 / 6.0, "spread": 1.0}),
+        ),
+        (
+            Combine::Mean,
+            3,
+            "1 ! 0.5",
+            json!({"score": 0.75, "why": "r0", "votes": [1.0, null, 0.5], "agreement": 0.0, "spread": 0.5, "failed_votes": 1}),
+        ),
+        (Combine::Mean, 2, "1 !", json!({"error": "server"})),
+        (Combine::Mean, 3, "? 1 !", json!({"error": "invalid_reply"})),
+        (Combine::Mean, 3, "1 1 -", Value::Null),
+        (
+            Combine::Majority,
+            2,
+            "0 -0.0",
+            json!({"score": 0.0, "why": "r0", "votes": [0.0, 0.0], "agreement": 1.0, "spread": 0.0}),
+        ),
+    ] {
+        assert_eq!(joined(of(combine, votes), shorts), expected, "{combine:?} of {shorts}");
+    }
+}
+
+#[test]
+fn a_panel_tells_who_said_what() {
+    let scale = RubricSpec { scale: Some((1.0, 5.0)), votes: 2, ..rubric(&["a", "b"]) };
+    let mean = RubricSpec { combine: Combine::Mean, ..scale };
+    assert_eq!(
+        joined(mean, "1 2 ? 5"),
+        json!({
+            "score": (8.0 / 3.0 - 1.0) / 4.0, "why": "r1", "votes": [1.0, 2.0, null, 5.0], "agreement": 0.0, "spread": 4.0,
+            "native_score": 8.0 / 3.0,
+            "models": [{"model": "a", "scores": [1.0, 2.0]}, {"model": "b", "scores": [null, 5.0]}],
+            "failed_votes": 1,
+        })
+    );
+    assert_eq!(
+        joined(rubric(&["a", "b"]), "! !"),
+        json!({
+            "error": "server",
+            "models": [{"model": "a", "scores": [null]}, {"model": "b", "scores": [null]}],
+        })
+    );
+    let one = RubricSpec { scale: Some((1.0, 5.0)), ..rubric(&["a"]) };
+    assert_eq!(joined(one, "4"), json!({"score": 0.75, "why": "r0", "native_score": 4.0}));
+}
+
+#[test]
+fn another_judge_or_vote_adds_its_own_actions_alone() {
+    let asked = |models: &[&str], votes, confirm_fails| {
+        let grader = ready(RubricSpec { votes, confirm_fails, ..rubric(models) });
+        keys(&Sample::new(ROW).plan(&grader)).into_iter().collect::<BTreeSet<_>>()
+    };
+    let added = |before: &BTreeSet<ActionKey>, after: &BTreeSet<ActionKey>| {
+        [after.difference(before).count(), before.difference(after).count()]
+    };
+    let pair = asked(&["a", "b"], 3, 0);
+    assert_eq!(pair.len(), 6);
+    for (what, after, expected) in [
+        ("a judge more", asked(&["a", "b", "c"], 3, 0), [3, 0]),
+        ("a judge in front", asked(&["c", "a", "b"], 3, 0), [3, 0]),
+        ("a judge less", asked(&["b"], 3, 0), [0, 3]),
+        ("in another order", asked(&["b", "a"], 3, 0), [0, 0]),
+        ("two votes more", asked(&["a", "b"], 5, 0), [4, 0]),
+        ("two votes less", asked(&["a", "b"], 1, 0), [0, 4]),
+        ("votes that confirm follow those there are", asked(&["a", "b"], 3, 2), [4, 0]),
+        ("and are those of a later vote", asked(&["a", "b"], 1, 2), [0, 0]),
+    ] {
+        assert_eq!(added(&pair, &after), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_verdict_below_the_threshold_is_confirmed() {
+    let confirming = || RubricSpec { confirm_fails: 2, ..rubric(&["m"]) };
+    for (shorts, score, confirmed) in [
+        ("0.5 - -", json!(0.5), Value::Null),
+        ("0.4 - -", Value::Null, Value::Null),
+        ("0.4 1 -", Value::Null, Value::Null),
+        ("0.4 1 1", json!(1.0), json!(false)),
+        ("0.4 0 1", json!(0.4), json!(true)),
+        ("0.4 0 !", json!(0.2), json!(true)),
+        ("! - -", Value::Null, Value::Null),
+        ("? - -", Value::Null, Value::Null),
+    ] {
+        let shown = joined(confirming(), shorts);
+        assert_eq!(shown["score"], score, "{shorts}: {shown}");
+        assert_eq!(shown["confirmed"], confirmed, "{shorts}: {shown}");
+        assert_eq!(shown["votes"].is_array(), !confirmed.is_null(), "{shorts}: {shown}");
+        // A ballot that failed is no verdict to be confirmed.
+        assert_eq!(shown["error"].is_string(), shorts.starts_with(['!', '?']), "{shorts}: {shown}");
+    }
+    assert_eq!(joined(confirming(), "0.4 ! !")["error"], "server");
+    assert_eq!(joined(confirming(), "0.4 0 1")["votes"], json!([0.4, 0.0, 1.0]));
+    assert_eq!(joined(RubricSpec { votes: 2, ..confirming() }, "0 1 - -")["score"], 0.5);
+}
+
+/// The ballots that are wanted, at a threshold of 0.5.
+fn wanted(planned: &Planned, grader: &ReadyGrader, shorts: &str) -> usize {
+    let shorts: Vec<&str> = shorts.split(' ').collect();
+    let outcomes = outcomes(planned, &shorts);
+    let mut wanted = Vec::new();
+    let with: (super::Outcomes<'_>, f64) = (&|key| outcomes.get(&key).cloned(), 0.5);
+    each_wanted(planned, grader, with, &mut |_, ballot, key| wanted.push((ballot, key)));
+    for ((ballot, key), at) in wanted.iter().zip(0..) {
+        assert_eq!((*ballot, *key), (at, keys(planned)[at as usize]));
+    }
+    wanted.len()
+}
+
+#[test]
+fn ballots_that_confirm_are_wanted_only_below_the_threshold() {
+    let grader = ready(RubricSpec { votes: 2, confirm_fails: 1, ..rubric(&["a", "b"]) });
+    let planned = Sample::new(ROW).plan(&grader);
+    for (shorts, expected) in [
+        ("- - - -", 4),
+        ("0 0 0 -", 4),
+        ("0 0 0 0", 6),
+        ("0 0 0.9 0.9", 6),
+        ("0 0.5 0.5 1", 4),
+        ("0 0 0 !", 6),
+        ("0 0 ! !", 4),
+        ("! ! ! !", 4),
+        ("0 0 0 0 1 1", 6),
+    ] {
+        assert_eq!(wanted(&planned, &grader, shorts), expected, "{shorts}");
+    }
+    let plain = ready(RubricSpec { votes: 2, ..rubric(&["a"]) });
+    assert_eq!(wanted(&Sample::new(ROW).plan(&plain), &plain, "0 0"), 2);
+}
+
+fn comparing(votes: u32) -> RubricSpec {
+    RubricSpec { votes, compare_to: Some(CompareTo::Field("other".to_owned())), ..rubric(&["m"]) }
+}
+
+#[test]
+fn of_two_submissions_one_wins_in_both_orders_or_neither() {
+    for (shorts, score, [forward, reversed], bias, why) in [
+        ("A B", 1.0, ["win", "win"], Value::Null, "r0"),
+        ("B A", 0.0, ["loss", "loss"], Value::Null, "r0"),
+        ("tie tie", 0.5, ["tie", "tie"], Value::Null, "r0"),
+        ("A A", 0.5, ["win", "loss"], json!("first"), "As A: r0\nAs B: r1"),
+        ("B B", 0.5, ["loss", "win"], json!("second"), "As A: r0\nAs B: r1"),
+        ("A tie", 0.5, ["win", "tie"], json!("first"), "As A: r0\nAs B: r1"),
+        ("tie A", 0.5, ["tie", "loss"], json!("first"), "As A: r0\nAs B: r1"),
+        ("tie B", 0.5, ["tie", "win"], json!("second"), "As A: r0\nAs B: r1"),
+    ] {
+        let orders = json!({"forward": forward, "reversed": reversed});
+        assert_eq!(
+            joined(comparing(1), shorts),
+            json!({"score": score, "why": why, "orders": orders, "position_bias": bias}),
+            "{shorts}"
+        );
+    }
+    assert_eq!(joined(comparing(1), "A !"), json!({"error": "server"}));
+    assert_eq!(joined(comparing(1), "? B"), json!({"error": "invalid_reply"}));
+    assert_eq!(joined(comparing(1), "A -"), Value::Null);
+    assert_eq!(
+        joined(comparing(3), "A B A A B !"),
+        json!({
+            "score": 0.75, "why": "r0", "votes": [1.0, 0.5, null], "agreement": 0.0, "spread": 0.5,
+            "wins": 1, "ties": 1, "losses": 0, "position_bias_votes": {"first": 1, "second": 0}, "failed_votes": 1,
+        })
+    );
+}
+
+#[test]
+fn a_text_compared_with_itself_is_one_action_and_a_tie() {
+    let row = ROW.replace("\"hi\"", "\"hello\"");
+    let (grader, sample) = (ready(comparing(1)), Sample::new(&row));
+    let planned = sample.plan(&grader);
+    let all = keys(&planned);
+    assert_eq!((all.len(), all[0]), (2, all[1]));
+    for winner in ["A", "B", "tie"] {
+        let outcomes = outcomes(&planned, &[winner, winner]);
+        let graded = grade(&planned, &grader, &|key| outcomes.get(&key).cloned(), 0.5).unwrap();
+        let told = graded.grade.metadata.unwrap();
+        assert_eq!((graded.grade.score, &told["position_bias"]), (0.5, &Value::Null), "{winner}");
+        assert_eq!(told["usage"]["input_tokens"], 10, "{winner}: one judgment");
+    }
+}
+
+#[test]
+fn both_texts_are_shown_in_both_orders() {
+    let grader =
+        ready(RubricSpec { prompt: "<{submission_a}|{submission_b}>".to_owned(), ..comparing(2) });
+    let starts: Vec<String> = Sample::new(ROW)
+        .prompts(&grader, 4)
+        .into_iter()
+        .map(|prompt| prompt.split_inclusive('>').next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(starts, ["<hello|hi>", "<hi|hello>", "<hello|hi>", "<hi|hello>"]);
+}
+
+#[test]
+fn what_there_is_to_compare_with_or_why_nothing() {
+    let long = r#"{"id": "s", "input": "q", "output": "hello", "old": {"text": "hi", "none": null, "empty": "", "list": ["a", 1]}}"#;
+    let field = |path: &str| CompareTo::Field(path.to_owned());
+    let run = || CompareTo::Run("runs/1".to_owned());
+    let record = |text: &str| {
+        let submissions = json!({"kind": text});
+        json!({"format": 1, "sample_id": "s", "submissions": submissions}).to_string()
+    };
+    let no = |message: &str| Err(message.to_owned());
+    for (compare_to, record, expected) in [
+        (field("old.text"), String::new(), Ok("hi")),
+        (field("old.list"), String::new(), Ok("[\"a\",1]")),
+        (field("old.list[0]"), String::new(), Ok("a")),
+        (field("old.z"), String::new(), no("the row has no `old.z` to compare with")),
+        (field("old.none"), String::new(), no("the row has no `old.none` to compare with")),
+        (
+            field("old.empty"),
+            String::new(),
+            no("`old.empty` is empty: there is nothing to compare with"),
+        ),
+        (run(), record("before"), Ok("before")),
+        (run(), String::new(), no("the recorded run has no submission of this sample")),
+        (run(), record(""), no("the submission of the recorded run is empty for this sample")),
+    ] {
+        let shown = format!("{compare_to:?}");
+        let grader = ready(RubricSpec { compare_to: Some(compare_to), ..comparing(1) });
+        let (run, _) = baseline::read("results.jsonl", &record);
+        let sample = Sample { run, ..Sample::new(long) };
+        let found = match sample.plan(&grader) {
+            Planned::Graded(grade) => {
+                let error = grade.error.unwrap();
+                assert_eq!(error.kind, "compare_to");
+                Err(error.message)
+            }
+            _ => {
+                let prompt = sample.prompts(&grader, 1).remove(0);
+                let (_, other) = prompt.split_once("## Submission B\n\n").unwrap();
+                Ok(other.split("\n\n---").next().unwrap_or_default().to_owned())
+            }
+        };
+        assert_eq!(found, expected.map(str::to_owned), "{shown}");
+    }
+}
+
+#[test]
+fn turns_are_compared_turn_by_turn() {
+    let row = r#"{"id": "s", "input": ["q", "r"], "output": "x", "other": ["a", "b"], "one": "c"}"#;
+    let turns = ["x", "y"].map(|text| Submission::Text(text.into()));
+    let sample = |run| Sample {
+        submission: Submission::Turns(turns.clone().into()),
+        run,
+        ..Sample::new(row)
+    };
+    let graders = |compare_to: CompareTo| {
+        ready(RubricSpec {
+            prompt: "{submission_a}{submission_b}!".to_owned(),
+            compare_to: Some(compare_to),
+            ..comparing(1)
+        })
+    };
+    let record = json!({
+        "format": 1, "sample_id": "s", "submissions": {"kind": "both"},
+        "grades": {"kind": {"per_turn": [{"submission": "d"}]}},
+    });
+    let (run, _) = baseline::read("results.jsonl", &record.to_string());
+    for (compare_to, run, expected) in [
+        (CompareTo::Field("other".to_owned()), RecordedRun::default(), [Some("xa"), Some("yb")]),
+        (CompareTo::Field("one".to_owned()), RecordedRun::default(), [Some("xc"), Some("yc")]),
+        (CompareTo::Run("r".to_owned()), run, [Some("xd"), None]),
+    ] {
+        let (grader, sample) = (graders(compare_to), sample(run));
+        let shown = [0, 1].map(|turn| {
+            let action =
+                sample.with(|case| action(case, &grader, &|_| FileText::Missing, [turn, 0]));
+            action.map(|action| user(action).split('!').next().unwrap_or_default().to_owned())
+        });
+        assert_eq!(shown, expected.map(|text| text.map(str::to_owned)));
+    }
+}
+
+#[test]
+fn keys_are_those_of_the_actions_that_are_rendered_again() {
+    let grader =
+        ready(RubricSpec { confirm_fails: 1, judges: rubric(&["a", "b"]).judges, ..comparing(2) });
+    let sample = Sample::new(ROW);
+    let rendered = |ballot: usize| {
+        let files = |_: &str| FileText::Missing;
+        let action = sample.with(|case| action(case, &grader, &files, [0, ballot as u32]));
+        action.unwrap().key()
+    };
+    let planned = keys(&sample.plan(&grader));
+    assert_eq!(planned, (0..planned.len()).map(rendered).collect::<Vec<_>>());
+    assert_eq!(planned.len(), 2 * 2 * 2 + 2 * 2);
+    assert_eq!(planned.iter().collect::<BTreeSet<_>>().len(), planned.len());
+}
+
+#[test]
+fn scores_of_the_first_ballots_make_a_matrix() {
+    let grader = ready(RubricSpec { votes: 2, confirm_fails: 1, ..rubric(&["a", "b"]) });
+    let planned = Sample::new(ROW).plan(&grader);
+    let outcomes = outcomes(&planned, &["0.5", "?", "-", "0", "1", "1"]);
+    let scores =
+        |planned: &Planned| ballot_scores(planned, &grader, &|key| outcomes.get(&key).cloned());
+    let row = vec![Some(0.5), None, None, Some(0.0)];
+    assert_eq!(scores(&planned), std::slice::from_ref(&row));
+    let empty = Planned::Graded(crate::pipeline::grade::Grade::new(0.0, "empty"));
+    let turns = Planned::Turns([planned.clone(), empty, planned].into());
+    assert_eq!(scores(&turns), [row.clone(), row]);
+}
+
+/// The grade of turns with these scores.
+fn of_turns(scores: &[f64], threshold: f64) -> super::Graded {
+    let turn = |score: &f64| Planned::Graded(crate::pipeline::grade::Grade::new(*score, ""));
+    let planned = Planned::Turns(scores.iter().map(turn).collect());
+    grade(&planned, &ready(rubric(&["a"])), &|_| None, threshold).unwrap()
+}
+
+#[test]
+fn turns_that_all_pass_pass_together() {
+    for threshold in [0.05, 0.1, 0.2, 0.4, 0.65, 0.7, 0.8] {
+        let graded = of_turns(&[threshold; 3], threshold);
+        assert_eq!(graded.grade.score.to_bits(), threshold.to_bits());
+        assert_eq!(graded.grade.rationale, "3/3 passed: ✓ ✓ ✓");
+        assert!(graded.grade.passes(threshold));
+    }
+    assert!(of_turns(&[0.7, 0.7, 1.0], 0.8).grade.passes(0.8));
+}
+
+#[test]
+fn a_turn_without_a_reference_answer_is_an_error_of_the_whole() {
+    let config = serde_json::Map::new();
+    let spec = crate::pipeline::grade::ToolSpec { function: "contains".to_owned(), config };
+    let tool = ReadyTool {
+        grader: crate::pipeline::grade::registry::compile(&spec).unwrap(),
+        reads_trajectory: false,
+        reads_row: false,
+    };
+    let grader =
+        ReadyGrader { method: Method::Tool(tool), reference: None, include_subagents: false };
+    let turns = ["b", "d"].map(|text| Submission::Text(text.into()));
+    let mut sample = Sample::new(r#"{"id": "s", "input": ["a", "c"], "ground_truth": ["b", ""]}"#);
+    sample.submission = Submission::Turns(turns.into());
+    let graded = grade(&sample.plan(&grader), &grader, &|_| None, 1.0).unwrap();
+    assert_eq!(graded.grade.rationale, "No ground_truth answer provided");
+    assert_eq!(graded.grade.error.unwrap().kind, "no_ground_truth");
+    let of_turns: Vec<f64> = graded
+        .per_turn
+        .unwrap()
+        .iter()
+        .map(|grade: &crate::pipeline::grade::Grade| grade.score)
+        .collect();
+    assert_eq!(of_turns, [1.0, 0.0]);
+}
+
+#[test]
+fn no_turn_is_no_verdict() {
+    let grade = of_turns(&[], 0.5).grade;
+    assert_eq!((grade.score.to_bits(), grade.passes(0.0)), (0, false));
+    assert_eq!(grade.error.unwrap().kind, "no_turns");
+}
+
+fn any_outcome() -> impl Strategy<Value = Option<Outcome>> {
+    let short = prop_oneof![
+        6 => prop::sample::select(vec!["0", "0.25", "0.5", "0.7", "1", "5", "A", "B", "tie"]),
+        1 => Just("!"),
+        1 => Just("?"),
+    ];
+    prop_oneof![20 => (short, 0..9_usize).prop_map(|(short, at)| Some(outcome(short, at))), 1 => Just(None)]
+}
+
+fn any_rubric() -> impl Strategy<Value = RubricSpec> {
+    let combine = prop_oneof![Just(Combine::Median), Just(Combine::Mean), Just(Combine::Majority)];
+    let scale = prop_oneof![Just(None), Just(Some((1.0, 5.0))), Just(Some((0.0, 0.7)))];
+    (1..4_usize, 1..4_u32, 0..3_u32, combine, scale, any::<bool>()).prop_map(
+        |(judges, votes, confirm_fails, combine, scale, compares)| RubricSpec {
+            votes,
+            combine,
+            confirm_fails,
+            scale,
+            compare_to: compares.then(|| CompareTo::Field("other".to_owned())),
+            ..rubric(&["a", "b", "c"][..judges])
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn turns_pass_where_their_exact_mean_does(
+        (parts, scores, other) in prop::sample::select(vec![10_i32, 20, 3]).prop_flat_map(|parts| {
+            (Just(parts), prop::collection::vec(0..=parts, 1..20), 0..=parts)
+        }),
+    ) {
+        let turns: Vec<f64> = scores.iter().map(|score| f64::from(*score) / f64::from(parts)).collect();
+        let sum: i32 = scores.iter().sum();
+        let n = i32::try_from(scores.len()).unwrap();
+        let mean = f64::from(sum) / f64::from(parts * n);
+        prop_assert_eq!(of_turns(&turns, mean).grade.passes(mean), true);
+        let threshold = f64::from(other) / f64::from(parts);
+        let passes = of_turns(&turns, threshold).grade.passes(threshold);
+        prop_assert_eq!(passes, sum >= other * n);
+    }
+
+    #[test]
+    fn the_brief_grade_is_the_grade(
+        rubric in any_rubric(),
+        outcomes in prop::collection::vec(any_outcome(), 60),
+        threshold in prop::sample::select(vec![0.0, 0.3, 0.5, 0.7, 1.0]),
+        by_turns in any::<bool>(),
+    ) {
+        let grader = ready(rubric);
+        let mut sample = Sample::new(ROW);
+        if by_turns {
+            sample.submission = Submission::Turns(["x", "", "hi"].map(|text| Submission::Text(text.into())).into());
+        }
+        let planned = sample.plan(&grader);
+        let known: KeyMap<Arc<Outcome>> = keys(&planned)
+            .into_iter()
+            .zip(&outcomes)
+            .filter_map(|(key, outcome)| Some((key, Arc::new(outcome.clone()?))))
+            .collect();
+        let outcomes = |key| known.get(&key).cloned();
+        let whole = grade(&planned, &grader, &outcomes, threshold);
+        let short = brief(&planned, &grader, &outcomes, threshold);
+        prop_assert_eq!(whole.is_some(), short.is_some());
+        let mut waits = false;
+        each_wanted(&planned, &grader, (&outcomes, threshold), &mut |_, _, key| waits |= outcomes(key).is_none());
+        prop_assert_eq!(whole.is_none(), waits, "a grade waits for what is wanted, and for nothing else");
+        if let (Some(whole), Some(short)) = (whole, short) {
+            prop_assert_eq!(short.score.to_bits(), whole.grade.score.to_bits());
+            prop_assert_eq!(short.pass, whole.grade.passes(threshold));
+            prop_assert_eq!(short.errored, whole.grade.error.is_some());
+            prop_assert_eq!((0.0..=1.0).contains(&short.score), true);
+        }
+    }
+}

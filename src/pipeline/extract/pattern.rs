@@ -1,0 +1,116 @@
+//! The `pattern` extractor: Python's `re.search` and `re.findall` over the newest message that matches.
+//!
+//! `group` means two things, as it always has: a group of the match if one match is asked for, but, of all
+//! matches of a pattern with two groups or more, an index into the captures from 0. One difference to
+//! `findall`: after an empty match the search goes on one character further, so a pattern that prefers
+//! nothing over something (`|a`) finds only the nothing.
+
+use serde_json::{Map, Value};
+
+use super::ExtractError;
+use crate::base::python::regex::{Captures, Regex, RegexProblem};
+
+/// A pattern and what is taken of its matches.
+#[derive(Clone)]
+pub(super) struct Pattern {
+    regex: std::sync::Arc<Regex>,
+    search_all: bool,
+    group: usize,
+}
+
+impl Pattern {
+    /// Compiles the pattern and finds the group.
+    pub(super) fn new(options: &Map<String, Value>) -> Result<Self, ExtractError> {
+        let pattern = options.get("pattern").and_then(Value::as_str).unwrap_or_default();
+        let regex = Regex::new(pattern).map_err(|problem| failed(&problem))?;
+        let search_all = options.get("search_all").and_then(Value::as_bool).unwrap_or_default();
+        let group = match options.get("group").filter(|group| !group.is_null()) {
+            Some(group) => group_index(&regex, group, search_all).map_err(ExtractError::Options)?,
+            None if search_all && regex.group_count() > 0 => 1,
+            None => 0,
+        };
+        Ok(Self { regex: std::sync::Arc::new(regex), search_all, group })
+    }
+
+    /// What matches in the first of `texts` that matches at all; nothing if none does.
+    pub(super) fn extract<'a>(
+        &self,
+        texts: impl Iterator<Item = &'a str>,
+    ) -> Result<String, ExtractError> {
+        for text in texts {
+            let Some(first) =
+                self.regex.captures_at(text, 0).map_err(|problem| failed(&problem))?
+            else {
+                continue;
+            };
+            if self.search_all {
+                return self.all(first, text).map_err(|problem| failed(&problem));
+            }
+            return Ok(self.group_of(&first, text).to_owned());
+        }
+        Ok(String::new())
+    }
+
+    fn all(&self, first: Captures, text: &str) -> Result<String, RegexProblem> {
+        let mut found = Vec::new();
+        let mut next = Some(first);
+        while let Some(captures) = next {
+            found.push(self.group_of(&captures, text));
+            next = match after(&captures, text) {
+                Some(start) => self.regex.captures_at(text, start)?,
+                None => None,
+            };
+        }
+        Ok(found.join(" "))
+    }
+
+    /// The text of the group; empty if it took no part.
+    fn group_of<'t>(&self, captures: &Captures, text: &'t str) -> &'t str {
+        let group = captures.groups.get(self.group).cloned().flatten();
+        group.and_then(|span| text.get(span)).unwrap_or_default()
+    }
+}
+
+/// Where the search goes on after a match, if the text is not over.
+fn after(captures: &Captures, text: &str) -> Option<usize> {
+    let whole = captures.groups.first()?.clone()?;
+    if !whole.is_empty() {
+        return Some(whole.end);
+    }
+    text.get(whole.end..)?.chars().next().map(|skipped| whole.end + skipped.len_utf8())
+}
+
+/// The group of the match that the option `group` names.
+pub(super) fn group_index(regex: &Regex, group: &Value, search_all: bool) -> Result<usize, String> {
+    let count = regex.group_count();
+    if search_all && count < 2 {
+        return Ok(count);
+    }
+    let found = match group {
+        Value::String(name) if !search_all => regex.group_index(name),
+        Value::Number(number) if search_all => {
+            number.as_i64().and_then(|number| capture_index(number, count))
+        }
+        Value::Number(number) => number
+            .as_u64()
+            .and_then(|number| usize::try_from(number).ok())
+            .filter(|group| *group <= count),
+        _ => None,
+    };
+    let counted = if search_all { ", counted from 0 in `search_all`" } else { "" };
+    let what = if search_all { "capture" } else { "group" };
+    found.ok_or_else(|| format!("no {what} {group}: the pattern has {count}{counted}"))
+}
+
+/// The group of the capture that Python indexes with `number`: from 0, negative from the end.
+fn capture_index(number: i64, count: usize) -> Option<usize> {
+    let from_end = usize::try_from(number.unsigned_abs()).ok()?;
+    match number {
+        0.. => (from_end < count).then_some(from_end + 1),
+        _ => (from_end <= count).then(|| count - from_end + 1),
+    }
+}
+
+fn failed(problem: &RegexProblem) -> ExtractError {
+    ExtractError::Pattern(problem.to_string())
+}

@@ -1,0 +1,236 @@
+//! Graders that read the submission as JSON.
+//!
+//! Targets wrap JSON in Markdown fences and in words, so where the submission as a whole is no JSON the last
+//! fenced block in it counts.
+
+use jsonschema::Validator;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Number, Value};
+
+use super::options::{self, problem};
+use super::text::{Graded, explained, reference, unusable_reference};
+use super::{OptionProblem, Subject};
+use crate::base::python::text::strip;
+
+/// How many violations of a schema a rationale lists.
+const SHOWN_ERRORS: usize = 5;
+/// The longest text of one of them, in characters.
+const SHOWN_CHARACTERS: usize = 200;
+
+/// Options of `json_match`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct JsonMatch {
+    /// Keys that are not compared, wherever they stand.
+    pub ignore_keys: Vec<String>,
+    /// Whether objects of the submission may have further keys.
+    pub subset: bool,
+    /// How far apart two numbers may be.
+    #[schemars(range(min = 0))]
+    pub numeric_tolerance: f64,
+}
+
+impl JsonMatch {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+        let written = reference(subject)?;
+        let expected: Value =
+            serde_json::from_str(written).map_err(|why| unusable_reference(lower_first(&why)))?;
+        let Some(found) = parse(subject.submission) else {
+            return Ok(explained("JSON match", Some(NO_JSON.to_owned())));
+        };
+        Ok(explained("JSON match", self.difference(&expected, &found)))
+    }
+
+    /// The first place where `found` is not `expected`, and what stands there.
+    pub(super) fn difference(&self, expected: &Value, found: &Value) -> Option<String> {
+        let mut path = String::new();
+        let (expected, found) = self.differ(expected, found, &mut path)?;
+        let place = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
+        Some(match (expected, found) {
+            (Some(expected), Some(found)) => {
+                format!("{place}: {} expected, {} found", show(expected), show(found))
+            }
+            (Some(_), None) => format!("{place} is missing"),
+            (None, _) => format!("{place} is not expected"),
+        })
+    }
+
+    fn differ<'v>(
+        &self,
+        expected: &'v Value,
+        found: &'v Value,
+        path: &mut String,
+    ) -> Option<(Option<&'v Value>, Option<&'v Value>)> {
+        match (expected, found) {
+            (Value::Object(left), Value::Object(right)) => self.objects_differ(left, right, path),
+            (Value::Array(left), Value::Array(right)) => {
+                for index in 0..left.len().max(right.len()) {
+                    let (left, right) = (left.get(index), right.get(index));
+                    let length = extend(path, &index.to_string());
+                    if let Some(difference) = self.members_differ(left, right, path) {
+                        return Some(difference);
+                    }
+                    path.truncate(length);
+                }
+                None
+            }
+            (Value::Number(left), Value::Number(right)) => {
+                (!same_number(left, right, self.numeric_tolerance))
+                    .then_some((Some(expected), Some(found)))
+            }
+            _ => (expected != found).then_some((Some(expected), Some(found))),
+        }
+    }
+
+    fn objects_differ<'v>(
+        &self,
+        left: &'v Map<String, Value>,
+        right: &'v Map<String, Value>,
+        path: &mut String,
+    ) -> Option<(Option<&'v Value>, Option<&'v Value>)> {
+        let further = right.keys().filter(|key| !self.subset && !left.contains_key(*key));
+        for key in left.keys().chain(further).filter(|key| !self.ignore_keys.contains(key)) {
+            let length = extend(path, key);
+            if let Some(difference) = self.members_differ(left.get(key), right.get(key), path) {
+                return Some(difference);
+            }
+            path.truncate(length);
+        }
+        None
+    }
+
+    fn members_differ<'v>(
+        &self,
+        left: Option<&'v Value>,
+        right: Option<&'v Value>,
+        path: &mut String,
+    ) -> Option<(Option<&'v Value>, Option<&'v Value>)> {
+        match (left, right) {
+            (Some(left), Some(right)) => self.differ(left, right, path),
+            one_is_missing => Some(one_is_missing),
+        }
+    }
+}
+
+const NO_JSON: &str = "the submission is no JSON";
+
+/// Lengthens a JSON pointer and gives back its length before.
+fn extend(path: &mut String, key: &str) -> usize {
+    let length = path.len();
+    path.push('/');
+    path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+    length
+}
+
+fn same_number(left: &Number, right: &Number, tolerance: f64) -> bool {
+    if left == right {
+        return true;
+    }
+    let whole = |number: &Number| {
+        number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
+    };
+    let apart = match (whole(left), whole(right)) {
+        (Some(left), Some(right)) => left.abs_diff(right) as f64,
+        _ => match (left.as_f64(), right.as_f64()) {
+            (Some(left), Some(right)) => (left - right).abs(),
+            _ => return false,
+        },
+    };
+    apart <= tolerance
+}
+
+/// The JSON that `text` is, or that its last fenced block is.
+fn parse(text: &str) -> Option<Value> {
+    let text = strip(text);
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(last_block(text)?).ok())
+}
+
+/// What stands in the last pair of Markdown fences, without the line of the opening one.
+fn last_block(text: &str) -> Option<&str> {
+    let close = text.rfind("```")?;
+    let before = text.get(..close)?;
+    let open = before.rfind("```")?;
+    let block = before.get(open + 3..)?;
+    match block.split_once('\n') {
+        Some((language, rest)) if language.trim().chars().all(char::is_alphanumeric) => Some(rest),
+        _ => Some(block),
+    }
+}
+
+fn show(value: &Value) -> String {
+    shorten(&value.to_string())
+}
+
+/// The text, or its beginning.
+pub(super) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn lower_first(error: &serde_json::Error) -> String {
+    format!("it is no JSON, {error}")
+}
+
+/// Options of `json_schema`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct JsonSchemaOptions {
+    /// The JSON Schema; without it the ground truth is the schema.
+    pub(super) schema: Option<Map<String, Value>>,
+}
+
+/// `json_schema`, with its schema compiled if an option gave it.
+#[derive(Debug)]
+pub struct JsonSchemaGrader {
+    validator: Option<Box<Validator>>,
+}
+
+impl JsonSchemaGrader {
+    pub(super) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+        let options: JsonSchemaOptions = options::read(config)?;
+        let validator = options.schema.map(|schema| compile(&Value::Object(schema))).transpose();
+        let validator = validator.map_err(|why| vec![problem(vec!["schema".to_owned()], why)])?;
+        Ok(Self { validator: validator.map(Box::new) })
+    }
+
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+        let own;
+        let validator = if let Some(validator) = &self.validator {
+            validator.as_ref()
+        } else {
+            let written = reference(subject)?;
+            let schema: Value = serde_json::from_str(written)
+                .map_err(|why| unusable_reference(lower_first(&why)))?;
+            own = compile(&schema).map_err(unusable_reference)?;
+            &own
+        };
+        let Some(found) = parse(subject.submission) else {
+            return Ok(explained("JSON schema", Some(NO_JSON.to_owned())));
+        };
+        let errors: Vec<String> = validator.iter_errors(&found).map(|e| violation(&e)).collect();
+        let wrong = (!errors.is_empty()).then(|| {
+            let more = errors.len().saturating_sub(SHOWN_ERRORS);
+            let shown = &errors[..errors.len() - more];
+            let more = if more > 0 { format!("; +{more} more") } else { String::new() };
+            format!("{}{more}", shown.join("; "))
+        });
+        Ok(explained("JSON schema", wrong))
+    }
+}
+
+fn compile(schema: &Value) -> Result<Validator, String> {
+    jsonschema::validator_for(schema).map_err(|error| {
+        let path = error.instance_path().as_str().to_owned();
+        format!("it is no JSON Schema, at `{path}`: {}", shorten(&error.masked().to_string()))
+    })
+}
+
+/// Where a violation is and what it is; the value itself may be long and is left out.
+fn violation(error: &jsonschema::ValidationError<'_>) -> String {
+    let path = error.instance_path().as_str();
+    let place = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
+    format!("{place}: {}", shorten(&error.masked().to_string()))
+}

@@ -1,0 +1,132 @@
+//! Grades, and the deterministic graders that make them.
+//!
+//! A grader here is a pure function of a [`Subject`]. One file a family; `registry` describes them all
+//! and is the only place that lists them. Judges are not here: they need an action.
+
+mod calls;
+mod json;
+mod number;
+mod options;
+mod recorded;
+pub(crate) mod reference;
+pub(crate) mod registry;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tool_called;
+
+pub(crate) use recorded::recorded_scale;
+pub(crate) use text::is_bare_mismatch;
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::trajectory::Trajectory;
+use crate::base::path::Row;
+use crate::base::threshold::reaches;
+
+/// A verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grade {
+    /// From 0.0 (complete failure) to 1.0 (perfect success), finite.
+    pub score: f64,
+    /// Why.
+    pub rationale: Cow<'static, str>,
+    /// The grader's own word on passing; it then decides instead of the threshold.
+    pub pass: Option<bool>,
+    /// Set when the grade could not be made: the score is then 0.0 and is no verdict.
+    pub error: Option<Box<GradeError>>,
+    /// Whatever else the grader reports.
+    pub metadata: Option<Box<Map<String, Value>>>,
+}
+
+/// Why a grade could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GradeError {
+    /// The class of the failure, for counting.
+    pub kind: String,
+    /// What happened, in one sentence.
+    pub message: String,
+}
+
+/// The kind of the error of a row without the reference answer that its grader needs.
+pub(crate) const NO_GROUND_TRUTH: &str = "no_ground_truth";
+/// What a submission was when there was nothing to grade.
+pub(crate) const EMPTY_SUBMISSION: &str = "Empty submission - extractor found no content";
+/// What a trajectory was when there was nothing to grade.
+pub(crate) const EMPTY_TRAJECTORY: &str = "Empty trajectory - agent produced no messages";
+
+impl Grade {
+    /// A verdict without metadata.
+    pub fn new(score: f64, rationale: impl Into<Cow<'static, str>>) -> Self {
+        Self { score, rationale: rationale.into(), pass: None, error: None, metadata: None }
+    }
+
+    /// A grade that could not be made: 0.0, the message in rationale, error and metadata.
+    pub fn failed(kind: &str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let metadata = Map::from_iter([("error".to_owned(), Value::from(message.clone()))]);
+        Self {
+            score: 0.0,
+            rationale: format!("Error during grading: {message}").into(),
+            pass: None,
+            error: Some(Box::new(GradeError { kind: kind.to_owned(), message })),
+            metadata: Some(Box::new(metadata)),
+        }
+    }
+
+    /// The grade of a row without the reference answer that its grader needs. The rationale is that of Letta Evals, the
+    /// score is no verdict.
+    pub(crate) fn without_ground_truth(message: &'static str) -> Self {
+        Self { rationale: message.into(), ..Self::failed(NO_GROUND_TRUTH, message) }
+    }
+
+    /// The same with metadata; an empty map is left out.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Map<String, Value>) -> Self {
+        self.metadata = (!metadata.is_empty()).then(|| Box::new(metadata));
+        self
+    }
+
+    /// Whether it counts as a pass at `threshold`.
+    pub fn passes(&self, threshold: f64) -> bool {
+        self.error.is_none() && self.pass.unwrap_or_else(|| reaches(self.score, threshold))
+    }
+}
+
+/// What a deterministic grader sees of one sample.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// What the extractor picked.
+    pub submission: &'a str,
+    /// The reference answer, after `ground_truth_pattern`.
+    pub ground_truth: Option<&'a str>,
+    /// Everything the target did.
+    pub trajectory: &'a Trajectory,
+    /// The dataset row as written.
+    pub row: Row<'a>,
+    /// Whether calls made by sub-agents count.
+    pub include_subagents: bool,
+}
+
+/// A tool grader as a suite names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// The id of the function.
+    pub function: String,
+    /// Its options, an object.
+    pub config: Map<String, Value>,
+}
+
+/// A problem with an option of a grader or extractor, found by `validate`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionProblem {
+    /// The keys that lead to the option inside `config`; empty for the options as a whole.
+    pub at: Vec<String>,
+    /// What is wrong.
+    pub message: String,
+    /// The likely fix.
+    pub hint: Option<String>,
+}

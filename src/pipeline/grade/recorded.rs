@@ -1,0 +1,100 @@
+//! The grader that takes over a score somebody else has recorded in the row.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::options::{self, problem};
+use super::text::Graded;
+use super::{Grade, OptionProblem, Subject, ToolSpec, registry};
+use crate::base::python::text::strip;
+
+/// What a suite calls the grader.
+pub(super) const ID: &str = "recorded_score";
+
+/// Options of `recorded_score`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedScore {
+    /// Where the score stands in the row: a dotted path.
+    #[schemars(length(min = 1))]
+    pub path: String,
+    /// The range it was given in; without it 0 to 1.
+    #[serde(default)]
+    pub scale: Option<Scale>,
+}
+
+/// A range of scores.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Scale {
+    /// What becomes 0.
+    pub min: f64,
+    /// What becomes 1.
+    pub max: f64,
+}
+
+impl RecordedScore {
+    pub(super) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+        let options: Self = options::read(config)?;
+        match options.scale {
+            Some(scale) if scale.min >= scale.max => {
+                let at = vec!["scale".to_owned(), "max".to_owned()];
+                Err(vec![problem(at, "`max` must be greater than `min`")])
+            }
+            Some(scale) if !(scale.max - scale.min).is_finite() => {
+                let at = vec!["scale".to_owned(), "max".to_owned()];
+                Err(vec![problem(at, "the scale is too wide")])
+            }
+            _ => Ok(options),
+        }
+    }
+
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+        let fail = |message: String| Grade::failed("invalid_score", message);
+        let path = &self.path;
+        let value = match subject.row.get(path) {
+            None | Some(Value::Null) => return Err(fail(format!("the row has no `{path}`"))),
+            Some(value) => value,
+        };
+        if let Some(passed) = truth(&value) {
+            let score = f64::from(u8::from(passed));
+            return Ok(Grade::new(score, format!("Recorded score: {score}")));
+        }
+        let number = match &value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => strip(text).parse().ok(),
+            _ => None,
+        };
+        let number = number
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| fail(format!("`{path}` is not a number")))?;
+        let Scale { min, max } = self.scale.unwrap_or(Scale { min: 0.0, max: 1.0 });
+        if !(min..=max).contains(&number) {
+            return Err(fail(format!("`{path}` is {number}, not within {min} to {max}")));
+        }
+        let score = ((number - min) / (max - min)).clamp(0.0, 1.0);
+        Ok(Grade::new(score, format!("Recorded score: {number}")))
+    }
+}
+
+/// A boolean, or the cell of a CSV file that one was written into: `true`, or `True` as Python writes it.
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(truth) => Some(*truth),
+        Value::String(text) => match strip(text) {
+            text if text.eq_ignore_ascii_case("true") => Some(true),
+            text if text.eq_ignore_ascii_case("false") => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The scale of the scores that a grader takes over, if it does and they have one.
+pub(crate) fn recorded_scale(spec: &ToolSpec) -> Option<(f64, f64)> {
+    let is_recorded = registry::find(&spec.function)?.id == ID;
+    let scale = RecordedScore::compile(&spec.config).ok().filter(|_| is_recorded)?.scale?;
+    Some((scale.min, scale.max))
+}

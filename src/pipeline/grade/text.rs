@@ -1,0 +1,248 @@
+//! Graders that compare text with text.
+//!
+//! The first four are those of Letta Evals, and their scores and rationales are theirs to the letter. What
+//! a pattern is, and what white space and lower case are, is decided by [`crate::base::python`].
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Grade, Subject};
+use crate::base::python::regex::{Regex, RegexProblem};
+use crate::base::python::text::{collapse_space, lower, repr_str, strip};
+
+/// A grade, or the grade to give because the question could not even be asked.
+pub(super) type Graded = Result<Grade, Grade>;
+
+/// Most cells of the table of one edit distance: two texts of 14,000 characters, about half a second.
+const MAX_CELLS: usize = 200_000_000;
+/// How many offending characters a rationale shows.
+const SHOWN_CHARACTERS: usize = 5;
+
+/// The reference answer, or the grade without one. The empty text is none.
+pub(super) fn reference<'a>(subject: &Subject<'a>) -> Result<&'a str, Grade> {
+    let found = subject.ground_truth.filter(|text| !text.is_empty());
+    found.ok_or_else(|| Grade::without_ground_truth("No ground_truth answer provided"))
+}
+
+/// What is compared with the reference answer, as rationales call it.
+const COMPARED: [&str; 4] = ["Exact match", "Contains ground_truth", "Regex match", "String match"];
+
+/// How the rationale of `one_of` ends where the answers are those of the row.
+const ACCEPTED: &str = " accepted answers";
+
+/// Whether a rationale says of a submission that is not the reference answer that it is not, and nothing else.
+pub(crate) fn is_bare_mismatch(rationale: &str) -> bool {
+    let what = rationale.strip_suffix(": False");
+    what.is_some_and(|what| {
+        COMPARED.contains(&what) || (what.starts_with("One of ") && what.ends_with(ACCEPTED))
+    })
+}
+
+/// 1.0 or 0.0, and a rationale that ends as Python prints a boolean.
+pub(super) fn verdict(what: &str, holds: bool) -> Grade {
+    Grade::new(f64::from(u8::from(holds)), format!("{what}: {}", python_bool(holds)))
+}
+
+/// The same; what is wrong follows in parentheses unless it is nothing.
+pub(super) fn explained(what: &str, wrong: Option<String>) -> Grade {
+    match wrong {
+        None => verdict(what, true),
+        Some(why) => Grade::new(0.0, format!("{what}: False ({why})")),
+    }
+}
+
+fn python_bool(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}
+
+/// The grade where the reference answer is not what the grader needs.
+pub(super) fn unusable_reference(why: impl std::fmt::Display) -> Grade {
+    Grade::failed("invalid_ground_truth", format!("the ground_truth cannot be used: {why}"))
+}
+
+/// The grade where a pattern could not be matched.
+pub(super) fn regex_failure(problem: &RegexProblem) -> Grade {
+    match problem {
+        RegexProblem::Syntax { .. } => Grade::new(0.0, format!("Invalid regex pattern: {problem}")),
+        RegexProblem::TooLarge | RegexProblem::TooManySteps => {
+            Grade::failed("regex_limit", problem.to_string())
+        }
+        RegexProblem::Unsupported(_) => Grade::failed("regex_unsupported", problem.to_string()),
+    }
+}
+
+/// Equal but for white space at the ends.
+pub(super) fn exact_match(subject: &Subject<'_>) -> Graded {
+    let expected = reference(subject)?;
+    Ok(verdict("Exact match", strip(subject.submission) == strip(expected)))
+}
+
+/// The reference answer stands in the submission, whatever the case.
+pub(super) fn contains(subject: &Subject<'_>) -> Graded {
+    let expected = reference(subject)?;
+    Ok(verdict("Contains ground_truth", lower(subject.submission).contains(&lower(expected))))
+}
+
+/// The reference answer is a pattern that matches somewhere in the submission.
+pub(super) fn regex_match(subject: &Subject<'_>) -> Graded {
+    let Some(pattern) = subject.ground_truth.filter(|text| !text.is_empty()) else {
+        return Err(Grade::without_ground_truth("No ground_truth regex pattern provided"));
+    };
+    let found = Regex::new(pattern).and_then(|regex| regex.is_match(subject.submission));
+    found.map(|found| verdict("Regex match", found)).map_err(|problem| regex_failure(&problem))
+}
+
+/// Nothing but printable ASCII and line ends.
+pub(super) fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
+    let allowed = |c: &char| matches!(c, '\n' | '\r' | ' '..='~');
+    let offending: BTreeSet<char> = subject.submission.chars().filter(|c| !allowed(c)).collect();
+    if offending.is_empty() {
+        return Grade::new(1.0, "All characters printable ASCII (ignoring newlines)");
+    }
+    let shown: Vec<String> = offending
+        .iter()
+        .take(SHOWN_CHARACTERS)
+        .map(|c| repr_str(c.encode_utf8(&mut [0; 4])))
+        .collect();
+    let more = match offending.len().saturating_sub(SHOWN_CHARACTERS) {
+        0 => String::new(),
+        more => format!(" (+{more} more)"),
+    };
+    let shown = shown.join(", ");
+    Grade::new(0.0, format!("Found non-printable ASCII characters: {shown}{more}"))
+}
+
+/// Options of `string_match`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StringMatch {
+    /// Whether upper and lower case differ.
+    pub case_sensitive: bool,
+    /// Whether runs of white space count as one space, and none at the ends.
+    pub normalize_whitespace: bool,
+}
+
+impl Default for StringMatch {
+    fn default() -> Self {
+        Self { case_sensitive: false, normalize_whitespace: true }
+    }
+}
+
+impl StringMatch {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+        let expected = reference(subject)?;
+        let same = self.normal(subject.submission) == self.normal(expected);
+        Ok(verdict("String match", same))
+    }
+
+    fn normal(&self, text: &str) -> String {
+        let text = if self.normalize_whitespace { collapse_space(text) } else { text.to_owned() };
+        if self.case_sensitive { text } else { lower(&text) }
+    }
+}
+
+/// Options of `levenshtein`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Levenshtein {
+    /// Whether upper and lower case differ.
+    pub case_sensitive: bool,
+}
+
+impl Default for Levenshtein {
+    fn default() -> Self {
+        Self { case_sensitive: true }
+    }
+}
+
+impl Levenshtein {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+        let expected = reference(subject)?;
+        let normal = |text: &str| -> Vec<char> {
+            let text = strip(text);
+            if self.case_sensitive { text.chars().collect() } else { lower(text).chars().collect() }
+        };
+        let (left, right) = (normal(subject.submission), normal(expected));
+        let longest = left.len().max(right.len());
+        if longest == 0 {
+            return Ok(Grade::new(1.0, "Edit distance: 0 of 0 characters"));
+        }
+        let distance = edit_distance(&left, &right).ok_or_else(|| {
+            Grade::failed("too_large", "the texts are too long for an edit distance")
+        })?;
+        let score = 1.0 - distance as f64 / longest as f64;
+        Ok(Grade::new(score, format!("Edit distance: {distance} of {longest} characters")))
+    }
+}
+
+/// The Levenshtein distance in code points, unless it would take too long. What both begin or end with
+/// never counts, and is left out first.
+fn edit_distance(left: &[char], right: &[char]) -> Option<usize> {
+    let same_start = left.iter().zip(right).take_while(|(a, b)| a == b).count();
+    let (left, right) = (&left[same_start..], &right[same_start..]);
+    let same_end = left.iter().rev().zip(right.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (left, right) = (&left[..left.len() - same_end], &right[..right.len() - same_end]);
+    let cells = left.len().checked_mul(right.len())?;
+    if cells > MAX_CELLS {
+        return None;
+    }
+    let (left, right) = (Characters(left), Characters(right));
+    Some(strsim::generic_levenshtein(&left, &right))
+}
+
+/// Lets the edit distance walk over a slice of characters.
+struct Characters<'a>(&'a [char]);
+
+impl<'a> IntoIterator for &'a Characters<'_> {
+    type Item = &'a char;
+    type IntoIter = std::slice::Iter<'a, char>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// Options of `one_of`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OneOf {
+    /// The accepted answers; without them the ground truth is one answer or a JSON list of them.
+    #[schemars(length(min = 1))]
+    pub values: Option<Vec<Value>>,
+    /// Whether upper and lower case differ.
+    pub case_sensitive: bool,
+}
+
+impl Default for OneOf {
+    fn default() -> Self {
+        Self { values: None, case_sensitive: true }
+    }
+}
+
+impl OneOf {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+        let (mut accepted, what) = if let Some(values) = &self.values {
+            (values.clone(), " accepted values")
+        } else {
+            let expected = reference(subject)?;
+            let list = serde_json::from_str(expected);
+            (list.unwrap_or_else(|_| vec![Value::from(expected)]), ACCEPTED)
+        };
+        // Null is no answer, not the answer `null`.
+        accepted.retain(|value| !value.is_null());
+        let submission = self.normal(subject.submission);
+        let found = accepted.iter().any(|value| match value {
+            Value::String(text) => self.normal(text) == submission,
+            other => self.normal(&other.to_string()) == submission,
+        });
+        Ok(verdict(&format!("One of {}{what}", accepted.len()), found))
+    }
+
+    fn normal(&self, text: &str) -> String {
+        let text = strip(text);
+        if self.case_sensitive { text.to_owned() } else { lower(text) }
+    }
+}

@@ -1,0 +1,16 @@
+//! The records of the commands that grade without a suite, as agent-eval-harness has them: JSON Lines in, JSON Lines or
+//! Markdown out.
+//!
+//! Pure. `lines` reads a file of records and says in which line it is wrong, `check` what is wrong with one; `record` makes
+//! what a grader is handed of it, and puts what the grader gave in; `json` writes numbers as JavaScript does. `sample`
+//! picks what is calibrated and `calibration` reports it. `schemas` describes the records. Which command reads what, and
+//! in which order it complains, is the business of `commands`.
+
+pub(crate) mod calibration;
+pub(crate) mod check;
+pub(crate) mod json;
+pub(crate) mod lines;
+pub(crate) mod record;
+pub(crate) mod recorded;
+pub(crate) mod sample;
+pub(crate) mod schemas;

@@ -1,0 +1,362 @@
+//! Judges: what a rubric grader asks and how its reply becomes a grade.
+//!
+//! Pure. `template` renders a rubric, this file makes it an action, `provider` writes it in the words of an API and
+//! reads what came, `reply` finds the verdict in that (`json` reads what is not quite JSON). The HTTP is in `exec`. A judge's key holds what the judge reads
+//! and the vote; not the sample's id, nor the trial.
+
+pub(crate) mod json;
+pub mod provider;
+pub mod question;
+pub mod reply;
+pub mod template;
+#[cfg(test)]
+pub(crate) mod test_data;
+
+use serde_json::{Map, Value};
+
+use super::action::{Action, Ingredient, Ingredients};
+use super::suite::{HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
+use question::{Order, Question};
+use template::Placeholders;
+
+/// Everything a judge's answer depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgeAction {
+    /// The protocol.
+    pub provider: String,
+    /// Who serves the model: `endpoint` of the suite, else the base URL.
+    pub endpoint: String,
+    /// The model.
+    pub model: String,
+    /// The system message.
+    pub system: String,
+    /// The user message, rendered.
+    pub user: String,
+    /// The sampling temperature, if one is sent.
+    pub temperature: Option<f64>,
+    /// The sampling seed.
+    pub seed: Option<i64>,
+    /// The most tokens of a reply.
+    pub max_tokens: Option<u32>,
+    /// Nucleus sampling.
+    pub top_p: Option<f64>,
+    /// Further members of the request, compact JSON with sorted keys; empty for none.
+    pub extra_body: String,
+    /// Further headers that are no secret, sorted, one `name: value` a line; empty for none.
+    pub headers: String,
+    /// How the shape of the reply is asked for.
+    pub response_format: ReplyFormat,
+    /// What is asked.
+    pub question: Question,
+    /// Which of the independent judgments it is, from 0.
+    pub vote: u32,
+}
+
+impl JudgeAction {
+    /// Visits every ingredient of the key, each once, in a fixed order.
+    pub fn walk(&self, to: &mut dyn Ingredients) {
+        to.text("provider", &self.provider);
+        to.text("endpoint", &self.endpoint);
+        to.text("model", &self.model);
+        to.text("system", &self.system);
+        to.text("user", &self.user);
+        to.number_or_absent("temperature", self.temperature);
+        to.text_or_absent("seed", self.seed.map(|seed| seed.to_string()).as_deref());
+        to.number_or_absent("max_tokens", self.max_tokens.map(f64::from));
+        to.number_or_absent("top_p", self.top_p);
+        to.text("extra_body", &self.extra_body);
+        to.text("headers", &self.headers);
+        to.text("response_format", self.response_format.name());
+        // The schema says the range of the score too.
+        to.text("response_schema", &self.question.schema().to_string());
+        to.number("vote", f64::from(self.vote));
+    }
+}
+
+/// A rubric grader as a run uses it: the suite's rubric and who is asked where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judge {
+    /// What the suite says.
+    pub rubric: RubricSpec,
+    /// Where each judge of the rubric is asked, in their order.
+    pub seats: Vec<Seat>,
+    question: Question,
+}
+
+/// One judge of a rubric grader, and where it is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seat {
+    /// Where requests go.
+    pub base_url: String,
+    /// What all of its actions have in common; the user message is empty.
+    blank: JudgeAction,
+}
+
+/// Which of the judgments of one submission is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ballot {
+    /// The ordinal of the judge in its grader.
+    pub judge: usize,
+    /// Which of the judge's votes it is, from 0.
+    pub vote: u32,
+    /// The order in which two submissions are shown.
+    pub order: Order,
+}
+
+/// The base URL that the environment names for a provider.
+pub type BaseUrls<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+impl Judge {
+    /// The judges of `rubric`, each asked at the suite's base URL, else the environment's, else its provider's own.
+    pub fn new(rubric: RubricSpec, environment: BaseUrls<'_>) -> Self {
+        let question = match (&rubric.compare_to, rubric.scale) {
+            (Some(_), _) => Question::Compare,
+            (None, scale) => Question::score(scale.unwrap_or((0.0, 1.0))),
+        };
+        let seats = rubric.judges.iter().map(|spec| Seat::new(spec, question, environment));
+        Self { seats: seats.collect(), question, rubric }
+    }
+
+    /// What the judges are asked.
+    pub fn question(&self) -> Question {
+        self.question
+    }
+
+    /// How many judgments every submission gets, confirmations not counted.
+    pub fn first_ballots(&self) -> u32 {
+        self.rubric.votes * self.of_one_vote()
+    }
+
+    /// How many further judgments confirm a submission that failed.
+    pub fn confirming_ballots(&self) -> u32 {
+        self.rubric.confirm_fails * self.of_one_vote()
+    }
+
+    fn of_one_vote(&self) -> u32 {
+        self.seats.len() as u32 * self.question.orders()
+    }
+
+    /// The ballot with the ordinal `at`: judge by judge, vote by vote, order by order; then in the same way those that
+    /// confirm.
+    pub fn ballot(&self, at: u32) -> Ballot {
+        let (at, votes, first) = match at.checked_sub(self.first_ballots()) {
+            None => (at, self.rubric.votes, 0),
+            Some(at) => (at, self.rubric.confirm_fails, self.rubric.votes),
+        };
+        let orders = self.question.orders();
+        let (cast, order) = (at / orders, at % orders);
+        let order = if order == 0 { Order::Forward } else { Order::Reversed };
+        let votes = votes.max(1);
+        Ballot { judge: (cast / votes) as usize, vote: first + cast % votes, order }
+    }
+
+    /// The action of the ballot `at` on what `placeholders` hold; `template` is the rubric's text.
+    pub fn action(
+        &self,
+        template: &str,
+        placeholders: &Placeholders<'_>,
+        at: u32,
+    ) -> Option<JudgeAction> {
+        let Ballot { judge, vote, order } = self.ballot(at);
+        let seat = self.seats.get(judge)?;
+        let user = template::user_message(template, placeholders, (self.question, order));
+        Some(JudgeAction { user, vote, ..seat.blank.clone() })
+    }
+}
+
+impl Seat {
+    /// The ingredients that all keys of this judge have in common: everything but the user message and the vote.
+    pub fn settings(&self) -> Vec<Ingredient> {
+        let mut shared = Action::Judge(self.blank.clone()).ingredients();
+        shared.retain(|part| !matches!(part.name.as_str(), "kind" | "user" | "vote"));
+        shared
+    }
+
+    fn new(spec: &JudgeSpec, question: Question, environment: BaseUrls<'_>) -> Self {
+        let provider = provider::find(&spec.provider).map(provider::Provider::info);
+        let said = spec.base_url.clone().or_else(|| environment(&spec.provider));
+        let base_url = said.unwrap_or_else(|| {
+            provider.map_or_else(String::new, |provider| provider.base_url.to_owned())
+        });
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        let blank = JudgeAction {
+            provider: spec.provider.clone(),
+            endpoint: spec.endpoint.clone().unwrap_or_else(|| {
+                let version = provider.map_or("", |provider| provider.version);
+                without_version(&without_secrets(&base_url), version)
+            }),
+            model: model_name(spec),
+            system: template::system_message(question),
+            user: String::new(),
+            temperature: spec.effective_temperature(),
+            seed: spec.seed,
+            max_tokens: spec.max_tokens.or_else(|| provider?.max_tokens),
+            top_p: spec.top_p,
+            extra_body: sorted_text(&spec.extra_body),
+            headers: open_headers(spec),
+            response_format: spec.response_format,
+            question,
+            vote: 0,
+        };
+        Self { base_url, blank }
+    }
+
+    /// Whether both ask the same of the same judge: then their judgments have the same keys.
+    pub fn is_same_judge(&self, other: &Self) -> bool {
+        self.blank == other.blank
+    }
+}
+
+/// The model by its short name: one request has one key.
+fn model_name(spec: &JudgeSpec) -> String {
+    let short = spec.model.strip_prefix("models/").filter(|_| spec.provider == "google");
+    short.unwrap_or(&spec.model).to_owned()
+}
+
+/// A base URL without the version that the paths of requests begin with anyway.
+fn without_version(url: &str, version: &str) -> String {
+    let (base, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+    let base = base.trim_end_matches('/');
+    match base.strip_suffix(version).filter(|_| !version.is_empty()) {
+        Some(bare) => format!("{}{query}", bare.trim_end_matches('/')),
+        None => url.to_owned(),
+    }
+}
+
+/// The headers that are no secret, as one text.
+fn open_headers(spec: &JudgeSpec) -> String {
+    let open = spec.headers.iter().filter_map(|header| match &header.value {
+        HeaderValue::Text(text) => Some(format!("{}: {text}", header.name.to_ascii_lowercase())),
+        HeaderValue::Variable(_) => None,
+    });
+    let mut open: Vec<String> = open.collect();
+    open.sort();
+    open.join("\n")
+}
+
+/// The names of parameters that are secrets.
+const SECRET_PARAMETERS: [&str; 10] = [
+    "key",
+    "apikey",
+    "sig",
+    "auth",
+    "authorization",
+    "code",
+    "pass",
+    "passwd",
+    "subscription_key",
+    "access_key",
+];
+/// The same, also where something and a `_` stands before them.
+const SECRET_ENDINGS: [&str; 7] =
+    ["api_key", "token", "secret", "password", "credential", "credentials", "signature"];
+
+/// Whether the name of a parameter says beyond doubt that it holds a secret: what is taken for one is in no key.
+fn is_secret_parameter(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    let ends = |ending: &str| {
+        name.strip_suffix(ending).is_some_and(|before| before.is_empty() || before.ends_with('_'))
+    };
+    SECRET_PARAMETERS.contains(&name.as_str()) || SECRET_ENDINGS.iter().any(|ending| ends(ending))
+}
+
+/// The parameters of a URL whose names say that they hold a secret: name, value.
+pub(crate) fn secret_parameters(url: &str) -> impl Iterator<Item = (&str, &str)> {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let parameters =
+        query.split('&').map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
+    parameters.filter(|(name, _)| is_secret_parameter(name))
+}
+
+/// A URL without its secrets, for keys are written to disk: the name and password before its host, and parameters that
+/// hold a secret by their names.
+pub(crate) fn without_secrets(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let host_start = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
+    let rest = &rest[host_start..];
+    let secrets: Vec<&str> = secret_parameters(rest).map(|(name, _)| name).collect();
+    let Some((path, query)) = rest.split_once('?').filter(|_| !secrets.is_empty()) else {
+        return format!("{scheme}://{rest}");
+    };
+    let is_open =
+        |parameter: &&str| !secrets.contains(&parameter.split('=').next().unwrap_or_default());
+    let open: Vec<&str> = query.split('&').filter(is_open).collect();
+    let mark = if open.is_empty() { "" } else { "?" };
+    format!("{scheme}://{path}{mark}{}", open.join("&"))
+}
+
+/// The members of an object as compact JSON with sorted keys: the order in a suite file has no meaning.
+fn sorted_text(map: &Map<String, Value>) -> String {
+    if map.is_empty() {
+        return String::new();
+    }
+    let mut sorted = Value::Object(map.clone());
+    sorted.sort_all_objects();
+    sorted.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Judge, without_secrets};
+    use crate::pipeline::suite::{JudgeSpec, RubricSpec};
+
+    #[test]
+    fn parameters_are_secret_by_an_unmistakable_name() {
+        for (query, expected) in [
+            ("?decoder=a", "?decoder=a"),
+            ("?design=a&monkey=b&keyboard=c&passage=d&author=e&encode=f", ""),
+            ("?key=a", "-"),
+            ("?KEY=a&x=1", "?x=1"),
+            ("?api-key=a&api-version=2", "?api-version=2"),
+            ("?sv=1&sig=a", "?sv=1"),
+            ("?access_token=a&X-Amz-Signature=b&X-Amz-Credential=c&code=d&subscription-key=e", "-"),
+        ] {
+            let expected = match expected {
+                "" => query,
+                "-" => "",
+                expected => expected,
+            };
+            let url = |query: &str| format!("https://judge.example/v1{query}");
+            assert_eq!(without_secrets(&url(query)), url(expected), "{query}");
+        }
+    }
+
+    #[test]
+    fn one_request_has_one_key() {
+        let seat = |provider: &str, url: &str, model: &str| {
+            let spec = JudgeSpec {
+                provider: provider.to_owned(),
+                base_url: Some(url.to_owned()),
+                model: model.to_owned(),
+                ..JudgeSpec::default()
+            };
+            Judge::new(RubricSpec::new("x", spec), &|_| None).seats.remove(0)
+        };
+        for (provider, common, others) in [
+            ("anthropic", "https://a", &["https://a/", "https://a/v1", "https://a/v1/"][..]),
+            ("anthropic", "https://a?beta=true", &["https://a/v1?beta=true"]),
+            ("google", "https://a", &["https://a/v1beta"]),
+            ("openai", "https://a/v1", &["https://a/v1/"]),
+        ] {
+            let of = |url: &str| seat(provider, url, "m").blank;
+            assert_eq!(of(common).endpoint, common.trim_end_matches('/'));
+            for other in others {
+                assert_eq!(of(other), of(common), "{other}");
+            }
+        }
+        for (provider, url, other) in [
+            ("openai", "https://a/v1", "https://a"),
+            ("google", "https://a/v1", "https://a"),
+            ("anthropic", "https://a/v2", "https://a"),
+        ] {
+            assert_ne!(seat(provider, url, "m").blank, seat(provider, other, "m").blank, "{url}");
+        }
+        let google = |model| seat("google", "https://a", model).blank;
+        assert_eq!(google("models/gem"), google("gem"));
+        assert_eq!(google("gem").model, "gem");
+        assert_ne!(google("tunedModels/gem"), google("gem"));
+        let openai = |model| seat("openai", "https://a", model).blank;
+        assert_ne!(openai("models/gem"), openai("gem"));
+    }
+}

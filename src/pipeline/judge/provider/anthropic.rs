@@ -1,0 +1,118 @@
+//! `POST /v1/messages`, as Anthropic defined it.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Answer, Auth, Complaint, Correction, Ending, Provider, ProviderInfo, Request, Shape, count,
+    joined, put_extra_body, put_settings, text_at,
+};
+use crate::pipeline::judge::JudgeAction;
+use crate::pipeline::judge::question::Question;
+use crate::pipeline::outcome::{FailureKind, Usage};
+
+/// Anthropic's Messages API.
+pub(super) struct Anthropic;
+
+/// The API wants a limit in every request: enough for any rationale.
+const MAX_TOKENS: u32 = 4096;
+
+static INFO: ProviderInfo = ProviderInfo {
+    id: "anthropic",
+    name: "Anthropic",
+    description: "Anthropic's POST /v1/messages, also as gateways serve it.",
+    base_url: "https://api.anthropic.com",
+    base_url_variable: "ANTHROPIC_BASE_URL",
+    key_variables: &["ANTHROPIC_API_KEY"],
+    headers_variable: "ANTHROPIC_CUSTOM_HEADERS",
+    auth: Auth::Header("x-api-key"),
+    version: "/v1",
+    headers: &[("anthropic-version", "2023-06-01")],
+    max_tokens: Some(MAX_TOKENS),
+    unsupported: &[("seed", "the Messages API has no seed; `votes` shows how much verdicts vary")],
+};
+
+impl Provider for Anthropic {
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
+    }
+
+    fn shapes(&self) -> &'static [Shape] {
+        &[Shape::Schema, Shape::Words]
+    }
+
+    fn request(&self, action: &JudgeAction, shape: Shape, corrections: &[Correction]) -> Request {
+        let mut messages = vec![json!({"role": "user", "content": action.user})];
+        for correction in corrections {
+            let told = correction.message(action.question);
+            messages.push(json!({"role": "assistant", "content": correction.reply}));
+            messages.push(json!({"role": "user", "content": told}));
+        }
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(action.model));
+        body.insert("max_tokens".to_owned(), json!(action.max_tokens.unwrap_or(MAX_TOKENS)));
+        body.insert("system".to_owned(), json!(action.system));
+        body.insert("messages".to_owned(), Value::Array(messages));
+        put_settings(
+            &mut body,
+            &[
+                ("temperature", action.temperature.map(Value::from)),
+                ("top_p", action.top_p.map(Value::from)),
+                ("output_config", output_config(shape, action.question)),
+            ],
+        );
+        put_extra_body(&mut body, action);
+        Request { path: "/v1/messages".to_owned(), body }
+    }
+
+    fn answer(&self, body: &Value) -> Result<Answer, String> {
+        let blocks = body.get("content").and_then(Value::as_array).ok_or("no content")?;
+        // Thinking is a block of another type.
+        let texts = blocks.iter().filter(|block| text_at(block, "/type") == "text");
+        let ending = match text_at(body, "/stop_reason") {
+            "refusal" => Ending::Refused(text_at(body, "/stop_details/explanation").to_owned()),
+            "max_tokens" | "model_context_window_exceeded" => Ending::Truncated,
+            _ => Ending::Complete,
+        };
+        // What is read from the cache or written to it is not counted among the input.
+        let sent = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+        Ok(Answer {
+            text: joined(texts.map(|block| text_at(block, "/text"))),
+            ending,
+            model: body.get("model").and_then(Value::as_str).map(str::to_owned),
+            usage: Usage {
+                input: sent.iter().map(|name| count(body, &format!("/usage/{name}"))).sum(),
+                output: count(body, "/usage/output_tokens"),
+                cost: None,
+            },
+        })
+    }
+
+    fn complaint(&self, _status: u16, error: &Value) -> Complaint {
+        // Both come as `invalid_request_error`: only the words tell them from a bad request.
+        let words = text_at(error, "/message").to_ascii_lowercase();
+        if words.contains("credit balance is too low") {
+            FailureKind::NoCredit.into()
+        } else if words.contains("content filtering policy") {
+            FailureKind::Filtered.into()
+        } else {
+            Complaint::default()
+        }
+    }
+}
+
+fn output_config(shape: Shape, question: Question) -> Option<Value> {
+    let schema = without_bounds(question.schema());
+    (shape == Shape::Schema).then(|| json!({"format": {"type": "json_schema", "schema": schema}}))
+}
+
+/// The schema without the bounds of numbers, which the API refuses. The prompt says them, and who reads the reply
+/// believes nothing else.
+fn without_bounds(mut schema: Value) -> Value {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(Map::values_mut) {
+        if let Some(property) = property.as_object_mut() {
+            property.retain(|name, _| !matches!(name.as_str(), "minimum" | "maximum"));
+        }
+    }
+    schema
+}

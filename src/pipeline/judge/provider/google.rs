@@ -1,0 +1,159 @@
+//! `POST /v1beta/models/{model}:generateContent`, as Google defined it.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Answer, Auth, Complaint, Correction, Ending, Provider, ProviderInfo, Request, Shape, count,
+    joined, put_extra_body, put_settings, text_at,
+};
+use crate::pipeline::judge::JudgeAction;
+use crate::pipeline::outcome::{FailureKind, Usage};
+
+/// Google's Gemini API.
+pub(super) struct Google;
+
+static INFO: ProviderInfo = ProviderInfo {
+    id: "google",
+    name: "Google Gemini",
+    description: "Google's POST /v1beta/models/{model}:generateContent: the Gemini API, Vertex AI with a key, gateways.",
+    // Without the version, as Google's own clients take it.
+    base_url: "https://generativelanguage.googleapis.com",
+    base_url_variable: "GOOGLE_GEMINI_BASE_URL",
+    key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    headers_variable: "GOOGLE_CUSTOM_HEADERS",
+    auth: Auth::Header("x-goog-api-key"),
+    version: "/v1beta",
+    headers: &[],
+    max_tokens: None,
+    unsupported: &[],
+};
+
+/// The reasons to end that are a filter's.
+const FILTERS: [&str; 6] =
+    ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"];
+
+impl Provider for Google {
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
+    }
+
+    fn shapes(&self) -> &'static [Shape] {
+        &[Shape::Schema, Shape::Object, Shape::Words]
+    }
+
+    fn request(&self, action: &JudgeAction, shape: Shape, corrections: &[Correction]) -> Request {
+        let said = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
+        let mut contents = vec![said("user", &action.user)];
+        for correction in corrections {
+            contents.push(said("model", &correction.reply));
+            contents.push(said("user", &correction.message(action.question)));
+        }
+        let is_json = shape != Shape::Words;
+        let mut config = Map::new();
+        put_settings(
+            &mut config,
+            &[
+                ("temperature", action.temperature.map(Value::from)),
+                ("seed", action.seed.map(Value::from)),
+                ("maxOutputTokens", action.max_tokens.map(Value::from)),
+                ("topP", action.top_p.map(Value::from)),
+                ("responseMimeType", is_json.then(|| Value::from("application/json"))),
+                ("responseJsonSchema", (shape == Shape::Schema).then(|| action.question.schema())),
+            ],
+        );
+        let mut body = Map::new();
+        body.insert("systemInstruction".to_owned(), json!({"parts": [{"text": action.system}]}));
+        body.insert("contents".to_owned(), Value::Array(contents));
+        if !config.is_empty() {
+            body.insert("generationConfig".to_owned(), Value::Object(config));
+        }
+        put_extra_body(&mut body, action);
+        Request { path: format!("/v1beta/{}:generateContent", resource(&action.model)), body }
+    }
+
+    fn answer(&self, body: &Value) -> Result<Answer, String> {
+        let blocked = text_at(body, "/promptFeedback/blockReason");
+        let candidate = match body.pointer("/candidates/0") {
+            Some(candidate) => candidate,
+            None if blocked.is_empty() => return Err("no candidates".to_owned()),
+            None => &Value::Null,
+        };
+        let reason = text_at(candidate, "/finishReason");
+        let ending = match reason {
+            _ if !blocked.is_empty() => {
+                Ending::Filtered(format!("the prompt is blocked, {blocked}"))
+            }
+            "MAX_TOKENS" => Ending::Truncated,
+            _ if FILTERS.contains(&reason) => Ending::Filtered(reason.to_owned()),
+            "" | "STOP" => Ending::Complete,
+            // Reasons such as OTHER say nothing of the prompt.
+            _ => Ending::Broken(reason.to_owned()),
+        };
+        let parts = candidate.pointer("/content/parts").and_then(Value::as_array);
+        let is_thought = |part: &Value| part.get("thought") == Some(&Value::Bool(true));
+        let parts = parts.into_iter().flatten().filter(|part| !is_thought(part));
+        let text = joined(parts.filter_map(|part| part.get("text")?.as_str()));
+        let has_text = text.as_deref().is_some_and(|text| !text.trim().is_empty());
+        let ending = match ending {
+            Ending::Broken(_) if has_text => Ending::Complete,
+            ending => ending,
+        };
+        Ok(Answer {
+            text,
+            ending,
+            model: body.get("modelVersion").and_then(Value::as_str).map(str::to_owned),
+            usage: Usage {
+                input: count(body, "/usageMetadata/promptTokenCount"),
+                output: count(body, "/usageMetadata/candidatesTokenCount")
+                    + count(body, "/usageMetadata/thoughtsTokenCount"),
+                cost: None,
+            },
+        })
+    }
+
+    fn complaint(&self, _status: u16, error: &Value) -> Complaint {
+        let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
+        let mut complaint = Complaint::default();
+        // A place that is not served, or billing that is not set up: mended outside of the suite.
+        if text_at(error, "/status") == "FAILED_PRECONDITION" {
+            complaint.kind = Some(FailureKind::Unauthorized);
+        }
+        for detail in details {
+            // A wrong key is a bad request here.
+            if text_at(detail, "/reason") == "API_KEY_INVALID" {
+                complaint.kind = Some(FailureKind::Unauthorized);
+            }
+            // No header says how long to wait.
+            let seconds = text_at(detail, "/retryDelay").strip_suffix('s');
+            let delay = seconds.and_then(|seconds| seconds.parse().ok());
+            complaint.delay = complaint
+                .delay
+                .or_else(|| delay.and_then(|delay| Duration::try_from_secs_f64(delay).ok()));
+        }
+        complaint
+    }
+}
+
+/// The path of a model, whose name may say already that it is one.
+fn resource(model: &str) -> String {
+    let (collection, name) = ["models", "tunedModels"]
+        .into_iter()
+        .find_map(|collection| {
+            Some((collection, model.strip_prefix(collection)?.strip_prefix('/')?))
+        })
+        .unwrap_or(("models", model));
+    let mut path = format!("{collection}/");
+    for byte in name.bytes() {
+        // The unreserved characters of RFC 3986, section 2.3.
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            // Writing to a text cannot fail.
+            let _ = write!(path, "%{byte:02X}");
+        }
+    }
+    path
+}

@@ -1,0 +1,163 @@
+//! `POST /chat/completions`, as OpenAI defined it and many others serve it.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Answer, Auth, Complaint, Correction, Ending, Provider, ProviderInfo, Request, Shape, count,
+    joined, put_extra_body, put_settings, text_at,
+};
+use crate::base::price::Cost;
+use crate::pipeline::judge::JudgeAction;
+use crate::pipeline::judge::question::Question;
+use crate::pipeline::outcome::{FailureKind, Usage};
+use crate::pipeline::suite::reasons;
+
+/// Any OpenAI-compatible endpoint.
+pub(super) struct OpenAi;
+
+static INFO: ProviderInfo = ProviderInfo {
+    id: "openai",
+    name: "OpenAI-compatible",
+    description: "Any endpoint with POST /chat/completions: OpenAI, Azure, OpenRouter, vLLM, llama.cpp, Ollama, LiteLLM.",
+    base_url: "https://api.openai.com/v1",
+    base_url_variable: "OPENAI_BASE_URL",
+    key_variables: &["OPENAI_API_KEY"],
+    headers_variable: "OPENAI_CUSTOM_HEADERS",
+    auth: Auth::Bearer,
+    version: "",
+    headers: &[],
+    max_tokens: None,
+    unsupported: &[],
+};
+
+impl Provider for OpenAi {
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
+    }
+
+    fn shapes(&self) -> &'static [Shape] {
+        &[Shape::Schema, Shape::Object, Shape::Words]
+    }
+
+    fn request(&self, action: &JudgeAction, shape: Shape, corrections: &[Correction]) -> Request {
+        let mut messages = vec![
+            json!({"role": "system", "content": action.system}),
+            json!({"role": "user", "content": action.user}),
+        ];
+        for correction in corrections {
+            let told = correction.message(action.question);
+            messages.push(json!({"role": "assistant", "content": correction.reply}));
+            messages.push(json!({"role": "user", "content": told}));
+        }
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(action.model));
+        body.insert("messages".to_owned(), Value::Array(messages));
+        // Models that reason refuse the older name.
+        let tokens = if reasons(&action.model) { "max_completion_tokens" } else { "max_tokens" };
+        put_settings(
+            &mut body,
+            &[
+                ("temperature", action.temperature.map(Value::from)),
+                ("seed", action.seed.map(Value::from)),
+                (tokens, action.max_tokens.map(Value::from)),
+                ("top_p", action.top_p.map(Value::from)),
+                ("response_format", response_format(shape, action.question)),
+            ],
+        );
+        put_extra_body(&mut body, action);
+        Request { path: "/chat/completions".to_owned(), body }
+    }
+
+    fn answer(&self, body: &Value) -> Result<Answer, String> {
+        let choice = body.pointer("/choices/0").ok_or("no choices")?;
+        let message = choice.get("message").ok_or("a choice without a message")?;
+        let refusal = refusal(message);
+        let ending = match text_at(choice, "/finish_reason") {
+            "error" => return Err("a choice that ended with an error".to_owned()),
+            _ if !refusal.is_empty() => Ending::Refused(refusal),
+            "content_filter" => Ending::Filtered(filtered_for(choice)),
+            "length" => Ending::Truncated,
+            _ => Ending::Complete,
+        };
+        let cost = body.pointer("/usage/cost").and_then(Value::as_f64);
+        Ok(Answer {
+            text: message.get("content").and_then(content_text),
+            ending,
+            model: body.get("model").and_then(Value::as_str).map(str::to_owned),
+            usage: Usage {
+                input: count(body, "/usage/prompt_tokens"),
+                output: count(body, "/usage/completion_tokens"),
+                cost: cost.and_then(Cost::from_dollars),
+            },
+        })
+    }
+
+    fn complaint(&self, _status: u16, error: &Value) -> Complaint {
+        const NO_CREDIT: [&str; 3] =
+            ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
+        const FILTERED: [&str; 3] =
+            ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"];
+        // A key that LiteLLM does not know is one to look up; without a database it says no more than that.
+        const UNKNOWN_KEY: [&str; 1] = ["no_db_connection"];
+        let codes = [
+            "/code",
+            "/type",
+            "/innererror/code",
+            // LiteLLM passes what Azure says on in here.
+            "/provider_specific_fields/innererror/code",
+        ];
+        let says = |words: &[&str]| codes.iter().any(|code| words.contains(&text_at(error, code)));
+        // OpenRouter's moderation names what it minds.
+        let is_moderated = error.pointer("/metadata/reasons").is_some_and(Value::is_array);
+        if says(&NO_CREDIT) {
+            FailureKind::NoCredit.into()
+        } else if says(&FILTERED) || is_moderated {
+            FailureKind::Filtered.into()
+        } else if says(&UNKNOWN_KEY) {
+            FailureKind::Unauthorized.into()
+        } else {
+            Complaint::default()
+        }
+    }
+}
+
+/// What the model says in place of an answer, in a member of its own or as a part of the content.
+fn refusal(message: &Value) -> String {
+    let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
+    let of_parts = parts.map(|part| text_at(part, "/refusal"));
+    std::iter::once(text_at(message, "/refusal")).chain(of_parts).collect()
+}
+
+/// The categories of Azure's content filter that stopped a reply.
+fn filtered_for(choice: &Value) -> String {
+    let results = choice.get("content_filter_results").and_then(Value::as_object);
+    let stopped = |result: &Value| result.get("filtered") == Some(&Value::Bool(true));
+    let names = results.into_iter().flatten().filter(|(_, result)| stopped(result));
+    names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn response_format(shape: Shape, question: Question) -> Option<Value> {
+    match shape {
+        Shape::Schema => Some(json!({
+            "type": "json_schema",
+            "json_schema": {"name": "verdict", "strict": true, "schema": question.schema()},
+        })),
+        Shape::Object => Some(json!({"type": "json_object"})),
+        Shape::Words => None,
+    }
+}
+
+/// The text of a message, which some servers give in parts: those that reason are left out. What was paid for is not
+/// thrown away for its shape.
+fn content_text(content: &Value) -> Option<String> {
+    match content {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            let is_text =
+                |part: &&Value| matches!(text_at(part, "/type"), "" | "text" | "output_text");
+            joined(parts.iter().filter(is_text).filter_map(|part| part.get("text")?.as_str()))
+        }
+        other => Some(other.to_string()),
+    }
+}

@@ -1,0 +1,25 @@
+//! An action for tests.
+
+use super::JudgeAction;
+use super::question::Question;
+use crate::pipeline::suite::ReplyFormat;
+
+/// What asks `model` for a verdict on `user`.
+pub(crate) fn action(model: &str, user: &str) -> JudgeAction {
+    JudgeAction {
+        provider: "openai".to_owned(),
+        endpoint: "test".to_owned(),
+        model: model.to_owned(),
+        system: "You judge.".to_owned(),
+        user: user.to_owned(),
+        temperature: Some(0.5),
+        seed: None,
+        max_tokens: None,
+        top_p: None,
+        extra_body: String::new(),
+        headers: String::new(),
+        response_format: ReplyFormat::Auto,
+        question: Question::score((1.0, 5.0)),
+        vote: 0,
+    }
+}

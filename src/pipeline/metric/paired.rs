@@ -1,0 +1,290 @@
+//! What changed between two evaluations of the same cases, each case being compared with itself.
+//!
+//! Owns the formulas; knows neither runs nor graders. Differences of pairs say more than two means beside each other:
+//! what is hard about a case is in both grades and cancels.
+
+use serde::Serialize;
+
+use super::{Observation, clustered_stderr, has_clusters, mean, naive_stderr, sum};
+
+/// The 97.5th percentile of the standard normal distribution: what half of a 95 % interval is in standard errors.
+const NORMAL_95: f64 = 1.959_963_984_540_054;
+
+/// Two verdicts of one case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pair {
+    /// The ordinal of the sample.
+    pub sample: u32,
+    /// The verdict of the first evaluation.
+    pub before: Verdict,
+    /// The verdict of the second.
+    pub now: Verdict,
+}
+
+/// A grade that could be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Verdict {
+    /// 0.0..=1.0.
+    pub score: f64,
+    /// Whether it counts as a pass.
+    pub pass: bool,
+}
+
+/// One grader's verdicts of the cases that both evaluations judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Paired {
+    /// Cases with a verdict in both.
+    pub n: usize,
+    /// Mean score of these in the first; null if there is none.
+    pub mean_before: Option<f64>,
+    /// Mean score of these in the second.
+    pub mean_now: Option<f64>,
+    /// Mean of the differences, second minus first (-1.0..=1.0).
+    pub difference: Option<f64>,
+    /// Standard error of `difference`: clustered by sample where a sample has several cases. Null for fewer than two
+    /// samples.
+    pub stderr: Option<f64>,
+    /// The bounds of the 95 % confidence interval of `difference`: 1.96 standard errors to either side, and no farther
+    /// than a difference can be (-1.0..=1.0).
+    pub interval: Option<(f64, f64)>,
+    /// Share of passes in the first (0.0..=1.0).
+    pub pass_rate_before: Option<f64>,
+    /// Share of passes in the second.
+    pub pass_rate_now: Option<f64>,
+    /// Cases that failed and pass now.
+    pub fixed: usize,
+    /// Cases that passed and fail now.
+    pub broken: usize,
+    /// Samples of which more cases pass now.
+    pub samples_fixed: usize,
+    /// Samples of which fewer cases pass now.
+    pub samples_broken: usize,
+    /// How often chance alone would change at least so many more samples in one direction than in the other
+    /// (0.0..=1.0): McNemar's exact test. Null where no sample changed.
+    pub p_value: Option<f64>,
+}
+
+impl Paired {
+    /// Compares the verdicts of pairs in any order.
+    ///
+    /// The standard error is that of the mean of paired differences, Miller 2024, "Adding Error Bars to Evals",
+    /// and clustered as it says for questions that come in groups where a sample has several cases.
+    pub(crate) fn of(pairs: &[Pair]) -> Self {
+        let n = pairs.len();
+        let befores: Vec<f64> = pairs.iter().map(|pair| pair.before.score).collect();
+        let nows: Vec<f64> = pairs.iter().map(|pair| pair.now.score).collect();
+        // Both exact sums go into one: where no score moved, the difference is 0 and not nearly 0.
+        let total = sum(nows.iter().copied().chain(befores.iter().map(|score| -score)));
+        let difference = (n > 0).then(|| total / n as f64);
+        let stderr = difference.and_then(|difference| stderr(pairs, difference));
+        let share = |passes: fn(&&Pair) -> bool| {
+            (n > 0).then(|| pairs.iter().filter(passes).count() as f64 / n as f64)
+        };
+        let (samples_fixed, samples_broken) = changed_samples(pairs);
+        Self {
+            n,
+            mean_before: mean(&befores),
+            mean_now: mean(&nows),
+            difference,
+            stderr,
+            interval: difference.zip(stderr).map(|(difference, stderr)| {
+                let half = NORMAL_95 * stderr;
+                ((difference - half).max(-1.0), (difference + half).min(1.0))
+            }),
+            pass_rate_before: share(|pair| pair.before.pass),
+            pass_rate_now: share(|pair| pair.now.pass),
+            fixed: pairs.iter().filter(|pair| !pair.before.pass && pair.now.pass).count(),
+            broken: pairs.iter().filter(|pair| pair.before.pass && !pair.now.pass).count(),
+            samples_fixed,
+            samples_broken,
+            p_value: mcnemar_exact(samples_fixed, samples_broken),
+        }
+    }
+}
+
+fn stderr(pairs: &[Pair], difference: f64) -> Option<f64> {
+    let as_observation = |pair: &Pair| Observation {
+        sample: pair.sample,
+        model: 0,
+        score: pair.now.score - pair.before.score,
+        pass: false,
+        errored: false,
+    };
+    let differences: Vec<Observation> = pairs.iter().map(as_observation).collect();
+    if has_clusters(&differences) {
+        return clustered_stderr(&differences, difference);
+    }
+    let differences: Vec<f64> = differences.iter().map(|pair| pair.score).collect();
+    naive_stderr(&differences, difference)
+}
+
+/// How many samples pass more often than before, and how many less often.
+fn changed_samples(pairs: &[Pair]) -> (usize, usize) {
+    let mut by_sample: Vec<(u32, i64)> = pairs
+        .iter()
+        .map(|pair| (pair.sample, i64::from(pair.now.pass) - i64::from(pair.before.pass)))
+        .collect();
+    by_sample.sort_unstable();
+    let (mut fixed, mut broken) = (0, 0);
+    for sample in by_sample.chunk_by(|left, right| left.0 == right.0) {
+        let net: i64 = sample.iter().map(|(_, change)| change).sum();
+        fixed += usize::from(net > 0);
+        broken += usize::from(net < 0);
+    }
+    (fixed, broken)
+}
+
+/// The two-sided p-value (0.0..=1.0) of so many changes in one direction and so many in the other; none without any.
+///
+/// McNemar 1947, "Note on the sampling error of the difference between correlated proportions", in its exact form: twice
+/// the binomial tail P(X <= min) of `fixed + broken` trials with probability 1/2, at most 1. It takes the
+/// changes to be independent. Trials of one sample are not, so that a sample is to be counted once, by the sign of what
+/// changed in all; with one case a sample this is the same.
+pub(crate) fn mcnemar_exact(fixed: usize, broken: usize) -> Option<f64> {
+    let (few, n) = (fixed.min(broken), fixed + broken);
+    if n == 0 {
+        return None;
+    }
+    // ln(C(n, few) / 2^n), so that nothing overflows.
+    let steps = (0..few).map(|i| ((n - i) as f64 / (i + 1) as f64).ln());
+    let largest = sum(steps.chain([-(n as f64) * std::f64::consts::LN_2]));
+    // The terms below the largest, each in its proportion to it: every factor is below 1.
+    let (mut term, mut tail) = (1.0, 1.0);
+    for i in (1..=few).rev() {
+        term *= i as f64 / (n - i + 1) as f64;
+        tail += term;
+        if term < f64::EPSILON * tail / 4.0 {
+            break;
+        }
+    }
+    Some((2.0 * largest.exp() * tail).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy, prop};
+    use proptest::{prop_assert_eq, proptest};
+
+    use super::{Pair, Paired, Verdict, mcnemar_exact};
+
+    fn close(actual: f64, expected: f64) -> bool {
+        (actual - expected).abs() <= 1e-9 * expected.abs().max(1e-6)
+    }
+
+    fn pair(sample: u32, before: f64, now: f64) -> Pair {
+        let verdict = |score: f64| Verdict { score, pass: score >= 0.75 };
+        Pair { sample, before: verdict(before), now: verdict(now) }
+    }
+
+    const SCORES: [(f64, f64); 5] = [(0.2, 0.5), (0.9, 0.8), (0.4, 0.9), (1.0, 1.0), (0.75, 0.25)];
+
+    fn pairs(samples: [u32; 5]) -> Vec<Pair> {
+        samples.into_iter().zip(SCORES).map(|(sample, (a, b))| pair(sample, a, b)).collect()
+    }
+
+    #[test]
+    fn differences_are_those_of_pairs() {
+        let paired = Paired::of(&pairs([0, 1, 2, 3, 4]));
+        let (low, high) = paired.interval.unwrap();
+        // SciPy 1.17: `stats.sem` of the differences, `stats.norm.interval(0.95)`.
+        let expected = [
+            (paired.mean_before.unwrap(), 0.65),
+            (paired.mean_now.unwrap(), 0.69),
+            (paired.difference.unwrap(), 0.04),
+            (paired.stderr.unwrap(), 0.172_046_505_340_852_53),
+            (low, -0.297_204_954_134_049),
+            (high, 0.377_204_954_134_049),
+            (paired.pass_rate_before.unwrap(), 0.6),
+            (paired.pass_rate_now.unwrap(), 0.6),
+            (paired.p_value.unwrap(), 1.0),
+        ];
+        for (actual, expected) in expected {
+            assert!(close(actual, expected), "{actual} is not {expected}");
+        }
+        assert_eq!((paired.n, paired.fixed, paired.broken), (5, 1, 1));
+    }
+
+    #[test]
+    fn cases_of_one_sample_are_one_cluster() {
+        let paired = Paired::of(&pairs([0, 2, 1, 0, 2]));
+        let (low, high) = paired.interval.unwrap();
+        // statsmodels 0.15: OLS of the differences on a constant, `cov_type="cluster"`, `use_correction=False`.
+        for (actual, expected) in [
+            (paired.difference.unwrap(), 0.04),
+            (paired.stderr.unwrap(), 0.169_988_234_887_006_12),
+            (low, -0.293_170_818_174_067_15),
+            (high, 0.373_170_818_174_067_15),
+        ] {
+            assert!(close(actual, expected), "{actual} is not {expected}");
+        }
+        let trials: Vec<Pair> = (0..10).map(|_| pair(7, 0.0, 1.0)).collect();
+        let paired = Paired::of(&trials);
+        assert_eq!((paired.fixed, paired.samples_fixed, paired.p_value), (10, 1, Some(1.0)));
+        assert_eq!((paired.stderr, paired.interval), (None, None), "one sample says nothing");
+        let undone = [pair(7, 0.0, 1.0), pair(7, 1.0, 0.0), pair(8, 1.0, 0.0)];
+        let paired = Paired::of(&undone);
+        assert_eq!((paired.fixed, paired.broken), (1, 2));
+        assert_eq!((paired.samples_fixed, paired.samples_broken), (0, 1));
+    }
+
+    #[test]
+    fn nothing_moved_is_nothing() {
+        assert_eq!(Paired::of(&[]), Paired::default());
+        let same: Vec<Pair> = (0..10).map(|sample| pair(sample, 0.1, 0.1)).collect();
+        let paired = Paired::of(&same);
+        assert_eq!((paired.difference, paired.stderr), (Some(0.0), Some(0.0)));
+        assert_eq!((paired.fixed, paired.broken, paired.p_value), (0, 0, None));
+        assert_eq!(Paired::of(&[pair(0, 0.0, 1.0)]).interval, None);
+        let far = Paired::of(&[pair(0, 0.0, 1.0), pair(1, 0.0, 0.0)]);
+        assert_eq!(
+            (far.stderr, far.interval),
+            (Some(0.5), Some((0.5 - 0.979_981_992_270_027, 1.0)))
+        );
+    }
+
+    #[test]
+    fn chance_is_that_of_the_exact_test() {
+        assert_eq!(mcnemar_exact(0, 0), None);
+        // SciPy 1.17: `stats.binomtest(min, n, 0.5).pvalue`, equal to `mcnemar(exact=True)` of statsmodels 0.15, and
+        // to exact fractions of Python to all digits shown.
+        for (fixed, broken, expected) in [
+            (0, 1, 1.0),
+            (1, 1, 1.0),
+            (2, 8, 0.109_375),
+            (5, 0, 0.062_5),
+            (10, 3, 0.092_285_156_25),
+            (0, 12, 0.000_488_281_25),
+            (30, 60, 0.002_060_265_680_963),
+            (500, 430, 0.023_608_839_292_5),
+            (4900, 5100, 0.046_585_527_704_9),
+            (40_000, 40_600, 0.034_867_397_51),
+        ] {
+            for (fixed, broken) in [(fixed, broken), (broken, fixed)] {
+                let actual = mcnemar_exact(fixed, broken).unwrap();
+                assert!(close(actual, expected), "{fixed} {broken}: {actual} is not {expected}");
+            }
+        }
+        assert!(mcnemar_exact(0, 2000).unwrap() < 1e-300);
+        assert_eq!(mcnemar_exact(1_000_000, 1_000_000), Some(1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn order_changes_nothing(
+            (pairs, shuffled) in prop::collection::vec((0u32..5, 0.0f64..=1.0, 0.0f64..=1.0), 0..40)
+                .prop_flat_map(|pairs| (Just(pairs.clone()), Just(pairs).prop_shuffle())),
+        ) {
+            let of = |pairs: Vec<(u32, f64, f64)>| {
+                let pairs: Vec<Pair> = pairs.into_iter().map(|(s, a, b)| pair(s, a, b)).collect();
+                Paired::of(&pairs)
+            };
+            prop_assert_eq!(of(pairs), of(shuffled));
+        }
+
+        #[test]
+        fn chance_is_a_probability(fixed in 0usize..3000, broken in 0usize..3000) {
+            let p = mcnemar_exact(fixed, broken).unwrap_or(0.0);
+            prop_assert_eq!((0.0..=1.0).contains(&p), true);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! What came of an action, and how it is kept.
+//!
+//! A failure is an outcome too. Only failures that would come again are kept; the rest are shown in the
+//! run they happened in and asked again by the next.
+
+use std::ops::Add;
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, ActionKey, Ingredient, KEY_VERSION, key_of};
+use crate::base::price::{Cost, Prices};
+
+/// What came of an action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The judge gave a valid reply; the program, a valid result.
+    Reply(Reply),
+    /// It did not.
+    Failure(Failure),
+}
+
+/// A judge's reply, or a program's result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The text of the message, as it came.
+    pub text: String,
+    /// The model that says it answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What every request that led to it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// What one or more requests used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens sent.
+    #[serde(default)]
+    pub input: u64,
+    /// Tokens received.
+    #[serde(default)]
+    pub output: u64,
+    /// What they cost, by the prices of the day they were made; none where no price was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+}
+
+impl Add for Usage {
+    type Output = Self;
+
+    /// The sum. A cost that is not known adds nothing.
+    fn add(self, other: Self) -> Self {
+        let cost = match (self.cost, other.cost) {
+            (Some(left), Some(right)) => Some(left + right),
+            (left, right) => left.or(right),
+        };
+        Self { input: self.input + other.input, output: self.output + other.output, cost }
+    }
+}
+
+/// Why there is no reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The class of the failure.
+    pub kind: FailureKind,
+    /// What happened, in one sentence without secrets.
+    pub message: String,
+    /// The text the judge sent instead of a verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
+    /// What every request that led to it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The end of what a program wrote to its standard error, or where in it an exception was raised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+}
+
+impl Failure {
+    /// What happened, with the beginning of what came in place of a verdict.
+    pub fn told(&self) -> String {
+        match self.reply.as_deref().filter(|reply| !reply.trim().is_empty()) {
+            Some(reply) => format!("{}; it replied {}", self.message, quoted(reply, QUOTED)),
+            None => self.message.clone(),
+        }
+    }
+
+    /// A failure of which nothing else is known.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), reply: None, usage: None, stderr: None }
+    }
+}
+
+/// The characters of a reply that are quoted after a message.
+const QUOTED: usize = 80;
+
+/// The first `most` characters of a reply on one line, in quotes.
+pub fn quoted(reply: &str, most: usize) -> String {
+    let words = reply.split_whitespace().take(most).collect::<Vec<_>>().join(" ");
+    let shown: String = words.chars().take(most).collect();
+    let rest = if shown.len() < words.len() { "…" } else { "" };
+    format!("\"{shown}{rest}\"")
+}
+
+/// The ways an action can end without a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// No answer in time.
+    Timeout,
+    /// No connection, or it broke.
+    Connection,
+    /// Too many requests (429), still after every retry.
+    RateLimited,
+    /// The key is missing or wrong (401, 403, 407).
+    Unauthorized,
+    /// The account has nothing left to pay with (402, or an error that says so): waiting does not help, paying does.
+    NoCredit,
+    /// The path or the model is not there (404, 405, 410, 451): that is mended outside of the suite, so it is not kept.
+    NotFound,
+    /// The server failed (5xx), or with a status that passes (408, 409, 421, 423, 424, 425, 499).
+    Server,
+    /// No verdict before the deadline of the judgment, retries and waits included.
+    Deadline,
+    /// The server refused the request itself (400, 413, 422 and their like).
+    BadRequest,
+    /// What came is no verdict, also after it was asked again.
+    InvalidReply,
+    /// The model refused.
+    Refused,
+    /// A content filter stopped the reply.
+    Filtered,
+    /// The reply ended at its token limit.
+    Truncated,
+    /// The reply was empty.
+    EmptyReply,
+    /// A program raised an exception.
+    Exception,
+    /// A program ended with another exit code than 0.
+    Exit,
+    /// A program was ended by a signal, or its worker died; or it failed under a limit of memory or processor time, which
+    /// no key holds.
+    Killed,
+    /// A program cannot be started or loaded: that is mended outside of the suite, so it is not kept.
+    Unloadable,
+    /// A program printed more than it may.
+    OutputLimit,
+    /// There was an answer, and the store could not be written: the next run asks again.
+    NotKept,
+    /// It is not stored, and `--frozen` or `--offline` forbids asking.
+    NotStored,
+    /// The run ended before it was asked.
+    NotAsked,
+}
+
+impl FailureKind {
+    /// Whether asking again would give the same: then it is kept and replayed.
+    pub fn is_permanent(self) -> bool {
+        match self {
+            Self::BadRequest
+            | Self::InvalidReply
+            | Self::Refused
+            | Self::Filtered
+            | Self::Truncated
+            | Self::EmptyReply
+            | Self::Exception
+            | Self::Exit
+            | Self::OutputLimit => true,
+            Self::Timeout
+            | Self::Connection
+            | Self::RateLimited
+            | Self::Unauthorized
+            | Self::NoCredit
+            | Self::NotFound
+            | Self::Server
+            | Self::Deadline
+            | Self::Killed
+            | Self::Unloadable
+            | Self::NotKept
+            | Self::NotStored
+            | Self::NotAsked => false,
+        }
+    }
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Connection => "connection",
+            Self::RateLimited => "rate_limited",
+            Self::Unauthorized => "unauthorized",
+            Self::NoCredit => "no_credit",
+            Self::NotFound => "not_found",
+            Self::Server => "server",
+            Self::Deadline => "deadline",
+            Self::BadRequest => "bad_request",
+            Self::InvalidReply => "invalid_reply",
+            Self::Refused => "refused",
+            Self::Filtered => "filtered",
+            Self::Truncated => "truncated",
+            Self::EmptyReply => "empty_reply",
+            Self::Exception => "exception",
+            Self::Exit => "exit",
+            Self::Killed => "killed",
+            Self::Unloadable => "unloadable",
+            Self::OutputLimit => "output_limit",
+            Self::NotKept => "not_kept",
+            Self::NotStored => "not_stored",
+            Self::NotAsked => "not_asked",
+        }
+    }
+}
+
+impl Outcome {
+    /// What it used; nothing where that is not known.
+    pub fn usage(&self) -> Usage {
+        let usage = match self {
+            Self::Reply(reply) => reply.usage,
+            Self::Failure(failure) => failure.usage,
+        };
+        usage.unwrap_or_default()
+    }
+
+    /// The same outcome with what it cost, if the price of `asked`, the model that was asked, or of the model that
+    /// says it answered is known. A cost that the server told stands.
+    #[must_use]
+    pub fn priced(mut self, prices: &Prices, asked: Option<&str>) -> Self {
+        let (usage, answered) = match &mut self {
+            Self::Reply(reply) => (&mut reply.usage, reply.model.as_deref()),
+            Self::Failure(failure) => (&mut failure.usage, None),
+        };
+        let price = asked.and_then(|asked| prices.of(asked)).or_else(|| prices.of(answered?));
+        if let (Some(usage), Some(price)) = (usage, price) {
+            let of_list = price.cost(usage.input, usage.output);
+            usage.cost.get_or_insert(of_list);
+        }
+        self
+    }
+
+    /// The same outcome, if `check` can read its reply; else the failure that it is. What is kept may have been edited by
+    /// hand, and other versions may have read it otherwise.
+    #[must_use]
+    pub fn checked(self, check: impl FnOnce(&str) -> Result<(), String>) -> Self {
+        let Self::Reply(reply) = self else { return self };
+        match check(&reply.text) {
+            Ok(()) => Self::Reply(reply),
+            Err(message) => {
+                let failure = Failure::new(FailureKind::InvalidReply, message);
+                Self::Failure(Failure { reply: Some(reply.text), usage: reply.usage, ..failure })
+            }
+        }
+    }
+
+    /// Whether it is kept on disk.
+    pub fn is_kept(&self) -> bool {
+        match self {
+            Self::Reply(_) => true,
+            Self::Failure(failure) => failure.kind.is_permanent(),
+        }
+    }
+}
+
+/// What the store keeps of an outcome: the body of an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stored {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What its key was made of.
+    #[serde(default)]
+    pub ingredients: Vec<Ingredient>,
+    /// When it was asked, RFC 3339.
+    #[serde(default)]
+    pub at: String,
+    /// The version of evalrs that asked or imported.
+    #[serde(default)]
+    pub by: String,
+    /// The version of the key that it was kept under.
+    #[serde(default)]
+    pub key_version: u32,
+    /// Where the judgment comes from.
+    #[serde(default, skip_serializing_if = "Origin::is_asked")]
+    pub origin: Origin,
+}
+
+/// Where a judgment comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The judge was asked.
+    #[default]
+    Asked,
+    /// It was made elsewhere and imported: the name of the file.
+    Imported(String),
+}
+
+impl Origin {
+    fn is_asked(&self) -> bool {
+        *self == Self::Asked
+    }
+}
+
+impl Stored {
+    /// What is kept of `outcome`, asked at `at`.
+    pub fn new(action: &Action, outcome: Outcome, at: String) -> Self {
+        let by = concat!("evalrs ", env!("CARGO_PKG_VERSION")).to_owned();
+        Self {
+            outcome,
+            ingredients: action.ingredients(),
+            at,
+            by,
+            key_version: KEY_VERSION,
+            origin: Origin::Asked,
+        }
+    }
+
+    /// The key that the kept ingredients come to; none where it was made in another way than keys are now.
+    pub fn key(&self) -> Option<ActionKey> {
+        (self.key_version == KEY_VERSION).then(|| key_of(&self.ingredients)).flatten()
+    }
+
+    /// The body of a store entry.
+    pub fn to_body(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// The outcome inside the body of a store entry, without what is kept beside it.
+pub fn read_body(body: &str) -> Result<Outcome, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct OnlyOutcome {
+        outcome: Outcome,
+    }
+    serde_json::from_str::<OnlyOutcome>(body).map(|stored| stored.outcome)
+}
+
+/// What one grader's actions came to in this run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ActionTally {
+    /// Actions of the grader, each key once.
+    pub total: u64,
+    /// Found in the store.
+    pub cached: u64,
+    /// Executed.
+    pub asked: u64,
+    /// Executed without a reply.
+    pub failed: u64,
+    /// Neither found nor executed.
+    pub pending: u64,
+    /// What was used in this run.
+    pub spent: Usage,
+    /// What those found in the store had used when they were asked.
+    pub saved: Usage,
+}
+
+impl ActionTally {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            total: self.total + other.total,
+            cached: self.cached + other.cached,
+            asked: self.asked + other.asked,
+            failed: self.failed + other.failed,
+            pending: self.pending + other.pending,
+            spent: self.spent + other.spent,
+            saved: self.saved + other.saved,
+        }
+    }
+}

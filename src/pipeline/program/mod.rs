@@ -1,0 +1,538 @@
+//! Programs of the user: graders, extractors and rewards that are written in some language.
+//!
+//! Pure. What a suite says of one is a [`ProgramSpec`]; what its files are by now is [`Known`]; both, and what it is
+//! handed, are an action with a key like that of a judge; [`Uncallable`] is why one cannot be called. `reply` reads what
+//! a program gives back. Processes and workers are in `exec`, the files are found by the engine.
+
+mod depfile;
+pub(crate) mod reply;
+mod uncallable;
+mod variable;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub(crate) use depfile::Depfile;
+pub(crate) use uncallable::{Part, Uncallable};
+pub(crate) use variable::{Variable, is_secret};
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, Ingredient, Ingredients};
+
+/// A program as a suite names it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProgramSpec {
+    /// Its file, joined to the suite's folder.
+    pub path: String,
+    /// How it is run.
+    pub language: Language,
+    /// What is called in the file; empty for an executable.
+    pub function: String,
+    /// What it is called for.
+    pub role: Role,
+    /// What runs it, where that is not to be found out: `python3.12`, `bun`, a path.
+    pub runtime: Option<String>,
+    /// Files, folders and glob patterns that it reads, from the suite's folder as written, sorted.
+    pub inputs: Vec<String>,
+    /// Further variables of the environment that it sees, sorted.
+    pub env: Vec<Variable>,
+    /// The folder it runs in, joined to the suite's; none is the suite's own.
+    pub cwd: Option<String>,
+    /// What it is kept from.
+    pub sandbox: Sandbox,
+    /// How often it is run for the same.
+    pub repeat: Repeat,
+    /// Milliseconds one call may take.
+    pub timeout_ms: u64,
+}
+
+/// Milliseconds a call may take where the suite does not say.
+pub(crate) const TIMEOUT_MS: u64 = 60_000;
+
+impl ProgramSpec {
+    /// The program in the file at `path`, by the ending of its name: `.ts .js .mjs .cjs` are modules that export `grade`,
+    /// everything else is executed.
+    pub fn of_file(path: String) -> Self {
+        let language = Language::of_file(&path);
+        let function = if language == Language::JavaScript { "grade" } else { "" };
+        Self::new(path, language, function, Role::Grade)
+    }
+
+    /// How it is named in one word: `file.py:name`, or its file.
+    pub fn shown(&self) -> String {
+        let file = self.path.rsplit('/').next().unwrap_or(&self.path);
+        match self.language {
+            Language::Python => format!("{file}:{}", self.function),
+            Language::Executable | Language::JavaScript => file.to_owned(),
+        }
+    }
+
+    /// The file that runs it, if the suite says which.
+    pub fn runtime_path(&self) -> Option<&String> {
+        self.runtime.as_ref().filter(|runtime| runtime.contains('/'))
+    }
+
+    /// The program `function` of the file at `path`, with nothing else said.
+    pub fn new(path: String, language: Language, function: &str, role: Role) -> Self {
+        Self {
+            path,
+            language,
+            function: function.to_owned(),
+            role,
+            runtime: None,
+            inputs: Vec::new(),
+            env: Vec::new(),
+            cwd: None,
+            sandbox: Sandbox::default(),
+            repeat: Repeat::Never,
+            timeout_ms: TIMEOUT_MS,
+        }
+    }
+}
+
+/// How a program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// As a process for each call, JSON on its standard input and output.
+    Executable,
+    /// As a module in a worker.
+    JavaScript,
+    /// As a function in a worker.
+    Python,
+}
+
+impl Language {
+    /// The language of a grader's file, by the ending of its name. Python files are executed: a function of one is named
+    /// `file.py:name`.
+    pub fn of_file(path: &str) -> Self {
+        let is_module = [".ts", ".js", ".mjs", ".cjs"].iter().any(|ending| path.ends_with(ending));
+        if is_module { Self::JavaScript } else { Self::Executable }
+    }
+
+    /// Its name in keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Executable => "executable",
+            Self::JavaScript => "javascript",
+            Self::Python => "python",
+        }
+    }
+
+    /// Whether a worker runs it, which says what other files it loads.
+    pub fn has_worker(self) -> bool {
+        self != Self::Executable
+    }
+}
+
+/// What a program is called for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A grade.
+    Grade,
+    /// A submission.
+    Extract,
+    /// One score of many grades.
+    Reward,
+}
+
+impl Role {
+    /// Its name in keys and for workers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Grade => "grade",
+            Self::Extract => "extract",
+            Self::Reward => "reward",
+        }
+    }
+}
+
+/// What a program is kept from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sandbox {
+    /// Whether there is one.
+    pub kind: SandboxKind,
+    /// The most memory of a process, in bytes.
+    pub memory: Option<u64>,
+    /// The most processor time of a process, in seconds.
+    pub cpu_seconds: Option<u64>,
+}
+
+/// Whether a program is kept from the network and from writing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxKind {
+    /// It is not.
+    #[default]
+    None,
+    /// It is where bubblewrap is installed.
+    Auto,
+    /// It is, or does not run.
+    Bubblewrap,
+}
+
+impl SandboxKind {
+    /// Its name in suites and keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Auto => "auto",
+            Self::Bubblewrap => "bubblewrap",
+        }
+    }
+}
+
+/// How often a program is run for the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Repeat {
+    /// Once: what it gave is kept.
+    #[default]
+    Never,
+    /// In every evaluation: it reads the world (`cache: false`).
+    Always,
+    /// Twice for some samples, to see whether it gives the same (`deterministic: check`).
+    Sometimes,
+}
+
+/// What a program's files and its surroundings are by now: all that its key holds besides what it is handed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Its file, from the suite's folder. It decides where modules are looked for, and so which files are loaded.
+    pub path: String,
+    /// The digest of its file, hexadecimal.
+    pub program: String,
+    /// What runs it, with major and minor version: `python 3.11`; empty where nothing has to. Where the suite says what
+    /// does, that follows: `python 3.11 (.venv/bin/python)`.
+    pub runtime: String,
+    /// The declared inputs: path from the suite's folder, digest; sorted. Lock files stand for installed packages.
+    pub inputs: Vec<(String, String)>,
+    /// The module files that it was seen to load: path from the suite's folder, digest, or `missing`. And those that it
+    /// looked for in vain and that are there by now; sorted.
+    pub dependencies: Vec<(String, String)>,
+    /// The files that it looked for in vain and that are not there. No key names them: which modules of the standard
+    /// library are looked for beside a program is another matter on every machine.
+    pub missed: Arc<BTreeSet<String>>,
+    /// The variables passed on: name, and the digest of the value unless that is a secret; sorted.
+    pub env: Vec<(String, Option<String>)>,
+    /// The folder it runs in, from the suite's; none is the suite's own.
+    pub cwd: Option<String>,
+}
+
+/// What keys say of a file that is not there.
+pub(crate) const MISSING: &str = "missing";
+
+/// What keys say of a folder that stands where a file was looked for.
+pub(crate) const FOLDER: &str = "folder";
+
+/// What keys say of a file: the digest of its bytes, hexadecimal, or that it is [`MISSING`].
+pub(crate) fn file_digest(bytes: Option<&[u8]>) -> String {
+    bytes.map_or_else(|| MISSING.to_owned(), |bytes| blake3::hash(bytes).to_hex().to_string())
+}
+
+/// As much of a program as its key holds, whatever it is handed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// What the suite says.
+    pub spec: ProgramSpec,
+    /// What its files are.
+    pub known: Known,
+}
+
+impl Identity {
+    /// The ingredients that the keys of all its calls have in common.
+    pub fn settings(self: &Arc<Self>) -> Vec<Ingredient> {
+        let (identity, input) = (Arc::clone(self), String::new());
+        let mut shared = Action::Program(ProgramAction { identity, input }).ingredients();
+        shared.retain(|part| !matches!(part.name.as_str(), "kind" | "input"));
+        shared
+    }
+
+    /// Visits every ingredient but what the program is handed; of the dependencies only if they are wanted.
+    fn walk(&self, has_dependencies: bool, to: &mut dyn Ingredients) {
+        let Self { spec, known } = self;
+        to.text("role", spec.role.name());
+        to.text("language", spec.language.name());
+        to.text("function", &spec.function);
+        to.text("program", &known.program);
+        to.text("runtime", &known.runtime);
+        to.text("inputs", &lines(known.inputs.iter().map(|(path, digest)| (path, Some(digest)))));
+        if has_dependencies {
+            let dependencies = known.dependencies.iter();
+            to.text(
+                "dependencies",
+                &lines(dependencies.map(|(path, digest)| (path, Some(digest)))),
+            );
+        }
+        to.text("env", &lines(known.env.iter().map(|(name, digest)| (name, digest.as_ref()))));
+        to.text("sandbox", spec.sandbox.kind.name());
+        to.text_or_absent("cwd", known.cwd.as_deref());
+    }
+}
+
+/// One `name digest` a line.
+fn lines<'a>(all: impl Iterator<Item = (&'a String, Option<&'a String>)>) -> String {
+    let line = |(name, digest): (&'a String, Option<&'a String>)| match digest {
+        Some(digest) => format!("{name} {digest}"),
+        None => name.clone(),
+    };
+    all.map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A call of a program: everything its result depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramAction {
+    /// The program.
+    pub identity: Arc<Identity>,
+    /// What it is handed: compact JSON.
+    pub input: String,
+}
+
+impl ProgramAction {
+    /// Visits every ingredient of the key, each once, in a fixed order.
+    pub fn walk(&self, to: &mut dyn Ingredients) {
+        self.identity.walk(true, to);
+        // What is run in every evaluation never stands for what is run once.
+        to.text(
+            "repeat",
+            if self.identity.spec.repeat == Repeat::Always { "always" } else { "never" },
+        );
+        to.text("input", &self.input);
+    }
+}
+
+/// The question which files a program loads: its key holds all but those. The answer is a [`Depfile`], and is kept like
+/// what programs give.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DependenciesAction {
+    /// The program.
+    pub identity: Arc<Identity>,
+    /// What the answer holds.
+    pub format: DepfileFormat,
+}
+
+/// What an answer to the question which files a program loads holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DepfileFormat {
+    /// Everything that a [`Depfile`] holds.
+    All,
+    /// Nothing but the files: a list of paths, as it was kept once.
+    Files,
+}
+
+impl DependenciesAction {
+    /// Visits every ingredient of the key, each once, in a fixed order.
+    pub fn walk(&self, to: &mut dyn Ingredients) {
+        self.identity.walk(false, to);
+        // Equal files in two folders load what stands beside each.
+        to.text("path", &self.identity.known.path);
+        if self.format == DepfileFormat::All {
+            to.text("format", "files, missed, reads");
+        }
+    }
+}
+
+/// The runtimes of a language by their names, the preferred first.
+pub(crate) fn runtimes(language: Language) -> &'static [&'static str] {
+    match language {
+        Language::Executable => &[],
+        Language::JavaScript => &["bun", "deno", "node"],
+        Language::Python => &["python3", "python"],
+    }
+}
+
+/// What the runtime at `path` is: of a worker one of [`runtimes`], of an executable the name of the file.
+pub(crate) fn runtime_name(language: Language, path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let known = |name: &&&str| file.contains(**name);
+    match language {
+        Language::Executable => {
+            file.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned()
+        }
+        Language::JavaScript => {
+            runtimes(language).iter().find(known).unwrap_or(&"node").to_string()
+        }
+        Language::Python => "python".to_owned(),
+    }
+}
+
+/// The part of a version that keys hold: `3.11` of `3.11.7`.
+pub(crate) fn minor_version(version: &str) -> &str {
+    version.match_indices('.').nth(1).map_or(version, |(at, _)| &version[..at])
+}
+
+/// Whether a runtime is known to answer `--version` with its version and nothing else.
+pub(crate) fn tells_version(name: &str) -> bool {
+    ["python", "node", "bun", "deno", "ruby", "perl", "bash"].contains(&name)
+}
+
+/// The interpreter that the first line of a script asks for: `python3` of `#!/usr/bin/env python3`.
+pub(crate) fn shebang(bytes: &[u8]) -> Option<String> {
+    let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
+    let first = words.next()?;
+    if first.rsplit('/').next() != Some("env") {
+        return Some(first.to_owned());
+    }
+    words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{
+        DependenciesAction, DepfileFormat, Identity, Known, Language, ProgramAction, ProgramSpec,
+        Repeat, Role, SandboxKind, runtime_name, shebang,
+    };
+    use crate::pipeline::action::{Action, ActionKey, key_of};
+
+    fn identity() -> Identity {
+        let spec = ProgramSpec::new("g.py".to_owned(), Language::Python, "grade", Role::Grade);
+        let pair = |name: &str, digest: &str| (name.to_owned(), digest.to_owned());
+        let known = Known {
+            path: "g.py".to_owned(),
+            program: "p".to_owned(),
+            runtime: "python 3.11".to_owned(),
+            inputs: vec![pair("rules.json", "r")],
+            dependencies: vec![pair("helper.py", "h")],
+            missed: Arc::default(),
+            env: vec![("MODE".to_owned(), Some("m".to_owned())), ("TOKEN".to_owned(), None)],
+            cwd: None,
+        };
+        Identity { spec, known }
+    }
+
+    fn keys(identity: Identity, input: &str) -> (ActionKey, ActionKey) {
+        let identity = Arc::new(identity);
+        let format = DepfileFormat::All;
+        let base = DependenciesAction { identity: Arc::clone(&identity), format };
+        let whole = ProgramAction { identity, input: input.to_owned() };
+        (Action::Dependencies(base).key(), Action::Program(whole).key())
+    }
+
+    /// A store is worth as much as its keys are stable. If these must change, so must the version in their context.
+    #[test]
+    fn keys_stay_what_they_are() {
+        let (base, whole) = keys(identity(), "{}");
+        let identity = Arc::new(identity());
+        let of_files = DependenciesAction { identity, format: DepfileFormat::Files };
+        let of_files = Action::Dependencies(of_files).key();
+        insta::assert_snapshot!(base, @"cff560fa0561ced4c1d07938c2d0954b61270da8dd30e8e95cd8870b0a464559");
+        insta::assert_snapshot!(of_files, @"dd85ae0d857d4e9aa1fe365cad7e3ffd926c8607685929627113e7ce62d01216");
+        insta::assert_snapshot!(whole, @"b18376befc95023b96d41f7f6dede56f1acdf2639a88df572d8d460b40f7d5f8");
+    }
+
+    type Change = fn(&mut Identity);
+
+    /// What changes the key of a call; the last also says whether it changes the base key.
+    const CHANGES: &[(&str, Change, bool)] = &[
+        ("role", |it| it.spec.role = Role::Extract, true),
+        ("language", |it| it.spec.language = Language::JavaScript, true),
+        ("function", |it| it.spec.function.push('2'), true),
+        ("program", |it| it.known.program.push('2'), true),
+        ("runtime", |it| it.known.runtime = "python 3.12".to_owned(), true),
+        ("inputs", |it| it.known.inputs.clear(), true),
+        ("inputs", |it| it.known.inputs[0].1.push('2'), true),
+        ("inputs", |it| it.known.inputs[0].0.push('2'), true),
+        ("dependencies", |it| it.known.dependencies.clear(), false),
+        ("dependencies", |it| it.known.dependencies[0].1.push('2'), false),
+        ("env", |it| it.known.env[0].1 = Some("other".to_owned()), true),
+        ("env", |it| it.known.env.truncate(1), true),
+        ("sandbox", |it| it.spec.sandbox.kind = SandboxKind::Auto, true),
+        ("cwd", |it| it.known.cwd = Some("there".to_owned()), true),
+        ("repeat", |it| it.spec.repeat = Repeat::Always, false),
+    ];
+
+    /// What decides how it is called but not what it gives.
+    const NO_CHANGES: &[Change] = &[
+        |it| it.spec.path = "moved/g.py".to_owned(),
+        |it| it.spec.cwd = Some("moved/there".to_owned()),
+        |it| it.spec.timeout_ms = 1,
+        |it| it.spec.runtime = Some("python3".to_owned()),
+        |it| it.spec.inputs = vec!["rules.*".to_owned()],
+        |it| it.spec.sandbox.memory = Some(1),
+        |it| it.spec.repeat = Repeat::Sometimes,
+        |it| it.known.missed = Arc::new(["json.py".to_owned()].into()),
+    ];
+
+    #[test]
+    fn every_ingredient_changes_the_key_and_nothing_else_does() {
+        let (base, whole) = keys(identity(), "{}");
+        assert_ne!(base, whole);
+        assert_eq!(keys(identity(), "{ }").0, base);
+        assert_ne!(keys(identity(), "{ }").1, whole);
+        for (name, change, is_base) in CHANGES {
+            let mut changed = identity();
+            change(&mut changed);
+            let now = keys(changed, "{}");
+            assert_ne!(now.1, whole, "{name}");
+            assert_eq!(now.0 != base, *is_base, "{name}");
+        }
+        for (at, change) in NO_CHANGES.iter().enumerate() {
+            let mut changed = identity();
+            change(&mut changed);
+            assert_eq!(keys(changed, "{}"), (base, whole), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_is_loaded_depends_on_the_folder_and_what_is_given_does_not() {
+        let (base, whole) = keys(identity(), "{}");
+        let mut moved = identity();
+        moved.known.path = "moved/g.py".to_owned();
+        let moved = keys(moved, "{}");
+        assert_ne!(moved.0, base);
+        assert_eq!(moved.1, whole);
+    }
+
+    #[test]
+    fn what_is_kept_beside_a_result_leads_back_to_its_key() {
+        let identity = Arc::new(identity());
+        let input = "x".repeat(300);
+        for action in [
+            Action::Program(ProgramAction { identity: Arc::clone(&identity), input }),
+            Action::Dependencies(DependenciesAction {
+                identity: Arc::clone(&identity),
+                format: DepfileFormat::All,
+            }),
+            Action::Dependencies(DependenciesAction { identity, format: DepfileFormat::Files }),
+        ] {
+            assert_eq!(key_of(&action.ingredients()), Some(action.key()));
+        }
+    }
+
+    #[test]
+    fn the_first_line_of_a_script_says_what_runs_it() {
+        for (bytes, expected) in [
+            (&b"#!/usr/bin/env python3\nimport"[..], Some("python3")),
+            (b"#!/usr/bin/env -S node --no-warnings\n", Some("node")),
+            (b"#!/usr/bin/env A=1 bash", Some("bash")),
+            (b"#! /bin/sh -e\n", Some("/bin/sh")),
+            (b"\x7fELF", None),
+            (b"#!\n", None),
+            (b"#!/usr/bin/env\n", None),
+            (b"#!\xff\n", None),
+            (b"", None),
+        ] {
+            assert_eq!(shebang(bytes).as_deref(), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn runtimes_are_known_by_the_name_of_their_file() {
+        for (language, path, name) in [
+            (Language::JavaScript, "/usr/bin/node", "node"),
+            (Language::JavaScript, "/opt/bun-1.2/bin/bun", "bun"),
+            (Language::JavaScript, "/usr/bin/nodejs", "node"),
+            (Language::JavaScript, "/home/me/.deno/bin/deno", "deno"),
+            (Language::JavaScript, "/opt/js", "node"),
+            (Language::Python, "/venv/bin/python3.12", "python"),
+            (Language::Executable, "/usr/bin/python3.11", "python"),
+            (Language::Executable, "/bin/sh", "sh"),
+        ] {
+            assert_eq!(runtime_name(language, path), name, "{path}");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Reads what a program gave back, which is JSON whatever it is written in.
+//!
+//! One validation for executables, modules and functions. What a program gives is kept as it came and read again
+//! whenever a grade is made of it.
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use super::{Language, ProgramSpec, Role};
+use crate::pipeline::dataset::fields::kind_of;
+use crate::pipeline::grade::Grade;
+
+/// The characters of a result that are shown when it is wrong.
+const SHOWN: usize = 100;
+
+/// What people call `reasoning` who do not know that name.
+const REASON: &str = "reason";
+
+/// What workers write for numbers that JSON does not have.
+const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
+
+/// Says what is wrong with a result, if anything: it then is a failure of the program.
+pub(crate) fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
+    match spec.role {
+        Role::Grade => grade(spec, text).map(drop),
+        Role::Extract => submission(text).map(drop),
+        Role::Reward => reward(text).map(drop),
+    }
+}
+
+/// The grade in a result. Executables and modules give a `GraderResult`; a function may give a number, a truth or an
+/// object with one of `score` and `pass`.
+pub(crate) fn grade(spec: &ProgramSpec, text: &str) -> Result<Grade, String> {
+    match (json(text)?, spec.language) {
+        (Value::Object(members), Language::Executable | Language::JavaScript) => {
+            grader_result(members)
+        }
+        (Value::Object(members), Language::Python) => loose(members),
+        (Value::Bool(pass), Language::Python) => {
+            let grade = Grade::new(f64::from(u8::from(pass)), "");
+            Ok(Grade { pass: Some(pass), ..grade })
+        }
+        (value @ Value::Number(_), Language::Python) => Ok(Grade::new(score(Some(&value))?, "")),
+        (Value::String(text), Language::Python) if NO_NUMBERS.contains(&text.as_str()) => {
+            Err(no_score(&text))
+        }
+        (value, language) => {
+            let expected = match language {
+                Language::Python => "a number, true or false, or an object",
+                Language::Executable | Language::JavaScript => "an object",
+            };
+            Err(format!("Invalid grader result: expected {expected}, found {}", kind_of(&value)))
+        }
+    }
+}
+
+/// The submission in a result.
+pub(crate) fn submission(text: &str) -> Result<String, String> {
+    match json(text)? {
+        Value::String(text) => Ok(text),
+        other => Err(format!("an extractor returns text, not {}", kind_of(&other))),
+    }
+}
+
+/// The score and the metadata in a result.
+pub(crate) fn reward(text: &str) -> Result<Grade, String> {
+    match json(text)? {
+        Value::Object(members) => loose(members),
+        value => Ok(Grade::new(score(Some(&value))?, "")),
+    }
+}
+
+fn json(text: &str) -> Result<Value, String> {
+    let value = serde_json::from_str(text).map_err(|_| {
+        let shown: String = text.chars().take(SHOWN).collect();
+        let is_result =
+            |line: &str| line.starts_with('{') && serde_json::from_str::<Value>(line).is_ok();
+        let hint = if text.lines().any(is_result) { " (write logs to standard error)" } else { "" };
+        format!("Grader output is not valid JSON: {shown}{hint}")
+    })?;
+    match serde_json::from_str(text) {
+        Ok(Doubled(Some(key))) => {
+            Err(format!("Invalid grader result: `{key}` stands there twice, with different values"))
+        }
+        Ok(Doubled(None)) | Err(_) => Ok(value),
+    }
+}
+
+/// The first key that an object has twice with different values, of which one would be taken and the other lost. What is
+/// no object has none.
+struct Doubled(Option<String>);
+
+impl<'de> Deserialize<'de> for Doubled {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct DoubledKeyVisitor;
+
+        impl<'de> Visitor<'de> for DoubledKeyVisitor {
+            type Value = Doubled;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Doubled, A::Error> {
+                let (mut members, mut doubled) = (Map::new(), None);
+                while let Some((key, value)) = map.next_entry::<String, Value>()? {
+                    match members.get(&key) {
+                        Some(before) if !is_same(before, &value) => {
+                            doubled.get_or_insert(key);
+                        }
+                        Some(_) => {}
+                        None => drop(members.insert(key, value)),
+                    }
+                }
+                Ok(Doubled(doubled))
+            }
+        }
+
+        from.deserialize_map(DoubledKeyVisitor)
+    }
+}
+
+/// Whether two values are one, however its number is written.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let number = |value: &Value| value.as_number().and_then(serde_json::Number::as_f64);
+    one == other || number(one).is_some_and(|one| number(other) == Some(one))
+}
+
+/// Takes out why a grade is as it is, by the first of the names that people give it. A text that is not the first is what
+/// else they say, and none of it is refused.
+fn why(members: &mut Map<String, Value>, names: &[&'static str]) -> Result<String, String> {
+    for name in names {
+        match members.remove(*name) {
+            None => {}
+            Some(Value::String(text)) => return Ok(text),
+            Some(_) if *name == REASON => {}
+            other => return Err(invalid(name, "text", other.as_ref())),
+        }
+    }
+    Ok(String::new())
+}
+
+/// `pass` and `score` are both needed, and neither follows from the other.
+fn grader_result(mut members: Map<String, Value>) -> Result<Grade, String> {
+    let pass = match members.get("pass") {
+        Some(Value::Bool(pass)) => *pass,
+        other => return Err(invalid("pass", "true or false", other)),
+    };
+    let score = score(members.get("score"))?;
+    let reasoning = why(&mut members, &["reasoning", REASON])?;
+    let mut metadata = Map::new();
+    match members.remove("outcome") {
+        None => {}
+        Some(outcome @ Value::Object(_)) => drop(metadata.insert("outcome".to_owned(), outcome)),
+        other => return Err(invalid("outcome", "an object", other.as_ref())),
+    }
+    let grade = Grade::new(score, reasoning).with_metadata(metadata);
+    Ok(Grade { pass: Some(pass), ..grade })
+}
+
+/// An object of a function: `score` or `pass`, and if it likes `rationale` (or `reasoning`), `metadata`, `outcome`.
+fn loose(mut members: Map<String, Value>) -> Result<Grade, String> {
+    let pass = match members.get("pass") {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(pass)) => Some(*pass),
+        other => return Err(invalid("pass", "true or false", other)),
+    };
+    let score = match (members.get("score"), pass) {
+        (None, Some(pass)) => f64::from(u8::from(pass)),
+        (score, _) => self::score(score)?,
+    };
+    members.retain(|name, value| {
+        !(value.is_null() && ["rationale", "reasoning"].contains(&name.as_str()))
+    });
+    let rationale = why(&mut members, &["rationale", "reasoning", REASON])?;
+    let mut metadata = match members.remove("metadata") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(metadata)) => metadata,
+        other => return Err(invalid("metadata", "an object", other.as_ref())),
+    };
+    if let Some(outcome) = members.remove("outcome").filter(|outcome| !outcome.is_null()) {
+        metadata.insert("outcome".to_owned(), outcome);
+    }
+    let grade = Grade::new(score, rationale).with_metadata(metadata);
+    Ok(Grade { pass, ..grade })
+}
+
+fn score(value: Option<&Value>) -> Result<f64, String> {
+    match value {
+        Some(Value::String(text)) if NO_NUMBERS.contains(&text.as_str()) => Err(no_score(text)),
+        Some(Value::Number(number)) => match number.as_f64() {
+            // Adding zero turns -0.0 into 0.0: they are one score.
+            Some(score) if (0.0..=1.0).contains(&score) => Ok(score + 0.0),
+            _ => Err(no_score(number)),
+        },
+        _ => Err(invalid("score", "a number between 0.0 and 1.0", value)),
+    }
+}
+
+fn no_score(found: impl std::fmt::Display) -> String {
+    format!("Invalid grader result: `score` must be between 0.0 and 1.0, found {found}")
+}
+
+fn invalid(member: &str, expected: &str, found: Option<&Value>) -> String {
+    let found = found.map_or("nothing", kind_of);
+    format!("Invalid grader result: `{member}` must be {expected}, found {found}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{grade, reward, submission};
+    use crate::pipeline::program::{Language, ProgramSpec, Role};
+
+    fn told(language: Language, text: &str) -> String {
+        let spec = ProgramSpec::new("g".to_owned(), language, "", Role::Grade);
+        match grade(&spec, text) {
+            Err(problem) => problem,
+            Ok(grade) => format!(
+                "{} {:?} {:?} {}",
+                grade.score,
+                grade.pass,
+                grade.rationale,
+                grade.metadata.map(|all| serde_json::Value::Object(*all)).unwrap_or_default()
+            ),
+        }
+    }
+
+    #[test]
+    fn a_grader_result_is_taken_as_it_is_and_nothing_is_guessed() {
+        for (text, expected) in [
+            (r#"{"pass":true,"score":1}"#, r#"1 Some(true) "" null"#),
+            (r#"{"score":0.3,"pass":true,"reasoning":"r","x":1}"#, r#"0.3 Some(true) "r" null"#),
+            (
+                r#"{"pass":false,"score":1e-1,"outcome":{"a":1}}"#,
+                r#"0.1 Some(false) "" {"outcome":{"a":1}}"#,
+            ),
+            (r#"{"pass":true,"score":1,"reason":"r"}"#, r#"1 Some(true) "r" null"#),
+            (r#"{"pass":true,"score":1,"reasoning":"a","reason":"b"}"#, r#"1 Some(true) "a" null"#),
+            (r#"{"pass":true,"score":1,"reason":{"a":1}}"#, r#"1 Some(true) "" null"#),
+            (r#"{"pass":true,"score":1,"score":1.0}"#, r#"1 Some(true) "" null"#),
+            (
+                r#"{"pass":true,"score":1,"score":0}"#,
+                "Invalid grader result: `score` stands there twice, with different values",
+            ),
+            (
+                "loading\n{\"pass\":true,\"score\":1}",
+                "Grader output is not valid JSON: loading\n{\"pass\":true,\"score\":1} (write logs to standard error)",
+            ),
+            (
+                r#"{"score":1}"#,
+                "Invalid grader result: `pass` must be true or false, found nothing",
+            ),
+            (
+                r#"{"pass":"yes","score":1}"#,
+                "Invalid grader result: `pass` must be true or false, found a string",
+            ),
+            (
+                r#"{"pass":true,"score":"1"}"#,
+                "Invalid grader result: `score` must be a number between 0.0 and 1.0, found a string",
+            ),
+            (
+                r#"{"pass":true,"score":5}"#,
+                "Invalid grader result: `score` must be between 0.0 and 1.0, found 5",
+            ),
+            (
+                r#"{"pass":true,"score":1,"reasoning":null}"#,
+                "Invalid grader result: `reasoning` must be text, found null",
+            ),
+            (
+                r#"{"pass":true,"score":1,"outcome":[]}"#,
+                "Invalid grader result: `outcome` must be an object, found a list",
+            ),
+            ("0.5", "Invalid grader result: expected an object, found a number"),
+            ("loading\n{", "Grader output is not valid JSON: loading\n{"),
+        ] {
+            assert_eq!(told(Language::Executable, text), expected, "{text}");
+            assert_eq!(told(Language::JavaScript, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_function_may_give_what_is_at_hand() {
+        for (text, expected) in [
+            ("0.5", r#"0.5 None "" null"#),
+            ("-0.0", r#"0 None "" null"#),
+            ("true", r#"1 Some(true) "" null"#),
+            (r#"{"score":0.5}"#, r#"0.5 None "" null"#),
+            (r#"{"pass":true}"#, r#"1 Some(true) "" null"#),
+            (r#"{"score":0.2,"rationale":"r","metadata":{"a":1}}"#, r#"0.2 None "r" {"a":1}"#),
+            (r#"{"score":0.2,"reasoning":"r","metadata":null}"#, r#"0.2 None "r" null"#),
+            (
+                r#"{"rationale":"r"}"#,
+                "Invalid grader result: `score` must be a number between 0.0 and 1.0, found nothing",
+            ),
+            (r#""NaN""#, "Invalid grader result: `score` must be between 0.0 and 1.0, found NaN"),
+            (
+                r#"{"score":"-Infinity"}"#,
+                "Invalid grader result: `score` must be between 0.0 and 1.0, found -Infinity",
+            ),
+            (
+                r#""0.5""#,
+                "Invalid grader result: expected a number, true or false, or an object, found a string",
+            ),
+            (r#"{"score":0.5,"reason":"r"}"#, r#"0.5 None "r" null"#),
+            ("2", "Invalid grader result: `score` must be between 0.0 and 1.0, found 2"),
+            (
+                "null",
+                "Invalid grader result: expected a number, true or false, or an object, found null",
+            ),
+        ] {
+            assert_eq!(told(Language::Python, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn submissions_are_text_and_rewards_scores() {
+        assert_eq!(submission(r#""a""#), Ok("a".to_owned()));
+        assert_eq!(submission("1"), Err("an extractor returns text, not a number".to_owned()));
+        assert_eq!(reward("0.25").map(|grade| grade.score), Ok(0.25));
+        assert_eq!(reward(r#"{"score":1.0,"metadata":{}}"#).map(|grade| grade.score), Ok(1.0));
+        assert!(reward("[]").is_err());
+    }
+}

@@ -1,0 +1,395 @@
+//! Two evaluations compared, as plain data: the shape of `diff --json`. `text` and `markdown` write it for people.
+//!
+//! Knows what was recorded, not where: no file is read here. Cases are matched by sample, model and trial. Means, pass
+//! rates and their statistics are those of the cases that have a verdict in both; errors are counted and never
+//! averaged.
+
+mod markdown;
+mod settings;
+mod text;
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{GateReport, Ordered};
+use crate::pipeline::action::ActionKey;
+use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
+use crate::pipeline::metric::paired::{Pair, Paired, Verdict};
+
+pub(crate) use markdown::write as write_markdown;
+pub(crate) use settings::SettingChange;
+pub(crate) use text::write;
+
+/// How many cases that only one side has are named.
+const NAMED: usize = 5;
+
+/// One of the two evaluations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Side {
+    /// Which it is.
+    pub name: SideName,
+    /// The settings that decided its results, as `header.json` holds them; none where they are not recorded.
+    pub settings: Option<Map<String, Value>>,
+    /// File → digest of its bytes; none where they are not recorded.
+    pub inputs: Option<Map<String, Value>>,
+    /// Rubric grader → digest of its rubric's text, in hexadecimal.
+    pub rubrics: Vec<(String, String)>,
+    /// What the gate says.
+    pub gate: GateReport,
+    /// The graders, in the order of the suite.
+    pub graders: Vec<String>,
+    /// The cases, in dataset order as far as it is known.
+    pub cases: Vec<SideCase>,
+}
+
+/// Which evaluation it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct SideName {
+    /// The suite's name.
+    pub suite: String,
+    /// The run.
+    pub run: String,
+    /// The number of the evaluation in a `watch` session; null where the run as it ended is meant.
+    pub save: Option<u32>,
+    /// When it began, of a save when it ended, RFC 3339; null where that is not recorded.
+    pub at: Option<String>,
+    /// The version of evalrs; empty where it is not recorded.
+    pub evalrs: String,
+    /// The files whose change led to it; only of a save.
+    pub files: Vec<String>,
+    /// Results: samples × models × trials.
+    pub results: usize,
+    /// Whether every grade was known.
+    pub complete: bool,
+}
+
+impl SideName {
+    /// The name as it is typed.
+    pub(crate) fn reference(&self) -> String {
+        match self.save {
+            Some(save) => format!("{}@{save}", self.run),
+            None => self.run.clone(),
+        }
+    }
+}
+
+/// A sample × model × trial.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SideCase {
+    /// Whose it is.
+    pub name: CaseName,
+    /// One for each grader of the side; none where it was not graded.
+    pub grades: Vec<Option<SideGrade>>,
+}
+
+/// The name of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub(crate) struct CaseName {
+    /// The sample.
+    pub sample_id: String,
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    pub trial: u32,
+}
+
+/// A grade, as far as it is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SideGrade {
+    /// 0.0..=1.0.
+    pub score: f64,
+    /// Whether it counts as a pass.
+    pub pass: bool,
+    /// Whether it could not be made.
+    pub error: bool,
+    /// The key of its first judgment.
+    pub key: Option<ActionKey>,
+}
+
+/// What differs between two evaluations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Diff {
+    /// The version of this shape.
+    pub format: u32,
+    /// The first.
+    pub before: SideName,
+    /// The second.
+    pub now: SideName,
+    /// The settings that differ, of graders that both have.
+    pub settings: Vec<SettingChange>,
+    /// The files that differ, by the digests of their bytes.
+    pub files: Vec<SettingChange>,
+    /// Grader → what moved, in the order of the second; only graders that both have.
+    pub graders: Ordered<GraderDiff>,
+    /// Graders that only the first has.
+    pub graders_only_before: Vec<String>,
+    /// Graders that only the second has.
+    pub graders_only_now: Vec<String>,
+    /// Which cases are compared.
+    pub cases: CasesDiff,
+    /// What the gates say.
+    pub gate: GateDiff,
+    /// The verdicts that moved: broken ones first, then by how far.
+    pub moved: Vec<Moved>,
+}
+
+/// What moved for one grader.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct GraderDiff {
+    /// The statistics of the cases that have a verdict in both.
+    pub paired: Paired,
+    /// How many grades moved in which way, errors included.
+    pub counts: Counts,
+}
+
+/// Which cases are compared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct CasesDiff {
+    /// Cases of both.
+    pub both: usize,
+    /// Cases that only the first has.
+    pub only_before: OnlyCases,
+    /// Cases that only the second has.
+    pub only_now: OnlyCases,
+}
+
+/// Cases that one of two evaluations has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct OnlyCases {
+    /// How many.
+    pub count: usize,
+    /// The first of them.
+    pub first: Vec<CaseName>,
+}
+
+impl OnlyCases {
+    fn add(&mut self, name: &CaseName) {
+        self.count += 1;
+        if self.first.len() < NAMED {
+            self.first.push(name.clone());
+        }
+    }
+}
+
+/// What two gates say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct GateDiff {
+    /// The gate of the first.
+    pub before: GateReport,
+    /// The gate of the second.
+    pub now: GateReport,
+}
+
+/// A verdict that moved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Moved {
+    /// The case.
+    pub case: CaseName,
+    /// The grader.
+    pub grader: String,
+    /// How.
+    pub movement: Movement,
+    /// The grade of the first.
+    pub before: MovedGrade,
+    /// The grade of the second.
+    pub now: MovedGrade,
+}
+
+impl Moved {
+    /// How far the score moved, second minus first.
+    pub(crate) fn distance(&self) -> f64 {
+        self.now.score - self.before.score
+    }
+}
+
+/// One grade of a verdict that moved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct MovedGrade {
+    /// 0.0..=1.0.
+    pub score: f64,
+    /// Whether it counts as a pass.
+    pub pass: bool,
+    /// Whether it could not be made.
+    pub error: bool,
+    /// The key of its first judgment.
+    pub key: Option<String>,
+    /// Why, in the words of the judge; null where they are not recorded.
+    pub rationale: Option<String>,
+}
+
+/// Compares two evaluations; with a name, only that grader.
+pub(crate) fn compare(before: &Side, now: &Side, grader: Option<&str>) -> Diff {
+    let is_wanted = |name: &&String| grader.is_none_or(|wanted| wanted == name.as_str());
+    let graders = common_graders(before, now, &is_wanted);
+    let (pairs, cases) = matched(before, now);
+    let mut moved = Vec::new();
+    let compared = graders
+        .iter()
+        .map(|(name, columns)| (name.clone(), grader_diff(name, *columns, &pairs, &mut moved)));
+    let compared = Ordered(compared.collect());
+    moved.sort_by(|left: &Moved, right: &Moved| {
+        let rank = |moved: &Moved| moved.movement != Movement::Broken;
+        let far = |moved: &Moved| Reverse(Far(moved.distance().abs()));
+        (rank(left), far(left)).cmp(&(rank(right), far(right)))
+    });
+    let only = |one: &Side, other: &Side| -> Vec<String> {
+        let names = one.graders.iter().filter(is_wanted);
+        names.filter(|name| !other.graders.contains(name)).cloned().collect()
+    };
+    let names: Vec<&str> = graders.iter().map(|(name, _)| name.as_str()).collect();
+    Diff {
+        format: super::FORMAT,
+        before: before.name.clone(),
+        now: now.name.clone(),
+        settings: settings::changes(before, now, &names),
+        files: settings::file_changes(before, now),
+        graders: compared,
+        graders_only_before: only(before, now),
+        graders_only_now: only(now, before),
+        cases,
+        gate: GateDiff { before: before.gate.clone(), now: now.gate.clone() },
+        moved,
+    }
+}
+
+/// Why two evaluations are hardly worth comparing, a sentence each; empty where they are alike.
+pub(crate) fn unlike(diff: &Diff) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let (before, now) = (&diff.before.suite, &diff.now.suite);
+    if before != now {
+        reasons.push(format!("the suites are `{before}` and `{now}`"));
+    }
+    if diff.graders.0.is_empty() {
+        let named = |names: &[String]| match names {
+            [] => "no grader".to_owned(),
+            names => format!("`{}`", names.join("`, `")),
+        };
+        let (before, now) = (named(&diff.graders_only_before), named(&diff.graders_only_now));
+        reasons.push(format!("no grader is in both: {before} against {now}"));
+    }
+    if diff.cases.both == 0 {
+        reasons.push("no sample, model and trial is in both".to_owned());
+    }
+    reasons
+}
+
+/// A distance that sorts.
+#[derive(Clone, Copy, PartialEq)]
+struct Far(f64);
+
+impl Eq for Far {}
+
+impl PartialOrd for Far {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Far {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// The graders that both have, in the order of the second, and where their grades stand in both.
+fn common_graders(
+    before: &Side,
+    now: &Side,
+    is_wanted: &dyn Fn(&&String) -> bool,
+) -> Vec<(String, [usize; 2])> {
+    let place = |name: &String| before.graders.iter().position(|other| other == name);
+    let wanted = now.graders.iter().enumerate().filter(|(_, name)| is_wanted(name));
+    wanted.filter_map(|(at, name)| Some((name.clone(), [place(name)?, at]))).collect()
+}
+
+/// A case of both, and the ordinal of its sample.
+struct Match<'a> {
+    sample: u32,
+    before: &'a SideCase,
+    now: &'a SideCase,
+}
+
+/// The cases of both, in the order of the second, and those of only one.
+fn matched<'a>(before: &'a Side, now: &'a Side) -> (Vec<Match<'a>>, CasesDiff) {
+    let by_name: HashMap<&CaseName, &SideCase> =
+        before.cases.iter().map(|case| (&case.name, case)).collect();
+    let mut samples: HashMap<&str, u32> = HashMap::new();
+    let (mut found, mut cases) = (Vec::new(), CasesDiff::default());
+    for case in &now.cases {
+        let Some(before) = by_name.get(&case.name) else {
+            cases.only_now.add(&case.name);
+            continue;
+        };
+        let next = samples.len() as u32;
+        let sample = *samples.entry(&case.name.sample_id).or_insert(next);
+        found.push(Match { sample, before, now: case });
+    }
+    cases.both = found.len();
+    if cases.both < before.cases.len() {
+        let there: HashSet<&CaseName> = now.cases.iter().map(|case| &case.name).collect();
+        let gone = before.cases.iter().filter(|case| !there.contains(&case.name));
+        gone.for_each(|case| cases.only_before.add(&case.name));
+    }
+    (found, cases)
+}
+
+fn grader_diff(
+    name: &str,
+    [in_before, in_now]: [usize; 2],
+    matches: &[Match<'_>],
+    moved: &mut Vec<Moved>,
+) -> GraderDiff {
+    let (mut pairs, mut counts) = (Vec::new(), Counts::default());
+    for pair in matches {
+        let of = |case: &SideCase, at: usize| case.grades.get(at).copied().flatten();
+        let (before, now) = (of(pair.before, in_before), of(pair.now, in_now));
+        // Neither knows of it: the grader does not grade this case.
+        if before.is_none() && now.is_none() {
+            continue;
+        }
+        let movement = Movement::of(before.map(cell), now.map_or(NOT_KNOWN, cell));
+        counts.add(movement);
+        let (Some(before), Some(now)) = (before, now) else { continue };
+        if !before.error && !now.error {
+            let verdict = |grade: SideGrade| Verdict { score: grade.score, pass: grade.pass };
+            pairs.push(Pair { sample: pair.sample, before: verdict(before), now: verdict(now) });
+        }
+        if movement.is_move() {
+            moved.push(Moved {
+                case: pair.now.name.clone(),
+                grader: name.to_owned(),
+                movement,
+                before: moved_grade(before),
+                now: moved_grade(now),
+            });
+        }
+    }
+    GraderDiff { paired: Paired::of(&pairs), counts }
+}
+
+const NOT_KNOWN: Cell = Cell { score: 0.0, state: CellState::Pending };
+
+fn cell(grade: SideGrade) -> Cell {
+    let state = match (grade.error, grade.pass) {
+        (true, _) => CellState::Errored,
+        (false, true) => CellState::Passed,
+        (false, false) => CellState::Failed,
+    };
+    Cell { score: grade.score, state }
+}
+
+fn moved_grade(grade: SideGrade) -> MovedGrade {
+    MovedGrade {
+        score: grade.score,
+        pass: grade.pass,
+        error: grade.error,
+        key: grade.key.map(|key| key.to_string()),
+        rationale: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! What two evaluations were set to do differently, value by value.
+//!
+//! Reads the settings that `header.json` holds, whatever their shape: they may be of another version.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::Side;
+
+/// A setting or a file that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct SettingChange {
+    /// Where it stands: the grader's name or the setting, then what is in it, with dots between.
+    pub path: String,
+    /// What it was; null where it was not there.
+    pub before: Option<Value>,
+    /// What it is; null where it is not there.
+    pub now: Option<Value>,
+}
+
+/// The settings that differ: those of the evaluation, then those of `graders`.
+///
+/// Of evaluations in the middle of a session only the digests of the rubrics are known, and compared.
+pub(super) fn changes(before: &Side, now: &Side, graders: &[&str]) -> Vec<SettingChange> {
+    let mut found = Vec::new();
+    let (Some(old), Some(new)) = (&before.settings, &now.settings) else {
+        for grader in graders {
+            let digest = |side: &Side| {
+                let known = side.rubrics.iter().find(|(name, _)| name == grader);
+                known.map(|(_, digest)| json!({"blake3": digest}))
+            };
+            if let (Some(old), Some(new)) = (digest(before), digest(now)) {
+                push(&format!("{grader}.rubric"), Some(&old), Some(&new), &mut found);
+            }
+        }
+        return found;
+    };
+    let general = |settings: &Map<String, Value>| {
+        let members = settings.iter().filter(|(name, _)| *name != "graders");
+        Value::Object(members.map(|(name, value)| (name.clone(), value.clone())).collect())
+    };
+    push("", Some(&general(old)), Some(&general(new)), &mut found);
+    for grader in graders {
+        if let (Some(old), Some(new)) = (of_grader(old, grader), of_grader(new, grader)) {
+            push(grader, Some(&old), Some(&new), &mut found);
+        }
+    }
+    found
+}
+
+/// The files that differ, by the digests of their bytes.
+pub(super) fn file_changes(before: &Side, now: &Side) -> Vec<SettingChange> {
+    let mut found = Vec::new();
+    if let (Some(old), Some(new)) = (&before.inputs, &now.inputs) {
+        let (old, new) = (Value::Object(old.clone()), Value::Object(new.clone()));
+        push("", Some(&old), Some(&new), &mut found);
+    }
+    found
+}
+
+fn of_grader(settings: &Map<String, Value>, name: &str) -> Option<Value> {
+    let graders = settings.get("graders")?.as_array()?;
+    let own = graders.iter().find(|grader| grader.get("name").is_some_and(|own| own == name))?;
+    let mut own = own.as_object()?.clone();
+    // It is the model of the first of the judges, where they are recorded.
+    if own.get("judges").is_some_and(Value::is_array) {
+        own.shift_remove("model");
+    }
+    Some(Value::Object(own))
+}
+
+fn push(path: &str, before: Option<&Value>, now: Option<&Value>, found: &mut Vec<SettingChange>) {
+    let inner = |name: &str| {
+        if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    };
+    match (before, now) {
+        (Some(before), Some(now)) if is_same(before, now) => {}
+        (Some(Value::Object(before)), Some(Value::Object(now))) => {
+            for (name, value) in now {
+                push(&inner(name), before.get(name), Some(value), found);
+            }
+            for (name, value) in before.iter().filter(|(name, _)| !now.contains_key(*name)) {
+                push(&inner(name), Some(value), None, found);
+            }
+        }
+        (Some(Value::Array(before)), Some(Value::Array(now)))
+            if before.len() == now.len() && now.iter().all(Value::is_object) =>
+        {
+            for (at, (before, now)) in before.iter().zip(now).enumerate() {
+                push(&inner(&at.to_string()), Some(before), Some(now), found);
+            }
+        }
+        // A setting that is absent is one that is not set.
+        (None | Some(Value::Null), None | Some(Value::Null)) => {}
+        (before, now) => found.push(SettingChange {
+            path: path.to_owned(),
+            before: before.cloned(),
+            now: now.cloned(),
+        }),
+    }
+}
+
+/// Whether two values say the same: `1` and `1.0` do.
+fn is_same(before: &Value, now: &Value) -> bool {
+    match (before.as_f64(), now.as_f64()) {
+        (Some(before), Some(now)) => before.total_cmp(&now).is_eq(),
+        _ => before == now,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{changes, file_changes};
+    use crate::pipeline::report::diff::Side;
+
+    fn side(settings: &Value) -> Side {
+        Side { settings: settings.as_object().cloned(), ..Side::default() }
+    }
+
+    fn shown(before: &Side, now: &Side) -> Vec<String> {
+        let all = changes(before, now, &["g", "k"]).into_iter().chain(file_changes(before, now));
+        let text = |value: Option<Value>| value.map_or_else(|| "-".to_owned(), |v| v.to_string());
+        all.map(|change| format!("{} {} {}", change.path, text(change.before), text(change.now)))
+            .collect()
+    }
+
+    #[test]
+    fn settings_are_compared_value_by_value() {
+        let table = [
+            (json!({}), json!({}), &[][..]),
+            (json!({"gate": null}), json!({"tags": null}), &[]),
+            (json!({"a": 1, "b": -0.5}), json!({"a": 1.0, "b": -0.5}), &[]),
+            (json!({"gate": "a"}), json!({"gate": "b"}), &["gate \"a\" \"b\""]),
+            (json!({"tags": ["x"]}), json!({"tags": ["x", "y"]}), &["tags [\"x\"] [\"x\",\"y\"]"]),
+            (json!({"max": 3}), json!({}), &["max 3 -"]),
+            (
+                json!({"graders": [7, {"name": "g", "pass_threshold": 0.5}, {"name": "old"}]}),
+                json!({"graders": [{"name": "new", "x": 1}, {"name": "g", "pass_threshold": 0.7}]}),
+                &["g.pass_threshold 0.5 0.7"],
+            ),
+            (
+                json!({"graders": [{"name": "g", "model": "a", "judges": [{"model": "a", "system": {"blake3": "1"}}]}]}),
+                json!({"graders": [{"name": "g", "model": "b", "judges": [{"model": "b", "system": {"blake3": "2"}}]}]}),
+                &["g.judges.0.model \"a\" \"b\"", "g.judges.0.system.blake3 \"1\" \"2\""],
+            ),
+            (
+                json!({"graders": [{"name": "k", "judges": [{"model": "a"}]}]}),
+                json!({"graders": [{"name": "k", "judges": [{"model": "a"}, {"model": "b"}]}]}),
+                &["k.judges [{\"model\":\"a\"}] [{\"model\":\"a\"},{\"model\":\"b\"}]"],
+            ),
+            (json!({"graders": "none"}), json!({"graders": [{}]}), &[]),
+        ];
+        for (before, now, expected) in table {
+            assert_eq!(shown(&side(&before), &side(&now)), expected, "{before} and {now}");
+        }
+    }
+
+    #[test]
+    fn in_the_middle_of_a_session_rubrics_are_compared_by_digest() {
+        let of = |digest: &str| Side {
+            rubrics: vec![("g".to_owned(), digest.to_owned())],
+            ..Side::default()
+        };
+        assert_eq!(shown(&of("a"), &of("b")), ["g.rubric.blake3 \"a\" \"b\""]);
+        assert_eq!(shown(&of("a"), &of("a")), Vec::<String>::new());
+        assert_eq!(shown(&of("a"), &side(&json!({}))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn files_are_compared_by_digest() {
+        let of = |inputs: Value| Side { inputs: inputs.as_object().cloned(), ..Side::default() };
+        let (old, new) = (of(json!({"a": "1", "b": "2"})), of(json!({"b": "3", "c": "4"})));
+        let expected = ["b \"2\" \"3\"", "c - \"4\"", "a \"1\" -"];
+        assert_eq!(shown(&old, &new), expected);
+        assert_eq!(shown(&old, &Side::default()), Vec::<String>::new());
+    }
+}

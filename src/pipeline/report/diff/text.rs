@@ -1,0 +1,369 @@
+//! A comparison for a terminal. Texts of samples and judges are made harmless and shortened; `--json` has all of them.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use serde_json::Value;
+
+use super::{Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange, SideName};
+use crate::pipeline::delta::Movement;
+use crate::pipeline::metric::paired::Paired;
+use crate::pipeline::report::digest::label;
+use crate::pipeline::report::table::{Cell, lines, number, words};
+use crate::pipeline::report::text::{count, cut, percent, sanitize, score, score_or_dash, wrapped};
+use crate::pipeline::report::words::{render, word_diff};
+use crate::pipeline::report::{GateReport, verdict};
+
+const TITLE: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const DOUBTFUL: Style = AnsiColor::Yellow.on_default().bold();
+
+/// How many settings and files that differ are shown.
+const SETTINGS: usize = 20;
+
+/// From so many columns on, a setting is shown as what changed in it.
+const LONG: usize = 40;
+
+/// The columns of a name.
+const NAME: usize = 60;
+
+/// The lines of a rationale that stands alone.
+const LINES: usize = 2;
+
+/// The words shown on either side of a change.
+pub(super) const CONTEXT: usize = 8;
+
+/// The digits of a digest that are shown.
+const DIGITS: usize = 12;
+
+/// Writes the comparison with at most `most` verdicts that moved, for a terminal of `width` columns.
+pub(crate) fn write(diff: &Diff, most: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let sections = [
+        head(diff, width),
+        settings(diff, width),
+        scores(diff, width),
+        passes(diff, width),
+        left_out(diff, width),
+        moved(diff, most, width),
+    ];
+    for (at, section) in sections.iter().filter(|lines| !lines.is_empty()).enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        section.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    Ok(())
+}
+
+fn title(text: &str) -> Cell {
+    words(text).styled(TITLE)
+}
+
+fn titles(names: &[&str], numbers: &[&str]) -> Vec<Cell> {
+    let numbers = numbers.iter().map(|name| number(*name).styled(TITLE));
+    names.iter().map(|name| title(name)).chain(numbers).collect()
+}
+
+fn head(diff: &Diff, width: usize) -> Vec<String> {
+    let suite = if diff.before.suite == diff.now.suite {
+        sanitize(&diff.now.suite)
+    } else {
+        format!("{} and {}", sanitize(&diff.before.suite), sanitize(&diff.now.suite))
+    };
+    let heading = cut(&suite, width.saturating_sub("diff  ".len()));
+    let row = |side: &str, name: &SideName, gate: &GateReport| {
+        let mut notes = vec![verdict::word(gate).to_owned()];
+        if !name.complete {
+            notes.push("not every grade is known".to_owned());
+        }
+        let finding = verdict::finding(gate);
+        notes.extend((!finding.is_empty()).then_some(finding));
+        if !name.files.is_empty() {
+            notes.push(format!("after an edit of {}", name.files.join(", ")));
+        }
+        let at = name.at.as_deref().unwrap_or("-");
+        let cells = [title(side), words(&name.reference()), words(at)];
+        cells.into_iter().chain([words(&notes.join("; "))]).collect::<Vec<Cell>>()
+    };
+    let rows = [row("old", &diff.before, &diff.gate.before), row("new", &diff.now, &diff.gate.now)];
+    let mut shown = vec![format!("{TITLE}diff{TITLE:#}  {heading}"), String::new()];
+    shown.extend(lines(&rows, width));
+    shown
+}
+
+fn settings(diff: &Diff, width: usize) -> Vec<String> {
+    let mut shown = Vec::new();
+    let mut rest = 0;
+    for change in &diff.settings {
+        if shown.len() >= SETTINGS {
+            rest += 1;
+        } else {
+            shown.extend(setting(change, width));
+        }
+    }
+    if rest > 0 {
+        shown.push(faint(&format!("{} more", count(rest, "setting"))));
+    }
+    if let Some(files) = files(diff) {
+        shown.extend(wrapped(&sanitize(&files), width));
+    }
+    shown
+}
+
+/// Which files differ, a sentence; none where none is known to.
+pub(super) fn files(diff: &Diff) -> Option<String> {
+    let named =
+        diff.files.iter().take(SETTINGS).map(|change| match (&change.before, &change.now) {
+            (None, _) => format!("{} (new)", change.path),
+            (_, None) => format!("{} (gone)", change.path),
+            _ => change.path.clone(),
+        });
+    let named: Vec<String> = named.collect();
+    let more = match diff.files.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!named.is_empty()).then(|| format!("files that differ: {}{more}", named.join(", ")))
+}
+
+/// What changed in a setting that is a long text, as lines of at most `width` columns; none if it is no such setting.
+pub(super) fn long_change(change: &SettingChange, width: usize) -> Option<Vec<String>> {
+    let (Some(Value::String(before)), Some(Value::String(now))) = (&change.before, &change.now)
+    else {
+        return None;
+    };
+    let is_long = |text: &str| text.len() > LONG || text.contains('\n');
+    let is_text = !change.path.ends_with(".blake3") && (is_long(before) || is_long(now));
+    is_text.then(|| render(&word_diff(before, now), width, CONTEXT))
+}
+
+fn setting(change: &SettingChange, width: usize) -> Vec<String> {
+    let path = cut(&sanitize(&change.path), NAME.min(width / 2));
+    if let Some(changed) = long_change(change, width.saturating_sub(2)) {
+        let changed = changed.iter().map(|line| format!("  {line}"));
+        return std::iter::once(format!("{TITLE}{path}{TITLE:#}")).chain(changed).collect();
+    }
+    let text = |value: &Option<Value>| match value {
+        None | Some(Value::Null) => "(absent)".to_owned(),
+        Some(Value::String(text)) if change.path.ends_with(".blake3") => {
+            text.chars().take(DIGITS).collect()
+        }
+        Some(value) => value.to_string(),
+    };
+    let room = width.saturating_sub(path.len() + 2);
+    let values = format!("{} → {}", text(&change.before), text(&change.now));
+    vec![format!("{TITLE}{path}{TITLE:#}  {}", cut(&sanitize(&values), room))]
+}
+
+/// A table of the graders that have a verdict in both.
+fn table(
+    diff: &Diff,
+    header: Vec<Cell>,
+    row: &dyn Fn(&GraderDiff) -> Vec<String>,
+    width: usize,
+) -> Vec<String> {
+    let judged = || diff.graders.0.iter().filter(|(_, grader)| grader.paired.n > 0);
+    let mut rows = vec![header];
+    rows.extend(judged().map(|(name, grader)| {
+        let numbers = row(grader).into_iter().map(number);
+        std::iter::once(words(&cut(&sanitize(name), NAME))).chain(numbers).collect()
+    }));
+    if rows.len() > 1 { lines(&rows, width) } else { Vec::new() }
+}
+
+fn scores(diff: &Diff, width: usize) -> Vec<String> {
+    let header = titles(&["score"], &["n", "old → new", "difference ± stderr", "95 % interval"]);
+    table(diff, header, &|grader| score_cells(&grader.paired), width)
+}
+
+/// n, the two means, their difference, its interval.
+pub(super) fn score_cells(paired: &Paired) -> Vec<String> {
+    let difference = match (paired.difference, paired.stderr) {
+        (Some(difference), Some(stderr)) => format!("{} ± {}", signed(difference), score(stderr)),
+        (difference, _) => difference.map_or_else(|| "-".to_owned(), signed),
+    };
+    let interval = paired.interval.map_or_else(
+        || "-".to_owned(),
+        |(low, high)| format!("{} to {}", signed(low), signed(high)),
+    );
+    let means = [paired.mean_before, paired.mean_now].map(score_or_dash);
+    vec![paired.n.to_string(), means.join(" → "), difference, interval]
+}
+
+fn passes(diff: &Diff, width: usize) -> Vec<String> {
+    let header = titles(&["passes"], &["old → new", "fixed", "broken", "p"]);
+    table(diff, header, &|grader| pass_cells(&grader.paired), width)
+}
+
+/// The two pass rates, how many were fixed and broken, and how likely chance alone does that.
+pub(super) fn pass_cells(paired: &Paired) -> Vec<String> {
+    let rates = [paired.pass_rate_before, paired.pass_rate_now].map(percent);
+    let p = match paired.p_value {
+        None => "-".to_owned(),
+        Some(p) if p < 0.001 => "< 0.001".to_owned(),
+        Some(p) => score(p),
+    };
+    vec![rates.join(" → "), paired.fixed.to_string(), paired.broken.to_string(), p]
+}
+
+/// A difference of scores.
+fn signed(value: f64) -> String {
+    // What rounds to zero has no sign.
+    match format!("{:+.3}", value + 0.0).as_str() {
+        "-0.000" | "+0.000" => "0.000".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+/// What is not compared, a sentence each.
+pub(super) fn not_compared(diff: &Diff) -> Vec<String> {
+    let trials = has_trials(diff);
+    let cases = |which: &str, only: &OnlyCases| {
+        let names = only.first.iter().map(|name| {
+            label(&name.sample_id, name.model.as_deref(), trials.then_some(name.trial))
+        });
+        let names: Vec<String> = names.map(|name| cut(&sanitize(&name), NAME)).collect();
+        let more = if only.count > names.len() { ", …" } else { "" };
+        let counted = count(only.count, "result");
+        (only.count > 0)
+            .then(|| format!("only in the {which}: {counted}: {}{more}", names.join(", ")))
+    };
+    let graders = |which: &str, names: &[String]| {
+        (!names.is_empty()).then(|| {
+            format!("only in the {which}: {}: {}", count(names.len(), "grader"), names.join(", "))
+        })
+    };
+    let sentences = [
+        graders("old", &diff.graders_only_before),
+        graders("new", &diff.graders_only_now),
+        cases("old", &diff.cases.only_before),
+        cases("new", &diff.cases.only_now),
+    ];
+    sentences.into_iter().flatten().collect()
+}
+
+fn left_out(diff: &Diff, width: usize) -> Vec<String> {
+    let sentences = not_compared(diff).into_iter();
+    sentences.flat_map(|sentence| wrapped(&sanitize(&sentence), width)).collect()
+}
+
+/// Whether results are to be told apart by their trials.
+pub(super) fn has_trials(diff: &Diff) -> bool {
+    let cases = [&diff.cases.only_before, &diff.cases.only_now].map(|only| &only.first);
+    let names = cases.into_iter().flatten().chain(diff.moved.iter().map(|moved| &moved.case));
+    names.into_iter().any(|name| name.trial > 0)
+}
+
+/// How many verdicts moved, and how.
+pub(super) fn tally(diff: &Diff) -> String {
+    let total = diff.moved.len();
+    if total == 0 {
+        return "no verdict moved".to_owned();
+    }
+    let kinds = [
+        Movement::Broken,
+        Movement::Errored,
+        Movement::Fixed,
+        Movement::Answered,
+        Movement::Lowered,
+        Movement::Raised,
+    ];
+    let parts: Vec<String> = kinds
+        .into_iter()
+        .map(|kind| (kind, diff.moved.iter().filter(|moved| moved.movement == kind).count()))
+        .filter(|(_, n)| *n > 0)
+        .map(|(kind, n)| format!("{n} {}", word(kind)))
+        .collect();
+    format!("{} moved: {}", count(total, "verdict"), parts.join(", "))
+}
+
+/// The movement in one word.
+pub(super) fn word(movement: Movement) -> &'static str {
+    match movement {
+        Movement::Broken => "broken",
+        Movement::Errored => "errored",
+        Movement::Fixed => "fixed",
+        Movement::Answered => "answered",
+        Movement::Lowered => "lowered",
+        Movement::Raised => "raised",
+        Movement::New => "new",
+        Movement::Same => "unchanged",
+        Movement::Pending => "pending",
+    }
+}
+
+/// A score, or what stands for it.
+pub(super) fn grade(grade: &MovedGrade) -> String {
+    if grade.error { "error".to_owned() } else { score(grade.score) }
+}
+
+fn moved(diff: &Diff, most: usize, width: usize) -> Vec<String> {
+    let mut shown = vec![format!("{TITLE}{}{TITLE:#}", cut(&tally(diff), width))];
+    let trials = has_trials(diff);
+    for moved in diff.moved.iter().take(most) {
+        shown.extend(verdict_lines(moved, trials, width));
+    }
+    let rest = diff.moved.len().saturating_sub(most);
+    if rest > 0 {
+        shown.push(faint(&cut(&format!("{rest} more: --moved {}, or --json", most + rest), width)));
+    }
+    shown
+}
+
+fn verdict_lines(moved: &Moved, trials: bool, width: usize) -> Vec<String> {
+    let style = match moved.movement {
+        Movement::Broken | Movement::Lowered => BAD,
+        Movement::Fixed | Movement::Raised => GOOD,
+        _ => DOUBTFUL,
+    };
+    let case = &moved.case;
+    let name = label(&case.sample_id, case.model.as_deref(), trials.then_some(case.trial));
+    let scores = format!("{} → {}", grade(&moved.before), grade(&moved.now));
+    let room = width.saturating_sub(10 + 2 + scores.len()) / 2;
+    let [name, grader] =
+        [name, moved.grader.clone()].map(|text| cut(&sanitize(&text), room.min(NAME)));
+    let movement = word(moved.movement);
+    let mut shown = vec![format!("{style}{movement:<8}{style:#}  {name}  {grader}  {scores}")];
+    shown.extend(
+        rationale_lines(moved, width.saturating_sub(2)).iter().map(|line| format!("  {line}")),
+    );
+    shown
+}
+
+/// What changed in the judge's words; of words that are known on one side only, their beginning.
+fn rationale_lines(moved: &Moved, width: usize) -> Vec<String> {
+    let alone = |text: String| -> Vec<String> {
+        let text = cut(&sanitize(&text), width * LINES);
+        wrapped(&text, width).iter().map(|line| faint(line)).collect()
+    };
+    match rationales(moved) {
+        Rationales::Unknown => Vec::new(),
+        Rationales::One(text) => alone(text),
+        Rationales::Both(before, now) => render(&word_diff(before, now), width, CONTEXT),
+    }
+}
+
+/// What is known of the judge's words.
+pub(super) enum Rationales<'a> {
+    /// Neither side's.
+    Unknown,
+    /// Those of one side, which is said.
+    One(String),
+    /// Those of both.
+    Both(&'a str, &'a str),
+}
+
+pub(super) fn rationales(moved: &Moved) -> Rationales<'_> {
+    match (&moved.before.rationale, &moved.now.rationale) {
+        (Some(before), Some(now)) => Rationales::Both(before, now),
+        (Some(before), None) => Rationales::One(format!("old: {before}")),
+        (None, Some(now)) => Rationales::One(format!("new: {now}")),
+        (None, None) => Rationales::Unknown,
+    }
+}
+
+fn faint(text: &str) -> String {
+    format!("{FAINT}{text}{FAINT:#}")
+}

@@ -1,0 +1,348 @@
+//! GitHub Actions: annotations as workflow commands, and the summary for people.
+//!
+//! GitHub shows ten annotations of a kind for a step and drops the rest, so those of all suites of a command are
+//! collected: what decides the exit code comes first, the rest is counted. A log line is an instruction to the runner
+//! if it starts with `::` or holds `##[`; untrusted text is escaped as workflow commands define it, and the summary is
+//! kept from looking like one.
+
+use std::io::{self, Write};
+
+use super::digest::{Digest, ErrorGroup, Failure};
+use super::ending::{Ending, cure};
+use super::origin::Origin;
+use super::text::{count, cut, sanitize, score};
+use super::{GateStatus, Report, markdown, verdict};
+
+/// How many annotations of a kind GitHub shows for a step.
+const SHOWN: usize = 10;
+
+/// The columns that a message may take.
+const MESSAGE: usize = 1000;
+
+/// The annotations of all suites of a command.
+#[derive(Debug, Default)]
+pub(crate) struct Annotations {
+    errors: Kind,
+    warnings: Kind,
+    failed: usize,
+    errored: usize,
+}
+
+/// The annotations of one kind.
+#[derive(Debug, Default)]
+struct Kind {
+    /// The first of each rank, as they came.
+    kept: Vec<(AnnotationRank, Annotation)>,
+    all: usize,
+}
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum AnnotationRank {
+    /// Why the run exits as it does.
+    Verdict,
+    /// What keeps it from being complete.
+    Missing,
+    /// What the gate looks at.
+    Gated,
+    /// The rest.
+    Other,
+}
+
+#[derive(Debug)]
+struct Annotation {
+    /// The file and, of a row, its line.
+    place: Option<(String, Option<u32>)>,
+    title: String,
+    message: String,
+}
+
+impl Annotations {
+    /// Adds those of one suite: at most `failures` grades that did not pass of those that the gate looks at, and so many
+    /// of the others.
+    pub(crate) fn add(
+        &mut self,
+        report: &Report<'_>,
+        origin: &Origin,
+        ending: &Ending,
+        failures: usize,
+    ) {
+        let gate = &report.summary.gate;
+        let digest = |counted: bool| {
+            let counts = |grader: &str| origin.counts(grader) == counted;
+            Digest::of_graders((report.results)(), failures.min(SHOWN), &counts)
+        };
+        let counted = digest(true);
+        let others = origin.gated.as_ref().map(|_| digest(false)).unwrap_or_default();
+        let is_incomplete = ending.is_incomplete();
+        // Where the gate lacks nothing, the others are why the run is incomplete.
+        let lacking = if counted.errored > 0 { &counted } else { &others };
+        if verdict::blocks(gate) || is_incomplete {
+            let reason = ending.reason(gate, lacking, &origin.command);
+            let finding = Some(verdict::finding(gate)).filter(|finding| !finding.is_empty());
+            let lines: Vec<String> = finding.into_iter().chain(reason).collect();
+            let word = if verdict::blocks(gate) { verdict::word(gate) } else { "incomplete" };
+            self.errors.push(AnnotationRank::Verdict, || Annotation {
+                place: origin.suite.clone().map(|suite| (suite, None)),
+                title: format!("{}: {word}", report.header.suite),
+                message: lines.join("\n"),
+            });
+        }
+        let fails = gate.status == Some(GateStatus::Failed) && !is_incomplete;
+        self.add_digest(&counted, origin, [is_incomplete, fails], AnnotationRank::Gated);
+        let others_decide = is_incomplete && counted.errored == 0;
+        self.add_digest(&others, origin, [others_decide, false], AnnotationRank::Other);
+    }
+
+    /// Adds what a digest holds. `are_errors` says of grades that could not be made and of those that did not pass whether
+    /// they decide the exit code: else they warn.
+    fn add_digest(
+        &mut self,
+        digest: &Digest,
+        origin: &Origin,
+        [missing, failing]: [bool; 2],
+        rank: AnnotationRank,
+    ) {
+        self.failed += digest.failed;
+        self.errored += digest.errored;
+        let kind = if missing { &mut self.errors } else { &mut self.warnings };
+        let rank_of_missing = if missing { AnnotationRank::Missing } else { rank };
+        for group in &digest.errors {
+            kind.push(rank_of_missing, || of_group(group, origin));
+        }
+        let kind = if failing { &mut self.errors } else { &mut self.warnings };
+        for failure in &digest.failures {
+            kind.push(rank, || of_failure(failure, digest.trials, origin));
+        }
+        kind.all += digest.failed - digest.failures.len();
+    }
+
+    /// Writes them, and how many more there are.
+    pub(crate) fn write(mut self, out: &mut dyn Write) -> io::Result<()> {
+        for (level, kind) in [("error", &mut self.errors), ("warning", &mut self.warnings)] {
+            kind.kept.sort_by_key(|(rank, _)| *rank);
+            kind.kept.truncate(SHOWN);
+            for (_, annotation) in &kind.kept {
+                annotation.write(level, out)?;
+            }
+        }
+        let (failed, errored) = (count(self.failed, "failure"), count(self.errored, "grade"));
+        let hidden = self.errors.hidden() + self.warnings.hidden();
+        let rest = match hidden {
+            0 => String::new(),
+            hidden => format!("; {hidden} not annotated: GitHub shows {SHOWN} of a kind"),
+        };
+        writeln!(out, "{failed}, {errored} could not be made{rest}")
+    }
+}
+
+impl Kind {
+    fn push(&mut self, rank: AnnotationRank, make: impl FnOnce() -> Annotation) {
+        self.all += 1;
+        if self.kept.iter().filter(|(other, _)| *other == rank).count() < SHOWN {
+            self.kept.push((rank, make()));
+        }
+    }
+
+    fn hidden(&self) -> usize {
+        self.all - self.kept.len()
+    }
+}
+
+fn of_failure(failure: &Failure, trials: bool, origin: &Origin) -> Annotation {
+    Annotation {
+        place: row(failure.at, origin),
+        title: format!("{}: {}", failure.grader, failure.label(trials)),
+        message: format!("score {}: {}", score(failure.score), failure.rationale),
+    }
+}
+
+fn of_group(group: &ErrorGroup, origin: &Origin) -> Annotation {
+    let ErrorGroup { kind, message, sample_id, grader, .. } = group;
+    Annotation {
+        place: row(group.at, origin),
+        title: format!("{}: could not be made", count(group.count, "grade")),
+        message: format!(
+            "{kind}: {message} (first: sample {sample_id}, grader {grader})\n{}",
+            cure(group, &origin.command)
+        ),
+    }
+}
+
+fn row(at: usize, origin: &Origin) -> Option<(String, Option<u32>)> {
+    origin.row(at).map(|(file, line)| (file.to_owned(), Some(line)))
+}
+
+impl Annotation {
+    fn write(&self, level: &str, out: &mut dyn Write) -> io::Result<()> {
+        let place = self.place.as_ref().map_or_else(String::new, |(file, line)| {
+            let line = line.map_or_else(String::new, |line| format!("line={line},"));
+            format!("file={},{line}", escape_property(&sanitize(file)))
+        });
+        let title = escape_property(&cut(&sanitize(&self.title), MESSAGE));
+        // Line breaks are kept, escaped: an annotation may have several lines.
+        let lines: Vec<String> = self.message.lines().map(sanitize).collect();
+        let message: String = lines.join("\n").chars().take(MESSAGE).collect();
+        writeln!(out, "::{level} {place}title={title}::{}", escape_data(&message))
+    }
+}
+
+/// Writes the summary as lines of the log: where no page takes it.
+pub(crate) fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut summary = Vec::new();
+    markdown::write_summary(report, &mut summary)?;
+    out.write_all(defused(&String::from_utf8_lossy(&summary)).as_bytes())?;
+    writeln!(out)
+}
+
+fn escape_data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// The summary without the older form of commands, which the runner finds anywhere in a line. The newer form
+/// starts a line, and every line of the summary starts with a sign of Markdown or a number of ours.
+fn defused(text: &str) -> String {
+    text.replace("##[", "## [")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::report::made_up;
+    use crate::pipeline::report::made_up::Run;
+    use crate::pipeline::report::{GateReport, Ordered};
+
+    fn origin(gated: &[&str]) -> Origin {
+        let gated: Vec<String> = gated.iter().map(|name| (*name).to_owned()).collect();
+        Origin {
+            command: "evals/suite.yaml".to_owned(),
+            suite: Some("evals/suite.yaml".to_owned()),
+            dataset: Some("evals/da,ta.jsonl".to_owned()),
+            lines: (2..).take(5000).collect(),
+            gated: (!gated.is_empty()).then_some(gated),
+        }
+    }
+
+    fn code(code: u8) -> Ending {
+        Ending { code, ..Ending::default() }
+    }
+
+    fn annotated(runs: &[(&Run, Origin, Ending)], failures: usize) -> String {
+        let mut all = Annotations::default();
+        for (run, origin, ending) in runs {
+            run.written(|report, _| {
+                all.add(report, origin, ending, failures);
+                Ok(())
+            });
+        }
+        let mut out = Vec::new();
+        all.write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn hostile_texts_stay_texts() {
+        let run = made_up::hostile();
+        insta::assert_snapshot!(annotated(&[(&run, origin(&["quality|x"]), code(3))], 10), @r"
+        ::error file=evals/suite.yaml,title=support-bot%3A undecided::quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)%0A2 grades could not be made, and the gate depends on them: run `evalrs run evals/suite.yaml` again: it asks only for what is missing
+        ::error file=evals/da%2Cta.jsonl,line=3,title=2 grades%3A could not be made::timeout: no answer%0A::warning:: (first: sample s1, grader quality|x)%0Arun `evalrs run evals/suite.yaml` again: it asks only for what is missing
+        ::warning file=evals/da%2Cta.jsonl,line=2,title=quality|x%3A s1 [m%3A1%2Cx] [trial 0]::score 0.250: </testcase> ]]>|%0A::error::@team `code` <img src=x>##[error]%250A
+        ::warning file=evals/da%2Cta.jsonl,line=3,title=accuracy%3A s1 [m%3A1%2Cx] [trial 1]::score 0.000: expected `a`%0Afound `b`
+        ::warning file=evals/da%2Cta.jsonl,line=5,title=accuracy%3A <s|2> [m%3A1%2Cx] [trial 1]::score 0.000: @everyone
+        3 failures, 2 grades could not be made
+        ");
+        insta::assert_snapshot!(run.written(write_summary), @r"
+        ### `support-bot`: undecided
+
+        <code>quality&#124;x avg&#95;score &#62;&#61; 0&#46;8&#58; 0&#46;312 &#40;0&#46;312 to 0&#46;812 depending on missing grades&#41;</code>
+
+        2 samples, 4 results
+
+        | grader | n | errors | mean ± stderr | pass rate | min | median | max |
+        |:--|--:|--:|--:|--:|--:|--:|--:|
+        | `accuracy` | 4 | 0 | 0.500 ± 0.000 | 50.0% | 0.000 | 0.500 | 1.000 |
+        | <code>quality&#124;x</code> | 4 | 2 | 0.625 ± 0.375 | 50.0% | 0.250 | 0.625 | 1.000 |
+
+        `accuracy` pass^k: 0.500 (k = 1), 0.000 (k = 2)
+
+        `accuracy` pass@k: 0.500 (k = 1), 1.000 (k = 2)
+
+        `4 judgments: 1234 tokens in, 56 out, $0.0123`
+        ");
+    }
+
+    #[test]
+    fn only_our_own_lines_are_commands() {
+        let mut run = made_up::hostile();
+        run.header.suite = "x\n::error::y ##[error]z".to_owned();
+        run.summary.gate.rule = Some("\r\n ::set-output name=a::b".to_owned());
+        let text = annotated(&[(&run, origin(&["quality|x"]), code(3))], 10);
+        let (commands, rest): (Vec<&str>, Vec<&str>) =
+            text.lines().partition(|line| line.trim_start().starts_with("::"));
+        assert_eq!((commands.len(), rest.len()), (1 + 1 + 1 + 2, 1), "{text}");
+        assert!(commands.iter().all(|line| line.starts_with("::error file=evals/")
+            || line.starts_with("::warning file=evals/")));
+        let rest = format!("{}{}", rest[0], run.written(write_summary));
+        assert!(!rest.contains("##[") && !text.contains('\r'), "{rest}");
+        assert!(!rest.lines().any(|line| line.starts_with("::")), "{rest}");
+    }
+
+    /// How many lines there are of each kind, and the last line.
+    fn counted(text: &str) -> (usize, usize, &str) {
+        let lines = |level: &str| text.lines().filter(|line| line.starts_with(level)).count();
+        (lines("::error "), lines("::warning "), text.lines().last().unwrap_or_default())
+    }
+
+    #[test]
+    fn what_decides_the_exit_code_is_an_error_and_comes_first() {
+        let mut run = made_up::hostile();
+        run.summary.gate = GateReport { status: Some(GateStatus::Passed), ..GateReport::default() };
+        let of = |run: &Run, gated: &[&str], ending| {
+            let text = annotated(&[(run, origin(gated), ending)], 10);
+            let (errors, warnings, _) = counted(&text);
+            (errors, warnings, text.lines().next().unwrap_or_default().to_owned())
+        };
+        let (errors, warnings, _) = of(&run, &["accuracy"], code(0));
+        assert_eq!((errors, warnings), (0, 4), "a gate that passed tolerates");
+        run.summary.gate.status = Some(GateStatus::Failed);
+        let (errors, warnings, first) = of(&run, &["accuracy"], code(1));
+        assert_eq!((errors, warnings), (1 + 2, 2), "only what the gate looks at");
+        assert!(first.contains("title=support-bot%3A failed"), "{first}");
+        run.summary.gate.status = None;
+        let (errors, warnings, first) = of(&run, &[], code(3));
+        assert_eq!((errors, warnings), (1 + 1, 3), "without a gate the missing grades decide");
+        assert!(first.contains("title=support-bot%3A incomplete"), "{first}");
+    }
+
+    #[test]
+    fn a_step_shows_ten_of_a_kind_and_counts_the_rest() {
+        let mut large = made_up::large();
+        large.summary.gate.status = Some(GateStatus::Failed);
+        let mut last = made_up::hostile();
+        last.summary.gate.status = Some(GateStatus::Failed);
+        let runs = |failures| {
+            let gated = origin(&["accuracy"]);
+            annotated(&[(&large, gated.clone(), code(1)), (&last, gated, code(1))], failures)
+        };
+        let text = runs(100);
+        assert_eq!(counted(&text).0, 10);
+        assert_eq!(counted(&text).1, 10);
+        let titles = text.lines().take(2).map(|line| line.contains("support-bot%3A failed"));
+        assert!(titles.into_iter().all(|is_verdict| is_verdict), "both verdicts first: {text}");
+        assert!(counted(&text).2.contains("not annotated"), "{text}");
+        let (errors, _, _) = counted(&runs(1));
+        assert_eq!(errors, 2 + 2, "a failure of each suite");
+        let labels = Ordered(vec![("accuracy".to_owned(), "Is right".to_owned())]);
+        assert!(origin(&["accuracy"]).renamed(&labels).counts("Is right"));
+    }
+
+    #[test]
+    fn escapes_are_those_of_workflow_commands() {
+        assert_eq!(escape_data("100%\r\na:b,c"), "100%25%0D%0Aa:b,c");
+        assert_eq!(escape_property("100%\na:b,c"), "100%25%0Aa%3Ab%2Cc");
+    }
+}

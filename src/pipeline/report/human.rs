@@ -1,0 +1,169 @@
+//! How every format for people says that verdicts agree: with the labels of people, and judges and votes with each
+//! other. A line a grader.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::Summary;
+use super::text::{count, cut, percent, sanitize, wrapped};
+use crate::pipeline::metric::agreement::{Agreement, Alpha, PairAgreement};
+use crate::pipeline::metric::labels::LabelAgreement;
+
+/// The columns that the name of a grader may take.
+const GRADER: usize = 24;
+
+/// What a coefficient is that has no value.
+const UNDEFINED: &str = "not defined";
+
+/// One line for each grader that has several judgments a submission and one for each that has labels, in the order of
+/// the suite.
+pub(crate) fn lines(summary: &Summary) -> Vec<String> {
+    let name = |grader: &str| cut(&sanitize(grader), GRADER);
+    let votes = summary.agreement.0.iter();
+    let votes = votes.map(|(grader, agreement)| votes_line(&name(grader), agreement));
+    let labels = summary.label_agreement.0.iter();
+    let labels = labels.map(|(grader, agreement)| line(&name(grader), agreement));
+    votes.chain(labels).collect()
+}
+
+/// The same for a screen of so many columns: a line that is too long goes on in further ones.
+pub(crate) fn lines_within(summary: &Summary, width: usize) -> Vec<String> {
+    let broken = |line: String| match line.split_once("; ") {
+        Some((first, rest)) if line.width() > width => {
+            let further = wrapped(rest, width.saturating_sub(2));
+            let mut lines = vec![format!("{first};")];
+            lines.extend(further.into_iter().map(|line| format!("  {line}")));
+            lines
+        }
+        _ => vec![line],
+    };
+    lines(summary).into_iter().flat_map(broken).collect()
+}
+
+/// How far the judges and votes of a grader agree.
+fn votes_line(grader: &str, agreement: &Agreement) -> String {
+    let Agreement { items, raters, complete, .. } = *agreement;
+    let judged = match items - complete {
+        0 => count(items, "submission"),
+        _ => format!("{complete} of {}", count(items, "submission")),
+    };
+    let alpha = match agreement.krippendorff_alpha {
+        Alpha { nominal: None, interval: None } => UNDEFINED.to_owned(),
+        Alpha { nominal, interval } => {
+            format!("{} (nominal), {} (interval)", coefficient(nominal), coefficient(interval))
+        }
+    };
+    format!(
+        "{grader}, {} each on {judged}: exact agreement {}; kappa {}, quadratic-weighted kappa {}, alpha {alpha}",
+        count(raters, "vote"),
+        percent(agreement.all_equal),
+        of_pairs(agreement, |pair| pair.cohen_kappa),
+        of_pairs(agreement, |pair| pair.quadratic_weighted_kappa),
+    )
+}
+
+/// A coefficient of each two raters: from the least to the greatest.
+fn of_pairs(agreement: &Agreement, of: fn(&PairAgreement) -> Option<f64>) -> String {
+    let mut values: Vec<f64> = agreement.pairs.0.iter().filter_map(|(_, pair)| of(pair)).collect();
+    values.sort_by(f64::total_cmp);
+    let least = coefficient(values.first().copied());
+    let greatest = coefficient(values.last().copied());
+    if least == greatest { least } else { format!("{least} to {greatest}") }
+}
+
+fn coefficient(value: Option<f64>) -> String {
+    value.map_or_else(|| UNDEFINED.to_owned(), |value| format!("{:.2}", value + 0.0))
+}
+
+/// How far the verdicts of a grader agree with labels.
+fn line(grader: &str, agreement: &LabelAgreement) -> String {
+    let LabelAgreement { n, without_verdict, false_pass, false_fail, .. } = *agreement;
+    if n == 0 {
+        return format!("{grader} has no verdict for {}", count(without_verdict, "label"));
+    }
+    let kappa = match (agreement.kappa, agreement.kappa_interval) {
+        (Some(kappa), Some((low, high))) => format!("{kappa:.2} ({low:.2} to {high:.2})"),
+        _ => UNDEFINED.to_owned(),
+    };
+    let left_out = match without_verdict {
+        0 => String::new(),
+        without => format!("; {} without a verdict", count(without, "label")),
+    };
+    let false_passes = match false_pass {
+        1 => "1 false pass".to_owned(),
+        passes => format!("{passes} false passes"),
+    };
+    format!(
+        "{grader} agrees with {}: accuracy {}, kappa {kappa}; {false_passes}, {}{left_out}",
+        count(n, "label"),
+        percent(agreement.accuracy),
+        count(false_fail, "false fail"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{line, lines, lines_within};
+    use crate::pipeline::metric::agreement::agreement;
+    use crate::pipeline::metric::labels::LabelAgreement;
+    use crate::pipeline::report::{Ordered, made_up};
+
+    /// The votes on each submission, a digit each.
+    fn votes(items: &[&str]) -> crate::pipeline::metric::agreement::Agreement {
+        let score = |char: char| char.to_digit(10).map(f64::from);
+        let rows: Vec<Vec<Option<f64>>> =
+            items.iter().map(|item| item.chars().map(score).collect()).collect();
+        agreement(&rows)
+    }
+
+    #[test]
+    fn how_far_votes_agree_is_one_line() {
+        let mut run = made_up::empty();
+        run.summary.agreement = Ordered(vec![
+            ("two".to_owned(), votes(&["11", "12", "22", "22"])),
+            ("three".to_owned(), votes(&["123", "222", "311", "33."])),
+            ("same".to_owned(), votes(&["55", "55"])),
+        ]);
+        insta::assert_snapshot!(lines(&run.summary).join("\n"), @r"
+        two, 2 votes each on 4 submissions: exact agreement 75.0%; kappa 0.50, quadratic-weighted kappa 0.50, alpha 0.53 (nominal), 0.53 (interval)
+        three, 3 votes each on 3 of 4 submissions: exact agreement 33.3%; kappa 0.00 to 0.50, quadratic-weighted kappa -1.00 to 0.67, alpha 0.38 (nominal), 0.08 (interval)
+        same, 2 votes each on 2 submissions: exact agreement 100.0%; kappa not defined, quadratic-weighted kappa not defined, alpha not defined
+        ");
+        insta::assert_snapshot!(lines_within(&run.summary, 60)[..3].join("\n"), @r"
+        two, 2 votes each on 4 submissions: exact agreement 75.0%;
+          kappa 0.50, quadratic-weighted kappa 0.50, alpha 0.53
+          (nominal), 0.53 (interval)
+        ");
+    }
+
+    #[test]
+    fn agreement_is_one_line() {
+        let judged = LabelAgreement {
+            n: 40,
+            both_pass: 20,
+            false_pass: 4,
+            false_fail: 2,
+            both_fail: 14,
+            accuracy: Some(0.85),
+            kappa: Some(0.7),
+            kappa_interval: Some((0.48, 0.917)),
+            ..LabelAgreement::default()
+        };
+        let all_alike = LabelAgreement {
+            n: 1,
+            accuracy: Some(1.0),
+            kappa: None,
+            kappa_interval: None,
+            without_verdict: 3,
+            false_pass: 0,
+            false_fail: 0,
+            ..judged
+        };
+        let unjudged = LabelAgreement { without_verdict: 1, ..LabelAgreement::default() };
+        let lines = [judged, all_alike, unjudged].map(|agreement| line("helpful", &agreement));
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        helpful agrees with 40 labels: accuracy 85.0%, kappa 0.70 (0.48 to 0.92); 4 false passes, 2 false fails
+        helpful agrees with 1 label: accuracy 100.0%, kappa not defined; 0 false passes, 0 false fails; 3 labels without a verdict
+        helpful has no verdict for 1 label
+        ");
+    }
+}

@@ -1,0 +1,47 @@
+//! `--format json`: one object {header, results, summary}.
+//!
+//! Written as it goes, a result at a time and each on its own line: the whole object may not fit in memory.
+
+use std::io::{self, Write};
+
+use super::Report;
+
+/// Writes the report as one object.
+pub(crate) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"{\"header\":")?;
+    out.write_all(&serde_json::to_vec(report.header)?)?;
+    out.write_all(b",\n\"results\":[")?;
+    let mut separator: &[u8] = b"\n";
+    for result in (report.results)() {
+        out.write_all(separator)?;
+        out.write_all(&serde_json::to_vec(&result)?)?;
+        separator = b",\n";
+    }
+    out.write_all(b"],\n\"summary\":")?;
+    out.write_all(&serde_json::to_vec(report.summary)?)?;
+    out.write_all(b"}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use crate::pipeline::report::made_up;
+
+    #[test]
+    fn one_object_of_three_parts() {
+        for report in [made_up::hostile(), made_up::empty()] {
+            let value: Value = serde_json::from_str(&report.written(super::write)).unwrap();
+            let parts = ["header", "results", "summary"];
+            assert_eq!(value.as_object().unwrap().keys().collect::<Vec<_>>(), parts);
+            assert_eq!(value["results"].as_array().unwrap().len(), report.results.len());
+            assert_eq!(value["header"]["suite"], "support-bot");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_every_digit() {
+        let text = made_up::hostile().written(super::write);
+        insta::assert_snapshot!(text.lines().last().unwrap(), @r#""summary":{"format":1,"suite":"support-bot","samples":2,"results":4,"metrics":{"accuracy":{"n":4,"attempted":4,"errors":0,"avg_score_attempted":0.5,"avg_score_total":0.5,"stderr":0.0,"stderr_naive":0.28867513459481287,"accuracy":0.5,"min":0.0,"max":1.0,"median":0.5,"p95":1.0,"p99":1.0,"pass_at":{"1":0.5,"2":1.0},"pass_hat":{"1":0.5,"2":0.0}},"quality|x":{"n":4,"attempted":2,"errors":2,"avg_score_attempted":0.625,"avg_score_total":0.3125,"stderr":0.37499999999999994,"stderr_naive":0.37499999999999994,"accuracy":0.5,"min":0.25,"max":1.0,"median":0.625,"p95":0.9625,"p99":0.9925}},"by_model":null,"by_tag":null,"gate":{"status":"undecided","value":0.3125,"op":"gte","threshold":0.8,"lowest":0.3125,"highest":0.8125,"rule":"quality|x avg_score >= 0.8"},"usage":{"quality|x":{"judgments":4,"input_tokens":1234,"output_tokens":56,"cost":0.0123,"by_model":{"judge-1":{"judgments":4,"input_tokens":1234,"output_tokens":56,"cost":0.0123}}}},"cost":0.0123}}"#);
+    }
+}

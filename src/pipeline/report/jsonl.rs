@@ -1,0 +1,36 @@
+//! `results.jsonl` and `--format jsonl`: one result a line.
+//!
+//! Each line is put together before it is written, so that a reader of a growing file sees whole lines.
+
+use std::io::{self, Write};
+
+use super::{Report, ResultLine};
+
+/// Writes every result as a line.
+pub(crate) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    (report.results)().try_for_each(|result| write_line(&result, out))
+}
+
+/// Writes one result as a line.
+pub(crate) fn write_line(result: &ResultLine, out: &mut dyn Write) -> io::Result<()> {
+    let mut line = serde_json::to_vec(result)?;
+    line.push(b'\n');
+    out.write_all(&line)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pipeline::report::made_up;
+
+    #[test]
+    fn a_line_a_result() {
+        let text = made_up::hostile().written(super::write);
+        assert_eq!(text.lines().count(), 4);
+        let first = text.lines().next().unwrap().replace('\u{202e}', "<override>");
+        insta::assert_snapshot!(first, @r#"{"format":1,"sample_id":"s1","input":"question","ground_truth":null,"model":"m:1,x","trial":0,"submissions":{},"grades":{"accuracy":{"score":1.0,"pass":true,"rationale":"fine","error":null,"key":null,"metadata":{}},"quality|x":{"score":0.25,"pass":false,"rationale":"</testcase> ]]>\u0000\u001b[31m|\n::error::@team `code` <img src=x><override>##[error]%0A","error":null,"key":null,"metadata":{}}}}"#);
+        for line in text.lines() {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(value["format"], 1);
+        }
+    }
+}

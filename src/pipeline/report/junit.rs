@@ -1,0 +1,513 @@
+//! JUnit XML: one document for all suites of a command. Of each suite its gate is a test case, then a test suite a
+//! grader holds a test case a result.
+//!
+//! A test fails only where the run does: a grade that did not pass is a `failure` where the gate looks at it and did not
+//! pass, or where there is no gate; else the test passed and its output tells. A grade that could not be made is an
+//! `error` where it decides the exit code, else the test was skipped. Times are always 0, for the same inputs give the
+//! same bytes. Counts stand before the cases they count, so results are read once to count and once more for every
+//! grader; the document alone is held.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesStart, BytesText, Event};
+use quick_xml::writer::ElementWriter;
+
+use super::digest::{label, reason};
+use super::ending::Ending;
+use super::origin::Origin;
+use super::text::{cut, sanitize, score};
+use super::{GateStatus, GradeLine, Report, ResultLine, verdict};
+
+/// The columns of a message in an attribute; the whole of it is in the text.
+const MESSAGE: usize = 200;
+
+/// What opens the document, and what its parts are written in.
+const ROOT: &str = "<testsuites>";
+
+/// A document that grows by a suite at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Document {
+    suites: Vec<String>,
+    counts: Counts,
+    body: Vec<u8>,
+}
+
+impl Document {
+    /// Adds an evaluation.
+    pub(crate) fn add(
+        &mut self,
+        report: &Report<'_>,
+        origin: &Origin,
+        ending: &Ending,
+    ) -> io::Result<()> {
+        let suite = clean(&report.header.suite).into_owned();
+        let part = Part { report, origin, ending, suite };
+        let (counts, trials) = part.counted();
+        let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
+        xml.write_event(Event::Start(BytesStart::new("testsuites")))?;
+        self.counts = part.write_gate(&mut xml)?.plus(&self.counts);
+        for (grader, counts) in &counts {
+            part.write_grader(&mut xml, grader, counts, trials)?;
+            self.counts = self.counts.plus(counts);
+        }
+        let written = xml.into_inner();
+        self.body.extend(written.strip_prefix(ROOT.as_bytes()).unwrap_or(&written));
+        self.suites.push(part.suite);
+        Ok(())
+    }
+
+    /// Writes the document.
+    pub(crate) fn write(self, out: &mut dyn Write) -> io::Result<()> {
+        let name = match self.suites.as_slice() {
+            [suite] => suite,
+            _ => "evalrs",
+        };
+        let mut xml = Writer::new(&mut *out);
+        xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+        xml.get_mut().write_all(b"\n")?;
+        let attributes = self.counts.attributes();
+        let mut root = BytesStart::new("testsuites").with_attributes([("name", name)]);
+        root.extend_attributes(attributes.iter().map(|(key, count)| (*key, count.as_str())));
+        if self.body.is_empty() {
+            xml.write_event(Event::Empty(root))?;
+        } else {
+            xml.write_event(Event::Start(root))?;
+            xml.get_mut().write_all(&self.body)?;
+            xml.get_mut().write_all(b"\n</testsuites>")?;
+        }
+        out.write_all(b"\n")
+    }
+}
+
+/// Test cases and what became of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    tests: usize,
+    failures: usize,
+    errors: usize,
+    skipped: usize,
+}
+
+impl Counts {
+    fn add(&mut self, case: Case) {
+        self.tests += 1;
+        self.failures += usize::from(case == Case::Failure);
+        self.errors += usize::from(case == Case::Error);
+        self.skipped += usize::from(case == Case::Skipped);
+    }
+
+    fn plus(self, other: &Self) -> Self {
+        Self {
+            tests: self.tests + other.tests,
+            failures: self.failures + other.failures,
+            errors: self.errors + other.errors,
+            skipped: self.skipped + other.skipped,
+        }
+    }
+
+    fn attributes(&self) -> [(&'static str, String); 5] {
+        [
+            ("tests", self.tests.to_string()),
+            ("failures", self.failures.to_string()),
+            ("errors", self.errors.to_string()),
+            ("skipped", self.skipped.to_string()),
+            ("time", "0".to_owned()),
+        ]
+    }
+}
+
+/// What becomes of a test case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    Passed,
+    /// It did not pass, and the run does not mind.
+    Tolerated,
+    Failure,
+    Error,
+    Skipped,
+}
+
+/// One evaluation of a document.
+struct Part<'a, 'r> {
+    report: &'a Report<'r>,
+    origin: &'a Origin,
+    ending: &'a Ending,
+    /// The name of its suite.
+    suite: String,
+}
+
+impl Part<'_, '_> {
+    fn case(&self, grader: &str, grade: &GradeLine) -> Case {
+        let blamed = self.origin.blames(grader, self.report.summary.gate.status);
+        match &grade.error {
+            Some(_) if blamed || self.ending.is_incomplete() => Case::Error,
+            Some(_) => Case::Skipped,
+            None if grade.pass => Case::Passed,
+            None if blamed => Case::Failure,
+            None => Case::Tolerated,
+        }
+    }
+
+    /// The counts of every grader, and whether there are several trials.
+    fn counted(&self) -> (Vec<(String, Counts)>, bool) {
+        let graders = self.report.summary.metrics.0.iter();
+        let mut all: Vec<_> = graders.map(|(name, _)| (name.clone(), Counts::default())).collect();
+        let mut trials = false;
+        for result in (self.report.results)() {
+            trials |= result.trial > 0;
+            for (name, counts) in &mut all {
+                if let Some(grade) = result.grades.get(name) {
+                    counts.add(self.case(name, grade));
+                }
+            }
+        }
+        (all, trials)
+    }
+
+    /// Writes the gate as a test suite of one case, if there is one.
+    fn write_gate<W: Write>(&self, xml: &mut Writer<W>) -> io::Result<Counts> {
+        let gate = &self.report.summary.gate;
+        let mut counts = Counts::default();
+        let case = match gate.status {
+            None => return Ok(counts),
+            Some(GateStatus::Passed) => Case::Passed,
+            Some(GateStatus::Failed) => Case::Failure,
+            Some(GateStatus::Undecided) => Case::Error,
+        };
+        counts.add(case);
+        let name = format!("{}.gate", self.suite);
+        let finding = verdict::finding(gate);
+        let rule = gate.rule.as_deref().map_or_else(|| finding.clone(), sanitize);
+        suite_element(xml, &name, &counts)
+            .write_inner_content(|xml| {
+                let test = xml
+                    .create_element("testcase")
+                    .with_attribute(("name", clean(&rule).as_ref()))
+                    .with_attribute(("classname", name.as_str()))
+                    .with_attribute(("time", "0"))
+                    .with_attributes(self.origin.suite.iter().map(|file| ("file", file.as_str())));
+                if case == Case::Passed {
+                    return test.write_empty().map(drop);
+                }
+                let element = if case == Case::Failure { "failure" } else { "error" };
+                let told = TestCaseResult { element, message: &finding, kind: "gate" };
+                test.write_inner_content(|xml| told.write(xml, &finding)).map(drop)
+            })
+            .map(|_| counts)
+    }
+
+    fn write_grader<W: Write>(
+        &self,
+        xml: &mut Writer<W>,
+        grader: &str,
+        counts: &Counts,
+        trials: bool,
+    ) -> io::Result<()> {
+        let name = format!("{}.{}", self.suite, clean(grader));
+        suite_element(xml, &name, counts)
+            .write_inner_content(|xml| {
+                self.write_properties(xml, grader)?;
+                for (at, result) in (self.report.results)().enumerate() {
+                    if let Some(grade) = result.grades.get(grader) {
+                        let trial = trials.then_some(result.trial);
+                        let case = label(&result.sample_id, result.model.as_deref(), trial);
+                        let element = self.case_element(xml, at, &case, &name);
+                        self.write_case(element, &result, grader, grade)?;
+                    }
+                }
+                Ok(())
+            })
+            .map(drop)
+    }
+
+    /// Writes the aggregates of a grader and what its judgments used as properties: CI systems chart those.
+    fn write_properties<W: Write>(&self, xml: &mut Writer<W>, grader: &str) -> io::Result<()> {
+        let mut properties = Vec::new();
+        if let Some(metric) = self.report.summary.metrics.get(grader) {
+            let number = |value: Option<f64>| value.map(|value| value.to_string());
+            properties.extend([
+                ("mean", number(metric.avg_score_attempted)),
+                ("pass_rate", number(metric.accuracy)),
+            ]);
+        }
+        if let Some(usage) = self.report.summary.usage.get(grader) {
+            properties.extend([
+                ("judgments", Some(usage.judgments.to_string())),
+                ("input_tokens", Some(usage.input_tokens.to_string())),
+                ("output_tokens", Some(usage.output_tokens.to_string())),
+                ("cost", usage.cost.map(|cost| cost.dollars().to_string())),
+            ]);
+        }
+        let element = xml.create_element("properties").write_inner_content(|xml| {
+            let known =
+                properties.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
+            for (name, value) in known {
+                xml.create_element("property")
+                    .with_attribute(("name", name))
+                    .with_attribute(("value", value.as_str()))
+                    .write_empty()?;
+            }
+            Ok(())
+        });
+        element.map(drop)
+    }
+
+    fn case_element<'w, W: Write>(
+        &self,
+        xml: &'w mut Writer<W>,
+        at: usize,
+        name: &str,
+        class: &str,
+    ) -> ElementWriter<'w, W> {
+        let case = xml
+            .create_element("testcase")
+            .with_attribute(("name", clean(name).as_ref()))
+            .with_attribute(("classname", class))
+            .with_attribute(("time", "0"));
+        match self.origin.row(at) {
+            Some((file, line)) => case
+                .with_attribute(("file", clean(file).as_ref()))
+                .with_attribute(("line", line.to_string().as_str())),
+            None => case,
+        }
+    }
+
+    fn write_case<W: Write>(
+        &self,
+        element: ElementWriter<'_, W>,
+        result: &ResultLine,
+        grader: &str,
+        grade: &GradeLine,
+    ) -> io::Result<()> {
+        let case = self.case(grader, grade);
+        if case == Case::Passed {
+            return element.write_empty().map(drop);
+        }
+        let text = reason(result, grader, grade);
+        let message = match &grade.error {
+            Some(error) => error.message.clone(),
+            None => format!("score {}: {text}", score(grade.score)),
+        };
+        let kind = grade.error.as_ref().map_or("grade", |error| error.kind.as_str());
+        let told = |element: &'static str| TestCaseResult { element, message: &message, kind };
+        element
+            .write_inner_content(|xml| match case {
+                Case::Passed | Case::Tolerated => xml
+                    .create_element("system-out")
+                    .write_text_content(BytesText::new(&clean(&message)))
+                    .map(drop),
+                Case::Failure => told("failure").write(xml, &text),
+                Case::Error => told("error").write(xml, &text),
+                Case::Skipped => told("skipped").write(xml, &text),
+            })
+            .map(drop)
+    }
+}
+
+/// What a test case says that did not pass.
+struct TestCaseResult<'a> {
+    element: &'static str,
+    message: &'a str,
+    kind: &'a str,
+}
+
+impl TestCaseResult<'_> {
+    fn write<W: Write>(&self, xml: &mut Writer<W>, text: &str) -> io::Result<()> {
+        let message = cut(&sanitize(self.message), MESSAGE);
+        xml.create_element(self.element)
+            .with_attribute(("message", clean(&message).as_ref()))
+            .with_attribute(("type", clean(self.kind).as_ref()))
+            .write_text_content(BytesText::new(&clean(text)))
+            .map(drop)
+    }
+}
+
+fn suite_element<'w, W: Write>(
+    xml: &'w mut Writer<W>,
+    name: &str,
+    counts: &Counts,
+) -> ElementWriter<'w, W> {
+    let attributes = counts.attributes();
+    xml.create_element("testsuite")
+        .with_attribute(("name", name))
+        .with_attributes(attributes.iter().map(|(key, count)| (*key, count.as_str())))
+}
+
+/// The text with every character that XML 1.0 (§2.2) does not allow replaced: not even as a reference may
+/// they stand in a document.
+fn clean(text: &str) -> Cow<'_, str> {
+    let illegal = |char: char| matches!(char, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
+    if text.contains(illegal) { text.replace(illegal, "\u{fffd}").into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use quick_xml::Reader;
+
+    use super::*;
+    use crate::pipeline::report::made_up;
+    use crate::pipeline::report::made_up::Run;
+
+    type Tag = (String, Vec<(String, String)>);
+
+    /// Every start tag of the document, with its attributes, and every text, unescaped.
+    fn parsed(xml: &str) -> (Vec<Tag>, Vec<String>) {
+        let mut reader = Reader::from_str(xml);
+        reader.config_mut().check_end_names = true;
+        let (mut tags, mut texts, mut text) = (Vec::new(), Vec::new(), String::new());
+        loop {
+            match reader.read_event().unwrap() {
+                Event::Start(tag) | Event::Empty(tag) => {
+                    let name = String::from_utf8(tag.name().as_ref().to_vec()).unwrap();
+                    let attributes = tag.attributes().map(|attribute| {
+                        let attribute = attribute.unwrap();
+                        let key = String::from_utf8(attribute.key.as_ref().to_vec()).unwrap();
+                        let value = std::str::from_utf8(&attribute.value).unwrap();
+                        (key, quick_xml::escape::unescape(value).unwrap().into_owned())
+                    });
+                    tags.push((name, attributes.collect()));
+                    text.clear();
+                }
+                Event::Text(part) => text.push_str(&part.decode().unwrap()),
+                Event::GeneralRef(part) => {
+                    let reference = format!("&{};", part.decode().unwrap());
+                    text.push_str(&quick_xml::escape::unescape(&reference).unwrap());
+                }
+                Event::End(_) if !text.trim().is_empty() => texts.push(std::mem::take(&mut text)),
+                Event::Eof => return (tags, texts),
+                _ => {}
+            }
+        }
+    }
+
+    fn origin(gated: &[&str]) -> Origin {
+        let gated: Vec<String> = gated.iter().map(|name| (*name).to_owned()).collect();
+        Origin {
+            suite: Some("suite.yaml".to_owned()),
+            dataset: Some("data<.jsonl".to_owned()),
+            lines: vec![2, 3, 4, 5],
+            gated: (!gated.is_empty()).then_some(gated),
+            ..Origin::default()
+        }
+    }
+
+    fn written(runs: &[(&Run, Origin, u8)]) -> String {
+        let mut document = Document::default();
+        for (run, origin, code) in runs {
+            let ending = Ending { code: *code, ..Ending::default() };
+            run.written(|report, _| document.add(report, origin, &ending));
+        }
+        let mut out = Vec::new();
+        document.write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn hostile_texts_stay_texts() {
+        let run = made_up::hostile();
+        let xml = written(&[(&run, origin(&["quality|x"]), 3)]);
+        let (tags, texts) = parsed(&xml);
+        let count = |name: &str| tags.iter().filter(|(tag, _)| tag == name).count();
+        let counts = ["testsuites", "testsuite", "testcase", "failure", "error"].map(count);
+        assert_eq!(counts, [1, 3, 9, 1, 3]);
+        let rationale = &run.results[0].grades.get("quality|x").unwrap().rationale;
+        assert!(texts.contains(&rationale.replace(['\0', '\u{1b}'], "\u{fffd}")), "{texts:#?}");
+        let name = |name: &str| ("name".to_owned(), name.to_owned());
+        assert!(
+            tags.iter().any(|(_, said)| said.first() == Some(&name("<s|2> [m:1,x] [trial 1]")))
+        );
+        insta::assert_snapshot!(xml.replace('\u{202e}', "<override>"), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="support-bot" tests="9" failures="1" errors="3" skipped="0" time="0">
+          <testsuite name="support-bot.gate" tests="1" failures="0" errors="1" skipped="0" time="0">
+            <testcase name="quality|x avg_score &gt;= 0.8" classname="support-bot.gate" time="0" file="suite.yaml">
+              <error message="quality|x avg_score &gt;= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)" type="gate">quality|x avg_score &gt;= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)</error>
+            </testcase>
+          </testsuite>
+          <testsuite name="support-bot.accuracy" tests="4" failures="0" errors="0" skipped="0" time="0">
+            <properties>
+              <property name="mean" value="0.5"/>
+              <property name="pass_rate" value="0.5"/>
+            </properties>
+            <testcase name="s1 [m:1,x] [trial 0]" classname="support-bot.accuracy" time="0" file="data&lt;.jsonl" line="2"/>
+            <testcase name="s1 [m:1,x] [trial 1]" classname="support-bot.accuracy" time="0" file="data&lt;.jsonl" line="3">
+              <system-out>score 0.000: expected `a`
+        found `b`</system-out>
+            </testcase>
+            <testcase name="&lt;s|2&gt; [m:1,x] [trial 0]" classname="support-bot.accuracy" time="0" file="data&lt;.jsonl" line="4"/>
+            <testcase name="&lt;s|2&gt; [m:1,x] [trial 1]" classname="support-bot.accuracy" time="0" file="data&lt;.jsonl" line="5">
+              <system-out>score 0.000: @everyone</system-out>
+            </testcase>
+          </testsuite>
+          <testsuite name="support-bot.quality|x" tests="4" failures="1" errors="2" skipped="0" time="0">
+            <properties>
+              <property name="mean" value="0.625"/>
+              <property name="pass_rate" value="0.5"/>
+              <property name="judgments" value="4"/>
+              <property name="input_tokens" value="1234"/>
+              <property name="output_tokens" value="56"/>
+              <property name="cost" value="0.0123"/>
+            </properties>
+            <testcase name="s1 [m:1,x] [trial 0]" classname="support-bot.quality|x" time="0" file="data&lt;.jsonl" line="2">
+              <failure message="score 0.250: &lt;/testcase&gt; ]]&gt;| ::error::@team `code` &lt;img src=x&gt;##[error]%0A" type="grade">&lt;/testcase&gt; ]]&gt;��[31m|
+        ::error::@team `code` &lt;img src=x&gt;<override>##[error]%0A</failure>
+            </testcase>
+            <testcase name="s1 [m:1,x] [trial 1]" classname="support-bot.quality|x" time="0" file="data&lt;.jsonl" line="3">
+              <error message="no answer ::warning::" type="timeout">Error during grading: no answer
+        ::warning::</error>
+            </testcase>
+            <testcase name="&lt;s|2&gt; [m:1,x] [trial 0]" classname="support-bot.quality|x" time="0" file="data&lt;.jsonl" line="4"/>
+            <testcase name="&lt;s|2&gt; [m:1,x] [trial 1]" classname="support-bot.quality|x" time="0" file="data&lt;.jsonl" line="5">
+              <error message="no answer ::warning::" type="timeout">Error during grading: no answer
+        ::warning::</error>
+            </testcase>
+          </testsuite>
+        </testsuites>
+        "#);
+    }
+
+    /// The attributes of the root and how many elements of each kind there are.
+    fn counted(xml: &str) -> (String, [usize; 4]) {
+        let (tags, _) = parsed(xml);
+        let count = |name: &str| tags.iter().filter(|(tag, _)| tag == name).count();
+        let root: Vec<&str> = tags[0].1.iter().map(|(_, value)| value.as_str()).collect();
+        (root.join(" "), ["failure", "error", "skipped", "system-out"].map(count))
+    }
+
+    #[test]
+    fn a_test_fails_only_where_the_run_does() {
+        let mut run = made_up::hostile();
+        let mut of = |status, gated: &[&str], code| {
+            run.summary.gate.status = status;
+            counted(&written(&[(&run, origin(gated), code)])).1
+        };
+        let cases = [
+            of(Some(GateStatus::Passed), &["accuracy"], 0),
+            of(Some(GateStatus::Failed), &["accuracy"], 1),
+            of(Some(GateStatus::Failed), &["quality|x"], 1),
+            of(Some(GateStatus::Undecided), &["quality|x"], 3),
+            of(None, &[], 3),
+        ];
+        // failure, error, skipped, passed with output; a gate is one case of its own.
+        let expected = [[0, 0, 2, 3], [3, 0, 2, 1], [2, 2, 0, 2], [1, 3, 0, 2], [3, 2, 0, 0]];
+        assert_eq!(cases, expected);
+    }
+
+    #[test]
+    fn several_suites_are_one_document() {
+        let run = made_up::hostile();
+        let all = written(&[(&run, origin(&["accuracy"]), 3), (&run, origin(&["accuracy"]), 3)]);
+        let (root, counts) = counted(&all);
+        assert_eq!((root.as_str(), counts), ("evalrs 18 4 6 0 0", [4, 6, 0, 2]));
+        assert_eq!(parsed(&all).0.iter().filter(|(tag, _)| tag == "testsuite").count(), 6);
+    }
+
+    #[test]
+    fn nothing_is_a_document_too() {
+        let (tags, _) = parsed(&written(&[(&made_up::empty(), Origin::default(), 0)]));
+        assert_eq!(tags.len(), 1);
+        assert_eq!(tags[0].1[1], ("tests".to_owned(), "0".to_owned()));
+    }
+}

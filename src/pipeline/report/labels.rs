@@ -1,0 +1,97 @@
+//! Graders under the names that people know them by.
+//!
+//! Formats for people are written from a report whose graders are renamed once, here; formats for machines keep
+//! the keys of the suite. A gate's rule keeps them too: it is what the suite says.
+
+use super::{Ordered, Report, ResultLine, Results, Summary};
+use crate::pipeline::metric::Metric;
+
+/// The display names to be used, of graders with their display names: those that are nobody else's name.
+pub(crate) fn usable<'a>(graders: &[(&'a str, Option<&'a str>)]) -> Ordered<String> {
+    let shown = |(name, label): &(&'a str, Option<&'a str>)| label.unwrap_or(name);
+    let is_taken = |own: &str, label: &str| {
+        graders
+            .iter()
+            .any(|grader| grader.0 != own && (grader.0 == label || shown(grader) == label))
+    };
+    let labels = graders.iter().filter_map(|(name, label)| {
+        let label = label.filter(|label| !label.trim().is_empty() && label != name)?;
+        (!is_taken(name, label)).then(|| ((*name).to_owned(), label.to_owned()))
+    });
+    Ordered(labels.collect())
+}
+
+/// Has `write` write the report with its graders renamed.
+pub(crate) fn labelled<T>(report: &Report<'_>, write: impl FnOnce(&Report<'_>) -> T) -> T {
+    let labels = &report.summary.labels;
+    if labels.0.is_empty() {
+        return write(report);
+    }
+    let summary = renamed_summary(report.summary, labels);
+    let results = || -> Results<'_> {
+        Box::new((report.results)().map(|line| ResultLine {
+            submissions: renamed(line.submissions, labels),
+            grades: renamed(line.grades, labels),
+            ..line
+        }))
+    };
+    write(&Report { header: report.header, summary: &summary, results: &results })
+}
+
+fn renamed_summary(summary: &Summary, labels: &Ordered<String>) -> Summary {
+    let groups = |groups: &Ordered<Ordered<Metric>>| {
+        let group = |(name, metrics): &(String, Ordered<Metric>)| {
+            (name.clone(), renamed(metrics.clone(), labels))
+        };
+        Ordered(groups.0.iter().map(group).collect())
+    };
+    Summary {
+        metrics: renamed(summary.metrics.clone(), labels),
+        by_model: summary.by_model.as_ref().map(groups),
+        by_tag: summary.by_tag.as_ref().map(groups),
+        agreement: renamed(summary.agreement.clone(), labels),
+        label_agreement: renamed(summary.label_agreement.clone(), labels),
+        usage: renamed(summary.usage.clone(), labels),
+        ..summary.clone()
+    }
+}
+
+fn renamed<T>(map: Ordered<T>, labels: &Ordered<String>) -> Ordered<T> {
+    let rename = |(name, value): (String, T)| (labels.get(&name).cloned().unwrap_or(name), value);
+    Ordered(map.0.into_iter().map(rename).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{labelled, usable};
+    use crate::pipeline::report::{Ordered, made_up, terminal};
+
+    #[test]
+    fn only_names_of_ones_own_are_used() {
+        let labels = |graders: &[(&str, Option<&str>)]| {
+            usable(graders).0.into_iter().map(|(name, label)| format!("{name}={label}")).collect()
+        };
+        let check = |graders: &[(&str, Option<&str>)], expected: &[&str]| {
+            let found: Vec<String> = labels(graders);
+            assert_eq!(found, expected, "{graders:?}");
+        };
+        check(&[("a", Some("A")), ("b", None)], &["a=A"]);
+        check(&[("a", Some("a")), ("b", Some(" "))], &[]);
+        check(&[("a", Some("X")), ("b", Some("X")), ("c", Some("C"))], &["c=C"]);
+        check(&[("a", Some("b")), ("b", Some("c"))], &["b=c"]);
+    }
+
+    #[test]
+    fn people_read_labels_and_machines_keys() {
+        let mut run = made_up::hostile();
+        run.summary.labels = Ordered(vec![("accuracy".to_owned(), "Is right".to_owned())]);
+        let text = run.written(|report, out| {
+            let options = terminal::TerminalOptions::default();
+            let facts = terminal::TerminalFacts::default();
+            labelled(report, |report| terminal::write(report, &facts, options, out))
+        });
+        assert!(text.contains("\nIs right  ") && !text.contains("\naccuracy"), "{text}");
+        let lines = run.written(crate::pipeline::report::jsonl::write);
+        assert!(lines.contains("\"accuracy\":{") && !lines.contains("Is right"), "{lines}");
+    }
+}

@@ -1,0 +1,289 @@
+//! Markdown for a comment on a pull request: the verdict, tables, the first failures folded away.
+//!
+//! Whatever a suite, a sample or a judge wrote is shown as code: nobody is mentioned, nothing is linked, no
+//! table or HTML is broken. Long texts are cut, for a comment has a limit of 65,536 characters.
+
+use std::io::{self, Write};
+
+use super::digest::{Digest, ErrorGroup};
+use super::text::{
+    count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
+};
+use super::{GateReport, Ordered, Report, human, usage, verdict};
+use crate::pipeline::metric::Metric;
+
+/// How many messages of grades that could not be made are shown.
+const ERRORS: usize = 10;
+
+/// How many models or graders a table shows.
+const ROWS: usize = 30;
+
+/// The columns that a rationale or an error message may take.
+const RATIONALE: usize = 200;
+
+/// The columns that the name of a result may take.
+const LABEL: usize = 60;
+
+/// Writes the report with at most `failures` failures.
+pub(crate) fn write(report: &Report<'_>, failures: usize, out: &mut dyn Write) -> io::Result<()> {
+    let digest = Digest::of((report.results)(), failures);
+    write_summary(report, out)?;
+    if let Some(line) = digest.empty_line() {
+        writeln!(out, "\n{line}")?;
+    }
+    write_failures(&digest, out)?;
+    write_errors(&digest, out)
+}
+
+/// Writes what needs no result: the verdict and the tables.
+pub(super) fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let summary = report.summary;
+    let suite = code(&report.header.suite);
+    writeln!(out, "### {suite}: {}", verdict::word(&summary.gate))?;
+    writeln!(out)?;
+    write_gate(&summary.gate, "", out)?;
+    let (samples, results) = (count(summary.samples, "sample"), count(summary.results, "result"));
+    writeln!(out, "{samples}, {results}")?;
+    if !summary.metrics.0.is_empty() {
+        writeln!(out)?;
+        write_metrics(&summary.metrics, out)?;
+    }
+    write_curves(&summary.metrics, out)?;
+    if let Some(models) = &summary.by_model {
+        write_models(models, out)?;
+    }
+    for line in
+        human::lines(summary).iter().take(ROWS).chain(usage::lines(summary).iter().take(ROWS))
+    {
+        writeln!(out, "\n{}", code(line))?;
+    }
+    Ok(())
+}
+
+fn write_gate(gate: &GateReport, indent: &str, out: &mut dyn Write) -> io::Result<()> {
+    if gate.status.is_none() {
+        return Ok(());
+    }
+    let finding = code(&verdict::finding(gate));
+    if indent.is_empty() {
+        writeln!(out, "{finding}")?;
+    }
+    if !gate.conditions.is_empty() {
+        writeln!(out)?;
+        write_conditions(&gate.conditions, indent, out)?;
+    }
+    if indent.is_empty() { writeln!(out) } else { Ok(()) }
+}
+
+fn write_conditions(
+    conditions: &[GateReport],
+    indent: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for gate in conditions {
+        let finding = code(&verdict::finding(gate));
+        writeln!(out, "{indent}- {}: {finding}", verdict::word(gate))?;
+        write_conditions(&gate.conditions, &format!("{indent}  "), out)?;
+    }
+    Ok(())
+}
+
+fn write_metrics(metrics: &Ordered<Metric>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "| grader | n | errors | mean ± stderr | pass rate | min | median | max |")?;
+    writeln!(out, "|:--|--:|--:|--:|--:|--:|--:|--:|")?;
+    for (grader, metric) in metrics.0.iter().take(ROWS) {
+        let numbers = [
+            metric.n.to_string(),
+            metric.errors.to_string(),
+            mean_and_error(metric.avg_score_attempted, metric.stderr),
+            percent(metric.accuracy),
+            score_or_dash(metric.min),
+            score_or_dash(metric.median),
+            score_or_dash(metric.max),
+        ];
+        writeln!(out, "| {} | {} |", code(grader), numbers.join(" | "))?;
+    }
+    write_rest(metrics.0.len().saturating_sub(ROWS), "grader", out)
+}
+
+fn write_curves(metrics: &Ordered<Metric>, out: &mut dyn Write) -> io::Result<()> {
+    for (grader, metric) in metrics.0.iter().take(ROWS) {
+        for (name, curve) in [("pass^k", &metric.pass_hat), ("pass@k", &metric.pass_at)] {
+            let Some(curve) = curve else { continue };
+            let points: Vec<String> =
+                curve.0.iter().map(|(k, value)| format!("{} (k = {k})", score(*value))).collect();
+            writeln!(out, "\n{} {name}: {}", code(grader), points.join(", "))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_models(models: &Ordered<Ordered<Metric>>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n| model | grader | n | errors | mean ± stderr | pass rate |")?;
+    writeln!(out, "|:--|:--|--:|--:|--:|--:|")?;
+    for (model, metrics) in models.0.iter().take(ROWS) {
+        for (grader, metric) in metrics.0.iter().take(ROWS) {
+            let numbers = [
+                metric.n.to_string(),
+                metric.errors.to_string(),
+                mean_and_error(metric.avg_score_attempted, metric.stderr),
+                percent(metric.accuracy),
+            ];
+            writeln!(out, "| {} | {} | {} |", code(model), code(grader), numbers.join(" | "))?;
+        }
+    }
+    write_rest(models.0.len().saturating_sub(ROWS), "model", out)
+}
+
+fn write_rest(rest: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
+    if rest == 0 { Ok(()) } else { writeln!(out, "\n{} not shown", count(rest, noun)) }
+}
+
+fn write_failures(digest: &Digest, out: &mut dyn Write) -> io::Result<()> {
+    if digest.failed == 0 {
+        return Ok(());
+    }
+    writeln!(out, "\n<details><summary>{}</summary>\n", count(digest.failed, "failure"))?;
+    for failure in &digest.failures {
+        let label = code(&cut_middle(&sanitize(&failure.label(digest.trials)), LABEL));
+        let (grader, score) = (code(&failure.grader), score(failure.score));
+        let rationale = code(&cut(&sanitize(&failure.rationale), RATIONALE));
+        writeln!(out, "- {label} {grader} {score}: {rationale}")?;
+    }
+    let rest = digest.failed - digest.failures.len();
+    write_rest(rest, "failure", out)?;
+    writeln!(out, "\n</details>")
+}
+
+fn write_errors(digest: &Digest, out: &mut dyn Write) -> io::Result<()> {
+    if digest.errored == 0 {
+        return Ok(());
+    }
+    let errored = count(digest.errored, "grade");
+    writeln!(out, "\n<details><summary>{errored} could not be made</summary>\n")?;
+    let shown = &digest.errors[..digest.errors.len().min(ERRORS)];
+    for ErrorGroup { kind, message, count, sample_id, grader, .. } in shown {
+        let message = code(&cut(&sanitize(message), RATIONALE));
+        let first = format!("{} {}", code(&cut_middle(&sanitize(sample_id), LABEL)), code(grader));
+        writeln!(out, "- {count} × {}: {message}, first {first}", code(kind))?;
+    }
+    let rest = digest.errored - shown.iter().map(|group| group.count).sum::<usize>();
+    write_rest(rest, "grade", out)?;
+    writeln!(out, "\n</details>")
+}
+
+/// The text as code, on one line. A code span interprets nothing; only a backtick can end it and only a pipe
+/// can break a table around it, and with either in the text every sign is written as a reference instead.
+pub(super) fn code(text: &str) -> String {
+    let text = sanitize(text);
+    if text.trim().is_empty() {
+        return "(empty)".to_owned();
+    }
+    if !text.contains(['`', '|']) {
+        return format!("`{text}`");
+    }
+    let references = text.chars().map(|char| match char {
+        _ if char.is_ascii_punctuation() => format!("&#{};", u32::from(char)),
+        _ => char.to_string(),
+    });
+    format!("<code>{}</code>", references.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::report::{GateStatus, made_up};
+
+    #[test]
+    fn hostile_texts_stay_texts() {
+        let text = made_up::hostile().written(|report, out| write(report, 2, out));
+        insta::assert_snapshot!(text, @r#"
+        ### `support-bot`: undecided
+
+        <code>quality&#124;x avg&#95;score &#62;&#61; 0&#46;8&#58; 0&#46;312 &#40;0&#46;312 to 0&#46;812 depending on missing grades&#41;</code>
+
+        2 samples, 4 results
+
+        | grader | n | errors | mean ± stderr | pass rate | min | median | max |
+        |:--|--:|--:|--:|--:|--:|--:|--:|
+        | `accuracy` | 4 | 0 | 0.500 ± 0.000 | 50.0% | 0.000 | 0.500 | 1.000 |
+        | <code>quality&#124;x</code> | 4 | 2 | 0.625 ± 0.375 | 50.0% | 0.250 | 0.625 | 1.000 |
+
+        `accuracy` pass^k: 0.500 (k = 1), 0.000 (k = 2)
+
+        `accuracy` pass@k: 0.500 (k = 1), 1.000 (k = 2)
+
+        `4 judgments: 1234 tokens in, 56 out, $0.0123`
+
+        <details><summary>3 failures</summary>
+
+        - `s1 [m:1,x] [trial 0]` <code>quality&#124;x</code> 0.250: <code>&#60;&#47;testcase&#62; &#93;&#93;&#62;&#124; &#58;&#58;error&#58;&#58;&#64;team &#96;code&#96; &#60;img src&#61;x&#62;&#35;&#35;&#91;error&#93;&#37;0A</code>
+        - `s1 [m:1,x] [trial 1]` `accuracy` 0.000: <code>expected &#96;a&#96; found &#96;b&#96;</code>
+
+        1 failure not shown
+
+        </details>
+
+        <details><summary>2 grades could not be made</summary>
+
+        - 2 × `timeout`: `no answer ::warning::`, first `s1` <code>quality&#124;x</code>
+
+        </details>
+        "#);
+    }
+
+    #[test]
+    fn a_run_of_nothing_has_no_tables() {
+        let text = made_up::empty().written(|report, out| write(report, 2, out));
+        assert_eq!(text, "### `support-bot`: no gate\n\n0 samples, 0 results\n");
+    }
+
+    #[test]
+    fn conditions_are_a_nested_list() {
+        let leaf = |status, rule: &str| GateReport {
+            status: Some(status),
+            rule: Some(rule.to_owned()),
+            ..GateReport::default()
+        };
+        let mut run = made_up::empty();
+        let inner = GateReport {
+            conditions: vec![leaf(GateStatus::Passed, "b"), leaf(GateStatus::Failed, "c")],
+            ..leaf(GateStatus::Passed, "b or c")
+        };
+        run.summary.gate = GateReport {
+            conditions: vec![leaf(GateStatus::Passed, "a"), inner],
+            ..leaf(GateStatus::Passed, "a and (b or c)")
+        };
+        let text = run.written(|report, out| write(report, 2, out));
+        let list = "`a and (b or c)`\n\n- passed: `a`\n- passed: `b or c`\n  - passed: `b`\n  - failed: `c`\n\n0 samples";
+        assert!(text.contains(list), "{text}");
+    }
+
+    #[test]
+    fn code_ends_where_it_should() {
+        let cases = [
+            ("plain @team <b>", "`plain @team <b>`"),
+            ("a\n\nb", "`a  b`"),
+            ("tail\\", "`tail\\`"),
+            ("a`b", "<code>a&#96;b</code>"),
+            ("a|@b", "<code>a&#124;&#64;b</code>"),
+            (" \n", "(empty)"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(code(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_comment_stays_below_its_limit() {
+        let mut run = made_up::large();
+        for result in &mut run.results {
+            result.sample_id = "|".repeat(10_000);
+            for (_, grade) in &mut result.grades.0 {
+                grade.rationale = "`".repeat(10_000);
+            }
+        }
+        let text = run.written(|report, out| write(report, 20, out));
+        assert!(text.chars().count() < 65_536, "{}", text.chars().count());
+    }
+}

@@ -1,0 +1,78 @@
+//! Where an evaluation came from: the files that a report for CI points into. No record holds that.
+
+use super::{GateStatus, Ordered};
+
+/// Where the results of an evaluation came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The suite as it was named on the command line.
+    pub command: String,
+    /// The suite file as CI knows it: relative to the repository or the working directory. None outside of both.
+    pub suite: Option<String>,
+    /// The dataset, likewise.
+    pub dataset: Option<String>,
+    /// The line of each result's row, in the order of the results.
+    pub lines: Vec<u32>,
+    /// The graders that the gate looks at; none without a gate.
+    pub gated: Option<Vec<String>>,
+}
+
+impl Origin {
+    /// The file and the line of the row of result `at`.
+    pub(crate) fn row(&self, at: usize) -> Option<(&str, u32)> {
+        let file = self.dataset.as_deref()?;
+        self.lines.get(at).filter(|line| **line > 0).map(|line| (file, *line))
+    }
+
+    /// Whether the gate looks at this grader. Without a gate, every grader counts.
+    pub(crate) fn counts(&self, grader: &str) -> bool {
+        self.gated.as_ref().is_none_or(|gated| gated.iter().any(|name| name == grader))
+    }
+
+    /// Whether a grade of this grader that did not pass is a failure of the run: the gate failed or is undecided and looks
+    /// at it, or there is no gate and its threshold alone says so.
+    pub(crate) fn blames(&self, grader: &str, gate: Option<GateStatus>) -> bool {
+        self.counts(grader) && gate != Some(GateStatus::Passed)
+    }
+
+    /// The same with graders under the names that people know them by.
+    #[must_use]
+    pub(crate) fn renamed(&self, labels: &Ordered<String>) -> Self {
+        let rename = |name: &String| labels.get(name).cloned().unwrap_or_else(|| name.clone());
+        let gated = self.gated.as_ref().map(|gated| gated.iter().map(rename).collect());
+        Self { gated, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Origin;
+    use crate::pipeline::report::{GateStatus, Ordered};
+
+    #[test]
+    fn only_what_the_gate_looks_at_is_blamed() {
+        let gated = Some(vec!["a".to_owned()]);
+        let origin = Origin { gated, ..Origin::default() };
+        let open = Origin::default();
+        for (status, [a, b, without]) in [
+            (Some(GateStatus::Failed), [true, false, true]),
+            (Some(GateStatus::Undecided), [true, false, true]),
+            (Some(GateStatus::Passed), [false, false, false]),
+            (None, [true, false, true]),
+        ] {
+            let found =
+                [origin.blames("a", status), origin.blames("b", status), open.blames("b", status)];
+            assert_eq!(found, [a, b, without], "{status:?}");
+        }
+        let labels = Ordered(vec![("a".to_owned(), "A".to_owned())]);
+        assert!(origin.renamed(&labels).counts("A") && !origin.renamed(&labels).counts("a"));
+    }
+
+    #[test]
+    fn a_row_has_a_line_where_both_are_known() {
+        let dataset = Some("d.jsonl".to_owned());
+        let origin = Origin { dataset, lines: vec![3, 0], ..Origin::default() };
+        assert_eq!([0, 1, 2].map(|at| origin.row(at)), [Some(("d.jsonl", 3)), None, None]);
+        assert_eq!(Origin { lines: vec![3], ..Origin::default() }.row(0), None);
+    }
+}

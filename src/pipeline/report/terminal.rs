@@ -1,0 +1,533 @@
+//! The report on a terminal: the verdict first, then tables, then the first failures.
+//!
+//! Nothing here scrolls: every list is short and says how much more there is, and what the verdict, the
+//! metrics, the failures and the errors leave of the screen is shared by models, trials and tags. Styles are
+//! always written; the caller's stream strips them where they are not wanted. Facts of the process are handed
+//! in apart, for the report knows none.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::digest::{Digest, label};
+use super::ending::Ending;
+use super::table::{Cell, blocks, lines, name, number, words};
+use super::text::{
+    count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
+};
+use super::{GateReport, GateStatus, Ordered, Report, Summary, human, usage, verdict};
+use crate::pipeline::metric::Metric;
+use crate::pipeline::outcome::Usage;
+
+/// The lines a report may take, however large the run.
+const SCREEN: usize = 44;
+
+/// How many tags, models, graders with trials, and messages of missing grades are shown.
+const TAGS: usize = 20;
+const MODELS: usize = 8;
+const CURVES: usize = 8;
+const ERRORS: usize = 3;
+
+/// The columns that a name may take: of a suite or sample, of a grader, of a model.
+const SAMPLE: usize = 32;
+const GRADER: usize = 24;
+const MODEL: usize = 20;
+
+/// What passed.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What failed.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What is an error or could not be decided.
+pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default().bold();
+/// What names what stands below it.
+pub(crate) const TITLE: Style = Style::new().bold();
+/// What matters least.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+
+/// What belongs to the process and not to the report. What is not known is not shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct TerminalFacts {
+    /// Actions whose outcome was asked for.
+    pub asked: Option<u64>,
+    /// Actions whose outcome was kept from before.
+    pub cached: Option<u64>,
+    /// Actions that failed.
+    pub failed: Option<u64>,
+    /// What the run used.
+    pub spent: Usage,
+    /// What the judgments it found in the store had used when they were asked.
+    pub saved: Usage,
+    /// Wall time of the run, in seconds.
+    pub seconds: Option<f64>,
+    /// Where all results stand.
+    pub report: Option<String>,
+    /// The suite as it was named on the command line.
+    pub suite: String,
+    /// How the run ended.
+    pub ending: Ending,
+    /// The graders that the gate looks at; none without a gate.
+    pub gated: Option<Vec<String>>,
+}
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TerminalOptions {
+    /// The width of the terminal, in columns.
+    pub width: usize,
+    /// How many failures are listed.
+    pub failures: usize,
+}
+
+impl Default for TerminalOptions {
+    fn default() -> Self {
+        Self { width: 100, failures: 10 }
+    }
+}
+
+/// Writes the report for a terminal.
+pub(crate) fn write(
+    report: &Report<'_>,
+    facts: &TerminalFacts,
+    options: TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let digest = Digest::of((report.results)(), options.failures);
+    let summary = report.summary;
+    let width = options.width;
+    let head = [verdict_lines(report, width), metric_lines(&summary.metrics, width)];
+    let tail = [
+        failure_lines(&digest, facts, width),
+        error_lines(&digest, width),
+        fact_lines(summary, &digest, facts, width),
+    ];
+    let asked_for = options.failures.saturating_sub(TerminalOptions::default().failures);
+    let taken: usize = head.iter().chain(&tail).map(height).sum();
+    let room = (SCREEN + asked_for).saturating_sub(taken);
+    let models = group_lines("model", summary.by_model.as_ref(), room, MODELS, width);
+    let room = room.saturating_sub(height(&models));
+    let curves = curve_lines(&summary.metrics, rows_in(room, 2, CURVES), width);
+    let room = room.saturating_sub(height(&curves));
+    let tags = group_lines("tag", summary.by_tag.as_ref(), room, TAGS, width);
+    let ending = ending_lines(report, &digest, facts);
+    let sections = head.into_iter().chain([curves, models, tags]).chain(tail).chain([ending]);
+    let sections = sections.filter(|lines| !lines.is_empty());
+    for (at, section) in sections.enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        section.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    Ok(())
+}
+
+/// The lines of a section with the blank line before it.
+#[expect(clippy::ptr_arg, reason = "passed to `map` over sections")]
+fn height(section: &Vec<String>) -> usize {
+    if section.is_empty() { 0 } else { section.len() + 1 }
+}
+
+/// How many items of `each` lines fit into `room` lines beside the title, the line for what is not shown and a
+/// blank line.
+fn rows_in(room: usize, each: usize, most: usize) -> usize {
+    (room.saturating_sub(3) / each).min(most)
+}
+
+fn verdict_lines(report: &Report<'_>, width: usize) -> Vec<String> {
+    let summary = report.summary;
+    let word = verdict::word(&summary.gate);
+    let suite = cut(&sanitize(&report.header.suite), SAMPLE);
+    let (samples, results) = (count(summary.samples, "sample"), count(summary.results, "result"));
+    let style = status_style(&summary.gate);
+    let mut lines = vec![format!("{style}{word}{style:#}  {suite}: {samples}, {results}")];
+    let finding = verdict::finding_within(&summary.gate, width);
+    if !finding.is_empty() {
+        lines.push(finding);
+    }
+    push_conditions(&summary.gate.conditions, 1, width, &mut lines);
+    lines
+}
+
+/// Adds a line for each condition, and for the conditions of each, `depth` steps to the right.
+pub(crate) fn push_conditions(
+    conditions: &[GateReport],
+    depth: usize,
+    width: usize,
+    lines: &mut Vec<String>,
+) {
+    for gate in conditions {
+        let (style, word) = (status_style(gate), verdict::word(gate));
+        let indent = 2 * depth.min(width / 8);
+        let room = width.saturating_sub(indent + word.len() + 2);
+        let finding = verdict::finding_within(gate, room);
+        lines.push(format!("{:indent$}{style}{word}{style:#}  {finding}", ""));
+        push_conditions(&gate.conditions, depth + 1, width, lines);
+    }
+}
+
+/// The style of what a gate says.
+pub(crate) fn status_style(gate: &GateReport) -> Style {
+    match gate.status {
+        Some(GateStatus::Passed) => GOOD,
+        Some(GateStatus::Failed) => BAD,
+        Some(GateStatus::Undecided) => DOUBTFUL,
+        None => TITLE,
+    }
+}
+
+fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
+    if metrics.0.is_empty() {
+        return Vec::new();
+    }
+    let any_errors = metrics.0.iter().any(|(_, metric)| metric.errors > 0);
+    let titles = ["n", "errors", "mean ± stderr", "pass", "min", "median", "max"];
+    let mut header = vec![title("grader")];
+    header.extend(titles.map(|text| number(text).styled(TITLE)));
+    if any_errors {
+        header.push(number("errors as 0").styled(TITLE));
+    }
+    let mut rows = vec![header];
+    for (grader, metric) in &metrics.0 {
+        let mut row = vec![name(grader), number(metric.n.to_string()), error_cell(metric.errors)];
+        row.extend(
+            [
+                mean_and_error(metric.avg_score_attempted, metric.stderr),
+                percent(metric.accuracy),
+                score_or_dash(metric.min),
+                score_or_dash(metric.median),
+                score_or_dash(metric.max),
+            ]
+            .map(number),
+        );
+        if any_errors {
+            row.push(number(score_or_dash(metric.avg_score_total)));
+        }
+        rows.push(row);
+    }
+    lines(&rows, width)
+}
+
+/// A number of errors, which stands out if there is one.
+pub(crate) fn error_cell(errors: usize) -> Cell {
+    let style = if errors == 0 { Style::new() } else { DOUBTFUL };
+    number(errors.to_string()).styled(style)
+}
+
+/// A cell above a column of text.
+pub(crate) fn title(text: &str) -> Cell {
+    words(text).styled(TITLE)
+}
+
+/// pass^k and pass@k of the first graders that have trials, and what trials do to their standard errors.
+fn curve_lines(metrics: &Ordered<Metric>, most: usize, width: usize) -> Vec<String> {
+    let mut curves = Vec::new();
+    for (grader, metric) in &metrics.0 {
+        if let (Some(hat), Some(at)) = (&metric.pass_hat, &metric.pass_at) {
+            curves.push((grader, metric, [hat, at]));
+        }
+    }
+    let longest = curves.iter().map(|(_, _, [hat, _])| *hat).max_by_key(|hat| hat.0.len());
+    let Some(longest) = longest else { return Vec::new() };
+    let mut header = vec![title("trials"), title("stderr"), title("k")];
+    header.extend(longest.0.iter().map(|(k, _)| number(k.as_str()).styled(TITLE)));
+    let mut rows = vec![header];
+    for (grader, metric, [hat, at]) in curves.iter().take(most) {
+        let clustered = fine("clustered", metric.stderr);
+        let naive = fine("naive", metric.stderr_naive);
+        for (who, error, estimate, curve) in
+            [(grader.as_str(), clustered, "pass^k", hat), ("", naive, "pass@k", at)]
+        {
+            let points =
+                longest.0.iter().map(|(k, _)| number(score_or_dash(curve.get(k).copied())));
+            let names = [name(who), words(&error), words(estimate)];
+            rows.push(names.into_iter().chain(points).collect());
+        }
+    }
+    with_rest(&rows, curves.len().saturating_sub(most), "grader", width)
+}
+
+/// A standard error fine enough to tell the clustered one from the naive one.
+fn fine(name: &str, error: Option<f64>) -> String {
+    error.map_or_else(|| format!("{name} -"), |error| format!("{name:<9} {error:.4}"))
+}
+
+/// The rows under their title, if there are any, and how many more there are.
+fn with_rest(rows: &[Vec<Cell>], rest: usize, noun: &str, width: usize) -> Vec<String> {
+    let mut shown = if rows.len() > 1 { lines(rows, width) } else { Vec::new() };
+    shown.extend(not_shown(rest, noun));
+    shown
+}
+
+fn not_shown(rest: usize, noun: &str) -> Option<String> {
+    (rest > 0).then(|| faint(&format!("{} not shown", count(rest, noun))))
+}
+
+/// One row a model or tag, one column a grader: the mean and its standard error. Graders that do not fit beside the
+/// others stand below them.
+fn group_lines(
+    noun: &str,
+    groups: Option<&Ordered<Ordered<Metric>>>,
+    room: usize,
+    most: usize,
+    width: usize,
+) -> Vec<String> {
+    let groups = groups.map_or(&[][..], |groups| &groups.0);
+    let Some((_, first)) = groups.first() else { return Vec::new() };
+    let mut header = vec![title(noun), number("n").styled(TITLE)];
+    header.extend(
+        first.0.iter().map(|(grader, _)| {
+            words(&cut_middle(&sanitize(grader), GRADER)).styled(TITLE).at_right()
+        }),
+    );
+    let mut rows = vec![header];
+    for (group, metrics) in groups {
+        let n = metrics.0.first().map_or(0, |(_, metric)| metric.n);
+        let means = first.0.iter().map(|(grader, _)| {
+            let metric = metrics.get(grader);
+            number(metric.map_or_else(String::new, |metric| {
+                mean_and_error(metric.avg_score_attempted, metric.stderr)
+            }))
+        });
+        rows.push([name(group), number(n.to_string())].into_iter().chain(means).collect());
+    }
+    let blocks = blocks(&rows, 2, width);
+    let shown = rows_in(room, blocks.len(), most);
+    let mut lines: Vec<String> = Vec::new();
+    if shown > 0 {
+        for block in blocks {
+            lines.extend(block.into_iter().take(shown + 1));
+        }
+    }
+    lines.extend(not_shown(groups.len().saturating_sub(shown), noun));
+    lines
+}
+
+fn failure_lines(digest: &Digest, facts: &TerminalFacts, width: usize) -> Vec<String> {
+    if digest.failed == 0 {
+        return Vec::new();
+    }
+    let heading = count(digest.failed, "failure");
+    let mut rows = vec![vec![
+        title(&heading),
+        title("grader"),
+        number("score").styled(TITLE),
+        title("rationale"),
+    ]];
+    for failure in &digest.failures {
+        rows.push(vec![
+            name(&case_name(
+                &failure.sample_id,
+                failure.model.as_deref(),
+                digest.trials.then_some(failure.trial),
+            )),
+            name(&cut_middle(&sanitize(&failure.grader), GRADER)),
+            number(score(failure.score)).styled(BAD),
+            words(&failure.rationale),
+        ]);
+    }
+    let mut shown = lines(&rows, width);
+    let rest = digest.failed - digest.failures.len();
+    if rest > 0 {
+        let place = match &facts.report {
+            Some(report) => format!("in {}", sanitize(report)),
+            None => "with --format jsonl".to_owned(),
+        };
+        // The path is there to be copied: it is never cut.
+        shown.push(faint(&format!("{rest} more {place}")));
+    }
+    shown
+}
+
+/// The name of a result, every part of it harmless and cut by itself.
+pub(crate) fn case_name(sample_id: &str, model: Option<&str>, trial: Option<u32>) -> String {
+    let sample_id = cut_middle(&sanitize(sample_id), SAMPLE);
+    let model = model.map(|model| cut_middle(&sanitize(model), MODEL));
+    label(&sample_id, model.as_deref(), trial)
+}
+
+fn error_lines(digest: &Digest, width: usize) -> Vec<String> {
+    if digest.errored == 0 {
+        return Vec::new();
+    }
+    let heading = cut(&format!("{} could not be made", count(digest.errored, "grade")), width);
+    let mut shown = vec![format!("{DOUBTFUL}{heading}{DOUBTFUL:#}")];
+    let mut rows = Vec::new();
+    for group in digest.errors.iter().take(ERRORS) {
+        rows.push(vec![
+            number(format!("{} ×", group.count)),
+            words(&cut(&sanitize(&group.kind), GRADER)),
+            words(&cut(&sanitize(&group.message), width)),
+            words(&format!(
+                "first {} {}",
+                cut_middle(&sanitize(&group.sample_id), SAMPLE),
+                group.grader
+            )),
+        ]);
+    }
+    shown.extend(lines(&rows, width));
+    let listed: usize = digest.errors.iter().take(ERRORS).map(|group| group.count).sum();
+    if digest.errored > listed {
+        shown.push(faint(&format!("{} more for other reasons", digest.errored - listed)));
+    }
+    shown
+}
+
+fn fact_lines(
+    summary: &Summary,
+    digest: &Digest,
+    facts: &TerminalFacts,
+    width: usize,
+) -> Vec<String> {
+    let mut shown: Vec<String> = digest.empty_line().into_iter().collect();
+    shown.extend(human::lines_within(summary, width));
+    shown.extend(usage::lines(summary).iter().map(|line| sanitize(line)));
+    let counts = [("made", facts.asked), ("cached", facts.cached), ("failed", facts.failed)];
+    let mut parts: Vec<String> = counts
+        .into_iter()
+        .filter_map(|(name, count)| count.map(|count| format!("{count} {name}")))
+        .collect();
+    let title = if parts.is_empty() { "graded" } else { "calls:" };
+    parts.extend(facts.seconds.map(|seconds| format!("in {seconds:.1} s")));
+    if !parts.is_empty() {
+        shown.push(format!("{title} {}", parts.join(", ")));
+    }
+    shown.extend(money(facts));
+    let report = facts.report.as_ref().map(|report| format!("report: {}", sanitize(report)));
+    let shown = shown.iter().map(|line| cut(line, width)).chain(report);
+    shown.map(|line| faint(&line)).collect()
+}
+
+/// Why the exit code is 3 and what to do: one line, with a command to copy, so the terminal breaks it and nothing is cut.
+fn ending_lines(report: &Report<'_>, digest: &Digest, facts: &TerminalFacts) -> Vec<String> {
+    let gated = facts.gated.as_ref().filter(|_| facts.ending.is_incomplete());
+    let of_gate = gated.map(|gated| {
+        let counts = |grader: &str| gated.iter().any(|name| name == grader);
+        Digest::of_graders((report.results)(), 0, &counts)
+    });
+    // Where the gate lacks nothing, the others are why the run is incomplete.
+    let lacking = of_gate.as_ref().filter(|of_gate| of_gate.errored > 0).unwrap_or(digest);
+    let reason = facts.ending.reason(&report.summary.gate, lacking, &facts.suite);
+    let line = |reason| format!("{DOUBTFUL}exit code {}:{DOUBTFUL:#} {reason}", facts.ending.code);
+    reason.map(line).into_iter().collect()
+}
+
+/// What the run spent and saved; nothing where neither is known.
+fn money(facts: &TerminalFacts) -> Option<String> {
+    let part = |name: &str, usage: Usage| {
+        let cost = usage.cost.map_or_else(String::new, |cost| format!("{cost}, "));
+        let tokens = usage.input + usage.output;
+        (tokens > 0).then(|| format!("{name} {cost}{}", count(tokens, "token")))
+    };
+    let parts = [part("spent", facts.spent), part("saved", facts.saved)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The text in the style of what matters least.
+pub(crate) fn faint(text: &str) -> String {
+    format!("{FAINT}{text}{FAINT:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+
+    use super::*;
+    use crate::base::price::Cost;
+    use crate::pipeline::report::made_up;
+    use crate::pipeline::report::made_up::Run;
+    use crate::pipeline::report::text::columns;
+
+    fn facts() -> TerminalFacts {
+        TerminalFacts {
+            asked: Some(4),
+            cached: Some(96),
+            failed: Some(2),
+            spent: Usage { input: 1000, output: 50, cost: Cost::from_dollars(0.002) },
+            saved: Usage { input: 24_000, output: 1200, cost: Cost::from_dollars(0.0481) },
+            seconds: Some(12.34),
+            report: Some(".evalrs/runs/7".to_owned()),
+            suite: "suite.yaml".to_owned(),
+            ending: Ending::default(),
+            gated: None,
+        }
+    }
+
+    fn styled(run: &Run, facts: &TerminalFacts, width: usize) -> String {
+        let options = TerminalOptions { width, ..TerminalOptions::default() };
+        run.written(|report, out| write(report, facts, options, out))
+    }
+
+    fn plain(run: &Run, facts: &TerminalFacts, width: usize) -> String {
+        strip_str(&styled(run, facts, width)).to_string()
+    }
+
+    #[test]
+    fn hostile_texts_stay_texts() {
+        let ending = Ending { code: 3, ..Ending::default() };
+        let facts = TerminalFacts { ending, ..facts() };
+        insta::assert_snapshot!(plain(&made_up::hostile(), &facts, 100), @r"
+        undecided  support-bot: 2 samples, 4 results
+        quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)
+
+        grader     n  errors  mean ± stderr   pass    min  median    max  errors as 0
+        accuracy   4       0  0.500 ± 0.000  50.0%  0.000   0.500  1.000        0.500
+        quality|x  4       2  0.625 ± 0.375  50.0%  0.250   0.625  1.000        0.312
+
+        trials    stderr            k           1      2
+        accuracy  clustered 0.0000  pass^k  0.500  0.000
+                  naive     0.2887  pass@k  0.500  1.000
+
+        3 failures               grader     score  rationale
+        s1 [m:1,x] [trial 0]     quality|x  0.250  </testcase> ]]>| ::error::@team `code` <img src=x>##[err…
+        s1 [m:1,x] [trial 1]     accuracy   0.000  expected `a` found `b`
+        <s|2> [m:1,x] [trial 1]  accuracy   0.000  @everyone
+
+        2 grades could not be made
+        2 ×  timeout  no answer ::warning::  first s1 quality|x
+
+        4 judgments: 1234 tokens in, 56 out, $0.0123
+        calls: 4 made, 96 cached, 2 failed, in 12.3 s
+        spent $0.0020, 1050 tokens; saved $0.0481, 25200 tokens
+        report: .evalrs/runs/7
+
+        exit code 3: 2 grades could not be made, and the gate depends on them: run `evalrs run suite.yaml` again: it asks only for what is missing
+        ");
+    }
+
+    #[test]
+    fn only_our_own_styles_are_written() {
+        let text = styled(&made_up::hostile(), &facts(), 100);
+        let ours = [GOOD, BAD, DOUBTFUL, TITLE, FAINT];
+        let mut rest = text.replace("\u{1b}[0m", "");
+        for style in ours {
+            rest = rest.replace(&style.render().to_string(), "");
+        }
+        assert!(!rest.chars().any(|char| char.is_control() && char != '\n'), "{rest:?}");
+        assert!(text.starts_with(&format!("{DOUBTFUL}undecided{DOUBTFUL:#}")));
+    }
+
+    #[test]
+    fn a_run_of_nothing_is_one_line() {
+        let text = plain(&made_up::empty(), &TerminalFacts::default(), 100);
+        assert_eq!(text, "no gate  support-bot: 0 samples, 0 results\n");
+    }
+
+    #[test]
+    fn a_large_run_fits_on_a_screen() {
+        let mut run = made_up::large();
+        let text = plain(&run, &facts(), 100);
+        assert!(text.lines().count() < 45, "{text}");
+        assert!(text.contains(" more in .evalrs/runs/7"), "{text}");
+        assert!(text.contains("name-1 [claude] [trial 0]  accuracy  0.000  because"), "{text}");
+        for width in [60, 80, 100, 200] {
+            for line in plain(&run, &facts(), width).lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+            }
+        }
+        run.summary.by_model = None;
+        run.results.retain(|result| result.trial == 0 && result.model.as_deref() == Some("gpt"));
+        let text = plain(&run.summed(), &facts(), 100);
+        assert!(text.lines().count() < 45, "{text}");
+        assert!(text.lines().filter(|line| line.starts_with("tag-")).count() > 5, "{text}");
+    }
+}

@@ -1,0 +1,368 @@
+//! Typed access to the fields of a mapping, every problem reported with its place.
+//!
+//! It knows trees and diagnostics and nothing of suites; `evalrs.toml` is read through it too. A reader takes
+//! each field it knows and then calls [`Fields::finish`], which reports the rest. Null is the same as absent.
+//! Leniency is that of YAML 1.1: `yes` is a truth value, `"1e-3"` a number, `3.0` a whole number where
+//! one is expected; but a number is never text, since `model: 4` is a slip more often than a name.
+
+use std::ops::RangeInclusive;
+
+use super::source::{Sources, Span};
+use super::tree::{Entry, Kind, Node, Style};
+use crate::base::diagnostic::{Diagnostic, Place, Severity, suggest};
+
+/// The most problems that are shown: a generated suite may repeat one slip thousands of times.
+const MOST: usize = 200;
+
+/// The most choices that are listed beside a value.
+const MOST_CHOICES: usize = 8;
+
+/// What was found wrong so far, and the texts it stands in.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) sources: Sources,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// How many problems are not shown, and the last of them.
+    unseen: usize,
+    last_unseen: Option<Diagnostic>,
+}
+
+impl Findings {
+    /// Reports an error; the diagnostic is returned for a label and a hint.
+    pub(crate) fn error(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        self.push(Severity::Error, span, message.into())
+    }
+
+    /// Reports a warning.
+    pub(crate) fn warning(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        self.push(Severity::Warning, span, message.into())
+    }
+
+    fn push(&mut self, severity: Severity, span: Span, message: String) -> &mut Diagnostic {
+        if self.diagnostics.len() >= MOST {
+            self.unseen += 1;
+            let place = Place::file(self.sources.path(span.file));
+            return self.last_unseen.insert(Diagnostic::error(place, message));
+        }
+        let place = self.sources.place(span);
+        self.add(Diagnostic { severity, ..Diagnostic::error(place, message) })
+    }
+
+    /// Takes a diagnostic up. What several parts of a suite come to, as they do to a shared file, is said once.
+    pub(crate) fn add(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
+        let same = |known: &Diagnostic| {
+            (known.severity, &known.place, &known.message)
+                == (diagnostic.severity, &diagnostic.place, &diagnostic.message)
+        };
+        let at = self.diagnostics.iter().position(same).unwrap_or_else(|| {
+            self.diagnostics.push(diagnostic);
+            self.diagnostics.len() - 1
+        });
+        &mut self.diagnostics[at]
+    }
+
+    /// The diagnostics in the order of the files, as they were read, and of the lines in them.
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
+        let sources = &self.sources;
+        self.diagnostics.sort_by_key(|diagnostic| {
+            let place = diagnostic.place.as_ref();
+            place.map(|place| (sources.index(&place.path), place.line, place.column))
+        });
+        if let Some(Diagnostic { place: Some(place), .. }) = self.last_unseen {
+            let message = format!("{} further problems are not shown", self.unseen);
+            self.diagnostics.push(Diagnostic::error(place, message));
+        }
+        self.diagnostics
+    }
+
+    /// Whether there is an error, as against warnings.
+    pub(crate) fn failed(&self) -> bool {
+        self.unseen > 0 || self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Reports that `field` is of another type than `expected`.
+    pub(crate) fn wrong_type(&mut self, field: &Entry, expected: &str) -> &mut Diagnostic {
+        let message = format!("`{}` must be {expected}, not {}", field.key, field.value.noun());
+        self.error(field.value.span, message)
+    }
+
+    /// The value as text.
+    pub(crate) fn text(&mut self, field: &Entry) -> Option<String> {
+        match &field.value.value {
+            Kind::Str(text) if text.is_empty() => {
+                self.error(field.value.span, format!("`{}` is empty", field.key));
+                None
+            }
+            Kind::Str(text) => Some(text.clone()),
+            Kind::Seq(_) | Kind::Map(_) => {
+                self.wrong_type(field, "text");
+                None
+            }
+            _ => {
+                self.wrong_type(field, "text").hint = Some("put the value in quotes".to_owned());
+                None
+            }
+        }
+    }
+
+    /// The value as a finite number in `range`; `words` say the range.
+    pub(crate) fn number(
+        &mut self,
+        field: &Entry,
+        range: RangeInclusive<f64>,
+        words: &str,
+    ) -> Option<f64> {
+        let Some(value) = as_number(&field.value) else {
+            self.wrong_type(field, "a number");
+            return None;
+        };
+        if range.contains(&value) {
+            return Some(value);
+        }
+        self.error(field.value.span, format!("`{}` must be {words}", field.key));
+        None
+    }
+
+    /// The value as a whole number in `range`; `words` say the range.
+    pub(crate) fn whole(
+        &mut self,
+        field: &Entry,
+        range: RangeInclusive<i64>,
+        words: &str,
+    ) -> Option<i64> {
+        let value = match &field.value.value {
+            Kind::Int(value) => Some(*value),
+            Kind::Str(text) if field.value.style != Style::Interpolated => text.trim().parse().ok(),
+            Kind::Float(_) | Kind::Str(_) => as_number(&field.value).and_then(whole),
+            _ => None,
+        };
+        match value.or_else(|| as_number(&field.value).and_then(whole)) {
+            Some(value) if range.contains(&value) => Some(value),
+            None if as_number(&field.value).is_none() => {
+                self.wrong_type(field, "a whole number");
+                None
+            }
+            _ => {
+                self.error(field.value.span, format!("`{}` must be {words}", field.key));
+                None
+            }
+        }
+    }
+
+    /// The value as a truth value.
+    pub(crate) fn truth(&mut self, field: &Entry) -> Option<bool> {
+        match &field.value.value {
+            Kind::Bool(value) => return Some(*value),
+            Kind::Int(0) => return Some(false),
+            Kind::Int(1) => return Some(true),
+            Kind::Str(text) => match text.to_ascii_lowercase().as_str() {
+                "yes" | "on" | "y" | "true" | "1" => return Some(true),
+                "no" | "off" | "n" | "false" | "0" => return Some(false),
+                _ => {}
+            },
+            _ => {}
+        }
+        self.wrong_type(field, "`true` or `false`");
+        None
+    }
+
+    /// The value as a list of texts; one text is a list of one.
+    pub(crate) fn texts(&mut self, field: &Entry) -> Option<Vec<String>> {
+        match &field.value.value {
+            Kind::Str(_) => self.text(field).map(|text| vec![text]),
+            Kind::Seq(items) => {
+                let texts = items.iter().map(|item| {
+                    if let Kind::Str(text) = &item.value {
+                        return Some(text.clone());
+                    }
+                    let noun = item.noun();
+                    self.error(
+                        item.span,
+                        format!("an item of `{}` must be text, not {noun}", field.key),
+                    )
+                    .hint = Some("put the value in quotes".to_owned());
+                    None
+                });
+                texts.collect::<Vec<_>>().into_iter().collect()
+            }
+            _ => {
+                self.wrong_type(field, "a list of texts");
+                None
+            }
+        }
+    }
+
+    /// The value as one of `choices`, by name.
+    pub(crate) fn choice<T: Copy>(&mut self, field: &Entry, choices: &[(&str, T)]) -> Option<T> {
+        let text = self.text(field)?;
+        if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text) {
+            return Some(*value);
+        }
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        self.unknown(field, &text, &field.key, &names);
+        None
+    }
+
+    /// Reports that `text`, the value of `field`, is none of `names`.
+    pub(crate) fn unknown(
+        &mut self,
+        field: &Entry,
+        text: &str,
+        what: &str,
+        names: &[&str],
+    ) -> &mut Diagnostic {
+        let message = match field.value.style {
+            Style::Interpolated => format!("`{}` is set to an unknown {what}", field.key),
+            _ => format!("unknown {what} `{text}`"),
+        };
+        let likely = suggest(text, names.iter().copied())
+            .filter(|_| field.value.style != Style::Interpolated);
+        let hint = likely.map(|name| format!("did you mean `{name}`?"));
+        // `exact-match` is `exact_match`, and need not be read twice.
+        let again = |name: &str| name.contains('-') && names.contains(&&*name.replace('-', "_"));
+        let shown: Vec<&str> = names.iter().copied().filter(|name| !again(name)).collect();
+        let diagnostic = self.error(field.value.span, message);
+        if shown.len() <= MOST_CHOICES {
+            (diagnostic.label, diagnostic.hint) = (Some(one_of(&shown)), hint);
+        } else {
+            diagnostic.hint = hint.or_else(|| Some(one_of(&shown)));
+        }
+        diagnostic
+    }
+
+    /// The fields of a mapping; reports anything else.
+    pub(crate) fn fields<'n>(&mut self, field: &'n Entry) -> Option<Fields<'n>> {
+        if let Kind::Map(entries) = &field.value.value {
+            return Some(Fields::new(entries));
+        }
+        self.wrong_type(field, "a mapping");
+        None
+    }
+}
+
+/// `expected a, b or c`.
+fn one_of(names: &[&str]) -> String {
+    match names {
+        [] => "expected nothing".to_owned(),
+        [one] => format!("expected `{one}`"),
+        [most @ .., last] => {
+            let most: Vec<String> = most.iter().map(|name| format!("`{name}`")).collect();
+            format!("expected {} or `{last}`", most.join(", "))
+        }
+    }
+}
+
+fn as_number(node: &Node) -> Option<f64> {
+    match &node.value {
+        Kind::Int(value) => Some(*value as f64),
+        Kind::Float(value) => Some(*value),
+        Kind::Str(text) => text.trim().parse().ok().filter(|value: &f64| value.is_finite()),
+        _ => None,
+    }
+}
+
+/// The whole number that `value` is, if it is one that a float holds exactly.
+fn whole(value: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)
+}
+
+/// The fields of one mapping, and which of them are known.
+#[derive(Debug)]
+pub(crate) struct Fields<'n> {
+    entries: &'n [Entry],
+    /// What stands for fields that are absent or null. Its names are known.
+    defaults: &'n [Entry],
+    known: Vec<&'static str>,
+    /// Names that were refused elsewhere.
+    refused: Vec<&'n str>,
+}
+
+impl<'n> Fields<'n> {
+    /// The fields `entries`, none of them known yet.
+    pub(crate) fn new(entries: &'n [Entry]) -> Self {
+        Self { entries, defaults: &[], known: Vec::new(), refused: Vec::new() }
+    }
+
+    /// The same with `defaults` in the place of fields that are absent or null.
+    pub(crate) fn over(self, defaults: &'n [Entry]) -> Self {
+        Self { defaults, ..self }
+    }
+
+    /// The field `name`, unless it is absent or null.
+    pub(crate) fn take(&mut self, name: &'static str) -> Option<&'n Entry> {
+        self.take_or_null(name).filter(|entry| entry.value.value != Kind::Null)
+    }
+
+    /// The field `name`, unless it is absent.
+    pub(crate) fn take_or_null(&mut self, name: &'static str) -> Option<&'n Entry> {
+        self.known.push(name);
+        self.find(name)
+    }
+
+    /// The field `name` without taking it, unless it is absent or null.
+    pub(crate) fn peek(&self, name: &str) -> Option<&'n Entry> {
+        self.find(name).filter(|entry| entry.value.value != Kind::Null)
+    }
+
+    fn find(&self, name: &str) -> Option<&'n Entry> {
+        let said = self.entries.iter().find(|entry| entry.key == name);
+        let default = || self.defaults.iter().find(|entry| entry.key == name);
+        match said {
+            Some(said) if said.value.value != Kind::Null => Some(said),
+            said => default().or(said),
+        }
+    }
+
+    /// The `entries` of a mapping inside this one, and those fields of this one, among `names`, that it does not say
+    /// itself.
+    pub(crate) fn inherited(&self, names: &[&str], entries: &[Entry]) -> Vec<Entry> {
+        let of_this = names.iter().filter_map(|name| self.find(name));
+        let absent = of_this.filter(|field| entries.iter().all(|entry| entry.key != field.key));
+        entries.iter().chain(absent).cloned().collect()
+    }
+
+    /// Every field whose name is refused by `is_refused`; they are reported by who asked.
+    pub(crate) fn refuse(&mut self, is_refused: fn(&str) -> bool) -> Vec<&'n Entry> {
+        let refused: Vec<&Entry> =
+            self.entries.iter().filter(|entry| is_refused(&entry.key)).collect();
+        self.refused.extend(refused.iter().map(|entry| entry.key.as_str()));
+        refused
+    }
+
+    /// The field that goes by the first or the second name; both are an error.
+    pub(crate) fn take_either(
+        &mut self,
+        first: &'static str,
+        second: &'static str,
+        findings: &mut Findings,
+    ) -> Option<&'n Entry> {
+        match (self.take(first), self.take(second)) {
+            (Some(_), Some(other)) => {
+                let message = format!("`{first}` and `{second}` are two names of one field");
+                findings.error(other.key_span, message).hint = Some("keep one".to_owned());
+                None
+            }
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Reports every field that nobody took. `owner` is what they are fields of.
+    pub(crate) fn finish(self, owner: &str, findings: &mut Findings) {
+        for entry in self.entries {
+            let name = entry.key.as_str();
+            if self.known.contains(&name) || self.refused.contains(&name) {
+                continue;
+            }
+            let likely = suggest(&entry.key, self.known.iter().copied());
+            let others = || {
+                let names: Vec<String> =
+                    self.known.iter().map(|name| format!("`{name}`")).collect();
+                format!("known fields: {}", names.join(", "))
+            };
+            let hint = likely.map_or_else(others, |name| format!("did you mean `{name}`?"));
+            let message = format!("{owner} has no field `{}`", entry.key);
+            findings.error(entry.key_span, message).hint = Some(hint);
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! The `graders` section: every grader but what only judges, programs and rewards have.
+//!
+//! Which functions, extractors and options there are is asked of the [`super::Registry`]. Graders that are
+//! known but not available in this version say so, instead of being unknown.
+
+use serde_json::{Map, Value};
+
+use super::fields::{Fields, Findings};
+use super::load;
+use super::read::{Reader, is_misspelt};
+use super::source::Span;
+use super::tree::{Entry, Kind, Node};
+use super::{ExtractorSpec, GraderKind, GraderSpec, programs, rewards, rubric};
+use crate::base::diagnostic::suggest;
+use crate::pipeline::grade::{OptionProblem, ToolSpec};
+use crate::pipeline::program::{Language, Role};
+
+/// The graders of a suite.
+#[derive(Default)]
+pub(super) struct Graders {
+    /// Every name, also of graders that are wrong.
+    pub(super) names: Vec<String>,
+    /// The names of those that are made of the scores of others.
+    pub(super) rewards: Vec<String>,
+    /// Those that are right.
+    pub(super) specs: Vec<GraderSpec>,
+    /// Every expression, whose names are checked at the end.
+    pub(super) expressions: Vec<rewards::Written>,
+}
+
+/// Reads `graders`, or the one `grader` of older suites, which is named `default`.
+pub(super) fn graders(fields: &mut Fields<'_>, root: &Node, reader: &mut Reader<'_>) -> Graders {
+    let mut graders = Graders::default();
+    match (fields.take("graders"), fields.take("grader")) {
+        (Some(_), Some(single)) => {
+            let message = "a suite has `graders` or one `grader`, not both";
+            reader.findings.error(single.key_span, message);
+        }
+        (None, Some(single)) => graders.add("default", single, reader),
+        (Some(many), None) => {
+            if let Kind::Seq(items) = &many.value.value {
+                graders.names.extend(items.iter().filter_map(listed_name));
+                let message = "`graders` must be a mapping of names to graders, not a list";
+                reader.findings.error(many.value.span, message).hint = Some(
+                    "write `graders: {accuracy: {kind: tool, function: contains}}`".to_owned(),
+                );
+                return graders;
+            }
+            if reader.findings.fields(many).is_none() {
+                return graders;
+            }
+            if many.value.entries().is_empty() {
+                reader.findings.error(many.key_span, "`graders` is empty").hint =
+                    Some(load::MINIMAL.to_owned());
+            }
+            for entry in many.value.entries() {
+                graders.add(&entry.key, entry, reader);
+            }
+        }
+        (None, None) if is_misspelt("graders", root) => {}
+        (None, None) => {
+            let at = root.entries().iter().find(|entry| entry.key == "graders");
+            let span = at.map_or(root.span, |entry| entry.key_span);
+            reader.findings.error(span, "the suite has no `graders`").hint =
+                Some(load::MINIMAL.to_owned());
+        }
+    }
+    graders
+}
+
+/// What a grader in a list is probably called: `{name: a, …}` or `{a: {…}}`. Who refers to it is not wrong as well.
+fn listed_name(item: &Node) -> Option<String> {
+    match item.get("name").map(|name| &name.value) {
+        Some(Kind::Str(name)) => Some(name.clone()),
+        _ => item.entries().first().map(|entry| entry.key.clone()),
+    }
+}
+
+impl Graders {
+    fn add(&mut self, name: &str, entry: &Entry, reader: &mut Reader<'_>) {
+        self.names.push(name.to_owned());
+        if name.trim().is_empty() {
+            reader.findings.error(entry.key_span, "a grader must have a name");
+        }
+        let Some(mut fields) = reader.findings.fields(entry) else { return };
+        let spec = match kind(name, entry, &mut fields, reader) {
+            None => None,
+            Some(Written::Combine) => {
+                self.rewards.push(name.to_owned());
+                rewards::combined(name, entry, fields, (self, reader))
+            }
+            Some(kind) => grader((name, kind), entry, fields, reader),
+        };
+        self.specs.extend(spec);
+    }
+}
+
+/// Reads a grader that grades a submission.
+fn grader(
+    (name, kind): (&str, Written),
+    entry: &Entry,
+    mut fields: Fields<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<GraderSpec> {
+    let mut text = match kind {
+        Written::Rubric => rubric::text(entry, &mut fields, reader),
+        Written::Tool | Written::Program | Written::Combine => None,
+    };
+    // What the suite says wins over the front matter of the rubric.
+    let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
+    let mut fields = fields.over(&front);
+    let display_name = fields.take("display_name").and_then(|field| reader.findings.text(field));
+    let extractor = extractor(&mut fields, reader);
+    let pass_threshold = fields.take("pass_threshold");
+    if let (Written::Rubric, None) = (kind, pass_threshold) {
+        reader.without_threshold.push((name.to_owned(), entry.key_span));
+    }
+    let pass_threshold = pass_threshold
+        .map_or(Some(1.0), |field| reader.findings.number(field, 0.0..=1.0, "between 0 and 1"));
+    let ground_truth_pattern = pattern(&mut fields, reader);
+    let include_subagents =
+        fields.take("include_subagents").map_or(Some(false), |field| reader.findings.truth(field));
+    let (owner, kind) = match kind {
+        Written::Tool => ("a tool grader", tool(entry, &mut fields, reader)),
+        Written::Program => {
+            let program = programs::program(entry, &mut fields, reader);
+            ("a program grader", program.map(|program| GraderKind::Program(Box::new(program))))
+        }
+        Written::Combine => ("a combining grader", None),
+        Written::Rubric => {
+            let rubric = rubric::rubric(text, entry, &mut fields, reader);
+            ("a rubric grader", rubric.map(|rubric| GraderKind::Rubric(Box::new(rubric))))
+        }
+    };
+    fields.finish(owner, &mut reader.findings);
+    Some(GraderSpec {
+        name: name.to_owned(),
+        display_name,
+        extractor: ExtractorSpec { include_subagents: include_subagents?, ..extractor? },
+        pass_threshold: pass_threshold?,
+        ground_truth_pattern,
+        kind: kind?,
+    })
+}
+
+#[derive(Clone, Copy)]
+enum Written {
+    Tool,
+    Rubric,
+    Program,
+    Combine,
+}
+
+const KINDS: [(&str, Option<Written>); 6] = [
+    ("tool", Some(Written::Tool)),
+    ("rubric", Some(Written::Rubric)),
+    ("model_judge", Some(Written::Rubric)),
+    ("program", Some(Written::Program)),
+    (rewards::COMBINE, Some(Written::Combine)),
+    ("letta_judge", None),
+];
+
+/// What others call kinds of graders and grading functions, and what they are here.
+const FOREIGN: [(&str, &str); 14] = [
+    ("llm-rubric", "rubric"),
+    ("llm_rubric", "rubric"),
+    ("llm-judge", "rubric"),
+    ("llm_judge", "rubric"),
+    ("llm", "rubric"),
+    ("judge", "rubric"),
+    ("model-graded-closedqa", "rubric"),
+    ("g-eval", "rubric"),
+    ("python", "program"),
+    ("javascript", "program"),
+    ("equals", "exact_match"),
+    ("icontains", "contains"),
+    ("regex", "regex_match"),
+    ("is-json", "json_schema"),
+];
+
+fn kind(
+    name: &str,
+    entry: &Entry,
+    fields: &mut Fields<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<Written> {
+    let Some(field) = fields.take("kind") else {
+        no_kind(name, entry, reader);
+        return None;
+    };
+    let kind = reader.findings.text(field)?;
+    match KINDS.iter().find(|(known, _)| *known == kind) {
+        Some((_, Some(written))) => Some(*written),
+        Some((known, None)) => {
+            reader.unavailable(field, &format!("graders of kind `{known}` are"));
+            None
+        }
+        None => {
+            let names: Vec<&str> = KINDS
+                .iter()
+                .filter(|(_, written)| written.is_some())
+                .map(|(name, _)| *name)
+                .collect();
+            let meant = meant(&kind, reader.registry.graders);
+            let diagnostic = reader.findings.unknown(field, &kind, "grader kind", &names);
+            if let (Some(meant), None) = (meant, &diagnostic.hint) {
+                diagnostic.hint = Some(match meant.strip_prefix("kind: ") {
+                    Some(kind) if !kind.contains(',') => format!("did you mean `{kind}`?"),
+                    _ => format!("write `{meant}`"),
+                });
+            }
+            None
+        }
+    }
+}
+
+fn no_kind(name: &str, entry: &Entry, reader: &mut Reader<'_>) {
+    let signs = [("function", "tool"), ("path", "program"), ("combine", rewards::COMBINE)];
+    let has = |field: &str| entry.value.get(field).is_some();
+    let has_rubric = has("prompt") || has("prompt_path");
+    let sign = signs.into_iter().find(|(field, _)| has(field) && !has_rubric);
+    let likely = sign.map(|(_, kind)| format!("write `kind: {kind}`"));
+    let written = entry.value.entries().iter().find(|field| field.key == "type");
+    let Some((field, Kind::Str(said))) = written.map(|field| (field, &field.value.value)) else {
+        reader.findings.error(entry.key_span, format!("the grader `{name}` has no `kind`")).hint =
+            Some(likely.unwrap_or_else(|| "write `kind: rubric`".to_owned()));
+        return;
+    };
+    let meant = meant(said, reader.registry.graders).map(|meant| format!("write `{meant}`"));
+    let message = format!("the grader `{name}` has no `kind`, and a grader has no field `type`");
+    reader.findings.error(field.key_span, message).hint =
+        Some(meant.or(likely).unwrap_or_else(|| {
+            "write `kind: tool` and a `function`, or `kind: rubric` and a `prompt`".to_owned()
+        }));
+}
+
+/// What somebody means who calls a kind or a function of graders `said`.
+fn meant(said: &str, functions: &[&str]) -> Option<String> {
+    let foreign = FOREIGN.iter().find(|(theirs, _)| *theirs == said);
+    let ours = foreign.map_or(said, |(_, ours)| ours);
+    if KINDS.iter().any(|(kind, written)| *kind == ours && written.is_some()) {
+        return Some(format!("kind: {ours}"));
+    }
+    let function = suggest(ours, functions.iter().copied())?;
+    Some(format!("kind: tool, function: {function}"))
+}
+
+fn tool(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<GraderKind> {
+    let config_field = fields.take("config");
+    let config = options(config_field, &mut reader.findings);
+    let Some(field) = fields.take("function") else {
+        reader.findings.error(entry.key_span, "a tool grader needs a `function`").hint =
+            Some("for example `function: contains`".to_owned());
+        return None;
+    };
+    let function = reader.findings.text(field)?;
+    if programs::is_python(&function) {
+        if let Some(config) = config_field {
+            let message = "functions of Python files have no `config`";
+            reader.findings.error(config.key_span, message).hint =
+                Some("write it into the file, or into the `metadata` of the rows".to_owned());
+        }
+        let spec = programs::python(field, &function, Role::Grade, reader);
+        let spec = programs::with_settings((spec, field), fields, reader)?;
+        return Some(GraderKind::Program(Box::new(spec)));
+    }
+    if !reader.registry.graders.contains(&function.as_str()) {
+        if Language::of_file(&function) == Language::JavaScript || function.contains('/') {
+            let message = format!("`{function}` is a file, not a grading function");
+            reader.findings.error(field.value.span, message).hint =
+                Some(format!("write `kind: program` and `path: {function}`"));
+            return None;
+        }
+        reader.findings.unknown(field, &function, "grading function", reader.registry.graders);
+        return None;
+    }
+    let spec = ToolSpec { function, config: config? };
+    let problems = (reader.registry.check_grader)(&spec);
+    report(&problems, entry.value.get("config"), field, &mut reader.findings);
+    Some(GraderKind::Tool(spec))
+}
+
+fn extractor(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<ExtractorSpec> {
+    let config_field = fields.take("extractor_config");
+    let config = options(config_field, &mut reader.findings);
+    let field = fields.take("extractor");
+    let settings = fields.take("extractor_options");
+    let name = match field {
+        Some(field) => reader.findings.text(field)?,
+        None => "last_assistant".to_owned(),
+    };
+    if let Some(field) = field.filter(|_| programs::is_python(&name)) {
+        return python_extractor((field, &name), settings, config, reader);
+    }
+    if let Some(settings) = settings {
+        let message = "`extractor_options` is of extractors written in Python";
+        reader.findings.error(settings.key_span, message).hint =
+            Some(format!("the options of `{name}` are under `extractor_config`"));
+    }
+    if let Some(field) = field
+        && !reader.registry.extractors.contains(&name.as_str())
+    {
+        reader.findings.unknown(field, &name, "extractor", reader.registry.extractors);
+        return None;
+    }
+    let config = config?;
+    let problems = (reader.registry.check_extractor)(&name, &config);
+    if let Some(at) = field.or(config_field) {
+        report(&problems, config_field.map(|field| &field.value), at, &mut reader.findings);
+    }
+    Some(ExtractorSpec {
+        name,
+        config: Value::Object(config).to_string(),
+        include_subagents: false,
+        program: None,
+    })
+}
+
+/// The extractor `file.py:name`. What its options mean is known to the function alone.
+fn python_extractor(
+    (field, name): (&Entry, &str),
+    settings: Option<&Entry>,
+    config: Option<Map<String, Value>>,
+    reader: &mut Reader<'_>,
+) -> Option<ExtractorSpec> {
+    let spec = programs::python(field, name, Role::Extract, reader);
+    let spec = match settings {
+        None => programs::with_settings((spec, field), &mut Fields::new(&[]), reader),
+        Some(settings) => {
+            let mut inner = reader.findings.fields(settings)?;
+            let spec = programs::with_settings((spec, field), &mut inner, reader);
+            inner.finish("`extractor_options`", &mut reader.findings);
+            spec
+        }
+    };
+    Some(ExtractorSpec {
+        name: reader.findings.sources.from_suite(field.value.span.file, name),
+        config: Value::Object(config?).to_string(),
+        include_subagents: false,
+        program: Some(Box::new(spec?)),
+    })
+}
+
+/// Options as JSON; none if they are no mapping.
+pub(super) fn options(
+    field: Option<&Entry>,
+    findings: &mut Findings,
+) -> Option<Map<String, Value>> {
+    let Some(field) = field else { return Some(Map::new()) };
+    findings.fields(field)?;
+    match field.value.to_json() {
+        Value::Object(map) => Some(map),
+        _ => None,
+    }
+}
+
+/// Reports what is wrong with options where they are written, or else at the name of their owner.
+fn report(
+    problems: &[OptionProblem],
+    config: Option<&Node>,
+    owner: &Entry,
+    findings: &mut Findings,
+) {
+    for problem in problems {
+        let span = config.and_then(|config| option_span(config, &problem.at));
+        let span = span.unwrap_or(owner.value.span);
+        findings.error(span, problem.message.as_str()).hint.clone_from(&problem.hint);
+    }
+}
+
+/// The entry that the keys lead to, or the deepest one there is.
+fn option_span(config: &Node, keys: &[String]) -> Option<Span> {
+    let (mut node, mut span) = (config, None);
+    for key in keys {
+        match &node.value {
+            Kind::Map(entries) => {
+                let Some(entry) = entries.iter().find(|entry| entry.key == *key) else { break };
+                let whole = Span { end: entry.value.span.end, ..entry.key_span };
+                let near = entry.value.span.file == whole.file && whole.start <= whole.end;
+                span = Some(if near { whole } else { entry.key_span });
+                node = &entry.value;
+            }
+            Kind::Seq(items) => {
+                let item = key.parse().ok().and_then(|index: usize| items.get(index));
+                let Some(item) = item else { break };
+                span = Some(item.span);
+                node = item;
+            }
+            _ => break,
+        }
+    }
+    span
+}
+
+fn pattern(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<String> {
+    let field = fields.take("ground_truth_pattern")?;
+    let pattern = reader.findings.text(field)?;
+    if let Some(problem) = (reader.registry.check_pattern)(&pattern) {
+        reader.findings.error(
+            field.value.span,
+            format!("`ground_truth_pattern` is not a valid pattern: {problem}"),
+        );
+    }
+    Some(pattern)
+}

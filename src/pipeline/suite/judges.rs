@@ -1,0 +1,337 @@
+//! Who judges by a rubric: the settings of one judge, and panels of several.
+//!
+//! A panel's judges are read from merged fields, their own over the grader's, so that what is inherited keeps its
+//! place and is checked anew for each of them. What a model does with a setting is said by
+//! [`JudgeSpec::effective_temperature`]; the spec keeps what the suite wrote.
+
+use serde_json::{Map, Value};
+
+use super::fields::{Fields, Findings};
+use super::graders::options;
+use super::headers::{self, headers};
+use super::read::Reader;
+use super::tree::{Entry, Kind, Node};
+use super::{JudgeSpec, Patience, ReplyFormat, RubricSpec, load, source};
+use crate::pipeline::judge::{Judge, secret_parameters};
+
+/// The most judges of a panel.
+const MOST: usize = 100;
+
+/// The fields of a judge, which a grader has for all of its panel.
+const FIELDS: [&str; 17] = [
+    "model",
+    "provider",
+    "base_url",
+    "endpoint",
+    "api_key_env",
+    "headers",
+    "temperature",
+    "seed",
+    "max_tokens",
+    "top_p",
+    "extra_body",
+    "response_format",
+    "max_retries",
+    "timeout",
+    "deadline",
+    "max_requests_per_minute",
+    "max_tokens_per_minute",
+];
+
+/// Settings that some providers do not take.
+const OPTIONAL: [&str; 5] = ["temperature", "seed", "max_tokens", "top_p", "response_format"];
+
+const REPLY_FORMATS: [(&str, ReplyFormat); 4] = [
+    ("auto", ReplyFormat::Auto),
+    ("json_schema", ReplyFormat::JsonSchema),
+    ("json_object", ReplyFormat::JsonObject),
+    ("text", ReplyFormat::Text),
+];
+
+/// Reads the judges of a rubric grader: those of its `panel`, else the one that the grader's own fields are.
+/// `has_rubric` is whether its rubric was read: only then is it known what front matter says.
+pub(super) fn judges(
+    fields: &mut Fields<'_>,
+    has_rubric: bool,
+    reader: &mut Reader<'_>,
+) -> Vec<JudgeSpec> {
+    let judges = match fields.take("panel") {
+        None => {
+            check_taken(fields, reader);
+            return vec![judge(fields, reader)];
+        }
+        Some(panel) => of_panel(panel, (fields, has_rubric), reader),
+    };
+    // What every judge of the panel says itself is checked too, and known to whoever looks for unknown fields.
+    judge(fields, reader);
+    judges
+}
+
+fn of_panel(
+    panel: &Entry,
+    (grader, has_rubric): (&Fields<'_>, bool),
+    reader: &mut Reader<'_>,
+) -> Vec<JudgeSpec> {
+    const EXAMPLE: &str = "write `panel: [{model: a}, {model: b}]`";
+    let Kind::Seq(items) = &panel.value.value else {
+        reader.findings.wrong_type(panel, "a list of judges").hint = Some(EXAMPLE.to_owned());
+        return Vec::new();
+    };
+    if items.is_empty() {
+        let message = "`panel` has no judges";
+        reader.findings.error(panel.value.span, message).hint = Some(EXAMPLE.to_owned());
+    }
+    if items.len() > MOST {
+        let message = format!("a panel has at most {MOST} judges");
+        reader.findings.error(panel.key_span, message);
+        return Vec::new();
+    }
+    let read: Vec<Option<JudgeSpec>> =
+        items.iter().map(|item| one_of_panel(item, (grader, has_rubric), reader)).collect();
+    let judges = read.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default();
+    check_different(&judges, items, &mut reader.findings);
+    judges
+}
+
+/// Reads one judge of a panel from its fields and those it inherits.
+fn one_of_panel(
+    item: &Node,
+    (grader, has_rubric): (&Fields<'_>, bool),
+    reader: &mut Reader<'_>,
+) -> Option<JudgeSpec> {
+    let Kind::Map(own) = &item.value else {
+        let message = format!("a judge of `panel` must be a mapping, not {}", item.noun());
+        reader.findings.error(item.span, message).hint = Some("write `{model: NAME}`".to_owned());
+        return None;
+    };
+    let entries = grader.inherited(&FIELDS, own);
+    let mut fields = Fields::new(&entries);
+    if has_rubric && fields.peek("model").is_none() {
+        reader.findings.error(item.span, "this judge of the panel has no `model`");
+    }
+    check_inherited(item, grader, &mut reader.findings);
+    check_taken(&fields, reader);
+    let judge = judge(&mut fields, reader);
+    fields.finish("a judge of `panel`", &mut reader.findings);
+    Some(judge)
+}
+
+/// Warns of a key or an address that was meant for another provider: the one would be sent to the other.
+fn check_inherited(item: &Node, grader: &Fields<'_>, findings: &mut Findings) {
+    let of_grader = |name: &str| grader.peek(name).filter(|_| item.get(name).is_none());
+    let own = item.entries().iter().find(|entry| entry.key == "provider");
+    let theirs = provider_name(grader);
+    let is_other = |own: &&Entry| own.value.to_json() != *theirs;
+    let Some(own) = own.filter(is_other) else { return };
+    let name = match (of_grader("base_url"), of_grader("api_key_env")) {
+        (Some(_), None) => "base_url",
+        (None, Some(_)) => "api_key_env",
+        _ => return,
+    };
+    let message = format!("this judge of another provider inherits `{name}` of the grader");
+    findings.warning(own.value.span, message).hint =
+        Some(format!("say `{name}` for this judge too; `{name}: null` is its provider's own"));
+}
+
+/// Reports judges that are one judge: their judgments would have the same keys, and one would count twice.
+fn check_different(judges: &[JudgeSpec], items: &[Node], findings: &mut Findings) {
+    let panel = RubricSpec { judges: judges.to_vec(), ..RubricSpec::new("", JudgeSpec::default()) };
+    let seats = Judge::new(panel, &|_| None).seats;
+    for (at, (seat, item)) in seats.iter().zip(items).enumerate() {
+        let Some(first) = seats[..at].iter().position(|known| known.is_same_judge(seat)) else {
+            continue;
+        };
+        let first = findings.sources.place(items[first].span);
+        let message = "this judge is in the panel already: one judgment would count twice";
+        let hint = format!(
+            "the first is on line {}, column {}; for more judgments by each judge write `votes: 2`",
+            first.line, first.column
+        );
+        findings.error(item.span, message).hint = Some(hint);
+    }
+}
+
+/// Reads the fields of one judge.
+fn judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
+    let defaults = JudgeSpec::default();
+    let provider = provider(fields, reader);
+    let findings = &mut reader.findings;
+    refuse_secrets(fields, findings);
+    let model = text("model", fields, findings).unwrap_or(defaults.model);
+    let base_url = base_url(fields, findings);
+    let endpoint = text("endpoint", fields, findings);
+    let api_key_env = api_key_env(fields, findings);
+    let headers = headers(fields, findings);
+    let sampling = sampling(fields, findings);
+    let extra_body = extra_body(fields.take("extra_body"), findings);
+    let response_format =
+        fields.take("response_format").and_then(|field| findings.choice(field, &REPLY_FORMATS));
+    let patience = patience(fields, findings);
+    JudgeSpec {
+        model,
+        provider,
+        base_url,
+        endpoint,
+        api_key_env,
+        headers,
+        extra_body,
+        response_format: response_format.unwrap_or_default(),
+        patience,
+        ..sampling
+    }
+}
+
+fn text(name: &'static str, fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> {
+    fields.take(name).and_then(|field| findings.text(field))
+}
+
+/// Reports keys of APIs, however they are spelt. Their values are hidden where files are loaded.
+fn refuse_secrets(fields: &mut Fields<'_>, findings: &mut Findings) {
+    for field in fields.refuse(source::is_secret) {
+        findings.sources.hide(field.value.span);
+        let message = format!("`{}` would put a key into the suite", field.key);
+        findings.error(field.key_span, message).hint = Some(load::SECRET_HINT.to_owned());
+    }
+}
+
+fn provider(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> String {
+    let field = fields.take("provider");
+    let name = field.and_then(|field| Some((field, reader.findings.text(field)?)));
+    match name {
+        Some((field, name)) => {
+            if !reader.registry.providers.contains(&name.as_str()) {
+                reader.findings.unknown(field, &name, "provider", reader.registry.providers);
+            }
+            name
+        }
+        None => JudgeSpec::default().provider,
+    }
+}
+
+/// The provider that the fields name, right or wrong.
+fn provider_name(fields: &Fields<'_>) -> String {
+    match fields.peek("provider").map(|field| &field.value.value) {
+        Some(Kind::Str(name)) => name.clone(),
+        _ => JudgeSpec::default().provider,
+    }
+}
+
+/// Reports settings that the provider does not take.
+fn check_taken(fields: &Fields<'_>, reader: &mut Reader<'_>) {
+    let provider = provider_name(fields);
+    for name in OPTIONAL {
+        let Some(field) = fields.peek(name) else { continue };
+        if let Some(why) = (reader.registry.untaken_setting)(&provider, name) {
+            let message = format!("judges of the provider `{provider}` take no `{name}`: {why}");
+            reader.findings.error(field.key_span, message);
+        }
+    }
+}
+
+fn base_url(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> {
+    let field = fields.take("base_url")?;
+    let url = findings.text(field)?;
+    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let host = host.map(|rest| rest.split('/').next().unwrap_or_default());
+    match host {
+        Some(host) if host.contains('@') => {
+            findings.sources.hide(field.value.span);
+            findings.error(field.value.span, "`base_url` holds a password").hint =
+                Some("give the key by `api_key_env: NAME`".to_owned());
+        }
+        Some(_) if secret_parameters(&url).next().is_some() => {
+            findings.sources.hide(field.value.span);
+            findings.error(field.value.span, "`base_url` holds a key in its parameters").hint =
+                Some(
+                    "give the key by `api_key_env: NAME` or `headers: {NAME: {env: VARIABLE}}`"
+                        .to_owned(),
+                );
+        }
+        Some(host) if !host.is_empty() => {}
+        // A variable that is not set was reported where it stands.
+        _ if url.contains("${") => {}
+        _ => {
+            findings.error(field.value.span, "`base_url` must begin with `https://` or `http://`");
+        }
+    }
+    Some(url)
+}
+
+/// Further members of the request. A reply that comes in pieces would be paid for and never read.
+fn extra_body(field: Option<&Entry>, findings: &mut Findings) -> Map<String, Value> {
+    let members = field.map_or(&[][..], |field| field.value.entries());
+    let is_stream =
+        |member: &&Entry| member.key == "stream" && member.value.value == Kind::Bool(true);
+    if let Some(stream) = members.iter().find(is_stream) {
+        let message = "`stream: true` never works: replies are read whole";
+        findings.error(stream.key_span, message).hint =
+            Some("leave `stream` out; `timeout` says how long a reply may take".to_owned());
+    }
+    options(field, findings).unwrap_or_default()
+}
+
+/// The name of a variable; a key written here by mistake is hidden.
+fn api_key_env(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> {
+    let field = fields.take("api_key_env")?;
+    let name = findings.text(field)?;
+    if !headers::is_variable(&name) {
+        findings.sources.hide(field.value.span);
+        findings
+            .error(field.value.span, "`api_key_env` is no name of an environment variable")
+            .hint = Some("write the name, not the key: `api_key_env: OPENAI_API_KEY`".to_owned());
+    }
+    Some(name)
+}
+
+/// A judge with these settings, all others by default.
+fn sampling(fields: &mut Fields<'_>, findings: &mut Findings) -> JudgeSpec {
+    const INTEGER: &str = "a whole number of 64 bits";
+    let temperature = match fields.take_or_null("temperature") {
+        None => Some(0.0),
+        Some(field) if field.value.value == Kind::Null => None,
+        Some(field) => findings.number(field, 0.0..=2.0, "between 0 and 2, or null"),
+    };
+    let seed =
+        fields.take("seed").and_then(|field| findings.whole(field, i64::MIN..=i64::MAX, INTEGER));
+    let max_tokens = fields.take("max_tokens").and_then(|field| at_least_one(field, findings));
+    let top_p =
+        fields.take("top_p").and_then(|field| findings.number(field, 0.0..=1.0, "between 0 and 1"));
+    JudgeSpec { temperature, seed, max_tokens, top_p, ..JudgeSpec::default() }
+}
+
+fn patience(fields: &mut Fields<'_>, findings: &mut Findings) -> Patience {
+    let defaults = Patience::default();
+    let retries = fields
+        .take("max_retries")
+        .and_then(|field| findings.whole(field, 0..=1000, "between 0 and 1000"));
+    let max_retries = retries.and_then(|retries| u32::try_from(retries).ok());
+    let mut seconds = |name| fields.take(name).and_then(|field| seconds(field, findings));
+    let (timeout, deadline) = (seconds("timeout"), seconds("deadline"));
+    let requests = fields.take("max_requests_per_minute");
+    let tokens = fields.take("max_tokens_per_minute");
+    Patience {
+        max_retries: max_retries.unwrap_or(defaults.max_retries),
+        timeout: timeout.unwrap_or(defaults.timeout),
+        deadline: deadline.unwrap_or(defaults.deadline),
+        max_requests_per_minute: requests.and_then(|field| at_least_one(field, findings)),
+        max_tokens_per_minute: tokens.and_then(|field| at_least_one(field, findings)),
+    }
+}
+
+fn at_least_one<N: TryFrom<i64>>(field: &Entry, findings: &mut Findings) -> Option<N> {
+    const MOST: i64 = u32::MAX as i64;
+    let value = findings.whole(field, 1..=MOST, "a whole number of at least 1")?;
+    N::try_from(value).ok()
+}
+
+/// A number of seconds, more than 0.
+pub(super) fn seconds(field: &Entry, findings: &mut Findings) -> Option<f64> {
+    let seconds =
+        findings.number(field, 0.0..=86_400.0, "more than 0 and at most 86400 seconds")?;
+    if seconds > 0.0 {
+        return Some(seconds);
+    }
+    let message = format!("`{}` must be more than 0 seconds", field.key);
+    findings.error(field.value.span, message);
+    None
+}

@@ -1,0 +1,485 @@
+//! Programs of the user, wherever a suite names one: a file that is run or a function of a Python file, and how.
+//!
+//! No file is looked for here. `path` and `cwd` are joined to the folder of the file that wrote them, as paths are
+//! everywhere; `inputs` stay relative to the suite's folder, because they are part of keys.
+
+use super::fields::{Fields, Findings};
+use super::headers::is_variable;
+use super::judges::seconds;
+use super::read::Reader;
+use super::source::{Sources, Span};
+use super::tree::{Entry, Kind, Node, Style};
+use crate::base::diagnostic::Place;
+use crate::pipeline::program::{
+    Language, Part, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable,
+};
+
+/// What a sandbox may be, by name.
+pub(crate) const SANDBOXES: [(&str, SandboxKind); 3] = [
+    ("none", SandboxKind::None),
+    ("auto", SandboxKind::Auto),
+    ("bubblewrap", SandboxKind::Bubblewrap),
+];
+
+/// What may be said of a variable, and whether it is a secret then.
+pub(super) const SECRECIES: [(&str, bool); 2] = [("secret", true), ("plain", false)];
+
+/// What `path` is called elsewhere.
+const ALIASES: [&str; 5] = ["script", "command", "file", "program", "function"];
+
+/// What people write before a file to run it.
+const INTERPRETERS: [&str; 10] =
+    ["python", "python3", "node", "bun", "deno", "bash", "sh", "ruby", "uv", "npx"];
+
+/// Where a suite says what of a program. Beside the program, not in it: to move a line is no other program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramPlaces {
+    /// Where its file is named.
+    pub file: Place,
+    /// Where it is said what runs it.
+    pub runtime: Option<Place>,
+    /// Where each of its inputs stands, as [`ProgramSpec::inputs`] has it.
+    pub inputs: Vec<(String, Place)>,
+    /// Where the folder is named that it runs in.
+    pub cwd: Option<Place>,
+}
+
+impl ProgramPlaces {
+    /// Where a part is said; where the program is named, if the suite says nothing of it.
+    pub fn of(&self, part: &Part) -> &Place {
+        let said = match part {
+            Part::File => None,
+            Part::Runtime => self.runtime.as_ref(),
+            Part::Cwd => self.cwd.as_ref(),
+            Part::Inputs(input) => {
+                let is_it = |known: &String| input.as_ref().is_none_or(|input| input == known);
+                let found = self.inputs.iter().find(|(known, _)| is_it(known));
+                found.map(|(_, place)| place)
+            }
+        };
+        said.unwrap_or(&self.file)
+    }
+}
+
+/// The same before all that is secret is known.
+#[derive(Debug)]
+pub(super) struct Spans {
+    spec: ProgramSpec,
+    file: Span,
+    runtime: Option<Span>,
+    inputs: Vec<(String, Span)>,
+    cwd: Option<Span>,
+}
+
+impl Spans {
+    /// The program, and where it is said. Only once everything is read: what is secret is shown no more.
+    pub(super) fn places(self, sources: &Sources) -> (ProgramSpec, ProgramPlaces) {
+        let place = |span| sources.place(span);
+        let inputs = self.inputs.into_iter().map(|(input, span)| (input, place(span)));
+        let places = ProgramPlaces {
+            file: place(self.file),
+            runtime: self.runtime.map(place),
+            inputs: inputs.collect(),
+            cwd: self.cwd.map(place),
+        };
+        (self.spec, places)
+    }
+}
+
+/// Reads the program of a grader of `kind: program`.
+pub(super) fn program(
+    entry: &Entry,
+    fields: &mut Fields<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
+    let aliases = fields.refuse(|name| ALIASES.contains(&name));
+    for alias in &aliases {
+        let message = format!("a program grader has no field `{}`", alias.key);
+        let hint = match &alias.value.value {
+            Kind::Str(text) if alias.value.style != Style::Interpolated => {
+                format!("write `path: {text}`")
+            }
+            _ => "write `path: FILE`".to_owned(),
+        };
+        reader.findings.error(alias.key_span, message).hint = Some(hint);
+    }
+    let field = fields.take("path");
+    let spec = match field {
+        Some(field) => file(field, reader),
+        None => {
+            if aliases.is_empty() {
+                reader.findings.error(entry.key_span, "a program grader needs a `path`").hint =
+                    Some("for example `path: graders/policy.py`".to_owned());
+            }
+            None
+        }
+    };
+    with_settings((spec, field.unwrap_or(entry)), fields, reader)
+}
+
+/// The program in the file that `field` names, or the function of it.
+fn file(field: &Entry, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
+    let text = reader.findings.text(field)?;
+    if let Some((first, rest)) = text.split_once(' ')
+        && INTERPRETERS.contains(&first)
+    {
+        let message = "`path` is one file, not a command line";
+        reader.findings.error(field.value.span, message).hint =
+            Some(format!("write `path: {}` and `runtime: {first}`", rest.trim()));
+        return None;
+    }
+    if let Some((file, _)) = function_of(&text) {
+        if is_python_file(file) {
+            return python(field, &text, Role::Grade, reader);
+        }
+        if Language::of_file(file) == Language::JavaScript {
+            let message = "what is called in a module is always its `grade`";
+            reader.findings.error(field.value.span, message).hint =
+                Some(format!("write `path: {file}`"));
+            return None;
+        }
+    }
+    Some(ProgramSpec::of_file(reader.path(field)?))
+}
+
+/// Whether a name is `file.py:name`, a function of a Python file, or was probably meant to be.
+pub(super) fn is_python(name: &str) -> bool {
+    name.contains(".py:") || is_python_file(name)
+}
+
+fn is_python_file(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| ending == "py")
+}
+
+/// File and function of `file:name`.
+fn function_of(text: &str) -> Option<(&str, &str)> {
+    text.rsplit_once(':').filter(|(file, name)| !file.is_empty() && !name.contains(['/', '\\']))
+}
+
+/// The function that `text`, the value of `field`, names as `file.py:name`.
+pub(super) fn python(
+    field: &Entry,
+    text: &str,
+    role: Role,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
+    let span = field.value.span;
+    let (file, name) = function_of(text).unwrap_or((text, ""));
+    if name.is_empty() || !is_python_file(file) {
+        let (message, hint) = if is_python_file(file) {
+            (format!("`{file}` is a file, not a function"), format!("write `{file}:NAME`"))
+        } else {
+            let message = format!("`{text}` is no function of a Python file");
+            (message, "write `file.py:NAME`".to_owned())
+        };
+        reader.findings.error(span, message).hint = Some(hint);
+        return None;
+    }
+    let is_name = !name.starts_with(|first: char| first.is_ascii_digit())
+        && name.chars().all(|char| char.is_alphanumeric() || char == '_');
+    if !is_name {
+        let message = format!("`{name}` is no name of a Python function");
+        reader.findings.error(span, message).hint = Some("write `file.py:NAME`".to_owned());
+        return None;
+    }
+    let path = reader.findings.sources.join(span.file, file);
+    Some(ProgramSpec::new(path, Language::Python, name, role))
+}
+
+/// Reads the settings of a program that `named` names, also of one that is wrong, so that they are known.
+pub(super) fn with_settings(
+    (spec, named): (Option<ProgramSpec>, &Entry),
+    fields: &mut Fields<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
+    let [runtime_field, inputs_field, cwd_field] =
+        ["runtime", "inputs", "cwd"].map(|name| fields.take(name));
+    let runtime = runtime_field.and_then(|field| runtime(field, reader));
+    let inputs = inputs_field.and_then(|field| inputs(field, reader)).unwrap_or_default();
+    let env = fields.take("env").and_then(|field| variables(field, &mut reader.findings));
+    let cwd = cwd_field.and_then(|field| reader.path(field));
+    let own = fields.take("sandbox").and_then(|field| sandbox(field, &mut reader.findings));
+    let repeat = repeat(fields, &mut reader.findings);
+    let timeout = fields.take("timeout").and_then(|field| seconds(field, &mut reader.findings));
+    let mut spec = spec?;
+    spec.runtime = runtime;
+    spec.inputs = sorted(inputs.iter().map(|(input, _)| input.clone()).collect());
+    spec.env = env.unwrap_or_default();
+    spec.cwd = cwd;
+    spec.sandbox = own.unwrap_or_else(|| reader.sandbox.clone());
+    spec.repeat = repeat;
+    if let Some(seconds) = timeout {
+        spec.timeout_ms = ((seconds * 1000.0).round() as u64).max(1);
+    }
+    reader.programs.push(Spans {
+        spec: spec.clone(),
+        file: named.value.span,
+        runtime: runtime_field.map(|field| field.value.span),
+        inputs,
+        cwd: cwd_field.map(|field| field.value.span),
+    });
+    Some(spec)
+}
+
+/// What runs a program: a name to be found, or a path.
+fn runtime(field: &Entry, reader: &mut Reader<'_>) -> Option<String> {
+    let text = reader.findings.text(field)?;
+    if text.contains('/') {
+        return reader.path(field);
+    }
+    if let Some((first, _)) = text.trim().split_once(char::is_whitespace) {
+        let message = "`runtime` is one program, without arguments";
+        reader.findings.error(field.value.span, message).hint =
+            Some(format!("write `runtime: {first}`"));
+        return None;
+    }
+    Some(text)
+}
+
+/// The inputs as the suite's folder sees them, each with its place.
+fn inputs(field: &Entry, reader: &mut Reader<'_>) -> Option<Vec<(String, Span)>> {
+    let texts = reader.findings.texts(field)?;
+    let mut all = Vec::with_capacity(texts.len());
+    for (text, node) in texts.iter().zip(items(field)) {
+        if text.trim().is_empty() {
+            reader.findings.error(node.span, "an item of `inputs` is empty").hint =
+                Some("name a file, a folder, or a pattern such as `data/*.json`".to_owned());
+        }
+        all.push((reader.findings.sources.from_suite(node.span.file, text), node.span));
+    }
+    Some(all)
+}
+
+fn items(field: &Entry) -> &[Node] {
+    match &field.value.value {
+        Kind::Seq(items) => items,
+        _ => std::slice::from_ref(&field.value),
+    }
+}
+
+fn sorted(mut texts: Vec<String>) -> Vec<String> {
+    texts.sort();
+    texts.dedup();
+    texts
+}
+
+/// The variables that a program sees: `[MODEL, {NAME: secret}, {MY_TOKEN: plain}]`. What is written instead of a name may
+/// be a secret, and is hidden.
+fn variables(field: &Entry, findings: &mut Findings) -> Option<Vec<Variable>> {
+    if let Kind::Map(entries) = &field.value.value {
+        return not_a_list(field, entries, findings);
+    }
+    let (is_list, nodes) = match &field.value.value {
+        Kind::Seq(items) => (true, items.as_slice()),
+        _ => (false, std::slice::from_ref(&field.value)),
+    };
+    let mut all = Vec::with_capacity(nodes.len());
+    let mut wrong = Vec::new();
+    for node in nodes {
+        match &node.value {
+            Kind::Str(text) if is_variable(text) && !text.is_empty() => {
+                all.push(Variable::named(text));
+            }
+            Kind::Str(text) => wrong.push((text, node)),
+            Kind::Map(entries) if is_list => {
+                all.extend(said(entries, node, findings).unwrap_or_default());
+            }
+            _ if is_list => {
+                let message = format!("an item of `env` must be text, not {}", node.noun());
+                findings.error(node.span, message).hint =
+                    Some("put the value in quotes".to_owned());
+            }
+            // It says what is wrong.
+            _ => drop(findings.texts(field)?),
+        }
+    }
+    // All of them first, because each is shown with its whole line.
+    for (_, node) in &wrong {
+        findings.sources.hide(node.span);
+    }
+    for (text, node) in wrong {
+        let (message, hint) = match text.split_once('=') {
+            Some((name, _)) if is_variable(name) && !name.is_empty() => (
+                "`env` names variables and does not set them",
+                format!("write `{name}`; {VALUES_ARE}"),
+            ),
+            _ => (
+                "this is not the name of an environment variable",
+                format!("write names alone, for example `env: [OPENAI_API_KEY]`; {VALUES_ARE}"),
+            ),
+        };
+        findings.error(node.span, message).hint = Some(hint);
+    }
+    all.sort();
+    if let Some(pair) = all.windows(2).find(|pair| is_contradiction(pair)) {
+        let message = format!("`{}` is both `secret` and `plain`", pair[0].name);
+        findings.error(field.value.span, message).hint = Some("name it once".to_owned());
+    }
+    all.dedup();
+    Some(all)
+}
+
+/// Where the values of variables are.
+const VALUES_ARE: &str = "their values come from the environment or from `.env`";
+
+/// Whether a variable is said to be a secret and not to be one. Named without a word it is what its name says.
+fn is_contradiction(pair: &[Variable]) -> bool {
+    matches!(pair, [one, other] if one.name == other.name && one.is_secret != other.is_secret)
+}
+
+/// `env` is a mapping: that looks as if it set variables.
+fn not_a_list(field: &Entry, entries: &[Entry], findings: &mut Findings) -> Option<Vec<Variable>> {
+    for entry in entries {
+        findings.sources.hide(entry.value.span);
+    }
+    let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    // Secrets were taken out before, names and all.
+    let names = if names.is_empty() { "NAME".to_owned() } else { names.join(", ") };
+    let message = "`env` must be a list of names, not a mapping";
+    findings.error(field.key_span, message).hint =
+        Some(format!("write `env: [{names}]`: {VALUES_ARE}"));
+    None
+}
+
+/// The variables of an item that says whether they are secrets.
+fn said(entries: &[Entry], node: &Node, findings: &mut Findings) -> Option<Vec<Variable>> {
+    let mut all = Vec::new();
+    for entry in entries {
+        let name = entry.key.clone();
+        if name.is_empty() || !is_variable(&name) {
+            findings.error(entry.key_span, "this is not the name of an environment variable");
+            return None;
+        }
+        let said = match &entry.value.value {
+            Kind::Str(text) => SECRECIES.iter().find(|(word, _)| word == text),
+            _ => None,
+        };
+        let Some((_, is_secret)) = said else {
+            findings.sources.hide(entry.value.span);
+            let message = format!("`{name}` must be `secret` or `plain`");
+            findings.error(entry.value.span, message).hint = Some(format!(
+                "write `{{{name}: secret}}` to keep its value out of keys; {VALUES_ARE}"
+            ));
+            return None;
+        };
+        all.push(Variable { name, is_secret: *is_secret });
+    }
+    if all.is_empty() {
+        findings.error(node.span, "an item of `env` is empty").hint =
+            Some("write `NAME` or `{NAME: secret}`".to_owned());
+    }
+    Some(all)
+}
+
+/// Reads `sandbox: auto` and `sandbox: {kind: auto, memory: 512MB, cpu: 30}`.
+pub(super) fn sandbox(field: &Entry, findings: &mut Findings) -> Option<Sandbox> {
+    match &field.value.value {
+        Kind::Bool(wanted) => {
+            let kind = if *wanted { "auto" } else { "none" };
+            findings.wrong_type(field, "`none`, `auto` or `bubblewrap`").hint =
+                Some(format!("write `sandbox: {kind}`"));
+            return None;
+        }
+        Kind::Map(_) => {}
+        _ => {
+            let kind = findings.choice(field, &SANDBOXES)?;
+            return Some(Sandbox { kind, ..Sandbox::default() });
+        }
+    }
+    let mut inner = findings.fields(field)?;
+    let kind = inner.take("kind");
+    if kind.is_none() {
+        findings.error(field.key_span, "`sandbox` has no `kind`").hint =
+            Some("write `kind: none`, `kind: auto` or `kind: bubblewrap`".to_owned());
+    }
+    let kind = kind.and_then(|kind| findings.choice(kind, &SANDBOXES));
+    let memory = inner.take("memory").and_then(|memory| bytes(memory, findings));
+    let cpu = inner
+        .take("cpu")
+        .and_then(|cpu| findings.whole(cpu, 1..=86_400, "a whole number of seconds, 1 to 86400"));
+    inner.finish("`sandbox`", findings);
+    let cpu_seconds = cpu.and_then(|seconds| u64::try_from(seconds).ok());
+    Some(Sandbox { kind: kind?, memory, cpu_seconds })
+}
+
+/// An amount of memory: bytes, or a number with a unit.
+fn bytes(field: &Entry, findings: &mut Findings) -> Option<u64> {
+    const LEAST: f64 = 1e6;
+    const MOST: f64 = 9e15;
+    const UNITS: [(&str, f64); 10] = [
+        ("", 1.0),
+        ("b", 1.0),
+        ("k", 1e3),
+        ("kb", 1e3),
+        ("m", 1e6),
+        ("mb", 1e6),
+        ("g", 1e9),
+        ("gb", 1e9),
+        ("mib", 1_048_576.0),
+        ("gib", 1_073_741_824.0),
+    ];
+    let amount = match &field.value.value {
+        Kind::Int(bytes) => Some(*bytes as f64),
+        Kind::Float(bytes) => Some(*bytes),
+        Kind::Str(text) => {
+            let text = text.trim();
+            let end = text.find(|char: char| char.is_alphabetic()).unwrap_or(text.len());
+            let unit = text[end..].trim().to_ascii_lowercase();
+            let factor = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
+            let number = text[..end].trim().replace('_', "").parse::<f64>().ok();
+            factor.zip(number).map(|(factor, number)| factor * number)
+        }
+        _ => {
+            findings.wrong_type(field, "an amount of memory").hint =
+                Some("for example `memory: 512MB`".to_owned());
+            return None;
+        }
+    };
+    match amount {
+        Some(bytes) if (LEAST..=MOST).contains(&bytes) => Some(bytes.round() as u64),
+        Some(_) => {
+            let message = format!("`{}` must be at least 1 MB", field.key);
+            findings.error(field.value.span, message).hint =
+                Some("give a unit, for example `memory: 512MB`".to_owned());
+            None
+        }
+        None => {
+            let message = format!("`{}` is no amount of memory", field.key);
+            findings.error(field.value.span, message).hint =
+                Some("for example `memory: 512MB` or `memory: 2GiB`".to_owned());
+            None
+        }
+    }
+}
+
+/// Reads `cache: false` and `deterministic: check`.
+fn repeat(fields: &mut Fields<'_>, findings: &mut Findings) -> Repeat {
+    let cache = fields.take("cache");
+    let deterministic = fields.take("deterministic");
+    let is_kept = cache.and_then(|field| findings.truth(field)).unwrap_or(true);
+    let is_checked = deterministic.is_some_and(|field| match &field.value.value {
+        Kind::Str(text) if text == "check" => true,
+        Kind::Bool(true) => false,
+        value => {
+            let hint = match value {
+                Kind::Bool(false) => "a program that gives different results has `cache: false`",
+                _ => "write `deterministic: check` to run it twice for some samples",
+            };
+            let message = "`deterministic` must be `true` or `check`";
+            findings.error(field.value.span, message).hint = Some(hint.to_owned());
+            false
+        }
+    });
+    match (is_kept, is_checked) {
+        (false, true) => {
+            if let Some(field) = deterministic {
+                let message = "a program with `cache: false` is run anew every time: there is nothing to check";
+                findings.error(field.key_span, message).hint = Some("keep one".to_owned());
+            }
+            Repeat::Always
+        }
+        (false, false) => Repeat::Always,
+        (true, true) => Repeat::Sometimes,
+        (true, false) => Repeat::Never,
+    }
+}

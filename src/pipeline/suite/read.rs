@@ -1,0 +1,272 @@
+//! A suite file into a [`Suite`], with every problem of every file at once.
+//!
+//! It owns the fields of the suite itself; datasets, targets, graders, rewards and gates are read by the files
+//! beside it. A reading never stops at a problem: it goes on with the next field, and gives a suite only if no error
+//! was found and no file is still unread.
+
+use serde_json::{Map, Value};
+
+use super::fields::{Fields, Findings};
+use super::load::{self, Looked};
+use super::programs::{ProgramPlaces, Spans};
+use super::source::Span;
+use super::thresholds::Passes;
+use super::tree::{Entry, Kind, Node};
+use super::{Files, Suite, TargetSpec, dataset, gate, graders, programs, rewards};
+use crate::base::diagnostic::{Diagnostic, Place, suggest};
+use crate::pipeline::grade::{OptionProblem, ToolSpec};
+use crate::pipeline::program::{ProgramSpec, Sandbox, SandboxKind};
+
+/// What graders, extractors and providers there are, and how their options are checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Registry<'a> {
+    /// The ids of grading functions.
+    pub graders: &'a [&'a str],
+    /// The ids of extractors.
+    pub extractors: &'a [&'a str],
+    /// The ids of judge providers.
+    pub providers: &'a [&'a str],
+    /// Checks the options of a known grading function.
+    pub check_grader: fn(&ToolSpec) -> Vec<OptionProblem>,
+    /// Checks the options of a known extractor.
+    pub check_extractor: fn(&str, &Map<String, Value>) -> Vec<OptionProblem>,
+    /// Says what is wrong with a `ground_truth_pattern`, if anything.
+    pub check_pattern: fn(&str) -> Option<String>,
+    /// Says why the judges of a provider do not take a setting, if they do not: provider, field.
+    pub untaken_setting: fn(&str, &str) -> Option<&'static str>,
+    /// What programs are kept from where the suite does not say.
+    pub sandbox: SandboxKind,
+}
+
+/// What came of reading a suite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SuiteReading {
+    /// The suite, if there is no error and nothing is unread.
+    pub suite: Option<Suite>,
+    /// Every problem found. Of a reading with unread files, not yet all.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Every file that was asked for, in order, the suite itself first.
+    pub files: Vec<String>,
+    /// The files that were [`super::FileText::Unread`]: read them, then read the suite again.
+    pub unread: Vec<String>,
+    /// The dialect, by the release of Letta Evals that reads it: `D0` and `D1` (0.4), `D2` (0.5), `D3`
+    /// (0.6), `D4` (0.7), `D7` (0.21), or `mission` where nothing tells.
+    pub dialect: &'static str,
+    /// Where the dataset is named, for problems with that file.
+    pub dataset_place: Option<Place>,
+    /// Where the recorded trajectories are named.
+    pub target_place: Option<Place>,
+    /// Where the dataset's `fields` name what of a row: our name or the output's, and the place.
+    pub field_places: Vec<(String, Place)>,
+    /// Where the suite says what of each program. One that several graders name stands here as often.
+    pub program_places: Vec<(ProgramSpec, ProgramPlaces)>,
+    /// The file that each rubric is written in, by grader.
+    pub rubric_files: Vec<(String, String)>,
+}
+
+/// Reads the suite at `path`.
+pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> SuiteReading {
+    let mut reader = Reader {
+        files,
+        registry,
+        sandbox: Sandbox { kind: registry.sandbox, ..Sandbox::default() },
+        findings: Findings::default(),
+        looked: Looked::default(),
+        programs: Vec::new(),
+        without_threshold: Vec::new(),
+    };
+    let mut reading = SuiteReading { dialect: "mission", ..SuiteReading::default() };
+    let root = load::load(path, files, &mut reader.looked, &mut reader.findings);
+    if let Some(root) = root {
+        reading.dialect = dialect(&root);
+        reading.dataset_place = place_of(&root, "dataset", &reader.findings);
+        reading.target_place = place_of(&root, "target", &reader.findings);
+        reading.field_places = field_places(&root, &reader.findings);
+        reading.suite = suite(&root, &mut reader);
+    }
+    if reader.findings.failed() || !reader.looked.unread.is_empty() {
+        reading.suite = None;
+    }
+    let sources = &reader.findings.sources;
+    reading.program_places =
+        reader.programs.into_iter().map(|spans| spans.places(sources)).collect();
+    reading.diagnostics = reader.findings.finish();
+    reading.rubric_files = reader.looked.rubrics;
+    reading.files = reader.looked.files;
+    reading.unread = reader.looked.unread;
+    reading
+}
+
+/// The name of the suite at `path`, whatever is wrong with the rest; none where that is no suite.
+pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
+    let mut findings = Findings::default();
+    let root = load::load(path, files, &mut Looked::default(), &mut findings)?;
+    let field = |name: &str| root.entries().iter().find(|field| field.key == name);
+    field("graders")?;
+    findings.text(field("name")?)
+}
+
+/// What the readers of sections share.
+pub(super) struct Reader<'a> {
+    pub(super) files: &'a dyn Files,
+    pub(super) registry: &'a Registry<'a>,
+    /// The sandbox of programs that say none.
+    pub(super) sandbox: Sandbox,
+    pub(super) findings: Findings,
+    pub(super) looked: Looked,
+    /// The programs that were read.
+    pub(super) programs: Vec<Spans>,
+    /// The rubric graders that say no `pass_threshold`, each with its place.
+    pub(super) without_threshold: Vec<(String, Span)>,
+}
+
+impl Reader<'_> {
+    /// Reports a feature that is known and not there yet.
+    pub(super) fn unavailable(&mut self, field: &Entry, what: &str) -> &mut Diagnostic {
+        self.findings.error(field.value.span, format!("{what} not available in this version"))
+    }
+
+    /// The value of `field` as a path, joined to the folder of the file that wrote it.
+    pub(super) fn path(&mut self, field: &Entry) -> Option<String> {
+        let path = self.findings.text(field)?;
+        Some(self.findings.sources.join(field.value.span.file, &path))
+    }
+}
+
+/// A suite is read whole even if a part of it is wrong, so that every problem is found.
+fn suite(root: &Node, reader: &mut Reader<'_>) -> Option<Suite> {
+    let mut fields = Fields::new(root.entries());
+    let name =
+        required(&mut fields, "name", root, reader).and_then(|name| reader.findings.text(name));
+    let description = fields.take("description").and_then(|field| reader.findings.text(field));
+    let dataset = required(&mut fields, "dataset", root, reader)
+        .and_then(|field| dataset::dataset(field, reader));
+    let target = match fields.take("target") {
+        Some(field) => dataset::target(field, reader),
+        None => Some(TargetSpec::Recorded { path: None, format: None }),
+    };
+    if let Some(field) = fields.take("sandbox")
+        && let Some(sandbox) = programs::sandbox(field, &mut reader.findings)
+    {
+        reader.sandbox = sandbox;
+    }
+    let mut graders = graders::graders(&mut fields, root, reader);
+    rewards::reward(&mut fields, &mut graders, reader);
+    rewards::check_names(&graders, &mut reader.findings);
+    let keys: Vec<&str> = graders.names.iter().map(String::as_str).collect();
+    let gate = gate::gate(&mut fields, &keys, &mut reader.findings);
+    let limits = limits(&mut fields, &mut reader.findings);
+    let passes = Passes { gate: gate.as_ref(), num_runs: limits.num_runs };
+    passes.check(&graders.specs, &reader.without_threshold, &mut reader.findings);
+    if let Some(script) = fields.take("setup_script") {
+        reader.unavailable(script, "`setup_script` is");
+    }
+    fields.finish("a suite", &mut reader.findings);
+    Some(Suite {
+        name: name?,
+        description,
+        dataset: dataset?,
+        target: target?,
+        graders: graders.specs,
+        gate,
+        max_samples: limits.max_samples,
+        sample_tags: limits.sample_tags,
+        num_runs: limits.num_runs,
+        max_concurrent: limits.max_concurrent,
+    })
+}
+
+fn required<'n>(
+    fields: &mut Fields<'n>,
+    name: &'static str,
+    root: &Node,
+    reader: &mut Reader<'_>,
+) -> Option<&'n Entry> {
+    let field = fields.take(name);
+    if field.is_none() && !is_misspelt(name, root) {
+        let at = root.entries().iter().find(|entry| entry.key == name);
+        let span = at.map_or(root.span, |entry| entry.key_span);
+        reader.findings.error(span, format!("the suite has no `{name}`")).hint =
+            Some(load::MINIMAL.to_owned());
+    }
+    field
+}
+
+/// Whether a field of the mapping is probably `name`, misspelt: it is reported as unknown, which is enough.
+pub(super) fn is_misspelt(name: &str, root: &Node) -> bool {
+    let mut keys = root.entries().iter().map(|entry| entry.key.as_str());
+    !keys.clone().any(|key| key == name) && keys.any(|key| suggest(key, [name]).is_some())
+}
+
+struct Limits {
+    max_samples: Option<usize>,
+    sample_tags: Vec<String>,
+    num_runs: u32,
+    max_concurrent: Option<usize>,
+}
+
+fn limits(fields: &mut Fields<'_>, findings: &mut Findings) -> Limits {
+    let mut count = |name| {
+        let field = fields.take(name)?;
+        findings.whole(field, 1..=i64::from(u32::MAX), "a whole number of at least 1")
+    };
+    let (max_samples, num_runs) = (count("max_samples"), count("num_runs"));
+    let max_concurrent = count("max_concurrent");
+    let tags = fields.take("sample_tags").and_then(|field| findings.texts(field));
+    let size = |value: i64| usize::try_from(value).unwrap_or(usize::MAX);
+    Limits {
+        max_samples: max_samples.map(size),
+        sample_tags: tags.unwrap_or_default(),
+        num_runs: num_runs.and_then(|value| u32::try_from(value).ok()).unwrap_or(1),
+        max_concurrent: max_concurrent.map(size),
+    }
+}
+
+/// The place of the `path` of a section, or else of what says most about it.
+fn place_of(root: &Node, section: &str, findings: &Findings) -> Option<Place> {
+    let node = root.get(section)?;
+    let node = match &node.value {
+        Kind::Map(_) => node.get("path").or_else(|| node.get("kind")).unwrap_or(node),
+        _ => node,
+    };
+    Some(findings.sources.place(node.span))
+}
+
+/// The places of the paths in the dataset's `fields`, those of `outputs` among them.
+fn field_places(root: &Node, findings: &Findings) -> Vec<(String, Place)> {
+    let fields = root.get("dataset").and_then(|dataset| dataset.get("fields"));
+    let entries = fields.map(Node::entries).unwrap_or_default();
+    let outputs = entries.iter().filter(|entry| entry.key == "outputs");
+    let all = entries.iter().chain(outputs.flat_map(|entry| entry.value.entries()));
+    all.map(|entry| (entry.key.clone(), findings.sources.place(entry.value.span))).collect()
+}
+
+/// The newest dialect the suite shows a sign of; `mission` where there is no sign.
+fn dialect(root: &Node) -> &'static str {
+    let target = root.get("target").and_then(|target| word(target, "kind"));
+    let gate = root.get("gate").and_then(|gate| word(gate, "kind"));
+    let graders = root.get("graders").map(Node::entries).unwrap_or_default();
+    let judges = graders.iter().filter_map(|grader| word(&grader.value, "kind"));
+    if root.get("reward").is_some() {
+        "D7"
+    } else if gate.is_some() {
+        "D4"
+    } else if target.is_some_and(|kind| kind.starts_with("letta_")) {
+        "D3"
+    } else if judges.into_iter().any(|kind| matches!(kind, "model_judge" | "letta_judge")) {
+        "D2"
+    } else if graders.iter().any(|grader| grader.value.get("agent_file").is_some()) {
+        "D0"
+    } else if target == Some("agent") {
+        "D1"
+    } else {
+        "mission"
+    }
+}
+
+fn word<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    match &node.get(key)?.value {
+        Kind::Str(text) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,264 @@
+//! What makes one score of the scores of others: the `reward` section, and graders of `kind: combine`.
+//!
+//! Either is a grader after the others, so that reports, gates and labels need not know of rewards. A reward that only
+//! names a grader is none of these: that grader's score is the reward, and there is nothing to add.
+
+use super::fields::{Fields, Findings};
+use super::graders::Graders;
+use super::read::Reader;
+use super::tree::{Entry, Kind, Style};
+use super::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec, gate, programs};
+use crate::pipeline::program::Role;
+use crate::pipeline::reward::Expression;
+
+/// The name of the grader that the `reward` section is.
+const REWARD: &str = "reward";
+
+/// The kind of graders that combine others.
+pub(super) const COMBINE: &str = "combine";
+
+const EXAMPLE: &str = "for example `combine: 0.7*quality + 0.3*policy`";
+
+/// An expression, and the field it was read from.
+#[derive(Debug)]
+pub(super) struct Written {
+    expression: Expression,
+    field: Entry,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RewardKind {
+    Metric,
+    Custom,
+    Combine,
+}
+
+const KINDS: [(&str, RewardKind); 3] = [
+    ("metric", RewardKind::Metric),
+    ("custom", RewardKind::Custom),
+    (COMBINE, RewardKind::Combine),
+];
+
+/// Reads the `reward` section and adds the grader that it is.
+pub(super) fn reward(fields: &mut Fields<'_>, graders: &mut Graders, reader: &mut Reader<'_>) {
+    let has_gate = fields.peek("gate").is_some();
+    let Some(field) = fields.take("reward") else { return };
+    if let Kind::Str(_) | Kind::Int(_) | Kind::Float(_) = &field.value.value {
+        let kind = expression(field, graders, reader).map(RewardSpec::Expression);
+        let common = Common { display_name: None, pass_threshold: Some(1.0) };
+        add(field, kind.and_then(|kind| common.grader(REWARD, kind)), graders, reader);
+        return;
+    }
+    if !matches!(field.value.value, Kind::Map(_)) {
+        reader.findings.wrong_type(field, "a mapping or an expression").hint =
+            Some("for example `reward: 0.7*quality + 0.3*policy`".to_owned());
+        return;
+    }
+    let Some(mut inner) = reader.findings.fields(field) else { return };
+    let Some(kind) = reward_kind(field, &mut inner, &mut reader.findings) else {
+        // Which fields there may be is not known.
+        return;
+    };
+    if kind == RewardKind::Metric {
+        if has_gate {
+            let message = "a suite has a `gate` or a `reward`, not both";
+            reader.findings.error(field.key_span, message).hint =
+                Some("a `reward` of `kind: combine` or `custom` may stand beside a `gate`".into());
+        }
+        let names: Vec<&str> = graders.names.iter().map(String::as_str).collect();
+        gate::metric_key(&mut inner, field, &names, &mut reader.findings);
+        inner.finish("a reward", &mut reader.findings);
+        return;
+    }
+    let common = Common::read(&mut inner, reader);
+    let spec = match kind {
+        RewardKind::Custom => composer(field, &mut inner, reader),
+        _ => combine(field, &mut inner, graders, reader).map(RewardSpec::Expression),
+    };
+    inner.finish("a reward", &mut reader.findings);
+    add(field, spec.and_then(|spec| common.grader(REWARD, spec)), graders, reader);
+}
+
+/// The kind that the reward says, or that its fields show.
+fn reward_kind(
+    field: &Entry,
+    inner: &mut Fields<'_>,
+    findings: &mut Findings,
+) -> Option<RewardKind> {
+    if let Some(kind) = inner.take("kind") {
+        return findings.choice(kind, &KINDS);
+    }
+    if inner.peek("combine").is_some() {
+        return Some(RewardKind::Combine);
+    }
+    let likely = if inner.peek("function").is_some() { "custom" } else { "metric" };
+    findings.error(field.key_span, "the reward has no `kind`").hint =
+        Some(format!("write `kind: {likely}`"));
+    (likely == "metric").then_some(RewardKind::Metric)
+}
+
+/// Adds the grader `reward`; its name is known even if it is wrong.
+fn add(field: &Entry, spec: Option<GraderSpec>, graders: &mut Graders, reader: &mut Reader<'_>) {
+    if graders.names.iter().any(|name| name == REWARD) {
+        let message = "a grader is called `reward` already, and so is what this section makes";
+        reader.findings.error(field.key_span, message).hint =
+            Some("give the grader another name".to_owned());
+        return;
+    }
+    graders.names.push(REWARD.to_owned());
+    graders.rewards.push(REWARD.to_owned());
+    graders.specs.extend(spec);
+}
+
+/// The function of a `custom` reward.
+fn composer(field: &Entry, inner: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<RewardSpec> {
+    let named = inner.take("function");
+    let spec = match named {
+        Some(function) => {
+            let text = reader.findings.text(function);
+            text.and_then(|text| programs::python(function, &text, Role::Reward, reader))
+        }
+        None => {
+            reader.findings.error(field.key_span, "a custom reward needs a `function`").hint =
+                Some("for example `function: rewards.py:compose`".to_owned());
+            None
+        }
+    };
+    let spec = programs::with_settings((spec, named.unwrap_or(field)), inner, reader)?;
+    Some(RewardSpec::Program(Box::new(spec)))
+}
+
+/// Reads a grader of `kind: combine`.
+pub(super) fn combined(
+    name: &str,
+    entry: &Entry,
+    mut fields: Fields<'_>,
+    (graders, reader): (&mut Graders, &mut Reader<'_>),
+) -> Option<GraderSpec> {
+    let common = Common::read(&mut fields, reader);
+    let expression = combine(entry, &mut fields, graders, reader);
+    fields.finish("a combining grader", &mut reader.findings);
+    common.grader(name, RewardSpec::Expression(expression?))
+}
+
+/// What rewards have in common with all graders. They extract nothing.
+struct Common {
+    display_name: Option<String>,
+    pass_threshold: Option<f64>,
+}
+
+impl Common {
+    fn read(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Self {
+        let display_name =
+            fields.take("display_name").and_then(|field| reader.findings.text(field));
+        let pass_threshold = fields
+            .take("pass_threshold")
+            .map_or(Some(1.0), |field| reader.findings.number(field, 0.0..=1.0, "between 0 and 1"));
+        Self { display_name, pass_threshold }
+    }
+
+    fn grader(self, name: &str, spec: RewardSpec) -> Option<GraderSpec> {
+        Some(GraderSpec {
+            name: name.to_owned(),
+            display_name: self.display_name,
+            extractor: ExtractorSpec {
+                name: "last_assistant".to_owned(),
+                config: "{}".to_owned(),
+                include_subagents: false,
+                program: None,
+            },
+            pass_threshold: self.pass_threshold?,
+            ground_truth_pattern: None,
+            kind: GraderKind::Reward(spec),
+        })
+    }
+}
+
+/// The expression under `combine`.
+fn combine(
+    owner: &Entry,
+    fields: &mut Fields<'_>,
+    graders: &mut Graders,
+    reader: &mut Reader<'_>,
+) -> Option<Expression> {
+    let Some(field) = fields.take("combine") else {
+        let message = "what combines graders needs an expression, `combine`";
+        reader.findings.error(owner.key_span, message).hint = Some(EXAMPLE.to_owned());
+        return None;
+    };
+    expression(field, graders, reader)
+}
+
+/// The expression that `field` says. Its names are checked when all graders are known.
+fn expression(field: &Entry, graders: &mut Graders, reader: &mut Reader<'_>) -> Option<Expression> {
+    if let Kind::Int(_) | Kind::Float(_) = field.value.value {
+        return no_names(field, &mut reader.findings);
+    }
+    let text = reader.findings.text(field)?;
+    let expression = match Expression::parse(&text) {
+        Ok(expression) => expression,
+        // What a variable says is not shown, and what is wrong with it would show some of it.
+        Err(_) if field.value.style == Style::Interpolated => {
+            let message = format!("`{}` is set to what is not an expression", field.key);
+            reader.findings.error(field.value.span, message).hint = Some(EXAMPLE.to_owned());
+            return None;
+        }
+        Err(problem) => {
+            let span = reader.findings.sources.inside(field.value.span, &text, problem.at);
+            reader.findings.error(span, problem.message).hint = problem.hint;
+            return None;
+        }
+    };
+    if expression.names.is_empty() {
+        return no_names(field, &mut reader.findings);
+    }
+    let written = Written { expression: expression.clone(), field: field.clone() };
+    graders.expressions.push(written);
+    Some(expression)
+}
+
+fn no_names(field: &Entry, findings: &mut Findings) -> Option<Expression> {
+    let message = "this expression names no grader: every sample would have the same score";
+    findings.error(field.value.span, message).hint = Some(EXAMPLE.to_owned());
+    None
+}
+
+/// Reports names in expressions that are no graders, and those of rewards: no reward is made of rewards.
+pub(super) fn check_names(graders: &Graders, findings: &mut Findings) {
+    let is_reward = |name: &str| graders.rewards.iter().any(|reward| reward == name);
+    let known: Vec<&str> =
+        graders.names.iter().map(String::as_str).filter(|name| !is_reward(name)).collect();
+    for Written { expression, field } in &graders.expressions {
+        for name in expression.names.iter().filter(|name| !known.contains(&name.as_str())) {
+            let place = expression.place_of(name).unwrap_or_default();
+            let sources = &findings.sources;
+            let mut span = sources.inside(field.value.span, &expression.text, place);
+            if span == field.value.span {
+                // Over several lines, its first place in the file is near enough.
+                span = sources.find(span, name);
+            }
+            let mut at = field.clone();
+            at.value.span = span;
+            if field.value.style == Style::Interpolated {
+                findings.unknown(&at, name, "grader", &known);
+            } else if is_reward(name) {
+                let message = format!("`{name}` is itself made of other scores");
+                findings.error(span, message).hint =
+                    Some("name the graders that it is made of".to_owned());
+            } else if let Some(longer) = known.iter().find(|known| continues(known, name)) {
+                let message = format!("unknown grader `{name}`");
+                findings.error(span, message).hint =
+                    Some(format!("put the name in quotes: `'{longer}'`"));
+            } else {
+                findings.unknown(&at, name, "grader", &known);
+            }
+        }
+    }
+}
+
+/// Whether `known` begins with `name` and goes on with what no name without quotes can have.
+fn continues(known: &str, name: &str) -> bool {
+    known
+        .strip_prefix(name)
+        .is_some_and(|rest| rest.starts_with(|char: char| !char.is_alphanumeric() && char != '_'))
+}

@@ -1,0 +1,229 @@
+//! The fields only rubric graders have: what is asked, and how the answers become one score.
+//!
+//! A rubric file is read here because its text is part of the suite. Who is asked is read by [`super::judges`].
+
+use std::ops::RangeInclusive;
+
+use super::fields::{Fields, Findings};
+use super::judges::judges;
+use super::read::Reader;
+use super::rubric_file::{self, RubricText};
+use super::tree::{Entry, Kind};
+use super::{Combine, CompareTo, RubricSpec};
+use crate::pipeline::judge::template::{PAIR_NAMES, names};
+
+const COMBINES: [(&str, Combine); 3] =
+    [("median", Combine::Median), ("mean", Combine::Mean), ("majority", Combine::Majority)];
+
+/// Reads what a `rubric` or `model_judge` grader has beyond other graders; `text` is its rubric.
+pub(super) fn rubric(
+    text: Option<RubricText>,
+    entry: &Entry,
+    fields: &mut Fields<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<RubricSpec> {
+    let is_agent = agent_judge(fields, reader);
+    let judges = judges(fields, text.is_some(), reader);
+    let compare_to = compare_to(fields, reader);
+    let findings = &mut reader.findings;
+    let rubric_vars = fields.take("rubric_vars").and_then(|field| findings.texts(field));
+    let (votes, combine) = votes(fields, findings);
+    let confirm_fails = fields
+        .take("confirm_fails")
+        .and_then(|field| findings.whole(field, 0..=100, "between 0 and 100"));
+    let scale_field = fields.take("scale");
+    let scale = scale_field.and_then(|field| scale(field, findings));
+    if compare_to.is_some() {
+        if let Some(field) = scale_field {
+            let message = "a grader with `compare_to` has no `scale`";
+            findings.error(field.key_span, message).hint =
+                Some("a win is 1, a tie 0.5, a loss 0".to_owned());
+        }
+        if let Some(text) = &text {
+            check_comparison(text, entry, findings);
+        }
+    }
+    if is_agent {
+        return None;
+    }
+    Some(RubricSpec {
+        prompt: text?.text,
+        judges,
+        scale,
+        rubric_vars: rubric_vars.unwrap_or_default(),
+        votes,
+        combine,
+        confirm_fails: confirm_fails.and_then(|count| u32::try_from(count).ok()).unwrap_or(0),
+        compare_to,
+    })
+}
+
+/// Whether the judge is an agent, which is reported as not available.
+fn agent_judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> bool {
+    let agent_file = fields.take("agent_file");
+    let command = fields.take("command");
+    let tool = fields.take("judge_tool_name");
+    if let Some(field) = agent_file {
+        reader.unavailable(field, "agents as judges (`agent_file`) are");
+    }
+    if let Some(field) = command {
+        reader.unavailable(field, "programs as judges (`command`) are");
+    }
+    if let (Some(field), None) = (tool, agent_file) {
+        let message = "`judge_tool_name` is of judges that are agents";
+        reader.findings.error(field.key_span, message);
+    }
+    agent_file.is_some() || command.is_some()
+}
+
+/// Reads the rubric of a grader: `prompt`, or the file of `prompt_path` with what it includes.
+pub(super) fn text(
+    entry: &Entry,
+    fields: &mut Fields<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<RubricText> {
+    let not_empty =
+        |field: &&Entry| !matches!(&field.value.value, Kind::Str(text) if text.is_empty());
+    let inline = fields.take("prompt").filter(not_empty);
+    let file = fields.take("prompt_path").filter(not_empty);
+    let (text, field) = match (inline, file) {
+        (Some(_), Some(file)) => {
+            let message = "a rubric grader has `prompt` or `prompt_path`, not both";
+            reader.findings.error(file.key_span, message).hint = Some("keep one".to_owned());
+            return None;
+        }
+        (Some(inline), None) => {
+            let text = reader.findings.text(inline)?;
+            let file = reader.findings.sources.place(inline.value.span).path;
+            reader.looked.rubrics.push((entry.key.clone(), file));
+            (RubricText { text, parts: vec![inline.value.span], front: Vec::new() }, inline)
+        }
+        (None, Some(file)) => {
+            let path = reader.path(file)?;
+            reader.looked.rubrics.push((entry.key.clone(), path.clone()));
+            let sinks = (&mut reader.looked, &mut reader.findings);
+            (rubric_file::read(&path, file.value.span, reader.files, sinks)?, file)
+        }
+        (None, None) => {
+            reader
+                .findings
+                .error(entry.key_span, "a rubric grader needs `prompt` or `prompt_path`");
+            return None;
+        }
+    };
+    if text.text.trim().is_empty() {
+        reader.findings.error(field.value.span, "the rubric is empty");
+        return None;
+    }
+    Some(text)
+}
+
+/// Reads `compare_to: PATH` and `compare_to: {field: PATH}` or `{run: PATH}`. A plain path is a run if it ends in
+/// `.jsonl` or has a slash.
+fn compare_to(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<CompareTo> {
+    let field = fields.take("compare_to")?;
+    if let Kind::Map(entries) = &field.value.value {
+        let mut inner = Fields::new(entries);
+        let (of_row, run) = (inner.take("field"), inner.take("run"));
+        inner.finish("`compare_to`", &mut reader.findings);
+        return match (of_row, run) {
+            (Some(of_row), None) => reader.findings.text(of_row).map(|path| in_row(&path)),
+            (None, Some(run)) => reader.path(run).map(CompareTo::Run),
+            _ => {
+                let message = "`compare_to` has either `field` or `run`";
+                reader.findings.error(field.key_span, message).hint =
+                    Some("write `compare_to: {field: PATH}` or `{run: FILE}`".to_owned());
+                None
+            }
+        };
+    }
+    let text = reader.findings.text(field)?;
+    if text.to_ascii_lowercase().ends_with(".jsonl") || text.contains('/') {
+        return reader.path(field).map(CompareTo::Run);
+    }
+    Some(in_row(&text))
+}
+
+/// The field at a path that may begin with `row.`, as it does in rubrics.
+fn in_row(path: &str) -> CompareTo {
+    CompareTo::Field(path.strip_prefix("row.").unwrap_or(path).to_owned())
+}
+
+/// A rubric that arranges two submissions itself has to show both.
+fn check_comparison(text: &RubricText, entry: &Entry, findings: &mut Findings) {
+    let [first, second] = PAIR_NAMES.map(|name| names(&text.text, name));
+    let (name, lacks) = match (first, second) {
+        (true, false) => (PAIR_NAMES[0], "but not `{submission_b}`"),
+        (false, true) => (PAIR_NAMES[1], "but not `{submission_a}`"),
+        (false, false) if names(&text.text, "submission") => {
+            ("submission", "but neither `{submission_a}` nor `{submission_b}`")
+        }
+        _ => return,
+    };
+    let span = text.find(name, entry.key_span, findings);
+    let message = format!("this rubric compares, and names `{{{name}}}` {lacks}");
+    findings.error(span, message).hint = Some(
+        "name both, or neither: then question and submissions follow after the rubric".to_owned(),
+    );
+}
+
+/// Reads `votes: 3` or `votes: {n: 3, combine: mean}`, and `combine: mean` beside either.
+fn votes(fields: &mut Fields<'_>, findings: &mut Findings) -> (u32, Combine) {
+    const RANGE: RangeInclusive<i64> = 1..=1000;
+    const WORDS: &str = "a whole number between 1 and 1000";
+    let beside = fields.take("combine");
+    let (count, inside) = match fields.take("votes") {
+        None => (None, None),
+        Some(field) => match &field.value.value {
+            Kind::Map(entries) => {
+                let mut inner = Fields::new(entries);
+                let count = inner.take("n");
+                if count.is_none() {
+                    findings.error(field.key_span, "`votes` has no `n`");
+                }
+                let combine = inner.take("combine");
+                inner.finish("`votes`", findings);
+                (count, combine)
+            }
+            _ => (Some(field), None),
+        },
+    };
+    if let (Some(beside), Some(_)) = (beside, inside) {
+        let message = "`combine` is said twice: here and in `votes`";
+        findings.error(beside.key_span, message).hint = Some("keep one".to_owned());
+    }
+    let count = count.and_then(|field| findings.whole(field, RANGE, WORDS));
+    let combine = beside.or(inside).and_then(|field| findings.choice(field, &COMBINES));
+    let count = count.and_then(|count| u32::try_from(count).ok()).unwrap_or(1);
+    (count, combine.unwrap_or_default())
+}
+
+/// Reads `scale: {min, max}`; 0 to 1 is no scale at all.
+fn scale(field: &Entry, findings: &mut Findings) -> Option<(f64, f64)> {
+    const EXAMPLE: &str = "write `scale: {min: 1, max: 5}`";
+    if !matches!(field.value.value, Kind::Map(_)) {
+        findings.wrong_type(field, "a mapping").hint = Some(EXAMPLE.to_owned());
+        return None;
+    }
+    let mut inner = findings.fields(field)?;
+    let mut end = |name| {
+        let Some(end) = inner.take(name) else {
+            findings.error(field.key_span, format!("`scale` has no `{name}`")).hint =
+                Some(EXAMPLE.to_owned());
+            return None;
+        };
+        findings.number(end, f64::MIN..=f64::MAX, "finite")
+    };
+    let (min, max) = (end("min"), end("max"));
+    inner.finish("`scale`", findings);
+    let (min, max) = (min?, max?);
+    if min >= max {
+        findings.error(field.value.span, "`scale` must have a `min` below its `max`");
+        return None;
+    }
+    if !(max - min).is_finite() {
+        findings.error(field.value.span, "`scale` is too wide: `max` minus `min` must be finite");
+        return None;
+    }
+    Some((min, max)).filter(|scale| *scale != (0.0, 1.0))
+}

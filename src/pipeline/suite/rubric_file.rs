@@ -1,0 +1,366 @@
+//! Rubric files: their front matter, and the files they include.
+//!
+//! A file whose first line is `---` begins with YAML, up to the next such line; everything else is text and kept
+//! verbatim, but for a byte-order mark and the ends of lines: those are line feeds, as in YAML, so that a rubric is the
+//! same one on a system that checks it out with others. Included texts come first, each file once, so that no file can
+//! grow without bound. The rubrics of suites and those that rows name are both read here; what the settings mean is read
+//! elsewhere.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::fields::{Fields, Findings};
+use super::load::Looked;
+use super::source::{Span, normal};
+use super::tree::{self, Entry, Kind, Node};
+use super::{FileText, Files};
+use crate::base::diagnostic::{Diagnostic, Place};
+
+/// How deep rubric files may include one another.
+const MAX_DEPTH: usize = 16;
+
+/// How many files a rubric may include in all.
+const MAX_FILES: usize = 500;
+
+/// What front matter can say of a grader.
+const SETTINGS: [&str; 3] = ["model", "scale", "pass_threshold"];
+
+const RULE: &str =
+    "a rubric that begins with a rule has a blank line before it, or writes the rule `***`";
+
+/// The text of a rubric, and where it is from.
+#[derive(Debug, Default)]
+pub(super) struct RubricText {
+    /// The text, a template.
+    pub(super) text: String,
+    /// Where its parts are written.
+    pub(super) parts: Vec<Span>,
+    /// The settings of its front matter.
+    pub(super) front: Vec<Entry>,
+}
+
+impl RubricText {
+    /// Where `{name}` is written in it, else `otherwise`.
+    pub(super) fn find(&self, name: &str, otherwise: Span, findings: &Findings) -> Span {
+        let placeholder = format!("{{{name}}}");
+        let found =
+            self.parts.iter().map(|part| (*part, findings.sources.find(*part, &placeholder)));
+        let written = found.into_iter().find(|(part, span)| part != span);
+        written.map_or(otherwise, |(_, span)| span)
+    }
+}
+
+/// The rubric file of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowRubric {
+    /// The rubric without front matter and with everything it includes.
+    pub text: FileText,
+    /// What is wrong inside of it, or with the files it includes.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// A file cut at its front matter: that with the line before it, and the text behind. None if it is never closed.
+fn cut(file: &str) -> Option<(&str, &str)> {
+    let is_rule = |line: &&str| line.trim_end() == "---";
+    let mut lines = file.split_inclusive('\n');
+    let Some(first) = lines.next().filter(is_rule) else { return Some(("", file)) };
+    let mut end = first.len();
+    for line in lines {
+        if is_rule(&line) {
+            let text = &file[end + line.len()..];
+            return Some((&file[..end], text.trim_start_matches(['\r', '\n'])));
+        }
+        end += line.len();
+    }
+    None
+}
+
+/// The text with every end of a line a line feed.
+fn with_line_feeds(text: &str) -> Cow<'_, str> {
+    if !text.contains('\r') {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+}
+
+/// Reads the rubric at `path`, which `from` names, and everything it includes.
+pub(super) fn read(
+    path: &str,
+    from: Span,
+    files: &dyn Files,
+    (looked, findings): (&mut Looked, &mut Findings),
+) -> Option<RubricText> {
+    Loader::new(files, looked, findings).load(path, Some(from), Role::OfGrader)
+}
+
+/// Reads the rubric at `path`, which a row names; it includes nothing outside of `folder`, the suite's.
+pub fn row_rubric(path: &str, folder: &str, files: &dyn Files) -> RowRubric {
+    let file = match files.text(path) {
+        FileText::Text(text) => text,
+        text => return RowRubric { text, problems: Vec::new() },
+    };
+    let (mut looked, mut findings) = (Looked::default(), Findings::default());
+    let loader = Loader { folder: Some(folder), ..Loader::new(files, &mut looked, &mut findings) };
+    let read = loader.load(path, None, Role::OfRow);
+    if let Some(RubricText { text, .. }) = &read
+        && text.trim().is_empty()
+    {
+        findings.add(Diagnostic::error(Place::file(path), "the rubric is empty"));
+    }
+    let problems = findings.finish();
+    let text = match (problems.first(), read) {
+        (Some(problem), _) => FileText::Unreadable(problem.message.clone()),
+        (None, None) => FileText::Unread,
+        (None, Some(read)) if *read.text == *file => FileText::Text(file),
+        (None, Some(read)) => FileText::Text(Arc::from(read.text)),
+    };
+    RowRubric { text, problems }
+}
+
+/// Who names a file, which decides what its front matter may say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    OfGrader,
+    OfRow,
+    Included,
+}
+
+/// What front matter says.
+struct Front {
+    settings: Vec<Entry>,
+    /// The paths of included files, each with its place.
+    includes: Vec<(String, Span)>,
+}
+
+struct Loader<'a> {
+    files: &'a dyn Files,
+    looked: &'a mut Looked,
+    findings: &'a mut Findings,
+    /// What nothing may be included from outside of.
+    folder: Option<&'a str>,
+    /// The files that led here, by normal path.
+    above: Vec<String>,
+    /// Every file that was included so far, by normal path.
+    included: Vec<String>,
+    parts: Vec<(Span, String)>,
+}
+
+impl<'a> Loader<'a> {
+    fn new(files: &'a dyn Files, looked: &'a mut Looked, findings: &'a mut Findings) -> Self {
+        let (above, included, parts) = (Vec::new(), Vec::new(), Vec::new());
+        Self { files, looked, findings, folder: None, above, included, parts }
+    }
+
+    fn load(mut self, path: &str, from: Option<Span>, role: Role) -> Option<RubricText> {
+        let front = self.file(path, from, role)?;
+        let mut text = String::new();
+        let last = self.parts.len().saturating_sub(1);
+        for (at, (_, part)) in self.parts.iter().enumerate() {
+            if at < last {
+                text.push_str(part.trim_end());
+                text.push_str("\n\n");
+            } else {
+                text.push_str(part);
+            }
+        }
+        let parts = self.parts.into_iter().map(|(span, _)| span).collect();
+        Some(RubricText { text, parts, front })
+    }
+
+    /// Reads one file and what it includes; gives the settings of its front matter.
+    fn file(&mut self, path: &str, from: Option<Span>, role: Role) -> Option<Vec<Entry>> {
+        let text = self.looked.text(path, from, self.files, self.findings)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text = &*with_line_feeds(text);
+        let file = self.findings.sources.add(path, text);
+        let Some((front, body)) = cut(text) else {
+            let message = "the front matter of this rubric is never closed";
+            self.findings.error(Span::new(file, 0..3), message).hint =
+                Some(with_rule(Some("end it with a line `---`")));
+            return None;
+        };
+        let Front { settings, includes } = self.front(front, file, role)?;
+        self.above.push(normal(path));
+        let mut is_whole = true;
+        for (path, span) in includes {
+            is_whole &= self.include(&path, span).is_some();
+        }
+        self.above.pop();
+        if !body.trim().is_empty() {
+            let span = Span::new(file, text.len() - body.len()..text.len());
+            self.parts.push((span, body.to_owned()));
+        }
+        is_whole.then_some(settings)
+    }
+
+    fn front(&mut self, text: &str, file: u32, role: Role) -> Option<Front> {
+        let mut problems = Vec::new();
+        let root = tree::parse_part(text, file, &self.findings.sources, &mut problems);
+        for mut problem in problems {
+            problem.hint = Some(with_rule(problem.hint.as_deref()));
+            self.findings.add(problem);
+        }
+        let root = root?;
+        let entries = match root.value {
+            Kind::Map(entries) => entries,
+            Kind::Null => Vec::new(),
+            _ => {
+                let message = format!("front matter is a mapping, not {}", root.noun());
+                self.findings.error(root.span, message).hint = Some(with_rule(None));
+                return None;
+            }
+        };
+        let mut fields = Fields::new(&entries);
+        let include = fields.take("include");
+        for name in SETTINGS {
+            if let Some(field) = fields.take(name) {
+                self.check_setting(field, role);
+            }
+        }
+        let known = self.findings.diagnostics.len();
+        fields.finish("the front matter of a rubric", self.findings);
+        for problem in &mut self.findings.diagnostics[known..] {
+            problem.hint = Some(with_rule(problem.hint.as_deref()));
+        }
+        let includes = include.map(|field| self.includes(field)).unwrap_or_default();
+        let settings = entries.into_iter().filter(|entry| SETTINGS.contains(&entry.key.as_str()));
+        Some(Front { settings: settings.collect(), includes })
+    }
+
+    fn check_setting(&mut self, field: &Entry, role: Role) {
+        let (whose, hint) = match role {
+            Role::OfGrader => return self.refuse_variables(&field.value),
+            Role::OfRow => ("the rubric of a row", "set it in the suite"),
+            Role::Included => {
+                ("an included file", "set it in the rubric that includes the file, or in the suite")
+            }
+        };
+        let message = format!("`{}` has no effect in {whose}", field.key);
+        self.findings.error(field.key_span, message).hint = Some(hint.to_owned());
+    }
+
+    /// Reports `${NAME}`: it would be taken for the text itself.
+    fn refuse_variables(&mut self, node: &Node) {
+        match &node.value {
+            Kind::Str(text) if text.contains("${") => {
+                let message = "variables are replaced in suites only, not in rubric files";
+                self.findings.error(node.span, message).hint =
+                    Some("say this in the suite".to_owned());
+            }
+            Kind::Seq(items) => items.iter().for_each(|item| self.refuse_variables(item)),
+            _ => {}
+        }
+    }
+
+    /// The paths of `include`, each with its place.
+    fn includes(&mut self, field: &Entry) -> Vec<(String, Span)> {
+        self.refuse_variables(&field.value);
+        let paths = self.findings.texts(field).unwrap_or_default();
+        let spans = match &field.value.value {
+            Kind::Seq(items) => items.iter().map(|item| item.span).collect(),
+            _ => vec![field.value.span],
+        };
+        paths.into_iter().zip(spans).collect()
+    }
+
+    fn include(&mut self, path: &str, span: Span) -> Option<()> {
+        let path = self.findings.sources.join(span.file, path);
+        let name = normal(&path);
+        if self.above.contains(&name) {
+            let message = format!("this rubric includes itself: {} → `{name}`", self.chain());
+            self.findings.error(span, message);
+            return None;
+        }
+        if self.above.len() > MAX_DEPTH {
+            let chain = self.chain();
+            let message =
+                format!("more than {MAX_DEPTH} rubric files include one another: {chain}");
+            self.findings.error(span, message);
+            return None;
+        }
+        if self.folder.is_some_and(|folder| !is_inside(folder, &name)) {
+            let message = "`include` leads out of the suite's folder";
+            self.findings.error(span, message).hint =
+                Some("the rubric of a row includes files beside the suite or below it".to_owned());
+            return None;
+        }
+        if self.included.contains(&name) {
+            return Some(());
+        }
+        if self.included.len() >= MAX_FILES {
+            self.findings.error(span, format!("a rubric includes at most {MAX_FILES} files"));
+            return None;
+        }
+        self.included.push(name);
+        self.file(&path, Some(span), Role::Included).map(|_| ())
+    }
+
+    /// The files that led here, for messages; of many, the first and the last.
+    fn chain(&self) -> String {
+        let names: Vec<String> = self.above.iter().map(|name| format!("`{name}`")).collect();
+        match &names[..] {
+            [first, second, _, .., last] if names.len() > 5 => {
+                format!("{first} → {second} → … → {last}")
+            }
+            names => names.join(" → "),
+        }
+    }
+}
+
+fn with_rule(hint: Option<&str>) -> String {
+    hint.map_or_else(|| RULE.to_owned(), |hint| format!("{hint} ({RULE})"))
+}
+
+/// Whether the normal path `name` stands in `folder` or below it.
+fn is_inside(folder: &str, name: &str) -> bool {
+    let folder = normal(folder);
+    match folder.as_str() {
+        "" => !name.starts_with(['/', '\\']) && name.split('/').all(|part| part != ".."),
+        folder => name
+            .strip_prefix(folder.trim_end_matches('/'))
+            .is_some_and(|rest| rest.starts_with('/')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cut, is_inside};
+
+    #[test]
+    fn front_matter_stands_between_two_rules_at_the_top() {
+        for (file, expected) in [
+            ("Judge.\n", Some(("", "Judge.\n"))),
+            ("", Some(("", ""))),
+            ("---\nmodel: m\n---\nJudge.\n", Some(("---\nmodel: m\n", "Judge.\n"))),
+            ("---  \r\nmodel: m\r\n---\r\n\r\nA\r\n", Some(("---  \r\nmodel: m\r\n", "A\r\n"))),
+            ("---\n---\n\n  A\n---\nB", Some(("---\n", "  A\n---\nB"))),
+            ("---\nmodel: m\n---", Some(("---\nmodel: m\n", ""))),
+            ("\n---\nA\n---\n", Some(("", "\n---\nA\n---\n"))),
+            (" ---\nA\n---\n", Some(("", " ---\nA\n---\n"))),
+            ("----\nA\n", Some(("", "----\nA\n"))),
+            ("---\nA\n", None),
+            ("---", None),
+        ] {
+            assert_eq!(cut(file), expected, "{file:?}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_row_stay_in_the_folder() {
+        for (folder, name, expected) in [
+            ("", "a.txt", true),
+            (".", "x/a.txt", true),
+            ("", "../a.txt", false),
+            ("", "/etc/passwd", false),
+            ("s", "s/a.txt", true),
+            ("./s/", "s/a.txt", true),
+            ("s", "st/a.txt", false),
+            ("s", "a.txt", false),
+            ("../s", "../s/a.txt", true),
+            ("../s", "../a.txt", false),
+            ("/", "/a.txt", true),
+        ] {
+            assert_eq!(is_inside(folder, name), expected, "{folder} {name}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Claude Code `--output-format stream-json` lines, and its session files, which have the same lines.
+//!
+//! Claude Code writes one line a content block, and lines of sub-agents that run at the same time
+//! interleave. All blocks of one message id therefore go where the first of them stands: the message was
+//! one answer of the model, made before any tool returned. What the lines say of the session (ids, costs,
+//! timings) is dropped.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::node::Node;
+use super::read::Turns;
+use super::{Body, TrajectoryProblem, anthropic};
+
+/// The events in JSON Lines text as one list; none if a line is no object or no line is an event.
+pub(super) fn events(text: &str) -> Option<Value> {
+    let text = text.trim_start_matches('\u{feff}');
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let mut events = Vec::new();
+    for line in text.split('\n').filter(|line| !line.trim().is_empty()) {
+        events.push(serde_json::from_str::<Value>(line).ok().filter(Value::is_object)?);
+    }
+    events.iter().any(is_event).then_some(Value::Array(events))
+}
+
+/// Whether `value` is a line that only Claude Code writes.
+pub(crate) fn is_event(value: &Value) -> bool {
+    let kind = value.get("type").and_then(Value::as_str);
+    match kind {
+        Some("assistant" | "user") => value.get("message").is_some_and(Value::is_object),
+        Some("system" | "result") => value.get("subtype").is_some_and(Value::is_string),
+        _ => false,
+    }
+}
+
+/// Reads the lines.
+pub(super) fn read(lines: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    let events: Vec<Node<'_, '_>> = lines.items("a list of Claude Code events")?.collect();
+    for entry in merge(&events) {
+        match entry {
+            Entry::Assistant(lines) => assistant(&lines, turns)?,
+            Entry::Line(line) => single(*line, turns)?,
+        }
+    }
+    Ok(())
+}
+
+/// How many messages of the assistant the lines hold, sub-agents included.
+#[cfg(test)]
+pub(super) fn assistant_messages(lines: &Value) -> usize {
+    let root = Node::root(lines);
+    let events: Vec<Node<'_, '_>> = root.items("events").into_iter().flatten().collect();
+    merge(&events).iter().filter(|entry| matches!(entry, Entry::Assistant(_))).count()
+}
+
+/// A line, or all lines of one message of the assistant.
+#[derive(Debug)]
+enum Entry<'a, 'p, 'v> {
+    Assistant(Vec<&'a Node<'p, 'v>>),
+    Line(&'a Node<'p, 'v>),
+}
+
+/// Brings the lines of each message id together where the first of them stands; never across turns,
+/// because mocks and proxies use the same id again.
+fn merge<'a, 'p, 'v>(events: &'a [Node<'p, 'v>]) -> Vec<Entry<'a, 'p, 'v>> {
+    let mut entries = Vec::new();
+    let mut places = HashMap::new();
+    for event in events {
+        if event.get("type").as_str() != Some("assistant") || is_meta(*event) {
+            if divides(*event) {
+                places.clear();
+            }
+            entries.push(Entry::Line(event));
+            continue;
+        }
+        let message = event.value().get("message");
+        let id = message.and_then(|message| message.get("id")).and_then(Value::as_str);
+        let place = id.map_or(entries.len(), |id| *places.entry(id).or_insert(entries.len()));
+        match entries.get_mut(place) {
+            Some(Entry::Assistant(lines)) => lines.push(event),
+            _ => entries.push(Entry::Assistant(vec![event])),
+        }
+    }
+    entries
+}
+
+/// Whether a line ends a turn or starts one.
+fn divides(line: Node<'_, '_>) -> bool {
+    let blocks = line.value().pointer("/message/content").and_then(Value::as_array);
+    let answers =
+        blocks.is_some_and(|blocks| blocks.iter().any(|b| b.get("tool_use_id").is_some()));
+    match line.get("type").as_str() {
+        Some("result") => true,
+        Some("user") => !answers && !is_subagent(line) && !is_meta(line),
+        _ => false,
+    }
+}
+
+/// One message of the assistant. Texts that only the end of a line divides are one text.
+fn assistant(lines: &[&Node<'_, '_>], turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    let subagent = lines.first().is_some_and(|line| is_subagent(**line));
+    let mut bodies: Vec<Body> = Vec::new();
+    for line in lines {
+        let message = line.get("message");
+        message.object("a message (an object)")?;
+        for body in anthropic::bodies(message.get("content"), Body::Assistant)? {
+            match (bodies.last_mut(), body) {
+                (Some(Body::Assistant(before)), Body::Assistant(text)) => {
+                    before.push(' ');
+                    before.push_str(&text);
+                }
+                (_, body) => bodies.push(body),
+            }
+        }
+    }
+    for body in bodies {
+        turns.push_of(body, subagent);
+    }
+    Ok(())
+}
+
+fn single(line: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    line.object("a Claude Code event (an object)")?;
+    let subtype = line.get("subtype");
+    match line.get("type").text("an event type (a string)")? {
+        "user" if !is_meta(line) => {
+            let message = line.get("message");
+            message.object("a message (an object)")?;
+            anthropic::user(message.get("content"), is_subagent(line), turns)?;
+        }
+        // Names the session's tools and model, which are settings of the target and no message.
+        "system" if subtype.as_str() == Some("init") => {}
+        "result" => result(line, turns),
+        _ => turns.push_of(Body::Other(line.value().clone()), is_subagent(line)),
+    }
+    Ok(())
+}
+
+/// The last line of a turn repeats its last answer, which counts only if nothing else was said.
+fn result(line: Node<'_, '_>, turns: &mut Turns) {
+    let silent = !turns
+        .last()
+        .iter()
+        .any(|message| !message.subagent && matches!(message.body, Body::Assistant(_)));
+    if let Some(text) = line.get("result").as_str().filter(|text| silent && !text.is_empty()) {
+        turns.push(Body::Assistant(text.to_owned()));
+    }
+    turns.end();
+}
+
+/// Whether a sub-agent wrote the line: streams name the call that started it, session files a side chain.
+fn is_subagent(line: Node<'_, '_>) -> bool {
+    !line.get("parent_tool_use_id").is_nothing() || is_true(line, "isSidechain")
+}
+
+/// Whether Claude Code wrote the line itself, in the name of the user.
+fn is_meta(line: Node<'_, '_>) -> bool {
+    is_true(line, "isMeta") || is_true(line, "isSynthetic")
+}
+
+fn is_true(line: Node<'_, '_>, key: &str) -> bool {
+    line.get(key).value() == &Value::Bool(true)
+}

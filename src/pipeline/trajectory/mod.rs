@@ -1,0 +1,191 @@
+//! Everything a target did for one sample, in one shape whatever wrote it.
+//!
+//! The readers beside this file turn each recorded format into [`Trajectory`], one file a format. Provider
+//! ids and timestamps are dropped on the way in: they must never reach an action key. Only call ids stay,
+//! because they pair calls with returns, and `normal` replaces them by ordinals on the way out. The raw
+//! record stays in the dataset chunk it came from. Nothing here knows of datasets, suites or graders.
+
+mod anthropic;
+mod claude_code;
+mod detect;
+mod letta;
+pub(crate) mod letta_dir;
+mod letta_out;
+mod node;
+mod normal;
+mod openai;
+mod read;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub(crate) use claude_code::is_event;
+pub(crate) use detect::detect;
+pub(crate) use read::read;
+
+/// Turns of messages. A turn starts at each user message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trajectory {
+    /// The turns in order.
+    pub turns: Vec<Turn>,
+    /// The state the agent was left in, as its server gave it (Letta memory blocks).
+    pub agent_state: Option<Value>,
+}
+
+/// One user message and everything the target did until the next.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Turn {
+    /// The messages in order.
+    pub messages: Vec<Message>,
+}
+
+/// One message of a trajectory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// What it says or does.
+    pub body: Body,
+    /// Whether a sub-agent sent it, not the target itself.
+    pub subagent: bool,
+}
+
+/// What a message says or does. One recorded message may become several of these, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// Instructions to the target.
+    System(String),
+    /// What the user said.
+    User(String),
+    /// What the target said.
+    Assistant(String),
+    /// What the target thought.
+    Reasoning(String),
+    /// The target called a tool.
+    ToolCall(ToolCall),
+    /// A tool answered.
+    ToolReturn(ToolReturn),
+    /// A kind this version does not know, passed through as it was.
+    Other(Value),
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// What its return refers to; absent in formats that pair them by position.
+    pub id: Option<String>,
+    /// The tool.
+    pub name: String,
+    /// The arguments as the target wrote them, normally JSON text.
+    pub arguments: String,
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolReturn {
+    /// The call it answers.
+    pub call_id: Option<String>,
+    /// The text of the answer.
+    pub output: String,
+    /// Whether steps call the failure `error`; graders of steps are told the word that was recorded.
+    #[serde(default)]
+    pub says_error: bool,
+    /// Whether the call failed: `error` and `failed` both count.
+    pub failed: bool,
+}
+
+/// The recorded formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrajectoryFormat {
+    /// Letta messages: turns of objects with `message_type`.
+    Letta,
+    /// OpenAI chat messages.
+    OpenaiChat,
+    /// Anthropic messages: content blocks.
+    Anthropic,
+    /// Claude Code `--output-format stream-json` lines.
+    ClaudeCode,
+    /// Steps of the inline-grader protocol.
+    Steps,
+    /// Plain text: the target's last answer.
+    Text,
+}
+
+/// What makes a value unreadable as a trajectory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) struct TrajectoryProblem {
+    /// The JSON Pointer (RFC 6901) of the place; empty for the value as a whole. In JSON Lines text the
+    /// first step is the index of the line, from 0, blank lines not counted.
+    pub pointer: String,
+    /// What was expected there, with its article.
+    pub expected: &'static str,
+    /// What stands there, with its article.
+    pub found: &'static str,
+}
+
+impl fmt::Display for TrajectoryProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pointer, expected, found } = self;
+        match pointer.as_str() {
+            "" => write!(f, "expected {expected}, found {found}"),
+            _ => write!(f, "expected {expected} at `{pointer}`, found {found}"),
+        }
+    }
+}
+
+impl Trajectory {
+    /// The trajectory of a target of which only the last answer is known: one assistant message.
+    pub fn from_output(text: &str) -> Self {
+        let message = Message { body: Body::Assistant(text.to_owned()), subagent: false };
+        Self { turns: vec![Turn { messages: vec![message] }], agent_state: None }
+    }
+
+    /// Whether it is one answer and nothing else.
+    pub fn is_one_answer(&self) -> bool {
+        let mut messages = self.turns.iter().flat_map(|turn| &turn.messages);
+        messages.next().is_some_and(|message| matches!(message.body, Body::Assistant(_)))
+            && messages.next().is_none()
+    }
+
+    /// The text of the last message of the target itself, sub-agents not asked.
+    pub fn final_output(&self) -> Option<&str> {
+        self.messages(false).rev().find_map(|message| match &message.body {
+            Body::Assistant(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Only turn `index`, from 0, with the agent's state; empty if there is no such turn.
+    #[must_use]
+    pub fn turn(&self, index: usize) -> Self {
+        Self {
+            turns: self.turns.get(index).cloned().into_iter().collect(),
+            agent_state: self.agent_state.clone(),
+        }
+    }
+
+    /// Whether the target produced no message at all.
+    pub fn is_empty(&self) -> bool {
+        self.turns.iter().all(|turn| turn.messages.is_empty())
+    }
+
+    /// The messages of all turns in order; those of sub-agents only if asked for.
+    pub fn messages(&self, include_subagents: bool) -> impl DoubleEndedIterator<Item = &Message> {
+        self.turns
+            .iter()
+            .flat_map(|turn| &turn.messages)
+            .filter(move |message| include_subagents || !message.subagent)
+    }
+
+    /// The calls of tools in order.
+    pub fn tool_calls(&self, include_subagents: bool) -> impl Iterator<Item = &ToolCall> {
+        self.messages(include_subagents).filter_map(|message| match &message.body {
+            Body::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,466 @@
+//! What `evalrs.toml` at the root of a workspace says.
+//!
+//! It turns text into settings and diagnostics, and never looks for the file. Its tables become the same tree
+//! as suites, so that fields, suggestions and places work alike.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::program::SandboxKind;
+use super::suite::fields::{Fields, Findings};
+use super::suite::programs::SANDBOXES;
+use super::suite::source::Span;
+use super::suite::tree::{Entry, Kind, Node, Style};
+use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::price::Price;
+
+/// The settings of a workspace. Everything is optional: the command line, the environment and the suite come
+/// first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Workspace {
+    /// Where outcomes are kept, joined to the folder of `evalrs.toml`.
+    pub cache_dir: Option<String>,
+    /// How many actions may be under way at once, at least 1.
+    pub max_concurrent: Option<usize>,
+    /// When output has colour.
+    pub color: Option<Color>,
+    /// The most a run may cost, in US dollars.
+    pub max_cost: Option<f64>,
+    /// The most requests a run may send.
+    pub max_calls: Option<u64>,
+    /// The most requests that may be sent in a minute, at least 1.
+    pub max_requests_per_minute: Option<u32>,
+    /// The most tokens that may be sent and asked for in a minute, at least 1.
+    pub max_tokens_per_minute: Option<u64>,
+    /// How many identical failures end a run, at least 1.
+    pub max_identical_failures: Option<u32>,
+    /// How many records of runs are kept, at least 1; without it all are.
+    pub keep_runs: Option<u32>,
+    /// What programs are kept from where neither they nor their suite say.
+    pub sandbox: Option<SandboxKind>,
+    /// What models cost, by name, in the order of the file. These overrule list prices.
+    pub prices: Vec<(String, Price)>,
+}
+
+/// When output has colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Reads the text of the `evalrs.toml` at `path`. What is wrong is left out of the settings.
+pub fn read_workspace(path: &str, text: &str) -> (Workspace, Vec<Diagnostic>) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut findings = Findings::default();
+    let file = findings.sources.add(path, text);
+    let table = match DeTable::parse(text) {
+        Ok(table) => table,
+        Err(error) => {
+            let place = error.span().map(|span| findings.sources.place(Span::new(file, span)));
+            let message = format!("this is no TOML: {}", first_line(error.message()));
+            let place = place.unwrap_or_else(|| Place::file(path));
+            return (Workspace::default(), vec![Diagnostic::error(place, message)]);
+        }
+    };
+    let entries = table_entries(table.get_ref(), file);
+    let workspace = workspace(&entries, &mut findings);
+    (workspace, findings.finish())
+}
+
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
+}
+
+fn workspace(entries: &[Entry], findings: &mut Findings) -> Workspace {
+    let mut workspace = Workspace::default();
+    let mut fields = Fields::new(entries);
+    if let Some(field) = fields.take("cache")
+        && let Some(mut cache) = findings.fields(field)
+    {
+        workspace.cache_dir = cache.take("dir").and_then(|dir| {
+            let path = findings.text(dir)?;
+            Some(findings.sources.join(dir.value.span.file, &path))
+        });
+        cache.finish("`[cache]`", findings);
+    }
+    if let Some(field) = fields.take("run")
+        && let Some(run) = findings.fields(field)
+    {
+        read_run(run, &mut workspace, findings);
+    }
+    if let Some(field) = fields.take("prices") {
+        workspace.prices = read_prices(field, findings);
+    }
+    fields.finish("`evalrs.toml`", findings);
+    workspace
+}
+
+fn read_run(mut run: Fields<'_>, workspace: &mut Workspace, findings: &mut Findings) {
+    const COLORS: [(&str, Color); 3] =
+        [("auto", Color::Auto), ("always", Color::Always), ("never", Color::Never)];
+    let most = i64::from(u32::MAX);
+    workspace.max_concurrent = at_least_one(run.take("max_concurrent"), most, findings);
+    workspace.color = run.take("color").and_then(|field| findings.choice(field, &COLORS));
+    workspace.max_cost = run.take("max_cost").and_then(|field| {
+        findings.number(field, 0.0..=f64::MAX, "a number of US dollars, 0 or more")
+    });
+    workspace.max_calls = run
+        .take("max_calls")
+        .and_then(|field| findings.whole(field, 0..=i64::MAX, "a whole number, 0 or more"))
+        .and_then(|value| u64::try_from(value).ok());
+    workspace.max_requests_per_minute =
+        at_least_one(run.take("max_requests_per_minute"), most, findings);
+    workspace.max_tokens_per_minute =
+        at_least_one(run.take("max_tokens_per_minute"), i64::MAX, findings);
+    workspace.max_identical_failures =
+        at_least_one(run.take("max_identical_failures"), most, findings);
+    workspace.keep_runs = at_least_one(run.take("keep_runs"), most, findings);
+    workspace.sandbox = run.take("sandbox").and_then(|field| findings.choice(field, &SANDBOXES));
+    run.finish("`[run]`", findings);
+}
+
+fn at_least_one<T: TryFrom<i64>>(
+    field: Option<&Entry>,
+    most: i64,
+    findings: &mut Findings,
+) -> Option<T> {
+    let value = findings.whole(field?, 1..=most, "a whole number of at least 1")?;
+    T::try_from(value).ok()
+}
+
+fn read_prices(field: &Entry, findings: &mut Findings) -> Vec<(String, Price)> {
+    let Kind::Map(models) = &field.value.value else {
+        findings.wrong_type(field, "a mapping");
+        return Vec::new();
+    };
+    models
+        .iter()
+        .filter_map(|model| Some((model.key.clone(), read_price(model, findings)?)))
+        .collect()
+}
+
+fn read_price(model: &Entry, findings: &mut Findings) -> Option<Price> {
+    const RANGE: &str = "a number of US dollars a million tokens, 0 or more";
+    if let Some((name, part)) = name_cut_at_dots(model) {
+        let message = format!("the price of `{}` has no field `{}`", model.key, part.key);
+        findings.error(part.key_span, message).hint =
+            Some(format!("put a name with dots in quotes: `[prices.\"{name}\"]`"));
+        return None;
+    }
+    let mut fields = findings.fields(model)?;
+    let mut part = |name: &'static str, findings: &mut Findings| {
+        let Some(field) = fields.take(name) else {
+            let message = format!("the price of `{}` needs `{name}`", model.key);
+            findings.error(model.key_span, message).label = Some(RANGE.to_owned());
+            return None;
+        };
+        findings.number(field, 0.0..=f64::MAX, RANGE)
+    };
+    let (input, output) = (part("input", findings), part("output", findings));
+    fields.finish("a price", findings);
+    Some(Price { input: input?, output: output? })
+}
+
+/// The name that was meant, and its second part, where dots without quotes made tables of `gpt-4.1`.
+fn name_cut_at_dots(model: &Entry) -> Option<(String, &Entry)> {
+    let Kind::Map(parts) = &model.value.value else { return None };
+    let is_rest = |part: &&Entry| {
+        matches!(part.value.value, Kind::Map(_)) && !["input", "output"].contains(&&*part.key)
+    };
+    let part = parts.iter().find(is_rest)?;
+    let rest = name_cut_at_dots(part).map_or_else(|| part.key.clone(), |(rest, _)| rest);
+    Some((format!("{}.{rest}", model.key), part))
+}
+
+/// The entries of a table in the order of the file.
+fn table_entries(table: &DeTable<'_>, file: u32) -> Vec<Entry> {
+    let entry =
+        |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| Entry {
+            key: key.get_ref().to_string(),
+            key_span: Span::new(file, key.span()),
+            value: node(value, file),
+        };
+    let mut entries: Vec<Entry> = table.iter().map(entry).collect();
+    entries.sort_by_key(|entry| entry.key_span.start);
+    entries
+}
+
+fn node(value: &Spanned<DeValue<'_>>, file: u32) -> Node {
+    let (kind, style) = match value.get_ref() {
+        DeValue::String(text) => (Kind::Str(text.to_string()), Style::Quoted),
+        DeValue::Integer(number) => {
+            let value = i64::from_str_radix(number.as_str(), number.radix());
+            (value.map_or(Kind::Float(f64::MAX), Kind::Int), Style::Plain)
+        }
+        DeValue::Float(number) => {
+            let value: f64 = number.as_str().parse().unwrap_or(f64::NAN);
+            (Kind::Float(value), Style::Plain)
+        }
+        DeValue::Boolean(value) => (Kind::Bool(*value), Style::Plain),
+        DeValue::Datetime(value) => (Kind::Str(value.to_string()), Style::Plain),
+        DeValue::Array(items) => {
+            (Kind::Seq(items.iter().map(|item| node(item, file)).collect()), Style::Plain)
+        }
+        DeValue::Table(table) => (Kind::Map(table_entries(table, file)), Style::Plain),
+    };
+    Node { span: Span::new(file, value.span()), style, value: kind }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> (Workspace, String) {
+        let (workspace, diagnostics) = read_workspace("root/evalrs.toml", text);
+        let rendered: Vec<String> =
+            diagnostics.iter().map(|diagnostic| diagnostic.render(false)).collect();
+        (workspace, rendered.join("\n\n"))
+    }
+
+    #[test]
+    fn settings_are_read() {
+        for (text, expected) in [
+            ("", Workspace::default()),
+            ("# nothing\n[cache]\n[run]\n", Workspace::default()),
+            (
+                "\u{feff}[cache]\ndir = \"outcomes\"\n[run]\nmax_concurrent = 4\ncolor = \"never\"\nmax_cost = 2.5\nmax_calls = 1_000\n",
+                Workspace {
+                    cache_dir: Some("root/outcomes".to_owned()),
+                    max_concurrent: Some(4),
+                    color: Some(Color::Never),
+                    max_cost: Some(2.5),
+                    max_calls: Some(1000),
+                    ..Workspace::default()
+                },
+            ),
+            (
+                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1\nkeep_runs = 100\nsandbox = \"auto\"",
+                Workspace {
+                    max_requests_per_minute: Some(60),
+                    max_tokens_per_minute: Some(9_000_000_000),
+                    max_identical_failures: Some(1),
+                    keep_runs: Some(100),
+                    sandbox: Some(SandboxKind::Auto),
+                    ..Workspace::default()
+                },
+            ),
+            (
+                "[prices.\"gpt-4o-mini\"]\ninput = 0.15\noutput = 0.6\n[prices]\n\"acme/llama-3.1\" = { input = 0, output = 0 }\nclaude-opus-4.output = 75\nclaude-opus-4.input = 15\n",
+                Workspace {
+                    prices: vec![
+                        ("gpt-4o-mini".to_owned(), Price { input: 0.15, output: 0.6 }),
+                        ("acme/llama-3.1".to_owned(), Price { input: 0.0, output: 0.0 }),
+                        ("claude-opus-4".to_owned(), Price { input: 15.0, output: 75.0 }),
+                    ],
+                    ..Workspace::default()
+                },
+            ),
+            (
+                "run.max_cost = 3\ncache.dir = '/abs'\nrun.max_calls = 0x10",
+                Workspace {
+                    cache_dir: Some("/abs".to_owned()),
+                    max_cost: Some(3.0),
+                    max_calls: Some(16),
+                    ..Workspace::default()
+                },
+            ),
+        ] {
+            assert_eq!(check(text), (expected, String::new()), "{text}");
+        }
+    }
+
+    #[test]
+    fn problems_are_shown_where_they_stand() {
+        insta::assert_snapshot!(check("[run]\nmax_cal = 3\ncolor = \"blue\"\nmax_cost = -1\nsandbox = \"yes\"\n[cash]\n").1, @r##"
+        error: `[run]` has no field `max_cal`
+         --> root/evalrs.toml:2:1
+          |
+        2 | max_cal = 3
+          | ^^^^^^^
+          |
+          = help: did you mean `max_calls`?
+
+        error: unknown color `blue`
+         --> root/evalrs.toml:3:9
+          |
+        3 | color = "blue"
+          |         ^^^^^^ expected `auto`, `always` or `never`
+
+        error: `max_cost` must be a number of US dollars, 0 or more
+         --> root/evalrs.toml:4:12
+          |
+        4 | max_cost = -1
+          |            ^^
+
+        error: unknown sandbox `yes`
+         --> root/evalrs.toml:5:11
+          |
+        5 | sandbox = "yes"
+          |           ^^^^^ expected `none`, `auto` or `bubblewrap`
+
+        error: `evalrs.toml` has no field `cash`
+         --> root/evalrs.toml:6:2
+          |
+        6 | [cash]
+          |  ^^^^
+          |
+          = help: did you mean `cache`?
+        "##);
+        insta::assert_snapshot!(check("[run]\nmax_calls = 1.5\nmax_concurrent = 0\nmax_cost = nan\n[cache]\ndir = 5\n").1, @r##"
+        error: `max_calls` must be a whole number, 0 or more
+         --> root/evalrs.toml:2:13
+          |
+        2 | max_calls = 1.5
+          |             ^^^
+
+        error: `max_concurrent` must be a whole number of at least 1
+         --> root/evalrs.toml:3:18
+          |
+        3 | max_concurrent = 0
+          |                  ^
+
+        error: `max_cost` must be a number of US dollars, 0 or more
+         --> root/evalrs.toml:4:12
+          |
+        4 | max_cost = nan
+          |            ^^^
+
+        error: `dir` must be text, not a number
+         --> root/evalrs.toml:6:7
+          |
+        6 | dir = 5
+          |       ^
+          |
+          = help: put the value in quotes
+        "##);
+    }
+
+    #[test]
+    fn text_that_is_no_toml_or_has_other_sections_is_refused() {
+        insta::assert_snapshot!(check("run = 3\nrun = 4\n").1, @r##"
+        error: this is no TOML: duplicate key
+         --> root/evalrs.toml:2:1
+          |
+        2 | run = 4
+          | ^^^
+        "##);
+        insta::assert_snapshot!(check("run = 3\n[cache\n").1, @r##"
+        error: this is no TOML: unclosed table, expected `]`
+         --> root/evalrs.toml:2:7
+          |
+        2 | [cache
+          |       ^
+        "##);
+        insta::assert_snapshot!(check("run = 3\napi_key = \"my-very-secret\"\n").1, @r##"
+        error: `run` must be a mapping, not a number
+         --> root/evalrs.toml:1:7
+          |
+        1 | run = 3
+          |       ^
+
+        error: `evalrs.toml` has no field `api_key`
+         --> root/evalrs.toml:2:1
+          |
+        2 | api_key = "**************"
+          | ^^^^^^^
+          |
+          = help: known fields: `cache`, `run`, `prices`
+        "##);
+    }
+
+    #[test]
+    fn prices_that_are_none_are_shown_where_they_stand() {
+        insta::assert_snapshot!(check("[prices.a]\ninput = -1\noutptu = 2\n[prices.b]\ninput = inf\noutput = \"x\"\n[prices]\nc = 3\n").1, @r##"
+        error: the price of `a` needs `output`
+         --> root/evalrs.toml:1:9
+          |
+        1 | [prices.a]
+          |         ^ a number of US dollars a million tokens, 0 or more
+
+        error: `input` must be a number of US dollars a million tokens, 0 or more
+         --> root/evalrs.toml:2:9
+          |
+        2 | input = -1
+          |         ^^
+
+        error: a price has no field `outptu`
+         --> root/evalrs.toml:3:1
+          |
+        3 | outptu = 2
+          | ^^^^^^
+          |
+          = help: did you mean `output`?
+
+        error: `input` must be a number of US dollars a million tokens, 0 or more
+         --> root/evalrs.toml:5:9
+          |
+        5 | input = inf
+          |         ^^^
+
+        error: `output` must be a number, not text
+         --> root/evalrs.toml:6:10
+          |
+        6 | output = "x"
+          |          ^^^
+
+        error: `c` must be a mapping, not a number
+         --> root/evalrs.toml:8:5
+          |
+        8 | c = 3
+          |     ^
+        "##);
+        insta::assert_snapshot!(check("[prices.gpt-4.1-mini]\ninput = 1\noutput = 2\n[prices.o]\ninput = {}\noutput = 2\n").1, @r##"
+        error: the price of `gpt-4` has no field `1-mini`
+         --> root/evalrs.toml:1:15
+          |
+        1 | [prices.gpt-4.1-mini]
+          |               ^^^^^^
+          |
+          = help: put a name with dots in quotes: `[prices."gpt-4.1-mini"]`
+
+        error: `input` must be a number, not a mapping
+         --> root/evalrs.toml:5:9
+          |
+        5 | input = {}
+          |         ^^
+        "##);
+        insta::assert_snapshot!(check("prices = 3\n[run]\nmax_requests_per_minute = 0\nmax_tokens_per_minute = 0.5\nmax_identical_failures = 4294967296\n").1, @r##"
+        error: `prices` must be a mapping, not a number
+         --> root/evalrs.toml:1:10
+          |
+        1 | prices = 3
+          |          ^
+
+        error: `max_requests_per_minute` must be a whole number of at least 1
+         --> root/evalrs.toml:3:27
+          |
+        3 | max_requests_per_minute = 0
+          |                           ^
+
+        error: `max_tokens_per_minute` must be a whole number of at least 1
+         --> root/evalrs.toml:4:25
+          |
+        4 | max_tokens_per_minute = 0.5
+          |                         ^^^
+
+        error: `max_identical_failures` must be a whole number of at least 1
+         --> root/evalrs.toml:5:26
+          |
+        5 | max_identical_failures = 4294967296
+          |                          ^^^^^^^^^^
+        "##);
+    }
+
+    #[test]
+    fn settings_that_are_right_survive_others_that_are_wrong() {
+        let (workspace, said) = check("[run]\nmax_calls = 5\nmax_cost = \"x y\"\n");
+        assert_eq!(workspace.max_calls, Some(5));
+        assert_eq!(workspace.max_cost, None);
+        assert!(said.contains("`max_cost` must be a number, not text"), "{said}");
+    }
+}
