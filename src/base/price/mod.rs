@@ -4,19 +4,31 @@
 //! not listed has no price: a sibling's price would be a guess, and `gpt-4o-audio-preview` is no `gpt-4o`.
 
 mod cost;
-mod table;
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 pub(crate) use cost::Cost;
-pub(crate) use table::AS_OF;
-use table::PRICES;
 
-/// What a model may be called by whoever passes it on, before its own name.
-const VENDORS: [&str; 6] = ["openai", "anthropic", "google", "gemini", "models", "openrouter"];
+/// The list prices: `prices.toml`, which a test reads.
+static LISTED: LazyLock<PriceList> =
+    LazyLock::new(|| toml::from_str(include_str!("prices.toml")).unwrap_or_default());
+
+/// The makers' prices of one day.
+#[derive(Debug, Default, Deserialize)]
+struct PriceList {
+    /// The day, as year, month and day.
+    as_of: String,
+    /// What gateways write before a model's own name.
+    vendors: Vec<String>,
+    models: BTreeMap<String, Price>,
+}
 
 /// What a million tokens cost, in US dollars, each 0 or more; a local model costs nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 pub struct Price {
     /// A million tokens of what the model reads.
     pub input: f64,
@@ -40,7 +52,7 @@ impl Price {
     }
 }
 
-/// The prices of models: those of the workspace, then the list prices of [`AS_OF`].
+/// The prices of models: those of the workspace, then the list prices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
     overrides: Vec<(String, Price)>,
@@ -61,9 +73,14 @@ impl Prices {
             return Some(*price);
         }
         let overrides = self.overrides.iter().map(|(name, price)| (name.as_str(), *price));
-        let listed = PRICES.iter().map(|&(name, input, output)| (name, Price { input, output }));
+        let listed = LISTED.models.iter().map(|(name, price)| (name.as_str(), *price));
         best(bare(model), overrides).or_else(|| best(bare(model), listed))
     }
+}
+
+/// The day of the list prices, as year, month and day.
+pub(crate) fn as_of() -> &'static str {
+    &LISTED.as_of
 }
 
 /// The price of the longest of `names` that `model` is, or is a version of; of equal ones, of that with the
@@ -83,7 +100,7 @@ fn best<'n>(model: &str, names: impl Iterator<Item = (&'n str, Price)>) -> Optio
 /// The name without the vendors before it.
 fn bare(model: &str) -> &str {
     match model.split_once('/') {
-        Some((vendor, rest)) if VENDORS.contains(&vendor) => bare(rest),
+        Some((vendor, rest)) if LISTED.vendors.iter().any(|known| known == vendor) => bare(rest),
         _ => model,
     }
 }
@@ -121,7 +138,7 @@ fn is_date(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{AS_OF, Cost, PRICES, Price, Prices, is_date, is_version};
+    use super::{Cost, LISTED, Price, Prices, as_of, is_date, is_version};
 
     fn price(input: f64, output: f64) -> Price {
         Price { input, output }
@@ -129,11 +146,10 @@ mod tests {
 
     #[test]
     fn the_table_is_sound() {
-        assert!(is_date(AS_OF), "{AS_OF}");
-        for (name, input, output) in PRICES {
+        assert!(is_date(as_of()), "{}", as_of());
+        assert!(LISTED.models.len() > 80);
+        for (name, Price { input, output }) in &LISTED.models {
             assert!(*input >= 0.0 && output >= input && output.is_finite(), "{name}");
-            let again = PRICES.iter().filter(|(other, ..)| other == name).count();
-            assert_eq!(again, 1, "{name} is listed once");
             // Whole nano-dollars a million tokens, or a cost would be rounded twice.
             for value in [input, output] {
                 let nanos = Cost::from_dollars(*value).unwrap();

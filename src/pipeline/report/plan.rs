@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Ordered;
 use super::table::{Cell, lines, name, number, words};
 use super::text::{about, count, cut, grouped, sanitize, wrapped};
-use crate::base::price::{AS_OF, Cost};
+use crate::base::price::{Cost, as_of};
 
 const TITLE: Style = Style::new().bold();
 /// Why more may be asked than is planned.
@@ -229,7 +229,7 @@ fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
     let tokens = format!("{}; input tokens: estimated by a tokenizer", output.join(", and "));
     let mut notes = if totals.asks_judges() { vec![tokens] } else { Vec::new() };
     if totals.cost.is_some_and(|cost| cost > Cost::ZERO) {
-        notes.push(format!("prices: evalrs.toml, else list prices of {AS_OF}"));
+        notes.push(format!("prices: evalrs.toml, else list prices of {}", as_of()));
     }
     if totals.at_least {
         notes.push(AT_LEAST.to_owned());
