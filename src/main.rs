@@ -40,8 +40,9 @@ fn main() -> ExitCode {
     };
     let mut err = anstream::AutoStream::new(std::io::stderr(), choice);
     let is_terminal = std::io::stderr().is_terminal();
-    let columns = console::Term::stdout().size_checked().map(|(_, columns)| columns);
-    let width = width(columns, std::io::stdout().is_terminal(), &OsSystem);
+    let size = std::io::stdout().is_terminal().then(crossterm::terminal::size);
+    let columns = size.and_then(Result::ok).map(|(columns, _)| columns);
+    let width = width(columns, &OsSystem);
     let mut console = Console {
         system: &OsSystem,
         out: out.as_mut(),

@@ -74,8 +74,8 @@ const ENDLESS: usize = 10_000;
 
 /// The columns that text is written in: those of the terminal, else what `COLUMNS` says, else as many as it takes, for a
 /// log or a pager breaks lines by itself, and what was cut is lost.
-pub fn width(columns: Option<u16>, is_terminal: bool, system: &dyn System) -> usize {
-    let columns = columns.filter(|columns| is_terminal && *columns > 0).or_else(|| {
+pub fn width(columns: Option<u16>, system: &dyn System) -> usize {
+    let columns = columns.filter(|columns| *columns > 0).or_else(|| {
         let said = system.environment().remove("COLUMNS")?;
         said.trim().parse().ok().filter(|columns| *columns > 0)
     });
