@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::pipeline::judge::provider;
 use crate::pipeline::outcome::{Failure, FailureKind};
 
 /// Counts failures that are alike, in a row.
@@ -169,22 +170,7 @@ fn counts(kind: FailureKind) -> bool {
 /// Whether the message of a bad request says that the prompt is too long: with status 413, or in the words of one of
 /// the servers that say it with 400.
 fn is_too_long(message: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "answered 413",
-        "context_length_exceeded",
-        "exceed_context_size",
-        "available context size",
-        "context length",
-        "context window",
-        "maximum context",
-        "prompt is too long",
-        "input is too long",
-        "too many tokens",
-        "input token count",
-        "reduce the length",
-    ];
-    let message = message.to_ascii_lowercase();
-    WORDS.iter().any(|word| message.contains(word))
+    message.contains("answered 413") || provider::is_context_overflow(message)
 }
 
 /// The message with every word that holds a digit replaced: numbers and the names of requests differ from

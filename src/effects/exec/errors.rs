@@ -7,13 +7,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::retry;
-use crate::pipeline::judge::provider::{Complaint, Provider};
+use crate::pipeline::judge::provider::{self, Complaint, Provider};
 use crate::pipeline::outcome::FailureKind;
 
 /// The most characters of a server's words that are kept.
 const MOST_WORDS: usize = 300;
-/// The status of what Anthropic calls `overloaded_error`.
-const OVERLOADED: u16 = 529;
 
 /// A reply that is an error.
 #[derive(Debug)]
@@ -60,8 +58,7 @@ fn error_in(body: &Value) -> Option<&Value> {
 fn inner_status(error: &Value) -> Option<(u16, FailureKind)> {
     let status_in = |name: &str| match error.get(name)? {
         Value::Number(number) => u16::try_from(number.as_u64()?).ok(),
-        Value::String(word) if word.contains("overloaded") => Some(OVERLOADED),
-        Value::String(text) => text.parse().ok(),
+        Value::String(text) => provider::status_of_word(text).or_else(|| text.parse().ok()),
         _ => None,
     };
     let statuses = ["code", "status", "type"].into_iter().filter_map(status_in);

@@ -86,7 +86,7 @@ impl HttpExecutor {
         else {
             return false;
         };
-        let is_about_it = speaks_of_shapes(&failure.message);
+        let is_about_it = provider::is_about_shape(&failure.message);
         if is_about_it {
             // An answer to an earlier request may come later.
             let mut shapes = self.shapes.borrow_mut();
@@ -364,29 +364,6 @@ fn read_pause(response: &reqwest::Response) -> Pause {
 fn place(launch: &JudgeLaunch) -> [String; 3] {
     let action = &launch.action;
     [action.provider.clone(), launch.base_url.clone(), action.model.clone()]
-}
-
-/// Whether a server's complaint is about the way in which the shape of a reply was asked for.
-fn speaks_of_shapes(message: &str) -> bool {
-    const WORDS: [&str; 15] = [
-        "response_format",
-        "json_schema",
-        "json_object",
-        "json schema",
-        "json mode",
-        "structured output",
-        "output_config",
-        "output_format",
-        "output format",
-        "response_schema",
-        "responseschema",
-        "responsejsonschema",
-        "mimetype",
-        "mime_type",
-        "mime type",
-    ];
-    let message = message.to_ascii_lowercase();
-    WORDS.iter().any(|word| message.contains(word))
 }
 
 /// The URL of a request. What stands after a `?` of the base URL stays at the end: some servers want a version there.

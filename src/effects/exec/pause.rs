@@ -4,7 +4,12 @@
 //! is too large for that, a moment since 1970; anything else is a length with units (`6m0s`), RFC 3339 or the
 //! date of HTTP. Nothing a server sends makes this panic, and no wait passes ten minutes.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use crate::pipeline::judge::provider;
 
 /// The longest wait a server may ask for.
 const MOST_ASKED: Duration = Duration::from_mins(10);
@@ -16,20 +21,9 @@ const FIRST_MOMENT: f64 = 1e9;
 /// Numbers above are moments in milliseconds.
 const FIRST_MILLISECOND: f64 = 1e12;
 
-/// The headers of budgets: what is left, and when it is filled again.
-const BUDGETS: &[(&str, &str)] = &[
-    // OpenAI, Azure, Groq, vLLM gateways and LiteLLM.
-    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
-    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
-    // Anthropic.
-    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
-    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
-    ("anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"),
-    ("anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"),
-    // OpenRouter and many gateways; the second is the draft of the IETF.
-    ("x-ratelimit-remaining", "x-ratelimit-reset"),
-    ("ratelimit-remaining", "ratelimit-reset"),
-];
+/// The three forms of a date in HTTP; the last two are obsolete, but to be read.
+const HTTP_DATES: [&str; 3] =
+    ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
 /// What a reply says about asking again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,16 +58,16 @@ pub(crate) fn pause(headers: &dyn Fn(&str) -> Option<String>, now_unix: f64) -> 
     let retry_after = milliseconds
         .and_then(|milliseconds| length(milliseconds / 1000.0))
         .or_else(|| until(&header("retry-after")?, now_unix));
-    let reset = |(remaining, reset): &(&str, &str)| {
-        let is_empty = header(remaining)?.parse::<f64>() == Ok(0.0);
-        until(&header(reset)?, now_unix).filter(|wait| is_empty && !wait.is_zero())
-    };
     let should_retry = header("x-should-retry").and_then(|text| match text.as_str() {
         "true" => Some(true),
         "false" => Some(false),
         _ => None,
     });
-    Pause { retry_after, exhausted: BUDGETS.iter().filter_map(reset).max(), should_retry }
+    let exhausted = provider::rate_limit_headers().filter_map(|(remaining, reset)| {
+        let is_empty = header(remaining)?.parse::<f64>() == Ok(0.0);
+        until(&header(reset)?, now_unix).filter(|wait| is_empty && !wait.is_zero())
+    });
+    Pause { retry_after, exhausted: exhausted.max(), should_retry }
 }
 
 /// How long until the moment a header names; nothing for a moment that has passed.
@@ -92,8 +86,9 @@ fn until(text: &str, now_unix: f64) -> Option<Duration> {
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {
         return remaining(moment.as_duration().as_secs_f64());
     }
-    let moment = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
-    remaining(moment.as_secs_f64())
+    let date = HTTP_DATES.iter().find_map(|format| DateTime::strptime(format, text).ok())?;
+    let moment = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    remaining(moment.as_duration().as_secs_f64())
 }
 
 /// Seconds as a length, cut to what a server may ask for; none if they are negative or no number.
@@ -129,7 +124,8 @@ fn with_units(text: &str) -> Option<f64> {
 mod tests {
     use std::time::Duration;
 
-    use super::{BUDGETS, MOST_ASKED, Pause, pause};
+    use super::{MOST_ASKED, Pause, pause};
+    use crate::pipeline::judge::provider::rate_limit_headers;
 
     /// 2026-01-01T00:00:00Z.
     const NOW: f64 = 1_767_225_600.0;
@@ -167,6 +163,8 @@ mod tests {
             ("2025-12-31T23:59:59Z", ms(0)),
             ("Thu, 01 Jan 2026 00:01:40 GMT", ms(100_000)),
             ("Wed, 31 Dec 2025 00:00:00 GMT", ms(0)),
+            ("Thursday, 01-Jan-26 00:01:40 GMT", ms(100_000)),
+            ("Thu Jan  1 00:01:40 2026", ms(100_000)),
             ("1e300", ms(600_000)),
             ("999999999", ms(600_000)),
             ("99999999999999999999999999h", ms(600_000)),
@@ -206,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_budget_that_is_used_up_is_waited_for() {
-        for (remaining, reset) in BUDGETS {
+        for (remaining, reset) in rate_limit_headers() {
             for (left, expected) in
                 [("0", ms(2000)), ("0.0", ms(2000)), ("1", None), ("-1", None), ("many", None)]
             {

@@ -179,16 +179,18 @@ impl Seat {
             provider.map_or_else(String::new, |provider| provider.base_url.to_owned())
         });
         let base_url = base_url.trim_end_matches('/').to_owned();
+        let namespace = provider.map_or("", |provider| provider.model_namespace);
         let blank = JudgeAction {
             provider: spec.provider.clone(),
             endpoint: spec.endpoint.clone().unwrap_or_else(|| {
                 let version = provider.map_or("", |provider| provider.version);
                 without_version(&without_secrets(&base_url), version)
             }),
-            model: model_name(spec),
+            // One request has one key, so a model has one name.
+            model: spec.model.strip_prefix(namespace).unwrap_or(&spec.model).to_owned(),
             system: template::system_message(question),
             user: String::new(),
-            temperature: spec.effective_temperature(),
+            temperature: provider::effective_temperature(spec),
             seed: spec.seed,
             max_tokens: spec.max_tokens.or_else(|| provider?.max_tokens),
             top_p: spec.top_p,
@@ -205,12 +207,6 @@ impl Seat {
     pub fn is_same_judge(&self, other: &Self) -> bool {
         self.blank == other.blank
     }
-}
-
-/// The model by its short name: one request has one key.
-fn model_name(spec: &JudgeSpec) -> String {
-    let short = spec.model.strip_prefix("models/").filter(|_| spec.provider == "google");
-    short.unwrap_or(&spec.model).to_owned()
 }
 
 /// A base URL without the version that the paths of requests begin with anyway.

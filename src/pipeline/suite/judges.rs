@@ -2,7 +2,7 @@
 //!
 //! A panel's judges are read from merged fields, their own over the grader's, so that what is inherited keeps its
 //! place and is checked anew for each of them. What a model does with a setting is said by
-//! [`JudgeSpec::effective_temperature`]; the spec keeps what the suite wrote.
+//! `judge::provider::effective_temperature`; the spec keeps what the suite wrote.
 
 use serde_json::{Map, Value};
 

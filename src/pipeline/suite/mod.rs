@@ -25,7 +25,6 @@ mod syntax;
 mod thresholds;
 pub(crate) mod tree;
 
-pub(crate) use judging::reasons;
 pub use judging::{
     Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, Patience, ReplyFormat, RubricSpec,
 };

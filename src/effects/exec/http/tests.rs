@@ -1,8 +1,8 @@
 //! What needs no server: URLs, the meaning of complaints and endings, and which shape is asked for.
 
-use super::{HttpExecutor, plain, speaks_of_shapes, url, verdict_text};
+use super::{HttpExecutor, plain, url, verdict_text};
 use crate::effects::exec::{EndpointId, JudgeLaunch};
-use crate::pipeline::judge::provider::{Answer, Ending, Shape, find};
+use crate::pipeline::judge::provider::{Answer, Ending, Shape, find, is_about_shape};
 use crate::pipeline::judge::{JudgeAction, test_data};
 use crate::pipeline::outcome::{FailureKind, Usage};
 use crate::pipeline::suite::{Patience, ReplyFormat};
@@ -52,7 +52,7 @@ fn complaints_about_shapes_are_told_from_others() {
         ("the model does not exist", false),
         ("", false),
     ] {
-        assert_eq!(speaks_of_shapes(message), expected, "{message}");
+        assert_eq!(is_about_shape(message), expected, "{message}");
     }
 }
 

@@ -29,6 +29,18 @@ static INFO: ProviderInfo = ProviderInfo {
     headers: &[("anthropic-version", "2023-06-01")],
     max_tokens: Some(MAX_TOKENS),
     unsupported: &[("seed", "the Messages API has no seed; `votes` shows how much verdicts vary")],
+    model_namespace: "",
+    model_prefixes: &["claude-"],
+    rate_limit_headers: &[
+        ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+        ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+        ("anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"),
+        ("anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"),
+    ],
+    // The second is that of Bedrock.
+    overflow_phrases: &["prompt is too long", "input is too long"],
+    shape_phrases: &["output_config", "output_format", "output format"],
+    error_statuses: &[("overloaded", 529)],
 };
 
 impl Provider for Anthropic {
@@ -98,6 +110,23 @@ impl Provider for Anthropic {
             Complaint::default()
         }
     }
+
+    fn fixed_temperature(&self, model: &str) -> Option<f64> {
+        is_claude_after_4_6(model).then_some(1.0)
+    }
+}
+
+/// Whether a model is a Claude of a version that takes no temperature but 1.0: `claude-opus-4-7`, `claude-sonnet-5`.
+/// Older names have the version before the family (`claude-3-5-haiku-20241022`); dates are no versions.
+fn is_claude_after_4_6(model: &str) -> bool {
+    let Some((_, name)) = model.rsplit_once("claude-") else { return false };
+    let mut numbers = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .skip_while(|part| part.parse::<u8>().is_err())
+        .map_while(|part| part.parse::<u8>().ok());
+    let major = numbers.next().unwrap_or(0);
+    let minor = numbers.next().unwrap_or(0);
+    (major, minor) > (4, 6)
 }
 
 fn output_config(shape: Shape, question: Question) -> Option<Value> {

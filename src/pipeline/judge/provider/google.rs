@@ -29,6 +29,19 @@ static INFO: ProviderInfo = ProviderInfo {
     headers: &[],
     max_tokens: None,
     unsupported: &[],
+    model_namespace: "models/",
+    model_prefixes: &["gemini-", "models/gemini-"],
+    rate_limit_headers: &[],
+    overflow_phrases: &["input token count"],
+    shape_phrases: &[
+        "response_schema",
+        "responseschema",
+        "responsejsonschema",
+        "mimetype",
+        "mime_type",
+        "mime type",
+    ],
+    error_statuses: &[],
 };
 
 /// The reasons to end that are a filter's.

@@ -2,6 +2,9 @@
 //!
 //! One file a provider, each implementing [`Provider`] as pure functions: `exec` sends what they write and gives them
 //! what it received. A further provider is one more file and one more line in [`PROVIDERS`].
+//!
+//! Gateways pass on headers and errors of the servers behind them, so an answer is searched for what any provider
+//! says, not only for the words of the one that was asked.
 
 mod anthropic;
 mod google;
@@ -14,7 +17,7 @@ use serde_json::{Map, Value};
 use super::JudgeAction;
 use super::question::Question;
 use crate::pipeline::outcome::{FailureKind, Usage};
-use crate::pipeline::suite::ReplyFormat;
+use crate::pipeline::suite::{JudgeSpec, ReplyFormat};
 
 /// Every provider.
 pub const PROVIDERS: &[&dyn Provider] = &[&openai::OpenAi, &anthropic::Anthropic, &google::Google];
@@ -32,8 +35,47 @@ pub fn unsupported(id: &str, field: &str) -> Option<&'static str> {
 
 /// The provider whose own models have names like this one, if their makers do not serve them through `openai`.
 pub fn of_model(model: &str) -> Option<&'static str> {
-    let families = [("claude-", "anthropic"), ("gemini-", "google"), ("models/gemini-", "google")];
-    families.into_iter().find(|(start, _)| model.starts_with(start)).map(|(_, provider)| provider)
+    let mut infos = PROVIDERS.iter().map(|provider| provider.info());
+    let is_of_family =
+        |info: &&ProviderInfo| info.model_prefixes.iter().any(|start| model.starts_with(start));
+    infos.find(is_of_family).map(|info| info.id)
+}
+
+/// The headers that say what is left of a budget, each with the one that says when it is filled again.
+pub fn rate_limit_headers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PROVIDERS.iter().flat_map(|provider| provider.info().rate_limit_headers.iter().copied())
+}
+
+/// Whether the message of an error says that the prompt is too long for the model.
+pub fn is_context_overflow(message: &str) -> bool {
+    contains_any(message, |info| info.overflow_phrases)
+}
+
+/// Whether the message of an error complains about the way in which the shape of a reply was asked for.
+pub fn is_about_shape(message: &str) -> bool {
+    contains_any(message, |info| info.shape_phrases)
+}
+
+fn contains_any(
+    message: &str,
+    phrases: impl Fn(&'static ProviderInfo) -> &'static [&'static str],
+) -> bool {
+    let message = message.to_ascii_lowercase();
+    let mut phrases = PROVIDERS.iter().flat_map(|provider| phrases(provider.info()));
+    phrases.any(|phrase| message.contains(phrase))
+}
+
+/// The status that the word of an error stands for.
+pub fn status_of_word(word: &str) -> Option<u16> {
+    let mut statuses = PROVIDERS.iter().flat_map(|provider| provider.info().error_statuses);
+    statuses.find(|(part, _)| word.contains(part)).map(|(_, status)| *status)
+}
+
+/// The temperature to send: the only one that the model takes, if there is such; none if the suite says null, whatever
+/// the model.
+pub fn effective_temperature(spec: &JudgeSpec) -> Option<f64> {
+    let fixed = PROVIDERS.iter().find_map(|provider| provider.fixed_temperature(&spec.model));
+    spec.temperature.map(|temperature| fixed.unwrap_or(temperature))
 }
 
 /// An API that judges are asked through.
@@ -53,6 +95,11 @@ pub trait Provider: Sync {
     /// What an error says beyond its status: the object that the body holds as `error`.
     fn complaint(&self, _status: u16, _error: &Value) -> Complaint {
         Complaint::default()
+    }
+
+    /// The only temperature that a model takes, if it is one of the maker's own models that take but one.
+    fn fixed_temperature(&self, _model: &str) -> Option<f64> {
+        None
     }
 }
 
@@ -83,6 +130,18 @@ pub struct ProviderInfo {
     pub max_tokens: Option<u32>,
     /// Settings of a judge that it has no place for, each with the reason.
     pub unsupported: &'static [(&'static str, &'static str)],
+    /// What may stand before the name of a model and says nothing.
+    pub model_namespace: &'static str,
+    /// How the names of its maker's models begin, where the maker does not serve them through `openai` too.
+    pub model_prefixes: &'static [&'static str],
+    /// Headers that say what is left of a budget, each with the one that says when it is filled again.
+    pub rate_limit_headers: &'static [(&'static str, &'static str)],
+    /// What errors about a prompt that is too long contain, in lower case.
+    pub overflow_phrases: &'static [&'static str],
+    /// What errors about the shape that was asked for contain, in lower case.
+    pub shape_phrases: &'static [&'static str],
+    /// Parts of the words that errors have in place of a status, and the status that each stands for.
+    pub error_statuses: &'static [(&'static str, u16)],
 }
 
 /// How the key of an API is sent.

@@ -10,7 +10,6 @@ use crate::base::price::Cost;
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::outcome::{FailureKind, Usage};
-use crate::pipeline::suite::reasons;
 
 /// Any OpenAI-compatible endpoint.
 pub(super) struct OpenAi;
@@ -28,6 +27,35 @@ static INFO: ProviderInfo = ProviderInfo {
     headers: &[],
     max_tokens: None,
     unsupported: &[],
+    model_namespace: "",
+    model_prefixes: &[],
+    rate_limit_headers: &[
+        // OpenAI, Azure, Groq, vLLM gateways and LiteLLM.
+        ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+        ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+        // OpenRouter and many gateways; the second is the draft of the IETF.
+        ("x-ratelimit-remaining", "x-ratelimit-reset"),
+        ("ratelimit-remaining", "ratelimit-reset"),
+    ],
+    overflow_phrases: &[
+        "context_length_exceeded",
+        "exceed_context_size",
+        "available context size",
+        "context length",
+        "context window",
+        "maximum context",
+        "too many tokens",
+        "reduce the length",
+    ],
+    shape_phrases: &[
+        "response_format",
+        "json_schema",
+        "json_object",
+        "json schema",
+        "json mode",
+        "structured output",
+    ],
+    error_statuses: &[],
 };
 
 impl Provider for OpenAi {
@@ -119,6 +147,16 @@ impl Provider for OpenAi {
             Complaint::default()
         }
     }
+
+    fn fixed_temperature(&self, model: &str) -> Option<f64> {
+        reasons(model).then_some(1.0)
+    }
+}
+
+/// Whether a model is of those that reason before they answer: they take other settings.
+fn reasons(model: &str) -> bool {
+    let model = model.rsplit('/').next().unwrap_or_default();
+    ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix))
 }
 
 /// What the model says in place of an answer, in a member of its own or as a part of the content.

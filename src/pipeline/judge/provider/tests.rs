@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Answer, Complaint, Correction, Ending, PROVIDERS, Shape, find, unsupported};
+use super::{
+    Answer, Complaint, Correction, Ending, PROVIDERS, Shape, effective_temperature, find,
+    unsupported,
+};
 use crate::base::price::Cost;
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::judge::{JudgeAction, test_data};
 use crate::pipeline::outcome::{FailureKind, Usage};
+use crate::pipeline::suite::JudgeSpec;
 
 fn action(model: &str) -> JudgeAction {
     test_data::action(model, "Is it kind?")
@@ -349,5 +353,31 @@ fn every_provider_can_be_asked_in_words_and_at_a_tidy_url() {
         assert!(shapes.is_sorted(), "{}: the strictest first", info.id);
         assert!(!info.base_url.ends_with('/'), "{}", info.id);
         assert!(!info.key_variables.is_empty(), "{}", info.id);
+    }
+}
+
+#[test]
+fn models_that_take_one_temperature_get_it() {
+    for (model, expected) in [
+        ("gpt-4o", 0.25),
+        ("o3-mini", 1.0),
+        ("openai/gpt-5-nano", 1.0),
+        ("claude-3-5-haiku-20241022", 0.25),
+        ("claude-3-opus-latest", 0.25),
+        ("claude-sonnet-4-20250514", 0.25),
+        ("claude-opus-4-6", 0.25),
+        ("claude-haiku-4-5-20251001", 0.25),
+        ("claude-opus-4-7", 1.0),
+        ("anthropic/claude-opus-4.8", 1.0),
+        ("us.anthropic.claude-sonnet-5-v1:0", 1.0),
+        ("claude-opus-5-20260801", 1.0),
+        ("claude-", 0.25),
+        ("claude-next", 0.25),
+        ("my-claude", 0.25),
+    ] {
+        let spec = JudgeSpec { model: model.to_owned(), ..JudgeSpec::default() };
+        let with = |temperature| JudgeSpec { temperature, ..spec.clone() };
+        assert_eq!(effective_temperature(&with(Some(0.25))), Some(expected), "{model}");
+        assert_eq!(effective_temperature(&with(None)), None, "{model}");
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::{Memory, REGISTRY, read, read_suite, rendered};
 use super::{first_rubric, rubric};
+use crate::pipeline::judge::provider::effective_temperature;
 use crate::pipeline::suite::{
     Combine, CompareTo, FileText, GraderKind, HeaderSpec, HeaderValue, JudgeSpec, Patience,
     ReplyFormat, RubricSpec, row_rubric,
@@ -270,7 +271,7 @@ fn models_that_reason_are_sent_temperature_one() {
         ("olmo-2", "0.5", Some(0.5)),
     ] {
         let rubric = rubric(&format!("    model: {model}\n    temperature: {temperature}\n"));
-        assert_eq!(rubric.judges[0].effective_temperature(), expected, "{model}");
+        assert_eq!(effective_temperature(&rubric.judges[0]), expected, "{model}");
         assert_eq!(rubric.judges[0].temperature, temperature.parse().ok(), "{model}");
     }
 }
