@@ -23,8 +23,8 @@ use crate::pipeline::evaluate::rewards::ReadyReward;
 use crate::pipeline::evaluate::{Case, Method, Planned, ReadyGrader, ReadyTool, Submission};
 use crate::pipeline::extract::Extractor;
 use crate::pipeline::gate;
+use crate::pipeline::grade;
 use crate::pipeline::grade::reference::ReferencePattern;
-use crate::pipeline::grade::registry;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider::PROVIDERS;
 use crate::pipeline::suite::{
@@ -148,9 +148,9 @@ fn environment_base_urls(db: &dyn Db, root: Root) -> Vec<(&'static str, String)>
 #[salsa::tracked(no_eq)]
 pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
     let method = match grader.kind(db) {
-        GraderKind::Tool(spec) => match registry::compile(spec) {
+        GraderKind::Tool(spec) => match grade::compile(spec) {
             Ok(grader) => {
-                let info = registry::find(&spec.function);
+                let info = grade::find(&spec.function);
                 let (reads_trajectory, reads_row) =
                     info.map_or((true, true), |info| (info.reads_trajectory, info.reads_row));
                 Method::Tool(ReadyTool { grader, reads_trajectory, reads_row })

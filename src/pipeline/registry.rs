@@ -7,9 +7,8 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 
 use super::extract::{EXTRACTORS, check_options};
-use super::grade::registry;
-use super::grade::registry::GRADERS;
-use super::grade::{OptionProblem, ToolSpec};
+use super::grade;
+use super::grade::{GRADERS, OptionProblem, ToolSpec};
 use super::judge::provider;
 use super::judge::provider::{PROVIDERS, Provider};
 use super::program::SandboxKind;
@@ -250,7 +249,7 @@ pub fn registry() -> Registry<'static> {
 }
 
 fn check_grader(spec: &ToolSpec) -> Vec<OptionProblem> {
-    registry::compile(spec).err().unwrap_or_default()
+    grade::compile(spec).err().unwrap_or_default()
 }
 
 fn check_extractor(name: &str, config: &Map<String, Value>) -> Vec<OptionProblem> {

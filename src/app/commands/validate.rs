@@ -13,7 +13,7 @@ use crate::effects::exec::program::check::check;
 use crate::engine::session::Session;
 use crate::graph::Database;
 use crate::graph::inputs::Overrides;
-use crate::pipeline::grade::registry;
+use crate::pipeline::grade;
 use crate::pipeline::program::{Language, Part};
 use crate::pipeline::report::text::count;
 use crate::pipeline::suite::canonical::canonical;
@@ -130,7 +130,7 @@ fn how(grader: &GraderSpec) -> String {
     let extractor = &grader.extractor.name;
     match &grader.kind {
         GraderKind::Tool(tool)
-            if registry::find(&tool.function).is_some_and(|info| info.reads_trajectory) =>
+            if grade::find(&tool.function).is_some_and(|info| info.reads_trajectory) =>
         {
             format!("{} of the trajectory", tool.function)
         }

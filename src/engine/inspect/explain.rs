@@ -16,7 +16,7 @@ use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, results};
 use crate::pipeline::action::{ActionKey, Ingredient};
 use crate::pipeline::evaluate::{ReadyGrader, each_wanted};
-use crate::pipeline::grade::registry;
+use crate::pipeline::grade;
 use crate::pipeline::judge::question::Order;
 use crate::pipeline::outcome::Stored;
 use crate::pipeline::reason::{Held, Reason};
@@ -240,7 +240,7 @@ fn looked_at(kind: &GraderKind) -> Vec<&'static str> {
         GraderKind::Program(_) => looked.extend(["input", "trajectory", "row"]),
         GraderKind::Reward(_) => return vec!["grades"],
         GraderKind::Tool(tool) => {
-            let info = registry::find(&tool.function);
+            let info = grade::find(&tool.function);
             looked.extend(info.filter(|info| info.reads_trajectory).map(|_| "trajectory"));
             looked.extend(info.filter(|info| info.reads_row).map(|_| "row"));
         }

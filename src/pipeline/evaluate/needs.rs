@@ -5,7 +5,7 @@
 use crate::base::diagnostic::clipped;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row::{Opened, Record};
-use crate::pipeline::grade::registry;
+use crate::pipeline::grade;
 use crate::pipeline::judge::template;
 use crate::pipeline::suite::{ExtractorSpec, GraderKind, GraderSpec};
 
@@ -56,7 +56,7 @@ impl RowNeeds {
         let name = || grader.name.clone();
         match &grader.kind {
             GraderKind::Tool(tool) => {
-                let info = registry::find(&tool.function);
+                let info = grade::find(&tool.function);
                 if info.is_some_and(|info| info.needs_ground_truth && !info.takes_lists) {
                     self.one_truth.get_or_insert_with(|| (name(), tool.function.clone()));
                 }

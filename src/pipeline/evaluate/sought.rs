@@ -4,7 +4,7 @@ use crate::base::path::Row;
 use crate::pipeline::dataset::chunk::Records;
 use crate::pipeline::dataset::fields::{Fields, RowSpec};
 use crate::pipeline::dataset::join::NOT_RECORDED;
-use crate::pipeline::grade::registry;
+use crate::pipeline::grade;
 use crate::pipeline::judge::template::open_names;
 use crate::pipeline::suite::{GraderKind, GraderSpec};
 
@@ -26,7 +26,7 @@ impl Sought {
     pub(crate) fn by_grader(grader: &GraderSpec) -> Vec<Self> {
         match &grader.kind {
             GraderKind::Tool(tool) => {
-                let Some(info) = registry::find(&tool.function) else { return Vec::new() };
+                let Some(info) = grade::find(&tool.function) else { return Vec::new() };
                 let truth = info.needs_ground_truth.then_some(Self::GroundTruth);
                 let trajectory = info.reads_trajectory.then_some(Self::Trajectory);
                 truth.into_iter().chain(trajectory).collect()

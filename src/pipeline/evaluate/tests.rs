@@ -494,7 +494,7 @@ fn a_turn_without_a_reference_answer_is_an_error_of_the_whole() {
     let config = serde_json::Map::new();
     let spec = crate::pipeline::grade::ToolSpec { function: "contains".to_owned(), config };
     let tool = ReadyTool {
-        grader: crate::pipeline::grade::registry::compile(&spec).unwrap(),
+        grader: crate::pipeline::grade::compile(&spec).unwrap(),
         reads_trajectory: false,
         reads_row: false,
     };

@@ -9,10 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::grader::{Graded, GraderInfo, ToolGrader, with_options, without_options};
 use super::json::JsonMatch;
 use super::number;
-use super::options::{self, problem};
-use super::text::{Graded, explained, reference, regex_failure, unusable_reference, verdict};
+use super::options::{self, problem, schema};
+use super::text::{explained, reference, regex_failure, unusable_reference, verdict};
 use super::{Grade, OptionProblem, Subject};
 use crate::base::python::regex::{Regex, RegexProblem};
 use crate::base::python::text::lower;
@@ -31,12 +32,26 @@ pub(super) fn arguments(call: &ToolCall) -> Option<Value> {
     serde_json::from_str(&call.arguments).ok()
 }
 
+/// `max_tool_calls`.
+pub(super) const MAX_TOOL_CALLS: GraderInfo = GraderInfo {
+    id: "max_tool_calls",
+    aliases: &["max-tool-calls"],
+    name: "Most tool calls",
+    description: "The target made no more tool calls than allowed.",
+    reads_trajectory: true,
+    options: schema::<MaxToolCalls>,
+    compile: |config| {
+        with_options::<MaxToolCalls>(config, |options, subject| Ok(options.grade(subject)))
+    },
+    ..GraderInfo::PLAIN
+};
+
 /// Options of `max_tool_calls`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MaxToolCalls {
+struct MaxToolCalls {
     /// The greatest number of calls.
-    pub max: usize,
+    max: usize,
 }
 
 impl MaxToolCalls {
@@ -46,6 +61,17 @@ impl MaxToolCalls {
         verdict(&format!("Tool calls: {count} of at most {}", self.max), holds)
     }
 }
+
+/// `no_tool_errors`.
+pub(super) const NO_TOOL_ERRORS: GraderInfo = GraderInfo {
+    id: "no_tool_errors",
+    aliases: &["no-tool-errors"],
+    name: "No tool errors",
+    description: "No tool answered the target with an error.",
+    reads_trajectory: true,
+    compile: |config| without_options(config, |subject| Ok(no_tool_errors(subject))),
+    ..GraderInfo::PLAIN
+};
 
 /// No tool answered with an error.
 pub(super) fn no_tool_errors(subject: &Subject<'_>) -> Grade {
@@ -57,11 +83,25 @@ pub(super) fn no_tool_errors(subject: &Subject<'_>) -> Grade {
     explained("No tool errors", wrong)
 }
 
+/// `tool_calls_match`.
+pub(super) const TOOL_CALLS_MATCH: GraderInfo = GraderInfo {
+    id: "tool_calls_match",
+    aliases: &["tool-calls-match"],
+    name: "Tool calls match",
+    description: "The target made the expected tool calls, in order or not, with their arguments or not.",
+    reads_trajectory: true,
+    takes_lists: true,
+    reads_row: true,
+    options: schema::<ToolCallsMatch>,
+    compile: |config| Ok(ToolGrader::new(ToolCallsMatch::compile(config)?, ToolCallsMatch::grade)),
+    ..GraderInfo::PLAIN
+};
+
 /// How the calls as a whole compare.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Mode {
+enum Mode {
     /// The same calls in the same order.
     #[default]
     Strict,
@@ -77,7 +117,7 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Arguments {
+enum Arguments {
     /// All of them are equal.
     #[default]
     Exact,
@@ -91,7 +131,7 @@ pub enum Arguments {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Comparator {
+enum Comparator {
     /// As JSON.
     Exact,
     /// As text, without regard to case.
@@ -107,20 +147,20 @@ pub enum Comparator {
 /// Options of `tool_calls_match`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct ToolCallsMatch {
+struct ToolCallsMatch {
     /// The expected calls: a list of `{name, arguments}`.
-    pub expected: Option<Vec<Value>>,
+    expected: Option<Vec<Value>>,
     /// Where the expected calls stand in the row: a dotted path.
     #[schemars(length(min = 1))]
-    pub path: Option<String>,
+    path: Option<String>,
     /// How the calls as a whole compare.
-    pub mode: Mode,
+    mode: Mode,
     /// How the arguments of two calls compare.
-    pub arguments: Arguments,
+    arguments: Arguments,
     /// Tool (`*` for any) → argument → how it compares.
-    pub comparators: BTreeMap<String, BTreeMap<String, Comparator>>,
+    comparators: BTreeMap<String, BTreeMap<String, Comparator>>,
     /// Tools whose calls do not count, on either side.
-    pub ignore_tools: Vec<String>,
+    ignore_tools: Vec<String>,
 }
 
 /// A call as the suite or the dataset expects it.

@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
-use super::options::{self, problem};
-use super::text::{Graded, explained, reference, unusable_reference};
+use super::grader::{Graded, GraderInfo, ToolGrader, with_options};
+use super::options::{self, problem, schema};
+use super::text::{explained, reference, unusable_reference};
 use super::{OptionProblem, Subject};
 use crate::base::python::text::strip;
 
@@ -18,17 +19,30 @@ const SHOWN_ERRORS: usize = 5;
 /// The longest text of one of them, in characters.
 const SHOWN_CHARACTERS: usize = 200;
 
+/// `json_match`.
+pub(super) const JSON_MATCH: GraderInfo = GraderInfo {
+    id: "json_match",
+    aliases: &["json-match"],
+    name: "JSON match",
+    description: "Submission and ground truth are the same JSON value.",
+    needs_ground_truth: true,
+    takes_lists: true,
+    options: schema::<JsonMatch>,
+    compile: |config| with_options(config, JsonMatch::grade),
+    ..GraderInfo::PLAIN
+};
+
 /// Options of `json_match`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct JsonMatch {
+pub(super) struct JsonMatch {
     /// Keys that are not compared, wherever they stand.
-    pub ignore_keys: Vec<String>,
+    pub(super) ignore_keys: Vec<String>,
     /// Whether objects of the submission may have further keys.
-    pub subset: bool,
+    pub(super) subset: bool,
     /// How far apart two numbers may be.
     #[schemars(range(min = 0))]
-    pub numeric_tolerance: f64,
+    pub(super) numeric_tolerance: f64,
 }
 
 impl JsonMatch {
@@ -174,6 +188,19 @@ fn lower_first(error: &serde_json::Error) -> String {
     format!("it is no JSON, {error}")
 }
 
+/// `json_schema`.
+pub(super) const JSON_SCHEMA: GraderInfo = GraderInfo {
+    id: "json_schema",
+    aliases: &["json-schema"],
+    name: "JSON Schema",
+    description: "The submission is JSON that satisfies a JSON Schema, an option or the ground truth.",
+    options: schema::<JsonSchemaOptions>,
+    compile: |config| {
+        Ok(ToolGrader::new(JsonSchemaGrader::compile(config)?, JsonSchemaGrader::grade))
+    },
+    ..GraderInfo::PLAIN
+};
+
 /// Options of `json_schema`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -184,7 +211,7 @@ pub(super) struct JsonSchemaOptions {
 
 /// `json_schema`, with its schema compiled if an option gave it.
 #[derive(Debug)]
-pub struct JsonSchemaGrader {
+struct JsonSchemaGrader {
     validator: Option<Box<Validator>>,
 }
 

@@ -1,20 +1,21 @@
 //! Grades, and the deterministic graders that make them.
 //!
-//! A grader here is a pure function of a [`Subject`]. One file a family; `registry` describes them all
-//! and is the only place that lists them. Judges are not here: they need an action.
+//! A grader here is a pure function of a [`Subject`]. One file a family, where each grader is described beside its
+//! code, and one line a grader in [`GRADERS`]. Judges are not here: they need an action.
 
 mod calls;
+mod grader;
 mod json;
 mod number;
 mod options;
 mod recorded;
 pub(crate) mod reference;
-pub(crate) mod registry;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tool_called;
 
+pub(crate) use grader::ToolGrader;
 pub(crate) use recorded::recorded_scale;
 pub(crate) use text::is_bare_mismatch;
 
@@ -23,9 +24,48 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::grader::{Compiled, GraderInfo};
 use super::trajectory::Trajectory;
+use crate::base::diagnostic::suggest;
 use crate::base::path::Row;
 use crate::base::threshold::reaches;
+
+/// All graders, in the order they are listed.
+pub(crate) static GRADERS: &[GraderInfo] = &[
+    text::EXACT_MATCH,
+    text::CONTAINS,
+    text::REGEX_MATCH,
+    text::ASCII_PRINTABLE_ONLY,
+    text::STRING_MATCH,
+    text::LEVENSHTEIN,
+    text::ONE_OF,
+    number::NUMERIC,
+    json::JSON_MATCH,
+    json::JSON_SCHEMA,
+    tool_called::TOOL_CALLED,
+    calls::TOOL_CALLS_MATCH,
+    calls::MAX_TOOL_CALLS,
+    calls::NO_TOOL_ERRORS,
+    recorded::RECORDED_SCORE,
+];
+
+/// The grader that a suite calls `name`.
+pub(crate) fn find(name: &str) -> Option<&'static GraderInfo> {
+    GRADERS.iter().find(|info| info.id == name || info.aliases.contains(&name))
+}
+
+/// Reads the options of the grader that `spec` names, or says everything that is wrong with them.
+pub(crate) fn compile(spec: &ToolSpec) -> Compiled {
+    let Some(info) = find(&spec.function) else {
+        let meant = suggest(&spec.function, GRADERS.iter().map(|info| info.id));
+        return Err(vec![OptionProblem {
+            at: Vec::new(),
+            message: format!("there is no grader `{}`", spec.function),
+            hint: meant.map(|meant| format!("did you mean `{meant}`?")),
+        }]);
+    };
+    (info.compile)(&spec.config)
+}
 
 /// A verdict.
 #[derive(Clone, Debug, PartialEq)]

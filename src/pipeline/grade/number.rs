@@ -11,8 +11,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Subject;
+use super::grader::{Graded, GraderInfo, with_options};
 use super::json::shorten;
-use super::text::{Graded, explained, reference, unusable_reference};
+use super::options::schema;
+use super::text::{explained, reference, unusable_reference};
 use crate::base::python::text::strip;
 
 /// Digits, in groups parted by commas or not, with decimals and an exponent or not.
@@ -127,7 +129,7 @@ fn all(text: &str) -> impl Iterator<Item = (Number, &str)> {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Find {
+enum Find {
     /// The first.
     First,
     /// The last.
@@ -144,18 +146,29 @@ impl Find {
     }
 }
 
+/// `numeric`.
+pub(super) const NUMERIC: GraderInfo = GraderInfo {
+    id: "numeric",
+    name: "Numeric match",
+    description: "Submission and ground truth are the same number within a tolerance, however written.",
+    needs_ground_truth: true,
+    options: schema::<Numeric>,
+    compile: |config| with_options(config, Numeric::grade),
+    ..GraderInfo::PLAIN
+};
+
 /// Options of `numeric`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Numeric {
+struct Numeric {
     /// How far off an answer may be.
     #[schemars(range(min = 0))]
-    pub tolerance: f64,
+    tolerance: f64,
     /// How far off it may be as a share of the reference answer; the wider of the two counts.
     #[schemars(range(min = 0))]
-    pub relative_tolerance: f64,
+    relative_tolerance: f64,
     /// Which number of a longer submission counts; without it the submission must be one number.
-    pub find: Option<Find>,
+    find: Option<Find>,
 }
 
 impl Default for Numeric {

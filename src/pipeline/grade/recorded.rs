@@ -4,35 +4,48 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::options::{self, problem};
-use super::text::Graded;
-use super::{Grade, OptionProblem, Subject, ToolSpec, registry};
+use super::grader::{Graded, GraderInfo, ToolGrader};
+use super::options::{self, problem, schema};
+use super::{Grade, OptionProblem, Subject, ToolSpec};
 use crate::base::python::text::strip;
 
 /// What a suite calls the grader.
 pub(super) const ID: &str = "recorded_score";
 
+/// `recorded_score`.
+pub(super) const RECORDED_SCORE: GraderInfo = GraderInfo {
+    id: ID,
+    aliases: &["recorded-score"],
+    name: "Recorded score",
+    description: "Takes over a score that the row already carries.",
+    reads_row: true,
+    scoring: "the recorded score, mapped to 0.0 to 1.0 if it has a scale",
+    options: schema::<RecordedScore>,
+    compile: |config| Ok(ToolGrader::new(RecordedScore::compile(config)?, RecordedScore::grade)),
+    ..GraderInfo::PLAIN
+};
+
 /// Options of `recorded_score`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RecordedScore {
+struct RecordedScore {
     /// Where the score stands in the row: a dotted path.
     #[schemars(length(min = 1))]
-    pub path: String,
+    path: String,
     /// The range it was given in; without it 0 to 1.
     #[serde(default)]
-    pub scale: Option<Scale>,
+    scale: Option<Scale>,
 }
 
 /// A range of scores.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-pub struct Scale {
+struct Scale {
     /// What becomes 0.
-    pub min: f64,
+    min: f64,
     /// What becomes 1.
-    pub max: f64,
+    max: f64,
 }
 
 impl RecordedScore {
@@ -94,7 +107,7 @@ fn truth(value: &Value) -> Option<bool> {
 
 /// The scale of the scores that a grader takes over, if it does and they have one.
 pub(crate) fn recorded_scale(spec: &ToolSpec) -> Option<(f64, f64)> {
-    let is_recorded = registry::find(&spec.function)?.id == ID;
+    let is_recorded = super::find(&spec.function)?.id == ID;
     let scale = RecordedScore::compile(&spec.config).ok().filter(|_| is_recorded)?.scale?;
     Some((scale.min, scale.max))
 }

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::registry::{GRADERS, ToolGrader, compile, find};
-use super::{Grade, OptionProblem, Subject, ToolSpec};
+use super::{GRADERS, Grade, OptionProblem, Subject, ToolGrader, ToolSpec, compile, find};
 use crate::base::path::Row;
 use crate::pipeline::trajectory::{Body, Message, ToolCall, ToolReturn, Trajectory, Turn};
 

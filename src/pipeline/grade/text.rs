@@ -9,12 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::grader::{Graded, GraderInfo, with_options, without_options};
+use super::options::schema;
 use super::{Grade, Subject};
 use crate::base::python::regex::{Regex, RegexProblem};
 use crate::base::python::text::{collapse_space, lower, repr_str, strip};
-
-/// A grade, or the grade to give because the question could not even be asked.
-pub(super) type Graded = Result<Grade, Grade>;
 
 /// Most cells of the table of one edit distance: two texts of 14,000 characters, about half a second.
 const MAX_CELLS: usize = 200_000_000;
@@ -74,17 +73,49 @@ pub(super) fn regex_failure(problem: &RegexProblem) -> Grade {
     }
 }
 
+/// `exact_match`.
+pub(super) const EXACT_MATCH: GraderInfo = GraderInfo {
+    id: "exact_match",
+    aliases: &["exact-match"],
+    name: "Exact match",
+    description: "The submission equals the ground truth but for white space at the ends.",
+    needs_ground_truth: true,
+    compile: |config| without_options(config, exact_match),
+    ..GraderInfo::PLAIN
+};
+
 /// Equal but for white space at the ends.
 pub(super) fn exact_match(subject: &Subject<'_>) -> Graded {
     let expected = reference(subject)?;
     Ok(verdict("Exact match", strip(subject.submission) == strip(expected)))
 }
 
+/// `contains`.
+pub(super) const CONTAINS: GraderInfo = GraderInfo {
+    id: "contains",
+    name: "Contains",
+    description: "The ground truth stands somewhere in the submission, whatever the case.",
+    needs_ground_truth: true,
+    compile: |config| without_options(config, contains),
+    ..GraderInfo::PLAIN
+};
+
 /// The reference answer stands in the submission, whatever the case.
 pub(super) fn contains(subject: &Subject<'_>) -> Graded {
     let expected = reference(subject)?;
     Ok(verdict("Contains ground_truth", lower(subject.submission).contains(&lower(expected))))
 }
+
+/// `regex_match`.
+pub(super) const REGEX_MATCH: GraderInfo = GraderInfo {
+    id: "regex_match",
+    aliases: &["regex-match"],
+    name: "Regex match",
+    description: "The ground truth, a Python pattern, matches somewhere in the submission.",
+    needs_ground_truth: true,
+    compile: |config| without_options(config, regex_match),
+    ..GraderInfo::PLAIN
+};
 
 /// The reference answer is a pattern that matches somewhere in the submission.
 pub(super) fn regex_match(subject: &Subject<'_>) -> Graded {
@@ -94,6 +125,16 @@ pub(super) fn regex_match(subject: &Subject<'_>) -> Graded {
     let found = Regex::new(pattern).and_then(|regex| regex.is_match(subject.submission));
     found.map(|found| verdict("Regex match", found)).map_err(|problem| regex_failure(&problem))
 }
+
+/// `ascii_printable_only`.
+pub(super) const ASCII_PRINTABLE_ONLY: GraderInfo = GraderInfo {
+    id: "ascii_printable_only",
+    aliases: &["ascii-printable-only"],
+    name: "Printable ASCII only",
+    description: "The submission has nothing but printable ASCII characters and line ends.",
+    compile: |config| without_options(config, |subject| Ok(ascii_printable_only(subject))),
+    ..GraderInfo::PLAIN
+};
 
 /// Nothing but printable ASCII and line ends.
 pub(super) fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
@@ -115,14 +156,26 @@ pub(super) fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
     Grade::new(0.0, format!("Found non-printable ASCII characters: {shown}{more}"))
 }
 
+/// `string_match`.
+pub(super) const STRING_MATCH: GraderInfo = GraderInfo {
+    id: "string_match",
+    aliases: &["string-match"],
+    name: "String match",
+    description: "The submission equals the ground truth, by default without regard to case and white space.",
+    needs_ground_truth: true,
+    options: schema::<StringMatch>,
+    compile: |config| with_options(config, StringMatch::grade),
+    ..GraderInfo::PLAIN
+};
+
 /// Options of `string_match`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct StringMatch {
+struct StringMatch {
     /// Whether upper and lower case differ.
-    pub case_sensitive: bool,
+    case_sensitive: bool,
     /// Whether runs of white space count as one space, and none at the ends.
-    pub normalize_whitespace: bool,
+    normalize_whitespace: bool,
 }
 
 impl Default for StringMatch {
@@ -144,12 +197,24 @@ impl StringMatch {
     }
 }
 
+/// `levenshtein`.
+pub(super) const LEVENSHTEIN: GraderInfo = GraderInfo {
+    id: "levenshtein",
+    name: "Edit distance",
+    description: "How alike submission and ground truth are, by Levenshtein distance in code points.",
+    needs_ground_truth: true,
+    scoring: "1.0 minus the distance as a share of the longer text",
+    options: schema::<Levenshtein>,
+    compile: |config| with_options(config, Levenshtein::grade),
+    ..GraderInfo::PLAIN
+};
+
 /// Options of `levenshtein`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Levenshtein {
+struct Levenshtein {
     /// Whether upper and lower case differ.
-    pub case_sensitive: bool,
+    case_sensitive: bool,
 }
 
 impl Default for Levenshtein {
@@ -205,15 +270,27 @@ impl<'a> IntoIterator for &'a Characters<'_> {
     }
 }
 
+/// `one_of`.
+pub(super) const ONE_OF: GraderInfo = GraderInfo {
+    id: "one_of",
+    aliases: &["one-of"],
+    name: "One of",
+    description: "The submission equals one of several accepted answers.",
+    takes_lists: true,
+    options: schema::<OneOf>,
+    compile: |config| with_options(config, OneOf::grade),
+    ..GraderInfo::PLAIN
+};
+
 /// Options of `one_of`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct OneOf {
+struct OneOf {
     /// The accepted answers; without them the ground truth is one answer or a JSON list of them.
     #[schemars(length(min = 1))]
-    pub values: Option<Vec<Value>>,
+    values: Option<Vec<Value>>,
     /// Whether upper and lower case differ.
-    pub case_sensitive: bool,
+    case_sensitive: bool,
 }
 
 impl Default for OneOf {

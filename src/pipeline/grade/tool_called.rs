@@ -5,8 +5,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::calls::{arguments, text};
+use super::grader::{GraderInfo, ToolGrader};
 use super::json::{JsonMatch, shorten};
-use super::options::{self, problem};
+use super::options::{self, problem, schema};
 use super::text::explained;
 use super::{Grade, OptionProblem, Subject};
 use crate::pipeline::trajectory::ToolCall;
@@ -14,22 +15,37 @@ use crate::pipeline::trajectory::ToolCall;
 /// How many names of tools a rationale lists.
 const SHOWN_NAMES: usize = 5;
 
+/// `tool_called`.
+pub(super) const TOOL_CALLED: GraderInfo = GraderInfo {
+    id: "tool_called",
+    aliases: &["tool-called"],
+    name: "Tool called",
+    description: "The target called a tool, or each of several, as often as wanted.",
+    reads_trajectory: true,
+    options: schema::<ToolCalled>,
+    compile: |config| {
+        let options = ToolCalled::compile(config)?;
+        Ok(ToolGrader::new(options, |options, subject| Ok(options.grade(subject))))
+    },
+    ..GraderInfo::PLAIN
+};
+
 /// Options of `tool_called`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct ToolCalled {
+struct ToolCalled {
     /// The tool.
     #[schemars(length(min = 1))]
-    pub name: Option<String>,
+    name: Option<String>,
     /// Several tools: each must have been called.
     #[schemars(length(min = 1))]
-    pub names: Option<Vec<String>>,
+    names: Option<Vec<String>>,
     /// Arguments a call must have to count; it may have more.
-    pub args: Map<String, Value>,
+    args: Map<String, Value>,
     /// The least number of calls; 1, or 0 if `max` is 0.
-    pub min: Option<usize>,
+    min: Option<usize>,
     /// The greatest number of calls.
-    pub max: Option<usize>,
+    max: Option<usize>,
 }
 
 impl ToolCalled {
