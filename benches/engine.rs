@@ -33,11 +33,11 @@ use evalrs::graph::Database;
 use evalrs::graph::inputs::Overrides;
 use evalrs::graph::results;
 use evalrs::pipeline::action::Action;
-use evalrs::pipeline::action::ActionKey;
 use evalrs::pipeline::judge::Judge;
 use evalrs::pipeline::judge::question::Question;
 use evalrs::pipeline::judge::reply;
 use evalrs::pipeline::judge::template::Placeholders;
+use evalrs::pipeline::key::ActionKey;
 use evalrs::pipeline::outcome::Outcome;
 use evalrs::pipeline::outcome::Reply;
 use evalrs::pipeline::outcome::Stored;
@@ -135,7 +135,7 @@ fn judge() -> Judge {
     assert!(session.load(&system).is_empty());
     let grader = session.suite().unwrap().graders.last().unwrap().clone();
     match grader.kind {
-        evalrs::pipeline::suite::GraderKind::Rubric(rubric) => Judge::new(*rubric, &|_| None),
+        evalrs::pipeline::spec::GraderKind::Rubric(rubric) => Judge::new(*rubric, &|_| None),
         _ => panic!("the last grader is the judge"),
     }
 }
@@ -195,7 +195,8 @@ fn entry(judge: &Judge, line: &str) -> Entry {
     Entry {
         key: action.key(),
         generation: 0,
-        body: Stored::new(&action, outcome, "2026-01-01T00:00:00Z".to_owned()).to_body(),
+        body: Stored::new(action.ingredients(), outcome, "2026-01-01T00:00:00Z".to_owned())
+            .to_body(),
     }
 }
 

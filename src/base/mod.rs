@@ -1,11 +1,17 @@
 //! What knows nothing of evaluation: diagnostics, files and clock behind a trait, patterns, tokens, prices.
+//!
+//! In the order of who may use whom: each module uses only those before it.
 
 pub mod diagnostic;
-pub(crate) mod glob;
+pub(crate) mod exact;
+pub(crate) mod json_syntax;
+pub(crate) mod ordered_map;
 pub mod path;
 pub(crate) mod price;
 pub(crate) mod python;
 pub mod system;
+pub(crate) mod glob;
+pub(crate) mod text;
 pub(crate) mod threshold;
 pub(crate) mod tokens;
 pub(crate) mod typescript;

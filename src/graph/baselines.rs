@@ -12,7 +12,8 @@ use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::evaluate::baseline;
 use crate::pipeline::evaluate::baseline::{RecordedRun, Submitted};
-use crate::pipeline::suite::{CompareTo, FileText, GraderKind};
+use crate::pipeline::spec::{CompareTo, GraderKind};
+use crate::pipeline::suite::FileText;
 
 /// A recorded run and everything that is wrong with it.
 #[derive(Clone, Debug, PartialEq)]

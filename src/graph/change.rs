@@ -9,8 +9,8 @@ use salsa::Setter;
 
 use super::Database;
 use super::inputs::{Chunk, File, Overrides, Program, ProgramState, Root};
-use crate::pipeline::action::{ActionKey, KeySet};
 use crate::pipeline::dataset::chunk::{Chunked, Records};
+use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::suite::FileText;
 

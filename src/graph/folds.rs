@@ -9,17 +9,18 @@ use super::Db;
 use super::inputs::Root;
 pub use super::labels::label_agreement;
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
-use crate::pipeline::action::KeySet;
+use crate::base::ordered_map::Ordered;
 use crate::pipeline::delta::CellState;
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::{Method, each_wanted};
 use crate::pipeline::gate;
+use crate::pipeline::gate::GateReport;
 use crate::pipeline::judge::question::Question;
+use crate::pipeline::key::KeySet;
 use crate::pipeline::metric::agreement::Agreement;
 use crate::pipeline::metric::{Metric, Observation};
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::report::usage::{ModelUsage, Usage};
-use crate::pipeline::report::{GateReport, Ordered};
+use crate::pipeline::results::usage::{ModelUsage, Usage};
 
 /// A grader's grades in dataset order.
 #[salsa::tracked]

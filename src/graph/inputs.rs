@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::pipeline::dataset::chunk::Records;
-use crate::pipeline::program::{Known, ProgramSpec, SandboxKind, Uncallable};
+use crate::pipeline::program::{Known, Uncallable};
+use crate::pipeline::spec::{ProgramSpec, SandboxKind};
 use crate::pipeline::suite::FileText;
 
 /// A file a suite may name; also one that does not exist.

@@ -17,8 +17,10 @@ use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
 use crate::pipeline::dataset::labels as said;
 use crate::pipeline::dataset::labels::{Extents, Said, Scale};
-use crate::pipeline::metric::labels::{Label, LabelAgreement};
-use crate::pipeline::suite::{FileText, GraderKind, Suite};
+use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::spec::Label;
+use crate::pipeline::spec::{GraderKind, Suite};
+use crate::pipeline::suite::FileText;
 
 /// The scale of every grader of the suite, also of those that the command line leaves out.
 #[salsa::tracked]

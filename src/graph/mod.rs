@@ -32,9 +32,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use salsa::Storage;
 
-use crate::pipeline::action::{ActionKey, KeyMap};
+use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::program::ProgramSpec;
+use crate::pipeline::spec::ProgramSpec;
 use crate::pipeline::suite::FileText;
 use inputs::{Chunk, File, Program, ProgramState};
 

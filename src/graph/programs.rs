@@ -14,8 +14,9 @@ use super::queries::{
 use crate::pipeline::evaluate::programs::{ReadyExtractor, extraction};
 use crate::pipeline::evaluate::rewards::{Said, plan_reward};
 use crate::pipeline::evaluate::{Method, Planned, Submission, grade};
-use crate::pipeline::program::{Identity, ProgramSpec, Repeat};
-use crate::pipeline::suite::{GraderKind, RewardSpec, Suite};
+use crate::pipeline::program::Identity;
+use crate::pipeline::spec::{GraderKind, RewardSpec, Suite};
+use crate::pipeline::spec::{ProgramSpec, Repeat};
 
 /// A program with what is known of its files; none until that is all. An error says why it cannot be called.
 pub(crate) fn identity(db: &dyn Db, spec: &ProgramSpec) -> Result<Option<Arc<Identity>>, String> {
@@ -46,7 +47,7 @@ pub(super) fn method(
 /// The extractor of a grader, where it is a program.
 pub(crate) fn ready_extractor(
     db: &dyn Db,
-    spec: &crate::pipeline::suite::ExtractorSpec,
+    spec: &crate::pipeline::spec::ExtractorSpec,
 ) -> Option<ReadyExtractor> {
     let program = identity(db, spec.program.as_deref()?);
     let (config, include_subagents) = (spec.options(), spec.include_subagents);

@@ -27,10 +27,8 @@ use crate::pipeline::grade;
 use crate::pipeline::grade::reference::ReferencePattern;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider::PROVIDERS;
-use crate::pipeline::suite::{
-    ExtractorSpec, FileText, Files, Gate, GraderKind, Registry, RewardSpec, RowRubric, Suite,
-    SuiteReading, TargetSpec, read_suite,
-};
+use crate::pipeline::spec::{ExtractorSpec, Gate, GraderKind, RewardSpec, Suite, TargetSpec};
+use crate::pipeline::suite::{FileText, Files, Registry, RowRubric, SuiteReading, read_suite};
 
 /// The least score that passes.
 #[derive(Clone, Copy, Debug, PartialEq)]

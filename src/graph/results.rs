@@ -11,6 +11,7 @@ use super::queries::{self, Grader};
 use super::selection::{Who, named};
 use super::{Database, Db, folds, programs};
 use crate::base::diagnostic::suggest;
+use crate::base::ordered_map::Ordered;
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::row;
 use crate::pipeline::dataset::row::Record;
@@ -20,9 +21,9 @@ use crate::pipeline::evaluate::programs::extraction_action;
 use crate::pipeline::evaluate::rewards::reward_action;
 use crate::pipeline::evaluate::{Case, Graded, Planned, ReadyGrader, Submission};
 use crate::pipeline::grade::Grade;
-use crate::pipeline::metric::labels::Label;
-use crate::pipeline::report::{FORMAT, GradeLine, Ordered, ResultLine, Summary, TurnLine, labels};
-use crate::pipeline::suite::GraderKind;
+use crate::pipeline::results::{FORMAT, GradeLine, ResultLine, Summary, TurnLine, usable_labels};
+use crate::pipeline::spec::GraderKind;
+use crate::pipeline::spec::Label;
 
 /// The aggregates of everything that is graded by now.
 pub fn summary(db: &Database, root: Root) -> Summary {
@@ -67,7 +68,7 @@ fn labels(db: &Database, root: Root) -> Ordered<String> {
     let names = suite.graders.iter().filter(|grader| is_left(&grader.name));
     let names: Vec<(&str, Option<&str>)> =
         names.map(|grader| (grader.name.as_str(), grader.display_name.as_deref())).collect();
-    labels::usable(&names)
+    usable_labels(&names)
 }
 
 /// The results in dataset order, each read when it is asked for.

@@ -10,10 +10,10 @@ use super::inputs::{Chunk, Root};
 use super::queries::{self, Threshold, cells, graders, plans};
 use super::selection::case_id;
 use super::{Database, Db};
-use crate::pipeline::action::ActionKey;
 use crate::pipeline::delta::{CaseId, Cell};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::{Graded, Outcomes, Planned, ReadyGrader};
+use crate::pipeline::key::ActionKey;
 
 /// Who the cases of a chunk are; none of those that are not evaluated.
 #[salsa::tracked(returns(clone))]

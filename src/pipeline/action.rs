@@ -1,26 +1,11 @@
-//! Actions: effects described completely by data, and the key each is kept under.
+//! Actions: effects described completely by data.
 //!
-//! The key is one walk over an action's ingredients: [`Ingredients`] has an implementation that hashes
-//! and one that explains, so what `explain` shows can never drift from what is hashed. A change in what an
-//! ingredient means must raise [`KEY_VERSION`].
-
-use std::collections::{HashMap, HashSet};
-use std::fmt;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
-
-use serde::{Deserialize, Serialize};
+//! An action is kept under its key, which [`key`] makes of what the action's walk visits.
 
 use super::judge::JudgeAction;
-use super::program::{DependenciesAction, ProgramAction, Repeat};
-
-/// The domain of every key, with [`KEY_VERSION`] at its end.
-pub const KEY_CONTEXT: &str = "evalrs action v2";
-
-/// Raised when keys change their meaning.
-pub const KEY_VERSION: u32 = 2;
-
-/// The longest ingredient that is kept as it is, in characters; longer ones are kept as digest and preview.
-const PREVIEW: usize = 200;
+use super::key::{self, ActionKey, Ingredient, Ingredients};
+use super::program::{DependenciesAction, ProgramAction};
+use super::spec::Repeat;
 
 /// An effect, described completely by data.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,23 +22,17 @@ pub enum Action {
 impl Action {
     /// Its content address.
     pub fn key(&self) -> ActionKey {
-        let mut hasher = KeyHasher::new();
-        self.walk(&mut hasher);
-        hasher.finish()
+        key::hashed(|to| self.walk(to))
     }
 
     /// What its key is made of, for people.
     pub fn ingredients(&self) -> Vec<Ingredient> {
-        let mut explanation = Explanation(Vec::new());
-        self.walk(&mut explanation);
-        explanation.0
+        key::explained(|to| self.walk(to))
     }
 
     /// The whole texts of those ingredients that hold the beginning of one, by name.
     pub fn long_texts(&self) -> Vec<(&'static str, String)> {
-        let mut long = LongTexts(Vec::new());
-        self.walk(&mut long);
-        long.0
+        key::long_texts(|to| self.walk(to))
     }
 
     /// The model that is asked, if it is one.
@@ -99,219 +78,19 @@ impl Action {
     }
 }
 
-/// What walks over an action's ingredients.
-pub trait Ingredients {
-    /// A text, or its absence.
-    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>);
-    /// A number, or its absence.
-    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>);
-
-    /// A text.
-    fn text(&mut self, name: &'static str, value: &str) {
-        self.text_or_absent(name, Some(value));
-    }
-
-    /// A number.
-    fn number(&mut self, name: &'static str, value: f64) {
-        self.number_or_absent(name, Some(value));
-    }
-}
-
-struct KeyHasher(blake3::Hasher);
-
-impl KeyHasher {
-    /// Tag, name and value, each with its length before it: no two walks have the same bytes.
-    fn field(&mut self, tag: u8, name: &str, value: &[u8]) {
-        self.0.update(&[tag]);
-        self.0.update(&(name.len() as u64).to_le_bytes());
-        self.0.update(name.as_bytes());
-        self.0.update(&(value.len() as u64).to_le_bytes());
-        self.0.update(value);
-    }
-}
-
-impl KeyHasher {
-    fn new() -> Self {
-        Self(blake3::Hasher::new_derive_key(KEY_CONTEXT))
-    }
-
-    fn absent(&mut self, name: &str) {
-        self.field(0, name, &[]);
-    }
-
-    fn text(&mut self, name: &str, text: &str) {
-        match end_of_preview(text) {
-            None => self.field(1, name, text.as_bytes()),
-            Some(_) => self.digest(name, &blake3::hash(text.as_bytes())),
-        }
-    }
-
-    fn digest(&mut self, name: &str, digest: &blake3::Hash) {
-        self.field(3, name, digest.as_bytes());
-    }
-
-    fn number(&mut self, name: &str, number: f64) {
-        // Both zeros are one number.
-        self.field(2, name, &(number + 0.0).to_bits().to_le_bytes());
-    }
-
-    fn finish(&self) -> ActionKey {
-        ActionKey(*self.0.finalize().as_bytes())
-    }
-}
-
-impl Ingredients for KeyHasher {
-    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
-        match value {
-            None => self.absent(name),
-            Some(text) => KeyHasher::text(self, name, text),
-        }
-    }
-
-    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
-        match value {
-            None => self.absent(name),
-            Some(number) => KeyHasher::number(self, name, number),
-        }
-    }
-}
-
-/// Where the preview of a text ends, if the text is longer.
-fn end_of_preview(text: &str) -> Option<usize> {
-    text.char_indices().nth(PREVIEW).map(|(at, _)| at)
-}
-
-/// The key that is made of these ingredients, as they are kept beside an outcome. None if they are no such
-/// ingredients.
-pub fn key_of(ingredients: &[Ingredient]) -> Option<ActionKey> {
-    let mut hasher = KeyHasher::new();
-    for Ingredient { name, preview, digest, number } in ingredients {
-        match (preview, digest) {
-            (None, _) => hasher.absent(name),
-            (Some(_), Some(digest)) => {
-                hasher.digest(name, &blake3::Hash::from_hex(digest).ok()?);
-            }
-            (Some(text), None) if *number => hasher.number(name, text.parse().ok()?),
-            (Some(text), None) if end_of_preview(text).is_none() => hasher.text(name, text),
-            (Some(_), None) => return None,
-        }
-    }
-    (!ingredients.is_empty()).then(|| hasher.finish())
-}
-
-/// One ingredient of a key, as it is shown and kept beside an outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ingredient {
-    /// Its name.
-    pub name: String,
-    /// The text itself if it is short, else its beginning; null if it is absent.
-    pub preview: Option<String>,
-    /// The blake3 digest of a text that is longer than its preview.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<String>,
-    /// Whether the text stands for a number.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub number: bool,
-}
-
-struct Explanation(Vec<Ingredient>);
-
-impl Ingredients for Explanation {
-    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
-        let end = value.and_then(end_of_preview);
-        let digest = end.and(value).map(|text| blake3::hash(text.as_bytes()).to_hex().to_string());
-        let preview = value.map(|text| text[..end.unwrap_or(text.len())].to_owned());
-        self.0.push(Ingredient { name: name.to_owned(), preview, digest, number: false });
-    }
-
-    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
-        let preview = value.map(|number| (number + 0.0).to_string());
-        self.0.push(Ingredient { name: name.to_owned(), preview, digest: None, number: true });
-    }
-}
-
-/// The texts of which an ingredient holds the beginning alone.
-struct LongTexts(Vec<(&'static str, String)>);
-
-impl Ingredients for LongTexts {
-    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
-        let long = value.filter(|text| end_of_preview(text).is_some());
-        self.0.extend(long.map(|text| (name, text.to_owned())));
-    }
-
-    fn number_or_absent(&mut self, _name: &'static str, _value: Option<f64>) {}
-}
-
-/// The content address of an action: a blake3 digest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ActionKey(pub [u8; 32]);
-
-/// A map by action key.
-pub type KeyMap<V> = HashMap<ActionKey, V, BuildHasherDefault<DigestHasher>>;
-/// A set of action keys.
-pub type KeySet = HashSet<ActionKey, BuildHasherDefault<DigestHasher>>;
-
-/// Hashes a digest by its first bytes: it is random already.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DigestHasher(u64);
-
-impl Hasher for DigestHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 ^= word;
-    }
-}
-
-impl Hash for ActionKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let mut word = [0; 8];
-        word.copy_from_slice(&self.0[..8]);
-        state.write_u64(u64::from_le_bytes(word));
-    }
-}
-
-impl ActionKey {
-    /// The key written as 64 hexadecimal digits.
-    pub fn parse(hex: &str) -> Option<Self> {
-        blake3::Hash::from_hex(hex).ok().map(|hash| Self(*hash.as_bytes()))
-    }
-}
-
-impl fmt::Display for ActionKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
-    }
-}
-
-impl fmt::Debug for ActionKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ActionKey({self})")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::{Map, json};
 
-    use super::{Action, ActionKey, Ingredient, Ingredients, KEY_CONTEXT, KeyHasher};
+    use super::Action;
     use crate::base::path::Row;
     use crate::pipeline::judge::question::Question;
     use crate::pipeline::judge::template::Placeholders;
     use crate::pipeline::judge::{Judge, JudgeAction};
-    use crate::pipeline::suite::{
+    use crate::pipeline::key::{self, ActionKey, Ingredient, KEY_CONTEXT, KEY_VERSION};
+    use crate::pipeline::spec::{
         Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec,
     };
 
@@ -342,7 +121,7 @@ mod tests {
     #[test]
     fn a_key_stays_what_it_is() {
         assert_eq!(KEY_CONTEXT, "evalrs action v2");
-        assert!(KEY_CONTEXT.ends_with(&format!(" v{}", super::KEY_VERSION)));
+        assert!(KEY_CONTEXT.ends_with(&format!(" v{}", KEY_VERSION)));
         // Computed with Python's blake3 from the layout that `KeyHasher::field` describes.
         let expected = "31ec39318166ba67998f42b3c834383a45b496d78641ba11d46170d0939ce902";
         let key = key_of(action());
@@ -420,7 +199,7 @@ mod tests {
                 let action = Action::Judge(action);
                 let text = serde_json::to_string(&action.ingredients()).unwrap();
                 let kept: Vec<Ingredient> = serde_json::from_str(&text).unwrap();
-                assert_eq!(super::key_of(&kept), Some(action.key()));
+                assert_eq!(key::key_of(&kept), Some(action.key()));
             }
         }
         let kept = |preview: &str, digest: Option<&str>, number| Ingredient {
@@ -429,10 +208,10 @@ mod tests {
             digest: digest.map(str::to_owned),
             number,
         };
-        assert_eq!(super::key_of(&[]), None);
-        assert_eq!(super::key_of(&[kept("x", Some("no digest"), false)]), None);
-        assert_eq!(super::key_of(&[kept("no number", None, true)]), None);
-        assert_eq!(super::key_of(&[kept(&long, None, false)]), None, "a text without its digest");
+        assert_eq!(key::key_of(&[]), None);
+        assert_eq!(key::key_of(&[kept("x", Some("no digest"), false)]), None);
+        assert_eq!(key::key_of(&[kept("no number", None, true)]), None);
+        assert_eq!(key::key_of(&[kept(&long, None, false)]), None, "a text without its digest");
     }
 
     #[test]
@@ -457,24 +236,6 @@ mod tests {
             with("ab\u{1}\u{4}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}user", "c"),
         ];
         assert_eq!(BTreeSet::from(keys).len(), keys.len());
-    }
-
-    #[test]
-    fn absent_empty_zero_and_text_of_a_number_are_four_things() {
-        let walks: [fn(&mut KeyHasher); 6] = [
-            |to| to.text_or_absent("x", None),
-            |to| to.text("x", ""),
-            |to| to.text("x", "0"),
-            |to| to.number("x", 0.0),
-            |to| to.text("x", "\0\0\0\0\0\0\0\0"),
-            |to| to.text("y", ""),
-        ];
-        let digest = |walk: fn(&mut KeyHasher)| {
-            let mut hasher = KeyHasher::new();
-            walk(&mut hasher);
-            hasher.finish().0
-        };
-        assert_eq!(walks.map(digest).into_iter().collect::<BTreeSet<_>>().len(), walks.len());
     }
 
     #[test]

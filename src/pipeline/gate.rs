@@ -5,9 +5,46 @@
 //! 0..=1 and answers only where the answer is the same: a run is never silently passed or failed. Averages
 //! are rounded once, and [`crate::base::threshold`] says what equals a threshold.
 
-use super::metric::{Observation, Weighted, mean, percentile, weighted_mean};
-use super::report::{GateReport, GateStatus};
-use super::suite::{Aggregation, Condition, Gate, Logic, Op, PassRule};
+use serde::{Deserialize, Serialize};
+
+use super::metric::{Observation, percentile};
+use super::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
+use crate::base::exact::{Weighted, mean, weighted_mean};
+
+/// What a gate says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GateReport {
+    /// `passed`, `failed`, `undecided`; null without a gate.
+    pub status: Option<GateStatus>,
+    /// The aggregate, with errored grades as 0.0; null for logical gates and for zero samples.
+    pub value: Option<f64>,
+    /// The comparison.
+    pub op: Option<super::spec::Op>,
+    /// What the value is compared with.
+    pub threshold: Option<f64>,
+    /// The least the value can be, whatever the errored grades would have been.
+    pub lowest: Option<f64>,
+    /// The most it can be.
+    pub highest: Option<f64>,
+    /// The rule in words.
+    pub rule: Option<String>,
+    /// The conditions of a logical gate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<GateReport>,
+}
+
+/// The three answers of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GateStatus {
+    /// It passed whatever the errored grades would have been.
+    Passed,
+    /// It failed whatever they would have been.
+    Failed,
+    /// They decide it, or there was nothing to decide on.
+    Undecided,
+}
 
 /// Where a gate finds the grades of a grader, by the grader's name.
 pub(crate) type Grades<'a> = dyn Fn(&str) -> Option<&'a [Observation]> + 'a;

@@ -3,15 +3,13 @@
 //! Owns the formulas; knows no grader, no suite and no report layout. Means are exact before they are rounded once.
 
 pub(crate) mod agreement;
-mod exact;
 pub mod labels;
 pub(crate) mod paired;
 
 use serde::Serialize;
 
-use super::report::Ordered;
-pub use exact::{Weighted, mean, weighted_mean};
-use exact::{mean_of, sum};
+use crate::base::exact::{Weighted, mean, mean_of, sum, weighted_mean};
+use crate::base::ordered_map::Ordered;
 
 /// One grade, as the aggregates see it.
 #[derive(Clone, Copy, Debug, PartialEq)]

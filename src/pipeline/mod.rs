@@ -1,21 +1,26 @@
-//! The pure pipeline, in the order of the data: from the text of a suite to a report.
+//! The pure pipeline: from the text of a suite to a report.
+//!
+//! In the order of who may use whom, the vocabulary first: each uses only those before it.
 
+pub mod key;
+pub(crate) mod trajectory;
+pub(crate) mod reward;
+pub mod spec;
+pub mod outcome;
+pub(crate) mod grade;
+pub(crate) mod extract;
+pub mod judge;
+pub(crate) mod program;
 pub mod action;
+pub mod suite;
+pub mod workspace;
+pub mod registry;
 pub mod dataset;
 pub(crate) mod delta;
-pub(crate) mod evaluate;
-pub(crate) mod extract;
-pub(crate) mod gate;
-pub(crate) mod grade;
-pub(crate) mod inline;
-pub mod judge;
 pub mod metric;
-pub mod outcome;
-pub(crate) mod program;
+pub(crate) mod gate;
+pub mod results;
+pub(crate) mod evaluate;
+pub(crate) mod inline;
 pub(crate) mod reason;
-pub mod registry;
 pub mod report;
-pub(crate) mod reward;
-pub mod suite;
-pub(crate) mod trajectory;
-pub mod workspace;

@@ -7,7 +7,7 @@ use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, ActionKey, Ingredient, KEY_VERSION, key_of};
+use super::key::{ActionKey, Ingredient, KEY_VERSION, key_of};
 use crate::base::price::{Cost, Prices};
 
 /// What came of an action.
@@ -302,17 +302,10 @@ impl Origin {
 }
 
 impl Stored {
-    /// What is kept of `outcome`, asked at `at`.
-    pub fn new(action: &Action, outcome: Outcome, at: String) -> Self {
+    /// What is kept of `outcome`, asked at `at`, whose key is made of `ingredients`.
+    pub fn new(ingredients: Vec<Ingredient>, outcome: Outcome, at: String) -> Self {
         let by = concat!("evalrs ", env!("CARGO_PKG_VERSION")).to_owned();
-        Self {
-            outcome,
-            ingredients: action.ingredients(),
-            at,
-            by,
-            key_version: KEY_VERSION,
-            origin: Origin::Asked,
-        }
+        Self { outcome, ingredients, at, by, key_version: KEY_VERSION, origin: Origin::Asked }
     }
 
     /// The key that the kept ingredients come to; none where it was made in another way than keys are now.

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::action::ActionKey;
+use super::key::ActionKey;
 
 /// Why an action would be asked, in the order in which reasons win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -283,7 +283,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Before, Held, Now, Panel, Reason, Texts, reason};
-    use crate::pipeline::action::ActionKey;
+    use crate::pipeline::key::ActionKey;
 
     fn panel(settings: &Value) -> Panel {
         Panel::read(settings.as_object().unwrap())

@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 
 use super::extract::{EXTRACTORS, check_options};
 use super::grade;
-use super::grade::{GRADERS, OptionProblem, ToolSpec};
+use super::grade::GRADERS;
 use super::judge::provider;
 use super::judge::provider::{PROVIDERS, Provider};
-use super::program::SandboxKind;
+use super::spec::SandboxKind;
+use super::spec::{OptionProblem, ToolSpec};
 use super::suite::Registry;
 use crate::base::python::regex::Regex;
 

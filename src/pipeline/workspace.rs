@@ -6,7 +6,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::program::SandboxKind;
+use super::spec::SandboxKind;
 use super::suite::fields::{Fields, Findings};
 use super::suite::programs::SANDBOXES;
 use super::suite::source::Span;

@@ -4,7 +4,7 @@ use evalrs::effects::store::Entry;
 use evalrs::effects::store::OutcomeStore;
 use evalrs::effects::store::SegmentStore;
 use evalrs::effects::store::render;
-use evalrs::pipeline::action::ActionKey;
+use evalrs::pipeline::key::ActionKey;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge};

@@ -4,8 +4,8 @@ use evalrs::graph::folds;
 use evalrs::graph::inputs::Overrides;
 use evalrs::graph::queries;
 use evalrs::graph::results;
-use evalrs::pipeline::metric::labels::Label;
 use evalrs::pipeline::metric::labels::LabelAgreement;
+use evalrs::pipeline::spec::Label;
 use serde_json::{Value, json};
 
 use crate::incremental::Loop;

@@ -13,7 +13,7 @@ use evalrs::graph::Db;
 use evalrs::graph::inputs::Overrides;
 use evalrs::graph::queries;
 use evalrs::graph::results;
-use evalrs::pipeline::action::KeySet;
+use evalrs::pipeline::key::KeySet;
 use proptest::prelude::{Strategy, any, prop};
 use proptest::{prop_assert, prop_assert_eq, proptest};
 

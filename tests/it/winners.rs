@@ -2,7 +2,7 @@
 
 use evalrs::effects::store::Entry;
 use evalrs::effects::store::render;
-use evalrs::pipeline::action::ActionKey;
+use evalrs::pipeline::key::ActionKey;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge, Order};

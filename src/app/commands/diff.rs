@@ -8,13 +8,13 @@ use super::plan::json;
 use crate::app::cli::{DiffArgs, DiffFormat};
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{System, join, non_empty};
+use crate::base::text::sanitize;
 use crate::effects::record::read::Past;
 use crate::effects::record::reference::{LATEST, NotFound, Reference, SaveAt, find, run_before};
 use crate::effects::record::runs_of;
 use crate::effects::record::saves::read_saves;
 use crate::effects::record::side::{NoSide, add_rationales, read_side};
 use crate::pipeline::report::diff::{Diff, Side, compare, unlike, write, write_markdown};
-use crate::pipeline::report::text::sanitize;
 
 /// Compares two recorded evaluations. That something moved is no failure.
 pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

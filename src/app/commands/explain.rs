@@ -17,9 +17,9 @@ use crate::engine::resolve::settle::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::{queries, results};
-use crate::pipeline::report::FORMAT;
 use crate::pipeline::report::explain as report;
 use crate::pipeline::report::explain::Explanation;
+use crate::pipeline::results::FORMAT;
 
 /// How many earlier runs are looked through for one that differs.
 const MOST_RUNS: usize = 50;

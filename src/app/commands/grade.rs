@@ -9,11 +9,11 @@ use super::grading::{Graded, Grading, checked, read, say_ignored};
 use crate::app::cli::GradeArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::System;
+use crate::base::text::{count, sanitize};
 use crate::pipeline::inline::check;
 use crate::pipeline::inline::json::number;
 use crate::pipeline::inline::lines::Line;
 use crate::pipeline::inline::record::{GraderResult, grader_input, with_score};
-use crate::pipeline::report::text::{count, sanitize};
 
 /// Grades every record of a file. The file as a whole is checked, and the grader loaded, before anything else is done.
 pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

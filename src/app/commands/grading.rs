@@ -12,6 +12,7 @@ use super::watch::interrupted;
 use crate::app::cli::{ProgramArgs, SandboxChoice};
 use crate::app::error::Error;
 use crate::base::system::{FileBytes, System};
+use crate::base::text::{count, sanitize};
 use crate::effects::exec::{Executor, Notice};
 use crate::effects::store::OutcomeStore;
 use crate::engine::resolve::calls::{Called, Calls, End, Receiver, call_in_order};
@@ -20,8 +21,8 @@ use crate::engine::resolve::settle::Settings;
 use crate::pipeline::inline::lines::{BadLine, Line, decode, lines};
 use crate::pipeline::inline::record::{GraderResult, function_input};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
-use crate::pipeline::program::{Language, ProgramAction, ProgramSpec, Role, SandboxKind, Variable};
-use crate::pipeline::report::text::{count, sanitize};
+use crate::pipeline::program::ProgramAction;
+use crate::pipeline::spec::{Language, ProgramSpec, Role, SandboxKind, Variable};
 
 /// So many calls keep all workers of this machine busy.
 const AHEAD: usize = 256;

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::Console;
 use crate::app::cli::{ListArgs, Listed};
 use crate::app::error::{Error, ExitStatus};
+use crate::base::text::columns;
 use crate::pipeline::registry;
-use crate::pipeline::report::text::columns;
 
 /// Prints the registry.
 pub(crate) fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

@@ -15,7 +15,7 @@ use crate::engine::inspect::explain::Layers;
 use crate::engine::resolve::budget::Limits;
 use crate::engine::resolve::settle::{Refresh, Settings};
 use crate::pipeline::dataset::split::decode;
-use crate::pipeline::suite::Suite;
+use crate::pipeline::spec::Suite;
 use crate::pipeline::workspace::{Color, Workspace, read_workspace};
 
 /// What surrounds a suite.

@@ -8,6 +8,7 @@ use super::run::{check_refreshed, loaded_session, overrides, refresh};
 use super::suites::suite_files;
 use crate::app::cli::PlanArgs;
 use crate::app::error::{Error, ExitStatus};
+use crate::base::ordered_map::Ordered;
 use crate::base::price::Prices;
 use crate::effects::record::history::History;
 use crate::engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, Forecast, forecast};
@@ -18,10 +19,9 @@ use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
 use crate::graph::results;
 use crate::pipeline::reason::Reason;
-use crate::pipeline::report::Ordered;
 use crate::pipeline::report::plan as report;
 use crate::pipeline::report::plan::{Plan, PlanBasis, PlanLine, TokenEstimate};
-use crate::pipeline::suite::GraderSpec;
+use crate::pipeline::spec::GraderSpec;
 
 /// Plans every suite in turn. Nothing is planned unless all of them are valid.
 pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

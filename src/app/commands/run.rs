@@ -15,8 +15,10 @@ use crate::app::error::{Error, ExitStatus};
 use crate::app::progress::bar::Bar;
 use crate::app::progress::plain::Plain;
 use crate::base::diagnostic::Diagnostic;
+use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use crate::base::system::{System, join};
+use crate::base::text::{count, sanitize};
 use crate::effects::exec::Executor;
 use crate::effects::exec::both::Executors;
 use crate::effects::exec::program::{ProgramExecutor, ProgramSettings};
@@ -31,10 +33,11 @@ use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
 use crate::graph::{Database, results};
-use crate::pipeline::program::SandboxKind;
-use crate::pipeline::report::text::{count, sanitize};
-use crate::pipeline::report::{FORMAT, GateStatus, Header, Ordered, Report, Summary};
-use crate::pipeline::suite::{GraderSpec, Suite};
+use crate::pipeline::gate::GateStatus;
+use crate::pipeline::report::Report;
+use crate::pipeline::results::{FORMAT, Header, Summary};
+use crate::pipeline::spec::SandboxKind;
+use crate::pipeline::spec::{GraderSpec, Suite};
 
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

@@ -9,15 +9,16 @@ use crate::app::cli::ValidateArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::system::{FileBytes, System};
+use crate::base::text::count;
 use crate::effects::exec::program::check::check;
 use crate::engine::session::Session;
 use crate::graph::Database;
 use crate::graph::inputs::Overrides;
 use crate::pipeline::grade;
-use crate::pipeline::program::{Language, Part};
-use crate::pipeline::report::text::count;
+use crate::pipeline::program::Part;
+use crate::pipeline::spec::Language;
+use crate::pipeline::spec::{GraderKind, GraderSpec, RewardSpec};
 use crate::pipeline::suite::canonical::canonical;
-use crate::pipeline::suite::{GraderKind, GraderSpec, RewardSpec};
 
 /// Checks every suite and says what is wrong.
 pub(crate) fn validate(

@@ -10,10 +10,10 @@ use super::grading::{Graded, Grading, checked, read, say_ignored, write_text};
 use crate::app::cli::ValidateRefsArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::System;
+use crate::base::text::{count, sanitize};
 use crate::pipeline::inline::check;
 use crate::pipeline::inline::json::to_json;
 use crate::pipeline::inline::record::{GraderResult, grader_input};
-use crate::pipeline::report::text::{count, sanitize};
 
 /// What a grader says of a reference.
 #[derive(Debug, Serialize)]

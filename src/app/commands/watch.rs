@@ -25,6 +25,7 @@ use crate::app::watch::recording::save_record;
 use crate::app::watch::screen::ScreenOptions;
 use crate::app::watch::screen::terminal::ScreenDisplay;
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::ordered_map::Ordered;
 use crate::base::system::noted::Noted;
 use crate::base::system::{FileBytes, System, join};
 use crate::effects::fs_watch::FileWatch;
@@ -36,7 +37,8 @@ use crate::engine::resolve::settle::{Refresh, Settings, World};
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::{Database, results};
-use crate::pipeline::report::{FORMAT, Ordered, Report};
+use crate::pipeline::report::Report;
+use crate::pipeline::results::FORMAT;
 
 /// Evaluates a suite, and again with every save, until the user has seen enough.
 pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

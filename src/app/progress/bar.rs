@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::base::text::{count, cut, sanitize};
 use crate::engine::progress::{Event, Progress};
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::text::{count, cut, sanitize};
 
 /// The columns of one part of the message.
 const MOST_COLUMNS: usize = 70;

@@ -3,8 +3,8 @@
 
 use std::io::Write;
 
+use crate::base::text::{count, sanitize};
 use crate::engine::progress::{Event, Progress};
-use crate::pipeline::report::text::{count, sanitize};
 
 /// Writes lines to a stream.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::graph::snapshot::{Known, Same, Snapshot};
-use crate::pipeline::action::ActionKey;
 use crate::pipeline::delta::{CaseId, Cell};
+use crate::pipeline::key::ActionKey;
 
 /// The verdicts before a save.
 #[derive(Clone, Debug, Default)]

@@ -6,9 +6,10 @@
 use crate::base::diagnostic::Diagnostic;
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, Counts, Movement};
-use crate::pipeline::metric::labels::{Label, LabelAgreement};
+use crate::pipeline::gate::GateReport;
+use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::GateReport;
+use crate::pipeline::spec::Label;
 
 pub use crate::pipeline::delta::CaseId;
 

@@ -17,11 +17,13 @@ use super::board::{
 };
 use super::plain::without_time;
 use crate::base::diagnostic::{Diagnostic, Severity};
+use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
-use crate::pipeline::metric::labels::{Label, LabelAgreement};
+use crate::pipeline::gate::GateReport;
+use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::{GateReport, Ordered};
+use crate::pipeline::spec::Label;
 
 /// The version of the lines.
 pub(crate) const FORMAT: u32 = 1;

@@ -7,10 +7,11 @@ use super::board::{
 };
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
-use crate::pipeline::metric::labels::{Label, LabelAgreement};
+use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::{GateReport, GateStatus};
-use crate::pipeline::suite::Op;
+use crate::pipeline::spec::Label;
+use crate::pipeline::spec::Op;
 
 /// A board that is what a test says.
 pub(crate) struct MadeUp {

@@ -16,14 +16,12 @@ use anstyle::Style;
 
 use super::board::{Actions, Board, Display, Happened, MetricRow, Overview, Spent, State};
 use crate::base::price::Cost;
+use crate::base::text::table::{Cell, lines, number, words};
+use crate::base::text::{columns, count, cut, percent, sanitize, score_or_dash, wrapped};
+use crate::pipeline::gate::GateReport;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::GateReport;
-use crate::pipeline::report::table::{Cell, lines, number, words};
 use crate::pipeline::report::terminal::{
     BAD, DOUBTFUL, GOOD, TITLE, error_cell, faint, push_conditions, status_style, title,
-};
-use crate::pipeline::report::text::{
-    columns, count, cut, percent, sanitize, score_or_dash, wrapped,
 };
 use crate::pipeline::report::verdict;
 

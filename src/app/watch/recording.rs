@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::front::Saved;
+use crate::base::ordered_map::Ordered;
 use crate::effects::record::saves::{SaveRecord, SavedGrade, SavedMetric, SavedVerdict};
 use crate::engine::session::Session;
 use crate::graph::queries;
 use crate::graph::selection::named;
 use crate::graph::snapshot::{CaseIndex, Same, Snapshot, case_index};
 use crate::pipeline::delta::{CaseId, Cell, CellState};
-use crate::pipeline::report::{FORMAT, Ordered};
-use crate::pipeline::suite::GraderKind;
+use crate::pipeline::results::FORMAT;
+use crate::pipeline::spec::GraderKind;
 
 /// The line of the record for an evaluation that ended at `at` (RFC 3339).
 pub(crate) fn save_record(saved: &Saved<'_>, at: String) -> SaveRecord {

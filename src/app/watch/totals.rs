@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::before::Before;
 use super::board::{MetricRow, RowId};
+use crate::base::exact::mean;
 use crate::graph::inputs::Root;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::graph::snapshot::Snapshot;
 use crate::graph::{Database, folds};
 use crate::pipeline::delta::{CaseId, Cell, CellState, Counts, Movement};
-use crate::pipeline::metric;
-use crate::pipeline::report::GateReport;
+use crate::pipeline::gate::GateReport;
 
 /// What is said of an evaluation as a whole.
 #[derive(Clone, Debug)]
@@ -146,6 +146,6 @@ impl Comparing<'_> {
             Some((now.score, then(case).filter(|cell| cell.is_verdict())?.score))
         });
         let (now, then): (Vec<f64>, Vec<f64>) = pairs.unzip();
-        Some(metric::mean(&now)? - metric::mean(&then)?)
+        Some(mean(&now)? - mean(&then)?)
     }
 }

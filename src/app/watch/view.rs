@@ -12,6 +12,7 @@ use super::board::{
     Board, CaseId, Detail, Filter, IngredientRow, MOST_HISTORY, Overview, Row, RowId,
 };
 use super::totals::{Moved, Totals};
+use crate::base::ordered_map::Ordered;
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
 use crate::graph::queries;
@@ -19,11 +20,12 @@ use crate::graph::queries::Grader;
 use crate::graph::selection::named;
 use crate::graph::snapshot::{Snapshot, case_index};
 use crate::graph::{Database, Db, results};
-use crate::pipeline::action::{ActionKey, Ingredient};
 use crate::pipeline::delta::{Cell, CellState, Movement};
-use crate::pipeline::metric::labels::{Label, disagrees};
-use crate::pipeline::report::labels::usable;
-use crate::pipeline::report::{GradeLine, Ordered};
+use crate::pipeline::key::{ActionKey, Ingredient};
+use crate::pipeline::metric::labels::disagrees;
+use crate::pipeline::results::GradeLine;
+use crate::pipeline::results::usable_labels;
+use crate::pipeline::spec::Label;
 
 /// One evaluation as it is shown.
 #[derive(Clone, Debug, Default)]
@@ -325,7 +327,7 @@ pub(super) fn display_name(session: &Session, grader: Grader<'_>) -> String {
     let graders = session.suite().map_or(&[][..], |suite| &suite.graders);
     let names: Vec<(&str, Option<&str>)> =
         graders.iter().map(|spec| (spec.name.as_str(), spec.display_name.as_deref())).collect();
-    usable(&names).get(name).unwrap_or(name).clone()
+    usable_labels(&names).get(name).unwrap_or(name).clone()
 }
 
 /// Why, in the words of the grader; of an error, its message.

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::JudgeLaunch;
 use super::endpoints::{Endpoints, Entered, Refused, Slot};
+use crate::base::text::time;
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::outcome::{Failure, FailureKind};
-use crate::pipeline::report::text::time;
 
 /// The tokens of a reply where nobody says how many there may be, to estimate with.
 const REPLY_TOKENS: u64 = 256;

@@ -12,7 +12,7 @@ use super::{
     Changed, Discovered, Endpoint, EndpointId, Executing, Executor, Launch, Loading, Notice,
     PROGRAMS, Room, Start,
 };
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::program::Identity;
 
 /// An executor for each kind of action.

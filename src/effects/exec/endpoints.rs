@@ -16,10 +16,10 @@ use super::breaker::Ended;
 use super::limit::{Hindrance, Landing, LimitSettings, Limits, Ticket, Why};
 use super::pause::Pause;
 use super::{Changed, Endpoint, EndpointId, Notice, Room};
+use crate::base::text::time;
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::judge::without_secrets;
 use crate::pipeline::outcome::{FailureKind, Outcome};
-use crate::pipeline::report::text::time;
 
 /// How long what was said of an endpoint is not said again on a line of its own.
 const QUIET: Duration = Duration::from_mins(1);

@@ -25,7 +25,7 @@ use crate::pipeline::judge::provider::{
 };
 use crate::pipeline::judge::{json, reply};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
-use crate::pipeline::suite::ReplyFormat;
+use crate::pipeline::spec::ReplyFormat;
 
 /// How often a reply that is no verdict is asked again.
 const RE_ASKS: usize = 2;

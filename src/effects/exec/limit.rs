@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::breaker::{Breaker, Ended};
 use super::window::{Figure, Window};
-use crate::pipeline::report::text::count;
+use crate::base::text::count;
 
 /// What the user allows of one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,11 +33,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::pipeline::action::{Action, ActionKey};
+use crate::pipeline::action::Action;
 use crate::pipeline::judge::{JudgeAction, secret_parameters};
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, Outcome};
-use crate::pipeline::program::{Identity, ProgramAction, ProgramSpec, is_secret};
-use crate::pipeline::suite::Patience;
+use crate::pipeline::program::{Identity, ProgramAction};
+use crate::pipeline::spec::Patience;
+use crate::pipeline::spec::{ProgramSpec, is_secret};
 use limit::LimitSettings;
 
 /// Who is asked. Requests to one endpoint share its limits, whoever sends them.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::read::{Past, PastLine, runs};
 use crate::base::system::System;
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::reason::{Before, Panel, Texts};
 
 /// How many runs are read back at most.

@@ -15,10 +15,12 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use crate::base::ordered_map::Ordered;
 use crate::base::system::{FileBytes, System, join};
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::{Header, Ordered, Report, jsonl};
+use crate::pipeline::report::{Report, jsonl};
+use crate::pipeline::results::Header;
 
 /// What belongs to one process: `run.json`.
 #[derive(Clone, Debug, Serialize)]

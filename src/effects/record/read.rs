@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::lines::{Line, MOST_RESULT, each_line};
 use super::runs_of;
 use crate::base::system::{FileBytes, System, join};
-use crate::pipeline::report::FORMAT;
+use crate::pipeline::results::FORMAT;
 
 /// The name of the file of results.
 pub(crate) const RESULTS: &str = "results.jsonl";

@@ -9,12 +9,14 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::lines::{Line, each_line};
+use crate::base::ordered_map::Ordered;
 use crate::base::system::{FileBytes, System, join};
+use crate::base::text::count;
 use crate::pipeline::delta::Counts;
+use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::text::count;
-use crate::pipeline::report::{FORMAT, GateReport, Ordered};
+use crate::pipeline::results::FORMAT;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "saves.jsonl";
@@ -274,10 +276,11 @@ mod tests {
     use crate::base::system::memory::MemorySystem;
     use crate::base::system::{Contents, FileBytes, System};
     use crate::pipeline::delta::Counts;
+    use crate::pipeline::gate::{GateReport, GateStatus};
     use crate::pipeline::metric::labels::LabelAgreement;
     use crate::pipeline::outcome::Usage;
-    use crate::pipeline::report::{FORMAT, GateReport, GateStatus};
-    use crate::pipeline::suite::Op;
+    use crate::pipeline::results::FORMAT;
+    use crate::pipeline::spec::Op;
 
     fn grade(score: f64) -> SavedGrade {
         SavedGrade { score, pass: score >= 0.5, error: false, key: Some(format!("key {score}")) }

@@ -12,12 +12,12 @@ use super::read::{Past, PastGrade, RESULTS};
 use super::reference::SaveAt;
 use super::saves::{SaveRecord, Saves, at_save, read_saves};
 use crate::base::system::{FileBytes, System, join};
-use crate::pipeline::action::ActionKey;
-use crate::pipeline::report::GateReport;
+use crate::base::text::count;
+use crate::pipeline::gate::GateReport;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::report::diff::{
     CaseName, Moved, MovedGrade, Side, SideCase, SideGrade, SideName,
 };
-use crate::pipeline::report::text::count;
 
 /// A side, and what could not be read of it, a sentence each.
 #[derive(Debug)]

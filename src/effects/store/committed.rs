@@ -7,7 +7,7 @@ use std::io::Read as _;
 
 use super::line::{self, Position};
 use super::{Check, Entry, MemoryStore, StoreError};
-use crate::pipeline::action::{ActionKey, KeyMap};
+use crate::pipeline::key::{ActionKey, KeyMap};
 
 /// The entries of committed files; nothing is ever written to them here.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! What becomes of each entry in a sweep: a decision over plain data. Knows no files.
 
 use super::EntryRank;
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 
 /// An entry that may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

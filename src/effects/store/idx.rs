@@ -7,7 +7,7 @@
 //! or reads it.
 
 use super::EntryRank;
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 
 const MAGIC: &[u8; 16] = b"evalrs idx v2\n\0\0";
 /// That of side files which do not tell replies from failures.

@@ -4,7 +4,7 @@
 //! refreshed and committed is not lost behind an older one in the local store.
 
 use super::{Committed, Entry, OutcomeStore, StoreError, keep_winner};
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 
 /// A store over committed judgments.
 pub struct Layered {

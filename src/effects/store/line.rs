@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, Read as _};
 
 use super::{Entry, StoreError, WARNING_LIMIT};
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 
 /// The longest line that is read, in bytes without the line break.
 const LINE_LIMIT: usize = 64 << 20;

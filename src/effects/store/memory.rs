@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{Entry, OutcomeStore, StoreError, line};
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 
 /// Outcomes in memory.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ mod sweep;
 mod uses;
 mod verify;
 
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 
 pub use committed::{Committed, render};
 pub use layered::Layered;

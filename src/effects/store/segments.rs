@@ -16,7 +16,7 @@ use super::idx::{self, Slot};
 use super::line::{self, Found, Position, Scanned};
 use super::own::Own;
 use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner};
-use crate::pipeline::action::{ActionKey, KeyMap};
+use crate::pipeline::key::{ActionKey, KeyMap};
 
 /// The size at which a segment is sealed, in bytes.
 pub(super) const SEAL_AT: u64 = 64 << 20;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use super::segments::{segment_folder, write_error};
-use crate::pipeline::action::{ActionKey, KeyMap, KeySet};
+use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 
 const MAGIC: &[u8; 16] = b"evalrs use v1\n\0\0";
 /// How the manifests begin of what the last runs needed: no day does.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::preview::ToAsk;
 use super::whys::{Whys, grader_settings};
+use crate::base::ordered_map::Ordered;
 use crate::effects::record::read::{Past, PastLine};
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
@@ -14,18 +15,18 @@ use crate::graph::inputs::Chunk;
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, results};
-use crate::pipeline::action::{ActionKey, Ingredient};
 use crate::pipeline::evaluate::{ReadyGrader, each_wanted};
 use crate::pipeline::grade;
 use crate::pipeline::judge::question::Order;
+use crate::pipeline::key::{ActionKey, Ingredient};
 use crate::pipeline::outcome::Stored;
 use crate::pipeline::reason::{Held, Reason};
 use crate::pipeline::report::explain::{
     Against, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange, ValueChange,
     changed_values, differing, short_ingredient, short_setting,
 };
-use crate::pipeline::report::{GradeLine, Ordered, ResultLine};
-use crate::pipeline::suite::GraderKind;
+use crate::pipeline::results::{GradeLine, ResultLine};
+use crate::pipeline::spec::GraderKind;
 
 /// The layers of the store, each with its name.
 pub(crate) type Layers = Vec<(String, Box<dyn OutcomeStore>)>;

@@ -12,8 +12,9 @@ use crate::base::tokens::{Estimator, estimate};
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
 use crate::graph::{queries, results};
-use crate::pipeline::action::{Action, KeySet};
+use crate::pipeline::action::Action;
 use crate::pipeline::evaluate::Method;
+use crate::pipeline::key::KeySet;
 
 /// Tokens received for a judgment where none is recorded: a verdict with a rationale of some sentences.
 pub(crate) const DEFAULT_OUTPUT: u64 = 150;

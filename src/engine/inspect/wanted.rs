@@ -10,8 +10,8 @@ use crate::graph::change::Change;
 use crate::graph::programs;
 use crate::graph::queries;
 use crate::graph::queries::Threshold;
-use crate::pipeline::action::ActionKey;
 use crate::pipeline::evaluate::{Outcomes, each_wanted};
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::read_body;
 
 /// Every action that the session's plans want by what the store knows, sorted by key, each with its entry if the

@@ -23,7 +23,8 @@ use crate::effects::exec::{
 };
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::{changed_meanwhile, is_current};
-use crate::pipeline::action::{Action, ActionKey, KeyMap, KeySet};
+use crate::pipeline::action::Action;
+use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, read_body};
 use crate::pipeline::program::ProgramAction;
 

@@ -20,7 +20,8 @@ use crate::effects::exec::{Changed, Discovered, EndpointId, Executor, Launch, Lo
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::changed_meanwhile;
 use crate::graph::inputs::Program;
-use crate::pipeline::action::{Action, KeyMap};
+use crate::pipeline::action::Action;
+use crate::pipeline::key::KeyMap;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::pipeline::program::Identity;
 

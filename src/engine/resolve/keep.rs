@@ -1,7 +1,8 @@
 //! Makes outcomes durable, whoever had them made, and says what stands in the store afterwards: that is what is reported.
 
 use crate::effects::store::{BODY_LIMIT, Entry, OutcomeStore, StoreError};
-use crate::pipeline::action::{Action, ActionKey};
+use crate::pipeline::action::Action;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Stored, read_body};
 
 /// An outcome that is to be kept.
@@ -57,8 +58,9 @@ impl ToKeep<'_> {
             Some(held) if held.generation >= self.generation => beyond,
             _ => self.generation,
         };
-        let body =
-            |outcome: &Outcome| Stored::new(self.action, outcome.clone(), at.to_owned()).to_body();
+        let body = |outcome: &Outcome| {
+            Stored::new(self.action.ingredients(), outcome.clone(), at.to_owned()).to_body()
+        };
         let mut text = body(self.outcome);
         if text.len() > BODY_LIMIT {
             let (size, most) = (text.len() >> 20, BODY_LIMIT >> 20);
@@ -105,11 +107,12 @@ pub(crate) fn keep<'a>(
 mod tests {
     use super::{ToKeep, keep};
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
-    use crate::pipeline::action::{Action, ActionKey};
+    use crate::pipeline::action::Action;
     use crate::pipeline::judge::question::Question;
     use crate::pipeline::judge::{JudgeAction, reply};
+    use crate::pipeline::key::ActionKey;
     use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Stored, read_body};
-    use crate::pipeline::suite::ReplyFormat;
+    use crate::pipeline::spec::ReplyFormat;
 
     const KEY: ActionKey = ActionKey([1; 32]);
 
@@ -155,7 +158,7 @@ mod tests {
     }
 
     fn entry(said: &str, generation: u32) -> Entry {
-        let body = Stored::new(&action(), outcome(said), String::new()).to_body();
+        let body = Stored::new(action().ingredients(), outcome(said), String::new()).to_body();
         Entry { key: KEY, generation, body }
     }
 

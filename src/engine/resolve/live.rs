@@ -22,9 +22,9 @@ use crate::graph::inputs::Chunk;
 use crate::graph::queries;
 use crate::graph::queries::Threshold;
 use crate::graph::{Database, Db};
-use crate::pipeline::action::{ActionKey, Ingredient};
 use crate::pipeline::delta::Cell;
 use crate::pipeline::evaluate::each_wanted;
+use crate::pipeline::key::{ActionKey, Ingredient};
 use crate::pipeline::outcome::{Outcome, Stored, Usage};
 
 mod checking;

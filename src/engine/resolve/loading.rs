@@ -12,8 +12,8 @@ use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
 use crate::graph::{Db, programs, queries, results};
-use crate::pipeline::action::{ActionKey, KeySet};
 use crate::pipeline::evaluate::{Planned, Submission};
+use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::{FailureKind, Outcome, Stored};
 
 /// The most outcomes that are copied to other keys at once: so many bodies are in memory.
@@ -136,7 +136,8 @@ impl Settling<'_> {
                     results::action_of(db, (chunk, case), graders[grader], [turn, ballot])
                 && !action.is_repeated()
             {
-                let body = Stored::new(&action, Outcome::clone(&outcome), at.clone()).to_body();
+                let body = Stored::new(action.ingredients(), Outcome::clone(&outcome), at.clone())
+                    .to_body();
                 moving.push(Entry { key: *new, generation: 0, body });
             }
             outcomes.push((*new, outcome));

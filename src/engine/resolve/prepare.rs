@@ -12,9 +12,10 @@ use crate::engine::session::programs::{
     Found, Place as ProgramPlace, ReadProgram, dependencies_action, discovered_from, entry, find,
     grown, is_outgrown,
 };
-use crate::pipeline::action::{ActionKey, key_of};
+use crate::pipeline::key::{ActionKey, key_of};
 use crate::pipeline::outcome::Stored;
-use crate::pipeline::program::{Depfile, Identity, ProgramSpec};
+use crate::pipeline::program::{Depfile, Identity};
+use crate::pipeline::spec::ProgramSpec;
 
 /// A program that can be called.
 #[derive(Debug)]
@@ -166,9 +167,11 @@ mod tests {
     use crate::effects::exec::{Discovered, Executing, Executor, Launch, SeenFiles};
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
     use crate::engine::resolve::loading::MOST_MOVED;
-    use crate::pipeline::action::{Action, ActionKey};
+    use crate::pipeline::action::Action;
+    use crate::pipeline::key::ActionKey;
     use crate::pipeline::outcome::{Outcome, Reply, Stored};
-    use crate::pipeline::program::{Identity, Known, Language, ProgramAction, ProgramSpec, Role};
+    use crate::pipeline::program::{Identity, Known, ProgramAction};
+    use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     /// Loads whatever it is asked to, which loads nothing else.
     struct Loader;
@@ -235,8 +238,12 @@ mod tests {
             for (at, key) in keys.iter().enumerate() {
                 let text = at.to_string();
                 let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
-                let body =
-                    Stored::new(&action(&prepared.identity, at), outcome, String::new()).to_body();
+                let body = Stored::new(
+                    action(&prepared.identity, at).ingredients(),
+                    outcome,
+                    String::new(),
+                )
+                .to_body();
                 store.store.put_many(&[Entry { key: *key, generation: 0, body }]).unwrap();
             }
             let files: SeenFiles = [("/./late.py".to_owned(), digest.map(str::to_owned))].into();

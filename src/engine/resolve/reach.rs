@@ -12,7 +12,7 @@ use crate::graph::queries;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider;
 use crate::pipeline::judge::provider::{Provider, ProviderInfo};
-use crate::pipeline::suite::{GraderKind, HeaderSpec, HeaderValue, JudgeSpec};
+use crate::pipeline::spec::{GraderKind, HeaderSpec, HeaderValue, JudgeSpec};
 
 /// The headers in which APIs take keys; Azure's is the second.
 const KEY_HEADERS: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
@@ -181,7 +181,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::Reach;
-    use crate::pipeline::suite::{HeaderSpec, HeaderValue, JudgeSpec};
+    use crate::pipeline::spec::{HeaderSpec, HeaderValue, JudgeSpec};
 
     type Change = fn(&mut JudgeSpec);
 

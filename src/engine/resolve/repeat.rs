@@ -11,9 +11,9 @@ use super::settle::Settling;
 use super::waiting::Waiting;
 use crate::effects::exec::EndpointId;
 use crate::graph::{Db, queries, results};
-use crate::pipeline::action::KeySet;
+use crate::pipeline::key::KeySet;
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::program::Repeat;
+use crate::pipeline::spec::Repeat;
 
 /// The most calls of one grader that are repeated.
 const MOST: usize = 20;

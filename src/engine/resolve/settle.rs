@@ -23,7 +23,7 @@ use crate::engine::session::Session;
 use crate::graph::Db;
 use crate::graph::change::Change;
 use crate::graph::inputs::Chunk;
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{ActionTally, Failure, FailureKind, Outcome, Usage};
 
 /// How a session is settled.

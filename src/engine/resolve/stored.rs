@@ -8,7 +8,7 @@ use crate::graph::queries;
 use crate::pipeline::judge::reply as judge_reply;
 use crate::pipeline::outcome::{Outcome, read_body};
 use crate::pipeline::program::reply as program_reply;
-use crate::pipeline::suite::GraderKind;
+use crate::pipeline::spec::GraderKind;
 
 /// Reads stored entries as a session with these settings takes them.
 pub(crate) struct StoredReader<'a> {

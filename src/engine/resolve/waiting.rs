@@ -15,9 +15,9 @@ use crate::graph::inputs::Chunk;
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, programs};
-use crate::pipeline::action::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::delta::CellState;
 use crate::pipeline::evaluate::{Outcomes, Planned, each_wanted};
+use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Outcome;
 

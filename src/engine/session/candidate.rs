@@ -13,10 +13,9 @@ use crate::graph::baselines::run_of_kind;
 use crate::graph::labels::scales_of;
 use crate::graph::{queries, rows};
 use crate::pipeline::dataset::labels::is_mapped;
-use crate::pipeline::program::ProgramSpec;
-use crate::pipeline::suite::{
-    FileText, Files, ProgramPlaces, Registry, Suite, read_suite, row_rubric,
-};
+use crate::pipeline::spec::ProgramSpec;
+use crate::pipeline::spec::Suite;
+use crate::pipeline::suite::{FileText, Files, ProgramPlaces, Registry, read_suite, row_rubric};
 
 /// What checking a suite apart tells.
 pub(crate) enum Fit {

@@ -19,7 +19,7 @@ use crate::pipeline::dataset::join::{Joined, JoinedFiles};
 use crate::pipeline::dataset::layout::{Layout, Recut};
 use crate::pipeline::dataset::split;
 use crate::pipeline::dataset::split::{RawRecord, Start};
-use crate::pipeline::suite::{DatasetFormat, DatasetSpec};
+use crate::pipeline::spec::{DatasetFormat, DatasetSpec};
 
 /// What a suite says of its dataset.
 pub(crate) struct Wanted<'a> {

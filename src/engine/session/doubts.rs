@@ -8,7 +8,7 @@ use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::evaluate::sought::Sought;
 use crate::pipeline::judge::template::{NAMES, PAIR_NAMES};
-use crate::pipeline::suite::{GraderKind, GraderSpec};
+use crate::pipeline::spec::{GraderKind, GraderSpec};
 
 /// Everything that graders look for in vain.
 pub(crate) fn doubts(db: &Database, root: Root) -> Vec<Diagnostic> {

@@ -11,7 +11,8 @@ use crate::graph::inputs::Root;
 use crate::graph::{Database, labels, queries};
 use crate::pipeline::dataset::label_file::some_of;
 use crate::pipeline::dataset::labels::{Scale, is_mapped, not_a_label};
-use crate::pipeline::suite::{FileText, GraderKind, Suite};
+use crate::pipeline::spec::{GraderKind, Suite};
+use crate::pipeline::suite::FileText;
 
 impl Session {
     /// Reads the labels that the command line names, and says what is wrong with them. What is of no sample is said

@@ -15,7 +15,8 @@ use crate::pipeline::dataset::fields::{Fields, RowProblem};
 use crate::pipeline::dataset::split;
 use crate::pipeline::dataset::split::{SHOWN_PROBLEMS, Start};
 use crate::pipeline::evaluate::sought::Sought;
-use crate::pipeline::suite::{DatasetFormat, DatasetSpec, FileText, RowRubric};
+use crate::pipeline::spec::{DatasetFormat, DatasetSpec};
+use crate::pipeline::suite::{FileText, RowRubric};
 
 /// Problems with the same sentence that are shown: the rest are one mistake made in every row.
 const SHOWN_ALIKE: usize = 3;

@@ -26,9 +26,10 @@ use crate::effects::exec::program::environment_of;
 use crate::effects::exec::{Discovered, Runtime, Secret, SeenFiles, Start};
 use crate::pipeline::action::Action;
 use crate::pipeline::program::{
-    DependenciesAction, Depfile, DepfileFormat, FOLDER, Identity, Known, Language, MISSING, Part,
-    ProgramSpec, Uncallable, Variable, file_digest, minor_version, runtimes, shebang,
+    DependenciesAction, Depfile, DepfileFormat, FOLDER, Identity, Known, MISSING, Part, Uncallable,
+    file_digest, minor_version, runtimes, shebang,
 };
+use crate::pipeline::spec::{Language, ProgramSpec, Variable};
 
 pub(crate) use held::Programs;
 pub(crate) use listings::{Found, entry, find};
@@ -476,9 +477,8 @@ mod tests {
     use super::{Place, ReadProgram, grown, is_current};
     use crate::base::system::memory::MemorySystem;
     use crate::effects::exec::SeenFiles;
-    use crate::pipeline::program::{
-        Depfile, Identity, Known, Language, MISSING, ProgramSpec, Role,
-    };
+    use crate::pipeline::program::{Depfile, Identity, Known, MISSING};
+    use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     /// The files in a list of `path digest`; `?` is a digest that nobody knows.
     fn pairs(text: &str) -> Vec<(String, String)> {

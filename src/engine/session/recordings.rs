@@ -11,14 +11,14 @@ use serde_json::{Map, Value, json};
 use super::problems::shortened;
 use super::trace::Trace;
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::json_syntax::slip;
 use crate::base::system::join;
 use crate::pipeline::dataset::fields::{Fields, RowProblem, RowSpec, deep_problem, parsed_cells};
 use crate::pipeline::dataset::join::{Owner, Recording, RunIdentity};
 use crate::pipeline::dataset::row::check_recording;
 use crate::pipeline::dataset::split;
 use crate::pipeline::dataset::split::{RECORD_LIMIT, Start};
-use crate::pipeline::dataset::syntax::slip;
-use crate::pipeline::suite::{DatasetFormat, FieldMap};
+use crate::pipeline::spec::{DatasetFormat, FieldMap};
 use crate::pipeline::trajectory::letta_dir;
 
 /// The files that only Letta's result directories have.

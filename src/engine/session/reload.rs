@@ -26,7 +26,7 @@ use crate::graph::{Database, Db, rows};
 use crate::pipeline::dataset::chunk::{Chunked, HeldChunks, Records};
 use crate::pipeline::dataset::labels::is_mapped;
 use crate::pipeline::evaluate::sought::{Sought, found_in};
-use crate::pipeline::program::ProgramSpec;
+use crate::pipeline::spec::ProgramSpec;
 use crate::pipeline::suite::ProgramPlaces;
 
 /// Names and values of the environment.

@@ -13,9 +13,10 @@ use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::system::{FileBytes, System, folder_of, join};
 use crate::effects::exec::{Discovered, SeenFiles, Start};
 use crate::graph::inputs::{Program, ProgramState};
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind};
-use crate::pipeline::program::{Known, ProgramSpec};
+use crate::pipeline::program::Known;
+use crate::pipeline::spec::ProgramSpec;
 
 /// The most programs of which it is remembered that they could be loaded.
 const MOST_REMEMBERED: usize = 200;
@@ -256,7 +257,8 @@ mod tests {
 
     use super::{Failed, Good, MOST_IN_VAIN, MOST_REMEMBERED, Trials, python_places, script_place};
     use crate::base::diagnostic::{Diagnostic, Place};
-    use crate::pipeline::program::{Known, Language, ProgramSpec, Role};
+    use crate::pipeline::program::Known;
+    use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     #[test]
     fn a_program_that_writes_beside_itself_is_not_tried_for_ever() {

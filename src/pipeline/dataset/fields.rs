@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::split::too_deep;
-use super::syntax::slip;
 use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
+use crate::base::json_syntax::{kind_of, slip};
 use crate::base::path;
-use crate::pipeline::suite::{DatasetFormat, DatasetSpec, FieldMap};
+use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap};
 use crate::pipeline::trajectory::TrajectoryFormat;
 
 /// Our names of a row's fields, each with the other names it is known by.
@@ -404,18 +404,6 @@ fn cell_value(name: &str, cell: String) -> Result<Value, RowProblem> {
         "trial" => Ok(trimmed.parse::<u32>().map_or(Value::String(cell), Value::from)),
         "tags" => Ok(cell.split(',').map(|tag| Value::from(tag.trim())).collect()),
         _ => Ok(Value::String(cell)),
-    }
-}
-
-/// What a JSON value is, in words.
-pub fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 

@@ -418,7 +418,7 @@ mod tests {
     use super::{JoinedFiles, Owner, Recording, RunIdentity, join};
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::dataset::split::{Start, split};
-    use crate::pipeline::suite::{DatasetFormat, FieldMap};
+    use crate::pipeline::spec::{DatasetFormat, FieldMap};
 
     /// A recording: `s/1/m=q` is of the sample `s`, trial 1, model `m`, made with the input `q`; `#3` is of row 3.
     fn recording(said: &str) -> Recording {

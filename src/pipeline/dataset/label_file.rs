@@ -9,11 +9,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::cells::column_names;
-use super::fields::{Fields, RowProblem, RowSpec, deep_problem, kind_of};
+use super::fields::{Fields, RowProblem, RowSpec, deep_problem};
 use super::labels::{Extents, Said, Scales};
 use super::split::{self, RawRecord, too_deep};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
-use crate::pipeline::suite::{DatasetFormat, FieldMap};
+use crate::base::json_syntax::kind_of;
+use crate::pipeline::spec::{DatasetFormat, FieldMap};
 
 /// What a file says of one sample.
 #[derive(Clone, Debug, PartialEq)]

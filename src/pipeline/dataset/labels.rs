@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::fields::{Fields, RowProblem, RowSpec};
 use crate::base::diagnostic::clipped;
-use crate::pipeline::metric::labels::Label;
+use crate::pipeline::spec::Label;
 
 /// The least and the greatest score of a grader, as people and judges write them.
 pub(crate) type Scale = (f64, f64);
@@ -258,8 +258,8 @@ mod tests {
 
     use super::{Extents, Said, Scale, may_have_labels, of_row};
     use crate::pipeline::dataset::fields::RowSpec;
-    use crate::pipeline::metric::labels::Label;
-    use crate::pipeline::suite::FieldMap;
+    use crate::pipeline::spec::FieldMap;
+    use crate::pipeline::spec::Label;
 
     const UNIT: Scale = (0.0, 1.0);
     const STARS: Scale = (1.0, 5.0);

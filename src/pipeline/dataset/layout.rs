@@ -260,7 +260,7 @@ mod tests {
     use crate::pipeline::dataset::join;
     use crate::pipeline::dataset::split;
     use crate::pipeline::dataset::split::Start;
-    use crate::pipeline::suite::DatasetFormat;
+    use crate::pipeline::spec::DatasetFormat;
 
     /// A chunk: its hash and its records.
     type Whole = (u128, Vec<String>);

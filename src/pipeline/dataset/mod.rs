@@ -15,7 +15,6 @@ pub(crate) mod layout;
 mod recorded;
 pub(crate) mod row;
 pub(crate) mod split;
-pub(crate) mod syntax;
 
 use serde_json::{Map, Value};
 

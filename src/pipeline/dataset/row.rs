@@ -4,13 +4,14 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{FIELDS, Fields, RowProblem, RowSpec, deep_problem, json_text, kind_of};
+use super::fields::{FIELDS, Fields, RowProblem, RowSpec, deep_problem, json_text};
 use super::join::NOT_RECORDED;
 use super::recorded::{ignored, recorded, session_hint};
 use super::split::too_deep;
 use super::{GroundTruth, Input, Recorded, Sample};
 use crate::base::diagnostic::clipped;
-use crate::pipeline::suite::FieldMap;
+use crate::base::json_syntax::kind_of;
+use crate::pipeline::spec::FieldMap;
 use crate::pipeline::trajectory::{Body, Trajectory};
 
 /// One record: a dataset row, and what another file recorded for it.

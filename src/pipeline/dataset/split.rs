@@ -10,9 +10,9 @@ use std::ops::Range;
 use serde_json::value::RawValue;
 
 use super::cells;
-use super::syntax::slip;
 use crate::base::diagnostic::{Diagnostic, Place};
-use crate::pipeline::suite::DatasetFormat;
+use crate::base::json_syntax::slip;
+use crate::pipeline::spec::DatasetFormat;
 
 /// The longest record that is read, in bytes.
 pub(crate) const RECORD_LIMIT: usize = 32 << 20;

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::pairwise::{self, Orders};
 use super::{Graded, Outcomes};
-use crate::pipeline::action::ActionKey;
+use crate::base::exact::mean;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::{Judge, reply};
-use crate::pipeline::metric::mean;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Outcome, Usage};
-use crate::pipeline::suite::Combine;
+use crate::pipeline::spec::Combine;
 
 /// What the judges said of one submission.
 pub(super) struct Poll<'a> {

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::json_syntax::slip;
 use crate::pipeline::dataset::split::SHOWN_PROBLEMS;
-use crate::pipeline::dataset::syntax::slip;
-use crate::pipeline::report::FORMAT;
+use crate::pipeline::results::FORMAT;
 
 /// What a run submitted, case by case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,12 +8,13 @@ use serde_json::{Map, json};
 
 use super::ballots::Poll;
 use super::{Method, Planned, ReadyGrader, Submission};
+use crate::base::exact::mean;
 use crate::base::threshold::reaches;
-use crate::pipeline::action::ActionKey;
 use crate::pipeline::grade::Grade;
-use crate::pipeline::metric::mean;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::program::{Identity, Role, reply};
+use crate::pipeline::program::{Identity, reply};
+use crate::pipeline::spec::Role;
 
 /// A finished grade.
 #[derive(Clone, Debug, PartialEq)]

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::action::{Action, ActionKey};
+use super::action::Action;
 use super::dataset::fields::{RowProblem, RowSpec};
 use super::dataset::row::{Opened, Record};
 use super::dataset::{GroundTruth, Input, Recorded};
@@ -28,6 +28,7 @@ use super::grade::ToolGrader;
 use super::grade::reference::ReferencePattern;
 use super::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_GROUND_TRUTH, Subject};
 use super::judge::Judge;
+use super::key::ActionKey;
 use super::program::Identity;
 use super::suite::FileText;
 use super::trajectory::Trajectory;

@@ -7,7 +7,7 @@ use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row::{Opened, Record};
 use crate::pipeline::grade;
 use crate::pipeline::judge::template;
-use crate::pipeline::suite::{ExtractorSpec, GraderKind, GraderSpec};
+use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec};
 
 /// The extractors that read what only a trajectory has.
 const OF_TRAJECTORIES: [&str; 3] = ["tool_arguments", "tool_output", "trajectory"];

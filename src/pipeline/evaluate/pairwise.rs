@@ -10,7 +10,7 @@ use super::ballots::Said;
 use crate::base::path::{Row, lookup};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::reply::Verdict;
-use crate::pipeline::suite::CompareTo;
+use crate::pipeline::spec::CompareTo;
 
 /// What a judge said in each order, from the view of the submission: 1.0 it wins, 0.5 neither, 0.0 it loses.
 pub(super) struct Orders {

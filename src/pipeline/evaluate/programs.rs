@@ -16,7 +16,8 @@ use crate::pipeline::dataset::row;
 use crate::pipeline::dataset::row::{Opened, Record};
 use crate::pipeline::dataset::{GroundTruth, Input, Recorded};
 use crate::pipeline::grade::Grade;
-use crate::pipeline::program::{Identity, Language, ProgramAction};
+use crate::pipeline::program::{Identity, ProgramAction};
+use crate::pipeline::spec::Language;
 use crate::pipeline::trajectory::Trajectory;
 
 /// The extractor of a grader, where it is a program.

@@ -6,7 +6,7 @@ use crate::pipeline::dataset::fields::{Fields, RowSpec};
 use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::grade;
 use crate::pipeline::judge::template::open_names;
-use crate::pipeline::suite::{GraderKind, GraderSpec};
+use crate::pipeline::spec::{GraderKind, GraderSpec};
 
 /// Something that may stand in rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

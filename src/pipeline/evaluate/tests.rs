@@ -12,14 +12,16 @@ use super::{
     Case, Method, Planned, ReadyGrader, ReadyTool, Submission, action, ballot_scores, brief,
     each_wanted, grade, plan,
 };
-use crate::pipeline::action::{Action, ActionKey, KeyMap};
+use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::dataset::row::Record;
 use crate::pipeline::judge::Judge;
+use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
-use crate::pipeline::suite::{
-    Combine, CompareTo, DatasetFormat, DatasetSpec, FieldMap, FileText, JudgeSpec, RubricSpec,
+use crate::pipeline::spec::{
+    Combine, CompareTo, DatasetFormat, DatasetSpec, FieldMap, JudgeSpec, RubricSpec,
 };
+use crate::pipeline::suite::FileText;
 
 /// A grader whose judges are these models.
 fn rubric(models: &[&str]) -> RubricSpec {
@@ -492,7 +494,7 @@ fn turns_that_all_pass_pass_together() {
 #[test]
 fn a_turn_without_a_reference_answer_is_an_error_of_the_whole() {
     let config = serde_json::Map::new();
-    let spec = crate::pipeline::grade::ToolSpec { function: "contains".to_owned(), config };
+    let spec = crate::pipeline::spec::ToolSpec { function: "contains".to_owned(), config };
     let tool = ReadyTool {
         grader: crate::pipeline::grade::compile(&spec).unwrap(),
         reads_trajectory: false,

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use options::{EXTRACTORS, check_options};
 
-use super::suite::ExtractorSpec;
+use super::spec::ExtractorSpec;
 use super::trajectory::{Body, Message, Trajectory};
 use crate::base::path::Row;
 

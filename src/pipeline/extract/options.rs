@@ -8,7 +8,7 @@ use serde_json_path::JsonPath;
 use super::pattern::group_index;
 use crate::base::diagnostic::suggest;
 use crate::base::python::regex::Regex;
-use crate::pipeline::grade::OptionProblem;
+use crate::pipeline::spec::OptionProblem;
 
 /// One extractor as a suite can name it.
 #[derive(Clone, Copy)]

@@ -14,9 +14,10 @@ use super::json::JsonMatch;
 use super::number;
 use super::options::{self, problem, schema};
 use super::text::{explained, reference, regex_failure, unusable_reference, verdict};
-use super::{Grade, OptionProblem, Subject};
+use super::{Grade, Subject};
 use crate::base::python::regex::{Regex, RegexProblem};
 use crate::base::python::text::lower;
+use crate::pipeline::spec::OptionProblem;
 use crate::pipeline::trajectory::{Body, ToolCall};
 
 /// Most calls that are paired with one another where order does not count.

@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::options::{NoOptions, none, read, schema};
-use super::{Grade, OptionProblem, Subject};
+use super::{Grade, Subject};
+use crate::pipeline::spec::OptionProblem;
 
 /// One deterministic grader.
 #[derive(Debug)]

@@ -8,11 +8,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
+use super::Subject;
 use super::grader::{Graded, GraderInfo, ToolGrader, with_options};
 use super::options::{self, problem, schema};
 use super::text::{explained, reference, unusable_reference};
-use super::{OptionProblem, Subject};
 use crate::base::python::text::strip;
+use crate::pipeline::spec::OptionProblem;
 
 /// How many violations of a schema a rationale lists.
 const SHOWN_ERRORS: usize = 5;

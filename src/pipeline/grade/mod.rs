@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use self::grader::{Compiled, GraderInfo};
+use super::spec::{OptionProblem, ToolSpec};
 use super::trajectory::Trajectory;
 use crate::base::diagnostic::suggest;
 use crate::base::path::Row;
@@ -149,24 +150,4 @@ pub struct Subject<'a> {
     pub row: Row<'a>,
     /// Whether calls made by sub-agents count.
     pub include_subagents: bool,
-}
-
-/// A tool grader as a suite names it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToolSpec {
-    /// The id of the function.
-    pub function: String,
-    /// Its options, an object.
-    pub config: Map<String, Value>,
-}
-
-/// A problem with an option of a grader or extractor, found by `validate`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptionProblem {
-    /// The keys that lead to the option inside `config`; empty for the options as a whole.
-    pub at: Vec<String>,
-    /// What is wrong.
-    pub message: String,
-    /// The likely fix.
-    pub hint: Option<String>,
 }

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::OptionProblem;
 use crate::base::diagnostic::suggest;
+use crate::pipeline::spec::OptionProblem;
 
 /// The JSON Schema of the options `T`.
 pub(super) fn schema<T: JsonSchema>() -> Value {

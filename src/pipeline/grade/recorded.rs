@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 
 use super::grader::{Graded, GraderInfo, ToolGrader};
 use super::options::{self, problem, schema};
-use super::{Grade, OptionProblem, Subject, ToolSpec};
+use super::{Grade, Subject};
 use crate::base::python::text::strip;
+use crate::pipeline::spec::{OptionProblem, ToolSpec};
 
 /// What a suite calls the grader.
 pub(super) const ID: &str = "recorded_score";

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{GRADERS, Grade, OptionProblem, Subject, ToolGrader, ToolSpec, compile, find};
+use super::{GRADERS, Grade, Subject, ToolGrader, compile, find};
 use crate::base::path::Row;
+use crate::pipeline::spec::{OptionProblem, ToolSpec};
 use crate::pipeline::trajectory::{Body, Message, ToolCall, ToolReturn, Trajectory, Turn};
 
 mod calls;

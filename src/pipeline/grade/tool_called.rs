@@ -9,7 +9,8 @@ use super::grader::{GraderInfo, ToolGrader};
 use super::json::{JsonMatch, shorten};
 use super::options::{self, problem, schema};
 use super::text::explained;
-use super::{Grade, OptionProblem, Subject};
+use super::{Grade, Subject};
+use crate::pipeline::spec::OptionProblem;
 use crate::pipeline::trajectory::ToolCall;
 
 /// How many names of tools a rationale lists.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::lines::{BadLine, Line, object};
 use super::recorded::graded_records;
-use crate::pipeline::dataset::fields::kind_of;
+use crate::base::json_syntax::kind_of;
 
 type Record = Map<String, Value>;
 

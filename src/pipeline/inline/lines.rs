@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::pipeline::dataset::fields::kind_of;
-use crate::pipeline::dataset::syntax::slip;
+use crate::base::json_syntax::kind_of;
+use crate::base::json_syntax::slip;
 
 /// A line with something on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::json::to_json;
 use crate::pipeline::grade::Grade;
-use crate::pipeline::program::ProgramSpec;
 use crate::pipeline::program::reply;
+use crate::pipeline::spec::ProgramSpec;
 
 /// The score from which a function that says nothing of passing has passed: that of suites without a `pass_threshold`.
 const PASS_THRESHOLD: f64 = 1.0;
@@ -105,7 +105,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::{GraderResult, grader_input, with_score};
-    use crate::pipeline::program::{Language, ProgramSpec, Role};
+    use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     fn record(value: &Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()

@@ -14,8 +14,8 @@ pub(crate) mod test_data;
 
 use serde_json::{Map, Value};
 
-use super::action::{Action, Ingredient, Ingredients};
-use super::suite::{HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
+use super::key::{self, Ingredient, Ingredients};
+use super::spec::{HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
 use question::{Order, Question};
 use template::Placeholders;
 
@@ -167,8 +167,8 @@ impl Judge {
 impl Seat {
     /// The ingredients that all keys of this judge have in common: everything but the user message and the vote.
     pub fn settings(&self) -> Vec<Ingredient> {
-        let mut shared = Action::Judge(self.blank.clone()).ingredients();
-        shared.retain(|part| !matches!(part.name.as_str(), "kind" | "user" | "vote"));
+        let mut shared = key::explained(|to| self.blank.walk(to));
+        shared.retain(|part| !matches!(part.name.as_str(), "user" | "vote"));
         shared
     }
 
@@ -295,7 +295,7 @@ fn sorted_text(map: &Map<String, Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Judge, without_secrets};
-    use crate::pipeline::suite::{JudgeSpec, RubricSpec};
+    use crate::pipeline::spec::{JudgeSpec, RubricSpec};
 
     #[test]
     fn parameters_are_secret_by_an_unmistakable_name() {

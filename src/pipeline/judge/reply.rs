@@ -100,10 +100,7 @@ fn object_in(text: &str, answer: &str) -> Result<Map<String, Value>, String> {
             return Ok(object);
         }
     }
-    Err(format!(
-        "the reply is no JSON object: {}",
-        crate::pipeline::dataset::syntax::plain_message(&whole)
-    ))
+    Err(format!("the reply is no JSON object: {}", crate::base::json_syntax::plain_message(&whole)))
 }
 
 fn several(answer: &str) -> String {

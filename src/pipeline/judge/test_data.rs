@@ -2,7 +2,7 @@
 
 use super::JudgeAction;
 use super::question::Question;
-use crate::pipeline::suite::ReplyFormat;
+use crate::pipeline::spec::ReplyFormat;
 
 /// What asks `model` for a verdict on `user`.
 pub(crate) fn action(model: &str, user: &str) -> JudgeAction {

@@ -6,8 +6,9 @@
 
 use serde::Serialize;
 
-use super::{mean, sum};
-use crate::pipeline::report::Ordered;
+use super::sum;
+use crate::base::exact::mean;
+use crate::base::ordered_map::Ordered;
 
 /// Scores beyond this count as missing: their squares would not fit a float, and nobody grades on such a scale.
 const MOST: f64 = 1e100;

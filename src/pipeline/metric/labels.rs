@@ -5,28 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::mean;
-use crate::base::threshold::reaches;
+use crate::base::exact::mean;
 use crate::pipeline::delta::{Cell, CellState};
-
-/// What a person says of a submission.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Label {
-    /// Whether it passes.
-    Pass(bool),
-    /// How good it is, 0.0..=1.0.
-    Score(f64),
-}
-
-impl Label {
-    /// Whether it passes where scores of at least `threshold` do.
-    pub fn passes(self, threshold: f64) -> bool {
-        match self {
-            Self::Pass(pass) => pass,
-            Self::Score(score) => reaches(score, threshold),
-        }
-    }
-}
+use crate::pipeline::spec::Label;
 
 /// How far the verdicts of a grader agree with labels. Passing is the positive class; errors are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -160,8 +141,9 @@ pub fn disagrees(cell: Cell, label: Label, threshold: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Label, LabelAgreement, disagrees};
+    use super::{LabelAgreement, disagrees};
     use crate::pipeline::delta::{Cell, CellState};
+    use crate::pipeline::spec::Label;
 
     fn close(actual: Option<f64>, expected: f64) -> bool {
         actual.is_some_and(|actual| (actual - expected).abs() < 1e-12)

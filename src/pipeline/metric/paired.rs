@@ -5,7 +5,8 @@
 
 use serde::Serialize;
 
-use super::{Observation, clustered_stderr, has_clusters, mean, naive_stderr, sum};
+use super::{Observation, clustered_stderr, has_clusters, naive_stderr, sum};
+use crate::base::exact::mean;
 
 /// The 97.5th percentile of the standard normal distribution: what half of a 95 % interval is in standard errors.
 const NORMAL_95: f64 = 1.959_963_984_540_054;

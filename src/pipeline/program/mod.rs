@@ -7,194 +7,15 @@
 mod depfile;
 pub(crate) mod reply;
 mod uncallable;
-mod variable;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) use depfile::Depfile;
 pub(crate) use uncallable::{Part, Uncallable};
-pub(crate) use variable::{Variable, is_secret};
 
-use serde::{Deserialize, Serialize};
-
-use super::action::{Action, Ingredient, Ingredients};
-
-/// A program as a suite names it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ProgramSpec {
-    /// Its file, joined to the suite's folder.
-    pub path: String,
-    /// How it is run.
-    pub language: Language,
-    /// What is called in the file; empty for an executable.
-    pub function: String,
-    /// What it is called for.
-    pub role: Role,
-    /// What runs it, where that is not to be found out: `python3.12`, `bun`, a path.
-    pub runtime: Option<String>,
-    /// Files, folders and glob patterns that it reads, from the suite's folder as written, sorted.
-    pub inputs: Vec<String>,
-    /// Further variables of the environment that it sees, sorted.
-    pub env: Vec<Variable>,
-    /// The folder it runs in, joined to the suite's; none is the suite's own.
-    pub cwd: Option<String>,
-    /// What it is kept from.
-    pub sandbox: Sandbox,
-    /// How often it is run for the same.
-    pub repeat: Repeat,
-    /// Milliseconds one call may take.
-    pub timeout_ms: u64,
-}
-
-/// Milliseconds a call may take where the suite does not say.
-pub(crate) const TIMEOUT_MS: u64 = 60_000;
-
-impl ProgramSpec {
-    /// The program in the file at `path`, by the ending of its name: `.ts .js .mjs .cjs` are modules that export `grade`,
-    /// everything else is executed.
-    pub fn of_file(path: String) -> Self {
-        let language = Language::of_file(&path);
-        let function = if language == Language::JavaScript { "grade" } else { "" };
-        Self::new(path, language, function, Role::Grade)
-    }
-
-    /// How it is named in one word: `file.py:name`, or its file.
-    pub fn shown(&self) -> String {
-        let file = self.path.rsplit('/').next().unwrap_or(&self.path);
-        match self.language {
-            Language::Python => format!("{file}:{}", self.function),
-            Language::Executable | Language::JavaScript => file.to_owned(),
-        }
-    }
-
-    /// The file that runs it, if the suite says which.
-    pub fn runtime_path(&self) -> Option<&String> {
-        self.runtime.as_ref().filter(|runtime| runtime.contains('/'))
-    }
-
-    /// The program `function` of the file at `path`, with nothing else said.
-    pub fn new(path: String, language: Language, function: &str, role: Role) -> Self {
-        Self {
-            path,
-            language,
-            function: function.to_owned(),
-            role,
-            runtime: None,
-            inputs: Vec::new(),
-            env: Vec::new(),
-            cwd: None,
-            sandbox: Sandbox::default(),
-            repeat: Repeat::Never,
-            timeout_ms: TIMEOUT_MS,
-        }
-    }
-}
-
-/// How a program is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Language {
-    /// As a process for each call, JSON on its standard input and output.
-    Executable,
-    /// As a module in a worker.
-    JavaScript,
-    /// As a function in a worker.
-    Python,
-}
-
-impl Language {
-    /// The language of a grader's file, by the ending of its name. Python files are executed: a function of one is named
-    /// `file.py:name`.
-    pub fn of_file(path: &str) -> Self {
-        let is_module = [".ts", ".js", ".mjs", ".cjs"].iter().any(|ending| path.ends_with(ending));
-        if is_module { Self::JavaScript } else { Self::Executable }
-    }
-
-    /// Its name in keys.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Executable => "executable",
-            Self::JavaScript => "javascript",
-            Self::Python => "python",
-        }
-    }
-
-    /// Whether a worker runs it, which says what other files it loads.
-    pub fn has_worker(self) -> bool {
-        self != Self::Executable
-    }
-}
-
-/// What a program is called for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// A grade.
-    Grade,
-    /// A submission.
-    Extract,
-    /// One score of many grades.
-    Reward,
-}
-
-impl Role {
-    /// Its name in keys and for workers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Grade => "grade",
-            Self::Extract => "extract",
-            Self::Reward => "reward",
-        }
-    }
-}
-
-/// What a program is kept from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Sandbox {
-    /// Whether there is one.
-    pub kind: SandboxKind,
-    /// The most memory of a process, in bytes.
-    pub memory: Option<u64>,
-    /// The most processor time of a process, in seconds.
-    pub cpu_seconds: Option<u64>,
-}
-
-/// Whether a program is kept from the network and from writing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxKind {
-    /// It is not.
-    #[default]
-    None,
-    /// It is where bubblewrap is installed.
-    Auto,
-    /// It is, or does not run.
-    Bubblewrap,
-}
-
-impl SandboxKind {
-    /// Its name in suites and keys.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Auto => "auto",
-            Self::Bubblewrap => "bubblewrap",
-        }
-    }
-}
-
-/// How often a program is run for the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Repeat {
-    /// Once: what it gave is kept.
-    #[default]
-    Never,
-    /// In every evaluation: it reads the world (`cache: false`).
-    Always,
-    /// Twice for some samples, to see whether it gives the same (`deterministic: check`).
-    Sometimes,
-}
+use super::key::{self, Ingredient, Ingredients};
+use super::spec::{Language, ProgramSpec, Repeat};
 
 /// What a program's files and its surroundings are by now: all that its key holds besides what it is handed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -243,9 +64,9 @@ pub struct Identity {
 impl Identity {
     /// The ingredients that the keys of all its calls have in common.
     pub fn settings(self: &Arc<Self>) -> Vec<Ingredient> {
-        let (identity, input) = (Arc::clone(self), String::new());
-        let mut shared = Action::Program(ProgramAction { identity, input }).ingredients();
-        shared.retain(|part| !matches!(part.name.as_str(), "kind" | "input"));
+        let call = ProgramAction { identity: Arc::clone(self), input: String::new() };
+        let mut shared = key::explained(|to| call.walk(to));
+        shared.retain(|part| part.name != "input");
         shared
     }
 
@@ -383,10 +204,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::{
-        DependenciesAction, DepfileFormat, Identity, Known, Language, ProgramAction, ProgramSpec,
-        Repeat, Role, SandboxKind, runtime_name, shebang,
+        DependenciesAction, DepfileFormat, Identity, Known, ProgramAction, runtime_name, shebang,
     };
-    use crate::pipeline::action::{Action, ActionKey, key_of};
+    use crate::pipeline::action::Action;
+    use crate::pipeline::key::{ActionKey, key_of};
+    use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, SandboxKind};
 
     fn identity() -> Identity {
         let spec = ProgramSpec::new("g.py".to_owned(), Language::Python, "grade", Role::Grade);

@@ -7,9 +7,9 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::{Language, ProgramSpec, Role};
-use crate::pipeline::dataset::fields::kind_of;
+use crate::base::json_syntax::kind_of;
 use crate::pipeline::grade::Grade;
+use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
 /// The characters of a result that are shown when it is wrong.
 const SHOWN: usize = 100;
@@ -210,7 +210,7 @@ fn invalid(member: &str, expected: &str, found: Option<&Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::{grade, reward, submission};
-    use crate::pipeline::program::{Language, ProgramSpec, Role};
+    use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     fn told(language: Language, text: &str) -> String {
         let spec = ProgramSpec::new("g".to_owned(), language, "", Role::Grade);

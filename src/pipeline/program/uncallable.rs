@@ -22,7 +22,7 @@ pub enum Part {
     File,
     /// What runs it, where that is said.
     Runtime,
-    /// Its inputs: one, as [`super::ProgramSpec::inputs`] has it, or all.
+    /// Its inputs: one, as [`crate::pipeline::spec::ProgramSpec::inputs`] has it, or all.
     Inputs(Option<String>),
     /// The folder it runs in.
     Cwd,

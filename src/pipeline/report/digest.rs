@@ -3,9 +3,9 @@
 //! One pass, and bounded memory however many results there are. A failure is a grade that was made and did
 //! not pass; a grade that could not be made is no failure and is kept apart.
 
-use super::{GradeLine, ResultLine};
 use crate::pipeline::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, is_bare_mismatch};
 use crate::pipeline::outcome::quoted;
+use crate::pipeline::results::{GradeLine, ResultLine};
 
 /// The most distinct messages that are told apart; beyond them, errors are only counted.
 const MESSAGES: usize = 200;

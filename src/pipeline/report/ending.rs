@@ -1,8 +1,8 @@
 //! Why a run exits with 3, in one sentence with its cure.
 
 use super::digest::{Digest, ErrorGroup};
-use super::text::{count, sanitize};
-use super::{GateReport, GateStatus};
+use crate::base::text::{count, sanitize};
+use crate::pipeline::gate::{GateReport, GateStatus};
 
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,8 +10,9 @@ use std::io::{self, Write};
 use super::digest::{Digest, ErrorGroup, Failure};
 use super::ending::{Ending, cure};
 use super::origin::Origin;
-use super::text::{count, cut, sanitize, score};
-use super::{GateStatus, Report, markdown, verdict};
+use super::{Report, markdown, verdict};
+use crate::base::text::{count, cut, sanitize, score};
+use crate::pipeline::gate::GateStatus;
 
 /// How many annotations of a kind GitHub shows for a step.
 const SHOWN: usize = 10;
@@ -212,9 +213,10 @@ fn defused(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::ordered_map::Ordered;
+    use crate::pipeline::gate::GateReport;
     use crate::pipeline::report::made_up;
     use crate::pipeline::report::made_up::Run;
-    use crate::pipeline::report::{GateReport, Ordered};
 
     fn origin(gated: &[&str]) -> Origin {
         let gated: Vec<String> = gated.iter().map(|name| (*name).to_owned()).collect();

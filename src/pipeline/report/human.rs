@@ -3,10 +3,10 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::Summary;
-use super::text::{count, cut, percent, sanitize, wrapped};
+use crate::base::text::{count, cut, percent, sanitize, wrapped};
 use crate::pipeline::metric::agreement::{Agreement, Alpha, PairAgreement};
 use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::results::Summary;
 
 /// The columns that the name of a grader may take.
 const GRADER: usize = 24;
@@ -103,9 +103,10 @@ fn line(grader: &str, agreement: &LabelAgreement) -> String {
 #[cfg(test)]
 mod tests {
     use super::{line, lines, lines_within};
+    use crate::base::ordered_map::Ordered;
     use crate::pipeline::metric::agreement::agreement;
     use crate::pipeline::metric::labels::LabelAgreement;
-    use crate::pipeline::report::{Ordered, made_up};
+    use crate::pipeline::report::made_up;
 
     /// The votes on each submission, a digit each.
     fn votes(items: &[&str]) -> crate::pipeline::metric::agreement::Agreement {

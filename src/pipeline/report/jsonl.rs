@@ -4,7 +4,8 @@
 
 use std::io::{self, Write};
 
-use super::{Report, ResultLine};
+use super::Report;
+use crate::pipeline::results::ResultLine;
 
 /// Writes every result as a line.
 pub(crate) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {

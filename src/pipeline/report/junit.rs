@@ -17,8 +17,10 @@ use quick_xml::writer::ElementWriter;
 use super::digest::{label, reason};
 use super::ending::Ending;
 use super::origin::Origin;
-use super::text::{cut, sanitize, score};
-use super::{GateStatus, GradeLine, Report, ResultLine, verdict};
+use super::{Report, verdict};
+use crate::base::text::{cut, sanitize, score};
+use crate::pipeline::gate::GateStatus;
+use crate::pipeline::results::{GradeLine, ResultLine};
 
 /// The columns of a message in an attribute; the whole of it is in the text.
 const MESSAGE: usize = 200;

@@ -3,23 +3,10 @@
 //! Formats for people are written from a report whose graders are renamed once, here; formats for machines keep
 //! the keys of the suite. A gate's rule keeps them too: it is what the suite says.
 
-use super::{Ordered, Report, ResultLine, Results, Summary};
+use super::{Report, Results};
+use crate::base::ordered_map::Ordered;
 use crate::pipeline::metric::Metric;
-
-/// The display names to be used, of graders with their display names: those that are nobody else's name.
-pub(crate) fn usable<'a>(graders: &[(&'a str, Option<&'a str>)]) -> Ordered<String> {
-    let shown = |(name, label): &(&'a str, Option<&'a str>)| label.unwrap_or(name);
-    let is_taken = |own: &str, label: &str| {
-        graders
-            .iter()
-            .any(|grader| grader.0 != own && (grader.0 == label || shown(grader) == label))
-    };
-    let labels = graders.iter().filter_map(|(name, label)| {
-        let label = label.filter(|label| !label.trim().is_empty() && label != name)?;
-        (!is_taken(name, label)).then(|| ((*name).to_owned(), label.to_owned()))
-    });
-    Ordered(labels.collect())
-}
+use crate::pipeline::results::{ResultLine, Summary};
 
 /// Has `write` write the report with its graders renamed.
 pub(crate) fn labelled<T>(report: &Report<'_>, write: impl FnOnce(&Report<'_>) -> T) -> T {
@@ -63,23 +50,9 @@ fn renamed<T>(map: Ordered<T>, labels: &Ordered<String>) -> Ordered<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{labelled, usable};
-    use crate::pipeline::report::{Ordered, made_up, terminal};
-
-    #[test]
-    fn only_names_of_ones_own_are_used() {
-        let labels = |graders: &[(&str, Option<&str>)]| {
-            usable(graders).0.into_iter().map(|(name, label)| format!("{name}={label}")).collect()
-        };
-        let check = |graders: &[(&str, Option<&str>)], expected: &[&str]| {
-            let found: Vec<String> = labels(graders);
-            assert_eq!(found, expected, "{graders:?}");
-        };
-        check(&[("a", Some("A")), ("b", None)], &["a=A"]);
-        check(&[("a", Some("a")), ("b", Some(" "))], &[]);
-        check(&[("a", Some("X")), ("b", Some("X")), ("c", Some("C"))], &["c=C"]);
-        check(&[("a", Some("b")), ("b", Some("c"))], &["b=c"]);
-    }
+    use super::labelled;
+    use crate::base::ordered_map::Ordered;
+    use crate::pipeline::report::{made_up, terminal};
 
     #[test]
     fn people_read_labels_and_machines_keys() {

@@ -5,15 +5,15 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::usage::{ModelUsage, Usage};
-use super::{
-    FORMAT, GateReport, GateStatus, GradeLine, Header, Ordered, Report, ResultLine, Results,
-    Summary,
-};
+use super::{Report, Results};
+use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
+use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::grade::GradeError;
 use crate::pipeline::metric::{Metric, Observation};
-use crate::pipeline::suite::Op;
+use crate::pipeline::results::usage::{ModelUsage, Usage};
+use crate::pipeline::results::{FORMAT, GradeLine, Header, ResultLine, Summary};
+use crate::pipeline::spec::Op;
 
 /// A whole run in memory.
 pub(crate) struct Run {

@@ -6,10 +6,12 @@
 use std::io::{self, Write};
 
 use super::digest::{Digest, ErrorGroup};
-use super::text::{
+use super::{Report, human, usage, verdict};
+use crate::base::ordered_map::Ordered;
+use crate::base::text::{
     count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
 };
-use super::{GateReport, Ordered, Report, human, usage, verdict};
+use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::Metric;
 
 /// How many messages of grades that could not be made are shown.
@@ -192,7 +194,8 @@ pub(super) fn code(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::report::{GateStatus, made_up};
+    use crate::pipeline::gate::GateStatus;
+    use crate::pipeline::report::made_up;
 
     #[test]
     fn hostile_texts_stay_texts() {

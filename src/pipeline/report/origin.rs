@@ -1,6 +1,7 @@
 //! Where an evaluation came from: the files that a report for CI points into. No record holds that.
 
-use super::{GateStatus, Ordered};
+use crate::base::ordered_map::Ordered;
+use crate::pipeline::gate::GateStatus;
 
 /// Where the results of an evaluation came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +48,8 @@ impl Origin {
 #[cfg(test)]
 mod tests {
     use super::Origin;
-    use crate::pipeline::report::{GateStatus, Ordered};
+    use crate::base::ordered_map::Ordered;
+    use crate::pipeline::gate::GateStatus;
 
     #[test]
     fn only_what_the_gate_looks_at_is_blamed() {

@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use anstyle::Style;
 use serde::Serialize;
 
-use super::Ordered;
-use super::table::{Cell, lines, name, number, words};
-use super::text::{about, count, cut, grouped, sanitize, wrapped};
+use crate::base::ordered_map::Ordered;
 use crate::base::price::{Cost, as_of};
+use crate::base::text::table::{Cell, lines, name, number, words};
+use crate::base::text::{about, count, cut, grouped, sanitize, wrapped};
 
 const TITLE: Style = Style::new().bold();
 /// Why more may be asked than is planned.
@@ -246,9 +246,9 @@ mod tests {
     use anstream::adapter::strip_str;
 
     use super::{Plan, PlanBasis, PlanLine, TokenEstimate, write};
+    use crate::base::ordered_map::Ordered;
     use crate::base::price::Cost;
-    use crate::pipeline::report::Ordered;
-    use crate::pipeline::report::text::columns;
+    use crate::base::text::columns;
 
     fn line(total: u64, reasons: &[(&str, u64)], cost: Option<u64>) -> PlanLine {
         let to_ask: u64 = reasons.iter().map(|(_, n)| n).sum();

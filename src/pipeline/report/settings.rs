@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::pipeline::action::Ingredient;
 use crate::pipeline::evaluate::ReadyGrader;
 use crate::pipeline::judge::Judge;
-use crate::pipeline::program::{Identity, ProgramSpec};
-use crate::pipeline::suite::{CompareTo, GraderKind, GraderSpec, RewardSpec, RubricSpec};
+use crate::pipeline::key::Ingredient;
+use crate::pipeline::program::Identity;
+use crate::pipeline::spec::ProgramSpec;
+use crate::pipeline::spec::{CompareTo, GraderKind, GraderSpec, RewardSpec, RubricSpec};
 
 /// How the paths of a suite are written in reports.
 pub(crate) type Relative<'a> = &'a dyn Fn(&str) -> String;
@@ -116,9 +117,9 @@ fn value_of(part: &Ingredient) -> Value {
 #[cfg(test)]
 mod tests {
     use crate::pipeline::evaluate::{Method, ReadyGrader};
-    use crate::pipeline::grade::ToolSpec;
     use crate::pipeline::judge::Judge;
-    use crate::pipeline::suite::{
+    use crate::pipeline::spec::ToolSpec;
+    use crate::pipeline::spec::{
         Combine, CompareTo, ExtractorSpec, GraderKind, GraderSpec, HeaderSpec, HeaderValue,
         JudgeSpec, RubricSpec,
     };

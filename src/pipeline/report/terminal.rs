@@ -11,13 +11,16 @@ use anstyle::{AnsiColor, Style};
 
 use super::digest::{Digest, label};
 use super::ending::Ending;
-use super::table::{Cell, blocks, lines, name, number, words};
-use super::text::{
+use super::{Report, human, usage, verdict};
+use crate::base::ordered_map::Ordered;
+use crate::base::text::table::{Cell, blocks, lines, name, number, words};
+use crate::base::text::{
     count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
 };
-use super::{GateReport, GateStatus, Ordered, Report, Summary, human, usage, verdict};
+use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::metric::Metric;
 use crate::pipeline::outcome::Usage;
+use crate::pipeline::results::Summary;
 
 /// The lines a report may take, however large the run.
 const SCREEN: usize = 44;
@@ -433,9 +436,9 @@ mod tests {
 
     use super::*;
     use crate::base::price::Cost;
+    use crate::base::text::columns;
     use crate::pipeline::report::made_up;
     use crate::pipeline::report::made_up::Run;
-    use crate::pipeline::report::text::columns;
 
     fn facts() -> TerminalFacts {
         TerminalFacts {

@@ -1,90 +1,8 @@
 //! What judgments used, by grader and judge model, and how every format says it.
 
-use serde::Serialize;
-
-use super::text::count;
-use super::{Ordered, Summary};
-use crate::base::price::Cost;
-use crate::pipeline::outcome::{Outcome, Usage as Used};
-
-/// What a grader's judgments used when they were made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Usage {
-    /// Judgments, each once however many grades rest on it.
-    pub judgments: u64,
-    /// Tokens sent.
-    pub input_tokens: u64,
-    /// Tokens received.
-    pub output_tokens: u64,
-    /// What they cost, in US dollars; null where no price was known.
-    pub cost: Option<Cost>,
-    /// The same for each model that was asked, in the order of the suite.
-    pub by_model: Ordered<ModelUsage>,
-}
-
-/// What the judgments of one model used when they were made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ModelUsage {
-    /// Judgments, each once.
-    pub judgments: u64,
-    /// Tokens sent.
-    pub input_tokens: u64,
-    /// Tokens received.
-    pub output_tokens: u64,
-    /// What they cost, in US dollars; null where no price was known.
-    pub cost: Option<Cost>,
-    /// Judgments whose cost is not known: the sum is of the others.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub unpriced: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-impl ModelUsage {
-    /// Adds what came of one action. A failure was paid for too, but is no judgment.
-    pub fn add(&mut self, outcome: &Outcome) {
-        let is_reply = matches!(outcome, Outcome::Reply(_));
-        self.judgments += u64::from(is_reply);
-        self.unpriced += u64::from(is_reply && outcome.usage().cost.is_none());
-        let used = self.used() + outcome.usage();
-        (self.input_tokens, self.output_tokens, self.cost) = (used.input, used.output, used.cost);
-    }
-
-    fn used(&self) -> Used {
-        Used { input: self.input_tokens, output: self.output_tokens, cost: self.cost }
-    }
-}
-
-impl Usage {
-    /// The sum over the judges of a grader, those of one model together.
-    pub fn of<'a>(judges: impl Iterator<Item = (&'a str, ModelUsage)>) -> Self {
-        let mut by_model: Vec<(String, ModelUsage)> = Vec::new();
-        let (mut judgments, mut all) = (0, Used::default());
-        for (model, usage) in judges {
-            judgments += usage.judgments;
-            all = all + usage.used();
-            match by_model.iter_mut().find(|(known, _)| known == model) {
-                Some((_, known)) => {
-                    let used = known.used() + usage.used();
-                    *known = ModelUsage {
-                        judgments: known.judgments + usage.judgments,
-                        input_tokens: used.input,
-                        output_tokens: used.output,
-                        cost: used.cost,
-                        unpriced: known.unpriced + usage.unpriced,
-                    };
-                }
-                None => by_model.push((model.to_owned(), usage)),
-            }
-        }
-        let Used { input, output, cost } = all;
-        let by_model = Ordered(by_model);
-        Self { judgments, input_tokens: input, output_tokens: output, cost, by_model }
-    }
-}
+use crate::base::text::count;
+use crate::pipeline::results::Summary;
+use crate::pipeline::results::usage::ModelUsage;
 
 /// What all judgments of a run used, in one sentence, then grader by grader and model by model where there are
 /// several. Empty where nothing was judged.
@@ -121,10 +39,12 @@ fn sentence(usage: &ModelUsage) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ModelUsage, Usage, lines};
+    use super::lines;
+    use crate::base::ordered_map::Ordered;
     use crate::base::price::Cost;
     use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage as Used};
-    use crate::pipeline::report::{Ordered, made_up};
+    use crate::pipeline::report::made_up;
+    use crate::pipeline::results::usage::{ModelUsage, Usage};
 
     fn used(input: u64, dollars: Option<f64>) -> Used {
         Used { input, output: 1, cost: dollars.and_then(Cost::from_dollars) }

@@ -1,9 +1,9 @@
 //! What the gate says, in one sentence. Every format for people uses these words.
 
-use super::text::{columns, cut, sanitize};
-use super::{GateReport, GateStatus};
+use crate::base::text::{columns, cut, sanitize};
 use crate::pipeline::gate::sign;
-use crate::pipeline::suite::Op;
+use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::spec::Op;
 
 /// `passed`, `failed`, `undecided` or `no gate`.
 pub(crate) fn word(gate: &GateReport) -> &'static str {

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
+use crate::base::exact::mean;
 use crate::base::threshold;
-use crate::pipeline::metric::mean;
 
 /// Tells the score of a grader.
 pub(super) type Scores<'a> = &'a dyn Fn(&str) -> f64;

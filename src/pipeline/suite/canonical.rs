@@ -8,11 +8,12 @@ use serde_json::Value;
 use serde_yaml::{Mapping, Value as Yaml};
 
 use super::interpolate::escape;
-use super::{
+use super::source;
+use crate::pipeline::spec::{
     CompareTo, Condition, DatasetSpec, Gate, GraderKind, GraderSpec, HeaderSpec, HeaderValue,
-    JudgeSpec, PassRule, RewardSpec, RubricSpec, Suite, TargetSpec, source,
+    JudgeSpec, PassRule, RewardSpec, RubricSpec, Suite, TargetSpec,
 };
-use crate::pipeline::program::{Language, ProgramSpec, Repeat, Variable};
+use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Variable};
 
 /// The suite that was read from the file at `path` as YAML.
 pub(crate) fn canonical(suite: &Suite, path: &str) -> String {

@@ -6,7 +6,7 @@
 use super::fields::Findings;
 use super::read::Reader;
 use super::tree::{Entry, Kind};
-use super::{DatasetFormat, DatasetSpec, FieldMap, TargetSpec};
+use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetSpec};
 use crate::pipeline::trajectory::TrajectoryFormat;
 
 const DATASET_FORMATS: [(&str, DatasetFormat); 4] = [

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use super::fields::{Fields, Findings};
 use super::tree::{Entry, Kind, Style};
-use super::{Aggregation, Condition, Gate, Logic, Op, PassRule};
+use crate::pipeline::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 
 const AGGREGATIONS: [(&str, Aggregation); 8] = [
     ("avg_score", Aggregation::AvgScore),

@@ -10,10 +10,11 @@ use super::load;
 use super::read::{Reader, is_misspelt};
 use super::source::Span;
 use super::tree::{Entry, Kind, Node};
-use super::{ExtractorSpec, GraderKind, GraderSpec, programs, rewards, rubric};
+use super::{programs, rewards, rubric};
 use crate::base::diagnostic::suggest;
-use crate::pipeline::grade::{OptionProblem, ToolSpec};
-use crate::pipeline::program::{Language, Role};
+use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec};
+use crate::pipeline::spec::{Language, Role};
+use crate::pipeline::spec::{OptionProblem, ToolSpec};
 
 /// The graders of a suite.
 #[derive(Default)]

@@ -6,7 +6,7 @@
 use super::fields::{Fields, Findings};
 use super::source;
 use super::tree::{Entry, Kind};
-use super::{HeaderSpec, HeaderValue};
+use crate::pipeline::spec::{HeaderSpec, HeaderValue};
 
 /// Headers that belong to the request itself.
 const OURS: [&str; 5] =

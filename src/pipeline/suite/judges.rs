@@ -11,8 +11,9 @@ use super::graders::options;
 use super::headers::{self, headers};
 use super::read::Reader;
 use super::tree::{Entry, Kind, Node};
-use super::{JudgeSpec, Patience, ReplyFormat, RubricSpec, load, source};
+use super::{load, source};
 use crate::pipeline::judge::{Judge, secret_parameters};
+use crate::pipeline::spec::{JudgeSpec, Patience, ReplyFormat, RubricSpec};
 
 /// The most judges of a panel.
 const MOST: usize = 100;

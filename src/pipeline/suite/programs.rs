@@ -10,9 +10,8 @@ use super::read::Reader;
 use super::source::{Sources, Span};
 use super::tree::{Entry, Kind, Node, Style};
 use crate::base::diagnostic::Place;
-use crate::pipeline::program::{
-    Language, Part, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable,
-};
+use crate::pipeline::program::Part;
+use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable};
 
 /// What a sandbox may be, by name.
 pub(crate) const SANDBOXES: [(&str, SandboxKind); 3] = [

@@ -12,10 +12,11 @@ use super::programs::{ProgramPlaces, Spans};
 use super::source::Span;
 use super::thresholds::Passes;
 use super::tree::{Entry, Kind, Node};
-use super::{Files, Suite, TargetSpec, dataset, gate, graders, programs, rewards};
+use super::{Files, dataset, gate, graders, programs, rewards};
 use crate::base::diagnostic::{Diagnostic, Place, suggest};
-use crate::pipeline::grade::{OptionProblem, ToolSpec};
-use crate::pipeline::program::{ProgramSpec, Sandbox, SandboxKind};
+use crate::pipeline::spec::{OptionProblem, ToolSpec};
+use crate::pipeline::spec::{ProgramSpec, Sandbox, SandboxKind};
+use crate::pipeline::spec::{Suite, TargetSpec};
 
 /// What graders, extractors and providers there are, and how their options are checked.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,10 @@ use super::fields::{Fields, Findings};
 use super::graders::Graders;
 use super::read::Reader;
 use super::tree::{Entry, Kind, Style};
-use super::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec, gate, programs};
-use crate::pipeline::program::Role;
+use super::{gate, programs};
 use crate::pipeline::reward::Expression;
+use crate::pipeline::spec::Role;
+use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec};
 
 /// The name of the grader that the `reward` section is.
 const REWARD: &str = "reward";

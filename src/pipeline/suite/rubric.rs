@@ -9,8 +9,8 @@ use super::judges::judges;
 use super::read::Reader;
 use super::rubric_file::{self, RubricText};
 use super::tree::{Entry, Kind};
-use super::{Combine, CompareTo, RubricSpec};
 use crate::pipeline::judge::template::{PAIR_NAMES, names};
+use crate::pipeline::spec::{Combine, CompareTo, RubricSpec};
 
 const COMBINES: [(&str, Combine); 3] =
     [("median", Combine::Median), ("mean", Combine::Mean), ("majority", Combine::Majority)];

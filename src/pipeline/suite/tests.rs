@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{FileText, Files, Registry, Suite, SuiteReading, read_suite};
-use crate::pipeline::grade::{OptionProblem, ToolSpec};
-use crate::pipeline::program::SandboxKind;
+use super::{FileText, Files, Registry, SuiteReading, read_suite};
+use crate::pipeline::spec::SandboxKind;
+use crate::pipeline::spec::Suite;
+use crate::pipeline::spec::{OptionProblem, ToolSpec};
 
 mod broken;
 mod canonical;

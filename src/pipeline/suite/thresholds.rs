@@ -5,7 +5,7 @@
 
 use super::fields::Findings;
 use super::source::Span;
-use super::{Aggregation, Gate, GraderKind, GraderSpec};
+use crate::pipeline::spec::{Aggregation, Gate, GraderKind, GraderSpec};
 
 /// What a suite does with the passes of its graders.
 pub(super) struct Passes<'a> {

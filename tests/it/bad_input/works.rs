@@ -2,7 +2,7 @@
 
 use evalrs::base::diagnostic::Diagnostic;
 use evalrs::graph::results;
-use evalrs::pipeline::report::ResultLine;
+use evalrs::pipeline::results::ResultLine;
 use serde_json::{Value, json};
 
 use super::case::{Case, DATA, SUITE, case};

@@ -16,22 +16,22 @@ use crate::app::commands::run::loaded_session;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::diagnostic::Diagnostic;
 use crate::base::path::Row;
+use crate::base::text::count;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::session::Session;
 use crate::graph::inputs::{Chunk, Overrides};
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::graph::results;
-use crate::pipeline::action::KeyMap;
 use crate::pipeline::dataset::judgments::{Field, Judgment, judgments};
 use crate::pipeline::dataset::split;
 use crate::pipeline::dataset::split::Start;
 use crate::pipeline::evaluate::{Method, Planned};
 use crate::pipeline::judge::question::{Order, Question};
 use crate::pipeline::judge::{Ballot, Judge, reply};
+use crate::pipeline::key::KeyMap;
 use crate::pipeline::outcome::{Origin, Outcome, Reply, Stored, read_body};
-use crate::pipeline::report::text::count;
-use crate::pipeline::suite::DatasetFormat;
+use crate::pipeline::spec::DatasetFormat;
 
 /// What the rows so far hold, of all files.
 #[derive(Default)]
@@ -375,7 +375,7 @@ impl<'a> Binder<'a> {
         let file = path.rsplit('/').next().unwrap_or(path).to_owned();
         let stored = Stored {
             origin: Origin::Imported(file),
-            ..Stored::new(&action, outcome, at.to_owned())
+            ..Stored::new(action.ingredients(), outcome, at.to_owned())
         };
         Ok(Found::Entry(Entry { key: action.key(), generation: 0, body: stored.to_body() }))
     }

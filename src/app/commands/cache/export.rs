@@ -13,10 +13,10 @@ use crate::app::commands::place::Surroundings;
 use crate::app::commands::run::{loaded_session, overrides};
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{FileBytes, System, folder_of, join};
+use crate::base::text::count;
 use crate::effects::store;
 use crate::effects::store::Entry;
 use crate::engine::inspect::wanted::wanted;
-use crate::pipeline::report::text::count;
 
 /// What git is told of committed files: lines stand alone, and have the same ends everywhere.
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";

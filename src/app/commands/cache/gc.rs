@@ -8,9 +8,9 @@ use super::{amounts, surroundings_of, write_json};
 use crate::app::cli::GcArgs;
 use crate::app::commands::Console;
 use crate::app::error::{Error, ExitStatus};
+use crate::base::text::count;
 use crate::effects::store;
 use crate::effects::store::{Entry, Sweep, SweepError, Swept};
-use crate::pipeline::report::text::count;
 
 /// Sweeps the store.
 pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -109,7 +109,7 @@ fn to_json(dir: &str, swept: &Swept, dry_run: bool) -> Value {
 mod tests {
     use super::{made, said};
     use crate::effects::store::{Entry, Swept};
-    use crate::pipeline::action::ActionKey;
+    use crate::pipeline::key::ActionKey;
 
     #[test]
     fn an_entry_is_as_old_as_it_says() {

@@ -11,10 +11,10 @@ use super::{surroundings, verify, write_json};
 use crate::app::cli::ImportArgs;
 use crate::app::commands::Console;
 use crate::app::error::{Error, ExitStatus};
+use crate::base::text::count;
 use crate::effects::store;
 use crate::effects::store::{Entry, MemoryStore, OutcomeStore, SegmentStore, StoreError};
-use crate::pipeline::action::ActionKey;
-use crate::pipeline::report::text::count;
+use crate::pipeline::key::ActionKey;
 
 /// A file whose lines were read.
 struct Read<'a> {
@@ -109,7 +109,7 @@ fn note_imported(dir: &str, keys: &[ActionKey], console: &mut Console<'_>) -> st
 mod tests {
     use super::merge;
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore};
-    use crate::pipeline::action::ActionKey;
+    use crate::pipeline::key::ActionKey;
 
     #[test]
     fn what_wins_over_what_is_there_is_imported() {

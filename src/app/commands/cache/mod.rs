@@ -25,7 +25,7 @@ use crate::effects::store;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::{Db, queries};
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 
 /// Runs the subcommand.
 pub(crate) fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

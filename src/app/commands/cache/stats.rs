@@ -10,9 +10,9 @@ use crate::app::cli::PlaceArgs;
 use crate::app::commands::Console;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{System, join};
+use crate::base::text::table::{Cell, lines, number, words};
+use crate::base::text::{count, percent, sanitize};
 use crate::effects::store::{Committed, Entry, OutcomeStore, SegmentStore, Totals};
-use crate::pipeline::report::table::{Cell, lines, number, words};
-use crate::pipeline::report::text::{count, percent, sanitize};
 
 /// Bodies that are in memory together.
 const AT_ONCE: usize = 2048;

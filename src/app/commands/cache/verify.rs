@@ -10,10 +10,10 @@ use super::{surroundings_of, write_json};
 use crate::app::cli::PlaceArgs;
 use crate::app::commands::Console;
 use crate::app::error::{Error, ExitStatus};
+use crate::base::text::count;
 use crate::effects::store;
 use crate::effects::store::{Checked, Entry, VerifyReport};
 use crate::pipeline::outcome::Stored;
-use crate::pipeline::report::text::count;
 
 /// Checks the store and the committed files beside it; incomplete if anything is wrong.
 pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -87,7 +87,7 @@ pub(crate) fn check(entry: &Entry) -> Result<Checked, String> {
 mod tests {
     use super::check;
     use crate::effects::store::{Checked, Entry};
-    use crate::pipeline::action::{ActionKey, KEY_VERSION};
+    use crate::pipeline::key::{ActionKey, KEY_VERSION};
 
     #[test]
     fn an_entry_is_right_if_it_is_an_outcome_under_its_own_key() {

@@ -24,8 +24,8 @@ use crate::effects::store::OutcomeStore;
 use crate::engine::resolve::live::{Live, Seat, Standing};
 use crate::graph::queries;
 use crate::graph::snapshot::{Snapshot, case_ids};
-use crate::pipeline::action::ActionKey;
 use crate::pipeline::delta::Movement;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
 

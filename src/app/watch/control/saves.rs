@@ -16,7 +16,7 @@ use crate::engine::resolve::live::Standing;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::queries;
 use crate::graph::snapshot::Snapshot;
-use crate::pipeline::action::KeySet;
+use crate::pipeline::key::KeySet;
 
 /// Chunks that one thread plans before two are worth while.
 const MOST_ALONE: usize = 64;

@@ -5,11 +5,12 @@ use anstyle::Style;
 use super::moved::case;
 use super::prose;
 use crate::app::watch::board::{Board, Detail, Filter, Row};
+use crate::base::text::table::{lines as table_lines, number, words};
+use crate::base::text::{count, cut, percent, sanitize, score, score_or_dash};
 use crate::pipeline::delta::CellState;
-use crate::pipeline::metric::labels::{Label, LabelAgreement};
-use crate::pipeline::report::table::{lines as table_lines, number, words};
+use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::report::terminal::{BAD, TITLE, faint, title};
-use crate::pipeline::report::text::{count, cut, percent, sanitize, score, score_or_dash};
+use crate::pipeline::spec::Label;
 
 /// The most disagreements that are listed.
 const MOST_ROWS: usize = 10;

@@ -6,11 +6,11 @@ use anstyle::Style;
 
 use super::{INDENT, prose, signed};
 use crate::app::watch::board::{Board, Detail, Filter, Row};
+use crate::base::text::table::{Cell, lines as table_lines, number, words};
+use crate::base::text::word_diff::{Piece, render, word_diff};
+use crate::base::text::{count, cut, sanitize, score};
 use crate::pipeline::delta::{Cell as Grade, CellState, Counts, Movement};
-use crate::pipeline::report::table::{Cell, lines as table_lines, number, words};
 use crate::pipeline::report::terminal::{BAD, DOUBTFUL, FAINT, GOOD, case_name, faint};
-use crate::pipeline::report::text::{count, cut, sanitize, score};
-use crate::pipeline::report::words::{Piece, render, word_diff};
 
 /// The most verdicts that are listed.
 const MOST_ROWS: usize = 20;

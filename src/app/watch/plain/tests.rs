@@ -8,9 +8,9 @@ use self::made_up::Made;
 use super::{Plain, without_time};
 use crate::app::watch::board::{Board, Display, Filter, Happened, State};
 use crate::base::price::Cost;
+use crate::base::text::columns;
 use crate::pipeline::delta::Counts;
-use crate::pipeline::report::text::columns;
-use crate::pipeline::report::{GateReport, GateStatus};
+use crate::pipeline::gate::{GateReport, GateStatus};
 
 fn told_in(width: usize, told: &[(Happened, &Made)]) -> String {
     let mut out = Vec::new();
@@ -265,7 +265,7 @@ fn long_lists_end_with_how_much_more_there_is() {
     let mut made = made_up::moved();
     for at in 0..30 {
         made = made.with((&format!("more-{at}"), 0), (0.9, 0.1), ["Right.", "Wrong."]);
-        made = made.labelled(crate::pipeline::metric::labels::Label::Pass(true));
+        made = made.labelled(crate::pipeline::spec::Label::Pass(true));
     }
     made.overview.metrics[0].labels =
         Some(crate::pipeline::metric::labels::LabelAgreement::default());

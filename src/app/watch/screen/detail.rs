@@ -9,9 +9,9 @@ use super::list::{model, score_change};
 use super::paint::{Pen, Run, Seen, cut_middle, inset, lines_of, rule, scrollbar, split_right};
 use super::theme::{STRONG, Theme, label};
 use crate::app::watch::board::{Detail, IngredientRow, RowId};
+use crate::base::text::word_diff::{Piece, visible, word_diff};
+use crate::base::text::{columns, cut, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, CellState};
-use crate::pipeline::report::text::{columns, cut, grouped, sanitize, score};
-use crate::pipeline::report::words::{Piece, visible, word_diff};
 
 /// The most bytes that are shown of one text.
 const MOST_TEXT: usize = 64 << 10;

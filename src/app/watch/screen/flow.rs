@@ -1,8 +1,8 @@
 //! Breaks text of the screen into lines.
 
 use super::paint::Run;
-use crate::pipeline::report::flow::Flow;
-use crate::pipeline::report::text::sanitize;
+use crate::base::text::flow::Flow;
+use crate::base::text::sanitize;
 
 /// The columns that a tab becomes.
 const TAB: &str = "    ";
@@ -33,7 +33,7 @@ mod tests {
 
     use super::{flow, harmless};
     use crate::app::watch::screen::paint::width_of;
-    use crate::pipeline::report::text::columns;
+    use crate::base::text::columns;
 
     fn lines(text: &str, width: usize) -> Vec<String> {
         let runs = flow(&[(harmless(text), Style::new())], width);

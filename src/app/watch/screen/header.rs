@@ -7,8 +7,9 @@ use ratatui::style::Style;
 use super::paint::{Run, inset, lines_of, sides, width_of};
 use super::theme::{STRONG, Theme, used};
 use crate::app::watch::board::{Actions, Overview, Spent, State};
-use crate::pipeline::report::text::{count, cut, grouped, sanitize};
-use crate::pipeline::report::{GateReport, GateStatus, verdict};
+use crate::base::text::{count, cut, grouped, sanitize};
+use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::report::verdict;
 
 /// The columns of the bar of what was asked.
 const BAR: u64 = 20;

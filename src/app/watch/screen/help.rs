@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, BorderType, Clear, Widget};
 use super::paint::{Pen, fitting, lines_of};
 use super::theme::{STRONG, Theme};
 use crate::app::watch::board::{Overview, State};
-use crate::pipeline::report::text::{columns, sanitize};
+use crate::base::text::{columns, sanitize};
 
 /// All keys, by what they are for. An empty key is a title.
 const KEYS: [(&str, &str); 33] = [

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthChar;
 use super::list::FILTERS;
 use super::{Mode, Screen};
 use crate::app::watch::board::{Board, Filter, State, Wish};
-use crate::pipeline::report::text::sanitize;
+use crate::base::text::sanitize;
 
 /// The lines that one turn of the wheel scrolls.
 const WHEEL: isize = 3;

@@ -10,8 +10,8 @@ use ratatui::style::Style;
 use super::paint::{Pen, Seen, cut_middle, fitting, lines_of, rule, scrollbar, split_right};
 use super::theme::{STRONG, Theme, label};
 use crate::app::watch::board::{Board, Filter, Row, RowId};
+use crate::base::text::{columns, cut, grouped, sanitize, score};
 use crate::pipeline::delta::Movement;
-use crate::pipeline::report::text::{columns, cut, grouped, sanitize, score};
 
 /// The most columns of a sample's id, a model, a grader.
 const SAMPLE: usize = 48;

@@ -7,9 +7,9 @@ use ratatui::style::Style;
 use super::paint::{Pen, Run, fitting, lines_of, rule, split_right};
 use super::theme::{STRONG, Theme, curve};
 use crate::app::watch::board::{MetricRow, Overview};
+use crate::base::text::{columns, cut, grouped, percent, sanitize, score_or_dash};
 use crate::pipeline::delta::{Counts, Movement};
 use crate::pipeline::metric::labels::LabelAgreement;
-use crate::pipeline::report::text::{columns, cut, grouped, percent, sanitize, score_or_dash};
 
 /// The fewest and the most columns of a grader's name, and of a curve.
 const GRADER: (usize, usize) = (10, 28);

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::pipeline::report::text::{columns, cut, sanitize};
+use crate::base::text::{columns, cut, sanitize};
 
 /// A piece of a line in one style.
 pub(super) type Run = (String, Style);
@@ -190,7 +190,7 @@ mod tests {
     use ratatui::style::Style;
 
     use super::{Pen, Seen, cut_middle, fitting, scrollbar, sides};
-    use crate::pipeline::report::text::columns;
+    use crate::base::text::columns;
 
     fn drawn(buffer: &Buffer) -> String {
         let cells: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();

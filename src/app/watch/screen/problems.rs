@@ -9,7 +9,7 @@ use super::flow::flow;
 use super::paint::{Pen, Run, lines_of};
 use super::theme::{STRONG, Theme};
 use crate::base::diagnostic::Diagnostic;
-use crate::pipeline::report::text::{columns, count, sanitize};
+use crate::base::text::{columns, count, sanitize};
 
 /// The most diagnostics that are rendered: no screen has room for more.
 const MOST: usize = 20;

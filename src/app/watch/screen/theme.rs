@@ -2,10 +2,10 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
+use crate::base::text::grouped;
 use crate::pipeline::delta::{Cell, CellState, Movement};
-use crate::pipeline::metric::labels::Label;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::text::grouped;
+use crate::pipeline::spec::Label;
 
 /// What is read first.
 pub(super) const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);

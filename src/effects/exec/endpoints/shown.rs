@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::text::time;
 use crate::effects::exec::limit::Why;
-use crate::pipeline::report::text::time;
 
 /// What holds an endpoint back.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::effects::exec::{EndpointId, JudgeLaunch};
 use crate::pipeline::judge::provider::{Answer, Ending, Shape, find, is_about_shape};
 use crate::pipeline::judge::{JudgeAction, test_data};
 use crate::pipeline::outcome::{FailureKind, Usage};
-use crate::pipeline::suite::{Patience, ReplyFormat};
+use crate::pipeline::spec::{Patience, ReplyFormat};
 
 #[test]
 fn a_path_joins_a_base_url_whatever_that_ends_with() {

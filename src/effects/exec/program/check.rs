@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{command, files};
 use crate::base::typescript;
 use crate::effects::exec::Start;
-use crate::pipeline::program::Language;
+use crate::pipeline::spec::Language;
 
 /// Why what is to be called is not there.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use super::tail::{self, KEPT};
 use crate::effects::exec::Start;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
-use crate::pipeline::program::Role;
+use crate::pipeline::spec::Role;
 
 /// The bytes of a standard error that stand in a message.
 const IN_MESSAGE: usize = 500;

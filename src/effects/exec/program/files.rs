@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use super::messages::Reported;
 use crate::effects::exec::Discovered;
-use crate::pipeline::program::{Language, file_digest};
+use crate::pipeline::program::file_digest;
+use crate::pipeline::spec::Language;
 
 /// The longest file of which it is kept what it was when a program read it, in bytes.
 const MOST_DIGESTED: u64 = 64 << 20;
@@ -154,7 +155,7 @@ mod tests {
     use std::path::Path;
 
     use super::of;
-    use crate::pipeline::program::Language;
+    use crate::pipeline::spec::Language;
 
     /// The files below `folder` with one of these endings.
     fn found(folder: &Path, endings: &[&str], prefix: &str, all: &mut BTreeSet<String>) {

@@ -11,7 +11,8 @@ use super::tail::{KEPT, last};
 use crate::base::system::version_in;
 use crate::effects::exec::Start;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply};
-use crate::pipeline::program::{Language, minor_version, reply};
+use crate::pipeline::program::{minor_version, reply};
+use crate::pipeline::spec::Language;
 
 /// A line of a worker. It is one of `loaded`, `unloadable`, `result` and `error`.
 #[derive(Debug, Default, Deserialize)]

@@ -37,7 +37,8 @@ use super::{
 };
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
-use crate::pipeline::action::{Action, ActionKey};
+use crate::pipeline::action::Action;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, Outcome};
 use crate::pipeline::program::{DependenciesAction, DepfileFormat, Identity};
 use command::{Surroundings, unloadable};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::effects::exec::{Runtime, Start};
-use crate::pipeline::program::{Language, ProgramSpec, Role};
+use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
 /// An executable at `path`, with nothing else said.
 pub(super) fn start_of(path: &str) -> Start {

@@ -13,7 +13,7 @@ use super::guard::Guard;
 use super::{ProgramSettings, sandbox};
 use crate::effects::exec::{Notice, Start};
 use crate::pipeline::outcome::Failure;
-use crate::pipeline::program::{Language, SandboxKind};
+use crate::pipeline::spec::{Language, SandboxKind};
 
 /// An interpreter that starts beside many others, on a machine that is busy, needs seconds to import what it is given.
 const LEAST_TO_LOAD_MS: u64 = 15_000;

@@ -10,9 +10,10 @@ use crate::base::system::memory::MemorySystem;
 use crate::effects::exec::{Executing, Executor, Launch, Notice};
 use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
 use crate::engine::resolve::prepare::{Place, prepare};
-use crate::pipeline::action::ActionKey;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply};
-use crate::pipeline::program::{ProgramAction, ProgramSpec};
+use crate::pipeline::program::ProgramAction;
+use crate::pipeline::spec::ProgramSpec;
 
 /// Turns that are over only when as much was called as may be before this call.
 const LAST: usize = usize::MAX;

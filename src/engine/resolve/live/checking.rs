@@ -8,7 +8,7 @@ use futures_util::stream::FuturesUnordered;
 
 use crate::engine::resolve::repeat::CalledAgain;
 use crate::engine::resolve::settle::Settling;
-use crate::pipeline::action::KeySet;
+use crate::pipeline::key::KeySet;
 
 /// Programs that are being called again.
 #[derive(Default)]

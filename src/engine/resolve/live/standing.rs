@@ -91,7 +91,7 @@ impl Live<'_> {
             settled.stopped.iter().chain(&settled.warnings).cloned().collect();
         if settled.replayed_failures > 0 {
             let count = settled.replayed_failures;
-            notes.push(crate::pipeline::report::text::count(count, "cached error"));
+            notes.push(crate::base::text::count(count, "cached error"));
         }
         if let (Some(flag), pending @ 1..) =
             (self.settling.settings.closed, self.progressed().tally.pending)

@@ -17,9 +17,10 @@ use crate::graph::Db;
 use crate::graph::change::Change;
 use crate::graph::inputs::{Program, ProgramState};
 use crate::graph::queries;
-use crate::pipeline::action::{ActionKey, KeyMap};
+use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::Failure;
-use crate::pipeline::program::{Depfile, Identity, Known, MISSING, Part, ProgramSpec, Uncallable};
+use crate::pipeline::program::{Depfile, Identity, Known, MISSING, Part, Uncallable};
+use crate::pipeline::spec::ProgramSpec;
 use crate::pipeline::suite::ProgramPlaces;
 
 /// The programs of a session.

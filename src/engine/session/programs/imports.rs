@@ -4,7 +4,8 @@
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
 use crate::engine::session::Session;
-use crate::pipeline::program::{Language, Part, ProgramSpec, runtime_name, shebang};
+use crate::pipeline::program::{Part, runtime_name, shebang};
+use crate::pipeline::spec::{Language, ProgramSpec};
 
 impl Session {
     /// What executables that are scripts of Python import without declaring it, a warning each.
@@ -83,7 +84,7 @@ mod tests {
     use super::imported;
     use crate::base::system::memory::MemorySystem;
     use crate::engine::session::programs::{Place, ReadProgram};
-    use crate::pipeline::program::ProgramSpec;
+    use crate::pipeline::spec::ProgramSpec;
 
     #[test]
     fn imports_are_found_by_their_lines() {

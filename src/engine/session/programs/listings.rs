@@ -2,7 +2,8 @@
 
 use super::ReadProgram;
 use crate::effects::store::{Entry, OutcomeStore};
-use crate::pipeline::action::{Action, ActionKey};
+use crate::pipeline::action::Action;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Outcome, Reply, Stored, read_body};
 use crate::pipeline::program::{DependenciesAction, Depfile, DepfileFormat};
 
@@ -53,7 +54,7 @@ fn text(entry: &Entry) -> Option<String> {
 /// The entry that lists what a program loads; `action` finds that out.
 pub(crate) fn entry(action: &Action, depfile: &Depfile, generation: u32, at: String) -> Entry {
     let reply = Reply { text: depfile.to_text(), model: None, usage: None };
-    let body = Stored::new(action, Outcome::Reply(reply), at).to_body();
+    let body = Stored::new(action.ingredients(), Outcome::Reply(reply), at).to_body();
     Entry { key: action.key(), generation, body }
 }
 
@@ -66,7 +67,8 @@ mod tests {
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore};
     use crate::engine::session::programs::{Place, ReadProgram};
     use crate::pipeline::outcome::{Outcome, Reply, Stored};
-    use crate::pipeline::program::{Depfile, Language, ProgramSpec, Role};
+    use crate::pipeline::program::Depfile;
+    use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     fn read() -> ReadProgram {
         let system = MemorySystem::default().with_program("python3", "/usr/bin/python3", "3.11.7");
@@ -85,7 +87,8 @@ mod tests {
         assert_eq!(find(&[&read], &mut store), [Found::Nothing]);
         let text = r#"["a.py","b.py"]"#.to_owned();
         let reply = Outcome::Reply(Reply { text, model: None, usage: None });
-        let body = Stored::new(&read.dependencies_action(), reply, String::new()).to_body();
+        let body =
+            Stored::new(read.dependencies_action().ingredients(), reply, String::new()).to_body();
         store.put_many(&[Entry { key: files_key(&read), generation: 3, body }]).unwrap();
         assert_eq!(find(&[&read], &mut store), [Found::Files(files)]);
         let whole_entry = entry(&read.dependencies_action(), &whole, 1, String::new());

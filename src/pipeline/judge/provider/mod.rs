@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::JudgeAction;
 use super::question::Question;
 use crate::pipeline::outcome::{FailureKind, Usage};
-use crate::pipeline::suite::{JudgeSpec, ReplyFormat};
+use crate::pipeline::spec::{JudgeSpec, ReplyFormat};
 
 /// Every provider.
 pub const PROVIDERS: &[&dyn Provider] = &[&openai::OpenAi, &anthropic::Anthropic, &google::Google];

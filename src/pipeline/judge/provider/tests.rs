@@ -12,7 +12,7 @@ use crate::base::price::Cost;
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::judge::{JudgeAction, test_data};
 use crate::pipeline::outcome::{FailureKind, Usage};
-use crate::pipeline::suite::JudgeSpec;
+use crate::pipeline::spec::JudgeSpec;
 
 fn action(model: &str) -> JudgeAction {
     test_data::action(model, "Is it kind?")

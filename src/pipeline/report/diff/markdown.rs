@@ -9,11 +9,11 @@ use super::text::{
     rationales, score_cells, tally, word,
 };
 use super::{Diff, GraderDiff, Moved, SettingChange};
+use crate::base::text::word_diff::{render, word_diff};
+use crate::base::text::{count, cut, sanitize};
 use crate::pipeline::report::digest::label;
 use crate::pipeline::report::markdown::code;
-use crate::pipeline::report::text::{count, cut, sanitize};
 use crate::pipeline::report::verdict;
-use crate::pipeline::report::words::{render, word_diff};
 
 /// How many graders, settings and files are shown.
 const ROWS: usize = 30;

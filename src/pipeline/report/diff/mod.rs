@@ -14,9 +14,10 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{GateReport, Ordered};
-use crate::pipeline::action::ActionKey;
+use crate::base::ordered_map::Ordered;
 use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
+use crate::pipeline::gate::GateReport;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::metric::paired::{Pair, Paired, Verdict};
 
 pub(crate) use markdown::write as write_markdown;
@@ -241,7 +242,7 @@ pub(crate) fn compare(before: &Side, now: &Side, grader: Option<&str>) -> Diff {
     };
     let names: Vec<&str> = graders.iter().map(|(name, _)| name.as_str()).collect();
     Diff {
-        format: super::FORMAT,
+        format: crate::pipeline::results::FORMAT,
         before: before.name.clone(),
         now: now.name.clone(),
         settings: settings::changes(before, now, &names),

@@ -4,10 +4,10 @@ use anstream::adapter::strip_str;
 use serde_json::{Value, json};
 
 use super::{CaseName, Diff, Side, SideCase, SideGrade, SideName, compare, unlike};
-use crate::pipeline::action::ActionKey;
-use crate::pipeline::report::text::columns;
-use crate::pipeline::report::{GateReport, GateStatus};
-use crate::pipeline::suite::Op;
+use crate::base::text::columns;
+use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::key::ActionKey;
+use crate::pipeline::spec::Op;
 
 /// `1`, `0.5`, `e` for an error, `-` for none; scores from 0.5 on pass.
 fn grade(text: &str) -> Option<SideGrade> {

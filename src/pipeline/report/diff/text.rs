@@ -6,13 +6,14 @@ use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::{Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange, SideName};
+use crate::base::text::table::{Cell, lines, number, words};
+use crate::base::text::word_diff::{render, word_diff};
+use crate::base::text::{count, cut, percent, sanitize, score, score_or_dash, wrapped};
 use crate::pipeline::delta::Movement;
+use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::paired::Paired;
 use crate::pipeline::report::digest::label;
-use crate::pipeline::report::table::{Cell, lines, number, words};
-use crate::pipeline::report::text::{count, cut, percent, sanitize, score, score_or_dash, wrapped};
-use crate::pipeline::report::words::{render, word_diff};
-use crate::pipeline::report::{GateReport, verdict};
+use crate::pipeline::report::verdict;
 
 const TITLE: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();

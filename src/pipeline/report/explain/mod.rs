@@ -7,9 +7,10 @@ mod text;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{GradeLine, Ordered};
-use crate::pipeline::action::Ingredient;
+use crate::base::ordered_map::Ordered;
+use crate::pipeline::key::Ingredient;
 use crate::pipeline::outcome::{Failure, Origin, Outcome, Stored};
+use crate::pipeline::results::GradeLine;
 
 pub(crate) use text::write;
 
@@ -233,7 +234,7 @@ mod tests {
     use serde_json::json;
 
     use super::{ValueChange, changed_values, differing, short_ingredient, short_setting};
-    use crate::pipeline::action::Ingredient;
+    use crate::pipeline::key::Ingredient;
 
     fn part(name: &str, text: Option<&str>) -> Ingredient {
         let preview = text.map(str::to_owned);

@@ -6,11 +6,11 @@ use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::{Against, Explained, ExplainedAction, ExplainedGrade, Explanation, Kept};
-use crate::pipeline::action::Ingredient;
+use crate::base::text::table::{Cell, lines, words as text_cell};
+use crate::base::text::word_diff::{render, word_diff};
+use crate::base::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
+use crate::pipeline::key::Ingredient;
 use crate::pipeline::report::digest::label;
-use crate::pipeline::report::table::{Cell, lines, words as text_cell};
-use crate::pipeline::report::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
-use crate::pipeline::report::words::{render, word_diff};
 
 const TITLE: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -252,14 +252,15 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::write;
-    use crate::pipeline::action::Ingredient;
+    use crate::base::ordered_map::Ordered;
+    use crate::base::text::columns;
+    use crate::pipeline::key::Ingredient;
     use crate::pipeline::outcome::{Failure, FailureKind};
     use crate::pipeline::report::explain::{
         Against, Explained, ExplainedAction, ExplainedGrade, Explanation, Kept, TextChange,
         ValueChange,
     };
-    use crate::pipeline::report::text::columns;
-    use crate::pipeline::report::{GradeLine, Ordered};
+    use crate::pipeline::results::GradeLine;
 
     const EVIL: &str = "evil\u{1b}[2J\u{202e}\r\n";
 

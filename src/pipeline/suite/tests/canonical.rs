@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::pipeline::spec::{GraderKind, RubricSpec};
 use crate::pipeline::suite::canonical::canonical;
-use crate::pipeline::suite::{GraderKind, RubricSpec};
 
 const SUITES: [&str; 14] = [
     "name: s\ndataset: d.jsonl\nsandbox: auto\ngraders:\n  a: {kind: program, path: g/p.py, timeout: 0.25, inputs: [b.json, 'a/*.json', b.json], env: [B, A], cwd: work, runtime: python3.12, cache: no}\n  b: {kind: program, path: g.ts, deterministic: check, sandbox: {kind: bubblewrap, memory: 1.5GB, cpu: 7}}\n  c: {kind: program, path: 'p.py:f', runtime: ../bin/python, sandbox: none}\n",

@@ -5,7 +5,7 @@ mod rubrics;
 use serde_json::json;
 
 use super::*;
-use crate::pipeline::suite::{
+use crate::pipeline::spec::{
     Aggregation, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate, GraderKind,
     GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, ReplyFormat, RubricSpec, TargetSpec,
 };

@@ -1,10 +1,10 @@
 //! Programs and rewards of suites, and what they read as.
 
 use super::{Memory, REGISTRY, read, read_suite, rendered, suite};
-use crate::pipeline::program::{
-    Language, Part, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, TIMEOUT_MS, Variable,
-};
-use crate::pipeline::suite::{Gate, GraderKind, GraderSpec, Registry, RewardSpec, Suite};
+use crate::pipeline::program::Part;
+use crate::pipeline::spec::{Gate, GraderKind, GraderSpec, RewardSpec, Suite};
+use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable};
+use crate::pipeline::suite::Registry;
 
 /// A suite with the graders and sections `rest`.
 fn with(rest: &str) -> Suite {
@@ -94,7 +94,7 @@ fn settings_may_be_written_in_several_ways() {
     let default = || ProgramSpec::of_file("p".to_owned());
     let sandbox = |kind, memory| Sandbox { kind, memory, cpu_seconds: None };
     let of = |fields: &str| program(&format!("kind: program, path: p, {fields}"));
-    assert_eq!(default().timeout_ms, TIMEOUT_MS);
+    assert_eq!(default().timeout_ms, 60_000);
     for fields in
         ["cache: true", "deterministic: true", "sandbox: none", "timeout: null", "env: []"]
     {

@@ -6,10 +6,11 @@ use crate::app::watch::board::{
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
-use crate::pipeline::metric::labels::{Label, LabelAgreement};
+use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::{GateReport, GateStatus};
-use crate::pipeline::suite::Op;
+use crate::pipeline::spec::Label;
+use crate::pipeline::spec::Op;
 
 /// A board in memory: what it shows, and its verdicts in the order of every list.
 #[derive(Clone, Default)]

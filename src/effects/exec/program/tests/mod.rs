@@ -17,11 +17,11 @@ use super::test_data::{environment, function_of, start_of};
 use super::world::World;
 use super::{ProgramExecutor, ProgramSettings};
 use crate::effects::exec::{EndpointId, Executor, Launch, ProgramLaunch, Start};
-use crate::pipeline::action::{Action, ActionKey};
+use crate::pipeline::action::Action;
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::program::{
-    DependenciesAction, DepfileFormat, Identity, Known, Language, ProgramAction,
-};
+use crate::pipeline::program::{DependenciesAction, DepfileFormat, Identity, Known, ProgramAction};
+use crate::pipeline::spec::Language;
 
 /// What a good program prints.
 pub(super) const PASS: &str = r#"{"pass":true,"score":1.0}"#;

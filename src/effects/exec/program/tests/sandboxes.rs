@@ -3,7 +3,7 @@
 use super::{PASS, Scene, run, shown};
 use crate::effects::exec::Start;
 use crate::effects::exec::program::sandbox;
-use crate::pipeline::program::SandboxKind;
+use crate::pipeline::spec::SandboxKind;
 
 /// Whether there are sandboxes here.
 fn is_possible() -> bool {

@@ -12,7 +12,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 use unicode_width::UnicodeWidthChar;
 
 use super::flow::Flow;
-use super::text::sanitize;
+use super::sanitize;
 
 /// How many words of both texts together are compared; spaces and marks count as words.
 pub(crate) const MOST_WORDS: usize = 100_000;

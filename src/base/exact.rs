@@ -6,12 +6,12 @@
 //! smaller mean, which is what a gate's bounds rest on.
 
 /// The arithmetic mean, rounded once from the exact one; none of nothing.
-pub fn mean(values: &[f64]) -> Option<f64> {
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     mean_of(values, values.len())
 }
 
 /// The mean of `n` values of which all but `values` are 0.0; none of nothing.
-pub(super) fn mean_of(values: &[f64], n: usize) -> Option<f64> {
+pub(crate) fn mean_of(values: &[f64], n: usize) -> Option<f64> {
     if n == 0 {
         return None;
     }
@@ -28,7 +28,7 @@ pub(super) fn mean_of(values: &[f64], n: usize) -> Option<f64> {
 
 /// The mean of values with their weights, rounded once from the exact one; none unless the weights, none of them
 /// negative, have a sum above 0.0.
-pub fn weighted_mean(weighted: &[Weighted]) -> Option<f64> {
+pub(crate) fn weighted_mean(weighted: &[Weighted]) -> Option<f64> {
     let largest = weighted.iter().map(|item| item.weight).fold(0.0, f64::max);
     // A power of two changes no ratio, and keeps the products clear of either end of the floats.
     let scale = match largest {
@@ -47,7 +47,7 @@ pub fn weighted_mean(weighted: &[Weighted]) -> Option<f64> {
 
 /// A value and how much it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weighted {
+pub(crate) struct Weighted {
     /// 0.0 or more.
     pub weight: f64,
     /// The value.
@@ -55,7 +55,7 @@ pub struct Weighted {
 }
 
 /// The exact sum of finite values, rounded once to the nearest float.
-pub(super) fn sum(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn sum(values: impl Iterator<Item = f64>) -> f64 {
     let mut total = ExactSum::default();
     for value in values {
         total.add(value);

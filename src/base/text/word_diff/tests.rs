@@ -4,7 +4,7 @@ use anstream::adapter::strip_str;
 use proptest::{prop_assert, prop_assert_eq, proptest};
 
 use super::{MOST_LINES, MOST_WORDS, Piece, render, word_diff, words};
-use crate::pipeline::report::text::columns;
+use crate::base::text::columns;
 
 /// The pieces on one line, nothing left out.
 fn shown(old: &str, new: &str) -> String {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::text::{columns, cut, cut_middle, sanitize};
+use super::{columns, cut, cut_middle, sanitize};
 
 /// A text column is not cut below this many columns.
 const NARROWEST: usize = 12;

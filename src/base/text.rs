@@ -3,6 +3,10 @@
 //! Samples, submissions and judges' replies are untrusted. What reaches a terminal passes through
 //! [`sanitize`]: it can then neither move the cursor, nor colour, nor reorder, nor break a line.
 
+pub(crate) mod flow;
+pub(crate) mod table;
+pub(crate) mod word_diff;
+
 use std::fmt::Display;
 use std::iter::Peekable;
 use std::str::Chars;

@@ -1,10 +1,11 @@
-//! What is wrong with a text as JSON, in our words and with the likely fix.
+//! What is wrong with a text as JSON, in our words and with the likely fix, and what kind of value stands in one.
 //!
 //! It knows the parser's errors and nothing of rows or files. The parser names what it expected of a grammar;
 //! whoever wrote a dataset by hand or by script made one of a few slips.
 
 use std::ops::Range;
 
+use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::base::diagnostic::{Diagnostic, Place};
@@ -104,6 +105,18 @@ pub(crate) fn offset_of(text: &str, line: usize, column: usize) -> usize {
     };
     // Column 0 is the line break before the line.
     (line_start + column).saturating_sub(1).min(text.len())
+}
+
+/// What a JSON value is, in words.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
 }
 
 #[cfg(test)]

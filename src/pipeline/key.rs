@@ -1,0 +1,262 @@
+//! Keys of actions: content addresses that an action's ingredients are hashed to.
+//!
+//! The key is one walk over an action's ingredients: [`Ingredients`] has an implementation that hashes
+//! and one that explains, so what `explain` shows can never drift from what is hashed. A change in what an
+//! ingredient means must raise [`KEY_VERSION`].
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use serde::{Deserialize, Serialize};
+
+/// The domain of every key, with [`KEY_VERSION`] at its end.
+pub(crate) const KEY_CONTEXT: &str = "evalrs action v2";
+
+/// Raised when keys change their meaning.
+pub(crate) const KEY_VERSION: u32 = 2;
+
+/// The longest ingredient that is kept as it is, in characters; longer ones are kept as digest and preview.
+const PREVIEW: usize = 200;
+
+/// What walks over an action's ingredients.
+pub trait Ingredients {
+    /// A text, or its absence.
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>);
+    /// A number, or its absence.
+    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>);
+
+    /// A text.
+    fn text(&mut self, name: &'static str, value: &str) {
+        self.text_or_absent(name, Some(value));
+    }
+
+    /// A number.
+    fn number(&mut self, name: &'static str, value: f64) {
+        self.number_or_absent(name, Some(value));
+    }
+}
+
+/// The key of what `walk` visits.
+pub(crate) fn hashed(walk: impl FnOnce(&mut dyn Ingredients)) -> ActionKey {
+    let mut hasher = KeyHasher::new();
+    walk(&mut hasher);
+    hasher.finish()
+}
+
+/// What `walk` visits, for people.
+pub(crate) fn explained(walk: impl FnOnce(&mut dyn Ingredients)) -> Vec<Ingredient> {
+    let mut explanation = Explanation(Vec::new());
+    walk(&mut explanation);
+    explanation.0
+}
+
+/// The whole texts of those ingredients that hold the beginning of one, by name.
+pub(crate) fn long_texts(walk: impl FnOnce(&mut dyn Ingredients)) -> Vec<(&'static str, String)> {
+    let mut long = LongTexts(Vec::new());
+    walk(&mut long);
+    long.0
+}
+
+struct KeyHasher(blake3::Hasher);
+
+impl KeyHasher {
+    /// Tag, name and value, each with its length before it: no two walks have the same bytes.
+    fn field(&mut self, tag: u8, name: &str, value: &[u8]) {
+        self.0.update(&[tag]);
+        self.0.update(&(name.len() as u64).to_le_bytes());
+        self.0.update(name.as_bytes());
+        self.0.update(&(value.len() as u64).to_le_bytes());
+        self.0.update(value);
+    }
+
+    fn new() -> Self {
+        Self(blake3::Hasher::new_derive_key(KEY_CONTEXT))
+    }
+
+    fn absent(&mut self, name: &str) {
+        self.field(0, name, &[]);
+    }
+
+    fn text(&mut self, name: &str, text: &str) {
+        match end_of_preview(text) {
+            None => self.field(1, name, text.as_bytes()),
+            Some(_) => self.digest(name, &blake3::hash(text.as_bytes())),
+        }
+    }
+
+    fn digest(&mut self, name: &str, digest: &blake3::Hash) {
+        self.field(3, name, digest.as_bytes());
+    }
+
+    fn number(&mut self, name: &str, number: f64) {
+        // Both zeros are one number.
+        self.field(2, name, &(number + 0.0).to_bits().to_le_bytes());
+    }
+
+    fn finish(&self) -> ActionKey {
+        ActionKey(*self.0.finalize().as_bytes())
+    }
+}
+
+impl Ingredients for KeyHasher {
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
+        match value {
+            None => self.absent(name),
+            Some(text) => KeyHasher::text(self, name, text),
+        }
+    }
+
+    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
+        match value {
+            None => self.absent(name),
+            Some(number) => KeyHasher::number(self, name, number),
+        }
+    }
+}
+
+/// Where the preview of a text ends, if the text is longer.
+fn end_of_preview(text: &str) -> Option<usize> {
+    text.char_indices().nth(PREVIEW).map(|(at, _)| at)
+}
+
+/// The key that is made of these ingredients, as they are kept beside an outcome. None if they are no such
+/// ingredients.
+pub(crate) fn key_of(ingredients: &[Ingredient]) -> Option<ActionKey> {
+    let mut hasher = KeyHasher::new();
+    for Ingredient { name, preview, digest, number } in ingredients {
+        match (preview, digest) {
+            (None, _) => hasher.absent(name),
+            (Some(_), Some(digest)) => {
+                hasher.digest(name, &blake3::Hash::from_hex(digest).ok()?);
+            }
+            (Some(text), None) if *number => hasher.number(name, text.parse().ok()?),
+            (Some(text), None) if end_of_preview(text).is_none() => hasher.text(name, text),
+            (Some(_), None) => return None,
+        }
+    }
+    (!ingredients.is_empty()).then(|| hasher.finish())
+}
+
+/// One ingredient of a key, as it is shown and kept beside an outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ingredient {
+    /// Its name.
+    pub name: String,
+    /// The text itself if it is short, else its beginning; null if it is absent.
+    pub preview: Option<String>,
+    /// The blake3 digest of a text that is longer than its preview.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Whether the text stands for a number.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub number: bool,
+}
+
+struct Explanation(Vec<Ingredient>);
+
+impl Ingredients for Explanation {
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
+        let end = value.and_then(end_of_preview);
+        let digest = end.and(value).map(|text| blake3::hash(text.as_bytes()).to_hex().to_string());
+        let preview = value.map(|text| text[..end.unwrap_or(text.len())].to_owned());
+        self.0.push(Ingredient { name: name.to_owned(), preview, digest, number: false });
+    }
+
+    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
+        let preview = value.map(|number| (number + 0.0).to_string());
+        self.0.push(Ingredient { name: name.to_owned(), preview, digest: None, number: true });
+    }
+}
+
+/// The texts of which an ingredient holds the beginning alone.
+struct LongTexts(Vec<(&'static str, String)>);
+
+impl Ingredients for LongTexts {
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
+        let long = value.filter(|text| end_of_preview(text).is_some());
+        self.0.extend(long.map(|text| (name, text.to_owned())));
+    }
+
+    fn number_or_absent(&mut self, _name: &'static str, _value: Option<f64>) {}
+}
+
+/// The content address of an action: a blake3 digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ActionKey(pub [u8; 32]);
+
+impl Hash for ActionKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.0[..8]);
+        state.write_u64(u64::from_le_bytes(word));
+    }
+}
+
+impl ActionKey {
+    /// The key written as 64 hexadecimal digits.
+    pub fn parse(hex: &str) -> Option<Self> {
+        blake3::Hash::from_hex(hex).ok().map(|hash| Self(*hash.as_bytes()))
+    }
+}
+
+impl fmt::Display for ActionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for ActionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ActionKey({self})")
+    }
+}
+
+/// A map by action key.
+pub(crate) type KeyMap<V> = HashMap<ActionKey, V, BuildHasherDefault<DigestHasher>>;
+
+/// A set of action keys.
+pub type KeySet = HashSet<ActionKey, BuildHasherDefault<DigestHasher>>;
+
+/// Hashes a digest by its first bytes: it is random already.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 ^= word;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{Ingredients, hashed};
+
+    #[test]
+    fn absent_empty_zero_and_text_of_a_number_are_four_things() {
+        let walks: [fn(&mut dyn Ingredients); 6] = [
+            |to| to.text_or_absent("x", None),
+            |to| to.text("x", ""),
+            |to| to.text("x", "0"),
+            |to| to.number("x", 0.0),
+            |to| to.text("x", "\0\0\0\0\0\0\0\0"),
+            |to| to.text("y", ""),
+        ];
+        let keys: BTreeSet<_> = walks.map(|walk| hashed(walk)).into_iter().collect();
+        assert_eq!(keys.len(), walks.len());
+    }
+}

@@ -1,0 +1,172 @@
+//! What an evaluation came to, as plain data: what every report is written from and a record holds.
+//!
+//! A function of inputs and outcomes alone: no clock, no absolute path, nothing of what was cached. How it looks is a
+//! matter of reports.
+
+pub mod usage;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::gate::GateReport;
+use super::grade::GradeError;
+use super::metric::Metric;
+use super::metric::agreement::Agreement;
+use super::metric::labels::LabelAgreement;
+use crate::base::ordered_map::Ordered;
+use crate::base::price::Cost;
+use usage::{ModelUsage, Usage};
+
+/// The version of every file of a run record.
+pub const FORMAT: u32 = 1;
+
+/// What was evaluated: `header.json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The suite's name.
+    pub suite: String,
+    /// The suite's description.
+    pub description: Option<String>,
+    /// The version of evalrs that made the report.
+    pub evalrs: String,
+    /// File, relative to the suite's folder → blake3 digest of its bytes, sorted.
+    pub inputs: Ordered<String>,
+    /// The settings that decide the results; never a secret.
+    pub settings: Map<String, Value>,
+}
+
+/// One sample × model × trial: a line of `results.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ResultLine {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The sample.
+    pub sample_id: String,
+    /// What the target was given.
+    pub input: Value,
+    /// The reference answer: text, a list of texts, or null.
+    pub ground_truth: Value,
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// Grader → what it graded.
+    pub submissions: Ordered<String>,
+    /// Grader → its grade, in the order of the suite.
+    pub grades: Ordered<GradeLine>,
+}
+
+/// One grade as it is reported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GradeLine {
+    /// 0.0..=1.0.
+    pub score: f64,
+    /// Whether it counts as a pass.
+    pub pass: bool,
+    /// Why.
+    pub rationale: String,
+    /// Set when the grade could not be made.
+    pub error: Option<GradeError>,
+    /// The action key of the judgment (of the first, if there are several).
+    pub key: Option<String>,
+    /// Whatever else the grader reports.
+    pub metadata: Map<String, Value>,
+    /// The grades of single turns, where turns were graded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_turn: Option<Vec<TurnLine>>,
+}
+
+/// The grade of one turn.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TurnLine {
+    /// The turn, from 0.
+    pub turn: usize,
+    /// 0.0..=1.0.
+    pub score: f64,
+    /// Why.
+    pub rationale: String,
+    /// What was graded.
+    pub submission: String,
+}
+
+/// The aggregates: `summary.json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The suite's name.
+    pub suite: String,
+    /// Samples evaluated.
+    pub samples: usize,
+    /// Results: samples × models × trials.
+    pub results: usize,
+    /// Grader → its aggregates, in the order of the suite.
+    pub metrics: Ordered<Metric>,
+    /// Grader → its name for people; only graders that have another than their key.
+    #[serde(skip_serializing_if = "has_none")]
+    pub labels: Ordered<String>,
+    /// Model → grader → aggregates; only with more than one model.
+    pub by_model: Option<Ordered<Ordered<Metric>>>,
+    /// Tag → grader → aggregates; only where rows have tags. Sorted by tag.
+    pub by_tag: Option<Ordered<Ordered<Metric>>>,
+    /// What the gate says; null without a gate.
+    pub gate: GateReport,
+    /// Grader → how far its judges and votes agree; only graders with several judgments a submission.
+    #[serde(skip_serializing_if = "has_none")]
+    pub agreement: Ordered<Agreement>,
+    /// Grader → how far its verdicts agree with labels of people; only graders that have some.
+    #[serde(skip_serializing_if = "has_none")]
+    pub label_agreement: Ordered<LabelAgreement>,
+    /// Grader → what its judgments used, whenever they were made.
+    pub usage: Ordered<Usage>,
+    /// What the judgments cost when they were made, in US dollars, where prices are known.
+    pub cost: Option<Cost>,
+    /// What all judgments used, each once: graders may share some.
+    #[serde(skip)]
+    pub all_usage: ModelUsage,
+}
+
+fn has_none<T>(map: &Ordered<T>) -> bool {
+    map.0.is_empty()
+}
+
+/// The display names to be used, of graders with their display names: those that are nobody else's name.
+pub(crate) fn usable_labels<'a>(graders: &[(&'a str, Option<&'a str>)]) -> Ordered<String> {
+    let shown = |(name, label): &(&'a str, Option<&'a str>)| label.unwrap_or(name);
+    let is_taken = |own: &str, label: &str| {
+        graders
+            .iter()
+            .any(|grader| grader.0 != own && (grader.0 == label || shown(grader) == label))
+    };
+    let labels = graders.iter().filter_map(|(name, label)| {
+        let label = label.filter(|label| !label.trim().is_empty() && label != name)?;
+        (!is_taken(name, label)).then(|| ((*name).to_owned(), label.to_owned()))
+    });
+    Ordered(labels.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usable_labels;
+
+    #[test]
+    fn only_names_of_ones_own_are_used() {
+        let labels = |graders: &[(&str, Option<&str>)]| {
+            usable_labels(graders)
+                .0
+                .into_iter()
+                .map(|(name, label)| format!("{name}={label}"))
+                .collect()
+        };
+        let check = |graders: &[(&str, Option<&str>)], expected: &[&str]| {
+            let found: Vec<String> = labels(graders);
+            assert_eq!(found, expected, "{graders:?}");
+        };
+        check(&[("a", Some("A")), ("b", None)], &["a=A"]);
+        check(&[("a", Some("a")), ("b", Some(" "))], &[]);
+        check(&[("a", Some("X")), ("b", Some("X")), ("c", Some("C"))], &["c=C"]);
+        check(&[("a", Some("b")), ("b", Some("c"))], &["b=c"]);
+    }
+}

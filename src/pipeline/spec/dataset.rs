@@ -1,0 +1,35 @@
+//! What a suite says of its dataset: where the rows are and how they read.
+
+use serde::Serialize;
+
+/// Where the samples are and how their rows read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DatasetSpec {
+    /// The file, joined to the suite's folder.
+    pub path: String,
+    /// How it is cut into rows.
+    pub format: DatasetFormat,
+    /// Our names for the row's keys.
+    pub fields: FieldMap,
+}
+
+/// How a dataset file is cut into rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DatasetFormat {
+    /// One JSON object a line.
+    Jsonl,
+    /// One JSON array of objects.
+    Json,
+    /// A header line and rows of text.
+    Csv,
+}
+
+/// The `fields` mapping: our field → a dotted path in the row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FieldMap {
+    /// Single fields, sorted by our name (`id`, `input`, `ground_truth`, `output`, `messages`, …).
+    pub paths: Vec<(String, String)>,
+    /// `outputs: {NAME: path}`: the answers of several models in one row, in the order of the file.
+    pub outputs: Vec<(String, String)>,
+}

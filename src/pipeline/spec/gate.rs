@@ -1,0 +1,114 @@
+//! What a suite says of its gate: the rule that decides whether a run passed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::threshold;
+
+/// The rule that decides whether a run passed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Gate {
+    /// One aggregate of one grader against a value.
+    Simple(Condition),
+    /// A weighted mean of one aggregate over several graders.
+    WeightedAverage {
+        /// The aggregate taken of each grader.
+        aggregation: Aggregation,
+        /// Grader → weight, in the order of the file; not negative, not all zero.
+        weights: Vec<(String, f64)>,
+        /// The comparison.
+        op: Op,
+        /// What the weighted mean is compared with.
+        value: f64,
+    },
+    /// Several gates joined by `and` or `or`.
+    Logical {
+        /// How they are joined.
+        operator: Logic,
+        /// At least one: simple conditions or further logical gates.
+        conditions: Vec<Gate>,
+    },
+}
+
+/// One aggregate of one grader against a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// The grader.
+    pub metric_key: String,
+    /// The aggregate of its scores.
+    pub aggregation: Aggregation,
+    /// The comparison.
+    pub op: Op,
+    /// What it is compared with. Of accuracy, a fraction.
+    pub value: f64,
+    /// The least score that counts as a pass in accuracy, if not the grader's own.
+    pub pass: Option<PassRule>,
+}
+
+/// What counts as a pass, where a gate says it itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PassRule {
+    /// The comparison of a score.
+    pub op: Op,
+    /// What the score is compared with.
+    pub value: f64,
+}
+
+/// An aggregate of scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aggregation {
+    /// The arithmetic mean.
+    AvgScore,
+    /// The share of passes, 0..=1.
+    Accuracy,
+    /// The least score.
+    Min,
+    /// The greatest score.
+    Max,
+    /// The 50th percentile.
+    Median,
+    /// The 95th percentile, linear between closest ranks.
+    P95,
+    /// The 99th percentile, linear between closest ranks.
+    P99,
+}
+
+/// A comparison of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Gte,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Lte,
+    /// Equal.
+    Eq,
+}
+
+impl Op {
+    /// Whether `left` stands in this relation to `right`, as scores are compared with thresholds.
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        let order = threshold::compare(left, right);
+        match self {
+            Self::Gt => order.is_gt(),
+            Self::Gte => order.is_ge(),
+            Self::Lt => order.is_lt(),
+            Self::Lte => order.is_le(),
+            Self::Eq => order.is_eq(),
+        }
+    }
+}
+
+/// How gates are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Logic {
+    /// All of them.
+    And,
+    /// At least one of them.
+    Or,
+}

@@ -1,0 +1,67 @@
+//! What a suite says, as plain data, whatever it was read from.
+//!
+//! The bottom of the pipeline's vocabulary: graders, judges, programs and gates are made from these types, and know
+//! nothing of YAML. [`crate::pipeline::suite`] reads a file into them.
+
+mod dataset;
+mod gate;
+mod grader;
+mod judge;
+mod label;
+mod program;
+mod variable;
+
+pub use dataset::{DatasetFormat, DatasetSpec, FieldMap};
+pub use gate::{Aggregation, Condition, Gate, Logic, Op, PassRule};
+pub use grader::{ExtractorSpec, GraderKind, GraderSpec, OptionProblem, RewardSpec, ToolSpec};
+pub use judge::{
+    Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, Patience, ReplyFormat, RubricSpec,
+};
+pub use label::Label;
+pub use program::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind};
+pub use variable::Variable;
+pub(crate) use variable::is_secret;
+
+use super::trajectory::TrajectoryFormat;
+
+/// A suite, checked: every name in it is known and every value in range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suite {
+    /// Its name in reports.
+    pub name: String,
+    /// A line for people.
+    pub description: Option<String>,
+    /// Where the samples are.
+    pub dataset: DatasetSpec,
+    /// What is evaluated.
+    pub target: TargetSpec,
+    /// The graders in the order of the file.
+    pub graders: Vec<GraderSpec>,
+    /// The rule that decides the exit code.
+    pub gate: Option<Gate>,
+    /// Only the first so many samples.
+    pub max_samples: Option<usize>,
+    /// Only samples with one of these tags; empty means all.
+    pub sample_tags: Vec<String>,
+    /// Trials of the target for each sample, at least 1.
+    pub num_runs: u32,
+    /// How many actions may be under way at once.
+    pub max_concurrent: Option<usize>,
+}
+
+/// What is evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TargetSpec {
+    /// Trajectories already recorded: in the rows, or in `path` joined by id.
+    Recorded {
+        /// A file of trajectories or a Letta result directory, joined to the suite's folder.
+        path: Option<String>,
+        /// Its format; detected row by row if absent.
+        format: Option<TrajectoryFormat>,
+    },
+    /// A kind of target that is known but cannot be run by this version: only `--cached DIR` can stand in.
+    NotRunnable {
+        /// The kind as the suite wrote it.
+        kind: String,
+    },
+}

@@ -1,0 +1,181 @@
+//! What a suite says of a program of the user: which it is, what it reads, and what it is kept from.
+
+use serde::{Deserialize, Serialize};
+
+use super::Variable;
+
+/// A program as a suite names it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProgramSpec {
+    /// Its file, joined to the suite's folder.
+    pub path: String,
+    /// How it is run.
+    pub language: Language,
+    /// What is called in the file; empty for an executable.
+    pub function: String,
+    /// What it is called for.
+    pub role: Role,
+    /// What runs it, where that is not to be found out: `python3.12`, `bun`, a path.
+    pub runtime: Option<String>,
+    /// Files, folders and glob patterns that it reads, from the suite's folder as written, sorted.
+    pub inputs: Vec<String>,
+    /// Further variables of the environment that it sees, sorted.
+    pub env: Vec<Variable>,
+    /// The folder it runs in, joined to the suite's; none is the suite's own.
+    pub cwd: Option<String>,
+    /// What it is kept from.
+    pub sandbox: Sandbox,
+    /// How often it is run for the same.
+    pub repeat: Repeat,
+    /// Milliseconds one call may take.
+    pub timeout_ms: u64,
+}
+
+impl ProgramSpec {
+    /// The program in the file at `path`, by the ending of its name: `.ts .js .mjs .cjs` are modules that export `grade`,
+    /// everything else is executed.
+    pub fn of_file(path: String) -> Self {
+        let language = Language::of_file(&path);
+        let function = if language == Language::JavaScript { "grade" } else { "" };
+        Self::new(path, language, function, Role::Grade)
+    }
+
+    /// How it is named in one word: `file.py:name`, or its file.
+    pub fn shown(&self) -> String {
+        let file = self.path.rsplit('/').next().unwrap_or(&self.path);
+        match self.language {
+            Language::Python => format!("{file}:{}", self.function),
+            Language::Executable | Language::JavaScript => file.to_owned(),
+        }
+    }
+
+    /// The file that runs it, if the suite says which.
+    pub fn runtime_path(&self) -> Option<&String> {
+        self.runtime.as_ref().filter(|runtime| runtime.contains('/'))
+    }
+
+    /// The program `function` of the file at `path`, with nothing else said.
+    pub fn new(path: String, language: Language, function: &str, role: Role) -> Self {
+        Self {
+            path,
+            language,
+            function: function.to_owned(),
+            role,
+            runtime: None,
+            inputs: Vec::new(),
+            env: Vec::new(),
+            cwd: None,
+            sandbox: Sandbox::default(),
+            repeat: Repeat::Never,
+            timeout_ms: TIMEOUT_MS,
+        }
+    }
+}
+
+/// Milliseconds a call may take where the suite does not say.
+const TIMEOUT_MS: u64 = 60_000;
+
+/// How a program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// As a process for each call, JSON on its standard input and output.
+    Executable,
+    /// As a module in a worker.
+    JavaScript,
+    /// As a function in a worker.
+    Python,
+}
+
+impl Language {
+    /// The language of a grader's file, by the ending of its name. Python files are executed: a function of one is named
+    /// `file.py:name`.
+    pub fn of_file(path: &str) -> Self {
+        let is_module = [".ts", ".js", ".mjs", ".cjs"].iter().any(|ending| path.ends_with(ending));
+        if is_module { Self::JavaScript } else { Self::Executable }
+    }
+
+    /// Its name in keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Executable => "executable",
+            Self::JavaScript => "javascript",
+            Self::Python => "python",
+        }
+    }
+
+    /// Whether a worker runs it, which says what other files it loads.
+    pub fn has_worker(self) -> bool {
+        self != Self::Executable
+    }
+}
+
+/// What a program is called for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A grade.
+    Grade,
+    /// A submission.
+    Extract,
+    /// One score of many grades.
+    Reward,
+}
+
+impl Role {
+    /// Its name in keys and for workers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Grade => "grade",
+            Self::Extract => "extract",
+            Self::Reward => "reward",
+        }
+    }
+}
+
+/// What a program is kept from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sandbox {
+    /// Whether there is one.
+    pub kind: SandboxKind,
+    /// The most memory of a process, in bytes.
+    pub memory: Option<u64>,
+    /// The most processor time of a process, in seconds.
+    pub cpu_seconds: Option<u64>,
+}
+
+/// Whether a program is kept from the network and from writing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxKind {
+    /// It is not.
+    #[default]
+    None,
+    /// It is where bubblewrap is installed.
+    Auto,
+    /// It is, or does not run.
+    Bubblewrap,
+}
+
+impl SandboxKind {
+    /// Its name in suites and keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Auto => "auto",
+            Self::Bubblewrap => "bubblewrap",
+        }
+    }
+}
+
+/// How often a program is run for the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Repeat {
+    /// Once: what it gave is kept.
+    #[default]
+    Never,
+    /// In every evaluation: it reads the world (`cache: false`).
+    Always,
+    /// Twice for some samples, to see whether it gives the same (`deterministic: check`).
+    Sometimes,
+}
