@@ -12,6 +12,8 @@ mod terminal;
 mod test_data;
 
 mod bad_input;
+#[cfg(unix)]
+mod before;
 mod cache;
 mod connections;
 mod cost;
