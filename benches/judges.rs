@@ -19,7 +19,7 @@ use evalrs::base::system::os::OsSystem;
 use evalrs::effects::exec::http::HttpExecutor;
 use evalrs::effects::store::SegmentStore;
 use evalrs::engine::progress::Quiet;
-use evalrs::engine::resolve::settle::Settings;
+use evalrs::engine::resolve::settings::Settings;
 use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;

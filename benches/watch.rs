@@ -37,7 +37,7 @@ use evalrs::effects::store::OutcomeStore;
 use evalrs::effects::store::SegmentStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::live::Live;
-use evalrs::engine::resolve::settle::Settings;
+use evalrs::engine::resolve::settings::Settings;
 use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;

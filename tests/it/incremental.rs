@@ -10,7 +10,7 @@ use evalrs::effects::exec::Launch;
 use evalrs::effects::store::MemoryStore;
 use evalrs::effects::store::OutcomeStore;
 use evalrs::engine::progress::Quiet;
-use evalrs::engine::resolve::settle::Settings;
+use evalrs::engine::resolve::settings::Settings;
 use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;

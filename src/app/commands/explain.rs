@@ -13,7 +13,7 @@ use crate::effects::record::runs_of;
 use crate::engine::inspect::explain::{Earlier, Explaining, Place};
 use crate::engine::inspect::preview::preview;
 use crate::engine::inspect::whys::Whys;
-use crate::engine::resolve::settle::Settings;
+use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::{queries, results};

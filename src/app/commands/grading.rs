@@ -17,7 +17,7 @@ use crate::effects::exec::{Executor, Notice};
 use crate::effects::store::OutcomeStore;
 use crate::engine::resolve::calls::{Called, Calls, End, Receiver, call_in_order};
 use crate::engine::resolve::prepare::{Place, Prepared, prepare};
-use crate::engine::resolve::settle::Settings;
+use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::pipeline::inline::lines::{BadLine, Line, decode, lines};
 use crate::pipeline::inline::record::{GraderResult, function_input};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
@@ -109,7 +109,7 @@ impl Grading {
             prepared: &self.prepared,
             // The executor keeps the limits of functions that work on several records at once.
             max_concurrent: self.max_concurrent.max(AHEAD),
-            closed: self.frozen.then_some("--frozen"),
+            ask: if self.frozen { AskPolicy::Frozen } else { AskPolicy::Ask },
             refresh: self.refresh,
         };
         let is_function = identity.spec.language == Language::Python;

@@ -13,7 +13,7 @@ use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
 use crate::effects::store::{Committed, Layered, MemoryStore, OutcomeStore, SegmentStore};
 use crate::engine::inspect::explain::Layers;
 use crate::engine::resolve::budget::Limits;
-use crate::engine::resolve::settle::{Refresh, Settings};
+use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
 use crate::pipeline::dataset::split::decode;
 use crate::pipeline::spec::Suite;
 use crate::pipeline::workspace::{Color, Workspace, read_workspace};
@@ -41,7 +41,7 @@ pub(super) struct Said {
     /// In US dollars.
     pub(super) max_cost: Option<f64>,
     pub(super) max_identical_failures: Option<u32>,
-    pub(super) closed: Option<&'static str>,
+    pub(super) ask: AskPolicy,
     pub(super) refresh: Refresh,
     pub(super) retry_errors: bool,
 }
@@ -91,8 +91,7 @@ impl Surroundings {
                 .or_else(|| suite?.max_concurrent)
                 .or(workspace.max_concurrent)
                 .unwrap_or(default.max_concurrent),
-            closed: said.closed,
-            runs_programs: said.closed != Some("--frozen"),
+            ask: said.ask,
             limits: Limits {
                 max_calls: said.max_calls.or(workspace.max_calls),
                 max_cost: said.max_cost.or(workspace.max_cost).and_then(Cost::from_dollars),

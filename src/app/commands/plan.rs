@@ -14,7 +14,7 @@ use crate::effects::record::history::History;
 use crate::engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, Forecast, forecast};
 use crate::engine::inspect::preview::{Preview, preview};
 use crate::engine::inspect::whys::Whys;
-use crate::engine::resolve::settle::Settings;
+use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
 use crate::graph::results;

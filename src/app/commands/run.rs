@@ -28,7 +28,8 @@ use crate::effects::record::keep::{DEFAULT, Most, remove_old};
 use crate::engine::inspect::whys::grader_settings;
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::budget::Limits;
-use crate::engine::resolve::settle::{CannotAsk, Refresh, Settings, Settled, World, settle};
+use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
+use crate::engine::resolve::settle::{CannotAsk, Settled, World, settle};
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
@@ -316,17 +317,17 @@ pub(crate) fn refresh(names: &[String]) -> Refresh {
 }
 
 fn said(args: &RunArgs) -> Said {
-    let closed = match (args.frozen, args.offline) {
-        (true, _) => Some("--frozen"),
-        (false, true) => Some("--offline"),
-        (false, false) => None,
+    let ask = match (args.frozen, args.offline) {
+        (true, _) => AskPolicy::Frozen,
+        (false, true) => AskPolicy::Offline,
+        (false, false) => AskPolicy::Ask,
     };
     Said {
         max_concurrent: args.max_concurrent,
         max_calls: args.max_calls,
         max_cost: args.max_cost,
         max_identical_failures: args.max_identical_failures,
-        closed,
+        ask,
         refresh: refresh(&args.refresh),
         retry_errors: args.retry_errors,
     }

@@ -33,7 +33,8 @@ use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::saves::SaveLog;
 use crate::engine::resolve::live::Live;
-use crate::engine::resolve::settle::{Refresh, Settings, World};
+use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
+use crate::engine::resolve::settle::World;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::{Database, results};
@@ -165,7 +166,7 @@ impl Around for Here<'_> {
             max_calls: args.max_calls,
             max_cost: args.budget,
             max_identical_failures: None,
-            closed: args.frozen.then_some("--frozen"),
+            ask: if args.frozen { AskPolicy::Frozen } else { AskPolicy::Ask },
             refresh: Refresh::None,
             retry_errors: args.retry_errors,
         };

@@ -10,7 +10,7 @@ use super::input::Request;
 use super::recording::Names;
 use super::view::Shown;
 use crate::base::diagnostic::Diagnostic;
-use crate::engine::resolve::settle::Settings;
+use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::snapshot::Snapshot;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::base::system::System;
 use crate::effects::store::{Entry, OutcomeStore};
-use crate::engine::resolve::settle::Settings;
+use crate::engine::resolve::settings::Settings;
 use crate::engine::resolve::stored::StoredReader;
 use crate::engine::resolve::waiting::{Refreshed, WaitList, Waiting};
 use crate::engine::session::Session;

@@ -16,6 +16,7 @@ use futures_util::stream::FuturesUnordered;
 use super::errand::{Errand, Written};
 use super::keep::{ToKeep, keep};
 use super::prepare::Prepared;
+use super::settings::{ActionKind, AskPolicy};
 use crate::base::system::System;
 use crate::effects::exec::limit::LimitSettings;
 use crate::effects::exec::{
@@ -47,8 +48,8 @@ pub(crate) struct Calls<'a> {
     pub prepared: &'a Prepared,
     /// Calls under way at once, at least 1.
     pub max_concurrent: usize,
-    /// Why nothing may be called, if nothing may: `--frozen`.
-    pub closed: Option<&'static str>,
+    /// What may be executed.
+    pub ask: AskPolicy,
     /// Whether what is stored is called anew.
     pub refresh: bool,
 }
@@ -235,9 +236,10 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         let is_fresh = self.made.contains(&call.key);
         let stands = |outcome: &Outcome| match outcome {
             Outcome::Reply(_) => is_fresh || is_last || !self.calls.refresh,
-            Outcome::Failure(_) => is_fresh || self.calls.closed.is_some(),
+            Outcome::Failure(_) => is_fresh || !self.calls.ask.may_ask(ActionKind::Program),
         };
-        let found = match (stored.filter(stands), self.calls.closed) {
+        let flag = self.calls.ask.flag();
+        let found = match (stored.filter(stands), flag) {
             (Some(outcome), _) => {
                 self.cached += 1;
                 Some(outcome)

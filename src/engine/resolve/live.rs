@@ -14,7 +14,8 @@ use super::execute::{Blocked, Taken};
 use super::flight::{Flight, Landed};
 use super::lanes::Lanes;
 use super::outstanding::Outstanding;
-use super::settle::{CannotAsk, Settings, Settling, World};
+use super::settings::Settings;
+use super::settle::{CannotAsk, Settling, World};
 use super::waiting::{WaitList, Waiting};
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
@@ -222,13 +223,11 @@ impl<'a> Live<'a> {
     /// Queues what was found to be missing. What is under way already has somebody to wait for it again.
     fn queue(&mut self) {
         let Self { settling, flight, lanes, ranking, urgent, .. } = self;
-        if settling.settings.closed.is_some() {
-            for waiting in std::mem::take(&mut settling.list.queue) {
-                if settling.settings.runs_programs && settling.judge_of(&waiting).is_none() {
-                    settling.list.queue.push_back(waiting);
-                } else {
-                    settling.tally(waiting.grader).pending += 1;
-                }
+        for waiting in std::mem::take(&mut settling.list.queue) {
+            if settling.settings.ask.may_ask(settling.kind_of(&waiting)) {
+                settling.list.queue.push_back(waiting);
+            } else {
+                settling.tally(waiting.grader).pending += 1;
             }
         }
         let (adopted, queue) = std::mem::take(&mut settling.list.queue)

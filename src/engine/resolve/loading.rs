@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::settle::{CannotAsk, Refresh, Settling};
+use super::settings::{ActionKind, AskPolicy, Refresh};
+use super::settle::{CannotAsk, Settling};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
@@ -36,7 +37,7 @@ impl Settling<'_> {
             let entries = self.session.forget_reads(system);
             self.write_now(store, &entries);
         }
-        if self.settings.closed.is_some() && !self.settings.runs_programs {
+        if !self.settings.ask.may_ask(ActionKind::Program) {
             self.session.assume_no_dependencies(system);
             return Ok(());
         }
@@ -73,14 +74,14 @@ impl Settling<'_> {
 
     /// Where no judge may be asked but programs may run, gives up what judges were to be asked.
     pub(crate) fn leave_out_judges(&mut self) {
-        let Some(flag) = self.settings.closed.filter(|_| self.settings.runs_programs) else {
+        if self.settings.ask != AskPolicy::Offline {
             return;
-        };
+        }
         let queue = std::mem::take(&mut self.list.queue);
         let (judges, programs): (Vec<_>, _) =
             queue.into_iter().partition(|waiting| self.judge_of(waiting).is_some());
         self.list.queue = programs.into();
-        let message = format!("no stored judgment, and {flag} forbids asking");
+        let message = "no stored judgment, and --offline forbids asking".to_owned();
         self.give_up(judges, (FailureKind::NotStored, &message));
     }
 

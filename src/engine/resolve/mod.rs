@@ -16,6 +16,7 @@ pub(crate) mod outstanding;
 pub(crate) mod prepare;
 pub(crate) mod reach;
 pub(crate) mod repeat;
+pub mod settings;
 pub mod settle;
 pub(crate) mod stored;
 pub(crate) mod waiting;

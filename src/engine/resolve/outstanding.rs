@@ -5,6 +5,7 @@
 use super::budget::Limits;
 use super::flight::Flight;
 use super::lanes::Lanes;
+use super::settings::AskPolicy;
 use super::settle::Settling;
 use super::waiting::Waiting;
 
@@ -49,7 +50,7 @@ impl<'a> Settling<'a> {
         // Without a limit as many are allowed as can be counted, and counted down.
         let is_limited = self.settings.limits != Limits::default() || self.allowance < u64::MAX / 2;
         !is_limited
-            && self.settings.closed.is_none()
+            && self.settings.ask == AskPolicy::Ask
             && self.may_ask()
             && self.outstanding.take_done()
     }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::settings::ActionKind;
 use super::settle::{CannotAsk, Settling};
 use super::waiting::Waiting;
 use crate::effects::exec::{Header, Secret};
@@ -85,7 +86,7 @@ impl Reach<'_> {
 impl Settling<'_> {
     /// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
     pub(crate) fn check_keys(&self) -> Result<(), CannotAsk> {
-        if self.settings.closed.is_some() {
+        if !self.settings.ask.may_ask(ActionKind::Judgment) {
             return Ok(());
         }
         let mut keyless: BTreeMap<(u32, usize), usize> = BTreeMap::new();
@@ -145,6 +146,11 @@ impl Settling<'_> {
         let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
         let judge = queries::ready(db, grader).judge()?;
         Some((judge, judge.ballot(waiting.ballot).judge))
+    }
+
+    /// Who executes `waiting`.
+    pub(crate) fn kind_of(&self, waiting: &Waiting) -> ActionKind {
+        if self.judge_of(waiting).is_some() { ActionKind::Judgment } else { ActionKind::Program }
     }
 
     /// How the judge at `at` is reached.

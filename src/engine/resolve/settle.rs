@@ -9,14 +9,13 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::budget::{Budget, Limits};
+use super::budget::Budget;
 use super::outstanding::Outstanding;
+use super::settings::{ActionKind, Settings};
 use super::stored::StoredReader;
 use super::waiting::{Refreshed, WaitList, Waiting, stays};
-use crate::base::price::Prices;
 use crate::base::system::System;
 use crate::effects::exec::Executor;
-use crate::effects::exec::limit::LimitSettings;
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::progress::{Event, Progress};
 use crate::engine::session::Session;
@@ -25,82 +24,6 @@ use crate::graph::change::Change;
 use crate::graph::inputs::Chunk;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{ActionTally, Failure, FailureKind, Outcome, Usage};
-
-/// How a session is settled.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Actions under way at once, at least 1.
-    pub max_concurrent: usize,
-    /// Why nothing may be asked, if nothing may: `--frozen`, `--offline`.
-    pub closed: Option<&'static str>,
-    /// Whether programs of the user run even so: `--offline` sends nothing, and nothing else.
-    pub runs_programs: bool,
-    /// What it may spend.
-    pub limits: Limits,
-    /// The most requests to one endpoint in any minute, whatever its graders allow.
-    pub max_requests_per_minute: Option<u32>,
-    /// The most tokens used at one endpoint in any minute, whatever its graders allow.
-    pub max_tokens_per_minute: Option<u64>,
-    /// So many failures of one endpoint that are alike, in a row, end the asking of it; 0 never does.
-    pub max_identical_failures: u32,
-    /// What judges cost.
-    pub prices: Arc<Prices>,
-    /// Whose stored outcomes are asked anew.
-    pub refresh: Refresh,
-    /// Whether stored failures are asked anew.
-    pub retry_errors: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            max_concurrent: 15,
-            closed: None,
-            runs_programs: true,
-            limits: Limits::default(),
-            max_requests_per_minute: None,
-            max_tokens_per_minute: None,
-            max_identical_failures: 10,
-            prices: Arc::default(),
-            refresh: Refresh::None,
-            retry_errors: false,
-        }
-    }
-}
-
-impl Settings {
-    /// The limits of every endpoint.
-    pub(crate) fn of_endpoints(&self) -> LimitSettings {
-        LimitSettings {
-            most: self.max_concurrent.max(1),
-            requests_per_minute: self.max_requests_per_minute,
-            tokens_per_minute: self.max_tokens_per_minute,
-            identical_failures: self.max_identical_failures,
-        }
-    }
-}
-
-/// Whose stored outcomes are asked anew.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refresh {
-    /// Nobody's.
-    None,
-    /// Those of every grader.
-    All,
-    /// Those of these graders.
-    Graders(Vec<String>),
-}
-
-impl Refresh {
-    /// Whether stored outcomes of `grader` are asked anew.
-    pub fn covers(&self, grader: &str) -> bool {
-        match self {
-            Self::None => false,
-            Self::All => true,
-            Self::Graders(names) => names.iter().any(|name| name == grader),
-        }
-    }
-}
 
 /// The outside, as far as settling needs it.
 pub struct World<'a> {
@@ -271,7 +194,7 @@ impl<'a> Settling<'a> {
     /// Whether anything may be asked by now.
     pub(crate) fn may_ask(&self) -> bool {
         let Settled { interrupted, out_of_budget, write_error, .. } = &self.settled;
-        let may = self.settings.closed.is_none() || self.settings.runs_programs;
+        let may = self.settings.ask.may_ask(ActionKind::Program);
         may && !interrupted && !out_of_budget && write_error.is_none()
     }
 
@@ -358,8 +281,8 @@ impl<'a> Settling<'a> {
     /// What was neither found nor executed becomes a failure that says why.
     fn give_up_rest(&mut self) {
         let Settled { interrupted, write_error, .. } = &self.settled;
-        let closed = self.settings.closed.filter(|_| !interrupted && write_error.is_none());
-        let (kind, message) = match closed {
+        let flag = self.settings.ask.flag().filter(|_| !interrupted && write_error.is_none());
+        let (kind, message) = match flag {
             Some(flag) => {
                 (FailureKind::NotStored, format!("no stored judgment, and {flag} forbids asking"))
             }

@@ -1,6 +1,6 @@
 //! What a stored entry says: an outcome that stands, or nothing, where it is to be asked anew or cannot be read.
 
-use super::settle::Settings;
+use super::settings::{ActionKind, Settings};
 use super::waiting::{Refreshed, Waiting};
 use crate::effects::store::Entry;
 use crate::engine::session::Session;
@@ -26,8 +26,9 @@ impl StoredReader<'_> {
         warnings: &mut Vec<String>,
     ) -> Option<Outcome> {
         let is_program = waiting.is_extraction || !self.is_judged(waiting);
-        let Settings { closed, runs_programs, retry_errors, .. } = *self.settings;
-        let may_ask = closed.is_none() || is_program && runs_programs;
+        let kind = if is_program { ActionKind::Program } else { ActionKind::Judgment };
+        let may_ask = self.settings.ask.may_ask(kind);
+        let retry_errors = self.settings.retry_errors;
         let is_refreshed = may_ask && self.refreshed.has(entry.key);
         if is_refreshed && entry.generation < u32::MAX {
             return None;

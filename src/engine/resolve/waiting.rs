@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::settle::Refresh;
+use super::settings::Refresh;
 use crate::base::price::Cost;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::session::Session;

@@ -10,6 +10,7 @@ use crate::base::system::memory::MemorySystem;
 use crate::effects::exec::{Executing, Executor, Launch, Notice};
 use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
 use crate::engine::resolve::prepare::{Place, prepare};
+use crate::engine::resolve::settings::AskPolicy;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply};
 use crate::pipeline::program::ProgramAction;
@@ -85,7 +86,7 @@ impl Receiver for Taken {
 
 struct Setting<'a> {
     executor: &'a Scripted,
-    closed: Option<&'static str>,
+    ask: AskPolicy,
     refresh: bool,
     most: usize,
     stop_after: Option<usize>,
@@ -93,7 +94,7 @@ struct Setting<'a> {
 
 impl<'a> Setting<'a> {
     fn of(executor: &'a Scripted) -> Self {
-        Self { executor, closed: None, refresh: false, most: usize::MAX, stop_after: None }
+        Self { executor, ask: AskPolicy::Ask, refresh: false, most: usize::MAX, stop_after: None }
     }
 }
 
@@ -118,7 +119,7 @@ fn call(
         system: &system,
         prepared: &prepared,
         max_concurrent: 8,
-        closed: setting.closed,
+        ask: setting.ask,
         refresh: setting.refresh,
     };
     let identity = &prepared.identity;
@@ -194,7 +195,7 @@ fn a_first_call_that_takes_longest_holds_up_nobody_for_ever() {
 fn nothing_is_called_where_it_is_forbidden() {
     let executor = Scripted::new(|_| 0);
     let (called, _) = call(&Setting::of(&executor), Box::<MemoryStore>::default(), &inputs([0, 1]));
-    let setting = Setting { closed: Some("--frozen"), ..Setting::of(&executor) };
+    let setting = Setting { ask: AskPolicy::Frozen, ..Setting::of(&executor) };
     let (frozen, texts) = call(&setting, called.store, &inputs([1, 2]));
     let missing = "no stored grade, and --frozen forbids calling the grader";
     assert_eq!(texts, ["grade:1", missing]);
@@ -208,7 +209,7 @@ fn a_stored_failure_is_called_again_and_what_comes_of_it_stands() {
         call(&Setting::of(&failing), Box::<MemoryStore>::default(), &inputs([0, 0]));
     assert_eq!(texts, ["exited with code 3"; 2]);
     assert_eq!(failing.called.borrow().len(), 1, "not once more within one run");
-    let setting = Setting { closed: Some("--frozen"), ..Setting::of(&failing) };
+    let setting = Setting { ask: AskPolicy::Frozen, ..Setting::of(&failing) };
     let (called, texts) = call(&setting, called.store, &inputs([0]));
     assert_eq!(texts, ["exited with code 3"], "what is stored is told where nothing may be called");
     let mended = Scripted::new(|_| 0);

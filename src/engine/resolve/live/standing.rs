@@ -94,7 +94,7 @@ impl Live<'_> {
             notes.push(crate::base::text::count(count, "cached error"));
         }
         if let (Some(flag), pending @ 1..) =
-            (self.settling.settings.closed, self.progressed().tally.pending)
+            (self.settling.settings.ask.flag(), self.progressed().tally.pending)
         {
             notes.push(format!("not in the store, and {flag} forbids asking: {pending}"));
         }

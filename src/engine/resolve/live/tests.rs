@@ -8,7 +8,7 @@ use crate::base::system::memory::MemorySystem;
 use crate::effects::exec::{EndpointId, Executing, Executor, Launch, Room};
 use crate::effects::store::MemoryStore;
 use crate::engine::progress::Quiet;
-use crate::engine::resolve::settle::{Settings, World};
+use crate::engine::resolve::{settings::Settings, settle::World};
 use crate::engine::session::Session;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::Database;

@@ -9,6 +9,7 @@ use futures_util::stream::FuturesUnordered;
 
 use super::Live;
 use crate::effects::exec::{Discovered, Executor};
+use crate::engine::resolve::settings::ActionKind;
 use crate::engine::resolve::settle::Settling;
 use crate::engine::session::reload::{Reloaded, Trial};
 use crate::pipeline::outcome::Failure;
@@ -68,7 +69,7 @@ impl Live<'_> {
             // Nobody was told of it yet.
             session.standing.note(false);
         }
-        session.trials.is_closed = settings.closed.is_some() && !settings.runs_programs;
+        session.trials.is_closed = !settings.ask.may_ask(ActionKind::Program);
         let reloaded = session.reload(world.system, touched, environment);
         self.look_at(reloaded)
     }
@@ -138,7 +139,7 @@ impl Live<'_> {
         }
         let Some(store) = flight.store() else { return false };
         settling.session.learn_dependencies(store, settling.world.system);
-        if settling.settings.closed.is_some() && !settling.settings.runs_programs {
+        if !settling.settings.ask.may_ask(ActionKind::Program) {
             settling.session.assume_no_dependencies(settling.world.system);
         }
         for (program, start, base) in settling.session.to_load() {
