@@ -156,31 +156,35 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// Whether asking again would give the same: then it is kept and replayed.
-    pub fn is_permanent(self) -> bool {
+    /// What it means for the action, for the endpoint and for the budget: the one place that decides it.
+    pub(crate) fn policy(self) -> FailurePolicy {
+        /// What passes by itself, and says nothing of whoever was asked.
+        const PASSING: FailurePolicy =
+            FailurePolicy { stored: false, retried: false, trips: Trips::Nothing, billed: true };
+        /// What would come again.
+        const PERMANENT: FailurePolicy = FailurePolicy { stored: true, ..PASSING };
         match self {
-            Self::BadRequest
-            | Self::InvalidReply
-            | Self::Refused
-            | Self::Filtered
-            | Self::Truncated
-            | Self::EmptyReply
-            | Self::Exception
-            | Self::Exit
-            | Self::OutputLimit => true,
-            Self::Timeout
-            | Self::Connection
-            | Self::RateLimited
-            | Self::Unauthorized
-            | Self::NoCredit
-            | Self::NotFound
-            | Self::Server
-            | Self::Deadline
-            | Self::Killed
-            | Self::Unloadable
-            | Self::NotKept
-            | Self::NotStored
-            | Self::NotAsked => false,
+            Self::Timeout | Self::Connection => {
+                FailurePolicy { retried: true, trips: Trips::Endpoint, ..PASSING }
+            }
+            Self::RateLimited | Self::Server => {
+                FailurePolicy { retried: true, trips: Trips::Endpoint, billed: false, ..PASSING }
+            }
+            Self::Unauthorized | Self::NoCredit | Self::NotFound => {
+                FailurePolicy { trips: Trips::Endpoint, billed: false, ..PASSING }
+            }
+            Self::Deadline => FailurePolicy { trips: Trips::Endpoint, ..PASSING },
+            Self::BadRequest => {
+                FailurePolicy { trips: Trips::Endpoint, billed: false, ..PERMANENT }
+            }
+            Self::InvalidReply | Self::EmptyReply | Self::Truncated => {
+                FailurePolicy { trips: Trips::Model, ..PERMANENT }
+            }
+            Self::Refused | Self::Filtered | Self::Exception | Self::Exit | Self::OutputLimit => {
+                PERMANENT
+            }
+            Self::Killed | Self::Unloadable | Self::NotKept => PASSING,
+            Self::NotStored | Self::NotAsked => FailurePolicy { billed: false, ..PASSING },
         }
     }
 
@@ -211,6 +215,30 @@ impl FailureKind {
             Self::NotAsked => "not_asked",
         }
     }
+}
+
+/// What a kind of failure means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FailurePolicy {
+    /// Asking again would give the same: it is kept and replayed.
+    pub(crate) stored: bool,
+    /// Another attempt may succeed, unless the server says otherwise.
+    pub(crate) retried: bool,
+    /// What is asked no more after enough of them in a row.
+    pub(crate) trips: Trips,
+    /// The request was probably paid for.
+    pub(crate) billed: bool,
+}
+
+/// What the circuit breaker counts a failure against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trips {
+    /// Neither: the failure is that of the sample, or nobody was asked.
+    Nothing,
+    /// The endpoint: a wrong key or address fails every sample alike.
+    Endpoint,
+    /// The model: it was paid for a reply that is not a verdict, and others of the endpoint may do better.
+    Model,
 }
 
 impl Outcome {
@@ -257,7 +285,7 @@ impl Outcome {
     pub fn is_kept(&self) -> bool {
         match self {
             Self::Reply(_) => true,
-            Self::Failure(failure) => failure.kind.is_permanent(),
+            Self::Failure(failure) => failure.kind.policy().stored,
         }
     }
 }
@@ -359,6 +387,56 @@ impl ActionTally {
             pending: self.pending + other.pending,
             spent: self.spent + other.spent,
             saved: self.saved + other.saved,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FailureKind, FailurePolicy, Trips};
+
+    #[test]
+    fn each_kind_of_failure_has_its_policy() {
+        use FailureKind::{
+            BadRequest, Connection, Deadline, EmptyReply, Exception, Exit, Filtered, InvalidReply,
+            Killed, NoCredit, NotAsked, NotFound, NotKept, NotStored, OutputLimit, RateLimited,
+            Refused, Server, Timeout, Truncated, Unauthorized, Unloadable,
+        };
+        // Stored, retried, billed, and what it trips.
+        let table = [
+            (Timeout, "- r b endpoint"),
+            (Connection, "- r b endpoint"),
+            (RateLimited, "- r - endpoint"),
+            (Unauthorized, "- - - endpoint"),
+            (NoCredit, "- - - endpoint"),
+            (NotFound, "- - - endpoint"),
+            (Server, "- r - endpoint"),
+            (Deadline, "- - b endpoint"),
+            (BadRequest, "s - - endpoint"),
+            (InvalidReply, "s - b model"),
+            (Refused, "s - b nothing"),
+            (Filtered, "s - b nothing"),
+            (Truncated, "s - b model"),
+            (EmptyReply, "s - b model"),
+            (Exception, "s - b nothing"),
+            (Exit, "s - b nothing"),
+            (Killed, "- - b nothing"),
+            (Unloadable, "- - b nothing"),
+            (OutputLimit, "s - b nothing"),
+            (NotKept, "- - b nothing"),
+            (NotStored, "- - - nothing"),
+            (NotAsked, "- - - nothing"),
+        ];
+        for (kind, expected) in table {
+            let FailurePolicy { stored, retried, trips, billed } = kind.policy();
+            let letter = |is: bool, letter: &'static str| if is { letter } else { "-" };
+            let trips = match trips {
+                Trips::Nothing => "nothing",
+                Trips::Endpoint => "endpoint",
+                Trips::Model => "model",
+            };
+            let words = [letter(stored, "s"), letter(retried, "r"), letter(billed, "b"), trips];
+            assert_eq!(words.join(" "), expected, "{kind:?}");
         }
     }
 }

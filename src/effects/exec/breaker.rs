@@ -18,7 +18,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::pipeline::judge::provider;
-use crate::pipeline::outcome::{Failure, FailureKind};
+use crate::pipeline::outcome::{Failure, FailureKind, Trips};
 
 /// Counts failures that are alike, in a row.
 #[derive(Debug)]
@@ -68,7 +68,8 @@ impl Breaker {
             model.end();
             return self.answered();
         };
-        if is_no_verdict(failure.kind) {
+        let trips = failure.kind.policy().trips;
+        if trips == Trips::Model {
             let shape = fault(&failure.message);
             if let Some(count) = model.add(failure.kind, shape, ended.prompt, self.most) {
                 let told = failure.told();
@@ -78,7 +79,7 @@ impl Breaker {
         }
         let is_bad = failure.kind == FailureKind::BadRequest;
         let is_of_sample = is_bad && (self.has_answered || is_too_long(&failure.message));
-        if !counts(failure.kind) || is_of_sample {
+        if trips != Trips::Endpoint || is_of_sample {
             return self.answered();
         }
         let shape = shape(&failure.message);
@@ -127,44 +128,11 @@ impl Streak {
     }
 }
 
-/// Whether a model that was paid for its reply gave no verdict, for a reason that may be the same for every sample.
-fn is_no_verdict(kind: FailureKind) -> bool {
-    matches!(kind, FailureKind::InvalidReply | FailureKind::EmptyReply | FailureKind::Truncated)
-}
-
 /// What is wrong with a reply, without the words of that reply: what stands in quotes, and where its JSON ends.
 fn fault(message: &str) -> String {
     let outside = message.split('"').step_by(2).collect::<String>();
     let (fault, _) = outside.split_once("JSON object: ").unwrap_or((&outside, ""));
     shape(fault)
-}
-
-/// Whether a failure may be the endpoint's rather than the sample's.
-fn counts(kind: FailureKind) -> bool {
-    match kind {
-        FailureKind::Timeout
-        | FailureKind::Connection
-        | FailureKind::RateLimited
-        | FailureKind::Unauthorized
-        | FailureKind::NoCredit
-        | FailureKind::NotFound
-        | FailureKind::Server
-        | FailureKind::Deadline
-        | FailureKind::BadRequest => true,
-        FailureKind::InvalidReply
-        | FailureKind::Refused
-        | FailureKind::Filtered
-        | FailureKind::Truncated
-        | FailureKind::EmptyReply
-        | FailureKind::Exception
-        | FailureKind::Exit
-        | FailureKind::Killed
-        | FailureKind::Unloadable
-        | FailureKind::OutputLimit
-        | FailureKind::NotKept
-        | FailureKind::NotStored
-        | FailureKind::NotAsked => false,
-    }
 }
 
 /// Whether the message of a bad request says that the prompt is too long: with status 413, or in the words of one of

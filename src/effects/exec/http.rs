@@ -182,7 +182,7 @@ impl HttpExecutor {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            if retries == 0 || !retry::has_a_point(failure.kind, pause.should_retry) {
+            if retries == 0 || !retry::is_retryable(failure.kind, pause.should_retry) {
                 return Err(failure);
             }
             retries -= 1;

@@ -26,14 +26,8 @@ pub(crate) fn classify(status: u16) -> Option<FailureKind> {
 }
 
 /// Whether another attempt may succeed: what the server says of it, else what the failure tells.
-pub(crate) fn has_a_point(kind: FailureKind, should_retry: Option<bool>) -> bool {
-    should_retry.unwrap_or(matches!(
-        kind,
-        FailureKind::Timeout
-            | FailureKind::Connection
-            | FailureKind::RateLimited
-            | FailureKind::Server
-    ))
+pub(crate) fn is_retryable(kind: FailureKind, should_retry: Option<bool>) -> bool {
+    should_retry.unwrap_or(kind.policy().retried)
 }
 
 /// How long to wait before attempt `attempt` (from 1): what the server asked for, else exponential back-off with
@@ -50,7 +44,7 @@ pub(crate) fn delay(attempt: u32, asked: Option<Duration>, jitter: f64) -> Durat
 mod tests {
     use std::time::Duration;
 
-    use super::{classify, delay, has_a_point};
+    use super::{classify, delay, is_retryable};
 
     #[test]
     fn statuses_are_classified_and_some_retried() {
@@ -81,9 +75,9 @@ mod tests {
             (529, true, false),
         ] {
             let kind = classify(status).expect("a failure");
-            let has_a_point = |said| has_a_point(kind, said);
-            assert_eq!((has_a_point(None), kind.is_permanent()), (retried, kept), "{status}");
-            assert!(has_a_point(Some(true)) && !has_a_point(Some(false)), "{status}");
+            let is_retryable = |said| is_retryable(kind, said);
+            assert_eq!((is_retryable(None), kind.policy().stored), (retried, kept), "{status}");
+            assert!(is_retryable(Some(true)) && !is_retryable(Some(false)), "{status}");
         }
         assert_eq!(classify(200), None);
     }

@@ -333,7 +333,7 @@ impl<'a> Settling<'a> {
         if !was_asked {
             self.settled.asked.retain(|asked| *asked != waiting.key);
         }
-        let is_free = failure.as_ref().is_some_and(|(kind, _)| is_free(*kind));
+        let is_free = failure.as_ref().is_some_and(|(kind, _)| !kind.policy().billed);
         let cost = usage.cost.or(is_free.then_some(Cost::ZERO));
         self.budget.landed(waiting.expected, Usage { cost, ..usage });
         if superseded {
@@ -375,18 +375,4 @@ impl<'a> Settling<'a> {
             batch.into_iter().map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
         self.bring_in(outcomes.collect());
     }
-}
-
-/// Whether nobody is paid for a request that ends in this way.
-fn is_free(kind: FailureKind) -> bool {
-    matches!(
-        kind,
-        FailureKind::NotAsked
-            | FailureKind::RateLimited
-            | FailureKind::Unauthorized
-            | FailureKind::NoCredit
-            | FailureKind::NotFound
-            | FailureKind::Server
-            | FailureKind::BadRequest
-    )
 }

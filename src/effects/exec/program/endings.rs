@@ -121,7 +121,7 @@ pub(super) fn at_a_limit(start: &Start, outcome: Outcome) -> Outcome {
     let sandbox = &start.spec.sandbox;
     let is_limited = sandbox.memory.is_some() || sandbox.cpu_seconds.is_some();
     match outcome {
-        Outcome::Failure(failure) if is_limited && failure.kind.is_permanent() => {
+        Outcome::Failure(failure) if is_limited && failure.kind.policy().stored => {
             Outcome::Failure(Failure { kind: FailureKind::Killed, ..failure })
         }
         outcome => outcome,
