@@ -20,7 +20,7 @@ use crate::base::price::Cost;
 use crate::base::system::{System, join};
 use crate::base::text::{count, sanitize};
 use crate::effects::exec::Executor;
-use crate::effects::exec::both::Executors;
+use crate::effects::exec::dispatch::Executors;
 use crate::effects::exec::program::{ProgramExecutor, ProgramSettings};
 use crate::effects::record;
 use crate::effects::record::RunFacts;

@@ -15,7 +15,7 @@ use self::shown::Shown;
 use super::breaker::Ended;
 use super::limit::{Hindrance, Landing, LimitSettings, Limits, Ticket, Why};
 use super::pause::Pause;
-use super::{Changed, Endpoint, EndpointId, Notice, Room};
+use super::{Changed, Endpoint, JudgeEndpointId, Notice, Room};
 use crate::base::text::time;
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::judge::without_secrets;
@@ -49,7 +49,7 @@ struct State {
 
 impl State {
     /// Why an endpoint is closed, if it is.
-    fn reason(&self, id: EndpointId) -> Option<String> {
+    fn reason(&self, id: JudgeEndpointId) -> Option<String> {
         let open = &self.open[id.0];
         match (&self.halted, open.limits.closed()) {
             (Some(halted), _) => Some((**halted).to_owned()),
@@ -103,11 +103,11 @@ impl Endpoints {
     }
 
     /// Makes an endpoint known, or takes new settings for one that is.
-    pub(crate) fn open(&self, endpoint: &Endpoint, settings: LimitSettings) -> EndpointId {
+    pub(crate) fn open(&self, endpoint: &Endpoint, settings: LimitSettings) -> JudgeEndpointId {
         let mut state = self.state.borrow_mut();
         if let Some(at) = state.open.iter().position(|open| open.endpoint == *endpoint) {
             state.open[at].limits.set(settings);
-            return EndpointId(at);
+            return JudgeEndpointId(at);
         }
         // What stands after a `?` may be a key.
         let url = without_secrets(&endpoint.base_url);
@@ -120,7 +120,7 @@ impl Endpoints {
             shown: None,
             told: Vec::new(),
         });
-        EndpointId(state.open.len() - 1)
+        JudgeEndpointId(state.open.len() - 1)
     }
 
     /// Opens again what was closed or halted.
@@ -137,7 +137,7 @@ impl Endpoints {
     }
 
     /// The URL of an endpoint, without secrets.
-    pub(crate) fn url(&self, id: EndpointId) -> String {
+    pub(crate) fn url(&self, id: JudgeEndpointId) -> String {
         self.state.borrow().open[id.0].url.clone()
     }
 
@@ -147,7 +147,7 @@ impl Endpoints {
     }
 
     /// Whether an action of this endpoint may start.
-    pub(crate) fn room(&self, id: EndpointId) -> Room {
+    pub(crate) fn room(&self, id: JudgeEndpointId) -> Room {
         let (mut state, now) = (self.state.borrow_mut(), self.now());
         // Places are those of all endpoints, and a place that is free is seen here before those who wait are woken:
         // it is theirs, whichever endpoint they ask.
@@ -163,7 +163,7 @@ impl Endpoints {
     }
 
     /// Takes a place for a request of so many tokens: at once if there is one, else in the queue.
-    pub(crate) fn enter(&self, id: EndpointId, tokens: u64) -> Entered<'_> {
+    pub(crate) fn enter(&self, id: JudgeEndpointId, tokens: u64) -> Entered<'_> {
         match self.admit(id, tokens) {
             Ok(slot) => Entered::Slot(slot),
             Err(_) => {
@@ -173,7 +173,7 @@ impl Endpoints {
         }
     }
 
-    fn admit(&self, id: EndpointId, tokens: u64) -> Result<Slot<'_>, Hindrance> {
+    fn admit(&self, id: JudgeEndpointId, tokens: u64) -> Result<Slot<'_>, Hindrance> {
         let (mut state, now) = (self.state.borrow_mut(), self.now());
         if let Some(hindrance) = hindrance(&mut state, (id, tokens), now, self.most) {
             return Err(hindrance);
@@ -190,7 +190,7 @@ impl Endpoints {
     /// the attempt would begin after `until`.
     pub(crate) async fn back_off(
         &self,
-        id: EndpointId,
+        id: JudgeEndpointId,
         delay: Duration,
         until: Duration,
         why: &str,
@@ -215,7 +215,7 @@ impl Endpoints {
     /// Whether the endpoint's pause ends in time. That is shown; of the back-off of one action, only a long one is.
     fn check_pause(
         &self,
-        id: EndpointId,
+        id: JudgeEndpointId,
         (end, until): (Duration, Duration),
         why: &str,
     ) -> Result<(), Refused> {
@@ -234,7 +234,7 @@ impl Endpoints {
     }
 
     /// An action of this endpoint ended.
-    pub(crate) fn ended(&self, id: EndpointId, action: &JudgeAction, outcome: &Outcome) {
+    pub(crate) fn ended(&self, id: JudgeEndpointId, action: &JudgeAction, outcome: &Outcome) {
         let failure = match outcome {
             Outcome::Reply(_) => None,
             // It was never asked, so it says nothing.
@@ -274,7 +274,7 @@ impl Endpoints {
     }
 
     /// Why this model of an endpoint is closed, if it is.
-    pub(crate) fn closed_model(&self, id: EndpointId, model: &str) -> Option<String> {
+    pub(crate) fn closed_model(&self, id: JudgeEndpointId, model: &str) -> Option<String> {
         let state = self.state.borrow();
         let open = &state.open[id.0];
         let reason = open.limits.closed_model(model)?;
@@ -282,7 +282,7 @@ impl Endpoints {
     }
 
     /// Why an endpoint is closed, if it is.
-    fn reason(&self, id: EndpointId) -> Option<String> {
+    fn reason(&self, id: JudgeEndpointId) -> Option<String> {
         self.state.borrow().reason(id)
     }
 
@@ -319,7 +319,7 @@ impl<'a> Entered<'a> {
 #[derive(Debug)]
 pub(crate) struct Queued<'a> {
     endpoints: &'a Endpoints,
-    id: EndpointId,
+    id: JudgeEndpointId,
     tokens: u64,
 }
 
@@ -364,7 +364,7 @@ impl Drop for Queued<'_> {
 #[derive(Debug)]
 pub(crate) struct Slot<'a> {
     endpoints: &'a Endpoints,
-    id: EndpointId,
+    id: JudgeEndpointId,
     ticket: Option<Ticket>,
 }
 
@@ -422,7 +422,7 @@ impl Drop for Slot<'_> {
 /// What keeps a request from being sent now; a wait for a moment is shown.
 fn hindrance(
     state: &mut State,
-    (id, tokens): (EndpointId, u64),
+    (id, tokens): (JudgeEndpointId, u64),
     now: Duration,
     most: usize,
 ) -> Option<Hindrance> {
@@ -447,7 +447,7 @@ fn fewer(open: &Open) -> Option<Shown> {
 }
 
 /// Says what holds an endpoint back, where that is news.
-fn show(state: &mut State, id: EndpointId, shown: Option<Shown>, now: Duration) {
+fn show(state: &mut State, id: JudgeEndpointId, shown: Option<Shown>, now: Duration) {
     let open = &mut state.open[id.0];
     if open.shown == shown {
         return;

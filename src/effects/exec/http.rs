@@ -16,8 +16,8 @@ use super::limit::LimitSettings;
 use super::pause::{Pause, pause};
 use super::transport::{Broken, Route};
 use super::{
-    Changed, Endpoint, EndpointId, Executing, Executor, Header, JudgeLaunch, Launch, Notice, Room,
-    errors, retry,
+    Changed, Endpoint, EndpointId, Executing, Executor, Header, JudgeEndpointId, JudgeLaunch,
+    Launch, Notice, Room, errors, retry,
 };
 use crate::pipeline::judge::provider;
 use crate::pipeline::judge::provider::{
@@ -285,15 +285,18 @@ impl Executor for HttpExecutor {
         self.endpoints.halt(reason);
     }
 
-    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> EndpointId {
+    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
         self.endpoints.open(endpoint, limits)
     }
 
     fn room(&self, endpoint: EndpointId) -> Room {
-        self.endpoints.room(endpoint)
+        match endpoint {
+            EndpointId::Judge(endpoint) => self.endpoints.room(endpoint),
+            EndpointId::Program => Room::Now,
+        }
     }
 
-    fn closed_model(&self, endpoint: EndpointId, model: &str) -> Option<String> {
+    fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String> {
         self.endpoints.closed_model(endpoint, model)
     }
 

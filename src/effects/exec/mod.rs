@@ -1,15 +1,15 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 //!
-//! `program` runs programs, `both` executes either. `http` asks judges, action by action (`asking`), through a `client`,
+//! `program` runs programs, `dispatch` executes either. `http` asks judges, action by action (`asking`), through a `client`,
 //! whose errors `transport` puts into words; `endpoints` says who may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and `retry` read what a server says of
 //! another attempt.
 
 #[cfg(feature = "judge")]
 pub(crate) mod asking;
-pub(crate) mod both;
 pub(crate) mod breaker;
 #[cfg(feature = "judge")]
 mod client;
+pub(crate) mod dispatch;
 pub(crate) mod editor;
 #[cfg(feature = "judge")]
 pub(crate) mod endpoints;
@@ -53,9 +53,18 @@ pub struct Endpoint {
     pub api_key: Option<Secret>,
 }
 
-/// An endpoint that an executor knows: its ordinal.
+/// An endpoint that an executor of judges knows: its ordinal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EndpointId(pub usize);
+pub struct JudgeEndpointId(pub usize);
+
+/// Whose limits an action counts against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndpointId {
+    /// Those of an endpoint that judges are asked at.
+    Judge(JudgeEndpointId),
+    /// Those of this machine, which all programs share.
+    Program,
+}
 
 /// Whether an action may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,14 +85,14 @@ pub enum Notice {
     /// An endpoint is held back.
     Waiting {
         /// Which one.
-        endpoint: EndpointId,
+        endpoint: JudgeEndpointId,
         /// By what.
         what: String,
         /// Whether that is worth a line: it was not said in the last minute.
         is_new: bool,
     },
     /// Nothing holds this endpoint back any more.
-    Going(EndpointId),
+    Going(JudgeEndpointId),
     /// A line on one request, where those are wanted.
     Line(String),
 }
@@ -110,8 +119,8 @@ impl Launch {
     /// Whose limits it counts against.
     pub fn endpoint(&self) -> EndpointId {
         match self {
-            Self::Judge(launch) => launch.endpoint,
-            Self::Program(launch) => launch.endpoint,
+            Self::Judge(launch) => EndpointId::Judge(launch.endpoint),
+            Self::Program(_) => EndpointId::Program,
         }
     }
 }
@@ -121,14 +130,9 @@ impl Launch {
 pub struct ProgramLaunch {
     /// The action.
     pub action: ProgramAction,
-    /// Whose limits it counts against.
-    pub endpoint: EndpointId,
     /// How it is started.
     pub start: Arc<Start>,
 }
-
-/// The provider of an endpoint that stands for programs: one for all that run on this machine.
-pub const PROGRAMS: &str = "program";
 
 /// How a program is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,7 +213,7 @@ pub struct JudgeLaunch {
     /// The action.
     pub action: JudgeAction,
     /// Whose limits it counts against.
-    pub endpoint: EndpointId,
+    pub endpoint: JudgeEndpointId,
     /// The grader and the sample that it is for, as people read them; empty if nobody says.
     pub what_for: String,
     /// Where the request goes.
@@ -316,9 +320,9 @@ pub trait Executor {
     /// ends as not asked, and what waits for another attempt with the failure of its last one.
     fn halt(&self, _reason: &str) {}
 
-    /// Makes an endpoint known, or takes new settings for one that is.
-    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> EndpointId {
-        EndpointId::default()
+    /// Makes an endpoint of judges known, or takes new settings for one that is.
+    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> JudgeEndpointId {
+        JudgeEndpointId::default()
     }
 
     /// Whether an action of this endpoint may start.
@@ -327,7 +331,7 @@ pub trait Executor {
     }
 
     /// Why this model of an endpoint is asked no more, if it is not; others of it may be.
-    fn closed_model(&self, _endpoint: EndpointId, _model: &str) -> Option<String> {
+    fn closed_model(&self, _endpoint: JudgeEndpointId, _model: &str) -> Option<String> {
         None
     }
 

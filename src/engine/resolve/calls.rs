@@ -18,10 +18,7 @@ use super::keep::{ToKeep, keep};
 use super::prepare::Prepared;
 use super::settings::{ActionKind, AskPolicy};
 use crate::base::system::System;
-use crate::effects::exec::limit::LimitSettings;
-use crate::effects::exec::{
-    Endpoint, EndpointId, Executor, Launch, Notice, PROGRAMS, ProgramLaunch, Room,
-};
+use crate::effects::exec::{EndpointId, Executor, Launch, Notice, ProgramLaunch, Room};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::{changed_meanwhile, is_current};
 use crate::pipeline::action::Action;
@@ -145,7 +142,6 @@ type Flying<'a> = Pin<Box<dyn Future<Output = Landed> + 'a>>;
 /// The calls in their order, from the first that was not received.
 struct Row<'a, I> {
     calls: &'a Calls<'a>,
-    endpoint: EndpointId,
     actions: I,
     is_read: bool,
     /// The outcomes so far.
@@ -171,17 +167,8 @@ struct Row<'a, I> {
 
 impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
     fn new(calls: &'a Calls<'a>, store: Box<dyn OutcomeStore>, actions: I) -> Self {
-        let endpoint =
-            Endpoint { provider: PROGRAMS.to_owned(), base_url: String::new(), api_key: None };
-        let limits = LimitSettings {
-            most: calls.max_concurrent.max(1),
-            requests_per_minute: None,
-            tokens_per_minute: None,
-            identical_failures: 0,
-        };
         Self {
             calls,
-            endpoint: calls.executor.open(&endpoint, limits),
             actions,
             is_read: false,
             places: VecDeque::new(),
@@ -297,7 +284,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
             && self.landed.len() < MOST_UNWRITTEN
             && !self.missing.is_empty()
         {
-            match self.calls.executor.room(self.endpoint) {
+            match self.calls.executor.room(EndpointId::Program) {
                 Room::Now => {}
                 Room::Full | Room::Later => return,
                 Room::Closed(reason) => return self.give_up(&reason),
@@ -306,7 +293,6 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
             let Action::Program(action) = &call.action else { continue };
             let launch = Launch::Program(ProgramLaunch {
                 action: action.clone(),
-                endpoint: self.endpoint,
                 start: Arc::clone(&self.calls.prepared.start),
             });
             // It takes its place at once, before anybody asks for room again.

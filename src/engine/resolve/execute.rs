@@ -13,9 +13,7 @@ use super::settle::Settling;
 use super::waiting::Waiting;
 use crate::base::price::Cost;
 use crate::effects::exec::limit::LimitSettings;
-use crate::effects::exec::{
-    Endpoint, EndpointId, JudgeLaunch, Launch, Notice, PROGRAMS, ProgramLaunch,
-};
+use crate::effects::exec::{Endpoint, EndpointId, JudgeLaunch, Launch, Notice, ProgramLaunch};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::progress::Event;
 use crate::graph::{Database, Db, queries, results};
@@ -36,12 +34,6 @@ const PROGRAM_LIMITS: LimitSettings = LimitSettings {
     tokens_per_minute: None,
     identical_failures: 0,
 };
-
-/// The endpoint that stands for programs.
-fn programs() -> Endpoint {
-    let provider = PROGRAMS.to_owned();
-    Endpoint { provider, base_url: String::new(), api_key: None }
-}
 
 /// What stands in the way of more actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +64,11 @@ impl<'a> Settling<'a> {
             Action::Judge(action) => action,
             Action::Program(action) => {
                 let start = self.session.start_of(&action.identity.spec)?;
-                return Some(Launch::Program(ProgramLaunch { action, endpoint, start }));
+                return Some(Launch::Program(ProgramLaunch { action, start }));
             }
             Action::Dependencies(_) => return None,
         };
+        let EndpointId::Judge(endpoint) = endpoint else { return None };
         let (judge, at) = self.judge_of(waiting)?;
         let reach = self.seat(judge, at)?;
         let sample = results::sample_id(db, waiting.chunk, waiting.case as usize);
@@ -101,7 +94,7 @@ impl<'a> Settling<'a> {
         for waiting in std::mem::take(&mut self.list.queue) {
             self.outstanding.add(waiting.grader);
             let Some((judge, at)) = self.judge_of(&waiting) else {
-                let queue = lanes.queue(programs(), "", PROGRAM_LIMITS);
+                let queue = lanes.queue(None, "", PROGRAM_LIMITS);
                 lanes.push(queue, rank(&self.session.db, &waiting), waiting);
                 continue;
             };
@@ -119,7 +112,7 @@ impl<'a> Settling<'a> {
                     ..self.settings.of_endpoints()
                 };
                 let limits = of_grader.and(self.settings.of_endpoints());
-                lanes.queue(endpoint, &reach.spec.model, limits)
+                lanes.queue(Some(endpoint), &reach.spec.model, limits)
             });
             lanes.push(*queue, rank(&self.session.db, &waiting), waiting);
         }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::effects::exec::limit::LimitSettings;
-use crate::effects::exec::{Endpoint, EndpointId, Executor, PROGRAMS, Room};
+use crate::effects::exec::{Endpoint, EndpointId, Executor, JudgeEndpointId, Room};
 
 /// Where an action stands in the whole queue: those of a lower rank come first, among equals the earlier one.
 type At = (u8, usize);
@@ -23,7 +23,8 @@ pub(crate) struct Lanes<T> {
 /// The part of the queue that one endpoint is asked.
 #[derive(Debug)]
 struct Lane<T> {
-    endpoint: Endpoint,
+    /// Where judges are asked; none for programs.
+    endpoint: Option<Endpoint>,
     /// None where the queue was dropped and nobody has named the endpoint since.
     limits: Option<LimitSettings>,
     id: EndpointId,
@@ -67,7 +68,7 @@ pub(crate) struct ClosedLane<T> {
 
 impl<T> Lane<T> {
     fn is_of_programs(&self) -> bool {
-        self.endpoint.provider == PROGRAMS
+        self.endpoint.is_none()
     }
 
     fn has_place(&self) -> bool {
@@ -108,13 +109,18 @@ impl<T> Lanes<T> {
     /// Where the actions of a model of an endpoint wait. Where the endpoint is known already, the smaller figures hold.
     pub(crate) fn queue(
         &mut self,
-        endpoint: Endpoint,
+        endpoint: Option<Endpoint>,
         model: &str,
         limits: LimitSettings,
     ) -> QueueId {
         let known = self.lanes.iter().position(|lane| lane.endpoint == endpoint);
         let at = known.unwrap_or_else(|| {
-            let (id, queues) = (EndpointId::default(), Vec::new());
+            // That of judges is known once it is open.
+            let id = match endpoint {
+                Some(_) => EndpointId::Judge(JudgeEndpointId::default()),
+                None => EndpointId::Program,
+            };
+            let queues = Vec::new();
             self.lanes.push(Lane { endpoint, limits: None, id, queues, under_way: 0 });
             self.lanes.len() - 1
         });
@@ -142,8 +148,8 @@ impl<T> Lanes<T> {
     /// Makes every endpoint known to the executor.
     pub(crate) fn open(&mut self, executor: &dyn Executor) {
         for lane in &mut self.lanes {
-            if let Some(limits) = lane.limits {
-                lane.id = executor.open(&lane.endpoint, limits);
+            if let (Some(endpoint), Some(limits)) = (&lane.endpoint, lane.limits) {
+                lane.id = EndpointId::Judge(executor.open(endpoint, limits));
             }
         }
     }
@@ -241,8 +247,9 @@ impl<T> Lanes<T> {
                 closed.push(ClosedLane { reason, rest: lane.take_all() });
                 continue;
             }
+            let EndpointId::Judge(id) = lane.id else { continue };
             for queue in lane.queues.iter_mut().filter(|queue| !queue.actions.is_empty()) {
-                if let Some(reason) = executor.closed_model(lane.id, &queue.model) {
+                if let Some(reason) = executor.closed_model(id, &queue.model) {
                     let rest = std::mem::take(&mut queue.actions).into_values().collect();
                     closed.push(ClosedLane { reason, rest });
                 }
@@ -266,7 +273,9 @@ mod tests {
 
     use super::{ClosedLane, Lanes};
     use crate::effects::exec::limit::LimitSettings;
-    use crate::effects::exec::{Endpoint, EndpointId, Executing, Executor, Launch, Room};
+    use crate::effects::exec::{
+        Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch, Room,
+    };
 
     const SETTINGS: LimitSettings = LimitSettings {
         most: 4,
@@ -287,24 +296,25 @@ mod tests {
             unreachable!("nothing is launched")
         }
 
-        fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> EndpointId {
+        fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
             self.opened.borrow_mut().push((endpoint.base_url.clone(), limits));
             self.rooms.borrow_mut().push(Room::Now);
-            EndpointId(self.opened.borrow().len() - 1)
+            JudgeEndpointId(self.opened.borrow().len() - 1)
         }
 
         fn room(&self, endpoint: EndpointId) -> Room {
-            self.rooms.borrow()[endpoint.0].clone()
+            let EndpointId::Judge(JudgeEndpointId(at)) = endpoint else { return Room::Now };
+            self.rooms.borrow()[at].clone()
         }
 
-        fn closed_model(&self, _endpoint: EndpointId, model: &str) -> Option<String> {
+        fn closed_model(&self, _endpoint: JudgeEndpointId, model: &str) -> Option<String> {
             (model == "closed").then(|| "it says nothing".to_owned())
         }
     }
 
-    fn endpoint(url: &str) -> Endpoint {
-        let (provider, base_url) = ("openai".to_owned(), url.to_owned());
-        Endpoint { provider, base_url, api_key: None }
+    fn endpoint(url: &str) -> Option<Endpoint> {
+        let provider = "openai".to_owned();
+        Some(Endpoint { provider, base_url: url.to_owned(), api_key: None })
     }
 
     /// A queue whose actions are named after their endpoints, `a` or `b`.
@@ -360,7 +370,7 @@ mod tests {
         let next = |lanes: &mut Lanes<_>| lanes.next(&executor, false).map(|next| next.action);
         assert_eq!([next(&mut lanes), next(&mut lanes)], [Some("a1"), Some("b1")]);
         for expected in ["b2", "b3"] {
-            lanes.landed(EndpointId(1));
+            lanes.landed(EndpointId::Judge(JudgeEndpointId(1)));
             assert_eq!(next(&mut lanes), Some(expected));
         }
     }

@@ -54,7 +54,7 @@ impl<'a> Settling<'a> {
         waiting: &Waiting,
     ) -> Option<impl Future<Output = CalledAgain> + use<'a>> {
         let before = self.session.db.outcome(waiting.key)?;
-        let launch = self.launch(waiting, EndpointId::default())?;
+        let launch = self.launch(waiting, EndpointId::Program)?;
         let (waiting, executing) = (*waiting, self.world.executor.execute(launch));
         Some(async move { CalledAgain { waiting, before, now: executing.await } })
     }

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use super::{Endpoints, Entered, Refused, Slot};
 use crate::effects::exec::limit::LimitSettings;
 use crate::effects::exec::pause::Pause;
-use crate::effects::exec::{Endpoint, EndpointId, Notice, Room, Secret};
+use crate::effects::exec::{Endpoint, JudgeEndpointId, Notice, Room, Secret};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply};
 
 const SETTINGS: LimitSettings = LimitSettings {
@@ -30,11 +30,11 @@ fn endpoint(url: &str) -> Endpoint {
     Endpoint { provider, base_url: url.to_owned(), api_key }
 }
 
-fn open(endpoints: &Endpoints, url: &str, settings: LimitSettings) -> EndpointId {
+fn open(endpoints: &Endpoints, url: &str, settings: LimitSettings) -> JudgeEndpointId {
     endpoints.open(&endpoint(url), settings)
 }
 
-async fn slot(endpoints: &Endpoints, id: EndpointId) -> Slot<'_> {
+async fn slot(endpoints: &Endpoints, id: JudgeEndpointId) -> Slot<'_> {
     endpoints.enter(id, 1).slot(Duration::MAX).await.unwrap()
 }
 
@@ -43,7 +43,7 @@ fn failed(kind: FailureKind) -> Outcome {
     Outcome::Failure(failure)
 }
 
-fn ended(endpoints: &Endpoints, id: EndpointId, prompt: &str, outcome: &Outcome) {
+fn ended(endpoints: &Endpoints, id: JudgeEndpointId, prompt: &str, outcome: &Outcome) {
     endpoints.ended(id, &crate::pipeline::judge::test_data::action("judge-1", prompt), outcome);
 }
 

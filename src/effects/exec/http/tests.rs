@@ -1,7 +1,7 @@
 //! What needs no server: URLs, the meaning of complaints and endings, and which shape is asked for.
 
 use super::{HttpExecutor, plain, url, verdict_text};
-use crate::effects::exec::{EndpointId, JudgeLaunch};
+use crate::effects::exec::{JudgeEndpointId, JudgeLaunch};
 use crate::pipeline::judge::provider::{Answer, Ending, Shape, find, is_about_shape};
 use crate::pipeline::judge::{JudgeAction, test_data};
 use crate::pipeline::outcome::{FailureKind, Usage};
@@ -107,7 +107,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
     };
     JudgeLaunch {
         action,
-        endpoint: EndpointId::default(),
+        endpoint: JudgeEndpointId::default(),
         what_for: String::new(),
         base_url: "http://localhost".to_owned(),
         api_key: None,

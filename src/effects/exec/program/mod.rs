@@ -30,10 +30,9 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 pub(crate) use environment::environment_of;
 
-use super::limit::LimitSettings;
 use super::{
-    Changed, Discovered, Endpoint, EndpointId, Executing, Executor, Launch, Loading, Notice,
-    ProgramLaunch, Room, Start,
+    Changed, Discovered, EndpointId, Executing, Executor, Launch, Loading, Notice, ProgramLaunch,
+    Room, Start,
 };
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
@@ -362,11 +361,6 @@ impl Executor for ProgramExecutor {
         *self.closed.borrow_mut() = Some(reason.to_owned());
         self.closing.notify_waiters();
         self.pools.borrow().iter().for_each(|known| known.pool.halt(reason));
-    }
-
-    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> EndpointId {
-        // All programs share this machine.
-        EndpointId::default()
     }
 
     fn room(&self, _endpoint: EndpointId) -> Room {

@@ -252,9 +252,9 @@ fn what_waits_is_not_started_after_a_halt() {
     let shown: Vec<String> = outcomes.iter().map(shown).collect();
     assert_eq!(shown, [PASS, PASS, "not_asked: not asked: the disk is full"]);
     let closed = Room::Closed("the disk is full".to_owned());
-    assert_eq!(scene.executor.room(EndpointId::default()), closed);
+    assert_eq!(scene.executor.room(EndpointId::Program), closed);
     scene.executor.begin();
-    assert_eq!(scene.executor.room(EndpointId::default()), Room::Now);
+    assert_eq!(scene.executor.room(EndpointId::Program), Room::Now);
     assert_eq!(super::shown(&run(scene.calls(&start, 1))[0]), PASS);
 }
 

@@ -16,7 +16,7 @@ use super::files::WorkerFiles;
 use super::test_data::{environment, function_of, start_of};
 use super::world::World;
 use super::{ProgramExecutor, ProgramSettings};
-use crate::effects::exec::{EndpointId, Executor, Launch, ProgramLaunch, Start};
+use crate::effects::exec::{Executor, Launch, ProgramLaunch, Start};
 use crate::pipeline::action::Action;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
@@ -133,11 +133,7 @@ impl Scene {
     fn launch(start: &Arc<Start>, input: &str, digest: &str) -> Launch {
         let identity = Self::identity(start, digest);
         let action = ProgramAction { identity, input: input.to_owned() };
-        Launch::Program(ProgramLaunch {
-            action,
-            endpoint: EndpointId::default(),
-            start: Arc::clone(start),
-        })
+        Launch::Program(ProgramLaunch { action, start: Arc::clone(start) })
     }
 
     /// What comes of so many calls at once.

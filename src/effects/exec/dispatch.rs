@@ -1,0 +1,77 @@
+//! One executor of judges and programs: each action goes to the one that knows its kind.
+
+use std::sync::Arc;
+
+use futures_util::future::select;
+
+use super::limit::LimitSettings;
+use super::program::ProgramExecutor;
+use super::{
+    Changed, Discovered, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch,
+    Loading, Notice, Room, Start,
+};
+use crate::pipeline::key::ActionKey;
+use crate::pipeline::program::Identity;
+
+/// An executor for each kind of action.
+pub(crate) struct Executors {
+    /// Asks judges.
+    pub judges: Box<dyn Executor>,
+    /// Runs programs.
+    pub programs: ProgramExecutor,
+}
+
+impl Executor for Executors {
+    fn execute(&self, launch: Launch) -> Executing<'_> {
+        match launch {
+            Launch::Judge(_) => self.judges.execute(launch),
+            Launch::Program(_) => self.programs.execute(launch),
+        }
+    }
+
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
+        self.programs.load(start, base)
+    }
+
+    fn take_discovered(&self) -> Vec<(Arc<Identity>, Discovered)> {
+        self.programs.take_discovered()
+    }
+
+    fn begin(&self) {
+        self.judges.begin();
+        self.programs.begin();
+    }
+
+    fn halt(&self, reason: &str) {
+        self.judges.halt(reason);
+        self.programs.halt(reason);
+    }
+
+    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
+        self.judges.open(endpoint, limits)
+    }
+
+    fn room(&self, endpoint: EndpointId) -> Room {
+        match endpoint {
+            EndpointId::Judge(_) => self.judges.room(endpoint),
+            EndpointId::Program => self.programs.room(endpoint),
+        }
+    }
+
+    fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String> {
+        self.judges.closed_model(endpoint, model)
+    }
+
+    fn changed(&self) -> Changed<'_> {
+        let either = select(self.judges.changed(), self.programs.changed());
+        Box::pin(async {
+            either.await;
+        })
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        let mut notices = self.judges.take_notices();
+        notices.extend(self.programs.take_notices());
+        notices
+    }
+}
