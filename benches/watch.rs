@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 
 use evalrs::app::watch::board::Board;
 use evalrs::app::watch::board::Display;
-use evalrs::app::watch::board::Happened;
-use evalrs::app::watch::board::Wish;
+use evalrs::app::watch::board::UserCommand;
+use evalrs::app::watch::board::WatchEvent;
 use evalrs::app::watch::control::Control;
-use evalrs::app::watch::front::Around;
-use evalrs::app::watch::front::Front;
-use evalrs::app::watch::front::Input;
-use evalrs::app::watch::front::Saved;
+use evalrs::app::watch::frontend::FinishedSave;
+use evalrs::app::watch::frontend::Frontend;
+use evalrs::app::watch::frontend::UserInput;
+use evalrs::app::watch::frontend::WatchContext;
 use evalrs::base::diagnostic::Diagnostic;
 use evalrs::base::system::os::OsSystem;
 use evalrs::effects::exec::Executing;
@@ -169,35 +169,39 @@ impl Script {
 }
 
 impl Display for Script {
-    fn happened(&mut self, happened: &Happened, _board: &dyn Board) -> std::io::Result<()> {
-        match happened {
-            Happened::Verdict(_) => {
+    fn event(&mut self, event: &WatchEvent, _board: &dyn Board) -> std::io::Result<()> {
+        match event {
+            WatchEvent::Verdict(_) => {
                 if let Some(saved) = self.saved {
                     self.first.get_or_insert_with(|| saved.elapsed());
                 }
             }
-            Happened::Evaluated => self.evaluated(),
+            WatchEvent::Evaluated => self.evaluated(),
             _ => {}
         }
         Ok(())
     }
 }
 
-impl Front for Script {
+impl Frontend for Script {
     fn display(&mut self) -> &mut dyn Display {
         self
     }
 
-    fn input(&mut self) -> Pin<Box<dyn Future<Output = Input> + '_>> {
+    fn input(&mut self) -> Pin<Box<dyn Future<Output = UserInput> + '_>> {
         if self.quit {
-            Box::pin(std::future::ready(Input::Interrupted))
+            Box::pin(std::future::ready(UserInput::Interrupted))
         } else {
             Box::pin(std::future::pending())
         }
     }
 
-    fn wish(&mut self, _input: Input, _board: &dyn Board) -> std::io::Result<Option<Wish>> {
-        Ok(Some(Wish::Quit))
+    fn command(
+        &mut self,
+        _input: UserInput,
+        _board: &dyn Board,
+    ) -> std::io::Result<Option<UserCommand>> {
+        Ok(Some(UserCommand::Quit))
     }
 }
 
@@ -207,7 +211,7 @@ struct Nothing {
     paths: BTreeSet<String>,
 }
 
-impl Around for Nothing {
+impl WatchContext for Nothing {
     fn read_again(
         &mut self,
         _touched: Option<&BTreeSet<String>>,
@@ -223,7 +227,7 @@ impl Around for Nothing {
         &self.paths
     }
 
-    fn record(&mut self, _saved: &Saved<'_>) -> std::io::Result<()> {
+    fn record(&mut self, _saved: &FinishedSave<'_>) -> std::io::Result<()> {
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Tells which files were saved: the only code that knows notify.
 //!
 //! Watched are folders, never files, because a file that is saved by a rename takes its watch away with it. Which folders,
-//! `trail` says; which changes matter, `sieve`; when a burst is over, [`Debounce`]. A change that nobody looks at is dropped
+//! `trail` says; which changes matter, `trails`; when a burst is over, [`Debounce`]. A change that nobody looks at is dropped
 //! where it is heard, and what matters is kept as a set of names under a lock: however much happens, it takes no more
 //! memory than the paths that are looked at.
 //!
@@ -15,9 +15,9 @@
 
 pub(crate) mod debounce;
 mod poll;
-mod sieve;
 mod stamps;
 mod trail;
+mod trail_index;
 
 #[cfg(test)]
 mod tests;
@@ -34,14 +34,14 @@ use tokio::sync::Notify;
 
 pub use self::debounce::ChangedPaths;
 use self::debounce::Debounce;
-use self::sieve::Sieve;
-use self::trail::{Standing, Trail, follow};
+use self::trail::{EntryKind, PathTrail, follow};
+use self::trail_index::TrailIndex;
 
 /// How often files are looked at that cannot be watched.
 const POLL_INSTEAD: Duration = Duration::from_secs(1);
 /// How often trails are followed in a row until no folder on them is new. What is replaced faster than it can be followed is
 /// followed again with the next batch.
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 /// Whether the system may lose changes while another folder is added: its watching then starts over.
 const STARTS_OVER: bool = cfg!(target_os = "macos");
 
@@ -58,7 +58,7 @@ pub enum WatchError {
 
 /// Watches files for changes.
 pub struct FileWatch {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWatch>,
     /// Tells of folders; none if all files are polled.
     watcher: Option<Box<dyn Watcher + Send>>,
     /// Tells the poller to look at once.
@@ -78,16 +78,16 @@ pub struct FileWatch {
 ///
 /// The lock is never held while notify is called: that waits for its thread, which may wait for the lock.
 #[derive(Debug)]
-struct Shared {
+struct SharedWatch {
     start: Instant,
-    state: Mutex<State>,
+    state: Mutex<SharedState>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SharedState {
     quiet: Debounce,
-    sieve: Sieve,
+    trails: TrailIndex,
     /// Watched folders that may have been replaced, with which their watch is gone or that of another folder.
     shaken: BTreeSet<PathBuf>,
     polled: Arc<BTreeMap<Arc<str>, PathBuf>>,
@@ -97,7 +97,7 @@ impl FileWatch {
     /// Looks at nothing yet. With `poll` the system is not asked to tell of changes: files are looked at that often. Where it
     /// cannot tell, they are looked at every second.
     pub fn new(poll: Option<Duration>) -> Result<Self, WatchError> {
-        let shared = Arc::new(Shared::new());
+        let shared = Arc::new(SharedWatch::new());
         let Some(every) = poll else {
             let hearing = shared.clone();
             let watcher = notify::recommended_watcher(move |event| hearing.hear(event));
@@ -118,7 +118,7 @@ impl FileWatch {
     }
 
     fn with(
-        shared: Arc<Shared>,
+        shared: Arc<SharedWatch>,
         watcher: Option<Box<dyn Watcher + Send>>,
         every: Duration,
     ) -> Result<Self, WatchError> {
@@ -146,7 +146,7 @@ impl FileWatch {
             self.looked.keys().filter(|name| !paths.contains(&***name)).cloned().collect();
         for name in &gone {
             self.looked.remove(name);
-            self.shared.state().sieve.forget(name);
+            self.shared.state().trails.forget(name);
         }
         let new: BTreeSet<Arc<str>> = paths
             .iter()
@@ -198,8 +198,8 @@ impl FileWatch {
         let batch = self.shared.state().quiet.take(moment)?;
         let ChangedPaths::Only(mut paths) = batch else {
             let mut state = self.shared.state();
-            let State { sieve, shaken, .. } = &mut *state;
-            shaken.extend(sieve.folders().cloned());
+            let SharedState { trails, shaken, .. } = &mut *state;
+            shaken.extend(trails.folders().cloned());
             drop(state);
             self.settle(self.looked.keys().cloned().collect());
             return Some(ChangedPaths::Any);
@@ -221,18 +221,18 @@ impl FileWatch {
         }
         let (mut fresh, mut refused) = (Vec::new(), BTreeMap::new());
         let (mut restless, mut has_armed) = (names, false);
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             self.follow(&restless);
             (fresh, refused) = self.arm();
             has_armed |= !fresh.is_empty();
             let gone = refused.iter().filter(|(_, error)| is_gone(error)).map(|(folder, _)| folder);
-            restless = self.shared.state().sieve.needing(fresh.iter().chain(gone));
+            restless = self.shared.state().trails.needing(fresh.iter().chain(gone));
             if restless.is_empty() {
                 break;
             }
         }
         if !restless.is_empty() {
-            let again = self.shared.state().sieve.needing(&fresh);
+            let again = self.shared.state().trails.needing(&fresh);
             self.shared.touch(again.iter().map(|name| &**name));
         }
         self.warn(&refused);
@@ -243,7 +243,7 @@ impl FileWatch {
     fn follow(&self, names: &BTreeSet<Arc<str>>) {
         let mut seen = BTreeMap::new();
         let mut look = |path: &Path| look(path, &mut seen);
-        let mut trails: Vec<(&Arc<str>, Trail)> = Vec::new();
+        let mut trails: Vec<(&Arc<str>, PathTrail)> = Vec::new();
         for name in names {
             if let Some(path) = self.looked.get(name) {
                 trails.push((name, follow(path, &self.base, &mut look)));
@@ -251,7 +251,7 @@ impl FileWatch {
         }
         let mut state = self.shared.state();
         for (name, trail) in trails {
-            state.sieve.lay(name, trail);
+            state.trails.lay(name, trail);
         }
     }
 
@@ -259,7 +259,7 @@ impl FileWatch {
     fn arm(&mut self) -> (Vec<PathBuf>, BTreeMap<PathBuf, notify::Error>) {
         let (needed, shaken): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) = {
             let mut state = self.shared.state();
-            (state.sieve.folders().cloned().collect(), std::mem::take(&mut state.shaken))
+            (state.trails.folders().cloned().collect(), std::mem::take(&mut state.shaken))
         };
         let (mut fresh, mut refused) = (Vec::new(), BTreeMap::new());
         let Some(watcher) = &mut self.watcher else { return (fresh, refused) };
@@ -296,7 +296,7 @@ impl FileWatch {
             self.looked.clone()
         } else {
             let names: Vec<PathBuf> = refused.cloned().collect();
-            let needing = state.sieve.needing(&names).into_iter();
+            let needing = state.trails.needing(&names).into_iter();
             needing
                 .filter_map(|name| Some((name.clone(), self.looked.get(&name)?.clone())))
                 .collect()
@@ -336,13 +336,13 @@ impl FileWatch {
     }
 }
 
-impl Shared {
+impl SharedWatch {
     fn new() -> Self {
         Self { start: Instant::now(), state: Mutex::default(), changed: Notify::new() }
     }
 
     /// A panic of a thread that held the lock leaves nothing half done.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SharedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -367,10 +367,10 @@ impl Shared {
         }
         let moment = self.moment();
         let mut state = self.state();
-        let State { quiet, sieve, shaken, .. } = &mut *state;
+        let SharedState { quiet, trails, shaken, .. } = &mut *state;
         for path in &event.paths {
-            shaken.extend(sieve.below(path).cloned());
-            for name in sieve.concerned(path) {
+            shaken.extend(trails.below(path).cloned());
+            for name in trails.concerned(path) {
                 quiet.touch(moment, name);
             }
         }
@@ -395,7 +395,7 @@ impl Shared {
         self.tell(&state);
     }
 
-    fn tell(&self, state: &State) {
+    fn tell(&self, state: &SharedState) {
         if state.quiet.due().is_some() {
             self.changed.notify_one();
         }
@@ -412,17 +412,17 @@ fn is_gone(error: &notify::Error) -> bool {
 }
 
 /// What stands at `path`. Folders and links are looked at once for all paths through them.
-fn look(path: &Path, seen: &mut BTreeMap<PathBuf, Standing>) -> Standing {
+fn look(path: &Path, seen: &mut BTreeMap<PathBuf, EntryKind>) -> EntryKind {
     if let Some(standing) = seen.get(path) {
         return standing.clone();
     }
-    let Ok(metadata) = std::fs::symlink_metadata(path) else { return Standing::Nothing };
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return EntryKind::Nothing };
     let standing = if metadata.is_dir() {
-        Standing::Folder
+        EntryKind::Folder
     } else if metadata.is_symlink() {
-        std::fs::read_link(path).map_or(Standing::Nothing, Standing::Link)
+        std::fs::read_link(path).map_or(EntryKind::Nothing, EntryKind::Link)
     } else {
-        return Standing::File;
+        return EntryKind::File;
     };
     seen.insert(path.to_owned(), standing.clone());
     standing

@@ -9,7 +9,7 @@ use crate::app::cli::{DiffArgs, DiffFormat};
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{System, join, non_empty};
 use crate::base::text::sanitize;
-use crate::effects::record::read::Past;
+use crate::effects::record::read::PastRun;
 use crate::effects::record::reference::{LATEST, NotFound, Reference, SaveAt, find, run_before};
 use crate::effects::record::runs_of;
 use crate::effects::record::saves::read_saves;
@@ -95,7 +95,7 @@ fn homes_below(system: &dyn System) -> Vec<String> {
 }
 
 /// A record, and which of its saves.
-type Evaluation = (Past, Option<SaveAt>);
+type Evaluation = (PastRun, Option<SaveAt>);
 
 /// The two that are compared: those that are named; of one session alone, its last two saves; of one run alone, that run
 /// and the last; of none, the last two runs of the suite.
@@ -131,7 +131,7 @@ fn evaluations(
 }
 
 /// The run of the same suite before `now`.
-fn before(now: &Past, home: &str, console: &Console<'_>) -> Result<Past, Error> {
+fn before(now: &PastRun, home: &str, console: &Console<'_>) -> Result<PastRun, Error> {
     run_before(console.system, home, now).ok_or_else(|| {
         let (run, suite) = (sanitize(&now.id), sanitize(&now.header.suite));
         Error::plain(
@@ -141,7 +141,7 @@ fn before(now: &Past, home: &str, console: &Console<'_>) -> Result<Past, Error> 
     })
 }
 
-fn record(run: &str, home: &str, console: &Console<'_>) -> Result<Past, Error> {
+fn record(run: &str, home: &str, console: &Console<'_>) -> Result<PastRun, Error> {
     let runs = runs_of(home);
     find(console.system, home, run).map_err(|error| match error {
         NotFound::Nothing => Error::plain(
@@ -210,7 +210,7 @@ fn only_known_grader(args: &DiffArgs, sides: [&Side; 2]) -> Result<(), Error> {
 }
 
 /// Adds the words of the judges to the verdicts that are shown.
-fn say_why(diff: &mut Diff, most: usize, pasts: [&Past; 2], console: &Console<'_>) {
+fn say_why(diff: &mut Diff, most: usize, pasts: [&PastRun; 2], console: &Console<'_>) {
     let [before, now] = pasts;
     let shown = diff.moved.len().min(most);
     let moved = &mut diff.moved[..shown];

@@ -8,7 +8,7 @@ use crate::app::cli::ExplainArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{System, join};
 use crate::effects::record::history::History;
-use crate::effects::record::read::{Past, open, runs};
+use crate::effects::record::read::{PastRun, open, runs};
 use crate::effects::record::runs_of;
 use crate::engine::inspect::explain::{Earlier, Explaining, Place};
 use crate::engine::inspect::preview::preview;
@@ -98,11 +98,11 @@ fn earlier(
 ) -> Result<Vec<Earlier>, Error> {
     let home = surroundings.records();
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
-    let pasts: Vec<Past> = match &args.run {
+    let pasts: Vec<PastRun> = match &args.run {
         None => runs(system, &home, &suite).take(MOST_RUNS).collect(),
         Some(named) => vec![named_run(named, &home, system)?],
     };
-    let with_lines = |past: Past| {
+    let with_lines = |past: PastRun| {
         let mut lines = Vec::new();
         past.each_line(system, &mut |line| {
             if line.sample_id == args.sample {
@@ -115,7 +115,7 @@ fn earlier(
 }
 
 /// The run with this id, else the record in this folder.
-fn named_run(named: &str, home: &str, system: &dyn System) -> Result<Past, Error> {
+fn named_run(named: &str, home: &str, system: &dyn System) -> Result<PastRun, Error> {
     let recorded = join(&runs_of(home), named);
     let by_id = (!named.contains('/')).then(|| open(system, &recorded, named)).flatten();
     by_id.or_else(|| open(system, named, named)).ok_or_else(|| {

@@ -12,8 +12,8 @@ use super::watch::interrupted;
 use super::{Console, validate};
 use crate::app::cli::{Format, RunArgs, SelectArgs};
 use crate::app::error::{Error, ExitStatus};
-use crate::app::progress::bar::Bar;
-use crate::app::progress::plain::Plain;
+use crate::app::progress::bar::RunBar;
+use crate::app::progress::plain::PlainProgress;
 use crate::base::diagnostic::Diagnostic;
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
@@ -24,7 +24,7 @@ use crate::effects::exec::dispatch::Executors;
 use crate::effects::exec::program::{ProgramExecutor, ProgramSettings};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
-use crate::effects::record::keep::{DEFAULT, Most, remove_old};
+use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
 use crate::engine::inspect::whys::grader_settings;
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::budget::Limits;
@@ -279,8 +279,8 @@ fn remove_old_records(
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
     let suite = session.suite().map_or("", |suite| suite.name.as_str());
-    let said = surroundings.workspace.keep_runs.map(|most| Most::OfAll(most as usize));
-    let most = said.unwrap_or(Most::OfSuite(DEFAULT, suite));
+    let said = surroundings.workspace.keep_runs.map(|most| RunLimit::OfAll(most as usize));
+    let most = said.unwrap_or(RunLimit::OfSuite(DEFAULT, suite));
     let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
     let named: Vec<&str> = graders.filter_map(GraderSpec::compared_run).collect();
     let home = surroundings.records();
@@ -343,8 +343,8 @@ fn settle_here(
     let executor = executor(settings.max_concurrent, console.verbosity);
     let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
         (true, _) => Box::new(Quiet),
-        (false, true) => Box::new(Bar::default()),
-        (false, false) => Box::new(Plain::new(&mut *console.err)),
+        (false, true) => Box::new(RunBar::default()),
+        (false, false) => Box::new(PlainProgress::new(&mut *console.err)),
     };
     let world =
         World { system: console.system, executor: executor.as_ref(), progress: progress.as_mut() };

@@ -14,13 +14,13 @@ use super::place::{Said, Surroundings};
 use super::run::{check_selected, executor, header, overrides};
 use crate::app::cli::WatchArgs;
 use crate::app::error::{Error, ExitStatus};
-use crate::app::watch::board::{Board, Display, Happened, Wish};
-use crate::app::watch::control::{Control, Ended};
-use crate::app::watch::front::{Around, Ending, Front, Input, Saved};
-use crate::app::watch::heard::Heard;
-use crate::app::watch::input::{Requests, resolve};
-use crate::app::watch::json::Json;
-use crate::app::watch::plain::Plain;
+use crate::app::watch::board::{Board, Display, UserCommand, WatchEvent};
+use crate::app::watch::control::{Control, EndedSession};
+use crate::app::watch::endpoint_status::EndpointStatus;
+use crate::app::watch::frontend::{FinishedSave, Frontend, SessionEnd, UserInput, WatchContext};
+use crate::app::watch::json::JsonDisplay;
+use crate::app::watch::line_input::{CommandReader, resolve};
+use crate::app::watch::plain::PlainDisplay;
 use crate::app::watch::recording::save_record;
 use crate::app::watch::screen::ScreenOptions;
 use crate::app::watch::screen::terminal::ScreenDisplay;
@@ -63,16 +63,16 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
     let most = args.max_concurrent.map(|most| most as usize);
     let executor = executor(most.unwrap_or(MOST_CONNECTIONS), console.verbosity);
-    let heard = Heard::default();
+    let endpoints = EndpointStatus::default();
     let mut here = Here {
         args,
         keeper: Keeper::new(console.system, &surroundings),
         surroundings,
         paths: noted.take(),
         noted,
-        heard: heard.clone(),
+        endpoints: endpoints.clone(),
     };
-    let mut progress = heard;
+    let mut progress = endpoints;
     let settings = here.settings(&session);
     let preview = if args.yes { u64::MAX } else { args.preview };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -93,8 +93,8 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         keeper.finish(&mut session, &surroundings, ended)?;
     }
     Ok(match ending {
-        Ending::Quit => ExitStatus::Success,
-        Ending::Interrupted => ExitStatus::Interrupted,
+        SessionEnd::Quit => ExitStatus::Success,
+        SessionEnd::Interrupted => ExitStatus::Interrupted,
     })
 }
 
@@ -132,10 +132,10 @@ struct Here<'a> {
     /// The files and folders they were read from last.
     paths: BTreeSet<String>,
     keeper: Keeper<'a>,
-    heard: Heard,
+    endpoints: EndpointStatus,
 }
 
-impl Around for Here<'_> {
+impl WatchContext for Here<'_> {
     fn read_again(
         &mut self,
         touched: Option<&BTreeSet<String>>,
@@ -177,16 +177,16 @@ impl Around for Here<'_> {
         &self.paths
     }
 
-    fn record(&mut self, saved: &Saved<'_>) -> std::io::Result<()> {
+    fn record(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()> {
         self.keeper.keep(saved)
     }
 
     fn waiting(&self) -> Vec<String> {
-        self.heard.waiting()
+        self.endpoints.waiting()
     }
 
     fn lines(&self) -> Vec<String> {
-        self.heard.take_lines()
+        self.endpoints.take_lines()
     }
 }
 
@@ -218,7 +218,7 @@ impl<'a> Keeper<'a> {
         Self { system, folder, home, id, started, log, has_begun }
     }
 
-    fn keep(&mut self, saved: &Saved<'_>) -> std::io::Result<()> {
+    fn keep(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()> {
         if !std::mem::replace(&mut self.has_begun, true) {
             record::write_header(self.system, &self.folder, &header(saved.session))?;
             record::set_latest(self.system, &self.home, &self.id)?;
@@ -232,7 +232,7 @@ impl<'a> Keeper<'a> {
         &mut self,
         session: &mut Session,
         surroundings: &Surroundings,
-        ended: Ended,
+        ended: EndedSession,
     ) -> std::io::Result<()> {
         drop(ended.store);
         let warning = note_used(session, surroundings, self.system);
@@ -249,7 +249,7 @@ impl<'a> Keeper<'a> {
             finished: self.system.now(),
             evalrs: env!("CARGO_PKG_VERSION").to_owned(),
             exit_code: 0,
-            interrupted: ended.ending == Ending::Interrupted,
+            interrupted: ended.ending == SessionEnd::Interrupted,
             actions: Ordered(ended.tallies),
             spent: ended.spent,
             saved: ended.saved,
@@ -265,7 +265,7 @@ impl<'a> Keeper<'a> {
 fn front<'c>(
     args: &WatchArgs,
     console: &'c mut Console<'_>,
-) -> std::io::Result<Box<dyn Front + 'c>> {
+) -> std::io::Result<Box<dyn Frontend + 'c>> {
     let has_screen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if has_screen && !args.plain && !args.json {
         let interrupted = Box::pin(interrupted());
@@ -273,11 +273,11 @@ fn front<'c>(
         return Ok(Box::new(OnScreen { display, interrupted }));
     }
     let display: Box<dyn Display + 'c> = if args.json {
-        Box::new(Json::new(console.out))
+        Box::new(JsonDisplay::new(console.out))
     } else {
-        Box::new(Plain::new(console.out, console.width))
+        Box::new(PlainDisplay::new(console.out, console.width))
     };
-    let requests = Requests::new(std::io::stdin(), args.json);
+    let requests = CommandReader::new(std::io::stdin(), args.json);
     Ok(Box::new(InLines { display, requests, interrupted: Box::pin(interrupted()) }))
 }
 
@@ -311,30 +311,34 @@ struct OnScreen {
     interrupted: Pin<Box<dyn Future<Output = ()>>>,
 }
 
-impl Front for OnScreen {
+impl Frontend for OnScreen {
     fn display(&mut self) -> &mut dyn Display {
         &mut self.display
     }
 
-    fn input(&mut self) -> Pin<Box<dyn Future<Output = Input> + '_>> {
+    fn input(&mut self) -> Pin<Box<dyn Future<Output = UserInput> + '_>> {
         Box::pin(async {
             tokio::select! {
                 biased;
-                () = self.interrupted.as_mut() => Input::Interrupted,
-                event = self.display.event() => event.map_or(Input::Interrupted, Input::Terminal),
+                () = self.interrupted.as_mut() => UserInput::Interrupted,
+                event = self.display.event() => event.map_or(UserInput::Interrupted, UserInput::Terminal),
             }
         })
     }
 
-    fn wish(&mut self, input: Input, board: &dyn Board) -> std::io::Result<Option<Wish>> {
+    fn command(
+        &mut self,
+        input: UserInput,
+        board: &dyn Board,
+    ) -> std::io::Result<Option<UserCommand>> {
         match input {
-            Input::Terminal(event) if is_stop(&event) => {
+            UserInput::Terminal(event) if is_stop(&event) => {
                 self.display.stop(board)?;
                 Ok(None)
             }
-            Input::Terminal(event) => self.display.key(&event, board),
-            Input::Interrupted => Ok(Some(Wish::Interrupt)),
-            Input::Line(_) => Ok(None),
+            UserInput::Terminal(event) => self.display.key(&event, board),
+            UserInput::Interrupted => Ok(Some(UserCommand::Interrupt)),
+            UserInput::Line(_) => Ok(None),
         }
     }
 
@@ -358,34 +362,38 @@ fn is_stop(event: &Event) -> bool {
 /// Lines, for a pipe.
 struct InLines<'c> {
     display: Box<dyn Display + 'c>,
-    requests: Requests,
+    requests: CommandReader,
     interrupted: Pin<Box<dyn Future<Output = ()>>>,
 }
 
-impl Front for InLines<'_> {
+impl Frontend for InLines<'_> {
     fn display(&mut self) -> &mut dyn Display {
         self.display.as_mut()
     }
 
-    fn input(&mut self) -> Pin<Box<dyn Future<Output = Input> + '_>> {
+    fn input(&mut self) -> Pin<Box<dyn Future<Output = UserInput> + '_>> {
         Box::pin(async {
             tokio::select! {
                 biased;
-                () = self.interrupted.as_mut() => Input::Interrupted,
-                request = self.requests.next() => Input::Line(request),
+                () = self.interrupted.as_mut() => UserInput::Interrupted,
+                request = self.requests.next() => UserInput::Line(request),
             }
         })
     }
 
-    fn wish(&mut self, input: Input, board: &dyn Board) -> std::io::Result<Option<Wish>> {
-        let wish = match input {
-            Input::Interrupted => return Ok(Some(Wish::Interrupt)),
-            Input::Terminal(_) => return Ok(None),
-            Input::Line(request) => request.and_then(|request| resolve(request, board)),
+    fn command(
+        &mut self,
+        input: UserInput,
+        board: &dyn Board,
+    ) -> std::io::Result<Option<UserCommand>> {
+        let command = match input {
+            UserInput::Interrupted => return Ok(Some(UserCommand::Interrupt)),
+            UserInput::Terminal(_) => return Ok(None),
+            UserInput::Line(request) => request.and_then(|request| resolve(request, board)),
         };
-        match wish {
-            Ok(wish) => Ok(Some(wish)),
-            Err(why) => self.display.happened(&Happened::Note(why), board).map(|()| None),
+        match command {
+            Ok(command) => Ok(Some(command)),
+            Err(why) => self.display.event(&WatchEvent::Note(why), board).map(|()| None),
         }
     }
 }

@@ -11,11 +11,11 @@ use crate::engine::progress::{Event, Progress};
 use crate::pipeline::outcome::Usage;
 
 /// The columns of one part of the message.
-const MOST_COLUMNS: usize = 70;
+const MAX_COLUMNS: usize = 70;
 
 /// Draws a bar on standard error.
 #[derive(Debug)]
-pub(crate) struct Bar {
+pub(crate) struct RunBar {
     drawn: ProgressBar,
     total: u64,
     cached: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Bar {
     waits: BTreeMap<usize, String>,
 }
 
-impl Default for Bar {
+impl Default for RunBar {
     fn default() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template(
@@ -48,7 +48,7 @@ impl Default for Bar {
     }
 }
 
-impl Bar {
+impl RunBar {
     fn message(&self) -> String {
         // What matters most comes first, for a narrow terminal cuts the line at its end.
         let mut parts: Vec<String> = self.waits.values().map(|what| short(what)).collect();
@@ -64,7 +64,7 @@ impl Bar {
 }
 
 fn short(text: &str) -> String {
-    cut(&sanitize(text), MOST_COLUMNS)
+    cut(&sanitize(text), MAX_COLUMNS)
 }
 
 /// Rate and time left: neither is known before something landed.
@@ -75,7 +75,7 @@ fn left(state: &ProgressState, out: &mut dyn Write) {
     }
 }
 
-impl Progress for Bar {
+impl Progress for RunBar {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Planned { totals, noun } => {

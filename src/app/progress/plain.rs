@@ -8,7 +8,7 @@ use crate::engine::progress::{Event, Progress};
 
 /// Writes lines to a stream.
 #[derive(Debug)]
-pub(crate) struct Plain<W> {
+pub(crate) struct PlainProgress<W> {
     out: W,
     total: u64,
     noun: &'static str,
@@ -17,7 +17,7 @@ pub(crate) struct Plain<W> {
     failed: u64,
 }
 
-impl<W: Write> Plain<W> {
+impl<W: Write> PlainProgress<W> {
     /// A display on `out`.
     pub(crate) fn new(out: W) -> Self {
         Self { out, total: 0, noun: "judgment", cached: 0, landed: 0, failed: 0 }
@@ -33,7 +33,7 @@ impl<W: Write> Plain<W> {
     }
 }
 
-impl<W: Write> Progress for Plain<W> {
+impl<W: Write> Progress for PlainProgress<W> {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Planned { totals, noun } => {
@@ -75,14 +75,14 @@ impl<W: Write> Progress for Plain<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::Plain;
+    use super::PlainProgress;
     use crate::engine::progress::{Event, Progress};
     use crate::pipeline::outcome::Usage;
 
     #[test]
     fn what_a_server_says_stays_on_one_line_and_commands_no_terminal() {
         let mut shown = Vec::new();
-        let mut plain = Plain::new(&mut shown);
+        let mut plain = PlainProgress::new(&mut shown);
         let totals = vec![("quality".to_owned(), 1)];
         plain.event(&Event::Planned { totals, noun: "judgment" });
         plain.event(&Event::Cached(0));

@@ -1,7 +1,9 @@
-//! What a display of `evalrs watch` shows, as plain data, and what its user can wish for.
+//! What a display of `evalrs watch` shows, as plain data, and the commands of its user.
 //!
 //! A display draws from a [`Board`] and knows neither database nor engine; the loop fills the board and carries the
-//! wishes out. Single rows and details are asked for when they are seen: a board may have a hundred thousand.
+//! commands out. Single rows and details are asked for when they are seen: a board may have a hundred thousand.
+
+use serde::Serialize;
 
 use crate::base::diagnostic::Diagnostic;
 use crate::base::price::Cost;
@@ -15,7 +17,7 @@ pub use crate::pipeline::delta::CaseId;
 
 /// One verdict of the board: a case, and the ordinal of a grader in the order of the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RowId {
+pub struct VerdictId {
     /// The case.
     pub case: CaseId,
     /// The grader.
@@ -34,15 +36,15 @@ pub struct Overview {
     /// The files whose change led to it, as the user named them; empty for the first.
     pub files: Vec<String>,
     /// What is going on.
-    pub state: State,
+    pub state: Activity,
     /// What the gate says; its status is none without a gate.
     pub gate: GateReport,
     /// What it said before.
     pub gate_before: GateReport,
     /// What became of this evaluation's judgments.
-    pub actions: Actions,
+    pub actions: ActionCounts,
     /// What was spent.
-    pub spent: Spent,
+    pub spent: Spending,
     /// One for each grader, in the order of the suite.
     pub metrics: Vec<MetricRow>,
     /// How many verdicts moved since the evaluation before.
@@ -57,14 +59,14 @@ pub struct Overview {
 
 /// What is going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum Activity {
     /// Files are read, or plans are made.
     #[default]
     Planning,
     /// Judges are asked.
     Asking,
     /// The first judgments of this save are there; the rest waits for a word of the user.
-    Held {
+    Paused {
         /// Judgments that wait.
         waiting: u64,
         /// What they will probably cost, where prices are known.
@@ -77,8 +79,8 @@ pub enum State {
 }
 
 /// What became of one evaluation's judgments, each key once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Actions {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ActionCounts {
     /// Judgments the grades rest on.
     pub total: u64,
     /// Found in the store.
@@ -97,7 +99,7 @@ pub struct Actions {
 
 /// What was spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct Spending {
     /// Since the last save.
     pub save: Usage,
     /// Since the session began.
@@ -133,20 +135,20 @@ pub struct MetricRow {
     pub since_last: Option<f64>,
     /// How far the mean moved since the session began, counted alike.
     pub since_start: Option<f64>,
-    /// The means of the finished evaluations so far, the oldest first, at most [`MOST_HISTORY`].
+    /// The means of the finished evaluations so far, the oldest first, at most [`MAX_HISTORY`].
     pub history: Vec<f64>,
     /// How far it agrees with the labels of people; none where no row has one.
     pub labels: Option<LabelAgreement>,
 }
 
 /// The most means that a metric remembers.
-pub const MOST_HISTORY: usize = 64;
+pub const MAX_HISTORY: usize = 64;
 
 /// One verdict in a list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct VerdictRow {
     /// Which one.
-    pub id: RowId,
+    pub id: VerdictId,
     /// The sample.
     pub sample_id: String,
     /// The model that was run.
@@ -173,9 +175,9 @@ pub struct Row {
 
 /// One verdict and everything behind it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Detail {
+pub struct VerdictDetail {
     /// The verdict.
-    pub row: Row,
+    pub row: VerdictRow,
     /// What the target was given.
     pub input: String,
     /// The reference answer.
@@ -205,7 +207,7 @@ pub struct IngredientRow {
 
 /// Which verdicts are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Filter {
+pub enum VerdictFilter {
     /// Those that moved since the evaluation before: broken ones first, then by how far.
     #[default]
     Moved,
@@ -226,30 +228,30 @@ pub trait Board {
 
     /// The verdicts that `filter` lists, those of pinned samples first. `search` leaves those whose sample id, grader,
     /// input or submission holds it, in whatever case; empty leaves all.
-    fn rows(&self, filter: Filter, search: &str) -> Vec<RowId>;
+    fn rows(&self, filter: VerdictFilter, search: &str) -> Vec<VerdictId>;
 
     /// One of them; none if it is gone.
-    fn row(&self, id: RowId) -> Option<Row>;
+    fn row(&self, id: VerdictId) -> Option<VerdictRow>;
 
     /// Everything behind it.
-    fn detail(&self, id: RowId) -> Option<Detail>;
+    fn detail(&self, id: VerdictId) -> Option<VerdictDetail>;
 }
 
 /// What happened, for displays that tell it in order. What it led to stands on the board.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Happened {
+pub enum WatchEvent {
     /// Files were saved, and something is evaluated anew.
     Saved,
     /// Files were saved that cannot be evaluated: the board says why.
     Broken,
     /// What was broken is as it was before; nothing is evaluated anew.
-    Mended,
+    Restored,
     /// It is known what will be asked.
     Planned,
     /// A verdict came in.
-    Verdict(RowId),
+    Verdict(VerdictId),
     /// The first judgments are there, the rest waits for the user.
-    Held,
+    Paused,
     /// Everything is there that will be.
     Evaluated,
     /// Something else, a sentence.
@@ -260,7 +262,7 @@ pub enum Happened {
 
 /// What the user wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum UserCommand {
     /// Ends the session; finished work is kept.
     Quit,
     /// Ends it as Ctrl-C does.
@@ -270,19 +272,19 @@ pub enum Wish {
     /// Looks at the evaluation before, or back at the newest.
     Undo,
     /// Opens the rubric of this verdict, or of the first grader that has one, in an editor.
-    Edit(Option<RowId>),
+    Edit(Option<VerdictId>),
     /// Asks the judgments of this verdict anew.
-    Refresh(RowId),
+    Refresh(VerdictId),
     /// Lists the sample of this verdict first and asks it early; again, no more.
-    Pin(RowId),
+    Pin(VerdictId),
     /// The user looks at this verdict: it is asked early.
-    Select(RowId),
+    Select(VerdictId),
 }
 
 /// Tells or draws what goes on.
 pub trait Display {
     /// Shows what happened.
-    fn happened(&mut self, happened: &Happened, board: &dyn Board) -> std::io::Result<()>;
+    fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> std::io::Result<()>;
 
     /// Shows the board anew after something on it changed; called at most a few dozen times a second.
     fn refresh(&mut self, _board: &dyn Board) -> std::io::Result<()> {

@@ -13,7 +13,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::board::{
-    Actions, Board, Detail, Display, Filter, Happened, Overview, Row, RowId, State,
+    ActionCounts, Activity, Board, Display, Overview, VerdictDetail, VerdictFilter, VerdictId,
+    VerdictRow, WatchEvent,
 };
 use super::plain::without_time;
 use crate::base::diagnostic::{Diagnostic, Severity};
@@ -32,12 +33,12 @@ pub(crate) const FORMAT: u32 = 1;
 pub(crate) const MOST_MOVED: usize = 1000;
 
 /// Writes events as JSON.
-pub(crate) struct Json<'a> {
+pub(crate) struct JsonDisplay<'a> {
     out: &'a mut dyn Write,
     waits: BTreeSet<String>,
 }
 
-impl<'a> Json<'a> {
+impl<'a> JsonDisplay<'a> {
     /// A display on `out`.
     pub(crate) fn new(out: &'a mut dyn Write) -> Self {
         Self { out, waits: BTreeSet::new() }
@@ -54,33 +55,37 @@ impl<'a> Json<'a> {
     fn say_waits(&mut self, overview: &Overview) -> io::Result<()> {
         for text in &overview.waiting {
             if self.waits.insert(without_time(text).to_owned()) {
-                self.line("waiting", overview, &Text { text })?;
+                self.line("waiting", overview, &TextEvent { text })?;
             }
         }
         Ok(())
     }
 }
 
-impl Display for Json<'_> {
-    fn happened(&mut self, happened: &Happened, board: &dyn Board) -> io::Result<()> {
+impl Display for JsonDisplay<'_> {
+    fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> io::Result<()> {
         let overview = board.overview();
-        match happened {
-            Happened::Saved => {
+        match event {
+            WatchEvent::Saved => {
                 self.waits.clear();
-                return self.line("saved", overview, &Saved { files: &overview.files });
+                return self.line("saved", overview, &SavedEvent { files: &overview.files });
             }
-            Happened::Broken => self.line("broken", overview, &Broken::of(overview))?,
-            Happened::Mended => self.line("mended", overview, &Nothing {})?,
-            Happened::Planned => self.line("planned", overview, &Planned::of(&overview.actions))?,
-            Happened::Verdict(id) => {
+            WatchEvent::Broken => self.line("broken", overview, &BrokenEvent::of(overview))?,
+            WatchEvent::Restored => self.line("mended", overview, &EmptyEvent {})?,
+            WatchEvent::Planned => {
+                self.line("planned", overview, &PlannedEvent::of(&overview.actions))?
+            }
+            WatchEvent::Verdict(id) => {
                 if let Some(detail) = board.detail(*id) {
-                    self.line("verdict", overview, &Verdict::of(&detail, overview))?;
+                    self.line("verdict", overview, &VerdictEvent::of(&detail, overview))?;
                 }
             }
-            Happened::Held => self.line("held", overview, &Held::of(overview))?,
-            Happened::Evaluated => self.line("evaluated", overview, &Evaluated::of(board))?,
-            Happened::Note(text) => self.line("note", overview, &Text { text })?,
-            Happened::Ended => self.line("ended", overview, &Ended::of(overview))?,
+            WatchEvent::Paused => self.line("held", overview, &PausedEvent::of(overview))?,
+            WatchEvent::Evaluated => {
+                self.line("evaluated", overview, &EvaluatedEvent::of(board))?
+            }
+            WatchEvent::Note(text) => self.line("note", overview, &TextEvent { text })?,
+            WatchEvent::Ended => self.line("ended", overview, &EndedEvent::of(overview))?,
         }
         self.say_waits(overview)
     }
@@ -103,26 +108,26 @@ fn with_head(event: &str, save: u32, body: &impl Serialize) -> io::Result<Map<St
 }
 
 #[derive(Serialize)]
-struct Nothing {}
+struct EmptyEvent {}
 
 #[derive(Serialize)]
-struct Text<'a> {
+struct TextEvent<'a> {
     text: &'a str,
 }
 
 #[derive(Serialize)]
-struct Saved<'a> {
+struct SavedEvent<'a> {
     files: &'a [String],
 }
 
 #[derive(Serialize)]
-struct Broken<'a> {
-    problems: Vec<Problem<'a>>,
+struct BrokenEvent<'a> {
+    problems: Vec<ProblemJson<'a>>,
 }
 
 /// What is wrong, with its place as editors count: lines and columns from 1, both 0 for a file as a whole.
 #[derive(Serialize)]
-struct Problem<'a> {
+struct ProblemJson<'a> {
     path: Option<&'a str>,
     line: usize,
     column: usize,
@@ -132,13 +137,13 @@ struct Problem<'a> {
     hint: Option<&'a str>,
 }
 
-impl<'a> Broken<'a> {
+impl<'a> BrokenEvent<'a> {
     fn of(overview: &'a Overview) -> Self {
-        Self { problems: overview.problems.iter().map(Problem::of).collect() }
+        Self { problems: overview.problems.iter().map(ProblemJson::of).collect() }
     }
 }
 
-impl<'a> Problem<'a> {
+impl<'a> ProblemJson<'a> {
     fn of(problem: &'a Diagnostic) -> Self {
         let place = problem.place.as_ref();
         Self {
@@ -154,27 +159,27 @@ impl<'a> Problem<'a> {
 }
 
 #[derive(Serialize)]
-struct Planned {
+struct PlannedEvent {
     total: u64,
     cached: u64,
     to_ask: u64,
 }
 
-impl Planned {
-    fn of(actions: &Actions) -> Self {
+impl PlannedEvent {
+    fn of(actions: &ActionCounts) -> Self {
         let to_ask = actions.asked + actions.waiting;
         Self { total: actions.total, cached: actions.cached, to_ask }
     }
 }
 
 #[derive(Serialize)]
-struct Verdict<'a> {
+struct VerdictEvent<'a> {
     sample_id: &'a str,
     model: Option<&'a str>,
     trial: u32,
     grader: &'a str,
-    before: Option<Grade>,
-    now: Grade,
+    before: Option<GradeJson>,
+    now: GradeJson,
     movement: Movement,
     label: Value,
     disagrees: bool,
@@ -184,21 +189,21 @@ struct Verdict<'a> {
 
 /// A grade. What is no verdict has no score: an error is not a zero.
 #[derive(Serialize)]
-struct Grade {
+struct GradeJson {
     score: Option<f64>,
     state: &'static str,
 }
 
-impl<'a> Verdict<'a> {
-    fn of(detail: &'a Detail, overview: &'a Overview) -> Self {
+impl<'a> VerdictEvent<'a> {
+    fn of(detail: &'a VerdictDetail, overview: &'a Overview) -> Self {
         let row = &detail.row;
         Self {
             sample_id: &row.sample_id,
             model: row.model.as_deref(),
             trial: row.trial,
             grader: grader_key(overview, row),
-            before: row.before.map(Grade::of),
-            now: Grade::of(row.now),
+            before: row.before.map(GradeJson::of),
+            now: GradeJson::of(row.now),
             movement: row.movement,
             label: match row.label {
                 None => Value::Null,
@@ -212,7 +217,7 @@ impl<'a> Verdict<'a> {
     }
 }
 
-impl Grade {
+impl GradeJson {
     fn of(cell: Cell) -> Self {
         let state = match cell.state {
             CellState::Skipped => "skipped",
@@ -226,21 +231,21 @@ impl Grade {
 }
 
 /// The name of the row's grader in the suite.
-pub(super) fn grader_key<'a>(overview: &'a Overview, row: &'a Row) -> &'a str {
+pub(super) fn grader_key<'a>(overview: &'a Overview, row: &'a VerdictRow) -> &'a str {
     overview.metrics.get(row.id.grader as usize).map_or(&row.grader, |metric| &metric.grader)
 }
 
 #[derive(Serialize)]
-struct Held {
+struct PausedEvent {
     asked: u64,
     waiting: u64,
     expected_cost: Option<Cost>,
 }
 
-impl Held {
+impl PausedEvent {
     fn of(overview: &Overview) -> Self {
         let (waiting, expected_cost) = match overview.state {
-            State::Held { waiting, expected } => (waiting, expected),
+            Activity::Paused { waiting, expected } => (waiting, expected),
             _ => (overview.actions.waiting, None),
         };
         Self { asked: overview.actions.asked, waiting, expected_cost }
@@ -248,24 +253,24 @@ impl Held {
 }
 
 #[derive(Serialize)]
-struct Evaluated<'a> {
+struct EvaluatedEvent<'a> {
     newest: u32,
     suite: &'a str,
     files: &'a [String],
-    metrics: Ordered<Metric<'a>>,
+    metrics: Ordered<MetricJson<'a>>,
     gate: &'a GateReport,
     gate_before: &'a GateReport,
     counts: Counts,
     moved: Vec<Value>,
     moved_not_listed: usize,
     actions: ActionCounts,
-    spent: Spending,
+    spent: SpendingJson,
     notes: &'a [String],
     stopped: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Metric<'a> {
+struct MetricJson<'a> {
     label: &'a str,
     mean: Option<f64>,
     pass_rate: Option<f64>,
@@ -278,21 +283,10 @@ struct Metric<'a> {
 }
 
 #[derive(Serialize)]
-struct ActionCounts {
-    total: u64,
-    cached: u64,
-    asked: u64,
-    under_way: u64,
-    failed: u64,
-    waiting: u64,
-    superseded: u64,
-}
-
-#[derive(Serialize)]
-struct Spending {
-    save: Used,
-    session: Used,
-    saved: Used,
+struct SpendingJson {
+    save: UsageJson,
+    session: UsageJson,
+    saved: UsageJson,
     calls: u64,
     budget: Option<Cost>,
     max_calls: Option<u64>,
@@ -300,19 +294,19 @@ struct Spending {
 
 /// Tokens, and US dollars where prices are known.
 #[derive(Serialize)]
-struct Used {
+struct UsageJson {
     input_tokens: u64,
     output_tokens: u64,
     cost: Option<Cost>,
 }
 
-impl<'a> Evaluated<'a> {
+impl<'a> EvaluatedEvent<'a> {
     fn of(board: &'a dyn Board) -> Self {
         let overview = board.overview();
-        let ids: Vec<RowId> = board.rows(Filter::Moved, "");
-        let value = |id: &RowId| {
+        let ids: Vec<VerdictId> = board.rows(VerdictFilter::Moved, "");
+        let value = |id: &VerdictId| {
             let detail = board.detail(*id)?;
-            serde_json::to_value(Verdict::of(&detail, overview)).ok()
+            serde_json::to_value(VerdictEvent::of(&detail, overview)).ok()
         };
         Self {
             newest: overview.newest,
@@ -324,20 +318,20 @@ impl<'a> Evaluated<'a> {
             counts: overview.counts,
             moved: ids.iter().take(MOST_MOVED).filter_map(value).collect(),
             moved_not_listed: ids.len().saturating_sub(MOST_MOVED),
-            actions: ActionCounts::of(&overview.actions),
-            spent: Spending::of(overview),
+            actions: overview.actions,
+            spent: SpendingJson::of(overview),
             notes: &overview.notes,
             stopped: match &overview.state {
-                State::Stopped(why) => Some(why),
+                Activity::Stopped(why) => Some(why),
                 _ => None,
             },
         }
     }
 }
 
-fn metrics(overview: &Overview) -> Ordered<Metric<'_>> {
+fn metrics(overview: &Overview) -> Ordered<MetricJson<'_>> {
     let metrics = overview.metrics.iter().map(|row| {
-        let metric = Metric {
+        let metric = MetricJson {
             label: &row.label,
             mean: row.mean,
             pass_rate: row.pass_rate,
@@ -353,20 +347,13 @@ fn metrics(overview: &Overview) -> Ordered<Metric<'_>> {
     Ordered(metrics.collect())
 }
 
-impl ActionCounts {
-    fn of(actions: &Actions) -> Self {
-        let Actions { total, cached, asked, under_way, failed, waiting, superseded } = *actions;
-        Self { total, cached, asked, under_way, failed, waiting, superseded }
-    }
-}
-
-impl Spending {
+impl SpendingJson {
     fn of(overview: &Overview) -> Self {
         let spent = &overview.spent;
         Self {
-            save: Used::of(spent.save),
-            session: Used::of(spent.session),
-            saved: Used::of(spent.saved),
+            save: UsageJson::of(spent.save),
+            session: UsageJson::of(spent.session),
+            saved: UsageJson::of(spent.saved),
             calls: spent.calls,
             budget: spent.budget,
             max_calls: spent.max_calls,
@@ -374,20 +361,20 @@ impl Spending {
     }
 }
 
-impl Used {
+impl UsageJson {
     fn of(usage: Usage) -> Self {
         Self { input_tokens: usage.input, output_tokens: usage.output, cost: usage.cost }
     }
 }
 
 #[derive(Serialize)]
-struct Ended {
+struct EndedEvent {
     newest: u32,
-    spent: Spending,
+    spent: SpendingJson,
 }
 
-impl Ended {
+impl EndedEvent {
     fn of(overview: &Overview) -> Self {
-        Self { newest: overview.newest, spent: Spending::of(overview) }
+        Self { newest: overview.newest, spent: SpendingJson::of(overview) }
     }
 }

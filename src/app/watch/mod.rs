@@ -1,24 +1,24 @@
 //! `evalrs watch`: the loop between somebody who edits and the verdicts that move.
 //!
-//! `files` tells what was saved, `quiet` when a burst of it is over, and `control` has it evaluated: `worker` evaluates
-//! everything (`totals`) while single verdicts still come in, `before` knows what they were, `ranks` which are asked
-//! first. `board` is what every display shows; `view` makes it from the session. Displays (`screen`, `plain`, `json`)
-//! know neither the graph nor the engine: they draw a [`board::Board`], are told what [`board::Happened`], and say what
-//! the user [`board::Wish`]es.
+//! `effects::fs_watch` tells what was saved, and `control` has it evaluated: `worker` evaluates everything (`totals`) while
+//! single verdicts still come in, `prior_verdicts` knows what they were, `ranks` which are asked first. `board` is what
+//! every display shows; `session_board` makes it from the session. Displays (`screen`, `plain`, `json`) know neither the
+//! graph nor the engine: they draw a [`board::Board`], receive [`board::WatchEvent`]s, and return the user's
+//! [`board::UserCommand`]s.
 
-mod before;
 pub mod board;
 pub mod control;
-pub mod front;
-pub(crate) mod heard;
-pub(crate) mod input;
-pub(crate) mod json;
+pub(crate) mod endpoint_status;
 #[cfg(test)]
-mod made_up;
+mod fixtures;
+pub mod frontend;
+pub(crate) mod json;
+pub(crate) mod line_input;
 pub(crate) mod plain;
+mod prior_verdicts;
 mod ranks;
 pub(crate) mod recording;
 pub(crate) mod screen;
+mod session_board;
 mod totals;
-mod view;
 mod worker;

@@ -14,7 +14,9 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::board::{Actions, Board, Display, Happened, MetricRow, Overview, Spent, State};
+use super::board::{
+    ActionCounts, Activity, Board, Display, MetricRow, Overview, Spending, WatchEvent,
+};
 use crate::base::price::Cost;
 use crate::base::text::table::{Cell, lines, number, words};
 use crate::base::text::{columns, count, cut, percent, sanitize, score_or_dash, wrapped};
@@ -29,14 +31,14 @@ use crate::pipeline::report::verdict;
 const INDENT: &str = "  ";
 
 /// Tells what happens in lines.
-pub(crate) struct Plain<'a> {
+pub(crate) struct PlainDisplay<'a> {
     out: &'a mut dyn Write,
     width: usize,
     begun: bool,
     waits: BTreeSet<String>,
 }
 
-impl<'a> Plain<'a> {
+impl<'a> PlainDisplay<'a> {
     /// A display on `out`, whose lines take at most `width` columns but for diagnostics; at least 40.
     pub(crate) fn new(out: &'a mut dyn Write, width: usize) -> Self {
         Self { out, width: width.max(40), begun: false, waits: BTreeSet::new() }
@@ -94,31 +96,31 @@ impl<'a> Plain<'a> {
     }
 }
 
-impl Display for Plain<'_> {
-    fn happened(&mut self, happened: &Happened, board: &dyn Board) -> io::Result<()> {
+impl Display for PlainDisplay<'_> {
+    fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> io::Result<()> {
         let overview = board.overview();
         let width = self.width - INDENT.len();
-        match happened {
+        match event {
             // The heading of the block says the same.
-            Happened::Saved => {
+            WatchEvent::Saved => {
                 self.waits.clear();
                 return Ok(());
             }
-            Happened::Broken => return self.broken(overview),
-            Happened::Mended => {
+            WatchEvent::Broken => return self.broken(overview),
+            WatchEvent::Restored => {
                 let shown = shown_name(overview.save);
                 self.line(&format!("mended: {shown} holds"), GOOD)?;
             }
-            Happened::Planned => {
+            WatchEvent::Planned => {
                 if let Some(plan) = planned(overview) {
                     self.line(&plan, Style::new())?;
                 }
             }
-            Happened::Verdict(_) => {}
-            Happened::Held => self.block(&heading(overview), &held_block(board, width))?,
-            Happened::Evaluated => self.block(&heading(overview), &block(board, width))?,
-            Happened::Note(note) => self.line(&sanitize(note), Style::new())?,
-            Happened::Ended => {
+            WatchEvent::Verdict(_) => {}
+            WatchEvent::Paused => self.block(&heading(overview), &held_block(board, width))?,
+            WatchEvent::Evaluated => self.block(&heading(overview), &block(board, width))?,
+            WatchEvent::Note(note) => self.line(&sanitize(note), Style::new())?,
+            WatchEvent::Ended => {
                 let line = ended(overview);
                 self.block(&line, &[])?;
             }
@@ -170,7 +172,7 @@ fn block(board: &dyn Board, width: usize) -> Vec<String> {
     for note in &overview.notes {
         lines.extend(prose(&sanitize(note), Style::new(), width));
     }
-    if let State::Stopped(why) = &overview.state {
+    if let Activity::Stopped(why) = &overview.state {
         lines.extend(prose(&format!("stopped: {}", sanitize(why)), DOUBTFUL, width));
     }
     lines
@@ -196,7 +198,7 @@ fn facts(overview: &Overview, width: usize) -> Vec<String> {
 }
 
 /// `judgments: 5 asked, 995 cached`.
-fn asked(actions: &Actions) -> String {
+fn asked(actions: &ActionCounts) -> String {
     let mut line = format!("judgments: {} asked, {} cached", actions.asked, actions.cached);
     for (number, what) in [
         (actions.failed, "failed"),
@@ -212,7 +214,7 @@ fn asked(actions: &Actions) -> String {
 }
 
 /// `spent $0.0020, 1050 tokens; saved $0.0481, 25200 tokens; session $0.0431 of $1.00, 12 of 500 judgments`.
-fn spent(spent: &Spent) -> String {
+fn spent(spent: &Spending) -> String {
     let save = used(&spent.save).unwrap_or_else(|| "nothing".to_owned());
     let saved = used(&spent.saved).map_or_else(String::new, |saved| format!("; saved {saved}"));
     format!("spent {save}{saved}; session {}", session(spent))
@@ -225,7 +227,7 @@ fn used(usage: &Usage) -> Option<String> {
 }
 
 /// What the session spent of what it may: money where it is known or limited, and judgments.
-fn session(spent: &Spent) -> String {
+fn session(spent: &Spending) -> String {
     let money = match (spent.session.cost, spent.budget) {
         (cost, Some(budget)) => format!("{} of {budget}, ", cost.unwrap_or(Cost::ZERO)),
         (Some(cost), None) => format!("{cost}, "),
@@ -328,7 +330,7 @@ fn planned(overview: &Overview) -> Option<String> {
 /// `20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), or edit on`.
 fn held(overview: &Overview) -> String {
     let (waiting, expected) = match overview.state {
-        State::Held { waiting, expected } => (waiting, expected),
+        Activity::Paused { waiting, expected } => (waiting, expected),
         _ => (overview.actions.waiting, None),
     };
     let asked = overview.actions.asked;

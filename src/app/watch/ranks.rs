@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::before::Before;
-use super::view::Views;
+use super::prior_verdicts::PriorVerdicts;
+use super::session_board::BoardState;
 use crate::engine::resolve::live::{LAST, Ranking, Seat};
 use crate::graph::inputs::Chunk;
 use crate::graph::queries;
@@ -26,13 +26,17 @@ pub(super) const MARKED: u8 = 2;
 #[derive(Debug)]
 pub(super) struct Ranks {
     then: Option<Arc<Snapshot>>,
-    before: Arc<Before>,
+    before: Arc<PriorVerdicts>,
     marked: HashSet<CaseId>,
 }
 
 impl Ranks {
     /// Ranks by the verdicts of `then`, and those before it where it has none.
-    pub(super) fn new(then: Option<Arc<Snapshot>>, before: &Arc<Before>, views: &Views) -> Self {
+    pub(super) fn new(
+        then: Option<Arc<Snapshot>>,
+        before: &Arc<PriorVerdicts>,
+        views: &BoardState,
+    ) -> Self {
         let then = then.or_else(|| before.last_whole().cloned());
         let selected = views.selected.map(|row| row.case);
         let marked = views.pinned.iter().copied().chain(selected).collect();

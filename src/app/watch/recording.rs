@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::front::Saved;
+use super::frontend::FinishedSave;
 use crate::base::ordered_map::Ordered;
 use crate::effects::record::saves::{SaveRecord, SavedGrade, SavedMetric, SavedVerdict};
 use crate::engine::session::Session;
@@ -15,7 +15,7 @@ use crate::pipeline::results::FORMAT;
 use crate::pipeline::spec::GraderKind;
 
 /// The line of the record for an evaluation that ended at `at` (RFC 3339).
-pub(crate) fn save_record(saved: &Saved<'_>, at: String) -> SaveRecord {
+pub(crate) fn save_record(saved: &FinishedSave<'_>, at: String) -> SaveRecord {
     let now = saved.shown.snapshot.as_deref();
     let overview = &saved.shown.overview;
     let metrics = overview.metrics.iter().map(|metric| {
@@ -65,13 +65,13 @@ pub(super) fn rubrics(session: &Session) -> Ordered<String> {
 ///
 /// An evaluation may be written after its cases went: they are named while the session holds them.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct CaseNames {
     known: HashMap<CaseId, (String, Option<String>, u32)>,
     /// The cases that were named last.
     last: Option<Arc<CaseIndex>>,
 }
 
-impl Names {
+impl CaseNames {
     /// Names the cases that the session holds.
     pub(super) fn add(&mut self, session: &Session) {
         let db = &session.db;
@@ -97,7 +97,7 @@ impl Names {
 }
 
 /// The verdicts that are others than they were last, those that came and went among them.
-fn verdicts(now: &Snapshot, last: Option<&Arc<Snapshot>>, names: &Names) -> Vec<SavedVerdict> {
+fn verdicts(now: &Snapshot, last: Option<&Arc<Snapshot>>, names: &CaseNames) -> Vec<SavedVerdict> {
     let mut verdicts = Vec::new();
     let mut add = |case, grader: &str, before: Option<SavedGrade>, now: Option<SavedGrade>| {
         let Some((sample_id, model, trial)) = names.known.get(&case).filter(|_| before != now)

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::before::Before;
-use super::board::{MetricRow, RowId};
+use super::board::{MetricRow, VerdictId};
+use super::prior_verdicts::PriorVerdicts;
 use crate::base::exact::mean;
 use crate::graph::inputs::Root;
 use crate::graph::queries;
@@ -17,8 +17,8 @@ use crate::pipeline::gate::GateReport;
 
 /// What is said of an evaluation as a whole.
 #[derive(Clone, Debug)]
-pub struct Totals {
-    /// Which state of the session it is of: what [`Wanted::of`] said.
+pub struct EvaluationTotals {
+    /// Which state of the session it is of: what [`TotalsRequest::of`] said.
     pub of: u64,
     /// The evaluation.
     pub snapshot: Arc<Snapshot>,
@@ -27,23 +27,23 @@ pub struct Totals {
     /// How many verdicts moved.
     pub counts: Counts,
     /// Those that moved, those that matter most first.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedVerdict>,
     /// What the gate says.
     pub gate: GateReport,
 }
 
 /// A verdict that moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moved {
+pub struct MovedVerdict {
     /// How.
     pub movement: Movement,
     /// By how much, from 0.
     pub distance: f64,
     /// Which.
-    pub row: RowId,
+    pub row: VerdictId,
 }
 
-impl Moved {
+impl MovedVerdict {
     /// The order in which they are listed: what broke first, then the farthest; equals stay in dataset order.
     pub fn order(&self, other: &Self) -> std::cmp::Ordering {
         let by_distance = || other.distance.total_cmp(&self.distance);
@@ -53,22 +53,22 @@ impl Moved {
 
 /// What totals are wanted of.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct TotalsRequest {
     /// Identifies the state of the session.
     pub of: u64,
     /// The suite.
     pub root: Root,
     /// What was before.
-    pub before: Arc<Before>,
+    pub before: Arc<PriorVerdicts>,
     /// What was when the session began.
     pub start: Option<Arc<Snapshot>>,
 }
 
 /// Evaluates everything.
-pub(super) fn totals(db: &Database, wanted: &Wanted) -> Totals {
-    let Wanted { of, root, before, start } = wanted;
+pub(super) fn totals(db: &Database, wanted: &TotalsRequest) -> EvaluationTotals {
+    let TotalsRequest { of, root, before, start } = wanted;
     let snapshot = Arc::new(Snapshot::take(db, *root));
-    let comparing = Comparing { snapshot: &snapshot, before, start: start.as_deref() };
+    let comparing = Comparison { snapshot: &snapshot, before, start: start.as_deref() };
     let mut counts = Counts::default();
     let mut moved = Vec::new();
     let graders = queries::graders(db, *root).iter().enumerate();
@@ -78,20 +78,20 @@ pub(super) fn totals(db: &Database, wanted: &Wanted) -> Totals {
             comparing.metric(db, *grader, at)
         })
         .collect();
-    moved.sort_by(Moved::order);
+    moved.sort_by(MovedVerdict::order);
     let gate = folds::gate_report(db, *root).clone();
-    Totals { of: *of, snapshot, metrics, counts, moved, gate }
+    EvaluationTotals { of: *of, snapshot, metrics, counts, moved, gate }
 }
 
-struct Comparing<'a> {
+struct Comparison<'a> {
     snapshot: &'a Snapshot,
-    before: &'a Before,
+    before: &'a PriorVerdicts,
     start: Option<&'a Snapshot>,
 }
 
-impl Comparing<'_> {
+impl Comparison<'_> {
     /// Counts how the verdicts of a grader moved.
-    fn count(&self, grader: usize, counts: &mut Counts, moved: &mut Vec<Moved>) {
+    fn count(&self, grader: usize, counts: &mut Counts, moved: &mut Vec<MovedVerdict>) {
         let name = &self.snapshot.graders[grader].name;
         let whole = self.before.whole().and_then(|whole| Some((whole, whole.grader(name)?)));
         let is_same_index =
@@ -106,8 +106,8 @@ impl Comparing<'_> {
             counts.add(movement);
             if movement.is_move() {
                 let distance = then.map_or(0.0, |then| (now.score - then.score).abs());
-                let row = RowId { case, grader: grader as u32 };
-                moved.push(Moved { movement, distance, row });
+                let row = VerdictId { case, grader: grader as u32 };
+                moved.push(MovedVerdict { movement, distance, row });
             }
         }
     }

@@ -12,22 +12,22 @@ use tokio::sync::mpsc as channel;
 use crate::graph::{Database, unless_cancelled};
 
 /// An evaluation, over a database of its own.
-type Job<T> = (Database, Box<dyn FnOnce(&Database) -> T + Send>);
+type EvaluationJob<T> = (Database, Box<dyn FnOnce(&Database) -> T + Send>);
 
 /// A thread that evaluates one thing at a time.
 #[derive(Debug)]
-pub(super) struct Worker<T> {
-    jobs: Option<mpsc::Sender<Job<T>>>,
+pub(super) struct EvaluationWorker<T> {
+    jobs: Option<mpsc::Sender<EvaluationJob<T>>>,
     done: channel::UnboundedReceiver<Option<T>>,
     thread: Option<JoinHandle<()>>,
     /// Evaluations that were asked for and did not end yet.
     pending: usize,
 }
 
-impl<T: Send + 'static> Worker<T> {
+impl<T: Send + 'static> EvaluationWorker<T> {
     /// Starts the thread.
     pub(super) fn start() -> Self {
-        let (jobs, queue) = mpsc::channel::<Job<T>>();
+        let (jobs, queue) = mpsc::channel::<EvaluationJob<T>>();
         let (tell, done) = channel::unbounded_channel();
         let thread = std::thread::spawn(move || {
             for (db, job) in queue {
@@ -79,7 +79,7 @@ impl<T: Send + 'static> Worker<T> {
     }
 }
 
-impl<T> Drop for Worker<T> {
+impl<T> Drop for EvaluationWorker<T> {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {

@@ -1,7 +1,7 @@
 //! When a burst of changes is over: a state machine without a clock of its own.
 //!
 //! It is told what was touched at which moment, and says when the batch is due: after [`QUIET`] without anything more,
-//! at most [`LONGEST`] after it began. Moments count from some start that the caller chooses. It knows no files: paths
+//! at most [`MAX_BATCH_TIME`] after it began. Moments count from some start that the caller chooses. It knows no files: paths
 //! are names.
 
 use std::collections::BTreeSet;
@@ -10,9 +10,9 @@ use std::time::Duration;
 /// How long nothing more may come before a batch is over. Editors write, rename and clean up within a few milliseconds.
 pub(crate) const QUIET: Duration = Duration::from_millis(10);
 /// How long a batch may grow: whoever writes without a pause sees something happen all the same.
-pub(crate) const LONGEST: Duration = Duration::from_millis(250);
+pub(crate) const MAX_BATCH_TIME: Duration = Duration::from_millis(250);
 /// How many paths a batch may name. With more it is cheaper to look at everything.
-pub(crate) const MOST_PATHS: usize = 10_000;
+pub(crate) const MAX_PATHS: usize = 10_000;
 
 /// What was touched since the last batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Debounce {
         if !self.paths.contains(path) {
             self.paths.insert(path.to_owned());
         }
-        if self.paths.len() > MOST_PATHS {
+        if self.paths.len() > MAX_PATHS {
             self.overflow(moment);
         }
     }
@@ -57,7 +57,7 @@ impl Debounce {
     /// When the batch is over unless more comes; none while it is empty.
     pub(crate) fn due(&self) -> Option<Duration> {
         let (first, last) = self.span?;
-        Some((last + QUIET).min(first + LONGEST))
+        Some((last + QUIET).min(first + MAX_BATCH_TIME))
     }
 
     /// The batch if it is over by now; the next one starts empty.
@@ -79,7 +79,7 @@ impl Debounce {
 mod tests {
     use std::time::Duration;
 
-    use super::{ChangedPaths, Debounce, MOST_PATHS};
+    use super::{ChangedPaths, Debounce, MAX_PATHS};
 
     fn ms(count: u64) -> Duration {
         Duration::from_millis(count)
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn too_many_paths_are_everything() {
-        let names: Vec<String> = (0..=MOST_PATHS).map(|number| number.to_string()).collect();
+        let names: Vec<String> = (0..=MAX_PATHS).map(|number| number.to_string()).collect();
         let fed: Vec<(u64, &str)> = names.iter().map(|name| (5, name.as_str())).collect();
         check(&fed, 15, &ChangedPaths::Any);
         let most: Vec<&str> = names[1..].iter().map(String::as_str).collect();

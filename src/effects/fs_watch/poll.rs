@@ -11,20 +11,20 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 
-use super::Shared;
+use super::SharedWatch;
 use super::stamps::Stamps;
 
 #[derive(Debug, PartialEq, Eq)]
-enum Stamp {
+enum PathStamp {
     Nothing,
-    File(Look),
+    File(FileStamp),
     /// The folder and its entries.
-    Folder(Look, Vec<(OsString, Option<Look>)>),
+    Folder(FileStamp, Vec<(OsString, Option<FileStamp>)>),
 }
 
 /// What tells one state of a file from another without reading it.
 #[derive(Debug, PartialEq, Eq)]
-struct Look {
+struct FileStamp {
     modified: Option<SystemTime>,
     len: u64,
     /// Device, inode, seconds and nanoseconds of the last change of either: a file that was replaced by one of equal age.
@@ -33,14 +33,14 @@ struct Look {
 
 /// Starts the thread that looks at what `shared` says is polled. It looks at once when it is sent anything, and ends with the
 /// sender.
-pub(crate) fn start(shared: Arc<Shared>, every: Duration) -> std::io::Result<Sender<()>> {
+pub(crate) fn start(shared: Arc<SharedWatch>, every: Duration) -> std::io::Result<Sender<()>> {
     let (sender, wake) = channel();
     let thread = std::thread::Builder::new().name("poll files".to_owned());
     thread.spawn(move || look_on(&shared, &wake, every))?;
     Ok(sender)
 }
 
-fn look_on(shared: &Shared, wake: &Receiver<()>, every: Duration) {
+fn look_on(shared: &SharedWatch, wake: &Receiver<()>, every: Duration) {
     let mut stamps = Stamps::default();
     loop {
         let has_ended = if shared.polled().is_empty() {
@@ -64,21 +64,25 @@ fn look_on(shared: &Shared, wake: &Receiver<()>, every: Duration) {
     }
 }
 
-fn stamp(path: &Path) -> Stamp {
-    let Ok(metadata) = std::fs::metadata(path) else { return Stamp::Nothing };
+fn stamp(path: &Path) -> PathStamp {
+    let Ok(metadata) = std::fs::metadata(path) else { return PathStamp::Nothing };
     if !metadata.is_dir() {
-        return Stamp::File(look(&metadata));
+        return PathStamp::File(look(&metadata));
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
     let mut entries: Vec<_> = entries
         .map(|entry| (entry.file_name(), entry.metadata().ok().map(|metadata| look(&metadata))))
         .collect();
     entries.sort_by(|one, other| one.0.cmp(&other.0));
-    Stamp::Folder(look(&metadata), entries)
+    PathStamp::Folder(look(&metadata), entries)
 }
 
-fn look(metadata: &Metadata) -> Look {
-    Look { modified: metadata.modified().ok(), len: metadata.len(), identity: identity(metadata) }
+fn look(metadata: &Metadata) -> FileStamp {
+    FileStamp {
+        modified: metadata.modified().ok(),
+        len: metadata.len(),
+        identity: identity(metadata),
+    }
 }
 
 #[cfg(unix)]

@@ -14,11 +14,11 @@ const COARSEST: Duration = Duration::from_secs(2);
 /// The stamps of paths.
 #[derive(Debug)]
 pub(crate) struct Stamps<S> {
-    known: BTreeMap<Arc<str>, Known<S>>,
+    known: BTreeMap<Arc<str>, SeenStamp<S>>,
 }
 
 #[derive(Debug)]
-struct Known<S> {
+struct SeenStamp<S> {
     stamp: S,
     /// When it was first seen; none once it is certain that another change would show.
     since: Option<Duration>,
@@ -40,7 +40,7 @@ impl<S: PartialEq> Stamps<S> {
                 known.since.take_if(|since| moment >= *since + COARSEST).is_some()
             }
             _ => {
-                self.known.insert(path.clone(), Known { stamp, since: Some(moment) });
+                self.known.insert(path.clone(), SeenStamp { stamp, since: Some(moment) });
                 true
             }
         }

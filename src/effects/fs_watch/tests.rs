@@ -12,7 +12,7 @@ use notify::{Config, ErrorKind, EventHandler, RecursiveMode, Watcher, WatcherKin
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::{ChangedPaths, FileWatch, Shared};
+use super::{ChangedPaths, FileWatch, SharedWatch};
 
 /// How long something may take that must come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -502,7 +502,7 @@ impl Watcher for Limited {
 fn folders_beyond_the_limit_of_the_system_are_polled() {
     let limited = Box::new(Limited { left: 1 });
     let every = Duration::from_millis(2);
-    let watch = FileWatch::with(Arc::new(Shared::new()), Some(limited), every).unwrap();
+    let watch = FileWatch::with(Arc::new(SharedWatch::new()), Some(limited), every).unwrap();
     let mut scene = Scene::with(watch);
     for folder in ["a", "b", "c"] {
         scene.make(folder);

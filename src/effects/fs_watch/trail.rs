@@ -9,11 +9,11 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 /// How many links lead to a file at most; Linux follows as many.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// What stands at a path, without following it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum EntryKind {
     /// A folder.
     Folder,
     /// A link, and what it says.
@@ -26,7 +26,7 @@ pub(crate) enum Standing {
 
 /// What decides what a path means.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Trail {
+pub(crate) struct PathTrail {
     /// The entries whose change changes it: the links on the way and the file, or the first that is missing.
     pub(crate) entries: BTreeSet<PathBuf>,
     /// The folders to watch: those of the entries, the folder that is listed, and those on the way below `base`.
@@ -35,7 +35,7 @@ pub(crate) struct Trail {
     pub(crate) listed: Option<PathBuf>,
 }
 
-enum Step {
+enum PathStep {
     /// To the root of a drive or of everything.
     To(OsString),
     Up,
@@ -44,26 +44,30 @@ enum Step {
 
 /// Follows `path`, an absolute one. A folder on the way tells when it is itself replaced only where the one above it is
 /// watched: that is done below `base`, where projects are checked out, and not up to the root.
-pub(crate) fn follow(path: &Path, base: &Path, look: &mut dyn FnMut(&Path) -> Standing) -> Trail {
-    let mut trail = Trail::default();
+pub(crate) fn follow(
+    path: &Path,
+    base: &Path,
+    look: &mut dyn FnMut(&Path) -> EntryKind,
+) -> PathTrail {
+    let mut trail = PathTrail::default();
     let mut steps = steps(path);
     let mut here = PathBuf::new();
     let mut links = 0;
     while let Some(step) = steps.pop() {
         let name = match step {
-            Step::To(root) => {
+            PathStep::To(root) => {
                 here.push(root);
                 continue;
             }
-            Step::Up => {
+            PathStep::Up => {
                 here.pop();
                 continue;
             }
-            Step::Down(name) => name,
+            PathStep::Down(name) => name,
         };
         let entry = here.join(name);
         let standing = look(&entry);
-        if standing == Standing::Folder {
+        if standing == EntryKind::Folder {
             if here.starts_with(base) {
                 trail.folders.insert(here);
             }
@@ -73,7 +77,7 @@ pub(crate) fn follow(path: &Path, base: &Path, look: &mut dyn FnMut(&Path) -> St
         trail.folders.insert(here.clone());
         trail.entries.insert(entry);
         match standing {
-            Standing::Link(target) if links < MOST_LINKS => {
+            EntryKind::Link(target) if links < MAX_LINKS => {
                 links += 1;
                 steps.extend(self::steps(&target));
             }
@@ -88,14 +92,14 @@ pub(crate) fn follow(path: &Path, base: &Path, look: &mut dyn FnMut(&Path) -> St
 }
 
 /// The steps of a path, the last one first.
-fn steps(path: &Path) -> Vec<Step> {
+fn steps(path: &Path) -> Vec<PathStep> {
     let step = |component: Component<'_>| match component {
         Component::Prefix(_) | Component::RootDir => {
-            Some(Step::To(component.as_os_str().to_owned()))
+            Some(PathStep::To(component.as_os_str().to_owned()))
         }
         Component::CurDir => None,
-        Component::ParentDir => Some(Step::Up),
-        Component::Normal(name) => Some(Step::Down(name.to_owned())),
+        Component::ParentDir => Some(PathStep::Up),
+        Component::Normal(name) => Some(PathStep::Down(name.to_owned())),
     };
     path.components().rev().filter_map(step).collect()
 }
@@ -105,16 +109,16 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
-    use super::{Standing, Trail, follow};
+    use super::{EntryKind, PathTrail, follow};
 
     /// Follows `path` through these entries: `dir`, `file`, or `-> target`.
-    fn trail(standing: &[(&str, &str)], path: &str) -> Trail {
+    fn trail(standing: &[(&str, &str)], path: &str) -> PathTrail {
         let standing: BTreeMap<&str, &str> = standing.iter().copied().collect();
         let mut look = |path: &Path| match standing.get(path.to_str().unwrap()) {
-            Some(&"dir") => Standing::Folder,
-            Some(&"file") => Standing::File,
-            Some(link) => Standing::Link(PathBuf::from(link.strip_prefix("-> ").unwrap())),
-            None => Standing::Nothing,
+            Some(&"dir") => EntryKind::Folder,
+            Some(&"file") => EntryKind::File,
+            Some(link) => EntryKind::Link(PathBuf::from(link.strip_prefix("-> ").unwrap())),
+            None => EntryKind::Nothing,
         };
         follow(Path::new(path), Path::new("/w"), &mut look)
     }
@@ -138,7 +142,7 @@ mod tests {
         ];
         let found = trail(&standing, path);
         let names = |paths: &[&str]| paths.iter().map(PathBuf::from).collect();
-        let expected = Trail {
+        let expected = PathTrail {
             entries: names(entries),
             folders: names(folders),
             listed: listed.map(Into::into),

@@ -7,33 +7,33 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::read::{Past, PastLine, runs};
+use super::read::{PastLine, PastRun, runs};
 use crate::base::system::System;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::reason::{Before, Panel, Texts};
 
 /// How many runs are read back at most.
-const MOST_RUNS: usize = 10;
+const MAX_RUNS: usize = 10;
 
 /// Sample, model and trial.
-type CaseName = (String, Option<String>, u32);
+type CaseIdentity = (String, Option<String>, u32);
 
 /// What earlier runs asked, the newest first.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    runs: Vec<Run>,
+    runs: Vec<RunActions>,
 }
 
 #[derive(Debug)]
-struct Run {
+struct RunActions {
     id: String,
     panels: Vec<(String, Panel)>,
-    cases: HashMap<CaseName, Vec<Option<Asked>>>,
+    cases: HashMap<CaseIdentity, Vec<Option<AskedKeys>>>,
 }
 
 /// What was judged by one grader, and the key of its first judgment.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct AskedKeys {
     texts: Texts,
     key: Option<ActionKey>,
 }
@@ -42,8 +42,8 @@ impl History {
     /// Reads the records under `home` back to the last run of `suite` that was of all samples and of all `graders`.
     pub(crate) fn read(system: &dyn System, home: &str, suite: &str, graders: &[&str]) -> Self {
         let mut history = Self::default();
-        for past in runs(system, home, suite).take(MOST_RUNS) {
-            let run = Run::read(&past, system);
+        for past in runs(system, home, suite).take(MAX_RUNS) {
+            let run = RunActions::read(&past, system);
             let has_all = graders.iter().all(|name| run.grader(name).is_some());
             history.runs.push(run);
             if has_all && !past.header.is_narrowed() {
@@ -63,7 +63,7 @@ impl History {
         if self.runs.is_empty() {
             return Before::NoRun;
         }
-        let name: CaseName = (case.0.to_owned(), case.1.map(str::to_owned), case.2);
+        let name: CaseIdentity = (case.0.to_owned(), case.1.map(str::to_owned), case.2);
         let mut had_grader = false;
         for run in &self.runs {
             let Some(at) = run.grader(grader) else { continue };
@@ -77,8 +77,8 @@ impl History {
     }
 }
 
-impl Run {
-    fn read(past: &Past, system: &dyn System) -> Self {
+impl RunActions {
+    fn read(past: &PastRun, system: &dyn System) -> Self {
         let graders = past.header.settings.get("graders").and_then(Value::as_array);
         let panels: Vec<(String, Panel)> = graders
             .into_iter()
@@ -91,7 +91,7 @@ impl Run {
             .collect();
         let mut cases = HashMap::new();
         past.each_line(system, &mut |line| {
-            let asked = panels.iter().map(|(grader, _)| Asked::of(&line, grader)).collect();
+            let asked = panels.iter().map(|(grader, _)| AskedKeys::of(&line, grader)).collect();
             cases.insert((line.sample_id, line.model, line.trial), asked);
         });
         Self { id: past.id.clone(), panels, cases }
@@ -102,7 +102,7 @@ impl Run {
     }
 }
 
-impl Asked {
+impl AskedKeys {
     fn of(line: &PastLine, grader: &str) -> Option<Self> {
         let grade = line.grades.get(grader)?;
         let submission = line.submissions.get(grader)?;

@@ -13,7 +13,7 @@ pub(crate) const DEFAULT: usize = 100;
 
 /// How many records stay.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Most<'a> {
+pub(crate) enum RunLimit<'a> {
     /// So many of all suites together.
     OfAll(usize),
     /// So many of the suite with this name; those of others are not looked at.
@@ -25,7 +25,7 @@ pub(crate) enum Most<'a> {
 pub(crate) fn remove_old(
     system: &dyn System,
     home: &str,
-    most: Most<'_>,
+    most: RunLimit<'_>,
     named: &[&str],
 ) -> std::io::Result<()> {
     let runs = runs_of(home);
@@ -34,11 +34,11 @@ pub(crate) fn remove_old(
     kept.extend(latest.as_deref());
     let ids = system.list(&runs).unwrap_or_default().into_iter();
     let mut ids: Vec<String> = ids.filter(|id| is_run_id(id)).collect();
-    let (Most::OfAll(number) | Most::OfSuite(number, _)) = most;
+    let (RunLimit::OfAll(number) | RunLimit::OfSuite(number, _)) = most;
     if ids.len() <= number {
         return Ok(());
     }
-    if let Most::OfSuite(_, suite) = most {
+    if let RunLimit::OfSuite(_, suite) = most {
         ids.retain(|id| suite_of(system, &join(&runs, id)).as_deref() == Some(suite));
     }
     let old = ids.iter().rev().skip(number).filter(|id| !kept.contains(id.as_str()));
@@ -68,7 +68,7 @@ fn is_run_id(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Most, is_run_id, remove_old};
+    use super::{RunLimit, is_run_id, remove_old};
     use crate::base::system::System;
     use crate::base::system::memory::MemorySystem;
     use crate::effects::record::{run_id, set_latest};
@@ -97,10 +97,10 @@ mod tests {
                 system.set(&format!("h/runs/{id}/run.json"), "{}");
             }
             set_latest(&system, "h", latest).unwrap();
-            remove_old(&system, "h", Most::OfAll(most), &[named]).unwrap();
+            remove_old(&system, "h", RunLimit::OfAll(most), &[named]).unwrap();
             let left = system.list("h/runs").unwrap();
             assert_eq!(left, [expected, &["baseline"]].concat(), "{most} {latest} {named}");
-            remove_old(&system, "elsewhere", Most::OfAll(most), &[]).unwrap();
+            remove_old(&system, "elsewhere", RunLimit::OfAll(most), &[]).unwrap();
         }
     }
 
@@ -117,7 +117,7 @@ mod tests {
                 let header = format!(r#"{{"format": 1, "suite": "{suite}"}}"#);
                 system.set(&format!("h/runs/{id}/header.json"), &header);
             }
-            remove_old(&system, "h", Most::OfSuite(most, "a"), &[]).unwrap();
+            remove_old(&system, "h", RunLimit::OfSuite(most, "a"), &[]).unwrap();
             assert_eq!(system.list("h/runs").unwrap(), expected, "{most}");
         }
     }

@@ -3,11 +3,11 @@
 use std::io::{self, BufRead, Read};
 
 /// The bytes a line of results may take.
-pub(crate) const MOST_RESULT: usize = 256 << 20;
+pub(crate) const MAX_RESULT: usize = 256 << 20;
 
 /// A line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
+pub(crate) enum RecordLine<'a> {
     /// With its end, which is left out here.
     Whole(&'a [u8]),
     /// The last one, and the file ends before it does.
@@ -20,7 +20,7 @@ pub(crate) enum Line<'a> {
 pub(crate) fn each_line(
     mut reader: &mut dyn BufRead,
     most: usize,
-    visit: &mut dyn FnMut(Line<'_>),
+    visit: &mut dyn FnMut(RecordLine<'_>),
 ) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
@@ -31,28 +31,28 @@ pub(crate) fn each_line(
         }
         match line.strip_suffix(b"\n") {
             Some(text) if text.trim_ascii().is_empty() => {}
-            Some(text) => visit(Line::Whole(text)),
+            Some(text) => visit(RecordLine::Whole(text)),
             None if line.len() > most => {
                 reader.skip_until(b'\n')?;
-                visit(Line::TooLong);
+                visit(RecordLine::TooLong);
             }
-            None => visit(Line::Torn(&line)),
+            None => visit(RecordLine::Torn(&line)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, each_line};
+    use super::{RecordLine, each_line};
 
     fn read(text: &str, most: usize) -> Vec<String> {
         let mut found = Vec::new();
         let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         each_line(&mut text.as_bytes(), most, &mut |line| {
             found.push(match line {
-                Line::Whole(bytes) => shown(bytes),
-                Line::Torn(bytes) => format!("torn {}", shown(bytes)),
-                Line::TooLong => "too long".to_owned(),
+                RecordLine::Whole(bytes) => shown(bytes),
+                RecordLine::Torn(bytes) => format!("torn {}", shown(bytes)),
+                RecordLine::TooLong => "too long".to_owned(),
             });
         })
         .unwrap();

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::lines::{Line, MOST_RESULT, each_line};
+use super::lines::{MAX_RESULT, RecordLine, each_line};
 use super::runs_of;
 use crate::base::system::{FileBytes, System, join};
 use crate::pipeline::results::FORMAT;
@@ -20,7 +20,7 @@ pub(crate) const RESULTS: &str = "results.jsonl";
 
 /// The record of an earlier run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Past {
+pub(crate) struct PastRun {
     /// Its id: the name of its folder.
     pub id: String,
     /// Its folder.
@@ -128,7 +128,7 @@ pub(crate) fn runs<'a>(
     system: &'a dyn System,
     home: &str,
     suite: &'a str,
-) -> impl Iterator<Item = Past> + 'a {
+) -> impl Iterator<Item = PastRun> + 'a {
     let folder = runs_of(home);
     let ids = system.list(&folder).unwrap_or_default();
     let read = move |id: &str| open(system, &join(&folder, id), id);
@@ -139,21 +139,27 @@ pub(crate) fn runs<'a>(
 }
 
 /// The record in `folder`; none if there is no header that this version can read.
-pub(crate) fn open(system: &dyn System, folder: &str, id: &str) -> Option<Past> {
+pub(crate) fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
     let FileBytes::Bytes(bytes) = system.read(&join(folder, "header.json")) else { return None };
     let header: PastHeader = serde_json::from_slice(&bytes).ok()?;
-    (header.format == FORMAT).then(|| Past { id: id.to_owned(), folder: folder.to_owned(), header })
+    (header.format == FORMAT).then(|| PastRun {
+        id: id.to_owned(),
+        folder: folder.to_owned(),
+        header,
+    })
 }
 
-impl Past {
+impl PastRun {
     /// Visits the results that can be read, in order, and says how many cannot be.
     pub(crate) fn each_line(&self, system: &dyn System, visit: &mut dyn FnMut(PastLine)) -> usize {
         let Ok(mut file) = system.open(&join(&self.folder, RESULTS)) else { return 0 };
         let mut broken = 0;
-        let read = each_line(&mut *file, MOST_RESULT, &mut |line| {
+        let read = each_line(&mut *file, MAX_RESULT, &mut |line| {
             let result = match line {
-                Line::Whole(bytes) | Line::Torn(bytes) => serde_json::from_slice(bytes).ok(),
-                Line::TooLong => None,
+                RecordLine::Whole(bytes) | RecordLine::Torn(bytes) => {
+                    serde_json::from_slice(bytes).ok()
+                }
+                RecordLine::TooLong => None,
             };
             match result.filter(|line: &PastLine| line.format == FORMAT) {
                 Some(line) => visit(line),

@@ -1,6 +1,6 @@
 //! How a user names a recorded evaluation: a run, or a save of a `watch` session.
 
-use super::read::{Past, open, runs};
+use super::read::{PastRun, open, runs};
 use super::{last_id, runs_of};
 use crate::base::system::{FileBytes, System, join};
 
@@ -60,7 +60,7 @@ pub(crate) enum NotFound {
 }
 
 /// The record that `run` names: one under `home`, else the one in that folder.
-pub(crate) fn find(system: &dyn System, home: &str, run: &str) -> Result<Past, NotFound> {
+pub(crate) fn find(system: &dyn System, home: &str, run: &str) -> Result<PastRun, NotFound> {
     let recorded = |id: &str| open(system, &join(&runs_of(home), id), id);
     if let Some((base, back)) = counted_back(run) {
         let mut past = find(system, home, base)?;
@@ -77,9 +77,9 @@ pub(crate) fn find(system: &dyn System, home: &str, run: &str) -> Result<Past, N
             return Ok(past);
         }
         let ids = system.list(&runs_of(home)).unwrap_or_default();
-        let begun: Vec<Past> =
+        let begun: Vec<PastRun> =
             ids.iter().filter(|id| id.starts_with(run)).filter_map(|id| recorded(id)).collect();
-        match <[Past; 1]>::try_from(begun) {
+        match <[PastRun; 1]>::try_from(begun) {
             Ok([past]) => return Ok(past),
             Err(begun) if !begun.is_empty() => {
                 return Err(NotFound::Several(begun.into_iter().map(|past| past.id).collect()));
@@ -100,7 +100,7 @@ fn counted_back(run: &str) -> Option<(&str, u32)> {
 }
 
 /// The run of the same suite that was recorded before `past`.
-pub(crate) fn run_before(system: &dyn System, home: &str, past: &Past) -> Option<Past> {
+pub(crate) fn run_before(system: &dyn System, home: &str, past: &PastRun) -> Option<PastRun> {
     runs(system, home, &past.header.suite).find(|other| other.id < past.id)
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::{Line, each_line};
+use super::lines::{RecordLine, each_line};
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{FileBytes, System, join};
 use crate::base::text::count;
@@ -22,7 +22,7 @@ use crate::pipeline::results::FORMAT;
 pub(crate) const FILE: &str = "saves.jsonl";
 
 /// The bytes a line may take: that of the first evaluation holds a verdict for every case and grader.
-const MOST_LINE: usize = 1 << 30;
+const MAX_LINE: usize = 1 << 30;
 
 /// One evaluation of a session: a line of `saves.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -173,10 +173,10 @@ pub(crate) struct Saves {
 /// Reads the history in the record `folder`; it is empty where there is none, as in records of `run`.
 pub(crate) fn read_saves(system: &dyn System, folder: &str) -> Saves {
     let path = join(folder, FILE);
-    let mut reading = Reading::default();
+    let mut reading = SaveReader::default();
     let read = system
         .open(&path)
-        .and_then(|mut file| each_line(&mut *file, MOST_LINE, &mut |line| reading.add(line)));
+        .and_then(|mut file| each_line(&mut *file, MAX_LINE, &mut |line| reading.add(line)));
     match read {
         Err(error) if system.read(&path) != FileBytes::Missing => {
             reading.saves.warnings.push(format!("cannot read the history of the session: {error}"));
@@ -188,18 +188,18 @@ pub(crate) fn read_saves(system: &dyn System, folder: &str) -> Saves {
 
 /// A history that is being read.
 #[derive(Debug, Default)]
-struct Reading {
+struct SaveReader {
     saves: Saves,
     broken: usize,
 }
 
-impl Reading {
-    fn add(&mut self, line: Line<'_>) {
+impl SaveReader {
+    fn add(&mut self, line: RecordLine<'_>) {
         let record = match line {
-            Line::Whole(bytes) => serde_json::from_slice::<SaveRecord>(bytes).ok(),
-            Line::TooLong => None,
+            RecordLine::Whole(bytes) => serde_json::from_slice::<SaveRecord>(bytes).ok(),
+            RecordLine::TooLong => None,
             // It was being written when the session ended.
-            Line::Torn(_) => return,
+            RecordLine::Torn(_) => return,
         };
         let next = self.saves.records.last().map_or(0, |last| last.save.saturating_add(1));
         match record.filter(|record| record.format == FORMAT) {
@@ -237,7 +237,7 @@ impl Reading {
 
 /// A verdict as it stood after a save.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Standing<'a> {
+pub(crate) struct VerdictAt<'a> {
     /// Whose it is: the line that brought the case and the grader into the session.
     pub verdict: &'a SavedVerdict,
     /// The grade.
@@ -246,7 +246,7 @@ pub(crate) struct Standing<'a> {
 
 /// The verdicts as they stood after the evaluation `save`, in the order in which they first came; none if the
 /// history has no such evaluation.
-pub(crate) fn at_save(records: &[SaveRecord], save: u32) -> Option<Vec<Standing<'_>>> {
+pub(crate) fn at_save(records: &[SaveRecord], save: u32) -> Option<Vec<VerdictAt<'_>>> {
     let last = records.iter().position(|record| record.save == save)?;
     let mut places = HashMap::new();
     let mut standing: Vec<(&SavedVerdict, Option<&SavedGrade>)> = Vec::new();
@@ -260,7 +260,7 @@ pub(crate) fn at_save(records: &[SaveRecord], save: u32) -> Option<Vec<Standing<
         }
     }
     let known = standing.into_iter();
-    Some(known.filter_map(|(verdict, grade)| Some(Standing { verdict, grade: grade? })).collect())
+    Some(known.filter_map(|(verdict, grade)| Some(VerdictAt { verdict, grade: grade? })).collect())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::read::{Past, PastGrade, RESULTS};
+use super::read::{PastGrade, PastRun, RESULTS};
 use super::reference::SaveAt;
 use super::saves::{SaveRecord, Saves, at_save, read_saves};
 use crate::base::system::{FileBytes, System, join};
@@ -44,7 +44,7 @@ pub(crate) enum NoSide {
 /// A session that did not end has no results: its last save stands for them.
 pub(crate) fn read_side(
     system: &dyn System,
-    past: &Past,
+    past: &PastRun,
     save: Option<SaveAt>,
 ) -> Result<ReadSide, NoSide> {
     let has_results = system.open(&join(&past.folder, RESULTS)).is_ok();
@@ -69,8 +69,8 @@ pub(crate) fn read_side(
     }
 }
 
-fn read_run(system: &dyn System, past: &Past) -> ReadSide {
-    let mut cases = Cases::new(graders_of(&past.header.settings));
+fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
+    let mut cases = CaseResults::new(graders_of(&past.header.settings));
     let mut again = 0;
     let broken = past.each_line(system, &mut |line| {
         let name = CaseName { sample_id: line.sample_id, model: line.model, trial: line.trial };
@@ -84,7 +84,7 @@ fn read_run(system: &dyn System, past: &Past) -> ReadSide {
         }
         cases.touch(name);
     });
-    let facts: Facts = json(system, &join(&past.folder, "run.json")).unwrap_or_default();
+    let facts: RunSummary = json(system, &join(&past.folder, "run.json")).unwrap_or_default();
     let summary: GateOf = json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
     let pending = facts.actions.values().filter_map(|tally| tally.get("pending")?.as_u64());
     let side = Side {
@@ -111,9 +111,9 @@ fn read_run(system: &dyn System, past: &Past) -> ReadSide {
     ReadSide { side, warnings: warnings.into_iter().flatten().collect() }
 }
 
-fn read_save(past: &Past, saves: &Saves, record: &SaveRecord, has_results: bool) -> ReadSide {
+fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bool) -> ReadSide {
     let graders = record.metrics.0.iter().map(|(name, _)| name.clone()).collect();
-    let mut cases = Cases::new(graders);
+    let mut cases = CaseResults::new(graders);
     for standing in at_save(&saves.records, record.save).unwrap_or_default() {
         let verdict = standing.verdict;
         let name = CaseName {
@@ -156,7 +156,7 @@ fn read_save(past: &Past, saves: &Saves, record: &SaveRecord, has_results: bool)
 /// of a run, and of a save those with the key that the save had.
 pub(crate) fn add_rationales(
     system: &dyn System,
-    past: &Past,
+    past: &PastRun,
     name: &SideName,
     moved: &mut [Moved],
     side: fn(&mut Moved) -> &mut MovedGrade,
@@ -179,7 +179,7 @@ pub(crate) fn add_rationales(
     });
 }
 
-fn name_of(past: &Past) -> SideName {
+fn name_of(past: &PastRun) -> SideName {
     SideName {
         suite: past.header.suite.clone(),
         run: past.id.clone(),
@@ -190,7 +190,7 @@ fn name_of(past: &Past) -> SideName {
 
 /// What is read of `run.json`.
 #[derive(Default, Deserialize)]
-struct Facts {
+struct RunSummary {
     #[serde(default)]
     started: Option<String>,
     #[serde(default)]
@@ -236,13 +236,13 @@ fn side_grade(grade: &PastGrade) -> Option<SideGrade> {
 }
 
 /// Cases that are being read.
-struct Cases {
+struct CaseResults {
     graders: Vec<String>,
     read: Vec<SideCase>,
     places: HashMap<CaseName, usize>,
 }
 
-impl Cases {
+impl CaseResults {
     fn new(graders: Vec<String>) -> Self {
         Self { graders, read: Vec::new(), places: HashMap::new() }
     }
@@ -279,7 +279,7 @@ impl Cases {
 mod tests {
     use super::{NoSide, ReadSide, add_rationales, read_side};
     use crate::base::system::memory::MemorySystem;
-    use crate::effects::record::read::{Past, open};
+    use crate::effects::record::read::{PastRun, open};
     use crate::effects::record::reference::SaveAt;
     use crate::pipeline::report::diff::{Diff, compare};
 
@@ -325,7 +325,7 @@ mod tests {
         ])
     }
 
-    fn past(system: &MemorySystem) -> Past {
+    fn past(system: &MemorySystem) -> PastRun {
         open(system, "r", "r").unwrap()
     }
 

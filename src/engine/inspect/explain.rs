@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::preview::ToAsk;
 use super::whys::{Whys, grader_settings};
 use crate::base::ordered_map::Ordered;
-use crate::effects::record::read::{Past, PastLine};
+use crate::effects::record::read::{PastLine, PastRun};
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
@@ -35,7 +35,7 @@ pub(crate) type Layers = Vec<(String, Box<dyn OutcomeStore>)>;
 #[derive(Clone, Debug)]
 pub(crate) struct Earlier {
     /// The run.
-    pub past: Past,
+    pub past: PastRun,
     /// Its lines of the sample.
     pub lines: Vec<PastLine>,
 }
@@ -188,7 +188,7 @@ impl<'a> Explaining<'a> {
         let found = self.earlier.iter().filter_map(|earlier| {
             earlier.lines.iter().find(same_case).map(|line| (&earlier.past, line))
         });
-        let compared: Vec<(&Past, &PastLine)> = found.collect();
+        let compared: Vec<(&PastRun, &PastLine)> = found.collect();
         let other = compared.iter().find(|(past, line)| !now.is_same(past, line));
         let (past, line) = *other.or(compared.first())?;
         let key = line.grades.get(now.name).and_then(|grade| grade.key.clone());
@@ -263,7 +263,7 @@ impl NowLine<'_> {
     }
 
     /// Whether an earlier run had the same key; of a grade without one, the same texts and settings.
-    fn is_same(&self, past: &Past, line: &PastLine) -> bool {
+    fn is_same(&self, past: &PastRun, line: &PastLine) -> bool {
         let key = self.grade().and_then(|grade| grade.key.clone());
         let before = line.grades.get(self.name).and_then(|grade| grade.key.clone());
         if key.is_some() || before.is_some() {
@@ -274,7 +274,7 @@ impl NowLine<'_> {
     }
 
     /// The texts that differ.
-    fn texts(&self, past: &Past, line: &PastLine) -> Vec<TextChange> {
+    fn texts(&self, past: &PastRun, line: &PastLine) -> Vec<TextChange> {
         let of_json = |text: &str| {
             let value: Value = serde_json::from_str(text).unwrap_or_default();
             value.as_str().map_or_else(|| text.to_owned(), str::to_owned)
@@ -308,7 +308,7 @@ impl NowLine<'_> {
     }
 
     /// The names of the settings and texts that differ, as far as the record holds them.
-    fn differs(&self, past: &Past, texts: &[TextChange]) -> Vec<String> {
+    fn differs(&self, past: &PastRun, texts: &[TextChange]) -> Vec<String> {
         const NOT_COMPARED: [&str; 7] =
             ["name", "prompt", "pass_threshold", "judges", "combine", "confirm_fails", "votes"];
         let empty = Map::new();
@@ -329,7 +329,7 @@ impl NowLine<'_> {
     }
 
     /// What of the settings `names` is short, as far as the record holds them.
-    fn changed_values(&self, past: &Past, names: &[String]) -> Vec<ValueChange> {
+    fn changed_values(&self, past: &PastRun, names: &[String]) -> Vec<ValueChange> {
         let before = past.header.grader(self.name);
         let of = |settings: Option<&'_ Map<String, Value>>, name: &str| {
             let of_judge = || first_judge(settings?)?.get(name);

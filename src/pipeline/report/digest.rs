@@ -193,11 +193,11 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::report::made_up;
+    use crate::pipeline::report::fixtures;
 
     #[test]
     fn a_rationale_that_only_says_no_is_followed_by_what_was_compared() {
-        let mut result = made_up::graded(0, 0.0);
+        let mut result = fixtures::graded(0, 0.0);
         let (grader, grade) = result.grades.0[0].clone();
         result.ground_truth = "Paris".into();
         result.submissions.0 = vec![(grader.clone(), "x".repeat(100))];
@@ -223,17 +223,17 @@ mod tests {
 
     #[test]
     fn errors_are_grouped_and_are_no_failures() {
-        let run = made_up::Run {
+        let run = fixtures::Run {
             results: (0..1000)
                 .map(|at| match at % 4 {
-                    0 => made_up::errored(at, "timeout", "no answer"),
-                    1 if at < 500 => made_up::errored(at, "reply", "no score"),
-                    1 => made_up::errored(at, "reply", &format!("odd {at}")),
-                    2 => made_up::graded(at, 0.2),
-                    _ => made_up::graded(at, 1.0),
+                    0 => fixtures::errored(at, "timeout", "no answer"),
+                    1 if at < 500 => fixtures::errored(at, "reply", "no score"),
+                    1 => fixtures::errored(at, "reply", &format!("odd {at}")),
+                    2 => fixtures::graded(at, 0.2),
+                    _ => fixtures::graded(at, 1.0),
                 })
                 .collect(),
-            ..made_up::empty()
+            ..fixtures::empty()
         };
         let digest = Digest::of(run.results.iter().cloned(), 3);
         assert_eq!((digest.failed, digest.errored, digest.trials), (250, 500, false));

@@ -93,10 +93,10 @@ pub(crate) fn cure(group: &ErrorGroup, suite: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::report::made_up;
+    use crate::pipeline::report::fixtures;
 
     fn reason(ending: &Ending, status: Option<GateStatus>, kinds: &[&str]) -> Option<String> {
-        let errors = kinds.iter().enumerate().map(|(at, kind)| made_up::errored(at, kind, "why"));
+        let errors = kinds.iter().enumerate().map(|(at, kind)| fixtures::errored(at, kind, "why"));
         let gate = GateReport { status, ..GateReport::default() };
         ending.reason(&gate, &Digest::of(errors, 0), "a/suite.yaml")
     }

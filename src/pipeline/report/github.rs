@@ -215,8 +215,8 @@ mod tests {
     use super::*;
     use crate::base::ordered_map::Ordered;
     use crate::pipeline::gate::GateReport;
-    use crate::pipeline::report::made_up;
-    use crate::pipeline::report::made_up::Run;
+    use crate::pipeline::report::fixtures;
+    use crate::pipeline::report::fixtures::Run;
 
     fn origin(gated: &[&str]) -> Origin {
         let gated: Vec<String> = gated.iter().map(|name| (*name).to_owned()).collect();
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn hostile_texts_stay_texts() {
-        let run = made_up::hostile();
+        let run = fixtures::hostile();
         insta::assert_snapshot!(annotated(&[(&run, origin(&["quality|x"]), code(3))], 10), @r"
         ::error file=evals/suite.yaml,title=support-bot%3A undecided::quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)%0A2 grades could not be made, and the gate depends on them: run `evalrs run evals/suite.yaml` again: it asks only for what is missing
         ::error file=evals/da%2Cta.jsonl,line=3,title=2 grades%3A could not be made::timeout: no answer%0A::warning:: (first: sample s1, grader quality|x)%0Arun `evalrs run evals/suite.yaml` again: it asks only for what is missing
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn only_our_own_lines_are_commands() {
-        let mut run = made_up::hostile();
+        let mut run = fixtures::hostile();
         run.header.suite = "x\n::error::y ##[error]z".to_owned();
         run.summary.gate.rule = Some("\r\n ::set-output name=a::b".to_owned());
         let text = annotated(&[(&run, origin(&["quality|x"]), code(3))], 10);
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_decides_the_exit_code_is_an_error_and_comes_first() {
-        let mut run = made_up::hostile();
+        let mut run = fixtures::hostile();
         run.summary.gate = GateReport { status: Some(GateStatus::Passed), ..GateReport::default() };
         let of = |run: &Run, gated: &[&str], ending| {
             let text = annotated(&[(run, origin(gated), ending)], 10);
@@ -322,9 +322,9 @@ mod tests {
 
     #[test]
     fn a_step_shows_ten_of_a_kind_and_counts_the_rest() {
-        let mut large = made_up::large();
+        let mut large = fixtures::large();
         large.summary.gate.status = Some(GateStatus::Failed);
-        let mut last = made_up::hostile();
+        let mut last = fixtures::hostile();
         last.summary.gate.status = Some(GateStatus::Failed);
         let runs = |failures| {
             let gated = origin(&["accuracy"]);

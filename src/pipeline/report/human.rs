@@ -106,7 +106,7 @@ mod tests {
     use crate::base::ordered_map::Ordered;
     use crate::pipeline::metric::agreement::agreement;
     use crate::pipeline::metric::labels::LabelAgreement;
-    use crate::pipeline::report::made_up;
+    use crate::pipeline::report::fixtures;
 
     /// The votes on each submission, a digit each.
     fn votes(items: &[&str]) -> crate::pipeline::metric::agreement::Agreement {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn how_far_votes_agree_is_one_line() {
-        let mut run = made_up::empty();
+        let mut run = fixtures::empty();
         run.summary.agreement = Ordered(vec![
             ("two".to_owned(), votes(&["11", "12", "22", "22"])),
             ("three".to_owned(), votes(&["123", "222", "311", "33."])),

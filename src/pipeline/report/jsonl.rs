@@ -21,11 +21,11 @@ pub(crate) fn write_line(result: &ResultLine, out: &mut dyn Write) -> io::Result
 
 #[cfg(test)]
 mod tests {
-    use crate::pipeline::report::made_up;
+    use crate::pipeline::report::fixtures;
 
     #[test]
     fn a_line_a_result() {
-        let text = made_up::hostile().written(super::write);
+        let text = fixtures::hostile().written(super::write);
         assert_eq!(text.lines().count(), 4);
         let first = text.lines().next().unwrap().replace('\u{202e}', "<override>");
         insta::assert_snapshot!(first, @r#"{"format":1,"sample_id":"s1","input":"question","ground_truth":null,"model":"m:1,x","trial":0,"submissions":{},"grades":{"accuracy":{"score":1.0,"pass":true,"rationale":"fine","error":null,"key":null,"metadata":{}},"quality|x":{"score":0.25,"pass":false,"rationale":"</testcase> ]]>\u0000\u001b[31m|\n::error::@team `code` <img src=x><override>##[error]%0A","error":null,"key":null,"metadata":{}}}}"#);

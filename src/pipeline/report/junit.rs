@@ -349,8 +349,8 @@ mod tests {
     use quick_xml::Reader;
 
     use super::*;
-    use crate::pipeline::report::made_up;
-    use crate::pipeline::report::made_up::Run;
+    use crate::pipeline::report::fixtures;
+    use crate::pipeline::report::fixtures::Run;
 
     type Tag = (String, Vec<(String, String)>);
 
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn hostile_texts_stay_texts() {
-        let run = made_up::hostile();
+        let run = fixtures::hostile();
         let xml = written(&[(&run, origin(&["quality|x"]), 3)]);
         let (tags, texts) = parsed(&xml);
         let count = |name: &str| tags.iter().filter(|(tag, _)| tag == name).count();
@@ -480,7 +480,7 @@ mod tests {
 
     #[test]
     fn a_test_fails_only_where_the_run_does() {
-        let mut run = made_up::hostile();
+        let mut run = fixtures::hostile();
         let mut of = |status, gated: &[&str], code| {
             run.summary.gate.status = status;
             counted(&written(&[(&run, origin(gated), code)])).1
@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn several_suites_are_one_document() {
-        let run = made_up::hostile();
+        let run = fixtures::hostile();
         let all = written(&[(&run, origin(&["accuracy"]), 3), (&run, origin(&["accuracy"]), 3)]);
         let (root, counts) = counted(&all);
         assert_eq!((root.as_str(), counts), ("evalrs 18 4 6 0 0", [4, 6, 0, 2]));
@@ -508,7 +508,7 @@ mod tests {
 
     #[test]
     fn nothing_is_a_document_too() {
-        let (tags, _) = parsed(&written(&[(&made_up::empty(), Origin::default(), 0)]));
+        let (tags, _) = parsed(&written(&[(&fixtures::empty(), Origin::default(), 0)]));
         assert_eq!(tags.len(), 1);
         assert_eq!(tags[0].1[1], ("tests".to_owned(), "0".to_owned()));
     }

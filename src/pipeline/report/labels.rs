@@ -52,11 +52,11 @@ fn renamed<T>(map: Ordered<T>, labels: &Ordered<String>) -> Ordered<T> {
 mod tests {
     use super::labelled;
     use crate::base::ordered_map::Ordered;
-    use crate::pipeline::report::{made_up, terminal};
+    use crate::pipeline::report::{fixtures, terminal};
 
     #[test]
     fn people_read_labels_and_machines_keys() {
-        let mut run = made_up::hostile();
+        let mut run = fixtures::hostile();
         run.summary.labels = Ordered(vec![("accuracy".to_owned(), "Is right".to_owned())]);
         let text = run.written(|report, out| {
             let options = terminal::TerminalOptions::default();

@@ -195,11 +195,11 @@ pub(super) fn code(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::pipeline::gate::GateStatus;
-    use crate::pipeline::report::made_up;
+    use crate::pipeline::report::fixtures;
 
     #[test]
     fn hostile_texts_stay_texts() {
-        let text = made_up::hostile().written(|report, out| write(report, 2, out));
+        let text = fixtures::hostile().written(|report, out| write(report, 2, out));
         insta::assert_snapshot!(text, @r#"
         ### `support-bot`: undecided
 
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_run_of_nothing_has_no_tables() {
-        let text = made_up::empty().written(|report, out| write(report, 2, out));
+        let text = fixtures::empty().written(|report, out| write(report, 2, out));
         assert_eq!(text, "### `support-bot`: no gate\n\n0 samples, 0 results\n");
     }
 
@@ -248,7 +248,7 @@ mod tests {
             rule: Some(rule.to_owned()),
             ..GateReport::default()
         };
-        let mut run = made_up::empty();
+        let mut run = fixtures::empty();
         let inner = GateReport {
             conditions: vec![leaf(GateStatus::Passed, "b"), leaf(GateStatus::Failed, "c")],
             ..leaf(GateStatus::Passed, "b or c")
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_comment_stays_below_its_limit() {
-        let mut run = made_up::large();
+        let mut run = fixtures::large();
         for result in &mut run.results {
             result.sample_id = "|".repeat(10_000);
             for (_, grade) in &mut result.grades.0 {

@@ -21,7 +21,7 @@ pub(crate) mod usage;
 
 mod digest;
 #[cfg(test)]
-mod made_up;
+mod fixtures;
 pub(crate) mod verdict;
 
 use super::results::{Header, ResultLine, Summary};

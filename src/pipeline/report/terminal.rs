@@ -437,8 +437,8 @@ mod tests {
     use super::*;
     use crate::base::price::Cost;
     use crate::base::text::columns;
-    use crate::pipeline::report::made_up;
-    use crate::pipeline::report::made_up::Run;
+    use crate::pipeline::report::fixtures;
+    use crate::pipeline::report::fixtures::Run;
 
     fn facts() -> TerminalFacts {
         TerminalFacts {
@@ -468,7 +468,7 @@ mod tests {
     fn hostile_texts_stay_texts() {
         let ending = Ending { code: 3, ..Ending::default() };
         let facts = TerminalFacts { ending, ..facts() };
-        insta::assert_snapshot!(plain(&made_up::hostile(), &facts, 100), @r"
+        insta::assert_snapshot!(plain(&fixtures::hostile(), &facts, 100), @r"
         undecided  support-bot: 2 samples, 4 results
         quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)
 
@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn only_our_own_styles_are_written() {
-        let text = styled(&made_up::hostile(), &facts(), 100);
+        let text = styled(&fixtures::hostile(), &facts(), 100);
         let ours = [GOOD, BAD, DOUBTFUL, TITLE, FAINT];
         let mut rest = text.replace("\u{1b}[0m", "");
         for style in ours {
@@ -511,13 +511,13 @@ mod tests {
 
     #[test]
     fn a_run_of_nothing_is_one_line() {
-        let text = plain(&made_up::empty(), &TerminalFacts::default(), 100);
+        let text = plain(&fixtures::empty(), &TerminalFacts::default(), 100);
         assert_eq!(text, "no gate  support-bot: 0 samples, 0 results\n");
     }
 
     #[test]
     fn a_large_run_fits_on_a_screen() {
-        let mut run = made_up::large();
+        let mut run = fixtures::large();
         let text = plain(&run, &facts(), 100);
         assert!(text.lines().count() < 45, "{text}");
         assert!(text.contains(" more in .evalrs/runs/7"), "{text}");

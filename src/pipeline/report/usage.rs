@@ -43,7 +43,7 @@ mod tests {
     use crate::base::ordered_map::Ordered;
     use crate::base::price::Cost;
     use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage as Used};
-    use crate::pipeline::report::made_up;
+    use crate::pipeline::report::fixtures;
     use crate::pipeline::results::usage::{ModelUsage, Usage};
 
     fn used(input: u64, dollars: Option<f64>) -> Used {
@@ -68,7 +68,7 @@ mod tests {
         let usage = Usage::of([("cheap", cheap), ("dear", dear), ("cheap", cheap)].into_iter());
         assert_eq!((usage.judgments, usage.input_tokens, usage.output_tokens), (3, 130, 5));
         assert_eq!(usage.by_model.get("cheap").map(|usage| usage.judgments), Some(2));
-        let mut run = made_up::empty();
+        let mut run = fixtures::empty();
         run.summary.cost = usage.cost;
         run.summary.all_usage = ModelUsage {
             judgments: 3,
@@ -86,6 +86,6 @@ mod tests {
                 "quality by dear: 1 judgment: 100 tokens in, 1 out",
             ]
         );
-        assert!(lines(&made_up::empty().summary).is_empty());
+        assert!(lines(&fixtures::empty().summary).is_empty());
     }
 }

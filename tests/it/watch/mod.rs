@@ -4,6 +4,7 @@
 //! files, and waits for events or for what stands on a screen.
 #![expect(clippy::disallowed_methods, reason = "tests save files as editors do")]
 
+mod commands;
 mod edits;
 mod ends;
 mod files;
@@ -12,10 +13,9 @@ mod lines;
 mod programs;
 #[cfg(unix)]
 mod screen;
+mod spending;
 mod superseded;
 mod surroundings;
-mod thrift;
-mod wishes;
 
 use std::collections::BTreeSet;
 

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::board::{Happened, RowId};
-use super::front::{Around, Ending, Front, Input};
-use super::recording::Names;
-use super::totals::{Moved, Totals, Wanted, totals};
-use super::view::{Shown, Views, display_name};
-use super::worker::Worker;
+use super::board::{VerdictId, WatchEvent};
+use super::frontend::{Frontend, SessionEnd, UserInput, WatchContext};
+use super::recording::CaseNames;
+use super::session_board::{BoardState, ShownEvaluation, display_name};
+use super::totals::{EvaluationTotals, MovedVerdict, TotalsRequest, totals};
+use super::worker::EvaluationWorker;
 use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::effects::store::OutcomeStore;
@@ -29,9 +29,9 @@ use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
 
+mod commands;
+mod render;
 mod saves;
-mod telling;
-mod wishes;
 
 /// How long something broken may be a file that is only half written.
 const GRACE: Duration = Duration::from_millis(100);
@@ -42,11 +42,11 @@ const BETWEEN_TOTALS: Duration = Duration::from_millis(100);
 /// Verdicts of a save that are shown at once, whatever else is evaluated.
 const URGENT: u64 = 20;
 /// Verdicts of a save that are told one by one; totals tell of the others.
-const MOST_LISTED: usize = 1_000;
+const MAX_LISTED: usize = 1_000;
 
 /// What is broken, and since when.
 #[derive(Debug)]
-struct Broken {
+struct BrokenSave {
     /// When it is looked at once more before it is shown; none once it is shown.
     again: Option<Instant>,
     /// What was touched since it was not; none if that may be anything.
@@ -56,7 +56,7 @@ struct Broken {
 
 /// What was saved, while its programs are loaded.
 #[derive(Debug)]
-struct Untried {
+struct UntriedSave {
     /// What was touched; none if that may be anything.
     touched: Option<BTreeSet<String>>,
     /// Whether the environment or a setting is another one.
@@ -65,23 +65,23 @@ struct Untried {
 
 /// An evaluation that another save came before the end of.
 #[derive(Debug)]
-struct Late {
-    shown: Shown,
+struct UnrecordedSave {
+    shown: ShownEvaluation,
     last: Option<Arc<Snapshot>>,
 }
 
 /// What was said of a save when nothing was left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Announced {
     Held,
     Evaluated,
 }
 
 /// What happens next.
-enum Next {
+enum LoopEvent {
     ChangedPaths(ChangedPaths),
-    Input(Input),
-    Totals(Option<Totals>),
+    Input(UserInput),
+    Totals(Option<EvaluationTotals>),
     Edited(Result<(), String>),
     /// Something that is seen elsewhere.
     Changed,
@@ -90,9 +90,9 @@ enum Next {
 }
 
 /// What a session came to.
-pub struct Ended {
+pub struct EndedSession {
     /// How it ended.
-    pub ending: Ending,
+    pub ending: SessionEnd,
     /// The store, with everything that was finished.
     pub store: Box<dyn OutcomeStore>,
     /// What the actions of the last save came to, grader by grader.
@@ -108,11 +108,11 @@ pub struct Ended {
 /// A session that is watched.
 pub struct Control<'a> {
     live: Live<'a>,
-    front: &'a mut dyn Front,
-    around: &'a mut dyn Around,
+    front: &'a mut dyn Frontend,
+    around: &'a mut dyn WatchContext,
     files: FileWatch,
-    worker: Worker<Option<Totals>>,
-    views: Views,
+    worker: EvaluationWorker<Option<EvaluationTotals>>,
+    views: BoardState,
     /// Judgments of a save that are asked before anybody is.
     preview: u64,
     /// Raised with every beginning.
@@ -123,7 +123,7 @@ pub struct Control<'a> {
     is_dirty: bool,
     has_begun: bool,
     is_planned: bool,
-    told: Option<Told>,
+    told: Option<Announced>,
     urgent: u64,
     /// Verdicts that were told since the save.
     listed: usize,
@@ -131,25 +131,25 @@ pub struct Control<'a> {
     recorded: Option<Arc<Snapshot>>,
     is_recorded: bool,
     /// Evaluations that were superseded and are not recorded yet.
-    late: Vec<Late>,
-    names: Names,
+    late: Vec<UnrecordedSave>,
+    names: CaseNames,
     /// The version of the session with which the last save began.
     begun_at: u64,
-    broken: Option<Broken>,
-    untried: Option<Untried>,
+    broken: Option<BrokenSave>,
+    untried: Option<UntriedSave>,
     /// What is probably not meant, a sentence each.
     warnings: Vec<String>,
-    editing: Option<Editing>,
+    editing: Option<EditorRun>,
 }
 
-type Editing = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+type EditorRun = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
 impl<'a> Control<'a> {
     /// Watches what `live` holds; nothing is read yet.
     pub fn new(
         live: Live<'a>,
-        front: &'a mut dyn Front,
-        around: &'a mut dyn Around,
+        front: &'a mut dyn Frontend,
+        around: &'a mut dyn WatchContext,
         files: FileWatch,
         preview: u64,
     ) -> Self {
@@ -159,8 +159,8 @@ impl<'a> Control<'a> {
             front,
             around,
             files,
-            worker: Worker::start(),
-            views: Views::default(),
+            worker: EvaluationWorker::start(),
+            views: BoardState::default(),
             preview,
             changes: 0,
             totals_of: None,
@@ -173,7 +173,7 @@ impl<'a> Control<'a> {
             urgent: 0,
             listed: 0,
             late: Vec::new(),
-            names: Names::default(),
+            names: CaseNames::default(),
             begun_at: 0,
             start: None,
             recorded: None,
@@ -186,7 +186,7 @@ impl<'a> Control<'a> {
     }
 
     /// Watches until the user has seen enough. Returns the store, with everything that was finished.
-    pub async fn run(mut self) -> std::io::Result<Ended> {
+    pub async fn run(mut self) -> std::io::Result<EndedSession> {
         match self.go_round().await {
             Ok(ending) => {
                 let told = self.end();
@@ -195,16 +195,16 @@ impl<'a> Control<'a> {
             }
             // Nobody reads any more, which is one way to have seen enough.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-                Ok(self.finish(Ending::Quit).await)
+                Ok(self.finish(SessionEnd::Quit).await)
             }
             Err(error) => {
-                self.finish(Ending::Quit).await;
+                self.finish(SessionEnd::Quit).await;
                 Err(error)
             }
         }
     }
 
-    async fn go_round(&mut self) -> std::io::Result<Ending> {
+    async fn go_round(&mut self) -> std::io::Result<SessionEnd> {
         // Reading may take a while, and an empty screen says nothing.
         self.show()?;
         self.read(None)?;
@@ -212,26 +212,28 @@ impl<'a> Control<'a> {
             let more = self.go_on()?;
             self.show()?;
             match self.next(more).await {
-                Next::ChangedPaths(ChangedPaths::Only(paths)) => self.read(Some(paths))?,
-                Next::ChangedPaths(ChangedPaths::Any) => self.read(None)?,
-                Next::Input(input) => {
+                LoopEvent::ChangedPaths(ChangedPaths::Only(paths)) => self.read(Some(paths))?,
+                LoopEvent::ChangedPaths(ChangedPaths::Any) => self.read(None)?,
+                LoopEvent::Input(input) => {
                     self.is_dirty = true;
                     let board = self.views.board(self.live.session());
-                    let wish = self.front.wish(input, &board)?;
-                    if let Some(ending) = wish.map_or(Ok(None), |wish| self.carry_out(&wish))? {
+                    let command = self.front.command(input, &board)?;
+                    if let Some(ending) =
+                        command.map_or(Ok(None), |command| self.carry_out(&command))?
+                    {
                         return Ok(ending);
                     }
                 }
-                Next::Totals(Some(totals)) => self.take(totals),
-                Next::Edited(done) => self.edited(done)?,
-                Next::Nothing => self.live.plan_slice(),
-                Next::Totals(None) | Next::Changed => {}
+                LoopEvent::Totals(Some(totals)) => self.take(totals),
+                LoopEvent::Edited(done) => self.edited(done)?,
+                LoopEvent::Nothing => self.live.plan_slice(),
+                LoopEvent::Totals(None) | LoopEvent::Changed => {}
             }
         }
     }
 
     /// Waits for whatever happens first; `more` if there is work left in any case.
-    async fn next(&mut self, more: bool) -> Next {
+    async fn next(&mut self, more: bool) -> LoopEvent {
         let due = self.due();
         let Self { live, front, files, worker, editing, .. } = self;
         let editor = async {
@@ -248,14 +250,14 @@ impl<'a> Control<'a> {
         };
         tokio::select! {
             biased;
-            touched = files.touched() => Next::ChangedPaths(touched),
-            input = front.input() => Next::Input(input),
-            done = editor => Next::Edited(done),
-            done = worker.done() => Next::Totals(done.flatten()),
-            () = live.wait() => Next::Changed,
-            () = wait => Next::Changed,
+            touched = files.touched() => LoopEvent::ChangedPaths(touched),
+            input = front.input() => LoopEvent::Input(input),
+            done = editor => LoopEvent::Edited(done),
+            done = worker.done() => LoopEvent::Totals(done.flatten()),
+            () = live.wait() => LoopEvent::Changed,
+            () = wait => LoopEvent::Changed,
             // Gives the others a chance to be ready first.
-            () = tokio::task::yield_now(), if more => Next::Nothing,
+            () = tokio::task::yield_now(), if more => LoopEvent::Nothing,
         }
     }
 
@@ -272,7 +274,8 @@ impl<'a> Control<'a> {
 
     /// Does what can be done at once. True if there is more.
     fn go_on(&mut self) -> std::io::Result<bool> {
-        let is_due = |broken: &Broken| broken.again.is_some_and(|again| again <= Instant::now());
+        let is_due =
+            |broken: &BrokenSave| broken.again.is_some_and(|again| again <= Instant::now());
         if self.untried.is_some() {
             if !self.live.is_trying() {
                 self.read_tried()?;
@@ -291,11 +294,11 @@ impl<'a> Control<'a> {
             self.is_planned = true;
             // Only now it is known what programs load.
             self.look_at_files()?;
-            self.tell(&Happened::Planned)?;
+            self.tell(&WatchEvent::Planned)?;
         }
         self.want_totals();
         for news in self.live.take_news() {
-            self.tell(&Happened::Note(news))?;
+            self.tell(&WatchEvent::Note(news))?;
         }
         self.say_rest()?;
         Ok(more)
@@ -313,19 +316,19 @@ impl<'a> Control<'a> {
         for seat in seats {
             let Some((row, moved)) = self.moved(seat) else { continue };
             self.urgent = self.urgent.saturating_sub(1);
-            if self.listed == MOST_LISTED {
+            if self.listed == MAX_LISTED {
                 break;
             }
             self.listed += 1;
             self.views.now.list(moved);
             let board = self.views.board(self.live.session());
-            self.front.display().happened(&Happened::Verdict(row), &board)?;
+            self.front.display().event(&WatchEvent::Verdict(row), &board)?;
         }
         Ok(())
     }
 
     /// A verdict that is known now, and how it moved.
-    fn moved(&self, (chunk, case, grader): Seat) -> Option<(RowId, Moved)> {
+    fn moved(&self, (chunk, case, grader): Seat) -> Option<(VerdictId, MovedVerdict)> {
         let session = self.live.session();
         let db = &session.db;
         let of = *queries::graders(db, session.root).get(grader as usize)?;
@@ -333,9 +336,9 @@ impl<'a> Control<'a> {
         let case = case_ids(db, chunk).get(case).copied().flatten()?;
         let then = self.views.now.before.cell(case, of.name(db));
         let movement = Movement::of(then, cell);
-        let row = RowId { case, grader };
+        let row = VerdictId { case, grader };
         let distance = then.map_or(0.0, |then| (cell.score - then.score).abs());
-        (movement != Movement::Pending).then_some((row, Moved { movement, distance, row }))
+        (movement != Movement::Pending).then_some((row, MovedVerdict { movement, distance, row }))
     }
 
     /// What the session holds is settled anew.
@@ -366,7 +369,7 @@ impl<'a> Control<'a> {
             return;
         }
         let session = self.live.session();
-        let wanted = Wanted {
+        let wanted = TotalsRequest {
             of: self.version(),
             root: session.root,
             before: Arc::clone(&self.views.now.before),
@@ -376,7 +379,7 @@ impl<'a> Control<'a> {
     }
 
     /// Takes in what is known of everything.
-    fn take(&mut self, totals: Totals) {
+    fn take(&mut self, totals: EvaluationTotals) {
         if totals.of < self.begun_at {
             return;
         }
@@ -407,8 +410,8 @@ impl<'a> Control<'a> {
                 self.told = None;
                 return Ok(());
             }
-            Standing::Held(_) => Told::Held,
-            Standing::Done | Standing::Stopped(_) => Told::Evaluated,
+            Standing::Held(_) => Announced::Held,
+            Standing::Done | Standing::Stopped(_) => Announced::Evaluated,
         };
         let is_known = self.has_totals() && !self.live.has_arrived();
         if !self.is_planned || !is_known || self.told == Some(told) {
@@ -416,11 +419,11 @@ impl<'a> Control<'a> {
         }
         self.told = Some(told);
         self.is_dirty = true;
-        if told == Told::Held {
+        if told == Announced::Held {
             // It may be put aside by the next save, which shall not wait for names.
             self.name_cases();
             self.write_late()?;
-            return self.tell(&Happened::Held);
+            return self.tell(&WatchEvent::Paused);
         }
         if !self.is_recorded {
             self.views.now.remember_means();
@@ -429,23 +432,23 @@ impl<'a> Control<'a> {
         self.forget();
         // Programs may have loaded more when they were called.
         self.look_at_files()?;
-        self.tell(&Happened::Evaluated)
+        self.tell(&WatchEvent::Evaluated)
     }
 
     /// Tells how far it came.
     fn end(&mut self) -> std::io::Result<()> {
         self.bring_in()?;
         self.record()?;
-        self.tell(&Happened::Ended)
+        self.tell(&WatchEvent::Ended)
     }
 
     /// Makes durable what has landed.
-    async fn finish(self, ending: Ending) -> Ended {
+    async fn finish(self, ending: SessionEnd) -> EndedSession {
         let Self { live, worker, .. } = self;
         drop(worker);
         let (done, tallies) = (live.progressed(), live.tallies().to_vec());
         let asked = live.asked().to_vec();
         let store = live.finish().await;
-        Ended { ending, store, tallies, asked, spent: done.used, saved: done.tally.saved }
+        EndedSession { ending, store, tallies, asked, spent: done.used, saved: done.tally.saved }
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::{Broken, Control, GRACE, Late, URGENT, Untried};
-use crate::app::watch::board::Happened;
-use crate::app::watch::front::Saved;
+use super::{BrokenSave, Control, GRACE, URGENT, UnrecordedSave, UntriedSave};
+use crate::app::watch::board::WatchEvent;
+use crate::app::watch::frontend::FinishedSave;
 use crate::app::watch::ranks::Ranks;
 use crate::app::watch::recording::rubrics;
-use crate::app::watch::view::Shown;
+use crate::app::watch::session_board::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
 use crate::engine::resolve::live::Standing;
 use crate::engine::session::reload::Reloaded;
@@ -19,7 +19,7 @@ use crate::graph::snapshot::Snapshot;
 use crate::pipeline::key::KeySet;
 
 /// Chunks that one thread plans before two are worth while.
-const MOST_ALONE: usize = 64;
+const MAX_CHUNKS_ALONE: usize = 64;
 
 impl Control<'_> {
     /// Keeps what became of the save, once, after those that were superseded. That it cannot be written ends nothing: the
@@ -38,11 +38,11 @@ impl Control<'_> {
 
     /// Writes what was put aside.
     pub(super) fn write_late(&mut self) -> std::io::Result<()> {
-        for Late { shown, last } in std::mem::take(&mut self.late) {
+        for UnrecordedSave { shown, last } in std::mem::take(&mut self.late) {
             let (session, names) = (self.live.session(), &self.names);
-            let saved = Saved { session, shown: &shown, last: last.as_ref(), names };
+            let saved = FinishedSave { session, shown: &shown, last: last.as_ref(), names };
             if let Err(error) = self.around.record(&saved) {
-                self.tell(&Happened::Note(format!("the record cannot be written: {error}")))?;
+                self.tell(&WatchEvent::Note(format!("the record cannot be written: {error}")))?;
             }
         }
         Ok(())
@@ -56,7 +56,7 @@ impl Control<'_> {
         let shown = self.views.now.clone();
         let snapshot = shown.snapshot.clone();
         let last = self.recorded.clone();
-        self.late.push(Late { shown, last });
+        self.late.push(UnrecordedSave { shown, last });
         self.recorded = snapshot.or(self.recorded.take());
     }
 
@@ -98,7 +98,7 @@ impl Control<'_> {
         let is_around = environment.is_some() || was_around;
         self.name_cases();
         let reloaded = self.live.reload(touched.as_ref(), environment);
-        self.take_reloaded(reloaded, Untried { touched, is_around }, then.as_ref())
+        self.take_reloaded(reloaded, UntriedSave { touched, is_around }, then.as_ref())
     }
 
     /// Reads what was saved once more, now that its programs were loaded or could not be.
@@ -114,19 +114,19 @@ impl Control<'_> {
     fn take_reloaded(
         &mut self,
         reloaded: Reloaded,
-        read: Untried,
+        read: UntriedSave,
         then: Option<&Arc<Snapshot>>,
     ) -> std::io::Result<()> {
         // A trial decides what is looked at. What is looked at anew is reported as touched: to drop what a broken program
         // is looked at for, and to look at it once more when it is broken still, would go round for ever.
         let is_decided = !matches!(reloaded, Reloaded::Untried(_));
         self.look_at_files_and(!is_decided)?;
-        let Untried { touched, is_around } = read;
+        let UntriedSave { touched, is_around } = read;
         match reloaded {
             Reloaded::Untried(_) => {
                 // Workers of the program as it was are gone.
                 self.live.pause(true);
-                self.untried = Some(Untried { touched, is_around });
+                self.untried = Some(UntriedSave { touched, is_around });
                 Ok(())
             }
             Reloaded::Broken { problems, .. } => self.found_broken(touched, problems),
@@ -139,7 +139,7 @@ impl Control<'_> {
                 if is_around && self.has_begun {
                     self.begin(then);
                 }
-                if was_shown { self.tell(&Happened::Mended) } else { Ok(()) }
+                if was_shown { self.tell(&WatchEvent::Restored) } else { Ok(()) }
             }
         }
     }
@@ -167,7 +167,7 @@ impl Control<'_> {
             paths.extend(self.files.looked_at().map(str::to_owned));
         }
         for warning in self.files.look_at(&paths) {
-            self.tell(&Happened::Note(warning))?;
+            self.tell(&WatchEvent::Note(warning))?;
         }
         Ok(())
     }
@@ -188,12 +188,12 @@ impl Control<'_> {
         // Nobody saves a file at the moment the session begins.
         let is_told = is_shown || is_over || !self.has_begun;
         let again = (!is_told).then(|| Instant::now() + GRACE);
-        self.broken = Some(Broken { again, touched, problems: problems.clone() });
+        self.broken = Some(BrokenSave { again, touched, problems: problems.clone() });
         if !is_told || is_shown && is_same {
             return Ok(());
         }
         self.views.now.overview.problems = problems;
-        self.tell(&Happened::Broken)
+        self.tell(&WatchEvent::Broken)
     }
 
     /// Nothing is broken any more. True if that was shown.
@@ -229,7 +229,7 @@ impl Control<'_> {
                 Some(then) => Arc::new(self.views.now.before.and(then)),
                 None => Arc::clone(&self.views.now.before),
             };
-            let next = Shown { before, ..Shown::default() };
+            let next = ShownEvaluation { before, ..ShownEvaluation::default() };
             self.views.previous = Some(std::mem::replace(&mut self.views.now, next));
         }
         overview.newest = overview.save;
@@ -244,7 +244,7 @@ impl Control<'_> {
         self.is_recorded = false;
         self.views.now.rubrics = rubrics(self.live.session());
         self.begin(then);
-        if is_first { Ok(()) } else { self.tell(&Happened::Saved) }
+        if is_first { Ok(()) } else { self.tell(&WatchEvent::Saved) }
     }
 
     /// Settles anew what the session holds.
@@ -258,7 +258,7 @@ impl Control<'_> {
         self.change();
         self.begun_at = self.version();
         let session = self.live.session();
-        if session.root.chunks(&session.db).len() > MOST_ALONE {
+        if session.root.chunks(&session.db).len() > MAX_CHUNKS_ALONE {
             let root = session.root;
             self.worker.evaluate(&session.db, move |db| {
                 // From the other end, so that both threads meet in the middle.

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Json, MOST_MOVED};
-use crate::app::watch::board::{Board, Display, Filter, Happened, State};
-use crate::app::watch::plain::tests::made_up;
-use crate::app::watch::plain::tests::made_up::Made;
+use super::{JsonDisplay, MOST_MOVED};
+use crate::app::watch::board::{Activity, Board, Display, VerdictFilter, WatchEvent};
+use crate::app::watch::plain::tests::fixtures;
+use crate::app::watch::plain::tests::fixtures::BoardFixture;
 
-fn told(happened: &Happened, board: &Made) -> String {
+fn told(event: &WatchEvent, board: &BoardFixture) -> String {
     let mut out = Vec::new();
-    Json::new(&mut out).happened(happened, board).unwrap();
+    JsonDisplay::new(&mut out).event(event, board).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 /// A board on which everything has something to say.
-fn everything() -> Made {
-    let mut made = made_up::labelled();
-    made.overview.problems = made_up::broken().overview.problems;
+fn everything() -> BoardFixture {
+    let mut made = fixtures::labelled();
+    made.overview.problems = fixtures::broken().overview.problems;
     made.overview.notes = vec!["a note".to_owned()];
     made
 }
@@ -26,20 +26,20 @@ fn everything() -> Made {
 fn every_line() -> Vec<Value> {
     let made = everything();
     let mut out = Vec::new();
-    let mut json = Json::new(&mut out);
-    let first = made.rows(Filter::All, "")[0];
-    for happened in [
-        Happened::Saved,
-        Happened::Broken,
-        Happened::Mended,
-        Happened::Planned,
-        Happened::Verdict(first),
-        Happened::Held,
-        Happened::Evaluated,
-        Happened::Note("a note".to_owned()),
-        Happened::Ended,
+    let mut json = JsonDisplay::new(&mut out);
+    let first = made.rows(VerdictFilter::All, "")[0];
+    for event in [
+        WatchEvent::Saved,
+        WatchEvent::Broken,
+        WatchEvent::Restored,
+        WatchEvent::Planned,
+        WatchEvent::Verdict(first),
+        WatchEvent::Paused,
+        WatchEvent::Evaluated,
+        WatchEvent::Note("a note".to_owned()),
+        WatchEvent::Ended,
     ] {
-        json.happened(&happened, &made).unwrap();
+        json.event(&event, &made).unwrap();
     }
     let mut waiting = made.clone();
     for text in ["waiting 2.0 s: a asked to (429)", "waiting 1.0 s: a asked to (429)"] {
@@ -53,38 +53,38 @@ fn every_line() -> Vec<Value> {
 
 #[test]
 fn small_events_are_small_lines() {
-    let check = |happened: Happened, made: &Made| told(&happened, made).trim_end().to_owned();
-    insta::assert_snapshot!(check(Happened::Saved, &made_up::moved()), @r#"{"format":1,"event":"saved","save":3,"files":["rubric.txt","house-rules.txt"]}"#);
-    insta::assert_snapshot!(check(Happened::Broken, &made_up::broken()), @r#"{"format":1,"event":"broken","save":3,"problems":[{"path":"suite.yaml","line":2,"column":1,"severity":"error","message":"unknown key `gatee`","label":null,"hint":"did you mean `gate`?"},{"path":"rubric.txt","line":0,"column":0,"severity":"error","message":"cannot read the rubric","label":null,"hint":null}]}"#);
-    insta::assert_snapshot!(check(Happened::Mended, &made_up::moved()), @r#"{"format":1,"event":"mended","save":3}"#);
-    insta::assert_snapshot!(check(Happened::Planned, &made_up::held()), @r#"{"format":1,"event":"planned","save":1,"total":1000,"cached":0,"to_ask":1000}"#);
-    insta::assert_snapshot!(check(Happened::Held, &made_up::held()), @r#"{"format":1,"event":"held","save":1,"asked":20,"waiting":980,"expected_cost":0.12}"#);
-    insta::assert_snapshot!(check(Happened::Note("a\nb\u{1b}".to_owned()), &made_up::moved()), @r#"{"format":1,"event":"note","save":3,"text":"a\nb\u001b"}"#);
-    insta::assert_snapshot!(check(Happened::Ended, &made_up::moved()), @r#"{"format":1,"event":"ended","save":3,"newest":3,"spent":{"save":{"input_tokens":50000,"output_tokens":5000,"cost":0.06},"session":{"input_tokens":51000,"output_tokens":5100,"cost":0.0612},"saved":{"input_tokens":99000,"output_tokens":9900,"cost":0.12},"calls":102,"budget":1.0,"max_calls":500}}"#);
+    let check = |event: WatchEvent, made: &BoardFixture| told(&event, made).trim_end().to_owned();
+    insta::assert_snapshot!(check(WatchEvent::Saved, &fixtures::moved()), @r#"{"format":1,"event":"saved","save":3,"files":["rubric.txt","house-rules.txt"]}"#);
+    insta::assert_snapshot!(check(WatchEvent::Broken, &fixtures::broken()), @r#"{"format":1,"event":"broken","save":3,"problems":[{"path":"suite.yaml","line":2,"column":1,"severity":"error","message":"unknown key `gatee`","label":null,"hint":"did you mean `gate`?"},{"path":"rubric.txt","line":0,"column":0,"severity":"error","message":"cannot read the rubric","label":null,"hint":null}]}"#);
+    insta::assert_snapshot!(check(WatchEvent::Restored, &fixtures::moved()), @r#"{"format":1,"event":"mended","save":3}"#);
+    insta::assert_snapshot!(check(WatchEvent::Planned, &fixtures::held()), @r#"{"format":1,"event":"planned","save":1,"total":1000,"cached":0,"to_ask":1000}"#);
+    insta::assert_snapshot!(check(WatchEvent::Paused, &fixtures::held()), @r#"{"format":1,"event":"held","save":1,"asked":20,"waiting":980,"expected_cost":0.12}"#);
+    insta::assert_snapshot!(check(WatchEvent::Note("a\nb\u{1b}".to_owned()), &fixtures::moved()), @r#"{"format":1,"event":"note","save":3,"text":"a\nb\u001b"}"#);
+    insta::assert_snapshot!(check(WatchEvent::Ended, &fixtures::moved()), @r#"{"format":1,"event":"ended","save":3,"newest":3,"spent":{"save":{"input_tokens":50000,"output_tokens":5000,"cost":0.06},"session":{"input_tokens":51000,"output_tokens":5100,"cost":0.0612},"saved":{"input_tokens":99000,"output_tokens":9900,"cost":0.12},"calls":102,"budget":1.0,"max_calls":500}}"#);
 }
 
 #[test]
 fn a_verdict_is_told_as_it_comes_in() {
-    let made = made_up::labelled();
-    let ids = made.rows(Filter::All, "");
+    let made = fixtures::labelled();
+    let ids = made.rows(VerdictFilter::All, "");
     let lines: Vec<String> =
-        [1, 6].map(|at: usize| told(&Happened::Verdict(ids[at]), &made)).into();
+        [1, 6].map(|at: usize| told(&WatchEvent::Verdict(ids[at]), &made)).into();
     insta::assert_snapshot!(lines.concat(), @r#"
     {"format":1,"event":"verdict","save":3,"sample_id":"refund","model":null,"trial":0,"grader":"tone","before":{"score":0.9,"state":"passed"},"now":{"score":null,"state":"errored"},"movement":"errored","label":null,"disagrees":false,"rationale":"no answer in time\n(30 s)","rationale_before":"Friendly."}
     {"format":1,"event":"verdict","save":3,"sample_id":"d","model":null,"trial":0,"grader":"quality","before":{"score":0.9,"state":"passed"},"now":{"score":0.9,"state":"passed"},"movement":"same","label":false,"disagrees":true,"rationale":"It says all that is asked for, in good order, and in the words of the one who asks.","rationale_before":"Fine."}
     "#);
-    let gone = crate::app::watch::board::RowId { case: 1000, grader: 0 };
-    assert_eq!(told(&Happened::Verdict(gone), &made), "");
+    let gone = crate::app::watch::board::VerdictId { case: 1000, grader: 0 };
+    assert_eq!(told(&WatchEvent::Verdict(gone), &made), "");
 }
 
 #[test]
 fn an_evaluation_is_one_line() {
-    let mut made = made_up::held();
-    made.overview.state = State::Stopped("the budget is used up".to_owned());
+    let mut made = fixtures::held();
+    made.overview.state = Activity::Stopped("the budget is used up".to_owned());
     made.overview.notes = vec!["a note".to_owned()];
-    insta::assert_snapshot!(told(&Happened::Evaluated, &made), @r#"{"format":1,"event":"evaluated","save":1,"newest":1,"suite":"support-bot","files":["rubric.txt"],"metrics":{"quality":{"label":"Is good","mean":0.79,"pass_rate":0.7,"judged":20,"errors":0,"total":1000,"since_last":-0.04,"since_start":null,"labels":null}},"gate":{"status":"undecided","value":0.1,"op":"gte","threshold":0.8,"lowest":0.1,"highest":0.1,"rule":"quality avg_score >= 0.8"},"gate_before":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null},"counts":{"broken":1,"errored":0,"fixed":0,"answered":0,"lowered":0,"raised":0,"new":0,"unchanged":19,"pending":980},"moved":[{"sample_id":"gift-card","model":null,"trial":0,"grader":"quality","before":{"score":0.9,"state":"passed"},"now":{"score":0.1,"state":"failed"},"movement":"broken","label":null,"disagrees":false,"rationale":"Wrong.","rationale_before":"Right."}],"moved_not_listed":0,"actions":{"total":1000,"cached":0,"asked":20,"under_way":0,"failed":0,"waiting":980,"superseded":0},"spent":{"save":{"input_tokens":1000,"output_tokens":100,"cost":0.0012},"session":{"input_tokens":1000,"output_tokens":100,"cost":0.0012},"saved":{"input_tokens":99000,"output_tokens":9900,"cost":0.12},"calls":2,"budget":null,"max_calls":null},"notes":["a note"],"stopped":"the budget is used up"}"#);
+    insta::assert_snapshot!(told(&WatchEvent::Evaluated, &made), @r#"{"format":1,"event":"evaluated","save":1,"newest":1,"suite":"support-bot","files":["rubric.txt"],"metrics":{"quality":{"label":"Is good","mean":0.79,"pass_rate":0.7,"judged":20,"errors":0,"total":1000,"since_last":-0.04,"since_start":null,"labels":null}},"gate":{"status":"undecided","value":0.1,"op":"gte","threshold":0.8,"lowest":0.1,"highest":0.1,"rule":"quality avg_score >= 0.8"},"gate_before":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null},"counts":{"broken":1,"errored":0,"fixed":0,"answered":0,"lowered":0,"raised":0,"new":0,"unchanged":19,"pending":980},"moved":[{"sample_id":"gift-card","model":null,"trial":0,"grader":"quality","before":{"score":0.9,"state":"passed"},"now":{"score":0.1,"state":"failed"},"movement":"broken","label":null,"disagrees":false,"rationale":"Wrong.","rationale_before":"Right."}],"moved_not_listed":0,"actions":{"total":1000,"cached":0,"asked":20,"under_way":0,"failed":0,"waiting":980,"superseded":0},"spent":{"save":{"input_tokens":1000,"output_tokens":100,"cost":0.0012},"session":{"input_tokens":1000,"output_tokens":100,"cost":0.0012},"saved":{"input_tokens":99000,"output_tokens":9900,"cost":0.12},"calls":2,"budget":null,"max_calls":null},"notes":["a note"],"stopped":"the budget is used up"}"#);
     let line: Value =
-        serde_json::from_str(&told(&Happened::Evaluated, &made_up::labelled())).unwrap();
+        serde_json::from_str(&told(&WatchEvent::Evaluated, &fixtures::labelled())).unwrap();
     insta::assert_snapshot!(line["metrics"]["quality"]["labels"], @r#"{"n":40,"without_verdict":1,"both_pass":23,"false_pass":1,"false_fail":0,"both_fail":16,"accuracy":0.975,"kappa":0.9482,"kappa_interval":[0.8478,1.0],"mean_distance":null}"#);
     assert_eq!(line["moved"].as_array().map(Vec::len), Some(6));
     assert_eq!(line["stopped"], Value::Null);
@@ -92,11 +92,11 @@ fn an_evaluation_is_one_line() {
 
 #[test]
 fn a_line_lists_so_many_verdicts_and_says_how_many_it_does_not() {
-    let mut made = made_up::start();
+    let mut made = fixtures::start();
     for at in 0..MOST_MOVED + 3 {
         made = made.with((&at.to_string(), 0), (0.9, 0.1), ["", ""]);
     }
-    let line: Value = serde_json::from_str(&told(&Happened::Evaluated, &made)).unwrap();
+    let line: Value = serde_json::from_str(&told(&WatchEvent::Evaluated, &made)).unwrap();
     assert_eq!(line["moved"].as_array().map(Vec::len), Some(MOST_MOVED));
     assert_eq!((&line["moved_not_listed"], &line["counts"]["broken"]), (&3.into(), &1003.into()));
 }

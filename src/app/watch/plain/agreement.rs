@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::moved::case;
 use super::prose;
-use crate::app::watch::board::{Board, Detail, Filter, Row};
+use crate::app::watch::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::base::text::table::{lines as table_lines, number, words};
 use crate::base::text::{count, cut, percent, sanitize, score, score_or_dash};
 use crate::pipeline::delta::CellState;
@@ -13,7 +13,7 @@ use crate::pipeline::report::terminal::{BAD, TITLE, faint, title};
 use crate::pipeline::spec::Label;
 
 /// The most disagreements that are listed.
-const MOST_ROWS: usize = 10;
+const MAX_ROWS: usize = 10;
 
 /// The columns of a grader's name in a sentence.
 const GRADER: usize = 24;
@@ -78,12 +78,12 @@ fn confusion(labels: &LabelAgreement, width: usize) -> Vec<String> {
 }
 
 fn disagreements(board: &dyn Board, width: usize) -> Vec<String> {
-    let ids = board.rows(Filter::Disagreeing, "");
+    let ids = board.rows(VerdictFilter::Disagreeing, "");
     if ids.is_empty() {
         return Vec::new();
     }
-    let details: Vec<Detail> =
-        ids.iter().take(MOST_ROWS).filter_map(|id| board.detail(*id)).collect();
+    let details: Vec<VerdictDetail> =
+        ids.iter().take(MAX_ROWS).filter_map(|id| board.detail(*id)).collect();
     let trials = details.iter().any(|detail| detail.row.trial > 0);
     let mut rows = vec![vec![
         title(&count(ids.len(), "disagreement")),
@@ -92,7 +92,7 @@ fn disagreements(board: &dyn Board, width: usize) -> Vec<String> {
         title("label"),
         title("rationale"),
     ]];
-    for Detail { row, rationale, .. } in &details {
+    for VerdictDetail { row, rationale, .. } in &details {
         rows.push(vec![
             words(&case(row, trials)),
             words(&row.grader),
@@ -102,13 +102,13 @@ fn disagreements(board: &dyn Board, width: usize) -> Vec<String> {
         ]);
     }
     let mut shown = table_lines(&rows, width);
-    if ids.len() > MOST_ROWS {
-        shown.push(faint(&format!("… and {} more", ids.len() - MOST_ROWS)));
+    if ids.len() > MAX_ROWS {
+        shown.push(faint(&format!("… and {} more", ids.len() - MAX_ROWS)));
     }
     shown
 }
 
-fn verdict(row: &Row) -> String {
+fn verdict(row: &VerdictRow) -> String {
     let word = match row.now.state {
         CellState::Passed => "pass",
         CellState::Failed => "fail",

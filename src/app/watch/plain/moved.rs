@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::{INDENT, prose, signed};
-use crate::app::watch::board::{Board, Detail, Filter, Row};
+use crate::app::watch::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::base::text::table::{Cell, lines as table_lines, number, words};
 use crate::base::text::word_diff::{Piece, render, word_diff};
 use crate::base::text::{count, cut, sanitize, score};
@@ -13,10 +13,10 @@ use crate::pipeline::delta::{Cell as Grade, CellState, Counts, Movement};
 use crate::pipeline::report::terminal::{BAD, DOUBTFUL, FAINT, GOOD, case_name, faint};
 
 /// The most verdicts that are listed.
-const MOST_ROWS: usize = 20;
+const MAX_ROWS: usize = 20;
 
 /// The most lines that a rationale takes.
-const MOST_LINES: usize = 2;
+const MAX_LINES: usize = 2;
 
 /// How many words of what stayed the same stand around a change.
 const CONTEXT: usize = 4;
@@ -35,10 +35,10 @@ pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
         return prose(&first_counts(&overview.counts), Style::new(), width);
     }
     let mut shown = prose(&counts(&overview.counts), Style::new(), width);
-    let ids = board.rows(Filter::Moved, "");
-    let details: Vec<Detail> =
-        ids.iter().take(MOST_ROWS).filter_map(|id| board.detail(*id)).collect();
-    let rows: Vec<&Row> = details.iter().map(|detail| &detail.row).collect();
+    let ids = board.rows(VerdictFilter::Moved, "");
+    let details: Vec<VerdictDetail> =
+        ids.iter().take(MAX_ROWS).filter_map(|id| board.detail(*id)).collect();
+    let rows: Vec<&VerdictRow> = details.iter().map(|detail| &detail.row).collect();
     for (line, detail) in row_lines(&rows, width).into_iter().zip(&details) {
         shown.push(line);
         let room = width.saturating_sub(INDENT.len() * 2);
@@ -46,8 +46,8 @@ pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
             rationale_lines(detail, room).iter().map(|line| format!("{INDENT}{INDENT}{line}")),
         );
     }
-    if ids.len() > MOST_ROWS {
-        shown.push(faint(&format!("… and {} more", ids.len() - MOST_ROWS)));
+    if ids.len() > MAX_ROWS {
+        shown.push(faint(&format!("… and {} more", ids.len() - MAX_ROWS)));
     }
     shown
 }
@@ -90,9 +90,9 @@ pub(super) fn counts(counts: &Counts) -> String {
 }
 
 /// A line a row: `broken  quality  gift-card  1.000 → 0.500  (-0.500)`.
-fn row_lines(rows: &[&Row], width: usize) -> Vec<String> {
+fn row_lines(rows: &[&VerdictRow], width: usize) -> Vec<String> {
     let trials = rows.iter().any(|row| row.trial > 0);
-    let cells = |row: &&Row| {
+    let cells = |row: &&VerdictRow| {
         let (name, style) = movement(row.movement);
         let mut cells = vec![words(name).styled(style)];
         if width >= WITHOUT_GRADER {
@@ -110,7 +110,7 @@ fn row_lines(rows: &[&Row], width: usize) -> Vec<String> {
 }
 
 /// The name of what was graded.
-pub(super) fn case(row: &Row, trials: bool) -> String {
+pub(super) fn case(row: &VerdictRow, trials: bool) -> String {
     let pin = if row.pinned { "* " } else { "" };
     let trial = trials.then_some(row.trial);
     format!("{pin}{}", case_name(&row.sample_id, row.model.as_deref(), trial))
@@ -140,7 +140,7 @@ fn grade(grade: Grade) -> String {
     }
 }
 
-fn change(row: &Row) -> Cell {
+fn change(row: &VerdictRow) -> Cell {
     let before = row.before.filter(|before| before.is_verdict() && row.now.is_verdict());
     let text = before
         .map_or_else(String::new, |before| format!("({})", signed(row.now.score - before.score)));
@@ -149,7 +149,7 @@ fn change(row: &Row) -> Cell {
 
 /// What the rationale says otherwise than before, in a line or two. Of an error its message, for it has nothing in
 /// common with what a judge said; nothing where the words are the same.
-fn rationale_lines(detail: &Detail, width: usize) -> Vec<String> {
+fn rationale_lines(detail: &VerdictDetail, width: usize) -> Vec<String> {
     let Some(now) = &detail.rationale else { return Vec::new() };
     let row = &detail.row;
     let before = row.before.filter(|before| before.is_verdict() && row.now.is_verdict());
@@ -159,7 +159,7 @@ fn rationale_lines(detail: &Detail, width: usize) -> Vec<String> {
     };
     let pieces = word_diff(beginning(before), beginning(now));
     let whole = render(&pieces, width, CONTEXT);
-    if whole.len() <= MOST_LINES { whole } else { first_change(pieces, width) }
+    if whole.len() <= MAX_LINES { whole } else { first_change(pieces, width) }
 }
 
 fn beginning(text: &str) -> &str {
@@ -180,7 +180,7 @@ fn first_change(pieces: Vec<Piece>, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = first
         .iter()
         .flat_map(|piece| render(std::slice::from_ref(piece), width, 0))
-        .take(MOST_LINES)
+        .take(MAX_LINES)
         .collect();
     if rest.any(|piece| is_change(&piece))
         && let Some(last) = lines.last_mut()

@@ -1,33 +1,33 @@
 //! Whole blocks of made-up boards, as a reader of a log sees them.
 
-pub(crate) mod made_up;
+pub(crate) mod fixtures;
 
 use anstream::adapter::strip_str;
 
-use self::made_up::Made;
-use super::{Plain, without_time};
-use crate::app::watch::board::{Board, Display, Filter, Happened, State};
+use self::fixtures::BoardFixture;
+use super::{PlainDisplay, without_time};
+use crate::app::watch::board::{Activity, Board, Display, VerdictFilter, WatchEvent};
 use crate::base::price::Cost;
 use crate::base::text::columns;
 use crate::pipeline::delta::Counts;
 use crate::pipeline::gate::{GateReport, GateStatus};
 
-fn told_in(width: usize, told: &[(Happened, &Made)]) -> String {
+fn told_in(width: usize, told: &[(WatchEvent, &BoardFixture)]) -> String {
     let mut out = Vec::new();
-    let mut plain = Plain::new(&mut out, width);
-    for (happened, board) in told {
-        plain.happened(happened, *board).unwrap();
+    let mut plain = PlainDisplay::new(&mut out, width);
+    for (event, board) in told {
+        plain.event(event, *board).unwrap();
     }
     strip_str(&String::from_utf8(out).unwrap()).to_string()
 }
 
-fn told(happened: Happened, board: &Made) -> String {
-    told_in(100, &[(happened, board)])
+fn told(event: WatchEvent, board: &BoardFixture) -> String {
+    told_in(100, &[(event, board)])
 }
 
 #[test]
 fn the_start_tells_how_things_stand() {
-    insta::assert_snapshot!(told(Happened::Evaluated, &made_up::start()), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::start()), @r#"
     start
       judgments: 2 asked, 198 cached, 2 failed
       spent $0.0012, 1100 tokens; saved $0.12, 108900 tokens; session $0.0012, 2 judgments
@@ -41,7 +41,7 @@ fn the_start_tells_how_things_stand() {
 
 #[test]
 fn a_save_tells_what_moved() {
-    insta::assert_snapshot!(told(Happened::Evaluated, &made_up::moved()), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::moved()), @r#"
     save 3: rubric.txt, house-rules.txt
       judgments: 100 asked, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens; session $0.0612 of $1.00, 102 of 500
@@ -68,7 +68,7 @@ fn a_save_tells_what_moved() {
 
 #[test]
 fn a_save_may_move_nothing() {
-    insta::assert_snapshot!(told(Happened::Evaluated, &made_up::unmoved()), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::unmoved()), @r#"
     save 3: suite.yaml
       judgments: 0 asked, 200 cached
       spent nothing; saved $0.12, 108900 tokens; session $0.0012, 2 judgments
@@ -82,8 +82,9 @@ fn a_save_may_move_nothing() {
 
 #[test]
 fn what_is_held_says_how_to_go_on() {
-    let held = made_up::held();
-    let story = [(Happened::Saved, &held), (Happened::Planned, &held), (Happened::Held, &held)];
+    let held = fixtures::held();
+    let story =
+        [(WatchEvent::Saved, &held), (WatchEvent::Planned, &held), (WatchEvent::Paused, &held)];
     insta::assert_snapshot!(told_in(100, &story), @r#"
     save 1: rubric.txt: 1000 of 1000 judgments to ask
 
@@ -102,10 +103,10 @@ fn what_is_held_says_how_to_go_on() {
 #[test]
 fn the_sentence_of_what_is_held_counts_right() {
     let check = |asked, waiting, expected: Option<f64>, sentence: &str| {
-        let mut made = made_up::held();
+        let mut made = fixtures::held();
         made.overview.actions.asked = asked;
         let expected = expected.and_then(Cost::from_dollars);
-        made.overview.state = State::Held { waiting, expected };
+        made.overview.state = Activity::Paused { waiting, expected };
         assert_eq!(super::held(&made.overview), sentence);
     };
     check(
@@ -120,8 +121,8 @@ fn the_sentence_of_what_is_held_counts_right() {
 
 #[test]
 fn what_is_broken_shows_its_place_and_what_still_holds() {
-    let broken = made_up::broken();
-    let story = [(Happened::Broken, &broken), (Happened::Mended, &made_up::unmoved())];
+    let broken = fixtures::broken();
+    let story = [(WatchEvent::Broken, &broken), (WatchEvent::Restored, &fixtures::unmoved())];
     insta::assert_snapshot!(told_in(100, &story), @r#"
     error: unknown key `gatee`
      --> suite.yaml:2:1
@@ -136,14 +137,14 @@ fn what_is_broken_shows_its_place_and_what_still_holds() {
     still showing save 3
     mended: save 3 holds
     "#);
-    let mut nothing = Made::default();
+    let mut nothing = BoardFixture::default();
     nothing.overview.problems = broken.overview.problems;
-    assert!(!told(Happened::Broken, &nothing).contains("still showing"));
+    assert!(!told(WatchEvent::Broken, &nothing).contains("still showing"));
 }
 
 #[test]
 fn labels_of_people_are_compared() {
-    insta::assert_snapshot!(told(Happened::Evaluated, &made_up::labelled()), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::labelled()), @r#"
     save 3: rubric.txt, house-rules.txt
       judgments: 100 asked, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens; session $0.0612 of $1.00, 102 of 500
@@ -182,15 +183,15 @@ fn labels_of_people_are_compared() {
 
 #[test]
 fn a_budget_that_is_used_up_is_said() {
-    let mut made = made_up::unmoved();
+    let mut made = fixtures::unmoved();
     let overview = &mut made.overview;
-    overview.state = State::Stopped("the budget of $0.10 is used up".to_owned());
+    overview.state = Activity::Stopped("the budget of $0.10 is used up".to_owned());
     overview.notes = vec!["2 samples of the suite have no row".to_owned()];
     overview.spent.budget = Cost::from_dollars(0.1);
     overview.actions.cached = 150;
     overview.actions.waiting = 50;
     overview.counts = Counts { unchanged: 150, pending: 50, ..Counts::default() };
-    let story = [(Happened::Evaluated, &made), (Happened::Ended, &made)];
+    let story = [(WatchEvent::Evaluated, &made), (WatchEvent::Ended, &made)];
     insta::assert_snapshot!(told_in(100, &story), @r#"
     save 3: suite.yaml
       judgments: 0 asked, 150 cached, 50 not asked
@@ -209,7 +210,7 @@ fn a_budget_that_is_used_up_is_said() {
 
 #[test]
 fn a_narrow_terminal_has_less() {
-    insta::assert_snapshot!(told_in(60, &[(Happened::Evaluated, &made_up::labelled())]), @r#"
+    insta::assert_snapshot!(told_in(60, &[(WatchEvent::Evaluated, &fixtures::labelled())]), @r#"
     save 3: rubric.txt, house-rules.txt
       judgments: 100 asked, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens;
@@ -248,9 +249,9 @@ fn a_narrow_terminal_has_less() {
       e               tone     0.100 fail  0.900  Rude.
     "#);
     for width in [40, 45, 50, 60, 72, 80, 200] {
-        for made in [made_up::labelled(), made_up::held(), made_up::start()] {
-            for happened in [Happened::Evaluated, Happened::Held, Happened::Planned] {
-                let text = told_in(width, &[(happened, &made)]);
+        for made in [fixtures::labelled(), fixtures::held(), fixtures::start()] {
+            for event in [WatchEvent::Evaluated, WatchEvent::Paused, WatchEvent::Planned] {
+                let text = told_in(width, &[(event, &made)]);
                 // The value of a gate and its bounds are never cut.
                 for line in text.lines().filter(|line| !line.contains("gate UNDECIDED")) {
                     assert!(columns(line) <= width, "{width}: {line}");
@@ -262,14 +263,14 @@ fn a_narrow_terminal_has_less() {
 
 #[test]
 fn long_lists_end_with_how_much_more_there_is() {
-    let mut made = made_up::moved();
+    let mut made = fixtures::moved();
     for at in 0..30 {
         made = made.with((&format!("more-{at}"), 0), (0.9, 0.1), ["Right.", "Wrong."]);
         made = made.labelled(crate::pipeline::spec::Label::Pass(true));
     }
     made.overview.metrics[0].labels =
         Some(crate::pipeline::metric::labels::LabelAgreement::default());
-    let text = told(Happened::Evaluated, &made);
+    let text = told(WatchEvent::Evaluated, &made);
     assert!(
         text.contains("\n  … and 16 more\n  labels of Is good: no verdict has one\n"),
         "{text}"
@@ -313,19 +314,19 @@ fn counts_read_right() {
 
 #[test]
 fn a_wait_is_said_once_a_save_whatever_is_left_of_it() {
-    let mut made = made_up::moved();
+    let mut made = fixtures::moved();
     let mut out = Vec::new();
-    let mut plain = Plain::new(&mut out, 100);
-    let mut wait = |plain: &mut Plain<'_>, text: &str| {
+    let mut plain = PlainDisplay::new(&mut out, 100);
+    let mut wait = |plain: &mut PlainDisplay<'_>, text: &str| {
         made.overview.waiting = vec![text.to_owned()];
         plain.refresh(&made).unwrap();
     };
     wait(&mut plain, "waiting 12 s: the rate limit of http://a is used up");
     wait(&mut plain, "waiting 11 s: the rate limit of http://a is used up");
     wait(&mut plain, "waiting 12 s: http://a asked to (429)\u{1b}[2J");
-    plain.happened(&Happened::Saved, &made_up::moved()).unwrap();
+    plain.event(&WatchEvent::Saved, &fixtures::moved()).unwrap();
     wait(&mut plain, "waiting 9.0 s: the rate limit of http://a is used up");
-    plain.happened(&Happened::Note("labels.csv:\nno rows".to_owned()), &made_up::moved()).unwrap();
+    plain.event(&WatchEvent::Note("labels.csv:\nno rows".to_owned()), &fixtures::moved()).unwrap();
     let text = strip_str(std::str::from_utf8(&out).unwrap()).to_string();
     insta::assert_snapshot!(text, @r#"
     waiting 12 s: the rate limit of http://a is used up
@@ -338,26 +339,26 @@ fn a_wait_is_said_once_a_save_whatever_is_left_of_it() {
 
 #[test]
 fn only_what_has_judges_speaks_of_judgments_and_only_a_gate_of_gates() {
-    let mut made = made_up::unmoved();
-    made.overview.actions = crate::app::watch::board::Actions::default();
-    made.overview.spent = crate::app::watch::board::Spent::default();
+    let mut made = fixtures::unmoved();
+    made.overview.actions = crate::app::watch::board::ActionCounts::default();
+    made.overview.spent = crate::app::watch::board::Spending::default();
     made.overview.gate = GateReport::default();
     made.overview.save = 2;
-    insta::assert_snapshot!(told(Happened::Evaluated, &made), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &made), @r#"
     save 2 of 3: suite.yaml
       grader    mean  since last    pass   judged  errors  since start
       Is good  0.790       0.000   70.0%  100/100       0       +0.040
       tone     0.950           -  100.0%   98/100       2            -
       no verdict moved: 200 unchanged
     "#);
-    assert_eq!(told(Happened::Planned, &made), "");
+    assert_eq!(told(WatchEvent::Planned, &made), "");
     made.overview.gate = GateReport {
-        conditions: vec![made_up::gate(GateStatus::Failed, 0.5)],
+        conditions: vec![fixtures::gate(GateStatus::Failed, 0.5)],
         rule: Some("all of 1 condition".to_owned()),
         status: Some(GateStatus::Failed),
         ..GateReport::default()
     };
-    let text = told(Happened::Evaluated, &made);
+    let text = told(WatchEvent::Evaluated, &made);
     let gate = "  gate FAILED (was PASSED)  all of 1 condition\n    failed  quality avg_score >= 0.8: 0.500\n";
     assert!(text.contains(gate), "{text}");
 }
@@ -365,24 +366,24 @@ fn only_what_has_judges_speaks_of_judgments_and_only_a_gate_of_gates() {
 #[test]
 fn hostile_texts_stay_texts() {
     let attack = "\u{1b}[2J\u{9b}31m\n::error::x\u{202e}\r";
-    let mut made = made_up::moved().with((attack, 0), (0.9, 0.1), [attack, "a\u{1b}]0;t\u{7}\nb"]);
+    let mut made = fixtures::moved().with((attack, 0), (0.9, 0.1), [attack, "a\u{1b}]0;t\u{7}\nb"]);
     let overview = &mut made.overview;
     overview.files = vec![attack.to_owned()];
     overview.notes = vec![attack.to_owned()];
     overview.waiting = vec![attack.to_owned()];
     overview.metrics[0].label = attack.to_owned();
-    overview.state = State::Stopped(attack.to_owned());
-    for id in made.rows(Filter::All, "") {
+    overview.state = Activity::Stopped(attack.to_owned());
+    for id in made.rows(VerdictFilter::All, "") {
         assert!(made.row(id).is_some());
     }
     let text = told_in(
         100,
         &[
-            (Happened::Evaluated, &made),
-            (Happened::Planned, &made),
-            (Happened::Held, &made),
-            (Happened::Note(attack.to_owned()), &made),
-            (Happened::Ended, &made),
+            (WatchEvent::Evaluated, &made),
+            (WatchEvent::Planned, &made),
+            (WatchEvent::Paused, &made),
+            (WatchEvent::Note(attack.to_owned()), &made),
+            (WatchEvent::Ended, &made),
         ],
     );
     let harmless = |char: char| !char.is_control() && char != '\u{202e}';

@@ -6,15 +6,17 @@ use ratatui::style::Style;
 
 use super::flow::{flow, harmless};
 use super::list::{model, score_change};
-use super::paint::{Pen, Run, Seen, cut_middle, inset, lines_of, rule, scrollbar, split_right};
+use super::paint::{
+    Pen, StyledText, VisibleRows, cut_middle, inset, lines_of, rule, scrollbar, split_right,
+};
 use super::theme::{STRONG, Theme, label};
-use crate::app::watch::board::{Detail, IngredientRow, RowId};
+use crate::app::watch::board::{IngredientRow, VerdictDetail, VerdictId};
 use crate::base::text::word_diff::{Piece, visible, word_diff};
 use crate::base::text::{columns, cut, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, CellState};
 
 /// The most bytes that are shown of one text.
-const MOST_TEXT: usize = 64 << 10;
+const MAX_TEXT: usize = 64 << 10;
 
 /// The most columns of an ingredient's name, and how much of a key is shown.
 const NAME: usize = 20;
@@ -22,17 +24,17 @@ const KEY: usize = 16;
 
 /// What is seen of the selected verdict.
 #[derive(Debug, Default)]
-pub(super) struct Pane {
+pub(super) struct DetailPane {
     /// Where it was drawn; empty while it is not.
     pub(super) area: Rect,
     offset: usize,
-    of: Option<RowId>,
+    of: Option<VerdictId>,
     /// What was laid out last, for which width: a long text is compared and broken into lines once.
-    laid_out: Option<(Detail, u16)>,
-    lines: Vec<Vec<Run>>,
+    laid_out: Option<(VerdictDetail, u16)>,
+    lines: Vec<Vec<StyledText>>,
 }
 
-impl Pane {
+impl DetailPane {
     /// Shows what is so many lines further down.
     pub(super) fn scroll(&mut self, by: isize) {
         self.offset = self.offset.saturating_add_signed(by).min(self.last_offset());
@@ -57,7 +59,7 @@ impl Pane {
         &mut self,
         buffer: &mut Buffer,
         area: Rect,
-        detail: Option<Detail>,
+        detail: Option<VerdictDetail>,
         theme: Theme,
     ) {
         rule(buffer, lines_of(area, 0, 1), theme.faint());
@@ -87,12 +89,12 @@ impl Pane {
         for (at, line) in seen.enumerate() {
             Pen::new(buffer, lines_of(inner, at, 1)).runs(line);
         }
-        let seen = Seen { offset: self.offset, total: self.lines.len() };
+        let seen = VisibleRows { offset: self.offset, total: self.lines.len() };
         scrollbar(buffer, area, seen, theme.faint());
     }
 }
 
-fn draw_title(buffer: &mut Buffer, area: Rect, detail: &Detail, theme: Theme) {
+fn draw_title(buffer: &mut Buffer, area: Rect, detail: &VerdictDetail, theme: Theme) {
     let row = &detail.row;
     let grader = format!(" {} ", cut(&sanitize(&row.grader), 24));
     let (area, right) = split_right(area, columns(&grader) + 1);
@@ -108,8 +110,8 @@ fn draw_title(buffer: &mut Buffer, area: Rect, detail: &Detail, theme: Theme) {
 }
 
 /// Everything, as lines of at most `width` columns.
-fn lines(detail: &Detail, width: usize, theme: Theme) -> Vec<Vec<Run>> {
-    let mut page = Page { lines: vec![verdict(detail, theme)], width, theme };
+fn lines(detail: &VerdictDetail, width: usize, theme: Theme) -> Vec<Vec<StyledText>> {
+    let mut page = DetailPage { lines: vec![verdict(detail, theme)], width, theme };
     page.lines.extend(person(detail, theme));
     let is_error = detail.row.now.state == CellState::Errored;
     match (&detail.rationale, &detail.rationale_before) {
@@ -139,7 +141,7 @@ fn lines(detail: &Detail, width: usize, theme: Theme) -> Vec<Vec<Run>> {
 }
 
 /// What it is and was.
-fn verdict(detail: &Detail, theme: Theme) -> Vec<Run> {
+fn verdict(detail: &VerdictDetail, theme: Theme) -> Vec<StyledText> {
     let row = &detail.row;
     let (sign, style) = theme.verdict(row.now, row.under_way);
     let mut runs = vec![(format!("{sign} {}", words(row.now)), STRONG.patch(style))];
@@ -171,7 +173,7 @@ fn words(cell: Cell) -> String {
 }
 
 /// What a person says.
-fn person(detail: &Detail, theme: Theme) -> Option<Vec<Run>> {
+fn person(detail: &VerdictDetail, theme: Theme) -> Option<Vec<StyledText>> {
     let said = label(detail.row.label?);
     let (sign, style) =
         if detail.row.disagrees { ("≠", theme.doubtful()) } else { (" ", theme.faint()) };
@@ -179,13 +181,13 @@ fn person(detail: &Detail, theme: Theme) -> Option<Vec<Run>> {
 }
 
 /// The new text with the words that changed.
-fn difference(before: &str, now: &str, theme: Theme) -> Vec<Run> {
+fn difference(before: &str, now: &str, theme: Theme) -> Vec<StyledText> {
     let (before, now) = (beginning(before).0, beginning(now).0);
     let pieces = word_diff(before, now);
     let brackets = |text: String, start: &str, end: &str| {
         if theme.has_color() { text } else { format!("{start}{text}{end}") }
     };
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<StyledText> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         let previous = at.checked_sub(1).and_then(|at| pieces.get(at));
         runs.push(match piece {
@@ -211,23 +213,23 @@ fn difference(before: &str, now: &str, theme: Theme) -> Vec<Run> {
 
 /// The beginning of a text, and how many bytes are left out.
 fn beginning(text: &str) -> (&str, usize) {
-    let end = text.floor_char_boundary(MOST_TEXT);
+    let end = text.floor_char_boundary(MAX_TEXT);
     (&text[..end], text.len() - end)
 }
 
-struct Page {
-    lines: Vec<Vec<Run>>,
+struct DetailPage {
+    lines: Vec<Vec<StyledText>>,
     width: usize,
     theme: Theme,
 }
 
-impl Page {
+impl DetailPage {
     fn title(&mut self, title: &str) {
         let style = STRONG.patch(self.theme.accent());
         self.lines.extend([Vec::new(), vec![(title.to_owned(), style)]]);
     }
 
-    fn section(&mut self, title: &str, runs: &[Run]) {
+    fn section(&mut self, title: &str, runs: &[StyledText]) {
         self.title(title);
         self.lines.extend(flow(runs, self.width));
     }

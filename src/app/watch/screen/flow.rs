@@ -1,6 +1,6 @@
 //! Breaks text of the screen into lines.
 
-use super::paint::Run;
+use super::paint::StyledText;
 use crate::base::text::flow::Flow;
 use crate::base::text::sanitize;
 
@@ -17,7 +17,7 @@ pub(super) fn harmless(text: &str) -> String {
 }
 
 /// Lines of at most `width` columns, at least 2.
-pub(super) fn flow(runs: &[Run], width: usize) -> Vec<Vec<Run>> {
+pub(super) fn flow(runs: &[StyledText], width: usize) -> Vec<Vec<StyledText>> {
     let mut flow = Flow::new(width);
     for (text, style) in runs {
         flow.push(text, *style);

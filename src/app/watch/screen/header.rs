@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::paint::{Run, inset, lines_of, sides, width_of};
+use super::paint::{StyledText, inset, lines_of, sides, width_of};
 use super::theme::{STRONG, Theme, used};
-use crate::app::watch::board::{Actions, Overview, Spent, State};
+use crate::app::watch::board::{ActionCounts, Activity, Overview, Spending};
 use crate::base::text::{count, cut, grouped, sanitize};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::report::verdict;
@@ -54,7 +54,7 @@ pub(super) fn save(number: u32) -> String {
     if number == 0 { "start".to_owned() } else { format!("save {number}") }
 }
 
-fn title(overview: &Overview, theme: Theme) -> Vec<Run> {
+fn title(overview: &Overview, theme: Theme) -> Vec<StyledText> {
     let suite = cut(&sanitize(&overview.suite), SUITE);
     let mut runs =
         vec![(suite, STRONG), (format!("  {}", save(overview.save)), STRONG.patch(theme.accent()))];
@@ -64,7 +64,7 @@ fn title(overview: &Overview, theme: Theme) -> Vec<Run> {
     runs
 }
 
-fn gate(overview: &Overview, width: usize, theme: Theme) -> Vec<Run> {
+fn gate(overview: &Overview, width: usize, theme: Theme) -> Vec<StyledText> {
     let (sign, word, style) = status(&overview.gate, theme);
     let mut runs = vec![(format!("{sign}{word}"), STRONG.patch(style))];
     let before = overview.gate_before.status;
@@ -89,7 +89,7 @@ fn status(gate: &GateReport, theme: Theme) -> (&'static str, &'static str, Style
     }
 }
 
-fn actions(actions: &Actions) -> [String; 3] {
+fn actions(actions: &ActionCounts) -> [String; 3] {
     let part = |n: u64, word: &str| (n > 0).then(|| format!("{} {word}", grouped(n)));
     let asked = Some(format!("{} asked", grouped(actions.asked)));
     let cached = Some(format!("{} cached", grouped(actions.cached)));
@@ -107,7 +107,7 @@ fn actions(actions: &Actions) -> [String; 3] {
     ]
 }
 
-fn spent(spent: &Spent) -> [String; 3] {
+fn spent(spent: &Spending) -> [String; 3] {
     let session = used(spent.session);
     let of_budget = match (spent.budget, spent.max_calls) {
         (Some(budget), _) => format!("{session} of {budget}"),
@@ -125,7 +125,7 @@ fn spent(spent: &Spent) -> [String; 3] {
     [long, save, of_budget]
 }
 
-fn state(overview: &Overview, theme: Theme) -> Vec<Run> {
+fn state(overview: &Overview, theme: Theme) -> Vec<StyledText> {
     if overview.save != overview.newest {
         let (shown, newest) = (save(overview.save), save(overview.newest));
         let text = format!(" looking at {shown}, the rubric before; u goes back to {newest} ");
@@ -133,9 +133,9 @@ fn state(overview: &Overview, theme: Theme) -> Vec<Run> {
     }
     let actions = &overview.actions;
     let mut runs = match &overview.state {
-        State::Planning => vec![("planning".to_owned(), theme.accent())],
-        State::Asking => asking(actions, theme),
-        State::Held { waiting, expected } => {
+        Activity::Planning => vec![("planning".to_owned(), theme.accent())],
+        Activity::Asking => asking(actions, theme),
+        Activity::Paused { waiting, expected } => {
             let about = expected.map_or_else(String::new, |cost| format!(", about {cost}"));
             let judged = grouped(actions.total.saturating_sub(*waiting));
             let (total, waiting) = (grouped(actions.total), grouped(*waiting));
@@ -144,8 +144,8 @@ fn state(overview: &Overview, theme: Theme) -> Vec<Run> {
                 (format!("Enter asks the other {waiting}{about}"), STRONG.patch(theme.doubtful())),
             ]
         }
-        State::Idle => vec![("idle, waiting for a save".to_owned(), theme.faint())],
-        State::Stopped(reason) => {
+        Activity::Idle => vec![("idle, waiting for a save".to_owned(), theme.faint())],
+        Activity::Stopped(reason) => {
             vec![(format!("stopped: {reason}"), STRONG.patch(theme.bad()))]
         }
     };
@@ -158,7 +158,7 @@ fn state(overview: &Overview, theme: Theme) -> Vec<Run> {
     runs
 }
 
-fn asking(actions: &Actions, theme: Theme) -> Vec<Run> {
+fn asking(actions: &ActionCounts, theme: Theme) -> Vec<StyledText> {
     let all = actions.asked + actions.waiting;
     let done = actions.asked.saturating_sub(actions.under_way);
     // Not before everything is there is the bar full.
@@ -172,12 +172,12 @@ fn asking(actions: &Actions, theme: Theme) -> Vec<Run> {
 }
 
 /// What endpoints wait for, then what was said last, then what else there is to say.
-fn notes(overview: &Overview, message: Option<&str>, theme: Theme) -> Vec<Run> {
+fn notes(overview: &Overview, message: Option<&str>, theme: Theme) -> Vec<StyledText> {
     let waiting = overview.waiting.iter().map(|text| (text.as_str(), theme.doubtful()));
     let message = message.into_iter().map(|text| (text, theme.accent()));
     let notes = overview.notes.iter().map(|text| (text.as_str(), Style::new()));
     let all: Vec<(&str, Style)> = waiting.chain(message).chain(notes).collect();
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<StyledText> = Vec::new();
     for (text, style) in all {
         if !runs.is_empty() {
             runs.push((" · ".to_owned(), theme.faint()));

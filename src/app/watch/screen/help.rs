@@ -7,7 +7,7 @@ use ratatui::widgets::{Block, BorderType, Clear, Widget};
 
 use super::paint::{Pen, fitting, lines_of};
 use super::theme::{STRONG, Theme};
-use crate::app::watch::board::{Overview, State};
+use crate::app::watch::board::{Activity, Overview};
 use crate::base::text::{columns, sanitize};
 
 /// All keys, by what they are for. An empty key is a title.
@@ -99,7 +99,7 @@ pub(super) fn draw_search(buffer: &mut Buffer, area: Rect, search: &str, theme: 
 
 /// What the last line has to know.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now {
+pub(super) struct HelpState {
     /// Whether a verdict is selected.
     pub(super) has_selection: bool,
     /// Whether the detail is alone.
@@ -113,10 +113,10 @@ pub(super) fn draw_footer(
     buffer: &mut Buffer,
     area: Rect,
     overview: &Overview,
-    now: Now,
+    now: HelpState,
     theme: Theme,
 ) {
-    let is_held = matches!(overview.state, State::Held { .. });
+    let is_held = matches!(overview.state, Activity::Paused { .. });
     let undo = if overview.save == overview.newest { "undo view" } else { "back" };
     let has_before = overview.newest > 0;
     // Whether it matters, its rank, the key, what it does.

@@ -1,4 +1,4 @@
-//! Keys, mouse and pasted text: what they change on the screen, and what the user wishes by them.
+//! Keys, mouse and pasted text: what they change on the screen, and what the user commands by them.
 
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
@@ -7,29 +7,29 @@ use ratatui::layout::Position;
 use unicode_width::UnicodeWidthChar;
 
 use super::list::FILTERS;
-use super::{Mode, Screen};
-use crate::app::watch::board::{Board, Filter, State, Wish};
+use super::{InputMode, Screen};
+use crate::app::watch::board::{Activity, Board, UserCommand, VerdictFilter};
 use crate::base::text::sanitize;
 
 /// The lines that one turn of the wheel scrolls.
 const WHEEL: isize = 3;
 
 /// The most characters of a search.
-const MOST_SEARCH: usize = 200;
+const MAX_SEARCH: usize = 200;
 
 impl Screen {
-    /// Takes one event of the terminal: changes what is seen, and says what the user wishes, if that is more.
+    /// Takes one event of the terminal: changes what is seen, and says what the user commands, if that is more.
     ///
     /// Rows are those of the last drawing: what is selected is what was seen. Draw again after each.
-    pub(crate) fn key(&mut self, event: &Event, board: &dyn Board) -> Option<Wish> {
+    pub(crate) fn key(&mut self, event: &Event, board: &dyn Board) -> Option<UserCommand> {
         let looked_at = self.list.selected().or(self.looked_at);
-        let wish = match event {
+        let command = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.pressed(*key, board),
             Event::Mouse(mouse) => {
                 self.pointed(*mouse);
                 None
             }
-            Event::Paste(text) if self.mode == Mode::Search => {
+            Event::Paste(text) if self.mode == InputMode::Search => {
                 self.typed(text, board);
                 None
             }
@@ -37,33 +37,33 @@ impl Screen {
         };
         let now = self.list.selected();
         self.looked_at = now.or(looked_at);
-        wish.or_else(|| now.filter(|_| now != looked_at).map(Wish::Select))
+        command.or_else(|| now.filter(|_| now != looked_at).map(UserCommand::Select))
     }
 
-    fn pressed(&mut self, key: KeyEvent, board: &dyn Board) -> Option<Wish> {
+    fn pressed(&mut self, key: KeyEvent, board: &dyn Board) -> Option<UserCommand> {
         let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
         if has_control && key.code == KeyCode::Char('c') {
-            return Some(Wish::Interrupt);
+            return Some(UserCommand::Interrupt);
         }
         self.message = None;
         match self.mode {
-            Mode::Search => self.searched(key.code, has_control, board),
-            Mode::Help { offset } => self.helped(key.code, offset),
-            Mode::Browse if has_control => self.half_page(key.code),
-            Mode::Browse if key.modifiers.contains(KeyModifiers::ALT) => {}
-            Mode::Browse => return self.browsed(key.code, board),
+            InputMode::Search => self.searched(key.code, has_control, board),
+            InputMode::Help { offset } => self.helped(key.code, offset),
+            InputMode::Browse if has_control => self.half_page(key.code),
+            InputMode::Browse if key.modifiers.contains(KeyModifiers::ALT) => {}
+            InputMode::Browse => return self.browsed(key.code, board),
         }
         None
     }
 
-    fn browsed(&mut self, code: KeyCode, board: &dyn Board) -> Option<Wish> {
-        if let Some(wish) = self.wished(code, board) {
-            return Some(wish);
+    fn browsed(&mut self, code: KeyCode, board: &dyn Board) -> Option<UserCommand> {
+        if let Some(command) = self.command_of(code, board) {
+            return Some(command);
         }
         match code {
-            KeyCode::Char('?') => self.mode = Mode::Help { offset: 0 },
+            KeyCode::Char('?') => self.mode = InputMode::Help { offset: 0 },
             KeyCode::Char('/') => {
-                (self.mode, self.is_alone) = (Mode::Search, false);
+                (self.mode, self.is_alone) = (InputMode::Search, false);
             }
             KeyCode::Char('v') | KeyCode::Enter => self.is_alone = !self.is_alone,
             KeyCode::Char('l') | KeyCode::Right => self.is_alone = true,
@@ -81,18 +81,20 @@ impl Screen {
     }
 
     /// What is for the loop to do.
-    fn wished(&mut self, code: KeyCode, board: &dyn Board) -> Option<Wish> {
+    fn command_of(&mut self, code: KeyCode, board: &dyn Board) -> Option<UserCommand> {
         let selected = self.list.selected();
-        let wish = match code {
-            KeyCode::Char('q') => Wish::Quit,
-            KeyCode::Char('u') => Wish::Undo,
-            KeyCode::Char('e') => Wish::Edit(selected),
-            KeyCode::Char('r') => Wish::Refresh(selected?),
-            KeyCode::Char('p') => Wish::Pin(selected?),
-            KeyCode::Enter if matches!(board.overview().state, State::Held { .. }) => Wish::RunRest,
+        let command = match code {
+            KeyCode::Char('q') => UserCommand::Quit,
+            KeyCode::Char('u') => UserCommand::Undo,
+            KeyCode::Char('e') => UserCommand::Edit(selected),
+            KeyCode::Char('r') => UserCommand::Refresh(selected?),
+            KeyCode::Char('p') => UserCommand::Pin(selected?),
+            KeyCode::Enter if matches!(board.overview().state, Activity::Paused { .. }) => {
+                UserCommand::RunRest
+            }
             _ => return None,
         };
-        Some(wish)
+        Some(command)
     }
 
     /// Moves through the list, or through the detail where that is alone.
@@ -134,7 +136,7 @@ impl Screen {
         self.filter(FILTERS[(at + by) % FILTERS.len()].0, board);
     }
 
-    fn filter(&mut self, filter: Filter, board: &dyn Board) {
+    fn filter(&mut self, filter: VerdictFilter, board: &dyn Board) {
         self.is_alone = false;
         if self.filter_of(board.overview()) != filter {
             self.list.restart();
@@ -155,9 +157,9 @@ impl Screen {
     fn searched(&mut self, code: KeyCode, has_control: bool, board: &dyn Board) {
         let mut search = self.list.search.clone();
         match code {
-            KeyCode::Enter => self.mode = Mode::Browse,
+            KeyCode::Enter => self.mode = InputMode::Browse,
             KeyCode::Esc => {
-                self.mode = Mode::Browse;
+                self.mode = InputMode::Browse;
                 search.clear();
             }
             KeyCode::Char('u') if has_control => search.clear(),
@@ -182,14 +184,18 @@ impl Screen {
     /// Adds to the search.
     fn typed(&mut self, text: &str, board: &dyn Board) {
         let typed = format!("{}{}", self.list.search, sanitize(text));
-        self.search(typed.chars().take(MOST_SEARCH).collect(), board);
+        self.search(typed.chars().take(MAX_SEARCH).collect(), board);
     }
 
     fn helped(&mut self, code: KeyCode, offset: usize) {
         self.mode = match code {
-            KeyCode::Down | KeyCode::Char('j') => Mode::Help { offset: offset.saturating_add(1) },
-            KeyCode::Up | KeyCode::Char('k') => Mode::Help { offset: offset.saturating_sub(1) },
-            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('?' | 'q') => Mode::Browse,
+            KeyCode::Down | KeyCode::Char('j') => {
+                InputMode::Help { offset: offset.saturating_add(1) }
+            }
+            KeyCode::Up | KeyCode::Char('k') => {
+                InputMode::Help { offset: offset.saturating_sub(1) }
+            }
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('?' | 'q') => InputMode::Browse,
             _ => return,
         };
     }
@@ -200,7 +206,7 @@ impl Screen {
             MouseEventKind::ScrollDown => WHEEL,
             MouseEventKind::ScrollUp => -WHEEL,
             MouseEventKind::Down(MouseButton::Left) => {
-                let is_covered = matches!(self.mode, Mode::Help { .. });
+                let is_covered = matches!(self.mode, InputMode::Help { .. });
                 if !is_covered && self.list.area.contains(at) {
                     self.list.click(at.y);
                 }
@@ -208,8 +214,8 @@ impl Screen {
             }
             _ => return,
         };
-        if let Mode::Help { offset } = self.mode {
-            self.mode = Mode::Help { offset: offset.saturating_add_signed(by.signum()) };
+        if let InputMode::Help { offset } = self.mode {
+            self.mode = InputMode::Help { offset: offset.saturating_add_signed(by.signum()) };
         } else if self.list.area.contains(at) {
             self.list.scroll(by);
         } else if self.detail.area.contains(at) {

@@ -7,9 +7,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::paint::{Pen, Seen, cut_middle, fitting, lines_of, rule, scrollbar, split_right};
+use super::paint::{Pen, VisibleRows, cut_middle, fitting, lines_of, rule, scrollbar, split_right};
 use super::theme::{STRONG, Theme, label};
-use crate::app::watch::board::{Board, Filter, Row, RowId};
+use crate::app::watch::board::{Board, VerdictFilter, VerdictId, VerdictRow};
 use crate::base::text::{columns, cut, grouped, sanitize, score};
 use crate::pipeline::delta::Movement;
 
@@ -19,7 +19,7 @@ const MODEL: usize = 20;
 const GRADER: usize = 20;
 
 /// The fewest columns in which a sample's id can be told from others.
-const LEAST_SAMPLE: usize = 20;
+const MIN_SAMPLE: usize = 20;
 
 /// From this height on the columns have titles.
 const TITLES_FROM: u16 = 10;
@@ -28,38 +28,38 @@ const TITLES_FROM: u16 = 10;
 const MARKS: usize = 3;
 
 /// Every filter with its key and its name, in the order of the tab key.
-pub(super) const FILTERS: [(Filter, char, &str); 5] = [
-    (Filter::Moved, 'm', "moved"),
-    (Filter::Failing, 'f', "failing"),
-    (Filter::Disagreeing, 'd', "disagreeing"),
-    (Filter::Errors, 'x', "errors"),
-    (Filter::All, 'a', "all"),
+pub(super) const FILTERS: [(VerdictFilter, char, &str); 5] = [
+    (VerdictFilter::Moved, 'm', "moved"),
+    (VerdictFilter::Failing, 'f', "failing"),
+    (VerdictFilter::Disagreeing, 'd', "disagreeing"),
+    (VerdictFilter::Errors, 'x', "errors"),
+    (VerdictFilter::All, 'a', "all"),
 ];
 
 /// What is listed, and what of it is seen.
 #[derive(Debug, Default)]
-pub(super) struct List {
+pub(super) struct VerdictList {
     /// The filter the user chose; before that, what is worth seeing.
-    pub(super) filter: Option<Filter>,
+    pub(super) filter: Option<VerdictFilter>,
     /// The search, as typed.
     pub(super) search: String,
     /// Where its rows were drawn; empty while they are not.
     pub(super) area: Rect,
     /// How many rows were seen when it was drawn last.
     height: usize,
-    rows: Vec<RowId>,
+    rows: Vec<VerdictId>,
     /// The selected row, and where it is in `rows`.
-    shown: Option<RowId>,
+    shown: Option<VerdictId>,
     at: usize,
     /// The row that the user selected. It is selected again when it comes back.
-    chosen: Option<RowId>,
+    chosen: Option<VerdictId>,
     offset: usize,
-    widths: Widths,
+    widths: ColumnWidths,
 }
 
 /// The widest texts so far: columns grow, and never shrink while one scrolls.
 #[derive(Clone, Copy, Debug, Default)]
-struct Widths {
+struct ColumnWidths {
     sample: usize,
     model: usize,
     grader: usize,
@@ -67,10 +67,10 @@ struct Widths {
 
 /// What the whole list has in common.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct ListContext {
     pub(super) theme: Theme,
     /// What is listed now.
-    pub(super) filter: Filter,
+    pub(super) filter: VerdictFilter,
     /// Whether any verdict has a label.
     pub(super) has_labels: bool,
     /// Whether the suite has several graders.
@@ -79,15 +79,15 @@ pub(super) struct Look {
     pub(super) is_open: bool,
 }
 
-impl List {
+impl VerdictList {
     /// The selected row.
-    pub(super) fn selected(&self) -> Option<RowId> {
+    pub(super) fn selected(&self) -> Option<VerdictId> {
         self.shown
     }
 
     /// Lists these rows. The selected one stays, and stays where it is on the screen.
-    pub(super) fn set(&mut self, rows: Vec<RowId>) {
-        let find = |id: Option<RowId>| id.and_then(|id| rows.iter().position(|row| *row == id));
+    pub(super) fn set(&mut self, rows: Vec<VerdictId>) {
+        let find = |id: Option<VerdictId>| id.and_then(|id| rows.iter().position(|row| *row == id));
         let kept = find(self.chosen).or_else(|| find(self.shown));
         let was_on = self.at.saturating_sub(self.offset);
         let is_seen = self.is_seen();
@@ -158,7 +158,13 @@ impl List {
     }
 
     /// Draws the filters, the titles and the rows that fit.
-    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, look: Look, board: &dyn Board) {
+    pub(super) fn draw(
+        &mut self,
+        buffer: &mut Buffer,
+        area: Rect,
+        look: ListContext,
+        board: &dyn Board,
+    ) {
         self.draw_tabs(buffer, lines_of(area, 0, 1), look);
         let titles = usize::from(area.height >= TITLES_FROM);
         self.area = lines_of(area, 1 + titles, usize::from(area.height));
@@ -170,7 +176,7 @@ impl List {
         }
         self.offset = self.offset.min(self.last_offset());
         let seen = self.rows.iter().skip(self.offset).take(self.height);
-        let rows: Vec<Option<Row>> = seen.map(|id| board.row(*id)).collect();
+        let rows: Vec<Option<VerdictRow>> = seen.map(|id| board.row(*id)).collect();
         self.widths.grow(rows.iter().flatten());
         let columns = self.columns(look, usize::from(area.width));
         if titles > 0 {
@@ -184,12 +190,12 @@ impl List {
         if self.rows.is_empty() {
             self.draw_nothing(buffer, look);
         }
-        let seen = Seen { offset: self.offset, total: self.rows.len() };
+        let seen = VisibleRows { offset: self.offset, total: self.rows.len() };
         scrollbar(buffer, self.area, seen, look.theme.faint());
     }
 
     /// The filters on a line across, and which of how many rows is selected.
-    fn draw_tabs(&self, buffer: &mut Buffer, area: Rect, look: Look) {
+    fn draw_tabs(&self, buffer: &mut Buffer, area: Rect, look: ListContext) {
         let theme = look.theme;
         rule(buffer, area, theme.faint());
         let place = match self.rows.len() {
@@ -215,14 +221,14 @@ impl List {
         }
     }
 
-    fn draw_nothing(&self, buffer: &mut Buffer, look: Look) {
+    fn draw_nothing(&self, buffer: &mut Buffer, look: ListContext) {
         let nothing = match look.filter {
-            Filter::Moved => "nothing moved",
-            Filter::Failing => "nothing fails",
-            Filter::Disagreeing if look.has_labels => "nothing disagrees with its label",
-            Filter::Disagreeing => "no row has a label",
-            Filter::Errors => "no errors",
-            Filter::All => "there are no verdicts",
+            VerdictFilter::Moved => "nothing moved",
+            VerdictFilter::Failing => "nothing fails",
+            VerdictFilter::Disagreeing if look.has_labels => "nothing disagrees with its label",
+            VerdictFilter::Disagreeing => "no row has a label",
+            VerdictFilter::Errors => "no errors",
+            VerdictFilter::All => "there are no verdicts",
         };
         let so_far = if look.is_open { " so far" } else { "" };
         let found = match sanitize(&self.search) {
@@ -234,24 +240,24 @@ impl List {
     }
 
     /// The columns that fit, the most telling ones first.
-    fn columns(&self, look: Look, width: usize) -> Vec<Column> {
+    fn columns(&self, look: ListContext, width: usize) -> Vec<ListColumn> {
         let widths = self.widths;
         let mut all = vec![
-            (Kind::Sign, 1, 0),
-            (Kind::MovementSign, 1, 2),
-            (Kind::Movement, 8, 7),
-            (Kind::Scores, 13, 3),
-            (Kind::Change, 6, 6),
+            (ColumnKind::Sign, 1, 0),
+            (ColumnKind::MovementSign, 1, 2),
+            (ColumnKind::Movement, 8, 7),
+            (ColumnKind::Scores, 13, 3),
+            (ColumnKind::Change, 6, 6),
         ];
         if look.has_labels {
-            all.push((Kind::Label, 6, 4));
+            all.push((ColumnKind::Label, 6, 4));
         }
-        all.push((Kind::Sample, widths.sample.min(LEAST_SAMPLE), 1));
+        all.push((ColumnKind::Sample, widths.sample.min(MIN_SAMPLE), 1));
         if widths.model > 0 {
-            all.push((Kind::Model, widths.model, 8));
+            all.push((ColumnKind::Model, widths.model, 8));
         }
         if look.has_graders {
-            all.push((Kind::Grader, widths.grader.min(width / 6), 5));
+            all.push((ColumnKind::Grader, widths.grader.min(width / 6), 5));
         }
         let taken: Vec<(usize, u8)> =
             all.iter().map(|(kind, width, rank)| (width + kind.gap(), *rank)).collect();
@@ -262,16 +268,16 @@ impl List {
             taken.iter().zip(&fits).filter(|(_, fits)| **fits).map(|(t, _)| t.0).sum();
         let left = room.saturating_sub(used);
         let chosen = all.into_iter().zip(fits).filter(|(_, fits)| *fits);
-        let wider = |kind: Kind, width: usize| match kind {
-            Kind::Sample => (width + left).min(widths.sample),
+        let wider = |kind: ColumnKind, width: usize| match kind {
+            ColumnKind::Sample => (width + left).min(widths.sample),
             _ => width,
         };
-        chosen.map(|((kind, width, _), _)| Column { kind, width: wider(kind, width) }).collect()
+        chosen.map(|((kind, width, _), _)| ListColumn { kind, width: wider(kind, width) }).collect()
     }
 }
 
-impl Widths {
-    fn grow<'r>(&mut self, rows: impl Iterator<Item = &'r Row>) {
+impl ColumnWidths {
+    fn grow<'r>(&mut self, rows: impl Iterator<Item = &'r VerdictRow>) {
         for row in rows {
             let widths = [(&row.sample_id, SAMPLE), (&row.grader, GRADER)];
             let [sample, grader] = widths.map(|(text, most)| columns(&sanitize(text)).min(most));
@@ -283,7 +289,7 @@ impl Widths {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ColumnKind {
     Sign,
     MovementSign,
     Movement,
@@ -295,7 +301,7 @@ enum Kind {
     Grader,
 }
 
-impl Kind {
+impl ColumnKind {
     fn gap(self) -> usize {
         match self {
             Self::Sign => 0,
@@ -319,18 +325,18 @@ impl Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Column {
-    kind: Kind,
+struct ListColumn {
+    kind: ColumnKind,
     width: usize,
 }
 
-fn draw_titles(buffer: &mut Buffer, area: Rect, columns: &[Column], theme: Theme) {
+fn draw_titles(buffer: &mut Buffer, area: Rect, columns: &[ListColumn], theme: Theme) {
     let mut pen = Pen::new(buffer, area);
     pen.skip(MARKS);
-    for Column { kind, width } in columns {
+    for ListColumn { kind, width } in columns {
         pen.skip(kind.gap());
         match kind {
-            Kind::Change => pen.cell_right(kind.title(), *width, theme.faint()),
+            ColumnKind::Change => pen.cell_right(kind.title(), *width, theme.faint()),
             _ => pen.cell(kind.title(), *width, theme.faint()),
         };
     }
@@ -339,8 +345,8 @@ fn draw_titles(buffer: &mut Buffer, area: Rect, columns: &[Column], theme: Theme
 fn draw_row(
     buffer: &mut Buffer,
     area: Rect,
-    columns: &[Column],
-    (row, is_selected): (Option<&Row>, bool),
+    columns: &[ListColumn],
+    (row, is_selected): (Option<&VerdictRow>, bool),
     theme: Theme,
 ) {
     let mut pen = Pen::new(buffer, area);
@@ -360,40 +366,40 @@ fn draw_row(
     }
 }
 
-fn draw_cell(pen: &mut Pen<'_>, column: Column, row: &Row, theme: Theme) {
+fn draw_cell(pen: &mut Pen<'_>, column: ListColumn, row: &VerdictRow, theme: Theme) {
     let width = column.width;
     let (sign, word, moved) = theme.movement(row.movement);
     // What did not move says nothing.
     let is_told = !matches!(row.movement, Movement::Same | Movement::Pending);
     match column.kind {
-        Kind::Sign => {
+        ColumnKind::Sign => {
             let (sign, style) = theme.verdict(row.now, row.under_way);
             pen.cell(sign, width, style)
         }
         // The verdict has the sign of an error already.
-        Kind::MovementSign if row.movement == Movement::Errored => pen.skip(width),
-        Kind::MovementSign => pen.cell(if is_told { sign } else { "" }, width, moved),
-        Kind::Movement => pen.cell(if is_told { word } else { "" }, width, moved),
-        Kind::Scores => draw_scores(pen, row, theme),
-        Kind::Change => {
+        ColumnKind::MovementSign if row.movement == Movement::Errored => pen.skip(width),
+        ColumnKind::MovementSign => pen.cell(if is_told { sign } else { "" }, width, moved),
+        ColumnKind::Movement => pen.cell(if is_told { word } else { "" }, width, moved),
+        ColumnKind::Scores => draw_scores(pen, row, theme),
+        ColumnKind::Change => {
             let by = score_change(row).filter(|by| *by != 0.0);
             let text = by.map_or_else(String::new, |by| format!("{by:+.3}"));
             pen.cell_right(&text, width, theme.change(by).1)
         }
-        Kind::Label => {
+        ColumnKind::Label => {
             let said = row.label.map(label).unwrap_or_default();
             let (sign, style) =
                 if row.disagrees { ("≠ ", theme.doubtful()) } else { ("  ", theme.faint()) };
             pen.cell(&format!("{sign}{said}"), width, style)
         }
-        Kind::Sample => pen.cell(&cut_middle(&row.sample_id, width), width, Style::new()),
-        Kind::Model => pen.cell(&cut_middle(&model(row), width), width, theme.faint()),
-        Kind::Grader => pen.cell(&row.grader, width, theme.faint()),
+        ColumnKind::Sample => pen.cell(&cut_middle(&row.sample_id, width), width, Style::new()),
+        ColumnKind::Model => pen.cell(&cut_middle(&model(row), width), width, theme.faint()),
+        ColumnKind::Grader => pen.cell(&row.grader, width, theme.faint()),
     };
 }
 
 /// Old score and new one; the old one only where it is another.
-fn draw_scores<'p, 'b>(pen: &'p mut Pen<'b>, row: &Row, theme: Theme) -> &'p mut Pen<'b> {
+fn draw_scores<'p, 'b>(pen: &'p mut Pen<'b>, row: &VerdictRow, theme: Theme) -> &'p mut Pen<'b> {
     let number = |cell: crate::pipeline::delta::Cell| match cell {
         cell if cell.is_verdict() => score(cell.score),
         cell if cell.is_known() => "error".to_owned(),
@@ -409,13 +415,13 @@ fn draw_scores<'p, 'b>(pen: &'p mut Pen<'b>, row: &Row, theme: Theme) -> &'p mut
 }
 
 /// By how much the score changed, where both are verdicts.
-pub(super) fn score_change(row: &Row) -> Option<f64> {
+pub(super) fn score_change(row: &VerdictRow) -> Option<f64> {
     let before = row.before.filter(|before| before.is_verdict() && row.now.is_verdict());
     before.map(|before| row.now.score - before.score)
 }
 
 /// The model and, from the second one on, the trial.
-pub(super) fn model(row: &Row) -> String {
+pub(super) fn model(row: &VerdictRow) -> String {
     let model = row.model.as_deref().map(sanitize).unwrap_or_default();
     if row.trial == 0 { model } else { format!("{model}#{}", row.trial + 1) }
 }
@@ -424,21 +430,22 @@ pub(super) fn model(row: &Row) -> String {
 mod tests {
     use ratatui::layout::Rect;
 
-    use super::List;
-    use crate::app::watch::board::RowId;
+    use super::VerdictList;
+    use crate::app::watch::board::VerdictId;
 
-    fn ids(cases: &[u128]) -> Vec<RowId> {
-        cases.iter().map(|case| RowId { case: *case, grader: 0 }).collect()
+    fn ids(cases: &[u128]) -> Vec<VerdictId> {
+        cases.iter().map(|case| VerdictId { case: *case, grader: 0 }).collect()
     }
 
-    fn listed(cases: &[u128]) -> List {
-        let mut list = List { area: Rect::new(0, 5, 20, 3), height: 3, ..List::default() };
+    fn listed(cases: &[u128]) -> VerdictList {
+        let mut list =
+            VerdictList { area: Rect::new(0, 5, 20, 3), height: 3, ..VerdictList::default() };
         list.set(ids(cases));
         list
     }
 
     /// The case that is selected, and the line of the screen it stands on.
-    fn seen(list: &List) -> (Option<u128>, usize) {
+    fn seen(list: &VerdictList) -> (Option<u128>, usize) {
         (list.selected().map(|id| id.case), list.at - list.offset)
     }
 

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::paint::{Pen, Run, fitting, lines_of, rule, split_right};
+use super::paint::{Pen, StyledText, fitting, lines_of, rule, split_right};
 use super::theme::{STRONG, Theme, curve};
 use crate::app::watch::board::{MetricRow, Overview};
 use crate::base::text::{columns, cut, grouped, percent, sanitize, score_or_dash};
@@ -41,7 +41,7 @@ pub(super) fn height(overview: &Overview, width: u16) -> usize {
 
 /// Which graders are shown.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct MetricsTable {
     /// The first.
     pub(super) offset: usize,
     /// The one of the selected verdict.
@@ -53,7 +53,7 @@ pub(super) fn draw(
     buffer: &mut Buffer,
     area: Rect,
     overview: &Overview,
-    shown: Shown,
+    shown: MetricsTable,
     theme: Theme,
 ) {
     rule(buffer, lines_of(area, 0, 1), theme.faint());
@@ -66,7 +66,7 @@ pub(super) fn draw(
     let mut pen = Pen::new(buffer, table);
     pen.skip(1);
     let mut hidden = metrics.len().saturating_sub(height);
-    for Column { title, width, right, .. } in &columns {
+    for MetricColumn { title, width, right, .. } in &columns {
         // How many more there are stands beside the first title.
         let more = if hidden > 0 { format!(" +{hidden}") } else { String::new() };
         hidden = 0;
@@ -93,13 +93,13 @@ pub(super) fn draw(
 fn draw_row(
     buffer: &mut Buffer,
     area: Rect,
-    columns: &[Column],
+    columns: &[MetricColumn],
     (metric, is_selected): (&MetricRow, bool),
     theme: Theme,
 ) {
     let mut pen = Pen::new(buffer, area);
     pen.cell(if is_selected { "▸" } else { "" }, MARK, theme.accent());
-    for Column { width, right, cell, .. } in columns {
+    for MetricColumn { width, right, cell, .. } in columns {
         let (text, style) = cell(metric, *width, theme);
         if *right {
             pen.cell_right(&text, *width, style);
@@ -110,24 +110,24 @@ fn draw_row(
     }
 }
 
-struct Column {
+struct MetricColumn {
     title: &'static str,
     width: usize,
     /// The greater, the earlier it is left out.
     rank: u8,
     right: bool,
-    cell: fn(&MetricRow, usize, Theme) -> Run,
+    cell: fn(&MetricRow, usize, Theme) -> StyledText,
 }
 
 /// The columns for which there is room.
-fn fitted(overview: &Overview, width: usize) -> Vec<Column> {
+fn fitted(overview: &Overview, width: usize) -> Vec<MetricColumn> {
     let all = all_columns(overview);
     let room = width.saturating_sub(MARK);
     let taken: Vec<(usize, u8)> =
         all.iter().map(|column| (column.width + GAP, column.rank)).collect();
     let fits = fitting(&taken, room);
     let chosen = all.into_iter().zip(fits).filter_map(|(column, fits)| fits.then_some(column));
-    let mut columns: Vec<Column> = chosen.collect();
+    let mut columns: Vec<MetricColumn> = chosen.collect();
     let used: usize = columns.iter().map(|column| column.width + GAP).sum();
     let mut left = room.saturating_sub(used);
     let widest = overview.metrics.iter().map(|metric| self::columns(&sanitize(&metric.label)));
@@ -145,17 +145,17 @@ fn fitted(overview: &Overview, width: usize) -> Vec<Column> {
     columns
 }
 
-fn all_columns(overview: &Overview) -> Vec<Column> {
-    let column = |title, width, rank, cell| Column { title, width, rank, right: true, cell };
+fn all_columns(overview: &Overview) -> Vec<MetricColumn> {
+    let column = |title, width, rank, cell| MetricColumn { title, width, rank, right: true, cell };
     let mut columns = vec![
-        Column { right: false, ..column("grader", GRADER.0, 0, grader) },
+        MetricColumn { right: false, ..column("grader", GRADER.0, 0, grader) },
         column("mean", 5, 1, mean),
         column("since last", 10, 2, since_last),
         column("since start", 11, 6, since_start),
         column("pass", 6, 3, pass),
         column("judged", judged_width(overview), 7, judged),
         column("errors", 6, 5, errors),
-        Column { right: false, ..column("means", CURVE.0, 9, means) },
+        MetricColumn { right: false, ..column("means", CURVE.0, 9, means) },
     ];
     if has_labels(overview) {
         columns.push(column("agrees", 6, 4, agrees));
@@ -169,48 +169,48 @@ fn judged_width(overview: &Overview) -> usize {
     widths.max().unwrap_or(0).max(6)
 }
 
-fn grader(metric: &MetricRow, width: usize, _: Theme) -> Run {
+fn grader(metric: &MetricRow, width: usize, _: Theme) -> StyledText {
     (cut(&sanitize(&metric.label), width), STRONG)
 }
 
-fn mean(metric: &MetricRow, _: usize, _: Theme) -> Run {
+fn mean(metric: &MetricRow, _: usize, _: Theme) -> StyledText {
     (score_or_dash(metric.mean), STRONG)
 }
 
-fn since_last(metric: &MetricRow, _: usize, theme: Theme) -> Run {
+fn since_last(metric: &MetricRow, _: usize, theme: Theme) -> StyledText {
     theme.change(metric.since_last)
 }
 
-fn since_start(metric: &MetricRow, _: usize, theme: Theme) -> Run {
+fn since_start(metric: &MetricRow, _: usize, theme: Theme) -> StyledText {
     theme.change(metric.since_start)
 }
 
-fn pass(metric: &MetricRow, _: usize, _: Theme) -> Run {
+fn pass(metric: &MetricRow, _: usize, _: Theme) -> StyledText {
     (percent(metric.pass_rate), Style::new())
 }
 
-fn judged(metric: &MetricRow, _: usize, theme: Theme) -> Run {
+fn judged(metric: &MetricRow, _: usize, theme: Theme) -> StyledText {
     let (judged, total) = (grouped(metric.judged as u64), grouped(metric.total as u64));
     let is_whole = metric.judged + metric.errors == metric.total;
     (format!("{judged}/{total}"), if is_whole { theme.faint() } else { theme.accent() })
 }
 
-fn errors(metric: &MetricRow, _: usize, theme: Theme) -> Run {
+fn errors(metric: &MetricRow, _: usize, theme: Theme) -> StyledText {
     match metric.errors {
         0 => ("0".to_owned(), theme.faint()),
         errors => (format!("! {}", grouped(errors as u64)), theme.doubtful()),
     }
 }
 
-fn means(metric: &MetricRow, width: usize, theme: Theme) -> Run {
+fn means(metric: &MetricRow, width: usize, theme: Theme) -> StyledText {
     (curve(&metric.history, width), theme.accent())
 }
 
-fn agrees(metric: &MetricRow, _: usize, _: Theme) -> Run {
+fn agrees(metric: &MetricRow, _: usize, _: Theme) -> StyledText {
     (percent(metric.labels.and_then(|labels| labels.accuracy)), Style::new())
 }
 
-fn kappa(metric: &MetricRow, _: usize, _: Theme) -> Run {
+fn kappa(metric: &MetricRow, _: usize, _: Theme) -> StyledText {
     let Some(labels) = metric.labels else { return ("-".to_owned(), Style::new()) };
     let kappa = labels.kappa.map_or_else(|| "-".to_owned(), |kappa| format!("{kappa:.2}"));
     let interval = labels.kappa_interval;

@@ -22,14 +22,14 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use self::list::{List, Look};
-use self::metrics::Shown;
+use self::list::{ListContext, VerdictList};
+use self::metrics::MetricsTable;
 use self::paint::{Pen, lines_of, split_right};
 use self::theme::{STRONG, Theme};
-use super::board::{Board, Filter, Happened, Overview, RowId, State};
+use super::board::{Activity, Board, Overview, VerdictFilter, VerdictId, WatchEvent};
 
 /// Below this nothing useful can be drawn.
-const LEAST: (u16, u16) = (30, 6);
+const MIN_SCREEN: (u16, u16) = (30, 6);
 
 /// From this width on the detail stands beside the list, below it under it.
 const WIDE_FROM: u16 = 120;
@@ -41,7 +41,7 @@ const SPLIT_FROM: (u16, u16) = (60, 11);
 const LIST: (u16, u16) = (62, 108);
 
 /// The fewest lines of list and detail together.
-const LEAST_BODY: usize = 7;
+const MIN_BODY: usize = 7;
 
 /// How the screen looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) struct ScreenOptions {
 
 /// What keys mean now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mode {
+enum InputMode {
     #[default]
     Browse,
     /// A search is typed.
@@ -65,14 +65,14 @@ enum Mode {
 #[derive(Debug)]
 pub(crate) struct Screen {
     theme: Theme,
-    mode: Mode,
+    mode: InputMode,
     /// Whether the detail has the place of the list too.
     is_alone: bool,
-    list: List,
+    list: VerdictList,
     /// What was selected last, should nothing be now.
-    looked_at: Option<RowId>,
-    detail: detail::Pane,
-    metrics: Shown,
+    looked_at: Option<VerdictId>,
+    detail: detail::DetailPane,
+    metrics: MetricsTable,
     metrics_area: Rect,
     message: Option<String>,
 }
@@ -82,30 +82,30 @@ impl Screen {
     pub(crate) fn new(options: ScreenOptions) -> Self {
         Self {
             theme: Theme::new(options.color),
-            mode: Mode::default(),
+            mode: InputMode::default(),
             is_alone: false,
-            list: List::default(),
+            list: VerdictList::default(),
             looked_at: None,
-            detail: detail::Pane::default(),
-            metrics: Shown::default(),
+            detail: detail::DetailPane::default(),
+            metrics: MetricsTable::default(),
             metrics_area: Rect::default(),
             message: None,
         }
     }
 
     /// Remembers what is worth a sentence until the next key or save.
-    pub(crate) fn happened(&mut self, happened: &Happened) {
-        match happened {
-            Happened::Note(text) => self.message = Some(text.clone()),
-            Happened::Mended => {
+    pub(crate) fn event(&mut self, event: &WatchEvent) {
+        match event {
+            WatchEvent::Note(text) => self.message = Some(text.clone()),
+            WatchEvent::Restored => {
                 self.message = Some("the files are as they were before".to_owned());
             }
-            Happened::Saved | Happened::Broken => self.message = None,
-            Happened::Planned
-            | Happened::Verdict(_)
-            | Happened::Held
-            | Happened::Evaluated
-            | Happened::Ended => {}
+            WatchEvent::Saved | WatchEvent::Broken => self.message = None,
+            WatchEvent::Planned
+            | WatchEvent::Verdict(_)
+            | WatchEvent::Paused
+            | WatchEvent::Evaluated
+            | WatchEvent::Ended => {}
         }
     }
 
@@ -122,7 +122,7 @@ impl Screen {
         self.list.area = Rect::default();
         self.detail.hide();
         self.metrics_area = Rect::default();
-        if area.width < LEAST.0 || area.height < LEAST.1 {
+        if area.width < MIN_SCREEN.0 || area.height < MIN_SCREEN.1 {
             Pen::new(buffer, area).put("terminal too small", STRONG);
             return;
         }
@@ -139,15 +139,16 @@ impl Screen {
         let body = self.draw_problems(buffer, parts.body, overview);
         self.draw_body(buffer, body, board);
         self.draw_last(buffer, parts.footer, overview);
-        if let Mode::Help { offset } = self.mode {
+        if let InputMode::Help { offset } = self.mode {
             let offset = help::draw(buffer, area, offset, self.theme);
-            self.mode = Mode::Help { offset };
+            self.mode = InputMode::Help { offset };
         }
     }
 
     /// What is listed: what the user chose, or what is worth seeing.
-    fn filter_of(&self, overview: &Overview) -> Filter {
-        let unasked = if overview.newest == 0 { Filter::Failing } else { Filter::Moved };
+    fn filter_of(&self, overview: &Overview) -> VerdictFilter {
+        let unasked =
+            if overview.newest == 0 { VerdictFilter::Failing } else { VerdictFilter::Moved };
         self.list.filter.unwrap_or(unasked)
     }
 
@@ -164,7 +165,7 @@ impl Screen {
     }
 
     /// Who gets how many lines. That depends on the size and on how many graders there are, not on what comes in.
-    fn parts(area: Rect, overview: &Overview) -> Parts {
+    fn parts(area: Rect, overview: &Overview) -> ScreenAreas {
         let height = usize::from(area.height);
         let header = match height {
             28.. => 4,
@@ -173,11 +174,11 @@ impl Screen {
             _ => 1,
         };
         let counts = usize::from(height >= 14);
-        let room = height.saturating_sub(header + counts + 1 + LEAST_BODY);
+        let room = height.saturating_sub(header + counts + 1 + MIN_BODY);
         let wanted = metrics::height(overview, area.width);
         let metrics = if height < 12 || room < 2 { 0 } else { wanted.min(room).min(height / 3) };
         let body = height - header - metrics - counts - 1;
-        Parts {
+        ScreenAreas {
             header: lines_of(area, 0, header),
             metrics: lines_of(area, header, metrics),
             counts: lines_of(area, header + metrics, counts),
@@ -204,12 +205,12 @@ impl Screen {
             return;
         }
         let overview = board.overview();
-        let look = Look {
+        let look = ListContext {
             theme: self.theme,
             filter: self.filter_of(overview),
             has_labels: metrics::has_labels(overview),
             has_graders: overview.metrics.len() > 1,
-            is_open: matches!(overview.state, State::Planning | State::Asking),
+            is_open: matches!(overview.state, Activity::Planning | Activity::Asking),
         };
         let (list, detail) = self.split(body);
         if let Some(list) = list {
@@ -252,11 +253,11 @@ impl Screen {
     }
 
     fn draw_last(&self, buffer: &mut Buffer, area: Rect, overview: &Overview) {
-        if self.mode == Mode::Search {
+        if self.mode == InputMode::Search {
             help::draw_search(buffer, area, &self.list.search, self.theme);
             return;
         }
-        let now = help::Now {
+        let now = help::HelpState {
             has_selection: self.list.selected().is_some(),
             is_alone: self.is_alone,
             has_search: !self.list.search.is_empty(),
@@ -267,7 +268,7 @@ impl Screen {
 
 /// The parts of the screen from top to bottom.
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct ScreenAreas {
     header: Rect,
     metrics: Rect,
     counts: Rect,

@@ -8,10 +8,10 @@ use ratatui::style::Style;
 use crate::base::text::{columns, cut, sanitize};
 
 /// A piece of a line in one style.
-pub(super) type Run = (String, Style);
+pub(super) type StyledText = (String, Style);
 
 /// The columns of the runs one after the other.
-pub(super) fn width_of(runs: &[Run]) -> usize {
+pub(super) fn width_of(runs: &[StyledText]) -> usize {
     runs.iter().map(|(text, _)| columns(text)).sum()
 }
 
@@ -55,7 +55,7 @@ impl<'b> Pen<'b> {
     }
 
     /// Writes one piece after the other.
-    pub(super) fn runs(&mut self, runs: &[Run]) -> &mut Self {
+    pub(super) fn runs(&mut self, runs: &[StyledText]) -> &mut Self {
         for (text, style) in runs {
             self.put(text, *style);
         }
@@ -81,9 +81,14 @@ impl<'b> Pen<'b> {
 
 /// Draws `left` at the left of a line and the first of `rights` that fits beside it at the right. If none does, the last
 /// is drawn as long as it takes no more than half of the line, and the left one is cut.
-pub(super) fn sides(buffer: &mut Buffer, area: Rect, left: &[Run], rights: &[Vec<Run>]) {
+pub(super) fn sides(
+    buffer: &mut Buffer,
+    area: Rect,
+    left: &[StyledText],
+    rights: &[Vec<StyledText>],
+) {
     let room = usize::from(area.width);
-    let fits = |right: &&Vec<Run>| width_of(left) + 3 + width_of(right) <= room;
+    let fits = |right: &&Vec<StyledText>| width_of(left) + 3 + width_of(right) <= room;
     let right = rights
         .iter()
         .find(fits)
@@ -123,7 +128,7 @@ pub(super) fn rule(buffer: &mut Buffer, area: Rect, style: Style) {
 }
 
 /// Draws how much of something long is seen into the last column of its area: nothing if all of it is.
-pub(super) fn scrollbar(buffer: &mut Buffer, area: Rect, seen: Seen, style: Style) {
+pub(super) fn scrollbar(buffer: &mut Buffer, area: Rect, seen: VisibleRows, style: Style) {
     let height = usize::from(area.height);
     if height == 0 || seen.total <= height {
         return;
@@ -139,7 +144,7 @@ pub(super) fn scrollbar(buffer: &mut Buffer, area: Rect, seen: Seen, style: Styl
 
 /// Which part of something long is seen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct VisibleRows {
     /// The first line that is.
     pub(super) offset: usize,
     /// All lines.
@@ -189,7 +194,7 @@ mod tests {
     use ratatui::layout::Rect;
     use ratatui::style::Style;
 
-    use super::{Pen, Seen, cut_middle, fitting, scrollbar, sides};
+    use super::{Pen, VisibleRows, cut_middle, fitting, scrollbar, sides};
     use crate::base::text::columns;
 
     fn drawn(buffer: &Buffer) -> String {
@@ -264,7 +269,7 @@ mod tests {
         let bar = |offset, total| {
             let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 4));
             let area = buffer.area;
-            scrollbar(&mut buffer, area, Seen { offset, total }, Style::new());
+            scrollbar(&mut buffer, area, VisibleRows { offset, total }, Style::new());
             buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect::<String>()
         };
         assert_eq!([bar(0, 4), bar(0, 8), bar(4, 8)], ["    ", "▐▐  ", "  ▐▐"]);

@@ -6,13 +6,13 @@ use ratatui::style::Style;
 use ratatui::widgets::{Block, BorderType, Clear, Widget};
 
 use super::flow::flow;
-use super::paint::{Pen, Run, lines_of};
+use super::paint::{Pen, StyledText, lines_of};
 use super::theme::{STRONG, Theme};
 use crate::base::diagnostic::Diagnostic;
 use crate::base::text::{columns, count, sanitize};
 
 /// The most diagnostics that are rendered: no screen has room for more.
-const MOST: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
 /// The lines above and below the text.
 const FRAME: usize = 2;
@@ -21,10 +21,10 @@ const FRAME: usize = 2;
 const BEFORE_MARK: usize = 12;
 
 /// The lines of all problems, at most `width` columns wide with their frame.
-pub(super) fn lines(problems: &[Diagnostic], width: u16, theme: Theme) -> Vec<Vec<Run>> {
+pub(super) fn lines(problems: &[Diagnostic], width: u16, theme: Theme) -> Vec<Vec<StyledText>> {
     let width = usize::from(width).saturating_sub(4).max(2);
     let mut lines = Vec::new();
-    for problem in problems.iter().take(MOST) {
+    for problem in problems.iter().take(MAX_PROBLEMS) {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }
@@ -34,7 +34,7 @@ pub(super) fn lines(problems: &[Diagnostic], width: u16, theme: Theme) -> Vec<Ve
 }
 
 /// The lines that the panel takes if it may take at most `most`; none where nothing is wrong.
-pub(super) fn height(lines: &[Vec<Run>], most: usize) -> usize {
+pub(super) fn height(lines: &[Vec<StyledText>], most: usize) -> usize {
     if lines.is_empty() { 0 } else { (lines.len() + FRAME).min(most) }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn height(lines: &[Vec<Run>], most: usize) -> usize {
 pub(super) fn draw(
     buffer: &mut Buffer,
     area: Rect,
-    lines: &[Vec<Run>],
+    lines: &[Vec<StyledText>],
     problems: &[Diagnostic],
     theme: Theme,
 ) {
@@ -68,7 +68,7 @@ pub(super) fn draw(
 }
 
 /// One diagnostic: sentences are wrapped, source lines moved so that the mark is seen.
-fn push(lines: &mut Vec<Vec<Run>>, problem: &Diagnostic, width: usize, theme: Theme) {
+fn push(lines: &mut Vec<Vec<StyledText>>, problem: &Diagnostic, width: usize, theme: Theme) {
     let rendered = problem.render(false);
     let rendered: Vec<String> = rendered.lines().map(sanitize).collect();
     let loud = if problem.is_error() { theme.bad() } else { theme.doubtful() };
@@ -96,7 +96,7 @@ fn push(lines: &mut Vec<Vec<Run>>, problem: &Diagnostic, width: usize, theme: Th
 }
 
 /// A sentence whose later lines stand below the first word of the first.
-fn push_hanging(lines: &mut Vec<Vec<Run>>, (line, style): (&str, Style), width: usize) {
+fn push_hanging(lines: &mut Vec<Vec<StyledText>>, (line, style): (&str, Style), width: usize) {
     let is_mark = |char| matches!(char, ' ' | '=' | '-' | '>');
     let indent = line.find(|char| !is_mark(char)).unwrap_or(0).min(width / 2);
     let (head, rest) = line.split_at(indent);

@@ -21,16 +21,16 @@ use futures_util::StreamExt;
 use ratatui::backend::CrosstermBackend;
 
 use super::{Screen, ScreenOptions};
-use crate::app::watch::board::{Board, Display, Happened, Wish};
+use crate::app::watch::board::{Board, Display, UserCommand, WatchEvent};
 
 /// Whether the terminal is ours now. There is one terminal, and the hook of a panic knows nothing else.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-type Drawn = ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+type TerminalBackend = ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
 /// A terminal that is taken over: raw, on its other screen, with mouse and pasted text as events.
 pub(crate) struct Terminal {
-    drawn: Drawn,
+    drawn: TerminalBackend,
     /// None while another program reads the keys.
     events: Option<EventStream>,
     /// Whether somebody else may have written on the screen, so that what is blank has to be drawn too.
@@ -123,7 +123,7 @@ impl Drop for Terminal {
 }
 
 /// What takes the screen for empty.
-fn nothing_drawn() -> io::Result<Drawn> {
+fn nothing_drawn() -> io::Result<TerminalBackend> {
     ratatui::Terminal::new(CrosstermBackend::new(BufWriter::new(io::stdout())))
 }
 
@@ -188,7 +188,11 @@ impl ScreenDisplay {
     }
 
     /// See [`Screen::key`]; what it changed is drawn at once.
-    pub(crate) fn key(&mut self, event: &Event, board: &dyn Board) -> io::Result<Option<Wish>> {
+    pub(crate) fn key(
+        &mut self,
+        event: &Event,
+        board: &dyn Board,
+    ) -> io::Result<Option<UserCommand>> {
         // Terminals tell of every column that a mouse passes.
         if let Event::Mouse(MouseEvent { kind: MouseEventKind::Moved, .. }) = event {
             return Ok(None);
@@ -196,9 +200,9 @@ impl ScreenDisplay {
         if let Event::Resize(..) = event {
             self.terminal.forget()?;
         }
-        let wish = self.screen.key(event, board);
+        let command = self.screen.key(event, board);
         self.refresh(board)?;
-        Ok(wish)
+        Ok(command)
     }
 
     /// See [`Terminal::suspend`].
@@ -220,11 +224,11 @@ impl ScreenDisplay {
 }
 
 impl Display for ScreenDisplay {
-    fn happened(&mut self, happened: &Happened, board: &dyn Board) -> io::Result<()> {
-        self.screen.happened(happened);
-        match happened {
+    fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> io::Result<()> {
+        self.screen.event(event);
+        match event {
             // Many come at once; the next refresh shows them all.
-            Happened::Verdict(_) => Ok(()),
+            WatchEvent::Verdict(_) => Ok(()),
             _ => self.refresh(board),
         }
     }

@@ -8,8 +8,8 @@ use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Screen, ScreenOptions};
-use crate::app::watch::board::{Actions, Board, State, Wish};
-use crate::app::watch::made_up::MadeUp;
+use crate::app::watch::board::{ActionCounts, Activity, Board, UserCommand};
+use crate::app::watch::fixtures::WatchFixture;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::Cost;
 
@@ -49,7 +49,7 @@ fn shown(screen: &mut Screen, board: &dyn Board, size: (u16, u16)) -> String {
 }
 
 /// The first lines of a narrow screen.
-fn head(board: &MadeUp, lines: usize) -> String {
+fn head(board: &WatchFixture, lines: usize) -> String {
     let shown = shown(&mut screen(), board, NARROW);
     shown.lines().take(lines).collect::<Vec<_>>().join("\n")
 }
@@ -79,21 +79,21 @@ fn events(name: &str) -> Vec<Event> {
     vec![Event::Key(key)]
 }
 
-/// Presses keys one after the other, and draws after each. Returns what the user wished.
-fn press(screen: &mut Screen, board: &dyn Board, size: (u16, u16), keys: &str) -> Vec<Wish> {
-    let mut wishes = Vec::new();
+/// Presses keys one after the other, and draws after each. Returns what the user command_of.
+fn press(screen: &mut Screen, board: &dyn Board, size: (u16, u16), keys: &str) -> Vec<UserCommand> {
+    let mut commands = Vec::new();
     buffer(screen, board, size);
     for event in keys.split(' ').flat_map(events) {
-        wishes.extend(screen.key(&event, board));
+        commands.extend(screen.key(&event, board));
         buffer(screen, board, size);
     }
-    wishes
+    commands
 }
 
-fn asking() -> MadeUp {
-    let mut board = MadeUp::small();
-    board.overview.state = State::Asking;
-    board.overview.actions = Actions {
+fn asking() -> WatchFixture {
+    let mut board = WatchFixture::small();
+    board.overview.state = Activity::Asking;
+    board.overview.actions = ActionCounts {
         total: 1000,
         cached: 960,
         asked: 21,
@@ -106,15 +106,15 @@ fn asking() -> MadeUp {
     board
 }
 
-fn held() -> MadeUp {
-    let mut board = MadeUp::small();
+fn held() -> WatchFixture {
+    let mut board = WatchFixture::small();
     let expected = Cost::from_dollars(0.12);
-    board.overview.state = State::Held { waiting: 980, expected };
+    board.overview.state = Activity::Paused { waiting: 980, expected };
     board
 }
 
-fn broken() -> MadeUp {
-    let mut board = MadeUp::small();
+fn broken() -> WatchFixture {
+    let mut board = WatchFixture::small();
     let line = "    metric: avg_scoer";
     let place = Place::in_line("suite.yaml", 14, line, 12..21);
     let long = format!("{{\"id\": \"{}\", \"input\": 7}}", "x".repeat(70));
@@ -129,7 +129,7 @@ fn broken() -> MadeUp {
 
 #[test]
 fn a_wide_screen_shows_list_and_detail_side_by_side() {
-    insta::assert_snapshot!(shown(&mut screen(), &MadeUp::small(), WIDE), @r#"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), WIDE), @r#"
      support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
      idle, waiting for a save
@@ -169,7 +169,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
 
 #[test]
 fn a_medium_screen_shows_the_detail_below() {
-    insta::assert_snapshot!(shown(&mut screen(), &MadeUp::small(), (100, 30)), @r#"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (100, 30)), @r#"
      support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                960 cached · 40 asked · 1 failed
      idle, waiting for a save
@@ -205,7 +205,7 @@ fn a_medium_screen_shows_the_detail_below() {
 
 #[test]
 fn a_narrow_screen_leaves_out_what_matters_least() {
-    insta::assert_snapshot!(shown(&mut screen(), &MadeUp::small(), NARROW), @r#"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), NARROW), @r#"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
      idle, waiting for a save
@@ -235,7 +235,7 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
 
 #[test]
 fn a_small_screen_shows_the_list_or_the_detail() {
-    let (board, size) = (MadeUp::small(), (58, 15));
+    let (board, size) = (WatchFixture::small(), (58, 15));
     let mut screen = screen();
     insta::assert_snapshot!(shown(&mut screen, &board, size), @r#"
      support-quality  save 3  rubrics/helpfu…  $0.31 of $1.00
@@ -276,8 +276,8 @@ fn a_small_screen_shows_the_list_or_the_detail() {
 
 #[test]
 fn a_tiny_screen_says_so() {
-    assert_eq!(shown(&mut screen(), &MadeUp::small(), (29, 2)), "terminal too small\n");
-    insta::assert_snapshot!(shown(&mut screen(), &MadeUp::small(), (30, 6)), @r#"
+    assert_eq!(shown(&mut screen(), &WatchFixture::small(), (29, 2)), "terminal too small\n");
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @r#"
      ✓ PASS (was FAIL)  …: 0.842
     ─[moved]───────────── 1 of 5 ─
     ▌  ✗ ▼  refund-policy-0042   ▐
@@ -289,7 +289,7 @@ fn a_tiny_screen_says_so() {
 
 #[test]
 fn labels_are_compared() {
-    let board = MadeUp::labelled();
+    let board = WatchFixture::labelled();
     let mut screen = screen();
     press(&mut screen, &board, WIDE, "d");
     insta::assert_snapshot!(shown(&mut screen, &board, WIDE), @r#"
@@ -359,14 +359,14 @@ fn what_is_held_says_how_it_goes_on() {
 #[test]
 fn states_are_told() {
     let told = |state| {
-        let mut board = MadeUp::small();
+        let mut board = WatchFixture::small();
         board.overview.state = state;
         lines(&buffer(&mut screen(), &board, NARROW))[2].clone()
     };
-    let stopped = State::Stopped("the budget of $1.00 is used up".to_owned());
-    assert_eq!(told(State::Planning), " planning");
+    let stopped = Activity::Stopped("the budget of $1.00 is used up".to_owned());
+    assert_eq!(told(Activity::Planning), " planning");
     assert_eq!(told(stopped), " stopped: the budget of $1.00 is used up");
-    let held = State::Held { waiting: 1, expected: None };
+    let held = Activity::Paused { waiting: 1, expected: None };
     assert_eq!(told(held), " held: 999 of 1,000 judged; Enter asks the other 1");
 }
 
@@ -402,7 +402,7 @@ fn a_broken_file_is_shown_over_the_last_good_results() {
 
 #[test]
 fn an_earlier_save_is_told_from_the_newest() {
-    let mut board = MadeUp::small();
+    let mut board = WatchFixture::small();
     board.overview.save = 2;
     let shown = shown(&mut screen(), &board, NARROW);
     let lines: Vec<&str> = shown.lines().collect();
@@ -415,7 +415,7 @@ fn an_earlier_save_is_told_from_the_newest() {
 
 #[test]
 fn all_keys_are_told() {
-    let board = MadeUp::small();
+    let board = WatchFixture::small();
     let mut screen = screen();
     press(&mut screen, &board, (100, 40), "?");
     insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @r#"
@@ -469,7 +469,7 @@ fn all_keys_are_told() {
 
 #[test]
 fn lists_without_rows_say_what_is_not_there() {
-    let mut board = MadeUp::small();
+    let mut board = WatchFixture::small();
     board.details.truncate(5);
     board.details.drain(..4);
     board.rows = 1;
@@ -489,7 +489,7 @@ fn lists_without_rows_say_what_is_not_there() {
 
 #[test]
 fn before_the_first_save_the_failing_ones_are_listed() {
-    let mut board = MadeUp::small();
+    let mut board = WatchFixture::small();
     (board.overview.save, board.overview.newest) = (0, 0);
     let mut screen = screen();
     assert!(shown(&mut screen, &board, NARROW).contains("[failing]"));
@@ -502,8 +502,8 @@ fn before_the_first_save_the_failing_ones_are_listed() {
 
 #[test]
 fn no_size_panics() {
-    let many = MadeUp { rows: 300, ..MadeUp::labelled() };
-    let boards = [MadeUp::labelled(), asking(), held(), broken(), many];
+    let many = WatchFixture { rows: 300, ..WatchFixture::labelled() };
+    let boards = [WatchFixture::labelled(), asking(), held(), broken(), many];
     let mut screens = ["j", "v", "?", "/ x", "a end"].map(|keys| {
         let mut screen = screen();
         press(&mut screen, &boards[0], WIDE, keys);
@@ -532,8 +532,8 @@ fn colour_says_nothing_alone() {
     }
     assert_eq!(lines(&buffer(&mut colored, &broken(), WIDE)), lines(&plain));
     // But for words that were removed or added: those are crossed out or underlined instead.
-    press(&mut colored, &MadeUp::small(), WIDE, "m");
-    let shown = buffer(&mut colored, &MadeUp::small(), WIDE);
+    press(&mut colored, &WatchFixture::small(), WIDE, "m");
+    let shown = buffer(&mut colored, &WatchFixture::small(), WIDE);
     let words = |modifier| -> String {
         let cells = shown.content.iter().filter(|cell| cell.modifier.contains(modifier));
         cells.map(ratatui::buffer::Cell::symbol).collect()

@@ -3,16 +3,16 @@
 use crossterm::event::{Event, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::{NARROW, WIDE, buffer, events, held, press, screen, shown};
-use crate::app::watch::board::{Happened, RowId, Wish};
-use crate::app::watch::made_up::MadeUp;
+use crate::app::watch::board::{UserCommand, VerdictId, WatchEvent};
+use crate::app::watch::fixtures::WatchFixture;
 
-fn id(case: u128) -> RowId {
-    RowId { case, grader: u32::from(case > 3) }
+fn id(case: u128) -> VerdictId {
+    VerdictId { case, grader: u32::from(case > 3) }
 }
 
 #[test]
 fn a_search_is_typed_live() {
-    let board = MadeUp::small();
+    let board = WatchFixture::small();
     let mut screen = screen();
     press(&mut screen, &board, (80, 20), "a /refundx back");
     insta::assert_snapshot!(shown(&mut screen, &board, (80, 20)), @r#"
@@ -40,42 +40,42 @@ fn a_search_is_typed_live() {
 }
 
 #[test]
-fn keys_become_wishes() {
-    let table: &[(&str, &[Wish])] = &[
-        ("q", &[Wish::Quit]),
-        ("^c", &[Wish::Interrupt]),
-        ("/ q ^c", &[Wish::Interrupt]),
-        ("? ^c", &[Wish::Interrupt]),
-        ("u", &[Wish::Undo]),
-        ("e", &[Wish::Edit(Some(id(0)))]),
-        ("r", &[Wish::Refresh(id(0))]),
-        ("j p", &[Wish::Select(id(1)), Wish::Pin(id(1))]),
-        // A selection that is as it was is no wish.
+fn keys_become_commands() {
+    let table: &[(&str, &[UserCommand])] = &[
+        ("q", &[UserCommand::Quit]),
+        ("^c", &[UserCommand::Interrupt]),
+        ("/ q ^c", &[UserCommand::Interrupt]),
+        ("? ^c", &[UserCommand::Interrupt]),
+        ("u", &[UserCommand::Undo]),
+        ("e", &[UserCommand::Edit(Some(id(0)))]),
+        ("r", &[UserCommand::Refresh(id(0))]),
+        ("j p", &[UserCommand::Select(id(1)), UserCommand::Pin(id(1))]),
+        // A selection that is as it was is no command.
         ("k home", &[]),
-        ("down end end", &[Wish::Select(id(1)), Wish::Select(id(6))]),
-        ("G g", &[Wish::Select(id(6)), Wish::Select(id(0))]),
+        ("down end end", &[UserCommand::Select(id(1)), UserCommand::Select(id(6))]),
+        ("G g", &[UserCommand::Select(id(6)), UserCommand::Select(id(0))]),
         ("f", &[]),
-        ("x", &[Wish::Select(id(2))]),
-        ("tab tab tab", &[Wish::Select(id(2))]),
-        ("backtab j", &[Wish::Select(id(1))]),
-        ("/ greet", &[Wish::Select(id(1))]),
-        ("/ greet esc", &[Wish::Select(id(1))]),
-        ("/ greet enter j esc j", &[Wish::Select(id(1)), Wish::Select(id(2))]),
+        ("x", &[UserCommand::Select(id(2))]),
+        ("tab tab tab", &[UserCommand::Select(id(2))]),
+        ("backtab j", &[UserCommand::Select(id(1))]),
+        ("/ greet", &[UserCommand::Select(id(1))]),
+        ("/ greet esc", &[UserCommand::Select(id(1))]),
+        ("/ greet enter j esc j", &[UserCommand::Select(id(1)), UserCommand::Select(id(2))]),
         ("/ q esc ?q", &[]),
         ("v j j v J ^d ^u", &[]),
     ];
     for (keys, expected) in table {
-        let wishes = press(&mut screen(), &MadeUp::small(), NARROW, keys);
-        assert_eq!(&wishes, expected, "{keys}");
+        let commands = press(&mut screen(), &WatchFixture::small(), NARROW, keys);
+        assert_eq!(&commands, expected, "{keys}");
     }
-    let empty = MadeUp { rows: 0, ..MadeUp::small() };
-    assert_eq!(press(&mut screen(), &empty, WIDE, "j r p e"), [Wish::Edit(None)]);
-    assert_eq!(press(&mut screen(), &held(), WIDE, "enter"), [Wish::RunRest]);
+    let empty = WatchFixture { rows: 0, ..WatchFixture::small() };
+    assert_eq!(press(&mut screen(), &empty, WIDE, "j r p e"), [UserCommand::Edit(None)]);
+    assert_eq!(press(&mut screen(), &held(), WIDE, "enter"), [UserCommand::RunRest]);
 }
 
 #[test]
 fn what_was_typed_can_be_taken_back() {
-    let board = MadeUp::small();
+    let board = WatchFixture::small();
     for (keys, expected) in [
         ("/ ab back", "a"),
         ("/ ab ^u c", "c"),
@@ -101,7 +101,7 @@ fn what_was_typed_can_be_taken_back() {
 
 #[test]
 fn the_mouse_selects_and_scrolls_what_it_points_at() {
-    let board = MadeUp::large();
+    let board = WatchFixture::large();
     let mut screen = screen();
     press(&mut screen, &board, WIDE, "a");
     let mouse = |kind, column, row| {
@@ -111,13 +111,13 @@ fn the_mouse_selects_and_scrolls_what_it_points_at() {
     let row = screen.list.area.y + 2;
     assert_eq!(
         screen.key(&mouse(click, 5, row), &board),
-        Some(Wish::Select(RowId { case: 2, grader: 0 }))
+        Some(UserCommand::Select(VerdictId { case: 2, grader: 0 }))
     );
     assert_eq!(screen.key(&mouse(MouseEventKind::ScrollDown, 5, row), &board), None);
     assert_eq!(
         screen
             .key(&mouse(click, 5, row), &board)
-            .map(|wish| matches!(wish, Wish::Select(id) if id.case == 5)),
+            .map(|command| matches!(command, UserCommand::Select(id) if id.case == 5)),
         Some(true)
     );
     let before = shown(&mut screen, &board, (120, 20));
@@ -129,7 +129,7 @@ fn the_mouse_selects_and_scrolls_what_it_points_at() {
 
 #[test]
 fn only_rows_that_are_seen_are_asked_for() {
-    let board = MadeUp::large();
+    let board = WatchFixture::large();
     let mut screen = screen();
     press(&mut screen, &board, WIDE, "a");
     for key in ["end", "home", "pgdn"] {
@@ -145,7 +145,7 @@ fn only_rows_that_are_seen_are_asked_for() {
 
 #[test]
 fn the_selection_is_seen_at_another_size() {
-    let board = MadeUp::large();
+    let board = WatchFixture::large();
     let mut screen = screen();
     press(&mut screen, &board, WIDE, "a end");
     for size in [NARROW, (58, 12), WIDE, (100, 30)] {
@@ -155,9 +155,9 @@ fn the_selection_is_seen_at_another_size() {
 
 #[test]
 fn messages_last_until_the_next_key() {
-    let board = MadeUp::small();
+    let board = WatchFixture::small();
     let mut screen = screen();
-    screen.happened(&Happened::Note("the editor ended with exit code 1".to_owned()));
+    screen.event(&WatchEvent::Note("the editor ended with exit code 1".to_owned()));
     assert!(shown(&mut screen, &board, NARROW).contains("the editor ended with exit code 1"));
     press(&mut screen, &board, NARROW, "j");
     assert!(!shown(&mut screen, &board, NARROW).contains("the editor"));
@@ -165,7 +165,7 @@ fn messages_last_until_the_next_key() {
 
 #[test]
 fn a_long_text_scrolls_and_stays_where_it_is() {
-    let mut board = MadeUp::small();
+    let mut board = WatchFixture::small();
     board.details[0].submission =
         (0..500).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
     let mut screen = screen();

@@ -1,28 +1,28 @@
 //! Which paths a change concerns, and which folders have to be watched for them.
 //!
-//! Pure: an index over [`Trail`]s. What it does not let through wakes nobody, as evalrs' own writes beside the suite.
+//! Pure: an index over [`PathTrail`]s. What it does not let through wakes nobody, as evalrs' own writes beside the suite.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Included, Unbounded};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::trail::Trail;
+use super::trail::PathTrail;
 
-type Names = BTreeSet<Arc<str>>;
+type WatchedNames = BTreeSet<Arc<str>>;
 
 /// The trails of all paths that are looked at, by what they are made of.
 #[derive(Debug, Default)]
-pub(crate) struct Sieve {
-    trails: BTreeMap<Arc<str>, Trail>,
-    entries: BTreeMap<PathBuf, Names>,
-    folders: BTreeMap<PathBuf, Names>,
-    listed: BTreeMap<PathBuf, Names>,
+pub(crate) struct TrailIndex {
+    trails: BTreeMap<Arc<str>, PathTrail>,
+    entries: BTreeMap<PathBuf, WatchedNames>,
+    folders: BTreeMap<PathBuf, WatchedNames>,
+    listed: BTreeMap<PathBuf, WatchedNames>,
 }
 
-impl Sieve {
+impl TrailIndex {
     /// Looks at `name` along `trail` from now on, instead of the one before.
-    pub(crate) fn lay(&mut self, name: &Arc<str>, trail: Trail) {
+    pub(crate) fn lay(&mut self, name: &Arc<str>, trail: PathTrail) {
         if self.trails.get(name) == Some(&trail) {
             return;
         }
@@ -60,7 +60,10 @@ impl Sieve {
     }
 
     /// The names that need one of `folders`.
-    pub(crate) fn needing<'a>(&'a self, folders: impl IntoIterator<Item = &'a PathBuf>) -> Names {
+    pub(crate) fn needing<'a>(
+        &'a self,
+        folders: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> WatchedNames {
         folders
             .into_iter()
             .filter_map(|folder| self.folders.get(folder))
@@ -85,7 +88,7 @@ impl Sieve {
     }
 }
 
-fn drop_from(index: &mut BTreeMap<PathBuf, Names>, path: &Path, name: &str) {
+fn drop_from(index: &mut BTreeMap<PathBuf, WatchedNames>, path: &Path, name: &str) {
     if let Some(names) = index.get_mut(path) {
         names.remove(name);
         if names.is_empty() {
@@ -100,75 +103,79 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
-    use super::Sieve;
-    use crate::effects::fs_watch::trail::Trail;
+    use super::TrailIndex;
+    use crate::effects::fs_watch::trail::PathTrail;
 
-    fn trail(entries: &[&str], folders: &[&str], listed: Option<&str>) -> Trail {
+    fn trail(entries: &[&str], folders: &[&str], listed: Option<&str>) -> PathTrail {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
-        Trail { entries: paths(entries), folders: paths(folders), listed: listed.map(Into::into) }
+        PathTrail {
+            entries: paths(entries),
+            folders: paths(folders),
+            listed: listed.map(Into::into),
+        }
     }
 
-    fn sieve() -> Sieve {
-        let mut sieve = Sieve::default();
-        let mut lay = |name: &str, trail| sieve.lay(&Arc::from(name), trail);
+    fn index() -> TrailIndex {
+        let mut index = TrailIndex::default();
+        let mut lay = |name: &str, trail| index.lay(&Arc::from(name), trail);
         lay("suite", trail(&["/w/suite"], &["/w"], None));
         lay("rows", trail(&["/w/data/rows"], &["/w", "/w/data"], None));
         lay("./rows", trail(&["/w/data/rows"], &["/w", "/w/data"], None));
         lay("link", trail(&["/w/link", "/o/file"], &["/w", "/o"], None));
         lay("runs", trail(&[], &["/w", "/w/runs"], Some("/w/runs")));
-        sieve
+        index
     }
 
     #[track_caller]
-    fn check(sieve: &Sieve, path: &str, names: &[&str]) {
+    fn check(index: &TrailIndex, path: &str, names: &[&str]) {
         let concerned: BTreeSet<&str> =
-            sieve.concerned(Path::new(path)).map(AsRef::as_ref).collect();
+            index.concerned(Path::new(path)).map(AsRef::as_ref).collect();
         assert_eq!(concerned, names.iter().copied().collect(), "{path}");
     }
 
     #[test]
     fn a_change_concerns_what_goes_through_it() {
-        let sieve = sieve();
-        check(&sieve, "/w/suite", &["suite"]);
-        check(&sieve, "/w/data/rows", &["rows", "./rows"]);
-        check(&sieve, "/w/link", &["link"]);
-        check(&sieve, "/o/file", &["link"]);
-        check(&sieve, "/w/runs/new", &["runs"]);
-        check(&sieve, "/w/runs", &["runs"]);
-        check(&sieve, "/w/data", &["rows", "./rows"]);
-        check(&sieve, "/w", &["suite", "rows", "./rows", "link", "runs"]);
+        let index = index();
+        check(&index, "/w/suite", &["suite"]);
+        check(&index, "/w/data/rows", &["rows", "./rows"]);
+        check(&index, "/w/link", &["link"]);
+        check(&index, "/o/file", &["link"]);
+        check(&index, "/w/runs/new", &["runs"]);
+        check(&index, "/w/runs", &["runs"]);
+        check(&index, "/w/data", &["rows", "./rows"]);
+        check(&index, "/w", &["suite", "rows", "./rows", "link", "runs"]);
     }
 
     #[test]
     fn what_nobody_looks_at_concerns_nobody() {
-        let sieve = sieve();
+        let index = index();
         for path in
             ["/w/cache", "/w/cache/v1/seg/1.jsonl", "/w/.suite.swp", "/w/data/rows~", "/w/dat"]
         {
-            check(&sieve, path, &[]);
+            check(&index, path, &[]);
         }
     }
 
     #[test]
     fn the_folders_are_those_of_all_trails() {
-        let mut sieve = sieve();
-        let folders = |sieve: &Sieve| {
-            sieve.folders().map(|path| path.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        let mut index = index();
+        let folders = |index: &TrailIndex| {
+            index.folders().map(|path| path.to_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(folders(&sieve), ["/o", "/w", "/w/data", "/w/runs"]);
-        assert_eq!(sieve.below(Path::new("/w/data")).count(), 1);
-        assert_eq!(sieve.needing(&[PathBuf::from("/o")]), [Arc::from("link")].into());
+        assert_eq!(folders(&index), ["/o", "/w", "/w/data", "/w/runs"]);
+        assert_eq!(index.below(Path::new("/w/data")).count(), 1);
+        assert_eq!(index.needing(&[PathBuf::from("/o")]), [Arc::from("link")].into());
 
-        sieve.lay(&Arc::from("link"), trail(&["/w/link"], &["/w"], None));
-        assert_eq!(folders(&sieve), ["/w", "/w/data", "/w/runs"]);
-        check(&sieve, "/o/file", &[]);
+        index.lay(&Arc::from("link"), trail(&["/w/link"], &["/w"], None));
+        assert_eq!(folders(&index), ["/w", "/w/data", "/w/runs"]);
+        check(&index, "/o/file", &[]);
 
         for name in ["suite", "rows", "./rows", "link", "runs", "never"] {
-            sieve.forget(name);
+            index.forget(name);
         }
-        assert_eq!(folders(&sieve), Vec::<String>::new());
+        assert_eq!(folders(&index), Vec::<String>::new());
         for path in ["/w/suite", "/w/link", "/w/runs/new"] {
-            check(&sieve, path, &[]);
+            check(&index, path, &[]);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::pipeline::key::ActionKey;
 
 /// The verdicts before a save.
 #[derive(Clone, Debug, Default)]
-pub struct Before {
+pub struct PriorVerdicts {
     whole: Option<Arc<Snapshot>>,
     /// What evaluations that were not finished found out since, by case and grader.
     over: HashMap<(CaseId, u32), Known>,
@@ -20,7 +20,7 @@ pub struct Before {
     names: Vec<String>,
 }
 
-impl Before {
+impl PriorVerdicts {
     /// What is before the save that follows `snapshot`.
     #[must_use]
     pub fn and(&self, snapshot: &Arc<Snapshot>) -> Self {

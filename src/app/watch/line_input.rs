@@ -1,27 +1,27 @@
-//! What whoever pipes lines to `evalrs watch` wishes for.
+//! Commands as lines on standard input of `evalrs watch`.
 //!
 //! Three steps: a thread hands lines over, for a read of standard input cannot be cancelled; [`parse`] says what a line
-//! means; [`resolve`] finds the verdict it names. The end of the input ends no session: it only means that nobody wishes
-//! for anything more.
+//! means; [`resolve`] finds the verdict it names. The end of the input ends no session: it only means that no
+//! command follows.
 
 use std::io::{BufRead, BufReader, Read};
 
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
-use super::board::{Board, Filter, Overview, Row, RowId, Wish};
+use super::board::{Board, Overview, UserCommand, VerdictFilter, VerdictId, VerdictRow};
 use super::json::grader_key;
 use crate::base::diagnostic::clipped;
 
 /// The longest line that is read, in bytes; of a longer one the rest is skipped.
-const MOST_BYTES: u64 = 64 * 1024;
+const MAX_LINE_BYTES: u64 = 64 * 1024;
 
 /// The lines that wait to be read before the thread does.
-const MOST_LINES: usize = 16;
+const MAX_WAITING_LINES: usize = 16;
 
 /// What a line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum LineCommand {
     /// Ends the session.
     Quit,
     /// Asks what was held back.
@@ -29,14 +29,14 @@ pub enum Request {
     /// Looks at the evaluation before, or back at the newest.
     Undo,
     /// Asks a verdict anew.
-    Refresh(Name),
+    Refresh(VerdictName),
     /// Pins a sample, or no more.
-    Pin(Name),
+    Pin(VerdictName),
 }
 
 /// The verdict that is meant: the first one in dataset order that has all that is said of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
+pub struct VerdictName {
     /// The sample.
     pub sample_id: String,
     /// The grader, by its name in the suite or for people.
@@ -50,8 +50,8 @@ pub struct Name {
 /// A line as JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
-    wish: Kind,
+struct JsonCommand {
+    wish: JsonCommandKind,
     sample_id: Option<String>,
     grader: Option<String>,
     model: Option<String>,
@@ -60,7 +60,7 @@ struct Line {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum JsonCommandKind {
     Quit,
     RunRest,
     Undo,
@@ -70,13 +70,13 @@ enum Kind {
 
 /// What a line asks for: an empty one for the rest, `q` or `quit`, `u` or `undo`; or an object `{"wish": ...}` where
 /// `json`. Else a sentence on what is wrong with it.
-pub(crate) fn parse(line: &str, json: bool) -> Result<Request, String> {
+pub(crate) fn parse(line: &str, json: bool) -> Result<LineCommand, String> {
     match line.trim() {
-        "" => Ok(Request::RunRest),
-        "q" | "quit" => Ok(Request::Quit),
-        "u" | "undo" => Ok(Request::Undo),
+        "" => Ok(LineCommand::RunRest),
+        "q" | "quit" => Ok(LineCommand::Quit),
+        "u" | "undo" => Ok(LineCommand::Undo),
         object if json => {
-            let line: Line = serde_json::from_str(object)
+            let line: JsonCommand = serde_json::from_str(object)
                 .map_err(|error| format!("this line is no wish: {error}"))?;
             line.request()
         }
@@ -87,22 +87,22 @@ pub(crate) fn parse(line: &str, json: bool) -> Result<Request, String> {
     }
 }
 
-impl Line {
-    fn request(self) -> Result<Request, String> {
+impl JsonCommand {
+    fn request(self) -> Result<LineCommand, String> {
         let names = self.grader.is_some() || self.model.is_some() || self.trial.is_some();
         let simple = match self.wish {
-            Kind::Refresh | Kind::Pin => {
+            JsonCommandKind::Refresh | JsonCommandKind::Pin => {
                 let sample_id = self.sample_id.ok_or("a wish for a verdict needs `sample_id`")?;
                 let (grader, model, trial) = (self.grader, self.model, self.trial);
-                let name = Name { sample_id, grader, model, trial };
+                let name = VerdictName { sample_id, grader, model, trial };
                 return Ok(match self.wish {
-                    Kind::Pin => Request::Pin(name),
-                    _ => Request::Refresh(name),
+                    JsonCommandKind::Pin => LineCommand::Pin(name),
+                    _ => LineCommand::Refresh(name),
                 });
             }
-            Kind::Quit => Request::Quit,
-            Kind::RunRest => Request::RunRest,
-            Kind::Undo => Request::Undo,
+            JsonCommandKind::Quit => LineCommand::Quit,
+            JsonCommandKind::RunRest => LineCommand::RunRest,
+            JsonCommandKind::Undo => LineCommand::Undo,
         };
         if names || self.sample_id.is_some() {
             return Err("only `refresh` and `pin` are wishes for a verdict".to_owned());
@@ -111,20 +111,20 @@ impl Line {
     }
 }
 
-/// The wish that a request is, or a sentence where the board has no such verdict.
-pub(crate) fn resolve(request: Request, board: &dyn Board) -> Result<Wish, String> {
+/// The command that a line is, or a sentence where the board has no such verdict.
+pub(crate) fn resolve(request: LineCommand, board: &dyn Board) -> Result<UserCommand, String> {
     Ok(match request {
-        Request::Quit => Wish::Quit,
-        Request::RunRest => Wish::RunRest,
-        Request::Undo => Wish::Undo,
-        Request::Refresh(name) => Wish::Refresh(find(&name, board)?),
-        Request::Pin(name) => Wish::Pin(find(&name, board)?),
+        LineCommand::Quit => UserCommand::Quit,
+        LineCommand::RunRest => UserCommand::RunRest,
+        LineCommand::Undo => UserCommand::Undo,
+        LineCommand::Refresh(name) => UserCommand::Refresh(find(&name, board)?),
+        LineCommand::Pin(name) => UserCommand::Pin(find(&name, board)?),
     })
 }
 
-fn find(name: &Name, board: &dyn Board) -> Result<RowId, String> {
+fn find(name: &VerdictName, board: &dyn Board) -> Result<VerdictId, String> {
     let overview = board.overview();
-    let rows = board.rows(Filter::All, "");
+    let rows = board.rows(VerdictFilter::All, "");
     let found = rows.into_iter().find(|id| {
         let row = board.row(*id);
         row.is_some_and(|row| name.is_of(&row, overview))
@@ -136,8 +136,8 @@ fn find(name: &Name, board: &dyn Board) -> Result<RowId, String> {
     })
 }
 
-impl Name {
-    fn is_of(&self, row: &Row, overview: &Overview) -> bool {
+impl VerdictName {
+    fn is_of(&self, row: &VerdictRow, overview: &Overview) -> bool {
         let is_grader = |name: &String| *name == row.grader || name == grader_key(overview, row);
         self.sample_id == row.sample_id
             && self.grader.as_ref().is_none_or(is_grader)
@@ -148,15 +148,15 @@ impl Name {
 
 /// Lines of an input, read by a thread of their own.
 #[derive(Debug)]
-pub(crate) struct Requests {
+pub(crate) struct CommandReader {
     lines: mpsc::Receiver<String>,
     json: bool,
 }
 
-impl Requests {
+impl CommandReader {
     /// Begins to read `input`. An input that cannot be read has no lines.
     pub(crate) fn new(input: impl Read + Send + 'static, json: bool) -> Self {
-        let (sender, lines) = mpsc::channel(MOST_LINES);
+        let (sender, lines) = mpsc::channel(MAX_WAITING_LINES);
         let read = move || {
             let mut input = BufReader::new(input);
             while let Some(line) = next_line(&mut input) {
@@ -165,14 +165,14 @@ impl Requests {
                 }
             }
         };
-        // Where there is no thread to be had, the session goes on without wishes.
+        // Where there is no thread to be had, the session goes on without commands.
         let _ = std::thread::Builder::new().name("requests".to_owned()).spawn(read);
         Self { lines, json }
     }
 
     /// The next request, or what is wrong with the next line; waits for ever once there is none. Loses nothing when
     /// it is dropped before it is done.
-    pub(crate) async fn next(&mut self) -> Result<Request, String> {
+    pub(crate) async fn next(&mut self) -> Result<LineCommand, String> {
         match self.lines.recv().await {
             Some(line) => parse(&line, self.json),
             None => std::future::pending().await,
@@ -184,12 +184,12 @@ impl Requests {
 /// something stands in it: an input that is closed is not Enter.
 fn next_line(input: &mut impl BufRead) -> Option<String> {
     let mut line = Vec::new();
-    input.by_ref().take(MOST_BYTES).read_until(b'\n', &mut line).ok()?;
+    input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line).ok()?;
     if line.is_empty() {
         return None;
     }
     let is_whole = line.last() == Some(&b'\n');
-    if !is_whole && line.len() as u64 == MOST_BYTES {
+    if !is_whole && line.len() as u64 == MAX_LINE_BYTES {
         input.skip_until(b'\n').ok()?;
     }
     Some(String::from_utf8_lossy(&line).into_owned())
@@ -197,38 +197,38 @@ fn next_line(input: &mut impl BufRead) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_BYTES, Name, Request, Requests, parse, resolve};
-    use crate::app::watch::board::{Board, Filter, Wish};
-    use crate::app::watch::plain::tests::made_up;
+    use super::{CommandReader, LineCommand, MAX_LINE_BYTES, VerdictName, parse, resolve};
+    use crate::app::watch::board::{Board, UserCommand, VerdictFilter};
+    use crate::app::watch::plain::tests::fixtures;
 
-    fn name(sample_id: &str) -> Name {
-        Name { sample_id: sample_id.to_owned(), grader: None, model: None, trial: None }
+    fn name(sample_id: &str) -> VerdictName {
+        VerdictName { sample_id: sample_id.to_owned(), grader: None, model: None, trial: None }
     }
 
     #[test]
     fn lines_are_wishes() {
-        let quality = Name { grader: Some("quality".to_owned()), ..name("a") };
-        let second = Name { model: Some("m".to_owned()), trial: Some(1), ..name("a") };
+        let quality = VerdictName { grader: Some("quality".to_owned()), ..name("a") };
+        let second = VerdictName { model: Some("m".to_owned()), trial: Some(1), ..name("a") };
         let table = [
-            (false, "\n", Ok(Request::RunRest)),
-            (false, " \r\n", Ok(Request::RunRest)),
-            (false, "q\n", Ok(Request::Quit)),
-            (true, "quit", Ok(Request::Quit)),
-            (true, "\n", Ok(Request::RunRest)),
-            (false, "u\n", Ok(Request::Undo)),
-            (true, r#"{"wish":"run_rest"}"#, Ok(Request::RunRest)),
-            (true, r#" {"wish": "undo"} "#, Ok(Request::Undo)),
-            (true, r#"{"wish":"quit"}"#, Ok(Request::Quit)),
-            (true, r#"{"wish":"pin","sample_id":"a"}"#, Ok(Request::Pin(name("a")))),
+            (false, "\n", Ok(LineCommand::RunRest)),
+            (false, " \r\n", Ok(LineCommand::RunRest)),
+            (false, "q\n", Ok(LineCommand::Quit)),
+            (true, "quit", Ok(LineCommand::Quit)),
+            (true, "\n", Ok(LineCommand::RunRest)),
+            (false, "u\n", Ok(LineCommand::Undo)),
+            (true, r#"{"wish":"run_rest"}"#, Ok(LineCommand::RunRest)),
+            (true, r#" {"wish": "undo"} "#, Ok(LineCommand::Undo)),
+            (true, r#"{"wish":"quit"}"#, Ok(LineCommand::Quit)),
+            (true, r#"{"wish":"pin","sample_id":"a"}"#, Ok(LineCommand::Pin(name("a")))),
             (
                 true,
                 r#"{"wish":"refresh","sample_id":"a","grader":"quality"}"#,
-                Ok(Request::Refresh(quality)),
+                Ok(LineCommand::Refresh(quality)),
             ),
             (
                 true,
                 r#"{"wish":"refresh","sample_id":"a","model":"m","trial":1}"#,
-                Ok(Request::Refresh(second)),
+                Ok(LineCommand::Refresh(second)),
             ),
             (true, r#"{"wish":"pin"}"#, Err("a wish for a verdict needs `sample_id`")),
             (
@@ -254,31 +254,31 @@ mod tests {
 
     #[test]
     fn verdicts_are_found_by_name() {
-        let board = made_up::moved();
+        let board = fixtures::moved();
         let id = |sample_id: &str, grader: u32| {
-            let ids = board.rows(Filter::All, "");
-            let is_it = |row: &crate::app::watch::board::Row| {
+            let ids = board.rows(VerdictFilter::All, "");
+            let is_it = |row: &crate::app::watch::board::VerdictRow| {
                 row.sample_id == sample_id && row.id.grader == grader
             };
             ids.into_iter().find(|id| board.row(*id).is_some_and(|row| is_it(&row))).unwrap()
         };
-        let by = |sample_id: &str, grader: &str| Name {
+        let by = |sample_id: &str, grader: &str| VerdictName {
             grader: Some(grader.to_owned()),
             ..name(sample_id)
         };
         let gift = id("gift-card", 0);
         let table = [
-            (Request::RunRest, Ok(Wish::RunRest)),
-            (Request::Pin(name("gift-card")), Ok(Wish::Pin(gift))),
-            (Request::Refresh(by("gift-card", "quality")), Ok(Wish::Refresh(gift))),
-            (Request::Refresh(by("gift-card", "Is good")), Ok(Wish::Refresh(gift))),
-            (Request::Refresh(by("refund", "tone")), Ok(Wish::Refresh(id("refund", 1)))),
+            (LineCommand::RunRest, Ok(UserCommand::RunRest)),
+            (LineCommand::Pin(name("gift-card")), Ok(UserCommand::Pin(gift))),
+            (LineCommand::Refresh(by("gift-card", "quality")), Ok(UserCommand::Refresh(gift))),
+            (LineCommand::Refresh(by("gift-card", "Is good")), Ok(UserCommand::Refresh(gift))),
+            (LineCommand::Refresh(by("refund", "tone")), Ok(UserCommand::Refresh(id("refund", 1)))),
             (
-                Request::Refresh(by("gift-card", "taste")),
+                LineCommand::Refresh(by("gift-card", "taste")),
                 Err("there is no verdict of sample `gift-card` by `taste`"),
             ),
             (
-                Request::Pin(Name { trial: Some(7), ..name("refund") }),
+                LineCommand::Pin(VerdictName { trial: Some(7), ..name("refund") }),
                 Err("there is no verdict of sample `refund`"),
             ),
         ];
@@ -290,17 +290,17 @@ mod tests {
 
     #[tokio::test]
     async fn lines_are_read_until_there_are_none() {
-        let most = usize::try_from(MOST_BYTES).unwrap();
+        let most = usize::try_from(MAX_LINE_BYTES).unwrap();
         let long = format!("{}\n", "x".repeat(most * 3));
         let full = format!("{}\n", "x".repeat(most));
         let parts: [&[u8]; 5] = [b"\n", long.as_bytes(), b"u\n", full.as_bytes(), b"\xff\nq"];
-        let mut requests = Requests::new(std::io::Cursor::new(parts.concat()), false);
-        assert_eq!(requests.next().await, Ok(Request::RunRest));
+        let mut requests = CommandReader::new(std::io::Cursor::new(parts.concat()), false);
+        assert_eq!(requests.next().await, Ok(LineCommand::RunRest));
         assert!(requests.next().await.unwrap_err().starts_with("`xxx"));
-        assert_eq!(requests.next().await, Ok(Request::Undo));
+        assert_eq!(requests.next().await, Ok(LineCommand::Undo));
         assert!(requests.next().await.is_err());
         assert!(requests.next().await.unwrap_err().starts_with("`\u{fffd}`"));
-        assert_eq!(requests.next().await, Ok(Request::Quit));
+        assert_eq!(requests.next().await, Ok(LineCommand::Quit));
         while !requests.lines.is_closed() {
             tokio::task::yield_now().await;
         }

@@ -8,16 +8,16 @@ use crate::engine::progress::{Event, Progress};
 
 /// Listens to the engine; clones hear the same.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Heard(Rc<RefCell<Said>>);
+pub(crate) struct EndpointStatus(Rc<RefCell<EndpointMessages>>);
 
 #[derive(Debug, Default)]
-struct Said {
+struct EndpointMessages {
     /// What endpoints wait for, by their ordinals.
     waiting: BTreeMap<usize, String>,
     lines: Vec<String>,
 }
 
-impl Heard {
+impl EndpointStatus {
     /// What endpoints wait for now, a sentence each.
     pub(crate) fn waiting(&self) -> Vec<String> {
         self.0.borrow().waiting.values().cloned().collect()
@@ -29,7 +29,7 @@ impl Heard {
     }
 }
 
-impl Progress for Heard {
+impl Progress for EndpointStatus {
     fn event(&mut self, event: &Event) {
         let mut said = self.0.borrow_mut();
         match event {

@@ -1,7 +1,8 @@
 //! Made-up boards for the tests of what is told in lines.
 
 use crate::app::watch::board::{
-    Actions, Board, Detail, Filter, MetricRow, Overview, Row, RowId, Spent, State,
+    ActionCounts, Activity, Board, MetricRow, Overview, Spending, VerdictDetail, VerdictFilter,
+    VerdictId, VerdictRow,
 };
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::Cost;
@@ -14,38 +15,38 @@ use crate::pipeline::spec::Op;
 
 /// A board in memory: what it shows, and its verdicts in the order of every list.
 #[derive(Clone, Default)]
-pub(crate) struct Made {
+pub(crate) struct BoardFixture {
     pub(crate) overview: Overview,
-    pub(crate) details: Vec<Detail>,
+    pub(crate) details: Vec<VerdictDetail>,
 }
 
-impl Board for Made {
+impl Board for BoardFixture {
     fn overview(&self) -> &Overview {
         &self.overview
     }
 
-    fn rows(&self, filter: Filter, _search: &str) -> Vec<RowId> {
-        let is_listed = |row: &Row| match filter {
-            Filter::Moved => row.movement.is_move(),
-            Filter::Failing => row.now.state != CellState::Passed,
-            Filter::Disagreeing => row.disagrees,
-            Filter::Errors => row.now.state == CellState::Errored,
-            Filter::All => true,
+    fn rows(&self, filter: VerdictFilter, _search: &str) -> Vec<VerdictId> {
+        let is_listed = |row: &VerdictRow| match filter {
+            VerdictFilter::Moved => row.movement.is_move(),
+            VerdictFilter::Failing => row.now.state != CellState::Passed,
+            VerdictFilter::Disagreeing => row.disagrees,
+            VerdictFilter::Errors => row.now.state == CellState::Errored,
+            VerdictFilter::All => true,
         };
         let rows = self.details.iter().map(|detail| &detail.row);
         rows.filter(|row| is_listed(row)).map(|row| row.id).collect()
     }
 
-    fn row(&self, id: RowId) -> Option<Row> {
+    fn row(&self, id: VerdictId) -> Option<VerdictRow> {
         self.detail(id).map(|detail| detail.row)
     }
 
-    fn detail(&self, id: RowId) -> Option<Detail> {
+    fn detail(&self, id: VerdictId) -> Option<VerdictDetail> {
         self.details.iter().find(|detail| detail.row.id == id).cloned()
     }
 }
 
-impl Made {
+impl BoardFixture {
     /// The same board with one more verdict; a negative score is an error.
     pub(crate) fn with(
         mut self,
@@ -59,8 +60,8 @@ impl Made {
             _ => Cell { score, state: CellState::Failed },
         };
         let movement = Movement::of(Some(cell(before)), cell(now));
-        let row = Row {
-            id: RowId { case: self.details.len() as u128, grader },
+        let row = VerdictRow {
+            id: VerdictId { case: self.details.len() as u128, grader },
             sample_id: sample_id.to_owned(),
             model: None,
             trial: 0,
@@ -74,7 +75,7 @@ impl Made {
             under_way: false,
         };
         self.overview.counts.add(movement);
-        self.details.push(Detail {
+        self.details.push(VerdictDetail {
             row,
             input: "question".to_owned(),
             ground_truth: None,
@@ -137,35 +138,41 @@ fn metrics() -> Vec<MetricRow> {
 }
 
 /// The first evaluation.
-pub(crate) fn start() -> Made {
+pub(crate) fn start() -> BoardFixture {
     let overview = Overview {
         suite: "support-bot".to_owned(),
-        state: State::Idle,
+        state: Activity::Idle,
         gate: gate(GateStatus::Failed, 0.79),
-        actions: Actions { total: 200, cached: 198, asked: 2, failed: 2, ..Actions::default() },
-        spent: Spent {
+        actions: ActionCounts {
+            total: 200,
+            cached: 198,
+            asked: 2,
+            failed: 2,
+            ..ActionCounts::default()
+        },
+        spent: Spending {
             save: usage(1000, 0.0012),
             session: usage(1000, 0.0012),
             calls: 2,
             saved: usage(99_000, 0.12),
-            ..Spent::default()
+            ..Spending::default()
         },
         metrics: metrics(),
         counts: Counts { new: 200, ..Counts::default() },
         ..Overview::default()
     };
-    Made { overview, details: Vec::new() }
+    BoardFixture { overview, details: Vec::new() }
 }
 
 /// The third save, after which nothing moved.
-pub(crate) fn unmoved() -> Made {
+pub(crate) fn unmoved() -> BoardFixture {
     let mut made = start();
     let overview = &mut made.overview;
     (overview.save, overview.newest) = (3, 3);
     overview.files = vec!["suite.yaml".to_owned()];
     overview.gate = gate(GateStatus::Passed, 0.83);
     overview.gate_before = gate(GateStatus::Passed, 0.83);
-    overview.actions = Actions { total: 200, cached: 200, ..Actions::default() };
+    overview.actions = ActionCounts { total: 200, cached: 200, ..ActionCounts::default() };
     overview.spent.save = Usage::default();
     overview.metrics[0].since_last = Some(0.0);
     overview.metrics[0].since_start = Some(0.04);
@@ -174,13 +181,18 @@ pub(crate) fn unmoved() -> Made {
 }
 
 /// The third save, after which much moved.
-pub(crate) fn moved() -> Made {
+pub(crate) fn moved() -> BoardFixture {
     let mut made = unmoved();
     let overview = &mut made.overview;
     overview.files = vec!["rubric.txt".to_owned(), "house-rules.txt".to_owned()];
     overview.gate_before = gate(GateStatus::Failed, 0.79);
-    overview.actions =
-        Actions { total: 200, cached: 100, asked: 100, superseded: 4, ..Actions::default() };
+    overview.actions = ActionCounts {
+        total: 200,
+        cached: 100,
+        asked: 100,
+        superseded: 4,
+        ..ActionCounts::default()
+    };
     overview.spent.save = usage(50_000, 0.06);
     overview.spent.session = usage(51_000, 0.0612);
     (overview.spent.budget, overview.spent.max_calls) = (Cost::from_dollars(1.0), Some(500));
@@ -212,7 +224,7 @@ pub(crate) fn moved() -> Made {
 }
 
 /// [`moved`], with labels of people.
-pub(crate) fn labelled() -> Made {
+pub(crate) fn labelled() -> BoardFixture {
     let mut made = moved()
         .with(("d", 0), (0.9, 0.9), ["Fine.", "It says all that is asked for, in good order, and in the words of the one who asks."])
         .labelled(Label::Pass(false))
@@ -242,7 +254,7 @@ pub(crate) fn labelled() -> Made {
 }
 
 /// [`start`], after a mistake was saved.
-pub(crate) fn broken() -> Made {
+pub(crate) fn broken() -> BoardFixture {
     let mut made = unmoved();
     let place = Place::in_text("suite.yaml", "name: support-bot\ngatee: 1\n", 18..23);
     let problem = Diagnostic::error(place, "unknown key `gatee`").hint("did you mean `gate`?");
@@ -252,13 +264,14 @@ pub(crate) fn broken() -> Made {
 }
 
 /// The first save, of which 20 judgments were asked and 980 wait.
-pub(crate) fn held() -> Made {
+pub(crate) fn held() -> BoardFixture {
     let mut made = start();
     let overview = &mut made.overview;
     (overview.save, overview.newest) = (1, 1);
     overview.files = vec!["rubric.txt".to_owned()];
-    overview.state = State::Held { waiting: 980, expected: Cost::from_dollars(0.12) };
-    overview.actions = Actions { total: 1000, asked: 20, waiting: 980, ..Actions::default() };
+    overview.state = Activity::Paused { waiting: 980, expected: Cost::from_dollars(0.12) };
+    overview.actions =
+        ActionCounts { total: 1000, asked: 20, waiting: 980, ..ActionCounts::default() };
     overview.gate = gate(GateStatus::Undecided, 0.1);
     overview.metrics.truncate(1);
     overview.metrics[0].since_last = Some(-0.04);

@@ -3,18 +3,18 @@
 use tokio::time::Instant;
 
 use super::{Control, FRAME};
-use crate::app::watch::board::{Actions, Happened, RowId, Spent, State};
+use crate::app::watch::board::{ActionCounts, Activity, Spending, VerdictId, WatchEvent};
 use crate::base::price::Cost;
 use crate::engine::resolve::live::{Progressed, Standing};
 use crate::graph::snapshot::case_ids;
 
 impl Control<'_> {
     /// Tells the display what happened, with the board as it is now.
-    pub(super) fn tell(&mut self, happened: &Happened) -> std::io::Result<()> {
+    pub(super) fn tell(&mut self, event: &WatchEvent) -> std::io::Result<()> {
         self.fill();
         self.mark_under_way();
         let board = self.views.board(self.live.session());
-        self.front.display().happened(happened, &board)
+        self.front.display().event(event, &board)
     }
 
     /// Draws the board, if something changed since it was drawn last and it may be drawn again.
@@ -29,7 +29,7 @@ impl Control<'_> {
         self.next_frame = now + FRAME;
         let lines = self.around.lines();
         for line in lines {
-            self.tell(&Happened::Note(line))?;
+            self.tell(&WatchEvent::Note(line))?;
         }
         let board = self.views.board(self.live.session());
         self.front.display().refresh(&board)
@@ -40,7 +40,7 @@ impl Control<'_> {
         let (done, has_totals) = (self.live.progressed(), self.has_totals());
         let overview = &mut self.views.now.overview;
         let before = overview.spent;
-        overview.actions = Actions {
+        overview.actions = ActionCounts {
             total: done.tally.total,
             cached: done.tally.cached,
             asked: done.tally.asked,
@@ -49,7 +49,7 @@ impl Control<'_> {
             waiting: done.waiting,
             superseded: done.superseded,
         };
-        overview.spent = Spent {
+        overview.spent = Spending {
             save: done.tally.spent,
             session: done.used,
             calls: done.calls,
@@ -58,14 +58,14 @@ impl Control<'_> {
         };
         overview.state = match state(&self.live.standing(), &done) {
             // What is shown is not yet of what there is.
-            State::Idle if !has_totals => State::Planning,
+            Activity::Idle if !has_totals => Activity::Planning,
             state => state,
         };
         let limits = self.live.limits();
         (overview.spent.budget, overview.spent.max_calls) = (limits.max_cost, limits.max_calls);
         overview.waiting = self.around.waiting();
         overview.notes = self.warnings.iter().cloned().chain(self.live.notes()).collect();
-        if let (State::Held { .. }, 1..) = (&overview.state, overview.save) {
+        if let (Activity::Paused { .. }, 1..) = (&overview.state, overview.save) {
             overview.notes.push(
                 "asked first is what failed before: how it moved says little of the rest"
                     .to_owned(),
@@ -75,7 +75,7 @@ impl Control<'_> {
         if let Some(previous) = &mut self.views.previous {
             let (state, spent) = (overview.state.clone(), overview.spent);
             let own = previous.overview.spent;
-            previous.overview.spent = Spent { save: own.save, saved: own.saved, ..spent };
+            previous.overview.spent = Spending { save: own.save, saved: own.saved, ..spent };
             previous.overview.state = state;
         }
     }
@@ -89,24 +89,24 @@ impl Control<'_> {
             .filter_map(|seat| {
                 let case =
                     case_ids(&self.live.session().db, seat.0).get(seat.1).copied().flatten()?;
-                Some(RowId { case, grader: seat.2 })
+                Some(VerdictId { case, grader: seat.2 })
             })
             .collect();
     }
 }
 
-fn state(standing: &Standing, done: &Progressed) -> State {
+fn state(standing: &Standing, done: &Progressed) -> Activity {
     match standing {
-        Standing::Planning => State::Planning,
-        Standing::Asking => State::Asking,
+        Standing::Planning => Activity::Planning,
+        Standing::Asking => Activity::Asking,
         Standing::Held(waiting) => {
             let landed = done.tally.asked.saturating_sub(done.under_way);
             let mean =
                 done.tally.spent.cost.map(Cost::nanos).and_then(|cost| cost.checked_div(landed));
             let expected = mean.map(|mean| Cost::from_nanos(mean.saturating_mul(*waiting)));
-            State::Held { waiting: *waiting, expected }
+            Activity::Paused { waiting: *waiting, expected }
         }
-        Standing::Done => State::Idle,
-        Standing::Stopped(why) => State::Stopped(why.clone()),
+        Standing::Done => Activity::Idle,
+        Standing::Stopped(why) => Activity::Stopped(why.clone()),
     }
 }

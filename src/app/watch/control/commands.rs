@@ -1,8 +1,8 @@
 //! What the user wants, carried out.
 
 use super::Control;
-use crate::app::watch::board::{Happened, RowId, Wish};
-use crate::app::watch::front::Ending;
+use crate::app::watch::board::{UserCommand, VerdictId, WatchEvent};
+use crate::app::watch::frontend::SessionEnd;
 use crate::app::watch::ranks::MARKED;
 use crate::effects::exec::editor::edit;
 use crate::engine::resolve::live::Seat;
@@ -12,30 +12,33 @@ use crate::graph::snapshot::case_index;
 
 impl Control<'_> {
     /// Does what the user wants. Returns how the session ends, if it does.
-    pub(super) fn carry_out(&mut self, wish: &Wish) -> std::io::Result<Option<Ending>> {
-        match *wish {
-            Wish::Quit => return Ok(Some(Ending::Quit)),
-            Wish::Interrupt => return Ok(Some(Ending::Interrupted)),
-            Wish::RunRest => self.live.allow_all(),
-            Wish::Undo => {
+    pub(super) fn carry_out(
+        &mut self,
+        command: &UserCommand,
+    ) -> std::io::Result<Option<SessionEnd>> {
+        match *command {
+            UserCommand::Quit => return Ok(Some(SessionEnd::Quit)),
+            UserCommand::Interrupt => return Ok(Some(SessionEnd::Interrupted)),
+            UserCommand::RunRest => self.live.allow_all(),
+            UserCommand::Undo => {
                 self.views.looks_back = !self.views.looks_back && self.views.previous.is_some();
                 self.views.changed();
-                self.tell(&Happened::Evaluated)?;
+                self.tell(&WatchEvent::Evaluated)?;
             }
-            Wish::Edit(row) => self.edit(row)?,
-            Wish::Refresh(row) => {
+            UserCommand::Edit(row) => self.edit(row)?,
+            UserCommand::Refresh(row) => {
                 if let Some(seat) = self.seat(row) {
                     self.live.refresh(seat);
                 }
             }
-            Wish::Pin(row) => {
+            UserCommand::Pin(row) => {
                 if !self.views.pinned.remove(&row.case) {
                     self.views.pinned.insert(row.case);
                     self.prefer(row);
                 }
                 self.views.changed();
             }
-            Wish::Select(row) => {
+            UserCommand::Select(row) => {
                 self.views.selected = Some(row);
                 self.prefer(row);
                 self.look_up_kept(row);
@@ -45,21 +48,21 @@ impl Control<'_> {
     }
 
     /// Where a verdict of the board stands in the session.
-    pub(super) fn seat(&self, row: RowId) -> Option<Seat> {
+    pub(super) fn seat(&self, row: VerdictId) -> Option<Seat> {
         let session = self.live.session();
         let (chunk, case) = case_index(&session.db, session.root).place(row.case)?;
         Some((*session.root.chunks(&session.db).get(chunk)?, case, row.grader))
     }
 
     /// Asks for a verdict early, if it waits.
-    pub(super) fn prefer(&mut self, row: RowId) {
+    pub(super) fn prefer(&mut self, row: VerdictId) {
         if let Some(seat) = self.seat(row) {
             self.live.prefer(seat, MARKED);
         }
     }
 
     /// Finds what the judgment was made of that a verdict rested on before.
-    pub(super) fn look_up_kept(&mut self, row: RowId) {
+    pub(super) fn look_up_kept(&mut self, row: VerdictId) {
         let session = self.live.session();
         let graders = queries::graders(&session.db, session.root);
         let Some(grader) = graders.get(row.grader as usize) else { return };
@@ -69,7 +72,7 @@ impl Control<'_> {
     }
 
     /// Opens an editor on the rubric of a verdict.
-    pub(super) fn edit(&mut self, row: Option<RowId>) -> std::io::Result<()> {
+    pub(super) fn edit(&mut self, row: Option<VerdictId>) -> std::io::Result<()> {
         let session = self.live.session();
         let path = rubric_path(session, row.map_or(0, |row| row.grader));
         let editor = ["VISUAL", "EDITOR"]
@@ -88,7 +91,7 @@ impl Control<'_> {
         self.is_dirty = true;
         match done {
             Ok(()) => Ok(()),
-            Err(why) => self.tell(&Happened::Note(why)),
+            Err(why) => self.tell(&WatchEvent::Note(why)),
         }
     }
 }

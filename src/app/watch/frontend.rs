@@ -5,23 +5,27 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::board::{Board, Display, Wish};
-use super::input::Request;
-use super::recording::Names;
-use super::view::Shown;
+use super::board::{Board, Display, UserCommand};
+use super::line_input::LineCommand;
+use super::recording::CaseNames;
+use super::session_board::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::snapshot::Snapshot;
 
-/// How somebody watches: a display, and where wishes come from.
-pub trait Front {
+/// How somebody watches: a display, and where commands come from.
+pub trait Frontend {
     /// The display.
     fn display(&mut self) -> &mut dyn Display;
     /// Waits for what the user does. Nothing is lost if it is dropped while it waits.
-    fn input(&mut self) -> Pin<Box<dyn Future<Output = Input> + '_>>;
+    fn input(&mut self) -> Pin<Box<dyn Future<Output = UserInput> + '_>>;
     /// What the user means by it.
-    fn wish(&mut self, input: Input, board: &dyn Board) -> std::io::Result<Option<Wish>>;
+    fn command(
+        &mut self,
+        input: UserInput,
+        board: &dyn Board,
+    ) -> std::io::Result<Option<UserCommand>>;
     /// Gives the terminal to an editor.
     fn suspend(&mut self) -> std::io::Result<()> {
         Ok(())
@@ -34,17 +38,17 @@ pub trait Front {
 
 /// What a user did.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum UserInput {
     /// At a terminal.
     Terminal(crossterm::event::Event),
     /// A line on standard input: what it asks for, or what is wrong with it.
-    Line(Result<Request, String>),
+    Line(Result<LineCommand, String>),
     /// Somebody wants the process to end.
     Interrupted,
 }
 
 /// What surrounds the suite and is no part of it: the environment and the settings.
-pub trait Around {
+pub trait WatchContext {
     /// Reads it again, if one of these files is part of it; without files, in any case. Returns the environment if it
     /// or a setting is another one. Those that were touched while it was broken are among the files.
     fn read_again(
@@ -56,7 +60,7 @@ pub trait Around {
     /// Every file and folder that it was read from, or looked for in.
     fn paths(&self) -> &BTreeSet<String>;
     /// Keeps what became of a save.
-    fn record(&mut self, saved: &Saved<'_>) -> std::io::Result<()>;
+    fn record(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()>;
     /// What endpoints wait for, a sentence each.
     fn waiting(&self) -> Vec<String>;
     /// What there is to say of single requests since the last call, where that is wanted.
@@ -64,20 +68,20 @@ pub trait Around {
 }
 
 /// A save whose evaluation came to an end, for the record.
-pub struct Saved<'a> {
+pub struct FinishedSave<'a> {
     /// The session.
     pub session: &'a Session,
     /// What was shown last.
-    pub shown: &'a Shown,
+    pub shown: &'a ShownEvaluation,
     /// The evaluation that was recorded last.
     pub last: Option<&'a Arc<Snapshot>>,
     /// What the cases of both are called.
-    pub names: &'a Names,
+    pub names: &'a CaseNames,
 }
 
 /// How the session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum SessionEnd {
     /// The user has seen enough.
     Quit,
     /// It was interrupted.

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::before::Before;
 use super::board::{
-    Board, CaseId, Detail, Filter, IngredientRow, MOST_HISTORY, Overview, Row, RowId,
+    Board, CaseId, IngredientRow, MAX_HISTORY, Overview, VerdictDetail, VerdictFilter, VerdictId,
+    VerdictRow,
 };
-use super::totals::{Moved, Totals};
+use super::prior_verdicts::PriorVerdicts;
+use super::totals::{EvaluationTotals, MovedVerdict};
 use crate::base::ordered_map::Ordered;
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
@@ -29,7 +30,7 @@ use crate::pipeline::spec::Label;
 
 /// One evaluation as it is shown.
 #[derive(Clone, Debug, Default)]
-pub struct Shown {
+pub struct ShownEvaluation {
     /// What is shown at once.
     pub overview: Overview,
     /// All of it, as of the last totals.
@@ -37,14 +38,14 @@ pub struct Shown {
     /// The digests of the rubrics, by grader.
     pub rubrics: Ordered<String>,
     /// What was before.
-    pub before: Arc<Before>,
+    pub before: Arc<PriorVerdicts>,
     /// The verdicts that moved, those that matter most first.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedVerdict>,
 }
 
-impl Shown {
+impl ShownEvaluation {
     /// Takes in what is known of the evaluation as a whole. Each metric keeps its history.
-    pub fn take(&mut self, totals: Totals) {
+    pub fn take(&mut self, totals: EvaluationTotals) {
         let mut metrics = totals.metrics;
         for metric in &mut metrics {
             let held = self.overview.metrics.iter().find(|held| held.grader == metric.grader);
@@ -64,13 +65,13 @@ impl Shown {
     pub fn remember_means(&mut self) {
         for metric in &mut self.overview.metrics {
             metric.history.extend(metric.mean);
-            let surplus = metric.history.len().saturating_sub(MOST_HISTORY);
+            let surplus = metric.history.len().saturating_sub(MAX_HISTORY);
             metric.history.drain(..surplus);
         }
     }
 
     /// Lists a verdict that came in where it belongs, before totals tell of it.
-    pub fn list(&mut self, moved: Moved) {
+    pub fn list(&mut self, moved: MovedVerdict) {
         self.moved.retain(|held| held.row != moved.row);
         if moved.movement.is_move() {
             let at = self.moved.partition_point(|held| held.order(&moved).is_le());
@@ -81,40 +82,40 @@ impl Shown {
 
 /// What is shown, and what the user marked.
 #[derive(Debug, Default)]
-pub(super) struct Views {
+pub(super) struct BoardState {
     /// The newest evaluation.
-    pub now: Shown,
+    pub now: ShownEvaluation,
     /// The one before it.
-    pub previous: Option<Shown>,
+    pub previous: Option<ShownEvaluation>,
     /// Whether the one before is looked at.
     pub looks_back: bool,
     /// The samples that are listed first and asked early.
     pub pinned: HashSet<CaseId>,
     /// The verdict the user looks at.
-    pub selected: Option<RowId>,
+    pub selected: Option<VerdictId>,
     /// The verdicts that judges are being asked for.
-    pub under_way: HashSet<RowId>,
+    pub under_way: HashSet<VerdictId>,
     /// What the judgments were made of that the verdict the user looks at rested on before.
     pub kept: Option<(ActionKey, Vec<Ingredient>)>,
     /// The rows that were listed last, until something changes.
-    listed: RefCell<Option<Listed>>,
+    listed: RefCell<Option<ListedRows>>,
 }
 
 /// A list of rows, and what it was made for.
-type Listed = ((Filter, String), Rc<Vec<RowId>>);
+type ListedRows = ((VerdictFilter, String), Rc<Vec<VerdictId>>);
 
-impl Views {
+impl BoardState {
     /// Lists are made anew.
     pub(super) fn changed(&mut self) {
         self.listed.replace(None);
     }
 
     /// The board over `session`.
-    pub(super) fn board<'a>(&'a self, session: &'a Session) -> View<'a> {
-        View { views: self, session }
+    pub(super) fn board<'a>(&'a self, session: &'a Session) -> SessionBoard<'a> {
+        SessionBoard { views: self, session }
     }
 
-    fn shown(&self) -> &Shown {
+    fn shown(&self) -> &ShownEvaluation {
         match &self.previous {
             Some(previous) if self.looks_back => previous,
             _ => &self.now,
@@ -124,12 +125,12 @@ impl Views {
 
 /// The board.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a> {
-    views: &'a Views,
+pub(super) struct SessionBoard<'a> {
+    views: &'a BoardState,
     session: &'a Session,
 }
 
-impl View<'_> {
+impl SessionBoard<'_> {
     fn db(&self) -> &Database {
         &self.session.db
     }
@@ -153,7 +154,7 @@ impl View<'_> {
     }
 
     /// The verdict as it is shown: of the newest evaluation, as it is by now.
-    fn cell(&self, id: RowId) -> Option<Cell> {
+    fn cell(&self, id: VerdictId) -> Option<Cell> {
         if self.views.looks_back {
             return self.views.shown().snapshot.as_ref()?.cell(id.case, id.grader as usize);
         }
@@ -162,7 +163,7 @@ impl View<'_> {
     }
 
     /// What a person says of a case, and whether the verdict says something else: how far from it.
-    fn label(&self, id: RowId, now: Cell) -> (Option<Label>, Option<f64>) {
+    fn label(&self, id: VerdictId, now: Cell) -> (Option<Label>, Option<f64>) {
         let of = || {
             let (chunk, at) = self.place(id.case)?;
             let grader = self.grader(id.grader)?;
@@ -174,40 +175,44 @@ impl View<'_> {
     }
 
     /// Every verdict of the evaluation, in dataset order, grader by grader within a case.
-    fn all(&self) -> Vec<RowId> {
+    fn all(&self) -> Vec<VerdictId> {
         let graders = queries::graders(self.db(), self.session.root).len() as u32;
         let index = case_index(self.db(), self.session.root);
         let cases = index.cases().map(|(case, _)| case);
-        cases.flat_map(|case| (0..graders).map(move |grader| RowId { case, grader })).collect()
+        cases.flat_map(|case| (0..graders).map(move |grader| VerdictId { case, grader })).collect()
     }
 
     /// Those of which `key` says something, the lowest first.
-    fn sorted(&self, key: impl Fn(RowId, Cell) -> Option<f64>) -> Vec<RowId> {
+    fn sorted(&self, key: impl Fn(VerdictId, Cell) -> Option<f64>) -> Vec<VerdictId> {
         let all = self.all().into_iter();
-        let mut keyed: Vec<(f64, RowId)> =
+        let mut keyed: Vec<(f64, VerdictId)> =
             all.filter_map(|id| Some((key(id, self.cell(id)?)?, id))).collect();
         keyed.sort_by(|left, right| left.0.total_cmp(&right.0));
         keyed.into_iter().map(|(_, id)| id).collect()
     }
 
-    fn filtered(&self, filter: Filter) -> Vec<RowId> {
+    fn filtered(&self, filter: VerdictFilter) -> Vec<VerdictId> {
         match filter {
-            Filter::Moved => self.views.shown().moved.iter().map(|moved| moved.row).collect(),
-            Filter::Failing => self.sorted(|_, cell| match cell.state {
+            VerdictFilter::Moved => {
+                self.views.shown().moved.iter().map(|moved| moved.row).collect()
+            }
+            VerdictFilter::Failing => self.sorted(|_, cell| match cell.state {
                 CellState::Errored => Some(-1.0),
                 CellState::Failed => Some(cell.score),
                 CellState::Passed | CellState::Pending | CellState::Skipped => None,
             }),
-            Filter::Disagreeing => self.sorted(|id, cell| self.label(id, cell).1.map(|far| -far)),
-            Filter::Errors => {
+            VerdictFilter::Disagreeing => {
+                self.sorted(|id, cell| self.label(id, cell).1.map(|far| -far))
+            }
+            VerdictFilter::Errors => {
                 self.sorted(|_, cell| (cell.state == CellState::Errored).then_some(0.0))
             }
-            Filter::All => self.all(),
+            VerdictFilter::All => self.all(),
         }
     }
 
     /// Whether id, grader, input or submission hold `needle`, which is in lower case.
-    fn holds(&self, id: RowId, needle: &str) -> bool {
+    fn holds(&self, id: VerdictId, needle: &str) -> bool {
         let found = || {
             let (chunk, at) = self.place(id.case)?;
             let grader = self.grader(id.grader)?;
@@ -229,7 +234,7 @@ impl View<'_> {
         (*of == key).then_some(ingredients)
     }
 
-    fn ingredients(&self, id: RowId) -> Option<Vec<Ingredient>> {
+    fn ingredients(&self, id: VerdictId) -> Option<Vec<Ingredient>> {
         let (chunk, at) = self.place(id.case)?;
         let grader = self.grader(id.grader)?;
         let planned = queries::plans(self.db(), chunk, grader).get(at)?;
@@ -239,12 +244,12 @@ impl View<'_> {
     }
 }
 
-impl Board for View<'_> {
+impl Board for SessionBoard<'_> {
     fn overview(&self) -> &Overview {
         &self.views.shown().overview
     }
 
-    fn rows(&self, filter: Filter, search: &str) -> Vec<RowId> {
+    fn rows(&self, filter: VerdictFilter, search: &str) -> Vec<VerdictId> {
         let wanted = (filter, search.to_lowercase());
         if let Some((made_for, rows)) = &*self.views.listed.borrow()
             && *made_for == wanted
@@ -264,7 +269,7 @@ impl Board for View<'_> {
         rows
     }
 
-    fn row(&self, id: RowId) -> Option<Row> {
+    fn row(&self, id: VerdictId) -> Option<VerdictRow> {
         let (chunk, at) = self.place(id.case)?;
         let grader = self.grader(id.grader)?;
         let who = queries::checked(self.db(), chunk).whos.get(at)?;
@@ -272,7 +277,7 @@ impl Board for View<'_> {
         let now = self.cell(id)?;
         let before = self.views.shown().before.cell(id.case, grader.name(self.db()));
         let (label, distance) = self.label(id, now);
-        Some(Row {
+        Some(VerdictRow {
             id,
             sample_id: named(who.id(), place.occurrence),
             model: who.identity.model.clone(),
@@ -288,7 +293,7 @@ impl Board for View<'_> {
         })
     }
 
-    fn detail(&self, id: RowId) -> Option<Detail> {
+    fn detail(&self, id: VerdictId) -> Option<VerdictDetail> {
         let row = self.row(id)?;
         let (chunk, at) = self.place(id.case)?;
         let name = self.grader(id.grader)?.name(self.db());
@@ -308,7 +313,7 @@ impl Board for View<'_> {
             }
         };
         let old = before.and_then(|known| known.key()).and_then(|key| self.kept(key));
-        Some(Detail {
+        Some(VerdictDetail {
             input: shown_value(&line.input),
             ground_truth: Some(shown_value(&line.ground_truth)).filter(|text| !text.is_empty()),
             submission: line.submissions.get(name).cloned().unwrap_or_default(),

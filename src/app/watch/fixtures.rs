@@ -3,7 +3,8 @@
 use std::cell::Cell as Counter;
 
 use super::board::{
-    Actions, Board, Detail, Filter, IngredientRow, MetricRow, Overview, Row, RowId, Spent, State,
+    ActionCounts, Activity, Board, IngredientRow, MetricRow, Overview, Spending, VerdictDetail,
+    VerdictFilter, VerdictId, VerdictRow,
 };
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
@@ -14,16 +15,16 @@ use crate::pipeline::spec::Label;
 use crate::pipeline::spec::Op;
 
 /// A board that is what a test says.
-pub(crate) struct MadeUp {
+pub(crate) struct WatchFixture {
     pub(crate) overview: Overview,
-    pub(crate) details: Vec<Detail>,
+    pub(crate) details: Vec<VerdictDetail>,
     /// How many verdicts there are: the details over and over.
     pub(crate) rows: u128,
     /// How many single rows were asked for.
     pub(crate) asked: Counter<usize>,
 }
 
-impl MadeUp {
+impl WatchFixture {
     /// The third save of a rubric: one verdict is broken, one is fixed, one an error.
     pub(crate) fn small() -> Self {
         let details = details();
@@ -67,44 +68,44 @@ impl MadeUp {
         Self { rows: 100_000, ..Self::small() }
     }
 
-    fn at(&self, id: RowId) -> Option<&Detail> {
+    fn at(&self, id: VerdictId) -> Option<&VerdictDetail> {
         let at = usize::try_from(id.case % self.details.len() as u128).unwrap();
         (id.case < self.rows).then(|| &self.details[at])
     }
 }
 
-impl Board for MadeUp {
+impl Board for WatchFixture {
     fn overview(&self) -> &Overview {
         &self.overview
     }
 
-    fn rows(&self, filter: Filter, search: &str) -> Vec<RowId> {
+    fn rows(&self, filter: VerdictFilter, search: &str) -> Vec<VerdictId> {
         let id = |case| {
-            let detail = self.at(RowId { case, grader: 0 })?;
+            let detail = self.at(VerdictId { case, grader: 0 })?;
             let row = &detail.row;
             let is_listed = match filter {
-                Filter::Moved => row.movement.is_move(),
-                Filter::Failing => {
+                VerdictFilter::Moved => row.movement.is_move(),
+                VerdictFilter::Failing => {
                     matches!(row.now.state, CellState::Failed | CellState::Errored)
                 }
-                Filter::Disagreeing => row.disagrees,
-                Filter::Errors => row.now.state == CellState::Errored,
-                Filter::All => true,
+                VerdictFilter::Disagreeing => row.disagrees,
+                VerdictFilter::Errors => row.now.state == CellState::Errored,
+                VerdictFilter::All => true,
             };
             (is_listed && row.sample_id.contains(search))
-                .then_some(RowId { case, grader: row.id.grader })
+                .then_some(VerdictId { case, grader: row.id.grader })
         };
         (0..self.rows).filter_map(id).collect()
     }
 
-    fn row(&self, id: RowId) -> Option<Row> {
+    fn row(&self, id: VerdictId) -> Option<VerdictRow> {
         self.asked.set(self.asked.get() + 1);
-        self.at(id).map(|detail| Row { id, ..detail.row.clone() })
+        self.at(id).map(|detail| VerdictRow { id, ..detail.row.clone() })
     }
 
-    fn detail(&self, id: RowId) -> Option<Detail> {
+    fn detail(&self, id: VerdictId) -> Option<VerdictDetail> {
         let detail = self.at(id)?;
-        Some(Detail { row: Row { id, ..detail.row.clone() }, ..detail.clone() })
+        Some(VerdictDetail { row: VerdictRow { id, ..detail.row.clone() }, ..detail.clone() })
     }
 }
 
@@ -122,11 +123,17 @@ fn overview(counts: Counts) -> Overview {
         save: 3,
         newest: 3,
         files: vec!["rubrics/helpful.md".to_owned()],
-        state: State::Idle,
+        state: Activity::Idle,
         gate: gate(GateStatus::Passed, 0.842),
         gate_before: gate(GateStatus::Failed, 0.792),
-        actions: Actions { total: 1000, cached: 960, asked: 40, failed: 1, ..Actions::default() },
-        spent: Spent {
+        actions: ActionCounts {
+            total: 1000,
+            cached: 960,
+            asked: 40,
+            failed: 1,
+            ..ActionCounts::default()
+        },
+        spent: Spending {
             save: used(0.012),
             session: used(0.31),
             calls: 1060,
@@ -181,7 +188,7 @@ fn cell(score: f64, state: CellState) -> Cell {
     Cell { score, state }
 }
 
-fn details() -> Vec<Detail> {
+fn details() -> Vec<VerdictDetail> {
     use CellState::{Errored, Failed, Passed, Pending};
     let table = [
         (0, "refund-policy-0042", Some(cell(0.9, Passed)), cell(0.4, Failed)),
@@ -197,10 +204,15 @@ fn details() -> Vec<Detail> {
     (0u128..).zip(table).map(detail).collect()
 }
 
-fn detail(case: u128, grader: u32, sample: &str, (before, now): (Option<Cell>, Cell)) -> Detail {
+fn detail(
+    case: u128,
+    grader: u32,
+    sample: &str,
+    (before, now): (Option<Cell>, Cell),
+) -> VerdictDetail {
     let is_error = now.state == CellState::Errored;
-    let row = Row {
-        id: RowId { case, grader },
+    let row = VerdictRow {
+        id: VerdictId { case, grader },
         sample_id: sample.to_owned(),
         model: None,
         trial: 0,
@@ -219,7 +231,7 @@ fn detail(case: u128, grader: u32, sample: &str, (before, now): (Option<Cell>, C
         "The answer names the refund window of 30 days, but does not say who pays for the return. \
          A customer would have to ask again."
     };
-    Detail {
+    VerdictDetail {
         row,
         input:
             "Hi,\n\nI bought a lamp three weeks ago and it flickers.\n\tCan I still send it back?\n"
