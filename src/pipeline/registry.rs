@@ -4,6 +4,7 @@
 
 use std::sync::LazyLock;
 
+use python_re::Regex;
 use serde_json::{Map, Value, json};
 
 use super::extract::{EXTRACTORS, check_options};
@@ -14,7 +15,6 @@ use super::judge::provider::{PROVIDERS, Provider};
 use super::spec::SandboxKind;
 use super::spec::{OptionProblem, ToolSpec};
 use super::suite::Registry;
-use crate::base::python::regex::Regex;
 
 /// Something a suite can name.
 #[derive(Clone, Debug)]

@@ -30,7 +30,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn all_sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = Vec::new();
-    for folder in ["src", "tests"] {
+    for folder in ["src", "tests", "crates"] {
         sources(&root.join(folder), &mut paths);
     }
     let read = |path: PathBuf| {

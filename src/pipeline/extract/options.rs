@@ -2,12 +2,12 @@
 //!
 //! One table gives the descriptions, the JSON Schemas and the checks, so that they cannot disagree.
 
+use python_re::Regex;
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
 use super::pattern::group_index;
 use crate::base::diagnostic::suggest;
-use crate::base::python::regex::Regex;
 use crate::pipeline::spec::OptionProblem;
 
 /// One extractor as a suite can name it.

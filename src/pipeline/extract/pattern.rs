@@ -5,10 +5,10 @@
 //! `findall`: after an empty match the search goes on one character further, so a pattern that prefers
 //! nothing over something (`|a`) finds only the nothing.
 
+use python_re::{Captures, Regex, RegexProblem};
 use serde_json::{Map, Value};
 
 use super::ExtractError;
-use crate::base::python::regex::{Captures, Regex, RegexProblem};
 
 /// A pattern and what is taken of its matches.
 #[derive(Clone)]

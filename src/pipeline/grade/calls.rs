@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use python_re::{Regex, RegexProblem};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -15,8 +16,7 @@ use super::number;
 use super::options::{self, problem, schema};
 use super::text::{explained, reference, regex_failure, unusable_reference, verdict};
 use super::{Grade, Subject};
-use crate::base::python::regex::{Regex, RegexProblem};
-use crate::base::python::text::lower;
+use crate::base::python::lower;
 use crate::pipeline::spec::OptionProblem;
 use crate::pipeline::trajectory::{Body, ToolCall};
 

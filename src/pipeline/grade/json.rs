@@ -12,7 +12,7 @@ use super::Subject;
 use super::grader::{Graded, GraderInfo, ToolGrader, with_options};
 use super::options::{self, problem, schema};
 use super::text::{explained, reference, unusable_reference};
-use crate::base::python::text::strip;
+use crate::base::python::strip;
 use crate::pipeline::spec::OptionProblem;
 
 /// How many violations of a schema a rationale lists.

@@ -15,7 +15,7 @@ use super::grader::{Graded, GraderInfo, with_options};
 use super::json::shorten;
 use super::options::schema;
 use super::text::{explained, reference, unusable_reference};
-use crate::base::python::text::strip;
+use crate::base::python::strip;
 
 /// Digits, in groups parted by commas or not, with decimals and an exponent or not.
 const BODY: &str =

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::grader::{Graded, GraderInfo, ToolGrader};
 use super::options::{self, problem, schema};
 use super::{Grade, Subject};
-use crate::base::python::text::strip;
+use crate::base::python::strip;
 use crate::pipeline::spec::{OptionProblem, ToolSpec};
 
 /// What a suite calls the grader.

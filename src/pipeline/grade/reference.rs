@@ -1,6 +1,6 @@
 //! The pattern that picks the reference answer out of a longer ground truth.
 
-use crate::base::python::regex::{Captures, Regex, RegexProblem};
+use python_re::{Captures, Regex, RegexProblem};
 
 /// A compiled `ground_truth_pattern`.
 #[derive(Debug)]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use python_re::{Regex, RegexProblem};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,8 +13,7 @@ use serde_json::Value;
 use super::grader::{Graded, GraderInfo, with_options, without_options};
 use super::options::schema;
 use super::{Grade, Subject};
-use crate::base::python::regex::{Regex, RegexProblem};
-use crate::base::python::text::{collapse_space, lower, repr_str, strip};
+use crate::base::python::{collapse_space, lower, repr_str, strip};
 
 /// Most cells of the table of one edit distance: two texts of 14,000 characters, about half a second.
 const MAX_CELLS: usize = 200_000_000;

@@ -9,7 +9,7 @@
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-use ::regex::Regex;
+use regex::Regex;
 
 /// Whether Python's `str.isspace` holds of the character.
 pub(crate) fn is_space(c: char) -> bool {

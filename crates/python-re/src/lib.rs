@@ -1,17 +1,41 @@
-//! Patterns of Python's `re`.
+//! Patterns of Python's `re`, compiled for Rust.
 //!
-//! Knows nothing of graders. A pattern is read by Python's own rules and then written anew for an engine:
-//! the `regex` crate, whose time is linear in the text, and only for what that cannot say (look-around,
-//! back-references, atomic groups, conditionals) `fancy-regex`, which counts its steps and gives up.
-//! Known to differ from Python: Unicode is newer than that of Python 3.11, and a group inside a repetition that
-//! matches the empty text may report another repetition's match.
+//! Python's syntax and Rust's look alike and mean different things: `$` before a last line feed, what a word is, `\Z`,
+//! `(?P=name)`, which escapes are refused. Here a pattern is read by Python's own rules and then written anew for an
+//! engine: the [`regex`] crate, whose time is linear in the text, and only for what that cannot say (look-around,
+//! back-references, atomic groups, conditionals) [`fancy_regex`], which counts its steps and gives up. So neither a
+//! pattern nor a text that is not trusted can take more than a bounded time.
+//!
+//! ```
+//! use python_re::Regex;
+//!
+//! let answer = Regex::new(r"(?P<name>\w+) (?=\d)(\d+)$")?;
+//! let found = answer.captures_at("total 12\n", 0)?.expect("it matches before the last line feed");
+//! assert_eq!(found.groups, [Some(0..8), Some(0..5), Some(6..8)]);
+//! assert_eq!(answer.group_index("name"), Some(1));
+//! # Ok::<(), python_re::RegexProblem>(())
+//! ```
+//!
+//! What Python refuses is refused, at the same place:
+//!
+//! ```
+//! # use python_re::Regex;
+//! let problem = Regex::new("a(b").expect_err("the group is open");
+//! assert_eq!(problem.to_string(), "the group is not closed at position 1");
+//! ```
+//!
+//! Known to differ from Python: Unicode is newer than that of Python 3.11, and a group inside a repetition that matches
+//! the empty text may report another repetition's match.
 
 mod emit;
 mod parse;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 mod tree;
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -23,10 +47,9 @@ const MAX_STEPS: usize = 5_000_000;
 const MAX_PATTERN: usize = 1 << 16;
 
 /// What is wrong with a pattern, or with matching it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegexProblem {
     /// Python would refuse it too.
-    #[error("{message} at position {position}")]
     Syntax {
         /// What is wrong.
         message: String,
@@ -34,26 +57,40 @@ pub enum RegexProblem {
         position: usize,
     },
     /// It is too long, too deep, or too much when its repetitions are written out.
-    #[error("the pattern is too large")]
     TooLarge,
     /// Python would take it, the engines do not.
-    #[error("the pattern uses something that is not supported: {0}")]
     Unsupported(String),
     /// Matching was given up.
-    #[error("the pattern took too many steps (more than {MAX_STEPS})")]
     TooManySteps,
 }
 
+impl fmt::Display for RegexProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax { message, position } => write!(f, "{message} at position {position}"),
+            Self::TooLarge => f.write_str("the pattern is too large"),
+            Self::Unsupported(what) => {
+                write!(f, "the pattern uses something that is not supported: {what}")
+            }
+            Self::TooManySteps => {
+                write!(f, "the pattern took too many steps (more than {MAX_STEPS})")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RegexProblem {}
+
 /// Where the groups of one match lie in the text, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Captures {
+pub struct Captures {
     /// Group 0 is the whole match and always there; a group that took no part is none.
     pub groups: Vec<Option<Range<usize>>>,
 }
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub(crate) struct Regex {
+pub struct Regex {
     names: Vec<(String, usize)>,
     group_count: usize,
     linear: Option<(regex::Regex, Linear)>,
@@ -63,7 +100,15 @@ pub(crate) struct Regex {
 
 impl Regex {
     /// Compiles a pattern as `re.compile(pattern)` would.
-    pub(crate) fn new(pattern: &str) -> Result<Self, RegexProblem> {
+    ///
+    /// ```
+    /// use python_re::{Regex, RegexProblem};
+    ///
+    /// assert!(Regex::new(r"(?i)straße").is_ok());
+    /// assert!(matches!(Regex::new("a**"), Err(RegexProblem::Syntax { position: 2, .. })));
+    /// assert_eq!(Regex::new("(?:a{1000}){1000}").err(), Some(RegexProblem::TooLarge));
+    /// ```
+    pub fn new(pattern: &str) -> Result<Self, RegexProblem> {
         if pattern.len() > MAX_PATTERN {
             return Err(RegexProblem::TooLarge);
         }
@@ -86,11 +131,17 @@ impl Regex {
     }
 
     /// The first match at or after byte `start` of `text`, which it sees whole: `^` is the start of `text`.
-    pub(crate) fn captures_at(
-        &self,
-        text: &str,
-        start: usize,
-    ) -> Result<Option<Captures>, RegexProblem> {
+    ///
+    /// There is none where `start` is inside a character.
+    ///
+    /// ```
+    /// # use python_re::Regex;
+    /// let digits = Regex::new(r"(?<=-)\d+")?;
+    /// let second = digits.captures_at("1-2-3", 3)?.map(|found| found.groups);
+    /// assert_eq!(second, Some(vec![Some(4..5)]));
+    /// # Ok::<(), python_re::RegexProblem>(())
+    /// ```
+    pub fn captures_at(&self, text: &str, start: usize) -> Result<Option<Captures>, RegexProblem> {
         if !text.is_char_boundary(start) {
             return Ok(None);
         }
@@ -109,7 +160,15 @@ impl Regex {
     }
 
     /// Whether it matches anywhere in `text`: `re.search`.
-    pub(crate) fn is_match(&self, text: &str) -> Result<bool, RegexProblem> {
+    ///
+    /// ```
+    /// # use python_re::{Regex, RegexProblem};
+    /// assert!(Regex::new(r"(\w)\1")?.is_match("letter")?);
+    /// let slow = Regex::new(r"(?=(a+))(?:a|a)*b\1")?;
+    /// assert_eq!(slow.is_match(&"a".repeat(100)), Err(RegexProblem::TooManySteps));
+    /// # Ok::<(), RegexProblem>(())
+    /// ```
+    pub fn is_match(&self, text: &str) -> Result<bool, RegexProblem> {
         match &self.linear {
             Some((regex, linear)) if suits(linear.needs, text) => Ok(regex.is_match(text)),
             _ => {
@@ -120,12 +179,12 @@ impl Regex {
     }
 
     /// The number of the group `name`.
-    pub(crate) fn group_index(&self, name: &str) -> Option<usize> {
+    pub fn group_index(&self, name: &str) -> Option<usize> {
         self.names.iter().find(|(known, _)| known == name).map(|(_, index)| *index)
     }
 
     /// The number of groups, group 0 not counted.
-    pub(crate) fn group_count(&self) -> usize {
+    pub fn group_count(&self) -> usize {
         self.group_count
     }
 
