@@ -26,6 +26,7 @@ use evalrs::effects::store::OutcomeStore;
 use evalrs::effects::store::SegmentStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::settings::Settings;
+use evalrs::engine::resolve::settle::SettledPlans;
 use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;
@@ -95,19 +96,24 @@ fn session(folder: &Path) -> Session {
 }
 
 /// Loads, settles and folds; returns how many actions were executed.
-fn evaluate(session: &mut Session, store: Box<dyn OutcomeStore>) -> (usize, Box<dyn OutcomeStore>) {
+fn evaluate(
+    session: &mut Session,
+    plans: &mut SettledPlans,
+    store: Box<dyn OutcomeStore>,
+) -> (usize, Box<dyn OutcomeStore>) {
     assert!(session.load(&OsSystem).is_empty());
-    settle_and_fold(session, store)
+    settle_and_fold(session, plans, store)
 }
 
 fn settle_and_fold(
     session: &mut Session,
+    plans: &mut SettledPlans,
     store: Box<dyn OutcomeStore>,
 ) -> (usize, Box<dyn OutcomeStore>) {
     let world = World { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
     let settings = Settings { max_concurrent: 64, ..Settings::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let settling = settle(session, store, world, &settings, std::future::pending());
+    let settling = settle(session, store, world, &settings, plans, std::future::pending());
     let (settled, store) = runtime.block_on(settling).unwrap();
     let summary = results::summary(&session.db, session.root);
     assert_eq!(summary.metrics.0.iter().map(|(_, metric)| metric.errors).sum::<usize>(), 0);
@@ -225,21 +231,24 @@ fn measure(count: usize, folder: &Path) {
     let cold = median(
         (0..3)
             .map(|_| {
-                let (time, (asked, _)) = timed(|| evaluate(&mut session(folder), open(folder)));
+                let (time, (asked, _)) = timed(|| {
+                    evaluate(&mut session(folder), &mut SettledPlans::default(), open(folder))
+                });
                 assert_eq!(asked, 0);
                 time
             })
             .collect(),
     );
     let mut session = session(folder);
-    let (_, mut store) = evaluate(&mut session, open(folder));
+    let mut plans = SettledPlans::default();
+    let (_, mut store) = evaluate(&mut session, &mut plans, open(folder));
     let mut times: [Vec<Duration>; 3] = Default::default();
     for round in 0..5 {
-        let (time, (asked, back)) = timed(|| settle_and_fold(&mut session, store));
+        let (time, (asked, back)) = timed(|| settle_and_fold(&mut session, &mut plans, store));
         assert_eq!(asked, 0);
         times[0].push(time);
         write_dataset(folder, count, Some((count / 2 + round) % count));
-        let (time, (_, back)) = timed(|| evaluate(&mut session, back));
+        let (time, (_, back)) = timed(|| evaluate(&mut session, &mut plans, back));
         times[1].push(time);
         std::fs::write(folder.join("suite.yaml"), suite(&format!("{RUBRIC}Round {round}.")))
             .unwrap();
@@ -248,7 +257,7 @@ fn measure(count: usize, folder: &Path) {
         times[2].push(time);
         std::fs::write(folder.join("suite.yaml"), suite(RUBRIC)).unwrap();
         write_dataset(folder, count, None);
-        store = evaluate(&mut session, back).1;
+        store = evaluate(&mut session, &mut plans, back).1;
     }
     let [noop, edit, rubric] = times.map(median);
     println!("{plain} {cold} {noop} {edit} {rubric}");
@@ -275,7 +284,7 @@ fn evalrs_plans(session: &Session) -> usize {
 fn measure_memory(folder: &Path) {
     let before = peak_memory();
     let mut session = session(folder);
-    let (_, store) = evaluate(&mut session, open(folder));
+    let (_, store) = evaluate(&mut session, &mut SettledPlans::default(), open(folder));
     let after = peak_memory();
     drop(store);
     println!("{}", after - before);

@@ -20,6 +20,7 @@ use evalrs::effects::exec::http::HttpExecutor;
 use evalrs::effects::store::SegmentStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::settings::Settings;
+use evalrs::engine::resolve::settle::SettledPlans;
 use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;
@@ -67,7 +68,9 @@ fn ask_with_evalrs(folder: &Path) -> [f64; 2] {
     let world = World { system: &OsSystem, executor: &executor, progress: &mut Quiet };
     let settings = Settings { max_concurrent: CONCURRENCY, ..Settings::default() };
     let store = Box::new(SegmentStore::open(folder.join("cache")));
-    let settling = settle(&mut session, store, world, &settings, std::future::pending());
+    let mut plans = SettledPlans::default();
+    let stop = std::future::pending();
+    let settling = settle(&mut session, store, world, &settings, &mut plans, stop);
     let (settled, _store) = runtime().block_on(settling).unwrap();
     let summary = results::summary(&session.db, session.root);
     assert_eq!(settled.asked.len(), summary.samples);

@@ -38,6 +38,7 @@ use evalrs::effects::store::SegmentStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::live::Live;
 use evalrs::engine::resolve::settings::Settings;
+use evalrs::engine::resolve::settle::SettledPlans;
 use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;
@@ -276,7 +277,9 @@ fn run(folder: &Path) -> f64 {
     let world = World { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let settings = settings();
-    let settling = settle(&mut session, store(folder), world, &settings, std::future::pending());
+    let mut plans = SettledPlans::default();
+    let stop = std::future::pending();
+    let settling = settle(&mut session, store(folder), world, &settings, &mut plans, stop);
     assert!(runtime.block_on(settling).is_ok());
     let _ = results::summary(&session.db, session.root);
     start.elapsed().as_secs_f64() * 1e3

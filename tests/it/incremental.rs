@@ -11,6 +11,7 @@ use evalrs::effects::store::MemoryStore;
 use evalrs::effects::store::OutcomeStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::settings::Settings;
+use evalrs::engine::resolve::settle::SettledPlans;
 use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;
@@ -69,6 +70,7 @@ impl Executor for Counting {
 pub(crate) struct Loop {
     pub(crate) system: MemorySystem,
     pub(crate) session: Session,
+    plans: SettledPlans,
     store: Option<Box<dyn OutcomeStore>>,
     answers: Answers,
     is_loaded: bool,
@@ -118,7 +120,14 @@ impl Loop {
     pub(crate) fn over(files: &[(&str, &str)], overrides: Overrides) -> Self {
         let (system, session) = (MemorySystem::with(files), fresh_session(overrides));
         let store = Some(Box::new(MemoryStore::default()) as Box<dyn OutcomeStore>);
-        Self { system, session, store, answers: score_by_length, is_loaded: false }
+        Self {
+            system,
+            session,
+            plans: SettledPlans::default(),
+            store,
+            answers: score_by_length,
+            is_loaded: false,
+        }
     }
 
     /// Edits a file.
@@ -164,6 +173,7 @@ impl Loop {
             self.store.take().unwrap(),
             world,
             &settings,
+            &mut self.plans,
             std::future::pending(),
         );
         let (_, store) = runtime.block_on(settling).unwrap();
@@ -204,11 +214,9 @@ fn no_edit_runs_no_query_and_no_action() {
 #[test]
 fn another_process_asks_nothing() {
     let mut session = evaluated();
-    let system = std::mem::take(&mut session.system);
-    let fresh = fresh_session(Overrides::default());
-    let store = session.store.take();
-    let mut other =
-        Loop { system, session: fresh, store, answers: score_by_length, is_loaded: false };
+    let mut other = Loop::new();
+    other.system = std::mem::take(&mut session.system);
+    other.store = session.store.take();
     assert_eq!(other.evaluate().asked, Vec::<String>::new());
 }
 

@@ -10,6 +10,8 @@ const MOST_LINES: usize = 500;
 
 /// The floors, each of which may use only those before it.
 const FLOORS: &[&str] = &["base", "pipeline", "graph", "effects", "engine", "app"];
+/// The modules of a floor, each of which may use only those before it.
+const MODULES: &[(&str, &[&str])] = &[("engine", &["progress", "session", "resolve", "inspect"])];
 /// Floors that are pure, and what else they may not use.
 const PURE: &[&str] = &["base", "pipeline", "graph"];
 const EFFECTS: &[&str] = &["tokio", "reqwest"];
@@ -77,6 +79,23 @@ fn floors_use_only_those_below_them() {
         .map(|import| format!("{} names {}", import.file, import.path.join("::")))
         .collect();
     assert_eq!(wrong, Vec::<String>::new(), "in the order {FLOORS:?}");
+}
+
+#[test]
+fn modules_use_only_those_before_them() {
+    for (floor, modules) in MODULES {
+        let rank = |path: &[String]| {
+            let name = path.get(1).filter(|_| path[0] == *floor)?;
+            modules.iter().position(|module| module == name)
+        };
+        let wrong: Vec<String> = imports::imports()
+            .into_iter()
+            .filter(|import| import.from.first().is_some_and(|first| first == floor))
+            .filter(|import| import.from.len() > 1 && rank(&import.path) > rank(&import.from))
+            .map(|import| format!("{} names {}", import.file, import.path.join("::")))
+            .collect();
+        assert_eq!(wrong, Vec::<String>::new(), "in the order {modules:?}");
+    }
 }
 
 #[test]

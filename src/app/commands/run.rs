@@ -29,7 +29,7 @@ use crate::engine::inspect::whys::grader_settings;
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::budget::Limits;
 use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
-use crate::engine::resolve::settle::{CannotAsk, Settled, World, settle};
+use crate::engine::resolve::settle::{CannotAsk, Settled, SettledPlans, World, settle};
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
@@ -354,7 +354,8 @@ fn settle_here(
         let _entered = runtime.enter();
         interrupted()
     };
-    let settled = runtime.block_on(settle(session, store, world, settings, stop));
+    let mut plans = SettledPlans::default();
+    let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));
     drop(progress);
     match settled {
         Ok((settled, store)) => {

@@ -104,8 +104,9 @@ pub(crate) fn preview(
 
 /// What the graph waits for. Plans wait for files that rows name until those are read.
 fn scan(session: &mut Session, system: &dyn System) -> WaitList {
+    let mut list = WaitList::default();
     loop {
-        let list = WaitList::scan(session);
+        list.scan(session);
         if !session.read_unread(system) {
             return list;
         }

@@ -16,7 +16,7 @@ use super::lanes::Lanes;
 use super::outstanding::Outstanding;
 use super::settings::Settings;
 use super::settle::{CannotAsk, Settling, World};
-use super::waiting::{WaitList, Waiting};
+use super::waiting::Waiting;
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
@@ -146,7 +146,7 @@ impl<'a> Live<'a> {
         settling.settled.asked.clear();
         settling.settled.stopped.clear();
         settling.settled.replayed_failures = 0;
-        settling.list = WaitList::new(settling.session);
+        settling.list.start_over(settling.session);
         settling.outstanding = Outstanding::default();
         if settling.settled.write_error.is_none() {
             settling.world.executor.begin();

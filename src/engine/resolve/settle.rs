@@ -13,6 +13,7 @@ use super::budget::Budget;
 use super::outstanding::Outstanding;
 use super::settings::{ActionKind, Settings};
 use super::stored::StoredReader;
+pub use super::waiting::SettledPlans;
 use super::waiting::{Refreshed, WaitList, Waiting, stays};
 use crate::base::system::System;
 use crate::effects::exec::Executor;
@@ -107,15 +108,18 @@ pub enum CannotAsk {
     },
 }
 
-/// Looks up and executes whatever the session waits for, until there is nothing left or `stop` says so.
+/// Looks up and executes whatever the session waits for, until there is nothing left or `stop` says so. What `plans` says
+/// is settled is passed over, if the same session was settled before.
 pub async fn settle<'a>(
     session: &'a mut Session,
     store: Box<dyn OutcomeStore>,
     world: World<'a>,
     settings: &Settings,
+    plans: &mut SettledPlans,
     stop: impl Future<Output = ()>,
 ) -> Result<(Settled, Box<dyn OutcomeStore>), CannotAsk> {
     let mut settling = Settling::new(session, world, settings.clone());
+    settling.list.settled = std::mem::take(plans);
     let (mut store, mut stop) = (store, pin!(stop));
     settling.load_programs(store.as_mut(), stop.as_mut()).await?;
     settling.plan();
@@ -142,7 +146,7 @@ pub async fn settle<'a>(
     let reads = settling.session.undeclared_reads(settling.world.system);
     settling.settled.warnings.extend(reads);
     settling.world.progress.event(&Event::Finished);
-    Ok((settling.finish(), store))
+    Ok((settling.finish(plans), store))
 }
 
 /// A session that is being settled. How the queue is executed is `execute`'s.
@@ -184,7 +188,7 @@ impl<'a> Settling<'a> {
     /// Collects what the graph waits for, reading files that rows name on the way.
     fn plan(&mut self) {
         loop {
-            self.list = WaitList::scan(self.session);
+            self.list.scan(self.session);
             if !self.session.read_unread(self.world.system) {
                 break;
             }
@@ -251,8 +255,9 @@ impl<'a> Settling<'a> {
         change.apply(&mut self.session.db, self.session.root);
     }
 
-    fn finish(self) -> Settled {
+    fn finish(mut self, plans: &mut SettledPlans) -> Settled {
         self.list.remember(self.session);
+        *plans = self.list.settled;
         Settled { tallies: self.list.tallies, calls: self.budget.calls(), ..self.settled }
     }
 

@@ -27,9 +27,10 @@ const LOOKED_UP: usize = 2_048;
 /// The plans of one chunk and what passes, grader by grader.
 type Plans = Box<[(Arc<[Planned]>, Threshold)]>;
 
-/// The plans of which every action that is wanted has an outcome that stays, and how many those are.
+/// The plans of which every action that is wanted has an outcome that stays, and how many those are. It outlives a
+/// wait list, so that the next one looks only at what is new.
 #[derive(Debug, Default)]
-pub(crate) struct SettledPlans(HashMap<Chunk, (Plans, Box<[u64]>)>);
+pub struct SettledPlans(HashMap<Chunk, (Plans, Box<[u64]>)>);
 
 impl SettledPlans {
     /// How many actions the plans want, grader by grader, if they are settled.
@@ -131,6 +132,8 @@ pub(crate) struct WaitList {
     shared: Vec<(ActionKey, Chunk)>,
     seen: KeySet,
     scanned: Vec<(Chunk, Plans)>,
+    /// What needs no look, from earlier lists.
+    pub(crate) settled: SettledPlans,
     /// Who wants what is in no store.
     chunks: KeyMap<Vec<Chunk>>,
     /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
@@ -138,21 +141,21 @@ pub(crate) struct WaitList {
 }
 
 impl WaitList {
-    /// A list for the graders of the session, with nothing scanned yet.
-    pub(crate) fn new(session: &Session) -> Self {
+    /// Starts over with the graders of the session and nothing scanned yet.
+    pub(crate) fn start_over(&mut self, session: &Session) {
         let graders = || queries::graders(&session.db, session.root).iter();
         let tallies = graders()
             .map(|grader| (grader.name(&session.db).clone(), ActionTally::default()))
             .collect();
         let repeats = graders().map(|grader| programs::repeats(&session.db, *grader)).collect();
-        Self { tallies, repeats, ..Self::default() }
+        let settled = std::mem::take(&mut self.settled);
+        *self = Self { tallies, repeats, settled, ..Self::default() };
     }
 
-    /// Scans the plans that are new since the session was settled last.
-    pub(crate) fn scan(session: &Session) -> Self {
-        let mut list = Self::new(session);
-        list.scan_chunks(session, session.root.chunks(&session.db));
-        list
+    /// Starts over and scans the plans that are new since the session was settled last.
+    pub(crate) fn scan(&mut self, session: &Session) {
+        self.start_over(session);
+        self.scan_chunks(session, session.root.chunks(&session.db));
     }
 
     /// Scans the plans of these chunks, those apart that were settled before. Each chunk once.
@@ -166,7 +169,7 @@ impl WaitList {
                     (queries::plans(db, *chunk, *grader).clone(), grader.pass_threshold(db))
                 })
                 .collect();
-            match session.settled_plans.actions(*chunk, &plans) {
+            match self.settled.actions(*chunk, &plans) {
                 None => self.scanned.push((*chunk, plans)),
                 Some(actions) => {
                     for ((_, tally), actions) in self.tallies.iter_mut().zip(actions) {
@@ -333,13 +336,13 @@ impl WaitList {
 
     /// Remembers the scanned plans of which every action that is wanted has an outcome that stays: those need no look
     /// again.
-    pub(crate) fn remember(&self, session: &mut Session) {
+    pub(crate) fn remember(&mut self, session: &Session) {
         for (chunk, plans) in &self.scanned {
             match settled(session, plans) {
                 Some(actions) => {
-                    session.settled_plans.0.insert(*chunk, (plans.clone(), actions));
+                    self.settled.0.insert(*chunk, (plans.clone(), actions));
                 }
-                None => _ = session.settled_plans.0.remove(chunk),
+                None => _ = self.settled.0.remove(chunk),
             }
         }
     }

@@ -21,7 +21,6 @@ use std::sync::Arc;
 
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::system::{FileBytes, System, folder_of};
-use crate::engine::resolve::waiting::SettledPlans;
 use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
 use crate::graph::inputs::{Chunk, File, Overrides, Root};
@@ -52,7 +51,6 @@ pub struct Session {
     pub db: Database,
     /// The suite in it.
     pub root: Root,
-    pub(crate) settled_plans: SettledPlans,
     /// The digest of every small file that was read.
     pub(crate) digests: BTreeMap<String, Digest>,
     /// The results of runs that graders compare with.
@@ -80,7 +78,6 @@ impl Session {
         Self {
             db,
             root,
-            settled_plans: SettledPlans::default(),
             digests: BTreeMap::new(),
             run_files: Vec::new(),
             dataset: None,
