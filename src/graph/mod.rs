@@ -19,6 +19,7 @@ pub(crate) mod change;
 pub mod folds;
 pub mod inputs;
 pub(crate) mod labels;
+pub(crate) mod planned_actions;
 pub(crate) mod programs;
 pub mod queries;
 pub mod results;

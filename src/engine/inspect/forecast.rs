@@ -10,7 +10,7 @@ use super::preview::{Preview, ToAsk};
 use crate::base::price::{Cost, Prices};
 use crate::base::tokens::{Estimator, estimate};
 use crate::engine::session::Session;
-use crate::graph::inputs::Chunk;
+use crate::graph::planned_actions::{PlannedAction, planned_actions};
 use crate::graph::{queries, results};
 use crate::pipeline::action::Action;
 use crate::pipeline::evaluate::Method;
@@ -66,7 +66,7 @@ impl Bill {
 
 /// What recorded judgments used.
 #[derive(Clone, Copy, Debug, Default)]
-struct Used {
+struct RecordedUsage {
     judgments: u64,
     output: u64,
     compared: usize,
@@ -74,7 +74,7 @@ struct Used {
     estimated_input: u64,
 }
 
-impl Used {
+impl RecordedUsage {
     fn add(&mut self, other: Self) {
         self.judgments += other.judgments;
         self.output += other.output;
@@ -94,15 +94,19 @@ impl Used {
     }
 }
 
-/// The ordinals of a grader and of one of its judges.
-type Seat = (usize, usize);
+/// A judge of a grader, by their ordinals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct JudgeRef {
+    grader: usize,
+    judge: usize,
+}
 
 /// What asking everything in `preview` would take.
 pub(crate) fn forecast(session: &Session, preview: &Preview, prices: &Prices) -> Forecast {
-    let mut asked: BTreeMap<Seat, Estimator> = BTreeMap::new();
+    let mut asked: BTreeMap<JudgeRef, Estimator> = BTreeMap::new();
     for to_ask in &preview.to_ask {
-        if let Some((at, prompt)) = rendered(session, to_ask) {
-            asked.entry((to_ask.grader, at)).or_default().add(&prompt);
+        if let Some((judge, prompt)) = rendered(session, to_ask) {
+            asked.entry(judge).or_default().add(&prompt);
         }
     }
     let mut forecast =
@@ -113,9 +117,9 @@ pub(crate) fn forecast(session: &Session, preview: &Preview, prices: &Prices) ->
     let averages = Averages::of(session, preview);
     let mut sources = BTreeMap::new();
     let mut unpriced = BTreeSet::new();
-    for (seat, estimator) in &asked {
-        let model = model_of(session, *seat);
-        let mean = match averages.output(*seat, &model) {
+    for (judge, estimator) in &asked {
+        let model = model_of(session, *judge);
+        let mean = match averages.output(*judge, &model) {
             Some((mean, source, judgments)) => {
                 sources.insert(source, judgments);
                 mean
@@ -125,13 +129,13 @@ pub(crate) fn forecast(session: &Session, preview: &Preview, prices: &Prices) ->
                 DEFAULT_OUTPUT as f64
             }
         };
-        let input = (estimator.tokens() as f64 * averages.ratio(*seat, &model)).round() as u64;
+        let input = (estimator.tokens() as f64 * averages.ratio(*judge, &model)).round() as u64;
         let output = (estimator.prompts() as f64 * mean).round() as u64;
         let cost = prices.of(&model).map(|price| price.cost(input, output));
         if cost.is_none() {
             unpriced.insert(model.clone());
         }
-        let bill = &mut forecast.graders[seat.0];
+        let bill = &mut forecast.graders[judge.grader];
         *bill = bill.and(Bill { input, output, cost });
     }
     forecast.recorded = sources.into_values().sum();
@@ -141,43 +145,44 @@ pub(crate) fn forecast(session: &Session, preview: &Preview, prices: &Prices) ->
 
 /// What recorded judgments used, by judge and by model.
 struct Averages {
-    judges: BTreeMap<Seat, Used>,
-    models: BTreeMap<String, Used>,
+    judges: BTreeMap<JudgeRef, RecordedUsage>,
+    models: BTreeMap<String, RecordedUsage>,
 }
 
 /// Whose recorded judgments an average is of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
-    Judge(Seat),
+enum AverageSource {
+    Judge(JudgeRef),
     Model(String),
 }
 
 impl Averages {
     fn of(session: &Session, preview: &Preview) -> Self {
         let judges = recorded(session, preview);
-        let mut models: BTreeMap<String, Used> = BTreeMap::new();
-        for (seat, used) in &judges {
-            models.entry(model_of(session, *seat)).or_default().add(*used);
+        let mut models: BTreeMap<String, RecordedUsage> = BTreeMap::new();
+        for (judge, used) in &judges {
+            models.entry(model_of(session, *judge)).or_default().add(*used);
         }
         Self { judges, models }
     }
 
     /// How many tokens are sent for each that the tokenizer counts.
-    fn ratio(&self, seat: Seat, model: &str) -> f64 {
-        let own = self.judges.get(&seat).and_then(|used| used.ratio());
+    fn ratio(&self, judge: JudgeRef, model: &str) -> f64 {
+        let own = self.judges.get(&judge).and_then(|used| used.ratio());
         own.or_else(|| self.models.get(model)?.ratio()).unwrap_or(1.0)
     }
 
     /// How many tokens are received for a judgment, and of whose and how many judgments that is the mean.
-    fn output(&self, seat: Seat, model: &str) -> Option<(f64, Source, u64)> {
-        let mean = |used: &Used, source| Some((used.mean_output()?, source, used.judgments));
-        let own = self.judges.get(&seat).and_then(|used| mean(used, Source::Judge(seat)));
-        own.or_else(|| mean(self.models.get(model)?, Source::Model(model.to_owned())))
+    fn output(&self, judge: JudgeRef, model: &str) -> Option<(f64, AverageSource, u64)> {
+        let mean =
+            |used: &RecordedUsage, source| Some((used.mean_output()?, source, used.judgments));
+        let own = self.judges.get(&judge).and_then(|used| mean(used, AverageSource::Judge(judge)));
+        own.or_else(|| mean(self.models.get(model)?, AverageSource::Model(model.to_owned())))
     }
 }
 
 /// The judge of an action and everything that would be sent to it.
-fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(usize, String)> {
+fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(JudgeRef, String)> {
     let (db, root) = (&session.db, session.root);
     let grader = *queries::graders(db, root).get(to_ask.grader)?;
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
@@ -187,61 +192,50 @@ fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(usize, String)> {
     else {
         return None;
     };
-    Some((judge.ballot(to_ask.ballot).judge, format!("{}\n{}", action.system, action.user)))
+    let judge = JudgeRef { grader: to_ask.grader, judge: judge.ballot(to_ask.ballot).judge };
+    Some((judge, format!("{}\n{}", action.system, action.user)))
 }
 
-fn model_of(session: &Session, (grader, at): Seat) -> String {
+fn model_of(session: &Session, asked: JudgeRef) -> String {
     let (db, root) = (&session.db, session.root);
-    let grader = queries::graders(db, root).get(grader);
+    let grader = queries::graders(db, root).get(asked.grader);
     let model = grader.and_then(|grader| {
         let judge = queries::ready(db, *grader).judge()?;
-        judge.rubric.judges.get(at).map(|judge| judge.model.clone())
+        judge.rubric.judges.get(asked.judge).map(|judge| judge.model.clone())
     });
     model.unwrap_or_default()
 }
 
 /// What the stored judgments of each judge used, and the first of them beside what the tokenizer counts.
-fn recorded(session: &Session, preview: &Preview) -> BTreeMap<Seat, Used> {
+fn recorded(session: &Session, preview: &Preview) -> BTreeMap<JudgeRef, RecordedUsage> {
     let (db, root) = (&session.db, session.root);
-    let mut used: BTreeMap<Seat, Used> = BTreeMap::new();
+    let mut usage: BTreeMap<JudgeRef, RecordedUsage> = BTreeMap::new();
     let mut seen = KeySet::default();
-    for chunk in root.chunks(db) {
-        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
-            let Method::Judge(judge) = &queries::ready(db, *grader).method else { continue };
-            for (case, planned) in queries::plans(db, *chunk, *grader).iter().enumerate() {
-                planned.each_key(&mut |turn, ballot, key| {
-                    let Some(tokens) = preview.used.get(&key).filter(|_| seen.insert(key)) else {
-                        return;
-                    };
-                    let of = used.entry((ordinal, judge.ballot(ballot).judge)).or_default();
-                    of.judgments += 1;
-                    of.output += tokens.output;
-                    if of.compared < COMPARED && tokens.input > 0 {
-                        of.compared += 1;
-                        of.compared_input += tokens.input;
-                        let at = At { chunk: *chunk, case, ballot: [turn, ballot] };
-                        of.estimated_input += tokens_of(session, ordinal, &at);
-                    }
-                });
-            }
+    for planned in planned_actions(db, root) {
+        let Some(judge) = queries::ready(db, planned.grader).judge() else { continue };
+        let Some(tokens) = preview.used.get(&planned.key) else { continue };
+        if !seen.insert(planned.key) {
+            continue;
+        }
+        let judge = judge.ballot(planned.ballot).judge;
+        let of = usage.entry(JudgeRef { grader: planned.ordinal, judge }).or_default();
+        of.judgments += 1;
+        of.output += tokens.output;
+        if of.compared < COMPARED && tokens.input > 0 {
+            of.compared += 1;
+            of.compared_input += tokens.input;
+            of.estimated_input += prompt_of(session, &planned).map_or(0, |text| estimate(&text));
         }
     }
-    used
+    usage
 }
 
-/// Where a recorded judgment stands.
-struct At {
-    chunk: Chunk,
-    case: usize,
-    ballot: [u32; 2],
-}
-
-fn tokens_of(session: &Session, grader: usize, at: &At) -> u64 {
-    let (db, root) = (&session.db, session.root);
-    let Some(grader) = queries::graders(db, root).get(grader) else { return 0 };
-    let action = results::action_of(db, (at.chunk, at.case), *grader, at.ballot);
-    match action {
-        Some(Action::Judge(action)) => estimate(&format!("{}\n{}", action.system, action.user)),
-        _ => 0,
+/// Everything that is sent to a judge for an action.
+fn prompt_of(session: &Session, planned: &PlannedAction<'_>) -> Option<String> {
+    let case = (planned.chunk, planned.case);
+    let ballot = [planned.turn, planned.ballot];
+    match results::action_of(&session.db, case, planned.grader, ballot)? {
+        Action::Judge(action) => Some(format!("{}\n{}", action.system, action.user)),
+        Action::Program(_) | Action::Dependencies(_) => None,
     }
 }

@@ -14,6 +14,7 @@ use crate::engine::resolve::waiting::{Refreshed, WaitList, Waiting};
 use crate::engine::session::Session;
 use crate::graph::change::Change;
 use crate::graph::inputs::Chunk;
+use crate::graph::planned_actions::actions_of_grader;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::pipeline::evaluate::Method;
@@ -67,10 +68,11 @@ pub(crate) fn preview(
     system: &dyn System,
     settings: &Settings,
 ) -> Preview {
-    let mut looking = Looking::default();
+    let mut looking = StoreLookup::default();
     session.learn_dependencies(store, system);
     session.assume_no_dependencies(system);
     let list = loop {
+        // Every round scans anew: what came of an action may make others wanted.
         let mut list = scan(session, system);
         let refreshed = Refreshed::of(session, &settings.refresh);
         let reader = StoredReader { session, settings, refreshed };
@@ -81,10 +83,9 @@ pub(crate) fn preview(
         }
         looking.note(&outcomes);
         let change = Change { outcomes, waiting, ..Change::default() };
-        // What came of an action may make others wanted.
         change.apply(&mut session.db, session.root);
     };
-    let Looking { mut preview, held, replayed, .. } = looking;
+    let StoreLookup { mut preview, held, replayed, .. } = looking;
     preview.warnings.extend(store.take_warnings());
     let to_ask = list.queue.iter().map(|waiting| ToAsk {
         chunk: waiting.chunk,
@@ -116,20 +117,16 @@ fn scan(session: &mut Session, system: &dyn System) -> WaitList {
 /// For each grader, how many of its actions are among `keys`, each key once.
 fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
     let (db, root) = (&session.db, session.root);
-    let of_grader = |grader| {
-        let mut found = KeySet::default();
-        for chunk in root.chunks(db).iter().filter(|_| !keys.is_empty()) {
-            for planned in queries::plans(db, *chunk, grader).iter() {
-                planned.each_key(&mut |_, _, key| {
-                    if keys.contains(&key) {
-                        found.insert(key);
-                    }
-                });
-            }
-        }
-        found.len() as u64
-    };
-    queries::graders(db, root).iter().map(|grader| of_grader(*grader)).collect()
+    let mut counts = vec![0; queries::graders(db, root).len()];
+    if keys.is_empty() {
+        return counts;
+    }
+    for (ordinal, count) in counts.iter_mut().enumerate() {
+        let own = actions_of_grader(db, root, ordinal).map(|action| action.key);
+        let found: KeySet = own.filter(|key| keys.contains(key)).collect();
+        *count = found.len() as u64;
+    }
+    counts
 }
 
 /// For each grader, whether its plans want more, or may, once what is to be asked is there.
@@ -152,14 +149,14 @@ fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
 }
 
 #[derive(Default)]
-struct Looking {
+struct StoreLookup {
     preview: Preview,
     held: KeyMap<Held>,
     /// The stored failures that would stand for an answer.
     replayed: KeySet,
 }
 
-impl Looking {
+impl StoreLookup {
     /// The outcome of an entry, as settling would take it; why not is noted.
     fn look(
         &mut self,

@@ -12,6 +12,7 @@ use super::settle::{CannotAsk, Settling};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
+use crate::graph::planned_actions::planned_actions;
 use crate::graph::{Db, programs, queries, results};
 use crate::pipeline::evaluate::{Planned, Submission};
 use crate::pipeline::key::{ActionKey, KeySet};
@@ -206,20 +207,11 @@ fn extractions(session: &Session) -> Vec<(Seat, ActionKey)> {
 /// The actions of all plans, in order.
 fn plans(session: &Session) -> Vec<(Seat, ActionKey)> {
     let (db, root) = (&session.db, session.root);
-    let mut all = Vec::new();
-    for chunk in root.chunks(db) {
-        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
-            let plans = queries::plans(db, *chunk, *grader);
-            let of_programs = plans
-                .iter()
-                .enumerate()
-                .filter(|(_, planned)| matches!(planned, Planned::Ask(_) | Planned::Turns(_)));
-            for (case, planned) in of_programs {
-                planned.each_key(&mut |turn, ballot, key| {
-                    all.push(((*chunk, ordinal, case, turn, ballot), key));
-                });
-            }
-        }
-    }
-    all
+    planned_actions(db, root)
+        .filter(|action| matches!(action.planned, Planned::Ask(_) | Planned::Turns(_)))
+        .map(|action| {
+            let seat = (action.chunk, action.ordinal, action.case, action.turn, action.ballot);
+            (seat, action.key)
+        })
+        .collect()
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::settle::Settling;
 use super::waiting::Waiting;
 use crate::effects::exec::EndpointId;
+use crate::graph::planned_actions::actions_of_grader;
 use crate::graph::{Db, queries, results};
 use crate::pipeline::key::KeySet;
 use crate::pipeline::outcome::Outcome;
@@ -63,22 +64,16 @@ impl<'a> Settling<'a> {
     pub(crate) fn to_repeat(&self, asked: &KeySet) -> Vec<Waiting> {
         let (db, root) = (&self.session.db, self.session.root);
         let mut all = Vec::new();
-        for (grader, ordinal) in queries::graders(db, root).iter().zip(0..) {
+        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
             let program = queries::ready(db, *grader).program();
             if program.is_none_or(|program| program.spec.repeat != Repeat::Sometimes) {
                 continue;
             }
-            let mut of_grader = Vec::new();
-            for chunk in root.chunks(db) {
-                for (planned, case) in queries::plans(db, *chunk, *grader).iter().zip(0..) {
-                    planned.each_key(&mut |turn, ballot, key| {
-                        let place = (*chunk, ordinal, case);
-                        if asked.contains(&key) && !planned.is_extraction(turn) {
-                            of_grader.push(Waiting::new(place, (turn, ballot), key));
-                        }
-                    });
-                }
-            }
+            let of_grader: Vec<Waiting> = actions_of_grader(db, root, ordinal)
+                .filter(|action| asked.contains(&action.key))
+                .filter(|action| !action.planned.is_extraction(action.turn))
+                .map(|action| Waiting::of(&action))
+                .collect();
             let step = of_grader.len().div_ceil(MOST).max(1);
             all.extend(of_grader.into_iter().step_by(step));
         }

@@ -12,6 +12,7 @@ use crate::base::price::Cost;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
+use crate::graph::planned_actions::{PlannedAction, actions_of_grader, planned_actions};
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, programs};
@@ -76,6 +77,12 @@ impl Waiting {
         let (generation, is_extraction, expected) = (0, false, Cost::ZERO);
         Self { chunk, grader, case, turn, ballot, key, generation, is_extraction, expected }
     }
+
+    /// The action of a plan.
+    pub(crate) fn of(action: &PlannedAction<'_>) -> Self {
+        let place = (action.chunk, action.ordinal as u32, action.case as u32);
+        Self::new(place, (action.turn, action.ballot), action.key)
+    }
 }
 
 /// The actions whose stored outcomes are asked anew: all that a refreshed grader rests on, whoever wants them first.
@@ -97,12 +104,9 @@ impl Refreshed {
             Refresh::None => return Self::Keys(keys),
             Refresh::Graders(_) => {}
         }
-        let graders = queries::graders(db, root).iter();
-        for grader in graders.filter(|grader| refresh.covers(grader.name(db))) {
-            for chunk in root.chunks(db) {
-                for planned in queries::plans(db, *chunk, *grader).iter() {
-                    planned.each_key(&mut |_, _, key| _ = keys.insert(key));
-                }
+        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+            if refresh.covers(grader.name(db)) {
+                keys.extend(actions_of_grader(db, root, ordinal).map(|action| action.key));
             }
         }
         Self::Keys(keys)
@@ -355,19 +359,10 @@ impl WaitList {
 
     /// Notes who waits for an action by its plans.
     pub(crate) fn wait_for(&mut self, session: &Session, key: ActionKey) {
-        let graders = queries::graders(&session.db, session.root);
-        let mut chunks = Vec::new();
-        for chunk in session.root.chunks(&session.db) {
-            let mut wants = false;
-            for grader in graders {
-                for planned in queries::plans(&session.db, *chunk, *grader).iter() {
-                    planned.each_key(&mut |_, _, other| wants |= other == key);
-                }
-            }
-            if wants {
-                chunks.push(*chunk);
-            }
-        }
+        let all = planned_actions(&session.db, session.root);
+        let mut chunks: Vec<Chunk> =
+            all.filter(|action| action.key == key).map(|action| action.chunk).collect();
+        chunks.dedup();
         self.chunks.insert(key, chunks);
     }
 }

@@ -23,8 +23,9 @@ use crate::app::error::{Error, ExitStatus};
 use crate::base::system::System;
 use crate::effects::store;
 use crate::engine::session::Session;
+use crate::graph::Db;
 use crate::graph::inputs::Overrides;
-use crate::graph::{Db, queries};
+use crate::graph::planned_actions::planned_actions;
 use crate::pipeline::key::ActionKey;
 
 /// Runs the subcommand.
@@ -102,14 +103,7 @@ fn is_narrowed(session: &Session) -> bool {
 fn planned_keys(session: &mut Session, system: &dyn System) -> Vec<ActionKey> {
     loop {
         let (db, root) = (&session.db, session.root);
-        let mut keys = Vec::new();
-        for chunk in root.chunks(db) {
-            for grader in queries::graders(db, root) {
-                for planned in queries::plans(db, *chunk, *grader).iter() {
-                    planned.each_key(&mut |_, _, key| keys.push(key));
-                }
-            }
-        }
+        let mut keys: Vec<ActionKey> = planned_actions(db, root).map(|action| action.key).collect();
         if !session.read_unread(system) {
             keys.sort_unstable();
             keys.dedup();

@@ -1,0 +1,69 @@
+//! The actions of plans: the one walk over chunks, graders, cases and keys.
+
+use super::Db;
+use super::inputs::{Chunk, Root};
+use super::queries::{Grader, graders, plans};
+use crate::pipeline::key::ActionKey;
+use crate::pipeline::evaluate::Planned;
+
+/// An action of a plan, whether it is wanted by now or not.
+#[derive(Clone, Copy)]
+pub(crate) struct PlannedAction<'db> {
+    pub(crate) chunk: Chunk,
+    /// The ordinal of the grader.
+    pub(crate) ordinal: usize,
+    pub(crate) grader: Grader<'db>,
+    /// The case in its chunk.
+    pub(crate) case: usize,
+    /// What is planned for the case.
+    pub(crate) planned: &'db Planned,
+    pub(crate) turn: u32,
+    pub(crate) ballot: u32,
+    pub(crate) key: ActionKey,
+}
+
+/// The actions of all plans: chunk by chunk, grader by grader, case by case.
+pub(crate) fn planned_actions(db: &dyn Db, root: Root) -> impl Iterator<Item = PlannedAction<'_>> {
+    let graders = graders(db, root);
+    let of_chunk = move |chunk: &Chunk| {
+        let chunk = *chunk;
+        let all = graders.iter().enumerate();
+        all.flat_map(move |(ordinal, grader)| in_chunk(db, chunk, ordinal, *grader))
+    };
+    root.chunks(db).iter().flat_map(of_chunk)
+}
+
+/// The actions of the plans of one grader, in the order of the dataset.
+pub(crate) fn actions_of_grader(
+    db: &dyn Db,
+    root: Root,
+    ordinal: usize,
+) -> impl Iterator<Item = PlannedAction<'_>> {
+    let grader = graders(db, root).get(ordinal).copied();
+    let of_chunk = move |chunk: &Chunk| {
+        let chunk = *chunk;
+        grader.into_iter().flat_map(move |grader| in_chunk(db, chunk, ordinal, grader))
+    };
+    root.chunks(db).iter().flat_map(of_chunk)
+}
+
+fn in_chunk<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    ordinal: usize,
+    grader: Grader<'db>,
+) -> impl Iterator<Item = PlannedAction<'db>> {
+    plans(db, chunk, grader).iter().enumerate().flat_map(move |(case, planned)| {
+        let keys = planned.keys().into_iter();
+        keys.map(move |(turn, ballot, key)| PlannedAction {
+            chunk,
+            ordinal,
+            grader,
+            case,
+            planned,
+            turn,
+            ballot,
+            key,
+        })
+    })
+}
