@@ -3,8 +3,8 @@
 use super::Db;
 use super::inputs::{Chunk, Root};
 use super::queries::{Grader, graders, plans};
-use crate::pipeline::key::ActionKey;
 use crate::pipeline::evaluate::Planned;
+use crate::pipeline::key::ActionKey;
 
 /// An action of a plan, whether it is wanted by now or not.
 #[derive(Clone, Copy)]

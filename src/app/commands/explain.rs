@@ -10,9 +10,9 @@ use crate::base::system::{System, join};
 use crate::effects::record::history::History;
 use crate::effects::record::read::{PastRun, open, runs};
 use crate::effects::record::runs_of;
-use crate::engine::inspect::explain::{Earlier, Explaining, Place};
+use crate::engine::inspect::explain::{CaseRef, Earlier, Explaining};
 use crate::engine::inspect::preview::preview;
-use crate::engine::inspect::whys::Whys;
+use crate::engine::inspect::reasons::AskReasons;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
@@ -46,9 +46,9 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let names: Vec<&str> = found.tallies.iter().map(|(name, _)| name.as_str()).collect();
     let history = History::read(console.system, &surroundings.records(), &suite, &names);
-    let whys = Whys::new(&session, &history);
+    let reasons = AskReasons::new(&session, &history);
     let mut layers = surroundings.layers(console.system);
-    let mut explaining = Explaining::new(&session, &mut layers, &whys, &earlier);
+    let mut explaining = Explaining::new(&session, &mut layers, &reasons, &earlier);
     let explained = places.into_iter().filter_map(|place| explaining.case(place)).collect();
     let explanation =
         Explanation { format: FORMAT, suite, sample_id: args.sample.clone(), results: explained };
@@ -61,7 +61,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
 }
 
 /// The cases of the sample that are asked for, in dataset order.
-fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<Place>, Error> {
+fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<CaseRef>, Error> {
     let (db, root) = (&session.db, session.root);
     let mut all = Vec::new();
     for chunk in root.chunks(db) {
@@ -73,7 +73,7 @@ fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<Place>, Error> {
         args.trial.is_none_or(|trial| trial == head.trial)
             && args.model.as_ref().is_none_or(|model| Some(model) == head.model.as_ref())
     };
-    let wanted: Vec<Place> =
+    let wanted: Vec<CaseRef> =
         all.iter().filter(|(_, head)| is_wanted(head)).map(|(place, _)| *place).collect();
     if !wanted.is_empty() {
         return Ok(wanted);

@@ -13,7 +13,7 @@ use crate::base::price::Prices;
 use crate::effects::record::history::History;
 use crate::engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, Forecast, forecast};
 use crate::engine::inspect::preview::{Preview, preview};
-use crate::engine::inspect::whys::Whys;
+use crate::engine::inspect::reasons::AskReasons;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
@@ -110,7 +110,7 @@ type Reasons = BTreeMap<usize, BTreeMap<Reason, u64>>;
 
 /// Why each action would be asked, counted.
 fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
-    let whys = Whys::new(session, history);
+    let ask_reasons = AskReasons::new(session, history);
     let mut heads: HashMap<(Chunk, usize), Option<results::Head>> = HashMap::new();
     let mut counted = Reasons::new();
     for to_ask in &preview.to_ask {
@@ -118,8 +118,8 @@ fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
         let head =
             heads.entry(place).or_insert_with(|| results::head(&session.db, place.0, place.1));
         let Some(head) = head else { continue };
-        let Some(why) = whys.why(to_ask, head) else { continue };
-        *counted.entry(to_ask.grader).or_default().entry(why).or_default() += 1;
+        let Some(reason) = ask_reasons.reason(to_ask, head) else { continue };
+        *counted.entry(to_ask.grader).or_default().entry(reason).or_default() += 1;
     }
     counted
 }
@@ -128,7 +128,9 @@ fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
 fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &Forecast) -> Plan {
     let none = BTreeMap::new();
     let mut graders = Vec::new();
-    let (mut all, mut whys, mut bill) = (Counts::default(), BTreeMap::new(), Bill::default());
+    let mut all = Counts::default();
+    let mut all_reasons = BTreeMap::new();
+    let mut bill = Bill::default();
     for (at, (name, tally)) in preview.tallies.iter().enumerate() {
         let own = reasons.get(&at).unwrap_or(&none);
         let own_bill = forecast.graders.get(at).copied().unwrap_or_default();
@@ -138,11 +140,11 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
         graders.push((name.clone(), line(counts, own, own_bill)));
         all.add(counts);
         for (reason, n) in own {
-            *whys.entry(*reason).or_default() += n;
+            *all_reasons.entry(*reason).or_default() += n;
         }
         bill = bill.and(own_bill);
     }
-    Plan { suite, graders: Ordered(graders), totals: line(all, &whys, bill) }
+    Plan { suite, graders: Ordered(graders), totals: line(all, &all_reasons, bill) }
 }
 
 /// How many actions there are, are stored, and are stored as failures; and whether there will be more.

@@ -25,7 +25,7 @@ use crate::effects::exec::program::{ProgramExecutor, ProgramSettings};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
-use crate::engine::inspect::whys::grader_settings;
+use crate::engine::inspect::reasons::grader_settings;
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::budget::Limits;
 use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};

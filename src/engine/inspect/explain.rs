@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::preview::ToAsk;
-use super::whys::{Whys, grader_settings};
+use super::reasons::{AskReasons, grader_settings};
 use crate::base::ordered_map::Ordered;
 use crate::effects::record::read::{PastLine, PastRun};
 use crate::effects::store::OutcomeStore;
@@ -47,7 +47,7 @@ pub(crate) struct Explaining<'a> {
     /// The layers of the store.
     pub layers: &'a mut Layers,
     /// Why actions would be asked.
-    pub whys: &'a Whys<'a>,
+    pub reasons: &'a AskReasons<'a>,
     /// Earlier runs, the newest first.
     pub earlier: &'a [Earlier],
     /// The settings of the graders, in their order.
@@ -55,27 +55,28 @@ pub(crate) struct Explaining<'a> {
 }
 
 /// A case of the session.
-pub(crate) type Place = (Chunk, usize);
+pub(crate) type CaseRef = (Chunk, usize);
 
 impl<'a> Explaining<'a> {
     /// What is needed to explain the cases of `session`.
     pub(crate) fn new(
         session: &'a Session,
         layers: &'a mut Layers,
-        whys: &'a Whys<'a>,
+        reasons: &'a AskReasons<'a>,
         earlier: &'a [Earlier],
     ) -> Self {
-        Self { session, layers, whys, earlier, settings: grader_settings(session) }
+        Self { session, layers, reasons, earlier, settings: grader_settings(session) }
     }
 
     /// Explains one case.
-    pub(crate) fn case(&mut self, (chunk, case): Place) -> Option<Explained> {
+    pub(crate) fn case(&mut self, place: CaseRef) -> Option<Explained> {
         let (db, root) = (&self.session.db, self.session.root);
+        let (chunk, case) = place;
         let line = results::line(db, chunk, case)?;
         let head = results::head(db, chunk, case)?;
         let mut graders = Vec::new();
         for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
-            let at = At { place: (chunk, case), ordinal, grader: *grader };
+            let at = GraderCase { place, ordinal, grader: *grader };
             graders.push((grader.name(db).clone(), self.grade(at, &line, &head)?));
         }
         Some(Explained {
@@ -89,7 +90,7 @@ impl<'a> Explaining<'a> {
 
     fn grade(
         &mut self,
-        at: At<'_>,
+        at: GraderCase<'_>,
         line: &ResultLine,
         head: &results::Head,
     ) -> Option<ExplainedGrade> {
@@ -101,15 +102,23 @@ impl<'a> Explaining<'a> {
         let ready = queries::ready(db, at.grader);
         let is_per_turn = matches!(planned, crate::pipeline::evaluate::Planned::Turns(_));
         // Ballots that confirm are no part of a verdict that needs no confirmation.
-        let (outcomes, Threshold(threshold)) =
-            (|key| db.outcome(key), at.grader.pass_threshold(db));
-        let mut wanted = Vec::new();
+        let outcomes = |key| db.outcome(key);
+        let Threshold(threshold) = at.grader.pass_threshold(db);
+        let mut to_explain = Vec::new();
         each_wanted(planned, ready, (&outcomes, threshold), &mut |turn, ballot, key| {
-            wanted.push((turn, ballot, key));
+            to_explain.push(ToAsk {
+                chunk: at.place.0,
+                case: at.place.1,
+                grader: at.ordinal,
+                turn,
+                ballot,
+                key,
+                held: Held::Nothing,
+            });
         });
-        for (turn, ballot, key) in wanted {
-            let mut action = self.action(at, ready, (turn, ballot, key), head)?;
-            action.turn = is_per_turn.then_some(turn);
+        for to_ask in to_explain {
+            let mut action = self.action(at, ready, &to_ask, head)?;
+            action.turn = is_per_turn.then_some(to_ask.turn);
             actions.push(action);
         }
         let is_whole = actions.iter().all(|action| action.outcome.is_some());
@@ -128,18 +137,17 @@ impl<'a> Explaining<'a> {
 
     fn action(
         &mut self,
-        at: At<'_>,
+        at: GraderCase<'_>,
         ready: &ReadyGrader,
-        (turn, ballot, key): (u32, u32, ActionKey),
+        to_ask: &ToAsk,
         head: &results::Head,
     ) -> Option<ExplainedAction> {
         let db = &self.session.db;
-        let action = results::action_of(db, at.place, at.grader, [turn, ballot])?;
-        let (chunk, case) = at.place;
-        let to_ask =
-            ToAsk { chunk, case, grader: at.ordinal, turn, ballot, key, held: Held::Nothing };
+        let action = results::action_of(db, at.place, at.grader, [to_ask.turn, to_ask.ballot])?;
+        let key = to_ask.key;
         let is_there = db.outcome(key).is_some();
-        let which = ready.judge().map(|judge| (judge.ballot(ballot), judge.question().orders()));
+        let which =
+            ready.judge().map(|judge| (judge.ballot(to_ask.ballot), judge.question().orders()));
         let program = ready.program().map(|identity| identity.spec.shown());
         let program = program.or_else(|| Some(at.grader.extractor(db).program.as_ref()?.shown()));
         let texts = action.long_texts().into_iter();
@@ -156,7 +164,10 @@ impl<'a> Explaining<'a> {
             outcome: self
                 .stored(key)
                 .map(|(stored, layer, generation)| Kept::new(stored, layer, generation)),
-            to_ask: (!is_there).then(|| self.whys.why(&to_ask, head)).flatten().map(Reason::name),
+            to_ask: (!is_there)
+                .then(|| self.reasons.reason(to_ask, head))
+                .flatten()
+                .map(Reason::name),
         })
     }
 
@@ -227,8 +238,8 @@ impl<'a> Explaining<'a> {
 
 /// A grader's part of a case.
 #[derive(Clone, Copy)]
-struct At<'db> {
-    place: Place,
+struct GraderCase<'db> {
+    place: CaseRef,
     ordinal: usize,
     grader: Grader<'db>,
 }

@@ -3,5 +3,5 @@
 pub(crate) mod explain;
 pub(crate) mod forecast;
 pub(crate) mod preview;
-pub(crate) mod wanted;
-pub(crate) mod whys;
+pub(crate) mod reasons;
+pub(crate) mod stored_entries;

@@ -336,9 +336,9 @@ impl<'a> Live<'a> {
         let Self { settling, flight, trying, checking, .. } = self;
         let step = tokio::select! {
             biased;
-            (trial, result) = trying.next() => {
+            (preflight, result) = trying.next() => {
                 trying.note(&result);
-                settling.session.tried(trial, result, settling.world.system);
+                settling.session.finish_preflight(preflight, result, settling.world.system);
                 return;
             }
             again = checking.next() => {

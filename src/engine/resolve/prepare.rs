@@ -9,8 +9,8 @@ use crate::base::system::System;
 use crate::effects::exec::{Discovered, Executor, SeenFiles, Start, see};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::{
-    Found, Place as ProgramPlace, ReadProgram, dependencies_action, discovered_from, entry, find,
-    grown, is_outgrown,
+    ProgramContext as ProgramPlace, ReadProgram, StoredListing, dependencies_action,
+    discovered_from, entry, find, grown, is_outgrown,
 };
 use crate::pipeline::key::{ActionKey, key_of};
 use crate::pipeline::outcome::Stored;
@@ -61,16 +61,16 @@ pub(crate) async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepa
     let read = ReadProgram::read(&spec, &at, system)?;
     let mut loads = Loads::default();
     if spec.language.has_worker() {
-        loads = match (find(&[&read], store).pop().unwrap_or(Found::Nothing), executor) {
-            (Found::All(depfile, generation), _) => Loads { depfile, generation, ..loads },
-            (Found::Files(depfile), None) => Loads { depfile, ..loads },
-            (Found::Nothing, None) => loads,
-            (Found::Files(depfile), Some(executor)) => {
+        loads = match (find(&[&read], store).pop().unwrap_or(StoredListing::Nothing), executor) {
+            (StoredListing::All(depfile, generation), _) => Loads { depfile, generation, ..loads },
+            (StoredListing::Files(depfile), None) => Loads { depfile, ..loads },
+            (StoredListing::Nothing, None) => loads,
+            (StoredListing::Files(depfile), Some(executor)) => {
                 let mut loads = load(&read, executor, system).await?;
                 loads.depfile.extend(&depfile);
                 loads
             }
-            (Found::Nothing, Some(executor)) => load(&read, executor, system).await?,
+            (StoredListing::Nothing, Some(executor)) => load(&read, executor, system).await?,
         };
         if loads.is_new {
             let entry = entry(&read.dependencies_action(), &loads.depfile, 0, system.now());

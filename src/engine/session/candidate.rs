@@ -28,7 +28,7 @@ pub(crate) enum Fit {
 }
 
 /// The small files as they are now, which the database does not know.
-pub(crate) struct Candidate {
+pub(crate) struct SuiteCandidate {
     /// The known files that changed.
     pub(crate) files: BTreeSet<String>,
     /// Whether they are good.
@@ -41,10 +41,10 @@ pub(crate) struct Candidate {
     pub(crate) programs: Vec<(ProgramSpec, ProgramPlaces)>,
 }
 
-impl Candidate {
+impl SuiteCandidate {
     /// Reads what is stale in `session`, and the suite if anything of it is new.
     pub(crate) fn read(session: &Session, system: &dyn System) -> Self {
-        let (db, standing) = (&session.db, &session.standing);
+        let (db, standing) = (&session.db, &session.load_state);
         let mut edited = BTreeMap::new();
         for (path, file) in db.files() {
             if standing.stale.has(&path) {
@@ -58,7 +58,7 @@ impl Candidate {
         let held = session.root.environment(db);
         let new = standing.environment.clone().filter(|environment| environment != held);
         let environment = new.as_ref().unwrap_or(held);
-        let now = Now { session, system, environment, edited: RefCell::new(edited) };
+        let now = CandidateFiles { session, system, environment, edited: RefCell::new(edited) };
         let (fit, programs) = if files.is_empty() && new.is_none() {
             (Fit::Rows, queries::suite(db, session.root).program_places.clone())
         } else {
@@ -69,14 +69,14 @@ impl Candidate {
 }
 
 /// The files and the environment as they are now.
-struct Now<'a> {
+struct CandidateFiles<'a> {
     session: &'a Session,
     system: &'a dyn System,
     environment: &'a Environment,
     edited: RefCell<BTreeMap<String, SmallFile>>,
 }
 
-impl Now<'_> {
+impl CandidateFiles<'_> {
     fn check(&self, changed: &BTreeSet<String>) -> (Fit, Vec<(ProgramSpec, ProgramPlaces)>) {
         let (db, root) = (&self.session.db, self.session.root);
         let path = root.suite(db).path(db);
@@ -129,7 +129,7 @@ impl Now<'_> {
     }
 }
 
-impl Files for Now<'_> {
+impl Files for CandidateFiles<'_> {
     fn text(&self, path: &str) -> FileText {
         if let Some(small) = self.edited.borrow().get(path) {
             return small.text.clone();

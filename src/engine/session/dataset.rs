@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::digest::Digest;
+use super::digest::FileDigest;
 use super::problems::shortened;
+use super::read_trace::{ReadTrace, TracedFiles};
 use super::recordings;
-use super::recordings::Source;
+use super::recordings::RecordingSource;
 use super::stale::Stale;
-use super::trace::{Seen, Trace};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::system::System;
 use crate::pipeline::dataset::chunk;
@@ -22,16 +22,16 @@ use crate::pipeline::dataset::split::{RawRecord, Start};
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec};
 
 /// What a suite says of its dataset.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct DatasetSource<'a> {
     pub(crate) dataset: &'a DatasetSpec,
     /// Where the suite names it.
     pub(crate) said: Option<Place>,
     /// The recordings that are joined to its rows, if rows do not carry their own; or why there can be none.
-    pub(crate) source: Result<Option<Source>, Diagnostic>,
+    pub(crate) source: Result<Option<RecordingSource>, Diagnostic>,
 }
 
 /// A dataset that was read.
-pub(crate) struct Reading {
+pub(crate) struct DatasetReading {
     pub(crate) chunks: Vec<Chunked>,
     pub(crate) held: HeldDataset,
     /// The files that say something else than those that are held.
@@ -39,13 +39,13 @@ pub(crate) struct Reading {
 }
 
 /// Where the records of a dataset were read, for messages.
-pub(crate) struct Origin {
+pub(crate) struct RecordOrigins {
     file: Arc<String>,
     /// Where each record starts.
     pub(crate) starts: Vec<Start>,
 }
 
-impl Origin {
+impl RecordOrigins {
     /// The text of the dataset, without a byte order mark.
     pub(crate) fn text(&self) -> &str {
         without_mark(&self.file)
@@ -58,11 +58,11 @@ pub(crate) struct HeldDataset {
     /// The file.
     pub(crate) path: String,
     /// Its digest.
-    pub(crate) digest: Digest,
+    pub(crate) digest: FileDigest,
     /// Where its chunks stand, if it is of a format that is cut again in parts.
     layout: Option<Layout>,
     /// What its recordings were read from; nothing if its rows carry their own.
-    pub(crate) recordings: Seen,
+    pub(crate) recordings: TracedFiles,
     /// What joining them warned of.
     pub(crate) warnings: Vec<Diagnostic>,
     /// The line of each record, as long as the dataset is what was read whole.
@@ -74,7 +74,7 @@ pub(crate) enum Reread {
     /// It is the same, and so are its recordings.
     Same,
     /// Its shape is good. What its rows say is not looked at.
-    New(Reading),
+    New(DatasetReading),
     /// It may be wrong: reading it from the start tells what.
     Doubtful,
 }
@@ -85,10 +85,10 @@ fn without_mark(file: &str) -> &str {
 
 /// Reads the whole dataset, its recordings by `trace`. `held` are the chunks that are there already.
 pub(crate) fn read(
-    (system, trace): (&dyn System, &Trace<'_>),
-    wanted: &Wanted<'_>,
+    (system, trace): (&dyn System, &ReadTrace<'_>),
+    wanted: &DatasetSource<'_>,
     held: HeldChunks,
-) -> Result<(Reading, Origin), Vec<Diagnostic>> {
+) -> Result<(DatasetReading, RecordOrigins), Vec<Diagnostic>> {
     let path = &wanted.dataset.path;
     let bytes = system.read(path).into_bytes().map_err(|reason| {
         let message = format!("cannot read the dataset `{path}`: {reason}");
@@ -99,15 +99,15 @@ pub(crate) fn read(
 }
 
 fn read_bytes(
-    trace: &Trace<'_>,
-    wanted: &Wanted<'_>,
+    trace: &ReadTrace<'_>,
+    wanted: &DatasetSource<'_>,
     bytes: Vec<u8>,
     held: HeldChunks,
-) -> Result<(Reading, Origin), Vec<Diagnostic>> {
+) -> Result<(DatasetReading, RecordOrigins), Vec<Diagnostic>> {
     let dataset = wanted.dataset;
     split::decode(&dataset.path, &bytes).map_err(|diagnostic| vec![diagnostic])?;
     let file = Arc::new(String::from_utf8(bytes).unwrap_or_default());
-    let digest = Digest::beside(&file);
+    let digest = FileDigest::beside(&file);
     let text = without_mark(&file);
     let rows = split::split(&dataset.path, text, dataset.format).map_err(shortened)?;
     let source = wanted.source.as_ref().map_err(|diagnostic| vec![diagnostic.clone()])?;
@@ -123,12 +123,12 @@ fn read_bytes(
     let (path, recordings) = (dataset.path.clone(), trace.take());
     let lines = starts.iter().map(|start| start.line).collect();
     let held = HeldDataset { path, digest, layout, recordings, warnings, lines };
-    Ok((Reading { chunks, held, changed: Vec::new() }, Origin { file, starts }))
+    Ok((DatasetReading { chunks, held, changed: Vec::new() }, RecordOrigins { file, starts }))
 }
 
 fn join_with<'a>(
-    source: &Source,
-    trace: &Trace<'_>,
+    source: &RecordingSource,
+    trace: &ReadTrace<'_>,
     dataset: &DatasetSpec,
     (rows, text): (Vec<RawRecord<'a>>, &str),
 ) -> Result<(Vec<Joined<'a>>, Vec<Diagnostic>), Vec<Diagnostic>> {
@@ -152,7 +152,7 @@ impl HeldDataset {
 
     /// The stale files that `other` was read from and this was not, or the other way round.
     pub(crate) fn changed(&self, other: &Self, stale: &Stale) -> Vec<String> {
-        let digests = |held: &Self| -> BTreeMap<String, Digest> {
+        let digests = |held: &Self| -> BTreeMap<String, FileDigest> {
             let recordings = held.recordings.digests();
             let own = std::iter::once((&held.path, &held.digest));
             let all = own.chain(recordings).filter(|(path, _)| stale.has(path));
@@ -168,7 +168,7 @@ impl HeldDataset {
     pub(crate) fn reread(
         &mut self,
         system: &dyn System,
-        wanted: &Wanted<'_>,
+        wanted: &DatasetSource<'_>,
         stale: &Stale,
         chunks: impl Fn() -> HeldChunks,
     ) -> Reread {
@@ -182,23 +182,23 @@ impl HeldDataset {
             Some(Recut { chunks: Some(chunks), layout }) => {
                 let held = Self {
                     path: self.path.clone(),
-                    digest: Digest::beside(&Arc::new(bytes)),
+                    digest: FileDigest::beside(&Arc::new(bytes)),
                     layout: Some(layout),
-                    recordings: Seen::default(),
+                    recordings: TracedFiles::default(),
                     warnings: Vec::new(),
                     lines: Box::default(),
                 };
                 let changed = vec![self.path.clone()];
-                return Reread::New(Reading { chunks, held, changed });
+                return Reread::New(DatasetReading { chunks, held, changed });
             }
             None if self.layout.is_some() => {}
-            None if has_recordings && Digest::of(&bytes) == self.digest => return Reread::Same,
+            None if has_recordings && FileDigest::of(&bytes) == self.digest => return Reread::Same,
             None => {}
         }
-        match read_bytes(&Trace::new(system), wanted, bytes, chunks()) {
+        match read_bytes(&ReadTrace::new(system), wanted, bytes, chunks()) {
             Ok((reading, _)) => {
                 let changed = self.changed(&reading.held, stale);
-                Reread::New(Reading { changed, ..reading })
+                Reread::New(DatasetReading { changed, ..reading })
             }
             Err(_) => Reread::Doubtful,
         }

@@ -4,25 +4,25 @@ use std::sync::{Arc, LazyLock};
 
 /// The digest of a file. That of a large one is worked out beside what waits for nothing of it.
 #[derive(Clone)]
-pub(crate) struct Digest(Arc<Work>);
+pub(crate) struct FileDigest(Arc<Work>);
 
 type Work = LazyLock<String, Box<dyn FnOnce() -> String + Send>>;
 
-impl std::fmt::Debug for Digest {
+impl std::fmt::Debug for FileDigest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl PartialEq for Digest {
+impl PartialEq for FileDigest {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()
     }
 }
 
-impl Eq for Digest {}
+impl Eq for FileDigest {}
 
-impl Digest {
+impl FileDigest {
     /// The digest of `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let text = hex(bytes);

@@ -6,15 +6,15 @@
 pub(crate) mod candidate;
 pub(crate) mod dataset;
 pub(crate) mod digest;
-pub(crate) mod doubts;
 pub(crate) mod labels;
+pub(crate) mod lints;
+pub(crate) mod preflight;
 pub(crate) mod problems;
 pub(crate) mod programs;
+pub(crate) mod read_trace;
 pub(crate) mod recordings;
 pub mod reload;
 pub(crate) mod stale;
-pub(crate) mod trace;
-pub(crate) mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,14 +30,14 @@ use crate::pipeline::dataset::split;
 use crate::pipeline::spec::{GraderSpec, Suite, TargetSpec};
 use crate::pipeline::suite::FileText;
 use crate::pipeline::suite::source::mask_lines;
-use dataset::{HeldDataset, Wanted};
-use digest::Digest;
-use problems::{Loaded, shortened};
-use programs::Programs;
-use recordings::Source;
-use reload::{Standing, needed};
-use trace::Trace;
-use trials::Trials;
+use dataset::{DatasetSource, HeldDataset};
+use digest::FileDigest;
+use preflight::PreflightLog;
+use problems::{LoadedRows, shortened};
+use programs::ProgramSet;
+use read_trace::ReadTrace;
+use recordings::RecordingSource;
+use reload::{LoadState, needed};
 
 /// The largest suite, rubric or other small file, in bytes.
 const SMALL_FILE_LIMIT: usize = 4 << 20;
@@ -52,14 +52,14 @@ pub struct Session {
     /// The suite in it.
     pub root: Root,
     /// The digest of every small file that was read.
-    pub(crate) digests: BTreeMap<String, Digest>,
+    pub(crate) digests: BTreeMap<String, FileDigest>,
     /// The results of runs that graders compare with.
     pub(crate) run_files: Vec<File>,
     /// The dataset that the database holds.
     pub(crate) dataset: Option<HeldDataset>,
-    pub(crate) standing: Standing,
-    pub(crate) programs: Programs,
-    pub(crate) trials: Trials,
+    pub(crate) load_state: LoadState,
+    pub(crate) programs: ProgramSet,
+    pub(crate) preflights: PreflightLog,
     /// The root of the workspace.
     pub(crate) workspace: String,
 }
@@ -81,9 +81,9 @@ impl Session {
             digests: BTreeMap::new(),
             run_files: Vec::new(),
             dataset: None,
-            standing: Standing::default(),
-            programs: Programs::default(),
-            trials: Trials::default(),
+            load_state: LoadState::default(),
+            programs: ProgramSet::default(),
+            preflights: PreflightLog::default(),
             workspace,
         }
     }
@@ -113,7 +113,7 @@ impl Session {
     pub fn paths(&self) -> BTreeSet<String> {
         let mut paths: BTreeSet<String> =
             self.db.files().into_iter().map(|(path, _)| path).collect();
-        paths.extend(self.standing.looked_for().cloned());
+        paths.extend(self.load_state.looked_for().cloned());
         paths.extend(self.program_paths());
         paths.extend(self.program_folders());
         if let Some(suite) = self.suite() {
@@ -131,11 +131,11 @@ impl Session {
     /// Reads the suite, its files and its dataset; says everything that is wrong with them. May be called again after
     /// files changed: then what was good is lost if they are not, unlike when it is reloaded.
     pub fn load(&mut self, system: &dyn System) -> Vec<Diagnostic> {
-        let environment = self.standing.take_environment();
+        let environment = self.load_state.take_environment();
         Change { environment, ..Change::default() }.apply(&mut self.db, self.root);
-        self.standing.begin();
+        self.load_state.begin();
         let diagnostics = self.load_all(system);
-        self.standing.note(!diagnostics.iter().any(Diagnostic::is_error));
+        self.load_state.note(!diagnostics.iter().any(Diagnostic::is_error));
         diagnostics
     }
 
@@ -151,7 +151,7 @@ impl Session {
         self.read_all_programs(system);
         diagnostics.extend(self.program_problems());
         let specs = suite.graders.iter().flat_map(GraderSpec::programs);
-        self.standing.look_for(needed(specs, system));
+        self.load_state.look_for(needed(specs, system));
         diagnostics.extend(self.load_runs(system));
         diagnostics.extend(self.load_dataset(system, &suite));
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
@@ -244,11 +244,11 @@ impl Session {
 
     fn load_dataset(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
         let wanted = self.wanted_dataset(suite);
-        let trace = Trace::new(system);
+        let trace = ReadTrace::new(system);
         let (reading, origin) = match dataset::read((system, &trace), &wanted, self.held_chunks()) {
             Ok(read) => read,
             Err(diagnostics) => {
-                self.standing.look_for(trace.take().paths().cloned());
+                self.load_state.look_for(trace.take().paths().cloned());
                 return diagnostics;
             }
         };
@@ -257,11 +257,14 @@ impl Session {
         change.apply(&mut self.db, self.root);
         self.dataset = Some(reading.held);
         self.read_row_files(system);
-        let loaded =
-            Loaded { session: (&self.db, self.root), text: origin.text(), starts: &origin.starts };
+        let loaded = LoadedRows {
+            session: (&self.db, self.root),
+            text: origin.text(),
+            starts: &origin.starts,
+        };
         let problems = loaded.problems(&suite.dataset);
         if problems.is_empty() {
-            diagnostics.extend(doubts::doubts(&self.db, self.root));
+            diagnostics.extend(lints::lints(&self.db, self.root));
             diagnostics.extend(self.undeclared_imports());
         }
         diagnostics.extend(problems);
@@ -270,9 +273,9 @@ impl Session {
     }
 
     /// What the suite says of its dataset.
-    pub(crate) fn wanted_dataset<'a>(&self, suite: &'a Suite) -> Wanted<'a> {
+    pub(crate) fn wanted_dataset<'a>(&self, suite: &'a Suite) -> DatasetSource<'a> {
         let said = queries::suite(&self.db, self.root).dataset_place.clone();
-        Wanted { dataset: &suite.dataset, said, source: self.recordings_of(suite) }
+        DatasetSource { dataset: &suite.dataset, said, source: self.recordings_of(suite) }
     }
 
     /// Reads the rubrics that rows name, and what those include, so that one that is not there is found before
@@ -289,14 +292,14 @@ impl Session {
     }
 
     /// The file or folder that holds the trajectories, if rows do not carry them.
-    fn recordings_of(&self, suite: &Suite) -> Result<Option<Source>, Diagnostic> {
+    fn recordings_of(&self, suite: &Suite) -> Result<Option<RecordingSource>, Diagnostic> {
         if let Some(cached) = &self.root.overrides(&self.db).cached {
-            return Ok(Some(Source { path: cached.clone(), said: None }));
+            return Ok(Some(RecordingSource { path: cached.clone(), said: None }));
         }
         let place = queries::suite(&self.db, self.root).target_place.clone();
         match &suite.target {
             TargetSpec::Recorded { path, .. } => {
-                Ok(path.clone().map(|path| Source { path, said: place }))
+                Ok(path.clone().map(|path| RecordingSource { path, said: place }))
             }
             TargetSpec::NotRunnable { kind } => {
                 let path = self.root.suite(&self.db).path(&self.db).clone();
@@ -318,7 +321,7 @@ impl Session {
             return Vec::new();
         };
         let Some(spec) = queries::row_spec(&self.db, self.root).clone() else { return Vec::new() };
-        match recordings::problems(&source, &Trace::new(system), &spec) {
+        match recordings::problems(&source, &ReadTrace::new(system), &spec) {
             Ok(found) if !found.is_empty() => found,
             Ok(_) => vec![first.diagnostic(Place::file(source.path))],
             Err(diagnostics) => diagnostics,
@@ -344,9 +347,14 @@ impl Session {
         (Some(&dataset.path), records.map(line).collect())
     }
 
+    /// The suite's folder.
+    pub(crate) fn folder(&self) -> &str {
+        folder_of(self.root.suite(&self.db).path(&self.db))
+    }
+
     /// A path as it is written from the suite's folder.
     pub fn relative(&self, path: &str) -> String {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let folder = self.folder();
         let inside = path.strip_prefix(folder.trim_end_matches('/')).filter(|_| !folder.is_empty());
         // The folder `a` holds `a/b`, and not `ab`.
         let relative = inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path);
@@ -364,7 +372,7 @@ pub(crate) struct SmallFile {
     /// What it says.
     pub(crate) text: FileText,
     /// The digest of its bytes, if it could be read.
-    pub(crate) digest: Option<Digest>,
+    pub(crate) digest: Option<FileDigest>,
 }
 
 impl SmallFile {
@@ -377,7 +385,7 @@ impl SmallFile {
             FileBytes::Bytes(bytes) => {
                 let limit = if is_run { BIG_FILE_LIMIT } else { SMALL_FILE_LIMIT };
                 let text = small_text(path, &bytes, limit);
-                return Self { text, digest: Some(Digest::of(&bytes)) };
+                return Self { text, digest: Some(FileDigest::of(&bytes)) };
             }
         };
         Self { text, digest: None }

@@ -22,7 +22,7 @@ use crate::pipeline::suite::{FileText, RowRubric};
 const SHOWN_ALIKE: usize = 3;
 
 /// A dataset that the database holds, and where it came from.
-pub(crate) struct Loaded<'a> {
+pub(crate) struct LoadedRows<'a> {
     pub(crate) session: (&'a Database, Root),
     /// The text of the dataset.
     pub(crate) text: &'a str,
@@ -30,7 +30,7 @@ pub(crate) struct Loaded<'a> {
     pub(crate) starts: &'a [Start],
 }
 
-impl Loaded<'_> {
+impl LoadedRows<'_> {
     /// Everything that is wrong with the dataset, in its order.
     pub(crate) fn problems(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
         let unmapped = self.unmapped(dataset);

@@ -8,10 +8,10 @@
 //! The entry also lists where the program looked for files that were not there. Those add nothing to keys as long as
 //! they are not: one that is made is one that may be loaded in place of another.
 
-mod held;
 mod imports;
 mod listings;
 mod paths;
+mod program_set;
 mod reads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,12 +31,12 @@ use crate::pipeline::program::{
 };
 use crate::pipeline::spec::{Language, ProgramSpec, Variable};
 
-pub(crate) use held::Programs;
-pub(crate) use listings::{Found, entry, find};
+pub(crate) use listings::{StoredListing, entry, find};
+pub(crate) use program_set::ProgramSet;
 
 /// Where programs run, and what they may see.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ProgramContext<'a> {
     /// The folder of the suite: paths in keys are seen from it, and programs run there.
     pub folder: &'a str,
     /// The folder of which it is told which files a program loads.
@@ -64,7 +64,7 @@ impl ReadProgram {
     /// Reads the files of a program.
     pub(crate) fn read(
         spec: &ProgramSpec,
-        place: &Place<'_>,
+        place: &ProgramContext<'_>,
         system: &dyn System,
     ) -> Result<Self, Uncallable> {
         let bytes = bytes(spec, system)?;
@@ -362,7 +362,7 @@ fn runtime(
 fn in_keys(
     runtime: &Runtime,
     spec: &ProgramSpec,
-    place: &Place<'_>,
+    place: &ProgramContext<'_>,
     system: &dyn System,
 ) -> String {
     let version = minor_version(&runtime.version);
@@ -383,7 +383,7 @@ fn in_keys(
 /// The declared inputs of a program: files, and lock files in place of installed packages.
 fn inputs(
     spec: &ProgramSpec,
-    place: &Place<'_>,
+    place: &ProgramContext<'_>,
     system: &dyn System,
 ) -> Result<Vec<String>, Uncallable> {
     let error = |input: Option<&String>, message: String| {
@@ -407,7 +407,7 @@ fn inputs(
 }
 
 /// The lock file that stands for the packages which a program may load, if packages are installed beside it.
-fn lock_files(spec: &ProgramSpec, place: &Place<'_>, system: &dyn System) -> Vec<String> {
+fn lock_files(spec: &ProgramSpec, place: &ProgramContext<'_>, system: &dyn System) -> Vec<String> {
     let packages: &[&str] = match spec.language {
         Language::JavaScript => &["node_modules"],
         Language::Python => &[".venv", "venv"],
@@ -438,7 +438,7 @@ const SEARCHED: [&str; 2] = ["PYTHONPATH", "NODE_PATH"];
 /// modules are looked for, as it is seen from the suite's folder.
 fn variables(
     spec: &ProgramSpec,
-    place: &Place<'_>,
+    place: &ProgramContext<'_>,
     system: &dyn System,
 ) -> Vec<(String, Option<String>)> {
     let of = |variable: &Variable| {
@@ -459,7 +459,7 @@ fn variables(
     all
 }
 
-fn passed(spec: &ProgramSpec, place: &Place<'_>) -> Vec<(String, Secret)> {
+fn passed(spec: &ProgramSpec, place: &ProgramContext<'_>) -> Vec<(String, Secret)> {
     let of = |name: &String| {
         let value = place.environment.get(name)?;
         Some((name.clone(), Secret::new(value.clone())))
@@ -474,7 +474,7 @@ fn passed(spec: &ProgramSpec, place: &Place<'_>) -> Vec<(String, Secret)> {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::{Place, ReadProgram, grown, is_current};
+    use super::{ProgramContext, ReadProgram, grown, is_current};
     use crate::base::system::memory::MemorySystem;
     use crate::effects::exec::SeenFiles;
     use crate::pipeline::program::{Depfile, Identity, Known, MISSING};
@@ -511,7 +511,7 @@ mod tests {
             let mut spec = ProgramSpec::new(path, Language::Python, "grade", Role::Grade);
             spec.runtime = said.map(str::to_owned);
             let environment = &BTreeMap::new();
-            let place = Place { folder, workspace, environment, sees_all: false };
+            let place = ProgramContext { folder, workspace, environment, sees_all: false };
             let read = ReadProgram::read(&spec, &place, &system).unwrap();
             assert_eq!(read.known.runtime, expected, "{folder} {said:?}");
         }
@@ -532,7 +532,8 @@ mod tests {
         let program = {
             let spec = ProgramSpec::new("/w/s/g.py".to_owned(), Language::Python, "g", Role::Grade);
             let environment = &BTreeMap::new();
-            let place = Place { folder: "/w/s", workspace: "/w", environment, sees_all: false };
+            let place =
+                ProgramContext { folder: "/w/s", workspace: "/w", environment, sees_all: false };
             ReadProgram::read(&spec, &place, &system).unwrap()
         };
         let known = |seen: &[&str]| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::problems::shortened;
-use super::trace::Trace;
+use super::read_trace::ReadTrace;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::json_syntax::slip;
 use crate::base::system::join;
@@ -27,14 +27,14 @@ const LETTA_FILES: [&str; 6] =
 
 /// Where recordings are, and where that is said.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct RecordingSource {
     /// A file or folder.
     pub path: String,
     /// The suite's `target.path`; none if the command line says it.
     pub said: Option<Place>,
 }
 
-impl Source {
+impl RecordingSource {
     /// Nothing can be read there.
     fn unreadable(&self, reason: &str) -> Vec<Diagnostic> {
         let (place, hint) = match &self.said {
@@ -50,7 +50,10 @@ impl Source {
 }
 
 /// The recordings of `source`: a file, or a folder.
-pub(crate) fn read(source: &Source, trace: &Trace<'_>) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+pub(crate) fn read(
+    source: &RecordingSource,
+    trace: &ReadTrace<'_>,
+) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     let path = &source.path;
     let Some(names) = trace.list(path) else {
         let bytes = trace.read(path).map_err(|reason| source.unreadable(&reason))?;
@@ -71,8 +74,8 @@ pub(crate) fn read(source: &Source, trace: &Trace<'_>) -> Result<Vec<Recording>,
 /// Everything that is wrong with single recordings of `source`, where they stand. Reading them found nothing wrong,
 /// but joined rows could not be read.
 pub(crate) fn problems(
-    source: &Source,
-    trace: &Trace<'_>,
+    source: &RecordingSource,
+    trace: &ReadTrace<'_>,
     spec: &RowSpec,
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let mut texts: BTreeMap<Arc<str>, String> = BTreeMap::new();
@@ -96,7 +99,7 @@ fn decoded(path: &str, bytes: &[u8]) -> Result<String, Vec<Diagnostic>> {
 }
 
 /// The text of a file inside the source.
-fn text_of(path: &str, trace: &Trace<'_>) -> Result<String, Vec<Diagnostic>> {
+fn text_of(path: &str, trace: &ReadTrace<'_>) -> Result<String, Vec<Diagnostic>> {
     let bytes = trace.read(path).map_err(|reason| {
         let message = format!("cannot read the trajectories: {reason}");
         vec![Diagnostic::error(Place::file(path), message)]
@@ -104,7 +107,7 @@ fn text_of(path: &str, trace: &Trace<'_>) -> Result<String, Vec<Diagnostic>> {
     decoded(path, &bytes)
 }
 
-fn from_letta_folder(path: &str, trace: &Trace<'_>) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+fn from_letta_folder(path: &str, trace: &ReadTrace<'_>) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     let mut recordings = Vec::new();
     for (file, trial) in letta_files(path, trace, 2, None) {
         let text = text_of(&file, trace)?;
@@ -124,7 +127,7 @@ fn from_letta_folder(path: &str, trace: &Trace<'_>) -> Result<Vec<Recording>, Ve
 /// `run_<n>/results.jsonl`, later `<model>/run_<n>.jsonl`.
 fn letta_files(
     folder: &str,
-    trace: &Trace<'_>,
+    trace: &ReadTrace<'_>,
     depth: usize,
     trial: Option<u32>,
 ) -> Vec<(String, Option<u32>)> {
@@ -255,7 +258,7 @@ fn letta_recording(
 fn from_folder(
     path: &str,
     names: &[String],
-    trace: &Trace<'_>,
+    trace: &ReadTrace<'_>,
 ) -> Result<Vec<Recording>, Vec<Diagnostic>> {
     let mut recordings = Vec::new();
     for name in names {

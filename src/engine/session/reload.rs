@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::candidate::{Candidate, Fit};
-use super::dataset::{Reading, Reread};
-use super::doubts;
+use super::candidate::{Fit, SuiteCandidate};
+use super::dataset::{DatasetReading, Reread};
+use super::lints;
+pub use super::preflight::Preflight;
 use super::programs::ReadProgram;
 use super::stale::Stale;
-pub use super::trials::Trial;
 use super::{Session, SmallFile};
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::{System, folder_of, non_empty};
@@ -46,7 +46,7 @@ pub enum Reloaded {
     },
     /// What the files say can be evaluated if these programs can be loaded: then it is to be reloaded once more. The
     /// session still holds what they said before.
-    Untried(Vec<Trial>),
+    Untried(Vec<Preflight>),
     /// What the files say cannot be evaluated. The session still holds what they said before, as far as it was good.
     Broken {
         /// The files that changed since they were good, as the session names them, sorted.
@@ -58,7 +58,7 @@ pub enum Reloaded {
 
 /// How what a session holds stands to what its files say.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct LoadState {
     /// Whether what it holds is good.
     is_good: bool,
     /// What may have changed since it was.
@@ -71,7 +71,7 @@ pub(crate) struct Standing {
     looked_for: BTreeSet<String>,
 }
 
-impl Standing {
+impl LoadState {
     /// Notes that everything was read, and whether it was good.
     pub(crate) fn note(&mut self, is_good: bool) {
         let looked_for = std::mem::take(&mut self.looked_for);
@@ -110,20 +110,20 @@ impl Session {
         touched: Option<&BTreeSet<String>>,
         environment: Option<BTreeMap<String, String>>,
     ) -> Reloaded {
-        self.standing.stale.add(touched);
+        self.load_state.stale.add(touched);
         if let Some(environment) = environment {
-            self.standing.environment = Some(Arc::new(environment));
+            self.load_state.environment = Some(Arc::new(environment));
         }
         self.reload_once_more(system)
     }
 
     /// Reloads what the last reload came upon, once its programs were tried.
     pub fn reload_once_more(&mut self, system: &dyn System) -> Reloaded {
-        if !self.standing.is_good {
+        if !self.load_state.is_good {
             return self.load_until_good(system);
         }
-        let candidate = Candidate::read(self, system);
-        let Candidate { mut files, fit, edited, environment, programs: named } = candidate;
+        let candidate = SuiteCandidate::read(self, system);
+        let SuiteCandidate { mut files, fit, edited, environment, programs: named } = candidate;
         if let Fit::Broken { problems, looked_for } = fit {
             return self.broken(files, problems, looked_for);
         }
@@ -131,9 +131,9 @@ impl Session {
             Ok(programs) => programs,
             Err(problems) => return self.uncallable(&named, problems, system),
         };
-        match self.to_try(&programs, system) {
-            Ok(trials) if trials.is_empty() => {}
-            Ok(trials) => return Reloaded::Untried(trials),
+        match self.needed_preflights(&programs, system) {
+            Ok(preflights) if preflights.is_empty() => {}
+            Ok(preflights) => return Reloaded::Untried(preflights),
             Err(problems) => return self.uncallable(&named, problems, system),
         }
         if matches!(fit, Fit::Unsure) {
@@ -152,7 +152,7 @@ impl Session {
         self.read_asked(system);
         let programs = self.take_programs(programs, system);
         if is_same && programs.is_empty() {
-            self.standing.note(true);
+            self.load_state.note(true);
             return Reloaded::Same;
         }
         files.extend(programs);
@@ -176,11 +176,11 @@ impl Session {
         let places = problems.iter().filter_map(|problem| problem.place.as_ref());
         looked_for.extend(places.map(|place| place.path.clone()));
         looked_for.extend(needed(named.iter().map(|(spec, _)| spec), system));
-        let is_stale = |path: &&String| self.standing.stale.has(path);
+        let is_stale = |path: &&String| self.load_state.stale.has(path);
         let files = looked_for.iter().filter(is_stale).cloned().collect();
         let folder = |path: String| non_empty(folder_of(&path)).to_owned();
-        self.trials.beside = paths().map(folder).collect();
-        looked_for.extend(self.trials.beside.iter().cloned());
+        self.preflights.beside = paths().map(folder).collect();
+        looked_for.extend(self.preflights.beside.iter().cloned());
         looked_for.extend(self.program_folders());
         self.broken(files, problems, looked_for)
     }
@@ -192,7 +192,7 @@ impl Session {
         system: &dyn System,
     ) -> Reloaded {
         let named = queries::suite(&self.db, self.root).program_places.clone();
-        self.standing.note(false);
+        self.load_state.note(false);
         self.uncallable(&named, problems, system)
     }
 
@@ -201,10 +201,10 @@ impl Session {
         let diagnostics = self.load(system);
         let folders = self.program_folders();
         let files: BTreeSet<String> = &self.paths() - &folders;
-        if self.standing.is_good {
+        if self.load_state.is_good {
             return self.changed(files, Some(diagnostics));
         }
-        let looked_for = std::mem::take(&mut self.standing.looked_for);
+        let looked_for = std::mem::take(&mut self.load_state.looked_for);
         self.broken(files, diagnostics, looked_for)
     }
 
@@ -214,15 +214,15 @@ impl Session {
         problems: Vec<Diagnostic>,
         looked_for: BTreeSet<String>,
     ) -> Reloaded {
-        self.standing.broken = Some(files.clone());
-        self.standing.looked_for = looked_for;
+        self.load_state.broken = Some(files.clone());
+        self.load_state.looked_for = looked_for;
         Reloaded::Broken { files: files.into_iter().collect(), problems }
     }
 
     /// Says what changed, and the warnings about it unless they are known.
     fn changed(&mut self, mut files: BTreeSet<String>, known: Option<Vec<Diagnostic>>) -> Reloaded {
-        files.extend(self.standing.broken.take().into_iter().flatten());
-        self.standing.note(true);
+        files.extend(self.load_state.broken.take().into_iter().flatten());
+        self.load_state.note(true);
         let warnings = known.unwrap_or_else(|| self.warnings());
         Reloaded::Changed { files: files.into_iter().collect(), warnings }
     }
@@ -234,7 +234,7 @@ impl Session {
             warnings.extend(recorded_run(&self.db, *file).problems.iter().cloned());
         }
         warnings.extend(self.dataset.iter().flat_map(|dataset| dataset.warnings.iter().cloned()));
-        warnings.extend(doubts::doubts(&self.db, self.root));
+        warnings.extend(lints::lints(&self.db, self.root));
         warnings.extend(self.undeclared_imports());
         warnings.extend(self.no_labels());
         warnings
@@ -244,7 +244,7 @@ impl Session {
         let Some(suite) = self.suite().cloned() else { return Reread::Doubtful };
         let Some(mut held) = self.dataset.take() else { return Reread::Doubtful };
         let wanted = self.wanted_dataset(&suite);
-        let reread = held.reread(system, &wanted, &self.standing.stale, || self.held_chunks());
+        let reread = held.reread(system, &wanted, &self.load_state.stale, || self.held_chunks());
         self.dataset = Some(held);
         reread
     }
@@ -253,12 +253,12 @@ impl Session {
         &mut self,
         edited: BTreeMap<String, SmallFile>,
         environment: Option<Environment>,
-        reading: Option<Reading>,
+        reading: Option<DatasetReading>,
     ) {
         let files = edited.into_iter().map(|(path, small)| (self.db.file(&path), small)).collect();
         self.set_small(files);
         let mut change = Change { environment, ..Change::default() };
-        if let Some(Reading { chunks, held, .. }) = reading {
+        if let Some(DatasetReading { chunks, held, .. }) = reading {
             change.chunks = Some(chunks);
             self.dataset = Some(held);
         }
@@ -273,7 +273,7 @@ impl Session {
     ) -> Reloaded {
         let (db, root) = (&self.db, self.root);
         let (environment, overrides) = (root.environment(db), root.overrides(db).clone());
-        let environment = self.standing.environment.as_ref().unwrap_or(environment);
+        let environment = self.load_state.environment.as_ref().unwrap_or(environment);
         let path = root.suite(db).path(db);
         let environment = environment.as_ref().clone();
         let apart = Self::new(Database::default(), path, environment, overrides);
@@ -281,12 +281,12 @@ impl Session {
         let diagnostics = apart.load(system);
         match (&self.dataset, &apart.dataset) {
             (Some(held), Some(read)) => files.extend(held.changed(read, &Stale::All)),
-            (Some(held), None) if self.standing.stale.has(&held.path) => {
+            (Some(held), None) if self.load_state.stale.has(&held.path) => {
                 files.insert(held.path.clone());
             }
             _ => {}
         }
-        if !apart.standing.is_good {
+        if !apart.load_state.is_good {
             return self.broken(files, diagnostics, apart.paths());
         }
         self.take_over(apart);
@@ -324,7 +324,7 @@ impl Session {
         self.bring_in(
             edited,
             environment,
-            dataset.map(|held| Reading { chunks, held, changed: Vec::new() }),
+            dataset.map(|held| DatasetReading { chunks, held, changed: Vec::new() }),
         );
     }
 

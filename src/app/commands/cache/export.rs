@@ -16,7 +16,7 @@ use crate::base::system::{FileBytes, System, folder_of, join};
 use crate::base::text::count;
 use crate::effects::store;
 use crate::effects::store::Entry;
-use crate::engine::inspect::wanted::wanted;
+use crate::engine::inspect::stored_entries::stored_entries;
 
 /// What git is told of committed files: lines stand alone, and have the same ends everywhere.
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
@@ -28,12 +28,12 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
         Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
     let mut session = loaded_session(&args.suite, &surroundings, overrides(&args.select), console)?;
     let mut store = surroundings.store(console)?;
-    let wanted = wanted(&mut session, console.system, store.as_mut());
+    let stored_entries = stored_entries(&mut session, console.system, store.as_mut());
     for warning in store.take_warnings() {
         writeln!(console.err, "warning: {warning}")?;
     }
-    let all = wanted.len();
-    let found: Vec<Entry> = wanted.into_iter().filter_map(|(_, entry)| entry).collect();
+    let all = stored_entries.len();
+    let found: Vec<Entry> = stored_entries.into_iter().filter_map(|(_, entry)| entry).collect();
     let missing = all - found.len();
     if args.prune && missing > 0 {
         let are = if missing == 1 { "is" } else { "are" };

@@ -11,10 +11,10 @@ use super::Live;
 use crate::effects::exec::{Discovered, Executor};
 use crate::engine::resolve::settings::ActionKind;
 use crate::engine::resolve::settle::Settling;
-use crate::engine::session::reload::{Reloaded, Trial};
+use crate::engine::session::reload::{Preflight, Reloaded};
 use crate::pipeline::outcome::Failure;
 
-type Loaded = (Trial, Result<Discovered, Failure>);
+type Loaded = (Preflight, Result<Discovered, Failure>);
 
 /// Programs that are being loaded.
 #[derive(Default)]
@@ -27,10 +27,10 @@ pub(crate) struct Trying<'a> {
 }
 
 impl<'a> Trying<'a> {
-    fn begin(&mut self, trials: &[Trial], executor: &'a dyn Executor) {
-        for trial in trials.iter().cloned() {
-            let loading = executor.load(trial.start(), trial.base());
-            self.loading.push(Box::pin(async move { (trial, loading.await) }));
+    fn begin(&mut self, preflights: &[Preflight], executor: &'a dyn Executor) {
+        for preflight in preflights.iter().cloned() {
+            let loading = executor.load(preflight.start(), preflight.base());
+            self.loading.push(Box::pin(async move { (preflight, loading.await) }));
         }
     }
 
@@ -52,7 +52,7 @@ impl Live<'_> {
     /// These files were saved (none: any): programs that could not be loaded are tried again by the next
     /// [`Self::reload`].
     pub fn try_again(&mut self, touched: Option<&BTreeSet<String>>) {
-        self.settling.session.try_again(touched);
+        self.settling.session.retry_preflights(touched);
     }
 
     /// Reads again what was touched, as [`crate::engine::session::Session::reload`] does. If the session has changed,
@@ -67,9 +67,9 @@ impl Live<'_> {
         let Settling { session, world, settings, .. } = &mut self.settling;
         if self.trying.first.take().is_some() {
             // Nobody was told of it yet.
-            session.standing.note(false);
+            session.load_state.note(false);
         }
-        session.trials.is_closed = !settings.ask.may_ask(ActionKind::Program);
+        session.preflights.is_closed = !settings.ask.may_ask(ActionKind::Program);
         let reloaded = session.reload(world.system, touched, environment);
         self.look_at(reloaded)
     }
@@ -96,7 +96,7 @@ impl Live<'_> {
         };
         let executor = self.settling.world.executor;
         match &reloaded {
-            Reloaded::Untried(trials) => self.trying.begin(trials, executor),
+            Reloaded::Untried(preflights) => self.trying.begin(preflights, executor),
             Reloaded::Broken { .. } => {}
             Reloaded::Changed { .. } => self.trying.has_failed = false,
             Reloaded::Same => {
@@ -117,11 +117,11 @@ impl Live<'_> {
             settling.session.learn_dependencies(store, system);
         }
         let programs = settling.session.not_loaded();
-        match settling.session.to_try(&programs, system) {
-            Ok(trials) if trials.is_empty() => changed,
-            Ok(trials) => {
+        match settling.session.needed_preflights(&programs, system) {
+            Ok(preflights) if preflights.is_empty() => changed,
+            Ok(preflights) => {
                 self.trying.first = Some(changed);
-                Reloaded::Untried(trials)
+                Reloaded::Untried(preflights)
             }
             Err(problems) => settling.session.first_is_broken(problems, system),
         }
@@ -144,7 +144,7 @@ impl Live<'_> {
         }
         for (program, start, base) in settling.session.to_load() {
             let system = settling.world.system;
-            match settling.session.discovered_when_tried(program, system) {
+            match settling.session.discovered_in_preflight(program, system) {
                 Some(discovered) => {
                     let entry = settling.session.loaded(program, Ok(discovered), system);
                     flight.keep_also(entry.into_iter().collect());

@@ -83,7 +83,7 @@ mod tests {
 
     use super::imported;
     use crate::base::system::memory::MemorySystem;
-    use crate::engine::session::programs::{Place, ReadProgram};
+    use crate::engine::session::programs::{ProgramContext, ReadProgram};
     use crate::pipeline::spec::ProgramSpec;
 
     #[test]
@@ -110,7 +110,8 @@ mod tests {
             let mut spec = ProgramSpec::of_file("/w/g.py".to_owned());
             spec.inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
             let environment = &BTreeMap::new();
-            let place = Place { folder: "/w", workspace: "/w", environment, sees_all: false };
+            let place =
+                ProgramContext { folder: "/w", workspace: "/w", environment, sees_all: false };
             let read = ReadProgram::read(&spec, &place, &system).unwrap();
             assert_eq!(read.imports, expected, "{text} {inputs:?}");
         }

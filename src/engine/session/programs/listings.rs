@@ -9,7 +9,7 @@ use crate::pipeline::program::{DependenciesAction, Depfile, DepfileFormat};
 
 /// What the store knows of what a program loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum StoredListing {
     /// All there is to know, under this generation.
     All(Depfile, u32),
     /// The files that it loads. They were listed before it was listed where it looks for others: to find that out, it is
@@ -20,7 +20,7 @@ pub(crate) enum Found {
 }
 
 /// Looks up what programs load.
-pub(crate) fn find(programs: &[&ReadProgram], store: &mut dyn OutcomeStore) -> Vec<Found> {
+pub(crate) fn find(programs: &[&ReadProgram], store: &mut dyn OutcomeStore) -> Vec<StoredListing> {
     let keys: Vec<ActionKey> =
         programs.iter().map(|read| read.dependencies_action().key()).collect();
     let all = store.get_many(&keys);
@@ -30,10 +30,10 @@ pub(crate) fn find(programs: &[&ReadProgram], store: &mut dyn OutcomeStore) -> V
         if let Some(entry) = all
             && let Some(depfile) = text(&entry).and_then(|text| Depfile::read(&text))
         {
-            return Found::All(depfile, entry.generation);
+            return StoredListing::All(depfile, entry.generation);
         }
         let depfile = files.as_ref().and_then(text).and_then(|text| Depfile::read_files(&text));
-        depfile.map_or(Found::Nothing, Found::Files)
+        depfile.map_or(StoredListing::Nothing, StoredListing::Files)
     };
     all.into_iter().zip(of_files).map(found).collect()
 }
@@ -62,10 +62,10 @@ pub(crate) fn entry(action: &Action, depfile: &Depfile, generation: u32, at: Str
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Found, entry, files_key, find};
+    use super::{StoredListing, entry, files_key, find};
     use crate::base::system::memory::MemorySystem;
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore};
-    use crate::engine::session::programs::{Place, ReadProgram};
+    use crate::engine::session::programs::{ProgramContext, ReadProgram};
     use crate::pipeline::outcome::{Outcome, Reply, Stored};
     use crate::pipeline::program::Depfile;
     use crate::pipeline::spec::{Language, ProgramSpec, Role};
@@ -75,7 +75,7 @@ mod tests {
         system.set("/w/g.py", "");
         let spec = ProgramSpec::new("/w/g.py".to_owned(), Language::Python, "grade", Role::Grade);
         let environment = &BTreeMap::new();
-        let place = Place { folder: "/w", workspace: "/w", environment, sees_all: false };
+        let place = ProgramContext { folder: "/w", workspace: "/w", environment, sees_all: false };
         ReadProgram::read(&spec, &place, &system).unwrap()
     }
 
@@ -84,15 +84,15 @@ mod tests {
         let (read, mut store) = (read(), MemoryStore::default());
         let files: Depfile = Depfile::read_files(r#"["a.py","b.py"]"#).unwrap();
         let whole = Depfile { missed: ["c.py".to_owned()].into(), ..files.clone() };
-        assert_eq!(find(&[&read], &mut store), [Found::Nothing]);
+        assert_eq!(find(&[&read], &mut store), [StoredListing::Nothing]);
         let text = r#"["a.py","b.py"]"#.to_owned();
         let reply = Outcome::Reply(Reply { text, model: None, usage: None });
         let body =
             Stored::new(read.dependencies_action().ingredients(), reply, String::new()).to_body();
         store.put_many(&[Entry { key: files_key(&read), generation: 3, body }]).unwrap();
-        assert_eq!(find(&[&read], &mut store), [Found::Files(files)]);
+        assert_eq!(find(&[&read], &mut store), [StoredListing::Files(files)]);
         let whole_entry = entry(&read.dependencies_action(), &whole, 1, String::new());
         store.put_many(&[whole_entry]).unwrap();
-        assert_eq!(find(&[&read], &mut store), [Found::All(whole, 1)]);
+        assert_eq!(find(&[&read], &mut store), [StoredListing::All(whole, 1)]);
     }
 }

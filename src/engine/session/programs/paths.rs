@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::held::known_of;
-use crate::base::system::{folder_of, join, non_empty};
+use super::program_set::known_of;
+use crate::base::system::{join, non_empty};
 use crate::engine::session::Session;
 use crate::graph::inputs::Program;
 use crate::pipeline::program::Depfile;
@@ -15,7 +15,7 @@ impl Session {
     }
 
     pub(crate) fn paths_of(&self, program: Program) -> BTreeSet<String> {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let folder = self.folder();
         let spec = program.spec(&self.db);
         let mut paths = BTreeSet::from([spec.path.clone()]);
         paths.extend(spec.runtime_path().cloned());
@@ -36,7 +36,7 @@ impl Session {
     }
 
     pub(crate) fn folders_of(&self, program: Program) -> BTreeSet<String> {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let folder = self.folder();
         let seen = self.programs.seen(program).map(Depfile::folders).unwrap_or_default();
         seen.into_iter().map(|path| non_empty(&join(folder, path)).to_owned()).collect()
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{entry, seen_from};
-use crate::base::system::{System, folder_of, join, non_empty};
+use crate::base::system::{System, join, non_empty};
 use crate::effects::store::Entry;
 use crate::engine::session::Session;
 use crate::graph::inputs::Program;
@@ -18,7 +18,7 @@ impl Session {
         depfile: &mut Depfile,
         system: &dyn System,
     ) {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let folder = self.folder();
         let home = system.absolute(non_empty(folder));
         let Some(read) = self.programs.read(program) else { return depfile.reads.clear() };
         let declared: BTreeSet<String> =
@@ -50,7 +50,7 @@ impl Session {
     /// What programs read although it is not among their inputs, a sentence each: what they were seen to read in this
     /// session, and what is not any more what they read when they were called.
     pub fn undeclared_reads(&self, system: &dyn System) -> Vec<String> {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let folder = self.folder();
         let mut changed = BTreeSet::new();
         for program in self.named_programs() {
             let reads = self.programs.listing(program).map(|listing| &listing.depfile.reads);

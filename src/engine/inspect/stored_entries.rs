@@ -16,7 +16,7 @@ use crate::pipeline::outcome::read_body;
 
 /// Every action that the session's plans want by what the store knows, sorted by key, each with its entry if the
 /// store has one.
-pub(crate) fn wanted(
+pub(crate) fn stored_entries(
     session: &mut Session,
     system: &dyn System,
     store: &mut dyn OutcomeStore,

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::listings::{Found, entry, files_key, find};
+use super::listings::{StoredListing, entry, files_key, find};
 use super::{
-    Place, ReadProgram, dependencies_action, discovered_from, grown, is_current, is_outgrown, state,
+    ProgramContext, ReadProgram, dependencies_action, discovered_from, grown, is_current,
+    is_outgrown, state,
 };
 use crate::base::diagnostic;
 use crate::base::diagnostic::Diagnostic;
-use crate::base::system::{System, folder_of, join};
+use crate::base::system::{System, join};
 use crate::effects::exec::{Discovered, SeenFiles, Start, see};
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::session::Session;
@@ -25,7 +26,7 @@ use crate::pipeline::suite::ProgramPlaces;
 
 /// The programs of a session.
 #[derive(Debug, Default)]
-pub(crate) struct Programs {
+pub(crate) struct ProgramSet {
     /// Those whose files were read.
     read: Vec<(Program, ReadProgram)>,
     /// What is listed under the base key of each, also of those that were edited since: calls of these may be under way,
@@ -48,7 +49,7 @@ pub(crate) struct Listing {
     seen: SeenFiles,
 }
 
-impl Programs {
+impl ProgramSet {
     pub(crate) fn read(&self, program: Program) -> Option<&ReadProgram> {
         self.read.iter().find(|(other, _)| *other == program).map(|(_, read)| read)
     }
@@ -114,9 +115,9 @@ impl Session {
 
     fn read_program(&mut self, program: Program, system: &dyn System) {
         let spec = program.spec(&self.db).clone();
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let folder = self.folder().to_owned();
         let environment = Arc::clone(self.root.environment(&self.db));
-        let place = Place {
+        let place = ProgramContext {
             folder: &folder,
             workspace: &self.workspace,
             environment: &environment,
@@ -159,22 +160,22 @@ impl Session {
         }
         for (program, found) in unloaded.into_iter().zip(find(&read, store)) {
             match found {
-                Found::All(depfile, generation) => {
+                StoredListing::All(depfile, generation) => {
                     let seen = SeenFiles::new();
                     self.know(program, Listing { generation, depfile, seen }, system);
                 }
-                Found::Files(depfile) => {
+                StoredListing::Files(depfile) => {
                     self.programs.of_files.retain(|(other, _)| *other != program);
                     self.programs.of_files.push((program, depfile));
                 }
-                Found::Nothing => {}
+                StoredListing::Nothing => {}
             }
         }
     }
 
     /// Completes what is known of a program with the files that are listed.
     fn know(&mut self, program: Program, mut listing: Listing, system: &dyn System) {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let folder = self.folder().to_owned();
         let Some(read) = self.programs.read(program) else { return };
         let base = read.dependencies_action().key();
         if let Some(held) = self.programs.listings.get(&base) {
@@ -286,7 +287,7 @@ impl Session {
         discovered: Discovered,
         system: &dyn System,
     ) -> (Depfile, SeenFiles) {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let folder = self.folder();
         let (mut depfile, seen) = discovered_from(folder, discovered, system);
         self.note_reads(program, &mut depfile, system);
         (depfile, seen)
@@ -312,7 +313,7 @@ impl Session {
 
     /// Whether the files of a program still are what its keys say.
     pub(crate) fn is_current(&self, identity: &Identity, system: &dyn System) -> bool {
-        is_current(identity, folder_of(self.root.suite(&self.db).path(&self.db)), system)
+        is_current(identity, self.folder(), system)
     }
 
     /// How the programs of the suite are started, as far as they can be.
@@ -334,11 +335,11 @@ impl Session {
         named: &[(ProgramSpec, ProgramPlaces)],
         system: &dyn System,
     ) -> Result<Vec<(Program, ReadProgram)>, Vec<Diagnostic>> {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
-        let environment = self.standing.environment.as_ref();
+        let folder = self.folder().to_owned();
+        let environment = self.load_state.environment.as_ref();
         let is_other = environment.is_some_and(|new| new != self.root.environment(&self.db));
         let environment = Arc::clone(environment.unwrap_or(self.root.environment(&self.db)));
-        let place = Place {
+        let place = ProgramContext {
             folder: &folder,
             workspace: &self.workspace,
             environment: &environment,
@@ -348,7 +349,7 @@ impl Session {
         let (mut edited, mut problems): (Vec<(Program, _)>, _) = (Vec::new(), Vec::new());
         for (spec, places) in named {
             let program = self.db.program(spec);
-            let is_stale = |path: &String| self.standing.stale.is_near(path);
+            let is_stale = |path: &String| self.load_state.stale.is_near(path);
             let is_new = !held.contains(&program) || known_of(program.state(&self.db)).is_none();
             let is_known = edited.iter().any(|(other, _)| *other == program);
             let may_differ = is_new
@@ -374,7 +375,7 @@ impl Session {
         edited: Vec<(Program, ReadProgram)>,
         system: &dyn System,
     ) -> BTreeSet<String> {
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db)).to_owned();
+        let folder = self.folder().to_owned();
         let mut files = BTreeSet::new();
         for (program, read) in edited {
             self.remember_loaded(program);
@@ -382,7 +383,7 @@ impl Session {
             if before.is_none() {
                 // It may be another file that kept it from being loaded.
                 let paths = self.paths_of(program).into_iter();
-                files.extend(paths.filter(|path| self.standing.stale.is_near(path)));
+                files.extend(paths.filter(|path| self.load_state.stale.is_near(path)));
             }
             let of_before = self.programs.read(program).map(|read| Arc::clone(&read.known));
             // One that could not be loaded is loaded again, whatever has changed.
@@ -411,7 +412,7 @@ impl Session {
     /// Whether everything that a program loads is as its key says, or as it was when it was loaded.
     fn is_as_seen(&self, program: Program, listing: &Listing, system: &dyn System) -> bool {
         let ProgramState::Known(known) = program.state(&self.db) else { return false };
-        let folder = folder_of(self.root.suite(&self.db).path(&self.db));
+        let folder = self.folder();
         let held: BTreeMap<_, _> = known.dependencies.iter().cloned().collect();
         let missing = MISSING.to_owned();
         let is_missed = |path: &String| known.missed.contains(path).then_some(&missing);

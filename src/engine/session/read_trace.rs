@@ -3,26 +3,26 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use super::digest::Digest;
+use super::digest::FileDigest;
 use super::stale::Stale;
 use crate::base::system::System;
 
 /// Reads files and folders, and remembers what it saw.
-pub(crate) struct Trace<'a> {
+pub(crate) struct ReadTrace<'a> {
     system: &'a dyn System,
-    seen: RefCell<Seen>,
+    seen: RefCell<TracedFiles>,
 }
 
 /// What was seen of files and folders.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct TracedFiles {
     /// The digest of each file, or why there was none.
-    files: BTreeMap<String, Result<Digest, String>>,
+    files: BTreeMap<String, Result<FileDigest, String>>,
     /// The names in each folder; none where there was no folder.
     folders: BTreeMap<String, Option<Vec<String>>>,
 }
 
-impl<'a> Trace<'a> {
+impl<'a> ReadTrace<'a> {
     /// Nothing is seen yet.
     pub(crate) fn new(system: &'a dyn System) -> Self {
         Self { system, seen: RefCell::default() }
@@ -31,7 +31,7 @@ impl<'a> Trace<'a> {
     /// The bytes of a file, or why there are none.
     pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         let bytes = self.system.read(path).into_bytes();
-        let digest = bytes.as_ref().map(|bytes| Digest::of(bytes)).map_err(Clone::clone);
+        let digest = bytes.as_ref().map(|bytes| FileDigest::of(bytes)).map_err(Clone::clone);
         self.seen.borrow_mut().files.insert(path.to_owned(), digest);
         bytes
     }
@@ -44,26 +44,26 @@ impl<'a> Trace<'a> {
     }
 
     /// What was seen since the last call.
-    pub(crate) fn take(&self) -> Seen {
+    pub(crate) fn take(&self) -> TracedFiles {
         self.seen.take()
     }
 }
 
-impl Seen {
+impl TracedFiles {
     /// Whether another reading would see the same, as far as `stale` leaves open.
     pub(crate) fn holds(&self, system: &dyn System, stale: &Stale) -> bool {
         let is_same_folder = |(folder, names): (&String, &Option<Vec<String>>)| {
             !stale.is_near(folder) || system.list(folder) == *names
         };
-        let is_same_file = |(path, digest): (&String, &Result<Digest, String>)| {
-            let read = || system.read(path).into_bytes().map(|bytes| Digest::of(&bytes));
+        let is_same_file = |(path, digest): (&String, &Result<FileDigest, String>)| {
+            let read = || system.read(path).into_bytes().map(|bytes| FileDigest::of(&bytes));
             !stale.has(path) || read() == *digest
         };
         self.folders.iter().all(is_same_folder) && self.files.iter().all(is_same_file)
     }
 
     /// The digests of the files that could be read.
-    pub(crate) fn digests(&self) -> impl Iterator<Item = (&String, &Digest)> {
+    pub(crate) fn digests(&self) -> impl Iterator<Item = (&String, &FileDigest)> {
         self.files.iter().filter_map(|(path, digest)| Some((path, digest.as_ref().ok()?)))
     }
 

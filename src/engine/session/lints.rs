@@ -11,34 +11,34 @@ use crate::pipeline::judge::template::{NAMES, PAIR_NAMES};
 use crate::pipeline::spec::{GraderKind, GraderSpec};
 
 /// Everything that graders look for in vain.
-pub(crate) fn doubts(db: &Database, root: Root) -> Vec<Diagnostic> {
+pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     let (Some(suite), Some(spec)) = (&queries::suite(db, root).suite, queries::row_spec(db, root))
     else {
         return Vec::new();
     };
     let in_vain = rows::in_vain(db, root);
     let path = root.suite(db).path(db);
-    let of_grader = |grader: &GraderSpec| -> Vec<Doubt> {
+    let of_grader = |grader: &GraderSpec| -> Vec<Lint> {
         let sought = Sought::by_grader(grader).into_iter();
         let missing = sought.filter(|sought| in_vain.contains(sought));
         missing.filter_map(|sought| doubt(grader, spec, &sought)).collect()
     };
-    let doubts = suite.graders.iter().flat_map(of_grader);
-    doubts.map(|doubt| doubt.diagnostic(path)).collect()
+    let lints = suite.graders.iter().flat_map(of_grader);
+    lints.map(|doubt| doubt.diagnostic(path)).collect()
 }
 
-struct Doubt {
+struct Lint {
     message: String,
     hint: String,
 }
 
-impl Doubt {
+impl Lint {
     fn diagnostic(self, path: &str) -> Diagnostic {
         Diagnostic::warning(Place::file(path), self.message).hint(self.hint)
     }
 }
 
-fn doubt(grader: &GraderSpec, spec: &RowSpec, sought: &Sought) -> Option<Doubt> {
+fn doubt(grader: &GraderSpec, spec: &RowSpec, sought: &Sought) -> Option<Lint> {
     match (sought, &grader.kind) {
         (Sought::GroundTruth, GraderKind::Tool(tool)) => {
             Some(no_ground_truth(grader, &tool.function, spec))
@@ -51,10 +51,10 @@ fn doubt(grader: &GraderSpec, spec: &RowSpec, sought: &Sought) -> Option<Doubt> 
     }
 }
 
-fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> Doubt {
+fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> Lint {
     let name = clipped(&grader.name);
     let mapped = spec.fields.paths.iter().any(|(ours, _)| ours == "ground_truth");
-    Doubt {
+    Lint {
         message: format!(
             "no row has a `ground_truth`: `{name}` ({function}) cannot grade any of them"
         ),
@@ -66,16 +66,16 @@ fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> Doubt
     }
 }
 
-fn no_trajectory(grader: &GraderSpec, function: &str) -> Doubt {
+fn no_trajectory(grader: &GraderSpec, function: &str) -> Lint {
     let name = clipped(&grader.name);
-    Doubt {
+    Lint {
         message: format!("no row has a trajectory: `{name}` ({function}) will find no tool calls"),
         hint: "tool calls are read from `messages` or `trajectory`: `fields: {messages: NAME}`"
             .to_owned(),
     }
 }
 
-fn unknown_name(grader: &GraderSpec, name: &str, compares: bool) -> Doubt {
+fn unknown_name(grader: &GraderSpec, name: &str, compares: bool) -> Lint {
     let known = if compares { [&NAMES[..], &PAIR_NAMES].concat() } else { NAMES.to_vec() };
     let hint = if PAIR_NAMES.contains(&name) {
         "two submissions are compared where the grader says `compare_to`".to_owned()
@@ -89,7 +89,7 @@ fn unknown_name(grader: &GraderSpec, name: &str, compares: bool) -> Doubt {
         )
     };
     let (grader, name) = (clipped(&grader.name), clipped(name));
-    Doubt {
+    Lint {
         message: format!(
             "the rubric of `{grader}` names `{{{name}}}`, which no row has: the judge is sent the braces"
         ),

@@ -1,16 +1,17 @@
-//! Programs that are loaded before a session holds them: one that cannot be loaded shall take nothing from the screen.
+//! Pre-flight load of edited programs: a program must load before the session adopts it, so that a broken edit never
+//! hides the last results.
 //!
 //! What loading comes to rests on what the suite says of a program, on its files and on those that it loads. So a
-//! program that is again what it was when it was loaded is not loaded once more; one that could not be is, with every
-//! save.
+//! program that is again what it was when it was loaded is not loaded once more; one that could not be is retried with
+//! every save.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::Session;
 use super::programs::{ReadProgram, depfile_of, discovered_from};
 use crate::base::diagnostic::{Diagnostic, Place};
-use crate::base::system::{FileBytes, System, folder_of, join};
+use crate::base::system::{FileBytes, System, join};
 use crate::effects::exec::{Discovered, SeenFiles, Start};
 use crate::graph::inputs::{Program, ProgramState};
 use crate::pipeline::key::ActionKey;
@@ -18,20 +19,20 @@ use crate::pipeline::outcome::{Failure, FailureKind};
 use crate::pipeline::program::Known;
 use crate::pipeline::spec::ProgramSpec;
 
-/// The most programs of which it is remembered that they could be loaded.
-const MOST_REMEMBERED: usize = 200;
+/// Capacity of the cache of successful loads.
+const MAX_PASSED: usize = 200;
 
-/// How often in a row a program is loaded again because something changed beside it, nobody knows what. One that writes
-/// there when it is loaded would be loaded for ever.
-const MOST_IN_VAIN: usize = 10;
+/// How often in a row a load is retried although only the folders beside the programs were touched. A program that
+/// writes there when it is loaded would be loaded for ever.
+const MAX_FUTILE_RELOADS: usize = 10;
 
-/// A program that is to be loaded before the session may hold it.
+/// A program that is to be loaded before the session adopts it.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct Preflight {
     read: ReadProgram,
 }
 
-impl Trial {
+impl Preflight {
     /// How it is started.
     pub fn start(&self) -> Arc<Start> {
         Arc::clone(&self.read.start)
@@ -43,153 +44,161 @@ impl Trial {
     }
 }
 
-/// What came of trials.
+/// What pre-flight loads came to.
 #[derive(Debug, Default)]
-pub(crate) struct Trials {
+pub(crate) struct PreflightLog {
     /// Whether nothing may be executed.
     pub(crate) is_closed: bool,
-    good: Vec<Good>,
-    failed: Vec<Failed>,
-    /// The folders that are looked at because something in them may be what keeps a program from being loaded.
+    /// The successful loads, the oldest first.
+    passed: VecDeque<PassedPreflight>,
+    /// The failed loads since the last save.
+    failed: Vec<FailedPreflight>,
+    /// The folders that are watched because something in them may be what keeps a program from being loaded.
     pub(crate) beside: BTreeSet<String>,
     /// How often in a row nothing else was touched than these.
-    in_vain: usize,
+    futile_reloads: usize,
 }
 
-/// A program that could be loaded, or of which nobody will know.
+/// A program that was loaded, or whose load was not attempted because nothing may be executed.
 #[derive(Debug)]
-struct Good {
+struct PassedPreflight {
     spec: ProgramSpec,
     /// Its files and those that it loaded, as they were then.
     known: Known,
     discovered: Option<Discovered>,
 }
 
-/// A program that could not be loaded since the last save.
+/// A program that could not be loaded.
 #[derive(Debug)]
-struct Failed {
+struct FailedPreflight {
     spec: ProgramSpec,
     known: Arc<Known>,
     problem: Diagnostic,
 }
 
-impl Trials {
-    /// Files were saved. That something changed beside a program may be its own doing, whenever it is loaded.
+impl PreflightLog {
+    /// Files were saved: failed loads are retried, unless the programs themselves may have touched what is beside them.
     fn begin(&mut self, touched: Option<&BTreeSet<String>>) {
         let is_beside = touched.is_some_and(|touched| touched.is_subset(&self.beside));
-        self.in_vain = if is_beside { self.in_vain + 1 } else { 0 };
-        if self.in_vain <= MOST_IN_VAIN {
+        self.futile_reloads = if is_beside { self.futile_reloads + 1 } else { 0 };
+        if self.futile_reloads <= MAX_FUTILE_RELOADS {
             self.failed.clear();
         }
     }
 
-    fn is_of(&self, read: &ReadProgram) -> impl Iterator<Item = &Good> {
-        self.good.iter().filter(|good| good.spec == read.start.spec)
+    fn passed_for(&self, read: &ReadProgram) -> impl Iterator<Item = &PassedPreflight> {
+        self.passed.iter().filter(|passed| passed.spec == read.start.spec)
     }
 
-    /// Remembers a program instead of the one that is remembered for longest, if there are enough.
-    fn remember(&mut self, good: Good) {
-        while self.good.len() >= MOST_REMEMBERED {
-            self.good.remove(0);
+    fn failure_of(&self, read: &ReadProgram) -> Option<&Diagnostic> {
+        let mut failed = self.failed.iter();
+        let failed =
+            failed.find(|failed| failed.spec == read.start.spec && failed.known == read.known)?;
+        Some(&failed.problem)
+    }
+
+    /// Adds a successful load; the oldest is evicted where the cache is full.
+    fn remember(&mut self, passed: PassedPreflight) {
+        if self.passed.len() >= MAX_PASSED {
+            self.passed.pop_front();
         }
-        self.good.push(good);
+        self.passed.push_back(passed);
     }
 }
 
 impl Session {
-    /// These files were saved (none: any): what could not be loaded is tried again.
-    pub fn try_again(&mut self, touched: Option<&BTreeSet<String>>) {
-        self.trials.begin(touched);
+    /// These files were saved (none: any): what could not be loaded is retried.
+    pub fn retry_preflights(&mut self, touched: Option<&BTreeSet<String>>) {
+        self.preflights.begin(touched);
     }
 
     /// Which of the programs that were read are to be loaded first. An error says which cannot be.
-    pub(crate) fn to_try(
+    pub(crate) fn needed_preflights(
         &self,
         programs: &[(Program, ReadProgram)],
         system: &dyn System,
-    ) -> Result<Vec<Trial>, Vec<Diagnostic>> {
-        let (mut trials, mut problems) = (Vec::new(), Vec::new());
+    ) -> Result<Vec<Preflight>, Vec<Diagnostic>> {
+        let mut preflights = Vec::new();
+        let mut problems = Vec::new();
         for (program, read) in programs {
-            let spec = &read.start.spec;
-            if self.trials.is_closed
-                || !spec.language.has_worker()
+            if self.preflights.is_closed
+                || !read.start.spec.language.has_worker()
                 || self.is_held(*program, read, system)
                 || self.loaded_as(read, system).is_some()
             {
                 continue;
             }
-            let is_it = |failed: &&Failed| failed.spec == *spec && failed.known == read.known;
-            match self.trials.failed.iter().find(is_it) {
-                Some(failed) => problems.push(failed.problem.clone()),
-                None => trials.push(Trial { read: read.clone() }),
+            match self.preflights.failure_of(read) {
+                Some(problem) => problems.push(problem.clone()),
+                None => preflights.push(Preflight { read: read.clone() }),
             }
         }
-        if problems.is_empty() { Ok(trials) } else { Err(problems) }
+        if problems.is_empty() { Ok(preflights) } else { Err(problems) }
     }
 
     /// Whether the session holds the program as it was read, with all that it loads.
     fn is_held(&self, program: Program, read: &ReadProgram, system: &dyn System) -> bool {
         match program.state(&self.db) {
-            ProgramState::Known(known) => self.still_is(known, read, system),
+            ProgramState::Known(known) => self.is_unchanged(known, read, system),
             ProgramState::Unread | ProgramState::Broken(_) | ProgramState::Read(_) => false,
         }
     }
 
     /// What came of loading the program, if it was loaded as it was read.
-    fn loaded_as(&self, read: &ReadProgram, system: &dyn System) -> Option<&Good> {
-        self.trials.is_of(read).find(|good| self.still_is(&good.known, read, system))
+    fn loaded_as(&self, read: &ReadProgram, system: &dyn System) -> Option<&PassedPreflight> {
+        self.preflights
+            .passed_for(read)
+            .find(|passed| self.is_unchanged(&passed.known, read, system))
     }
 
-    fn still_is(&self, known: &Known, read: &ReadProgram, system: &dyn System) -> bool {
+    fn is_unchanged(&self, known: &Known, read: &ReadProgram, system: &dyn System) -> bool {
+        // Digesting what it loads reads files: only where all else is the same.
         if !is_same_but_for_dependencies(known, &read.known) {
             return false;
         }
         read.loading(&depfile_of(known), &SeenFiles::new(), self.folder(), system) == *known
     }
 
-    fn folder(&self) -> &str {
-        folder_of(self.root.suite(&self.db).path(&self.db))
-    }
-
-    /// A program was tried.
-    pub(crate) fn tried(
+    /// Notes what a pre-flight load came to.
+    pub(crate) fn finish_preflight(
         &mut self,
-        trial: Trial,
+        preflight: Preflight,
         result: Result<Discovered, Failure>,
         system: &dyn System,
     ) {
-        let Trial { read } = trial;
+        let Preflight { read } = preflight;
         let spec = read.start.spec.clone();
         let discovered = match result {
             Ok(discovered) => Some(discovered),
-            // Whoever calls it will be told the same.
+            // Each call of it will fail with the same message, so that is no reason to hide the last results.
             Err(failure) if failure.kind == FailureKind::NotAsked => None,
             Err(failure) => {
-                let problem = unloadable((&read.start, self.folder()), &failure, system);
+                let problem = unloadable(&read.start, self.folder(), &failure, system);
                 let known = Arc::clone(&read.known);
-                self.trials.failed.push(Failed { spec, known, problem });
+                self.preflights.failed.push(FailedPreflight { spec, known, problem });
                 return;
             }
         };
         let found = discovered.clone().unwrap_or_default();
         let (depfile, seen) = discovered_from(self.folder(), found, system);
         let known = read.loading(&depfile, &seen, self.folder(), system);
-        self.trials.remember(Good { spec, known, discovered });
+        self.preflights.remember(PassedPreflight { spec, known, discovered });
     }
 
     /// Remembers that a program could be loaded as the session holds it.
     pub(crate) fn remember_loaded(&mut self, program: Program) {
         if let ProgramState::Known(known) = program.state(&self.db) {
-            let (spec, known) = (program.spec(&self.db).clone(), known.as_ref().clone());
-            let is_it = |good: &Good| good.spec == spec && good.known == known;
-            if !self.trials.good.iter().any(is_it) {
-                self.trials.remember(Good { spec, known, discovered: None });
+            let spec = program.spec(&self.db).clone();
+            let known = known.as_ref().clone();
+            let mut passed = self.preflights.passed.iter();
+            if !passed.any(|passed| passed.spec == spec && passed.known == known) {
+                self.preflights.remember(PassedPreflight { spec, known, discovered: None });
             }
         }
     }
 
-    /// What a program was seen to load when it was tried, if it was.
-    pub(crate) fn discovered_when_tried(
+    /// What a program was seen to load in its pre-flight load, if there was one.
+    pub(crate) fn discovered_in_preflight(
         &self,
         program: Program,
         system: &dyn System,
@@ -202,21 +211,17 @@ impl Session {
 
 /// Whether all that is known of a program without loading it is the same. No file is read for it.
 fn is_same_but_for_dependencies(one: &Known, other: &Known) -> bool {
-    let Known { path, program, runtime, inputs, dependencies: _, missed: _, env, cwd } = one;
-    (path, program, runtime) == (&other.path, &other.program, &other.runtime)
-        && (inputs, env, cwd) == (&other.inputs, &other.env, &other.cwd)
+    let dependencies = other.dependencies.clone();
+    let missed = Arc::clone(&other.missed);
+    Known { dependencies, missed, ..one.clone() } == *other
 }
 
 /// Says why a program cannot be loaded, and where.
-fn unloadable(
-    (start, folder): (&Start, &str),
-    failure: &Failure,
-    system: &dyn System,
-) -> Diagnostic {
+fn unloadable(start: &Start, folder: &str, failure: &Failure, system: &dyn System) -> Diagnostic {
     let details = failure.stderr.as_deref().unwrap_or_default();
-    let said = python_places(details).last().or_else(|| script_place(&failure.message));
-    let said = said.or_else(|| script_place(details));
-    let place = said.and_then(|(path, line, column)| {
+    let named = python_places(details).last().or_else(|| script_place(&failure.message));
+    let named = named.or_else(|| script_place(details));
+    let place = named.and_then(|(path, line, column)| {
         let path = join(folder, path);
         let FileBytes::Bytes(bytes) = system.read(&path) else { return None };
         let text = String::from_utf8_lossy(&bytes);
@@ -255,23 +260,27 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use super::{Failed, Good, MOST_IN_VAIN, MOST_REMEMBERED, Trials, python_places, script_place};
+    use super::{
+        FailedPreflight, MAX_FUTILE_RELOADS, MAX_PASSED, PassedPreflight, PreflightLog,
+        python_places, script_place,
+    };
     use crate::base::diagnostic::{Diagnostic, Place};
     use crate::pipeline::program::Known;
     use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     #[test]
     fn a_program_that_writes_beside_itself_is_not_tried_for_ever() {
-        let mut trials = Trials { beside: BTreeSet::from([".".into()]), ..Trials::default() };
+        let mut log =
+            PreflightLog { beside: BTreeSet::from([".".into()]), ..PreflightLog::default() };
         let mut is_tried = |path: &str| {
             let spec = ProgramSpec::new("f.py".into(), Language::Python, "f", Role::Grade);
             let problem = Diagnostic::error(Place::file("f.py"), "no");
-            trials.failed = vec![Failed { spec, known: Arc::default(), problem }];
-            trials.begin(Some(&BTreeSet::from([path.into()])));
-            trials.failed.is_empty()
+            log.failed = vec![FailedPreflight { spec, known: Arc::default(), problem }];
+            log.begin(Some(&BTreeSet::from([path.into()])));
+            log.failed.is_empty()
         };
         for _ in 0..2 {
-            assert!((0..MOST_IN_VAIN).all(|_| is_tried(".")));
+            assert!((0..MAX_FUTILE_RELOADS).all(|_| is_tried(".")));
             assert!(!is_tried(".") && !is_tried("."));
             assert!(is_tried("f.py"), "somebody saved it");
         }
@@ -279,17 +288,13 @@ mod tests {
 
     #[test]
     fn no_more_programs_are_remembered_than_a_session_tries() {
-        let mut trials = Trials::default();
-        for at in 0..MOST_REMEMBERED + 3 {
+        let mut log = PreflightLog::default();
+        for at in 0..MAX_PASSED + 3 {
             let spec = ProgramSpec::new(format!("{at}.py"), Language::Python, "f", Role::Grade);
-            trials.remember(Good { spec, known: Known::default(), discovered: None });
+            log.remember(PassedPreflight { spec, known: Known::default(), discovered: None });
         }
-        let paths =
-            [&trials.good[0], &trials.good[MOST_REMEMBERED - 1]].map(|good| &good.spec.path);
-        assert_eq!(
-            (paths, trials.good.len()),
-            ([&"3.py".into(), &"202.py".into()], MOST_REMEMBERED)
-        );
+        let paths = [&log.passed[0], &log.passed[MAX_PASSED - 1]].map(|passed| &passed.spec.path);
+        assert_eq!((paths, log.passed.len()), ([&"3.py".into(), &"202.py".into()], MAX_PASSED));
     }
 
     #[test]

@@ -23,14 +23,14 @@ pub(crate) fn grader_settings(session: &Session) -> Vec<Value> {
 
 /// Says why actions would be asked.
 #[derive(Debug)]
-pub(crate) struct Whys<'a> {
+pub(crate) struct AskReasons<'a> {
     session: &'a Session,
     history: &'a History,
     /// The settings of each grader, in the order of the suite.
     panels: Vec<Panel>,
 }
 
-impl<'a> Whys<'a> {
+impl<'a> AskReasons<'a> {
     /// Compares `session` with `history`.
     pub(crate) fn new(session: &'a Session, history: &'a History) -> Self {
         let panels = grader_settings(session).iter().map(Panel::of).collect();
@@ -38,7 +38,7 @@ impl<'a> Whys<'a> {
     }
 
     /// Why `to_ask`, an action of the case that `head` names, would be asked.
-    pub(crate) fn why(&self, to_ask: &ToAsk, head: &results::Head) -> Option<Reason> {
+    pub(crate) fn reason(&self, to_ask: &ToAsk, head: &results::Head) -> Option<Reason> {
         let (db, root) = (&self.session.db, self.session.root);
         let grader = *queries::graders(db, root).get(to_ask.grader)?;
         // A program is called once, as a judge with one vote would be asked.
