@@ -15,6 +15,9 @@ use super::judge::provider::{PROVIDERS, Provider};
 use super::spec::SandboxKind;
 use super::spec::{OptionProblem, ToolSpec};
 use super::suite::Registry;
+use super::suite::schema::listed;
+use super::suite::section::Section;
+use super::suite::sections::{COMBINATION, PROGRAM, RUBRIC};
 
 /// Something a suite can name.
 #[derive(Clone, Debug)]
@@ -97,63 +100,63 @@ pub fn graders() -> Vec<Described> {
         name: "Combination",
         description: "An expression makes one score of those of other graders.",
         kind: "combine",
-        options: json!({"type": "object", "required": ["combine"], "properties": {
-            "combine": {"type": "string", "description": "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`"},
-        }}),
+        options: combine_options(),
         scoring: "the value of the expression, which must be from 0.0 to 1.0",
         facts: Map::new(),
     };
     tools.chain([judge, program, combine]).collect()
 }
 
+fn combine_options() -> Value {
+    let mut options = options(&COMBINATION, "combine");
+    set(&mut options, "combine", json!({"type": "string"}));
+    json!({"type": "object", "required": ["combine"], "properties": options})
+}
+
 fn program_options() -> Value {
-    let text = |description: &str| json!({"type": "string", "description": description});
-    let list = |description: &str| json!({"type": ["array", "string"], "items": {"type": "string"}, "description": description});
-    json!({"type": "object", "required": ["path"], "properties": {
-        "path": text("the file; `file.py:name` is a function of it"),
-        "inputs": list("files, folders and patterns that the program reads: when they change, it runs again"),
-        "timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 86_400, "description": "seconds one call may take"},
-        "runtime": text("what runs it: a name such as `python3.12` or `bun`, or a path"),
-        "env": {"type": ["array", "string"], "items": {"type": ["string", "object"], "maxProperties": 1, "additionalProperties": {"enum": ["secret", "plain"]}}, "description": "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them"},
-        "cwd": text("the folder it runs in; the suite's if absent"),
-        "sandbox": {"type": ["string", "object"], "description": "none, auto or bubblewrap; or {kind, memory, cpu}"},
-        "cache": {"type": "boolean", "description": "false runs it in every evaluation"},
-        "deterministic": {"enum": [true, "check"], "description": "check runs it twice for some samples and reports differences"},
-    }})
+    const ORDER: &str = "path inputs timeout runtime env cwd sandbox cache deterministic";
+    let mut options = options(&PROGRAM, ORDER);
+    set(
+        &mut options,
+        "env",
+        json!({"type": ["array", "string"], "items": {"type": ["string", "object"], "maxProperties": 1, "additionalProperties": {"enum": ["secret", "plain"]}}}),
+    );
+    set(&mut options, "sandbox", json!({"type": ["string", "object"]}));
+    set(&mut options, "deterministic", json!({"enum": [true, "check"]}));
+    json!({"type": "object", "required": ["path"], "properties": options})
 }
 
 fn rubric_options() -> Value {
-    let text = |description: &str| json!({"type": "string", "description": description});
-    let number = |least: f64, most: f64, description: &str| json!({"type": "number", "minimum": least, "maximum": most, "description": description});
-    let whole = |least: i64, description: &str| json!({"type": "integer", "minimum": least, "description": description});
-    json!({"type": "object", "properties": {
-        "prompt": text("the rubric"),
-        "prompt_path": text("a file that holds the rubric; its front matter may set model, scale and pass_threshold"),
-        "model": text("the judge model"),
-        "provider": text("the protocol; `openai` is any OpenAI-compatible endpoint"),
-        "base_url": text("where it is asked; no part of the key if `endpoint` is set"),
-        "endpoint": text("stands for the base URL in the key"),
-        "api_key_env": text("the environment variable that holds the key"),
-        "headers": {"type": "object", "description": "further headers: text, or {env: NAME} for secrets"},
-        "temperature": {"type": ["number", "null"], "minimum": 0, "maximum": 2, "description": "null sends none"},
-        "seed": {"type": "integer", "description": "the sampling seed"},
-        "max_tokens": whole(1, "the most tokens of a reply"),
-        "top_p": number(0.0, 1.0, "nucleus sampling"),
-        "extra_body": {"type": "object", "description": "further members of the request"},
-        "response_format": {"enum": ["auto", "json_schema", "json_object", "text"], "description": "how the shape of the reply is asked for"},
-        "max_retries": whole(0, "retries after transport failures, at most 1000"),
-        "timeout": number(0.0, 86_400.0, "seconds one request may take, more than 0"),
-        "deadline": number(0.0, 86_400.0, "seconds one judgment may take with retries and waits, more than 0"),
-        "max_requests_per_minute": whole(1, "the most requests to the endpoint in a minute"),
-        "max_tokens_per_minute": whole(1, "the most tokens, sent and received, in a minute"),
-        "panel": {"type": "array", "items": {"type": "object"}, "description": "several judges: settings over those of the grader"},
-        "compare_to": {"description": "what submissions are compared with: a field of the row, or the record of a run"},
-        "scale": {"type": "object", "description": "the judge's range: {min, max}"},
-        "rubric_vars": {"type": "array", "items": {"type": "string"}, "description": "variables every row must have"},
-        "votes": {"description": "independent judgments by each judge: N, or {n, combine}"},
-        "combine": {"enum": ["median", "mean", "majority"], "description": "how votes become one score"},
-        "confirm_fails": {"type": "integer", "minimum": 0, "maximum": 100, "description": "further votes by each judge on submissions below the pass threshold"},
-    }})
+    const ORDER: &str = "prompt prompt_path model provider base_url endpoint api_key_env headers temperature seed \
+        max_tokens top_p extra_body response_format max_retries timeout deadline max_requests_per_minute \
+        max_tokens_per_minute panel compare_to scale rubric_vars votes combine confirm_fails";
+    let mut options = options(&RUBRIC, ORDER);
+    set(
+        &mut options,
+        "temperature",
+        json!({"type": ["number", "null"], "minimum": 0, "maximum": 2}),
+    );
+    set(&mut options, "max_retries", json!({"type": "integer", "minimum": 0}));
+    for seconds in ["timeout", "deadline"] {
+        set(&mut options, seconds, json!({"type": "number", "minimum": 0.0, "maximum": 86_400.0}));
+    }
+    set(&mut options, "rubric_vars", json!({"type": "array", "items": {"type": "string"}}));
+    json!({"type": "object", "properties": options})
+}
+
+/// Those fields of a section that are options of a grader, in the `order` in which they are listed.
+fn options(section: &Section, order: &str) -> Map<String, Value> {
+    let field = |name: &str| section.fields().find(|field| field.name == name);
+    let fields = order.split_whitespace().filter_map(field);
+    fields.map(|field| (field.name.to_owned(), listed(field))).collect()
+}
+
+/// Lists an option as `shape`, which those who read lists know it by, and not by what the declaration makes of it.
+fn set(options: &mut Map<String, Value>, name: &str, shape: Value) {
+    let Some(option) = options.get_mut(name) else { return };
+    let description = option["description"].take();
+    *option = shape;
+    option["description"] = description;
 }
 
 /// Every extractor.

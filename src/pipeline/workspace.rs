@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::spec::SandboxKind;
 use super::suite::fields::{Fields, Findings};
 use super::suite::programs::SANDBOXES;
+use super::suite::section::{COUNT, Section, Shape, fields, names};
 use super::suite::source::Span;
 use super::suite::tree::{Entry, Kind, Node, Style};
 use crate::base::diagnostic::{Diagnostic, Place};
@@ -53,6 +54,50 @@ pub enum Color {
     Never,
 }
 
+const COLORS: [(&str, Color); 3] =
+    [("auto", Color::Auto), ("always", Color::Always), ("never", Color::Never)];
+
+const DOLLARS: &str = "a number of US dollars a million tokens, 0 or more";
+
+static WORKSPACE: Section = Section::new(
+    "`evalrs.toml`",
+    &[fields![
+        "cache": Shape::Mapping(&CACHE) => "where outcomes are kept";
+        "run": Shape::Mapping(&RUN) => "how suites are evaluated";
+        "prices": Shape::MapOf(&Shape::Mapping(&PRICE)) => "what models cost, over the list prices";
+    ]],
+);
+
+static CACHE: Section = Section::new(
+    "`[cache]`",
+    &[fields![
+        "dir": Shape::Text => "the store, from this folder";
+    ]],
+);
+
+static RUN: Section = Section::new(
+    "`[run]`",
+    &[fields![
+        "max_concurrent": COUNT, or "15" => "actions under way at once";
+        "color": Shape::Choice(&names(&COLORS)), or "\"auto\"" => "when output has colour";
+        "max_cost": Shape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
+        "max_calls": Shape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may ask";
+        "max_requests_per_minute": COUNT => "of each endpoint, where the suite says nothing";
+        "max_tokens_per_minute": Shape::Whole(1, i64::MAX, "a whole number of at least 1") => "the same of tokens";
+        "max_identical_failures": COUNT, or "10" => "failures in a row after which an endpoint is asked no more";
+        "keep_runs": COUNT => "records of runs that are kept, of all suites together";
+        "sandbox": Shape::Choice(&names(&SANDBOXES)) => "what programs are kept from that say nothing themselves";
+    ]],
+);
+
+static PRICE: Section = Section::new(
+    "a price",
+    &[fields![
+        "input": Shape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens sent cost";
+        "output": Shape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens received cost";
+    ]],
+);
+
 /// Reads the text of the `evalrs.toml` at `path`. What is wrong is left out of the settings.
 pub fn read_workspace(path: &str, text: &str) -> (Workspace, Vec<Diagnostic>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -78,66 +123,35 @@ fn first_line(message: &str) -> &str {
 
 fn workspace(entries: &[Entry], findings: &mut Findings) -> Workspace {
     let mut workspace = Workspace::default();
-    let mut fields = Fields::new(entries);
-    if let Some(field) = fields.take("cache")
-        && let Some(mut cache) = findings.fields(field)
-    {
+    let fields = Fields::new(entries, &WORKSPACE);
+    if let Some(cache) = fields.section("cache", &CACHE, findings) {
         workspace.cache_dir = cache.take("dir").and_then(|dir| {
             let path = findings.text(dir)?;
             Some(findings.sources.join(dir.value.span.file, &path))
         });
-        cache.finish("`[cache]`", findings);
+        cache.finish(findings);
     }
-    if let Some(field) = fields.take("run")
-        && let Some(run) = findings.fields(field)
-    {
-        read_run(run, &mut workspace, findings);
+    if let Some(run) = fields.section("run", &RUN, findings) {
+        workspace.max_concurrent = run.whole("max_concurrent", findings);
+        workspace.color = run.choice("color", &COLORS, findings);
+        workspace.max_cost = run.number("max_cost", findings);
+        workspace.max_calls = run.whole("max_calls", findings);
+        workspace.max_requests_per_minute = run.whole("max_requests_per_minute", findings);
+        workspace.max_tokens_per_minute = run.whole("max_tokens_per_minute", findings);
+        workspace.max_identical_failures = run.whole("max_identical_failures", findings);
+        workspace.keep_runs = run.whole("keep_runs", findings);
+        workspace.sandbox = run.choice("sandbox", &SANDBOXES, findings);
+        run.finish(findings);
     }
     if let Some(field) = fields.take("prices") {
         workspace.prices = read_prices(field, findings);
     }
-    fields.finish("`evalrs.toml`", findings);
+    fields.finish(findings);
     workspace
 }
 
-fn read_run(mut run: Fields<'_>, workspace: &mut Workspace, findings: &mut Findings) {
-    const COLORS: [(&str, Color); 3] =
-        [("auto", Color::Auto), ("always", Color::Always), ("never", Color::Never)];
-    let most = i64::from(u32::MAX);
-    workspace.max_concurrent = at_least_one(run.take("max_concurrent"), most, findings);
-    workspace.color = run.take("color").and_then(|field| findings.choice(field, &COLORS));
-    workspace.max_cost = run.take("max_cost").and_then(|field| {
-        findings.number(field, 0.0..=f64::MAX, "a number of US dollars, 0 or more")
-    });
-    workspace.max_calls = run
-        .take("max_calls")
-        .and_then(|field| findings.whole(field, 0..=i64::MAX, "a whole number, 0 or more"))
-        .and_then(|value| u64::try_from(value).ok());
-    workspace.max_requests_per_minute =
-        at_least_one(run.take("max_requests_per_minute"), most, findings);
-    workspace.max_tokens_per_minute =
-        at_least_one(run.take("max_tokens_per_minute"), i64::MAX, findings);
-    workspace.max_identical_failures =
-        at_least_one(run.take("max_identical_failures"), most, findings);
-    workspace.keep_runs = at_least_one(run.take("keep_runs"), most, findings);
-    workspace.sandbox = run.take("sandbox").and_then(|field| findings.choice(field, &SANDBOXES));
-    run.finish("`[run]`", findings);
-}
-
-fn at_least_one<T: TryFrom<i64>>(
-    field: Option<&Entry>,
-    most: i64,
-    findings: &mut Findings,
-) -> Option<T> {
-    let value = findings.whole(field?, 1..=most, "a whole number of at least 1")?;
-    T::try_from(value).ok()
-}
-
 fn read_prices(field: &Entry, findings: &mut Findings) -> Vec<(String, Price)> {
-    let Kind::Map(models) = &field.value.value else {
-        findings.wrong_type(field, "a mapping");
-        return Vec::new();
-    };
+    let models = findings.entries(field).unwrap_or_default();
     models
         .iter()
         .filter_map(|model| Some((model.key.clone(), read_price(model, findings)?)))
@@ -145,24 +159,23 @@ fn read_prices(field: &Entry, findings: &mut Findings) -> Vec<(String, Price)> {
 }
 
 fn read_price(model: &Entry, findings: &mut Findings) -> Option<Price> {
-    const RANGE: &str = "a number of US dollars a million tokens, 0 or more";
     if let Some((name, part)) = name_cut_at_dots(model) {
         let message = format!("the price of `{}` has no field `{}`", model.key, part.key);
         findings.error(part.key_span, message).hint =
             Some(format!("put a name with dots in quotes: `[prices.\"{name}\"]`"));
         return None;
     }
-    let mut fields = findings.fields(model)?;
-    let mut part = |name: &'static str, findings: &mut Findings| {
-        let Some(field) = fields.take(name) else {
+    let fields = findings.fields(model, &PRICE)?;
+    let mut dollars = |name| {
+        if fields.take(name).is_none() {
             let message = format!("the price of `{}` needs `{name}`", model.key);
-            findings.error(model.key_span, message).label = Some(RANGE.to_owned());
-            return None;
-        };
-        findings.number(field, 0.0..=f64::MAX, RANGE)
+            findings.error(model.key_span, message).label = Some(DOLLARS.to_owned());
+        }
+        fields.number(name, findings)
     };
-    let (input, output) = (part("input", findings), part("output", findings));
-    fields.finish("a price", findings);
+    let input = dollars("input");
+    let output = dollars("output");
+    fields.finish(findings);
     Some(Price { input: input?, output: output? })
 }
 

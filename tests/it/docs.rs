@@ -139,6 +139,48 @@ fn every_suite_snippet_is_valid() {
     }
 }
 
+/// The JSON Schema that editors check suites with.
+fn suite_schema() -> serde_json::Value {
+    serde_json::from_str(&Space::new(&[]).run(&["schemas", "suite"]).stdout()).unwrap()
+}
+
+#[test]
+fn the_schema_takes_every_suite_of_documents_and_examples() {
+    let schema = jsonschema::validator_for(&suite_schema()).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = ["quickstart/suite", "rubric/suite", "tool-calls/suite", "tool-calls/turns"];
+    let examples = files.map(|name| {
+        let place = format!("examples/{name}.yaml");
+        let text = std::fs::read_to_string(root.join(&place)).unwrap();
+        (place, text)
+    });
+    let snippets =
+        snippets("yaml").into_iter().map(|snippet| (snippet.place.clone(), suite_of(&snippet)));
+    for (place, text) in snippets.chain(examples) {
+        let suite: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
+        let problems: Vec<String> =
+            schema.iter_errors(&suite).map(|error| error.to_string()).collect();
+        assert_eq!(problems, Vec::<String>::new(), "{place}");
+    }
+}
+
+#[test]
+fn the_table_of_a_suite_lists_every_field() {
+    let schema = suite_schema();
+    let properties = schema["properties"].as_object().unwrap();
+    let is_current = |(name, field): &(&String, &serde_json::Value)| {
+        let doc = field["description"].as_str().unwrap();
+        *name != "grader" && !doc.starts_with("not available")
+    };
+    let mut declared: Vec<&str> =
+        properties.iter().filter(is_current).map(|(name, _)| name.as_str()).collect();
+    let start = table("field");
+    let mut listed: Vec<&str> = start.iter().map(|row| row[0].trim_matches('`')).collect();
+    declared.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, declared);
+}
+
 #[test]
 fn every_rubric_snippet_is_valid() {
     let rubrics = snippets("text").into_iter().filter(|snippet| snippet.info == "rubric");

@@ -1,4 +1,5 @@
-//! `evalrs schemas`: JSON Schemas of the records, for those who write graders and read results in other languages.
+//! `evalrs schemas`: JSON Schemas of the records, for those who write graders and read results in other languages, and
+//! that of suites, for editors.
 
 use serde_json::Value;
 
@@ -8,12 +9,17 @@ use crate::app::cli::SchemasArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::join;
 use crate::pipeline::inline::schemas::{NAMES, schema};
+use crate::pipeline::suite::schema::suite_schema;
 
 /// Prints or writes schemas.
 pub(crate) fn schemas(args: &SchemasArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let output = args.output.as_deref();
     match (&args.name, output) {
         _ if args.list => list("", console)?,
+        // Suites are no record, and in no list of them.
+        (Some(name), _) if name == "suite" => {
+            write_text(&format!("{:#}", suite_schema()), output, console)?;
+        }
         (Some(name), _) => {
             let schema = schema(name).ok_or_else(|| unknown(name))?;
             write_text(&format!("{schema:#}"), output, console)?;

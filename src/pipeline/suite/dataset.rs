@@ -4,75 +4,27 @@
 //! that needs a live agent is accepted with its fields, since its recorded results can still be graded.
 
 use super::fields::Findings;
-use super::read::Reader;
+use super::reader::Reader;
+use super::section::Field;
+use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
 use super::tree::{Entry, Kind};
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetSpec};
 use crate::pipeline::trajectory::TrajectoryFormat;
 
-const DATASET_FORMATS: [(&str, DatasetFormat); 4] = [
+pub(super) const DATASET_FORMATS: [(&str, DatasetFormat); 4] = [
     ("jsonl", DatasetFormat::Jsonl),
     ("ndjson", DatasetFormat::Jsonl),
     ("json", DatasetFormat::Json),
     ("csv", DatasetFormat::Csv),
 ];
 
-const TRAJECTORY_FORMATS: [(&str, TrajectoryFormat); 6] = [
+pub(super) const TRAJECTORY_FORMATS: [(&str, TrajectoryFormat); 6] = [
     ("letta", TrajectoryFormat::Letta),
     ("openai_chat", TrajectoryFormat::OpenaiChat),
     ("anthropic", TrajectoryFormat::Anthropic),
     ("claude_code", TrajectoryFormat::ClaudeCode),
     ("steps", TrajectoryFormat::Steps),
     ("text", TrajectoryFormat::Text),
-];
-
-/// Our names for what a row holds.
-const ROW_FIELDS: [&str; 18] = [
-    "id",
-    "input",
-    "ground_truth",
-    "reference",
-    "output",
-    "trajectory",
-    "messages",
-    "metadata",
-    "tags",
-    "rubric",
-    "rubric_path",
-    "rubric_vars",
-    "extra_vars",
-    "agent_args",
-    "trial",
-    "model",
-    "agent_state",
-    "label",
-];
-
-/// Fields of targets that run an agent, over all dialects.
-const AGENT_FIELDS: [&str; 24] = [
-    "base_url",
-    "api_key",
-    "timeout",
-    "project_id",
-    "max_retries",
-    "model_configs",
-    "model_handles",
-    "agent_id",
-    "agent_file",
-    "agent_script",
-    "working_dir",
-    "allowed_tools",
-    "disallowed_tools",
-    "skills_dir",
-    "flags",
-    "permission_mode",
-    "sandbox",
-    "memory_dir",
-    "memory_workspace",
-    "max_steps",
-    "command",
-    "path",
-    "model",
-    "env",
 ];
 
 /// Reads `dataset: PATH` or `dataset: {path, format, fields}`.
@@ -86,7 +38,7 @@ pub(super) fn dataset(field: &Entry, reader: &mut Reader<'_>) -> Option<DatasetS
         reader.findings.wrong_type(field, "a path or a mapping with `path`");
         return None;
     }
-    let mut fields = reader.findings.fields(field)?;
+    let fields = reader.findings.fields(field, &DATASET)?;
     let path_field = fields.take("path");
     let path = if let Some(path) = path_field {
         reader.path(path)
@@ -100,7 +52,7 @@ pub(super) fn dataset(field: &Entry, reader: &mut Reader<'_>) -> Option<DatasetS
         _ => None,
     };
     let map = fields.take("fields").map(|field| field_map(field, &mut reader.findings));
-    fields.finish("a dataset", &mut reader.findings);
+    fields.finish(&mut reader.findings);
     Some(DatasetSpec { path: path?, format: format?, fields: map.unwrap_or_default() })
 }
 
@@ -127,51 +79,45 @@ impl DatasetFormat {
 
 fn field_map(field: &Entry, findings: &mut Findings) -> FieldMap {
     let mut map = FieldMap::default();
-    let Some(mut fields) = findings.fields(field) else { return map };
-    for name in ROW_FIELDS {
-        if let Some(path) = fields.take(name).and_then(|path| findings.text(path)) {
-            map.paths.push((name.to_owned(), path));
+    let Some(fields) = findings.fields(field, &ROW) else { return map };
+    for Field { name, .. } in ROW_PATHS {
+        if let Some(path) = fields.text(name, findings) {
+            map.paths.push(((*name).to_owned(), path));
         }
     }
     map.paths.sort();
-    if let Some(outputs) = fields.take("outputs")
-        && findings.fields(outputs).is_some()
-    {
-        for output in outputs.value.entries() {
-            if let Some(path) = findings.text(output) {
-                map.outputs.push((output.key.clone(), path));
-            }
+    let outputs = fields.take("outputs").and_then(|outputs| findings.entries(outputs));
+    for output in outputs.unwrap_or_default() {
+        if let Some(path) = findings.text(output) {
+            map.outputs.push((output.key.clone(), path));
         }
     }
-    fields.finish("a sample", findings);
+    fields.finish(findings);
     map
 }
 
 /// Reads the `target` section.
 pub(super) fn target(field: &Entry, reader: &mut Reader<'_>) -> Option<TargetSpec> {
-    let mut fields = reader.findings.fields(field)?;
+    let mut fields = reader.findings.fields(field, &RECORDED)?;
     let Some(kind) = fields.take("kind") else {
         reader.findings.error(field.key_span, "the target has no `kind`").hint =
             Some("`kind: recorded` grades what was recorded already".to_owned());
         return None;
     };
-    let kinds = ["recorded", "agent", "letta_agent", "letta_code", "command", "program", "http"];
     let name = reader.findings.text(kind)?;
-    if !kinds.contains(&name.as_str()) {
+    if AGENT_KINDS.contains(&name.as_str()) {
+        fields.read_as(&AGENT);
+        fields.finish(&mut reader.findings);
+        return Some(TargetSpec::NotRunnable { kind: name });
+    }
+    if name != "recorded" {
+        let kinds: Vec<&str> =
+            std::iter::once("recorded").chain(AGENT_KINDS.iter().copied()).collect();
         reader.findings.unknown(kind, &name, "target kind", &kinds);
         return None;
     }
-    if name != "recorded" {
-        for known in AGENT_FIELDS {
-            fields.take(known);
-        }
-        fields.finish("a target that runs an agent", &mut reader.findings);
-        return Some(TargetSpec::NotRunnable { kind: name });
-    }
     let path = fields.take("path").and_then(|path| reader.path(path));
-    let format = fields
-        .take("format")
-        .and_then(|format| reader.findings.choice(format, &TRAJECTORY_FORMATS));
-    fields.finish("a recorded target", &mut reader.findings);
+    let format = fields.choice("format", &TRAJECTORY_FORMATS, &mut reader.findings);
+    fields.finish(&mut reader.findings);
     Some(TargetSpec::Recorded { path, format })
 }

@@ -1,18 +1,21 @@
 //! Typed access to the fields of a mapping, every problem reported with its place.
 //!
-//! It knows trees and diagnostics and nothing of suites; `evalrs.toml` is read through it too. A reader takes
-//! each field it knows and then calls [`Fields::finish`], which reports the rest. Null is the same as absent.
+//! It knows trees, declarations of fields and diagnostics, and nothing of suites; `evalrs.toml` is read through it too.
+//! A reader takes what it needs and then calls [`Fields::finish`], which reports what is not declared. Null is the same
+//! as absent.
 //! Leniency is that of YAML 1.1: `yes` is a truth value, `"1e-3"` a number, `3.0` a whole number where
 //! one is expected; but a number is never text, since `model: 4` is a slip more often than a name.
 
-use std::ops::RangeInclusive;
-
+use super::section::{Field, MAX_SECONDS, Section, Shape};
 use super::source::{Sources, Span};
 use super::tree::{Entry, Kind, Node, Style};
 use crate::base::diagnostic::{Diagnostic, Place, Severity, suggest};
 
 /// The most problems that are shown: a generated suite may repeat one slip thousands of times.
 const MOST: usize = 200;
+
+/// What [`Shape::Seconds`] is as a number, but for 0.
+const SECONDS: Shape = Shape::Number(0.0, MAX_SECONDS, "more than 0 and at most 86400 seconds");
 
 /// The most choices that are listed beside a value.
 const MOST_CHOICES: usize = 8;
@@ -105,31 +108,40 @@ impl Findings {
         }
     }
 
-    /// The value as a finite number in `range`; `words` say the range.
-    pub(crate) fn number(
-        &mut self,
-        field: &Entry,
-        range: RangeInclusive<f64>,
-        words: &str,
-    ) -> Option<f64> {
+    /// The value as a finite number within the bounds of `shape`.
+    pub(crate) fn number(&mut self, field: &Entry, shape: Shape) -> Option<f64> {
         let Some(value) = as_number(&field.value) else {
             self.wrong_type(field, "a number");
             return None;
         };
-        if range.contains(&value) {
+        let (least, greatest, words) = match shape.but_for_null() {
+            Shape::Number(least, greatest, words) => (least, greatest, words),
+            _ => (f64::MIN, f64::MAX, "finite"),
+        };
+        if (least..=greatest).contains(&value) {
             return Some(value);
         }
         self.error(field.value.span, format!("`{}` must be {words}", field.key));
         None
     }
 
-    /// The value as a whole number in `range`; `words` say the range.
-    pub(crate) fn whole(
-        &mut self,
-        field: &Entry,
-        range: RangeInclusive<i64>,
-        words: &str,
-    ) -> Option<i64> {
+    /// The value as a number of seconds, more than 0.
+    pub(crate) fn seconds(&mut self, field: &Entry) -> Option<f64> {
+        let seconds = self.number(field, SECONDS)?;
+        if seconds > 0.0 {
+            return Some(seconds);
+        }
+        let message = format!("`{}` must be more than 0 seconds", field.key);
+        self.error(field.value.span, message);
+        None
+    }
+
+    /// The value as a whole number within the bounds of `shape`.
+    pub(crate) fn whole<N: TryFrom<i64>>(&mut self, field: &Entry, shape: Shape) -> Option<N> {
+        let (range, words) = match shape {
+            Shape::Whole(least, greatest, words) => (least..=greatest, words),
+            _ => (i64::MIN..=i64::MAX, "a whole number"),
+        };
         let value = match &field.value.value {
             Kind::Int(value) => Some(*value),
             Kind::Str(text) if field.value.style != Style::Interpolated => text.trim().parse().ok(),
@@ -137,7 +149,7 @@ impl Findings {
             _ => None,
         };
         match value.or_else(|| as_number(&field.value).and_then(whole)) {
-            Some(value) if range.contains(&value) => Some(value),
+            Some(value) if range.contains(&value) => N::try_from(value).ok(),
             None if as_number(&field.value).is_none() => {
                 self.wrong_type(field, "a whole number");
                 None
@@ -230,13 +242,22 @@ impl Findings {
         diagnostic
     }
 
-    /// The fields of a mapping; reports anything else.
-    pub(crate) fn fields<'n>(&mut self, field: &'n Entry) -> Option<Fields<'n>> {
+    /// The entries of a mapping; reports anything else.
+    pub(crate) fn entries<'n>(&mut self, field: &'n Entry) -> Option<&'n [Entry]> {
         if let Kind::Map(entries) = &field.value.value {
-            return Some(Fields::new(entries));
+            return Some(entries);
         }
         self.wrong_type(field, "a mapping");
         None
+    }
+
+    /// The fields of a mapping that is a `section`; reports anything else.
+    pub(crate) fn fields<'n>(
+        &mut self,
+        field: &'n Entry,
+        section: &'static Section,
+    ) -> Option<Fields<'n>> {
+        Some(Fields::new(self.entries(field)?, section))
     }
 }
 
@@ -267,21 +288,26 @@ fn whole(value: f64) -> Option<i64> {
     (value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)
 }
 
-/// The fields of one mapping, and which of them are known.
+/// The fields of one mapping, as a section declares them.
 #[derive(Debug)]
 pub(crate) struct Fields<'n> {
     entries: &'n [Entry],
     /// What stands for fields that are absent or null. Its names are known.
     defaults: &'n [Entry],
-    known: Vec<&'static str>,
+    section: &'static Section,
     /// Names that were refused elsewhere.
     refused: Vec<&'n str>,
 }
 
 impl<'n> Fields<'n> {
-    /// The fields `entries`, none of them known yet.
-    pub(crate) fn new(entries: &'n [Entry]) -> Self {
-        Self { entries, defaults: &[], known: Vec::new(), refused: Vec::new() }
+    /// The fields `entries` of a `section`.
+    pub(crate) fn new(entries: &'n [Entry], section: &'static Section) -> Self {
+        Self { entries, defaults: &[], section, refused: Vec::new() }
+    }
+
+    /// Takes them for those of another section: which one is known once some of them are read.
+    pub(crate) fn read_as(&mut self, section: &'static Section) {
+        self.section = section;
     }
 
     /// The same with `defaults` in the place of fields that are absent or null.
@@ -289,23 +315,20 @@ impl<'n> Fields<'n> {
         Self { defaults, ..self }
     }
 
+    /// What the field `name` takes.
+    fn shape(&self, name: &str) -> Shape {
+        let field = self.section.fields().find(|field| field.name == name);
+        debug_assert!(field.is_some(), "{} declares no `{name}`", self.section.owner);
+        field.map_or(Shape::Anything, |field| field.shape)
+    }
+
     /// The field `name`, unless it is absent or null.
-    pub(crate) fn take(&mut self, name: &'static str) -> Option<&'n Entry> {
+    pub(crate) fn take(&self, name: &str) -> Option<&'n Entry> {
         self.take_or_null(name).filter(|entry| entry.value.value != Kind::Null)
     }
 
     /// The field `name`, unless it is absent.
-    pub(crate) fn take_or_null(&mut self, name: &'static str) -> Option<&'n Entry> {
-        self.known.push(name);
-        self.find(name)
-    }
-
-    /// The field `name` without taking it, unless it is absent or null.
-    pub(crate) fn peek(&self, name: &str) -> Option<&'n Entry> {
-        self.find(name).filter(|entry| entry.value.value != Kind::Null)
-    }
-
-    fn find(&self, name: &str) -> Option<&'n Entry> {
+    pub(crate) fn take_or_null(&self, name: &str) -> Option<&'n Entry> {
         let said = self.entries.iter().find(|entry| entry.key == name);
         let default = || self.defaults.iter().find(|entry| entry.key == name);
         match said {
@@ -314,10 +337,59 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// The `entries` of a mapping inside this one, and those fields of this one, among `names`, that it does not say
-    /// itself.
-    pub(crate) fn inherited(&self, names: &[&str], entries: &[Entry]) -> Vec<Entry> {
-        let of_this = names.iter().filter_map(|name| self.find(name));
+    /// The field `name` as text.
+    pub(crate) fn text(&self, name: &str, findings: &mut Findings) -> Option<String> {
+        findings.text(self.take(name)?)
+    }
+
+    /// The field `name` as a list of texts.
+    pub(crate) fn texts(&self, name: &str, findings: &mut Findings) -> Option<Vec<String>> {
+        findings.texts(self.take(name)?)
+    }
+
+    /// The field `name` as a truth value.
+    pub(crate) fn truth(&self, name: &str, findings: &mut Findings) -> Option<bool> {
+        findings.truth(self.take(name)?)
+    }
+
+    /// The field `name` as a number within its declared bounds.
+    pub(crate) fn number(&self, name: &str, findings: &mut Findings) -> Option<f64> {
+        findings.number(self.take(name)?, self.shape(name))
+    }
+
+    /// The field `name` as a number of seconds, more than 0.
+    pub(crate) fn seconds(&self, name: &str, findings: &mut Findings) -> Option<f64> {
+        findings.seconds(self.take(name)?)
+    }
+
+    /// The field `name` as a whole number within its declared bounds.
+    pub(crate) fn whole<N: TryFrom<i64>>(&self, name: &str, findings: &mut Findings) -> Option<N> {
+        findings.whole(self.take(name)?, self.shape(name))
+    }
+
+    /// The field `name` as one of `choices`, by name.
+    pub(crate) fn choice<T: Copy>(
+        &self,
+        name: &str,
+        choices: &[(&str, T)],
+        findings: &mut Findings,
+    ) -> Option<T> {
+        findings.choice(self.take(name)?, choices)
+    }
+
+    /// The fields of the mapping under `name`; reports anything else.
+    pub(crate) fn section(
+        &self,
+        name: &str,
+        section: &'static Section,
+        findings: &mut Findings,
+    ) -> Option<Self> {
+        findings.fields(self.take(name)?, section)
+    }
+
+    /// The `entries` of a mapping inside this one, and those `fields` of this one that it does not say itself.
+    pub(crate) fn inherited(&self, fields: &[Field], entries: &[Entry]) -> Vec<Entry> {
+        let of_this = fields.iter().filter_map(|field| self.take_or_null(field.name));
         let absent = of_this.filter(|field| entries.iter().all(|entry| entry.key != field.key));
         entries.iter().chain(absent).cloned().collect()
     }
@@ -332,9 +404,9 @@ impl<'n> Fields<'n> {
 
     /// The field that goes by the first or the second name; both are an error.
     pub(crate) fn take_either(
-        &mut self,
-        first: &'static str,
-        second: &'static str,
+        &self,
+        first: &str,
+        second: &str,
         findings: &mut Findings,
     ) -> Option<&'n Entry> {
         match (self.take(first), self.take(second)) {
@@ -347,21 +419,18 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Reports every field that nobody took. `owner` is what they are fields of.
-    pub(crate) fn finish(self, owner: &str, findings: &mut Findings) {
+    /// Reports every field that is not declared.
+    pub(crate) fn finish(self, findings: &mut Findings) {
+        let known: Vec<&str> = self.section.fields().map(|field| field.name).collect();
         for entry in self.entries {
             let name = entry.key.as_str();
-            if self.known.contains(&name) || self.refused.contains(&name) {
+            if known.contains(&name) || self.refused.contains(&name) {
                 continue;
             }
-            let likely = suggest(&entry.key, self.known.iter().copied());
-            let others = || {
-                let names: Vec<String> =
-                    self.known.iter().map(|name| format!("`{name}`")).collect();
-                format!("known fields: {}", names.join(", "))
-            };
+            let likely = suggest(name, known.iter().copied());
+            let others = || format!("known fields: `{}`", known.join("`, `"));
             let hint = likely.map_or_else(others, |name| format!("did you mean `{name}`?"));
-            let message = format!("{owner} has no field `{}`", entry.key);
+            let message = format!("{} has no field `{name}`", self.section.owner);
             findings.error(entry.key_span, message).hint = Some(hint);
         }
     }

@@ -3,13 +3,13 @@
 //! The oldest form is flat (`metric`, `pass_op`, `pass_value`), the later ones have a `kind`
 //! (`aggregation`, `pass_threshold`); either set of names is read in either form.
 
-use std::ops::RangeInclusive;
-
 use super::fields::{Fields, Findings};
+use super::section::FINITE;
+use super::sections::{LOGICAL, SIMPLE, WEIGHT, WEIGHTED};
 use super::tree::{Entry, Kind, Style};
 use crate::pipeline::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 
-const AGGREGATIONS: [(&str, Aggregation); 8] = [
+pub(super) const AGGREGATIONS: [(&str, Aggregation); 8] = [
     ("avg_score", Aggregation::AvgScore),
     ("accuracy", Aggregation::Accuracy),
     ("min", Aggregation::Min),
@@ -20,30 +20,23 @@ const AGGREGATIONS: [(&str, Aggregation); 8] = [
     ("p99", Aggregation::P99),
 ];
 
-const OPS: [(&str, Op); 5] =
+pub(super) const OPS: [(&str, Op); 5] =
     [("gte", Op::Gte), ("gt", Op::Gt), ("lte", Op::Lte), ("lt", Op::Lt), ("eq", Op::Eq)];
 
 /// Comparisons as people write them elsewhere, for hints.
 const SIGNS: [(&str, &str); 6] =
     [(">=", "gte"), (">", "gt"), ("<=", "lte"), ("<", "lt"), ("==", "eq"), ("=", "eq")];
 
-/// What an item of `conditions` is called in messages.
-const CONDITION: &str = "condition";
-
-const ANY: RangeInclusive<f64> = f64::MIN..=f64::MAX;
+pub(super) const LOGICS: [(&str, Logic); 2] = [("and", Logic::And), ("or", Logic::Or)];
 
 /// Reads `gate`. `graders` are the names a gate may speak of, the first one by default.
-pub(super) fn gate(
-    fields: &mut Fields<'_>,
-    graders: &[&str],
-    findings: &mut Findings,
-) -> Option<Gate> {
+pub(super) fn gate(fields: &Fields<'_>, graders: &[&str], findings: &mut Findings) -> Option<Gate> {
     one_gate(fields.take("gate")?, graders, Nesting::Top, findings)
 }
 
 /// Where a gate stands.
 #[derive(Clone, Copy, PartialEq)]
-enum Nesting {
+pub(super) enum Nesting {
     Top,
     Condition,
 }
@@ -66,13 +59,18 @@ fn one_gate(
         ("weighted_average", GateKind::WeightedAverage),
         ("logical", GateKind::Logical),
     ];
-    let mut fields = findings.fields(field)?;
+    let mut fields = findings.fields(field, &SIMPLE)?;
     let kind = match fields.take("kind") {
         Some(kind) => findings.choice(kind, &KINDS)?,
         None => kind_by_fields(field, findings)?,
     };
+    fields.read_as(match kind {
+        GateKind::Simple => &SIMPLE,
+        GateKind::WeightedAverage => &WEIGHTED,
+        GateKind::Logical => &LOGICAL,
+    });
     match kind {
-        GateKind::Simple => simple(field, fields, graders, findings),
+        GateKind::Simple => simple(field, fields, graders, nesting, findings),
         GateKind::WeightedAverage if nesting == Nesting::Condition => {
             findings.error(field.value.span, "a weighted average cannot be a condition").hint =
                 Some("conditions are `simple` or `logical`".to_owned());
@@ -97,13 +95,14 @@ fn kind_by_fields(field: &Entry, findings: &mut Findings) -> Option<GateKind> {
 
 fn simple(
     field: &Entry,
-    mut fields: Fields<'_>,
+    fields: Fields<'_>,
     graders: &[&str],
+    nesting: Nesting,
     findings: &mut Findings,
 ) -> Option<Gate> {
-    let metric_key = metric_key(&mut fields, field, graders, findings);
-    let aggregation = aggregation(&mut fields, findings);
-    let comparison = comparison(field, &mut fields, aggregation, findings);
+    let metric_key = metric_key(&fields, field, graders, nesting, findings);
+    let aggregation = aggregation(&fields, findings);
+    let comparison = comparison(field, &fields, aggregation, findings);
     let pass_op = fields.take("pass_op");
     let op = pass_op.and_then(|op| read_op(op, findings));
     let threshold = fields.take_either("pass_threshold", "pass_value", findings);
@@ -111,13 +110,12 @@ fn simple(
         findings.warning(pass_op.key_span, "`pass_op` does nothing without `pass_value`");
     }
     let pass = threshold.and_then(|field| {
-        let value =
-            findings.number(field, 0.0..=1.0, "between 0 and 1: it is compared with one score")?;
+        let value = fields.number(&field.key, findings)?;
         // The flat gate compared scores with its own `op` unless told otherwise.
         let flat = if field.key == "pass_value" { comparison?.0 } else { Op::Gte };
         Some(PassRule { op: op.unwrap_or(flat), value })
     });
-    fields.finish("a gate", findings);
+    fields.finish(findings);
     let (op, value) = comparison?;
     Some(Gate::Simple(Condition {
         metric_key: metric_key?,
@@ -130,12 +128,12 @@ fn simple(
 
 fn weighted(
     field: &Entry,
-    mut fields: Fields<'_>,
+    fields: Fields<'_>,
     graders: &[&str],
     findings: &mut Findings,
 ) -> Option<Gate> {
-    let aggregation = aggregation(&mut fields, findings);
-    let comparison = comparison(field, &mut fields, aggregation, findings);
+    let aggregation = aggregation(&fields, findings);
+    let comparison = comparison(field, &fields, aggregation, findings);
     let weights = if let Some(weights) = fields.take("weights") {
         read_weights(weights, graders, findings)
     } else {
@@ -143,7 +141,7 @@ fn weighted(
             Some("write `weights: {grader: 0.7, other: 0.3}`".to_owned());
         None
     };
-    fields.finish("a weighted average", findings);
+    fields.finish(findings);
     let (op, value) = comparison?;
     Some(Gate::WeightedAverage { aggregation: aggregation?, weights: weights?, op, value })
 }
@@ -153,14 +151,13 @@ fn read_weights(
     graders: &[&str],
     findings: &mut Findings,
 ) -> Option<Vec<(String, f64)>> {
-    findings.fields(field)?;
-    let entries = field.value.entries();
+    let entries = findings.entries(field)?;
     let mut weights = Vec::with_capacity(entries.len());
     for entry in entries {
         if !graders.contains(&entry.key.as_str()) {
             unknown_grader(entry, true, &entry.key, graders, findings);
         }
-        let weight = findings.number(entry, 0.0..=f64::MAX, "a weight: non-negative and finite");
+        let weight = findings.number(entry, WEIGHT);
         weights.push((entry.key.clone(), weight));
     }
     if weights.is_empty() {
@@ -177,12 +174,12 @@ fn read_weights(
 
 fn logical(
     field: &Entry,
-    mut fields: Fields<'_>,
+    fields: Fields<'_>,
     graders: &[&str],
     findings: &mut Findings,
 ) -> Option<Gate> {
     let operator = if let Some(operator) = fields.take("operator") {
-        findings.choice(operator, &[("and", Logic::And), ("or", Logic::Or)])
+        findings.choice(operator, &LOGICS)
     } else {
         findings.error(field.key_span, "a logical gate needs an `operator`").hint =
             Some("write `operator: and` or `operator: or`".to_owned());
@@ -194,7 +191,7 @@ fn logical(
         findings.error(field.key_span, "a logical gate needs `conditions`");
         None
     };
-    fields.finish("a logical gate", findings);
+    fields.finish(findings);
     Some(Gate::Logical { operator: operator?, conditions: conditions? })
 }
 
@@ -208,7 +205,8 @@ fn read_conditions(field: &Entry, graders: &[&str], findings: &mut Findings) -> 
         return None;
     }
     let conditions = items.iter().map(|item| {
-        let entry = Entry { key: CONDITION.to_owned(), key_span: item.span, value: item.clone() };
+        // Messages call an item by a name, as they do a field.
+        let entry = Entry { key: "condition".to_owned(), key_span: item.span, value: item.clone() };
         one_gate(&entry, graders, Nesting::Condition, findings)
     });
     conditions.collect::<Vec<_>>().into_iter().collect()
@@ -216,9 +214,10 @@ fn read_conditions(field: &Entry, graders: &[&str], findings: &mut Findings) -> 
 
 /// The grader that a gate or a reward names, the first one by default.
 pub(super) fn metric_key(
-    fields: &mut Fields<'_>,
+    fields: &Fields<'_>,
     owner: &Entry,
     graders: &[&str],
+    nesting: Nesting,
     findings: &mut Findings,
 ) -> Option<String> {
     let Some(field) = fields.take("metric_key") else {
@@ -227,7 +226,7 @@ pub(super) fn metric_key(
             return None;
         }
         if let [first, _, ..] = graders
-            && owner.key != CONDITION
+            && nesting == Nesting::Top
         {
             let message = format!("the gate names no grader: the first one, `{first}`, is taken");
             findings.warning(owner.key_span, message).hint =
@@ -260,7 +259,7 @@ fn unknown_grader(
     }
 }
 
-fn aggregation(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<Aggregation> {
+fn aggregation(fields: &Fields<'_>, findings: &mut Findings) -> Option<Aggregation> {
     match fields.take_either("metric", "aggregation", findings) {
         Some(field) => findings.choice(field, &AGGREGATIONS),
         None => Some(Aggregation::AvgScore),
@@ -280,21 +279,19 @@ fn read_op(field: &Entry, findings: &mut Findings) -> Option<Op> {
 /// The comparison of a gate, its value as a fraction.
 fn comparison(
     owner: &Entry,
-    fields: &mut Fields<'_>,
+    fields: &Fields<'_>,
     aggregation: Option<Aggregation>,
     findings: &mut Findings,
 ) -> Option<(Op, f64)> {
-    let op_field = fields.take("op");
-    let value_field = fields.take("value");
-    for (name, field) in [("op", op_field), ("value", value_field)] {
-        if field.is_none() {
+    for name in ["op", "value"] {
+        if fields.take(name).is_none() {
             findings.error(owner.key_span, format!("the gate has no `{name}`")).hint =
                 Some("for example `op: gte` and `value: 0.8`".to_owned());
         }
     }
-    let op = op_field.and_then(|field| read_op(field, findings));
-    let value_field = value_field?;
-    let mut value = findings.number(value_field, ANY, "finite")?;
+    let op = fields.take("op").and_then(|field| read_op(field, findings));
+    let value_field = fields.take("value")?;
+    let mut value = findings.number(value_field, FINITE)?;
     let span = value_field.value.span;
     if aggregation == Some(Aggregation::Accuracy) && value > 100.0 {
         findings.error(span, "an accuracy is at most 1, or 100 as a percentage");

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::fields::{Fields, Findings};
 use super::load;
-use super::read::{Reader, is_misspelt};
+use super::reader::{Reader, is_misspelt};
+use super::sections::{COMBINATION, EXTRACTOR_OPTIONS, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL};
 use super::source::Span;
 use super::tree::{Entry, Kind, Node};
 use super::{programs, rewards, rubric};
@@ -30,7 +31,7 @@ pub(super) struct Graders {
 }
 
 /// Reads `graders`, or the one `grader` of older suites, which is named `default`.
-pub(super) fn graders(fields: &mut Fields<'_>, root: &Node, reader: &mut Reader<'_>) -> Graders {
+pub(super) fn graders(fields: &Fields<'_>, root: &Node, reader: &mut Reader<'_>) -> Graders {
     let mut graders = Graders::default();
     match (fields.take("graders"), fields.take("grader")) {
         (Some(_), Some(single)) => {
@@ -47,24 +48,17 @@ pub(super) fn graders(fields: &mut Fields<'_>, root: &Node, reader: &mut Reader<
                 );
                 return graders;
             }
-            if reader.findings.fields(many).is_none() {
-                return graders;
-            }
-            if many.value.entries().is_empty() {
+            let Some(entries) = reader.findings.entries(many) else { return graders };
+            if entries.is_empty() {
                 reader.findings.error(many.key_span, "`graders` is empty").hint =
                     Some(load::MINIMAL.to_owned());
             }
-            for entry in many.value.entries() {
+            for entry in entries {
                 graders.add(&entry.key, entry, reader);
             }
         }
         (None, None) if is_misspelt("graders", root) => {}
-        (None, None) => {
-            let at = root.entries().iter().find(|entry| entry.key == "graders");
-            let span = at.map_or(root.span, |entry| entry.key_span);
-            reader.findings.error(span, "the suite has no `graders`").hint =
-                Some(load::MINIMAL.to_owned());
-        }
+        (None, None) => reader.report_missing("graders", root),
     }
     graders
 }
@@ -83,14 +77,14 @@ impl Graders {
         if name.trim().is_empty() {
             reader.findings.error(entry.key_span, "a grader must have a name");
         }
-        let Some(mut fields) = reader.findings.fields(entry) else { return };
-        let spec = match kind(name, entry, &mut fields, reader) {
+        let Some(fields) = reader.findings.fields(entry, &TOOL) else { return };
+        let spec = match kind(name, entry, &fields, reader) {
             None => None,
-            Some(Written::Combine) => {
+            Some(WrittenKind::Combine) => {
                 self.rewards.push(name.to_owned());
-                rewards::combined(name, entry, fields, (self, reader))
+                rewards::combined(name, entry, fields, self, reader)
             }
-            Some(kind) => grader((name, kind), entry, fields, reader),
+            Some(kind) => grader(name, kind, entry, fields, reader),
         };
         self.specs.extend(spec);
     }
@@ -98,42 +92,50 @@ impl Graders {
 
 /// Reads a grader that grades a submission.
 fn grader(
-    (name, kind): (&str, Written),
+    name: &str,
+    kind: WrittenKind,
     entry: &Entry,
     mut fields: Fields<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<GraderSpec> {
+    fields.read_as(match kind {
+        WrittenKind::Tool => &TOOL,
+        WrittenKind::Rubric => &RUBRIC,
+        WrittenKind::Program => &PROGRAM,
+        WrittenKind::Combine => &COMBINATION,
+    });
     let mut text = match kind {
-        Written::Rubric => rubric::text(entry, &mut fields, reader),
-        Written::Tool | Written::Program | Written::Combine => None,
+        WrittenKind::Rubric => rubric::text(entry, &fields, reader),
+        WrittenKind::Tool | WrittenKind::Program | WrittenKind::Combine => None,
     };
     // What the suite says wins over the front matter of the rubric.
     let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
     let mut fields = fields.over(&front);
-    let display_name = fields.take("display_name").and_then(|field| reader.findings.text(field));
-    let extractor = extractor(&mut fields, reader);
-    let pass_threshold = fields.take("pass_threshold");
-    if let (Written::Rubric, None) = (kind, pass_threshold) {
+    let display_name = fields.text("display_name", &mut reader.findings);
+    let extractor = extractor(&fields, reader);
+    let has_threshold = fields.take("pass_threshold").is_some();
+    if matches!(kind, WrittenKind::Rubric) && !has_threshold {
         reader.without_threshold.push((name.to_owned(), entry.key_span));
     }
-    let pass_threshold = pass_threshold
-        .map_or(Some(1.0), |field| reader.findings.number(field, 0.0..=1.0, "between 0 and 1"));
-    let ground_truth_pattern = pattern(&mut fields, reader);
-    let include_subagents =
-        fields.take("include_subagents").map_or(Some(false), |field| reader.findings.truth(field));
-    let (owner, kind) = match kind {
-        Written::Tool => ("a tool grader", tool(entry, &mut fields, reader)),
-        Written::Program => {
+    let pass_threshold = pass_threshold(&fields, &mut reader.findings);
+    let ground_truth_pattern = pattern(&fields, reader);
+    let include_subagents = match fields.take("include_subagents") {
+        Some(field) => reader.findings.truth(field),
+        None => Some(false),
+    };
+    let kind = match kind {
+        WrittenKind::Tool => tool(entry, &mut fields, reader),
+        WrittenKind::Program => {
             let program = programs::program(entry, &mut fields, reader);
-            ("a program grader", program.map(|program| GraderKind::Program(Box::new(program))))
+            program.map(|program| GraderKind::Program(Box::new(program)))
         }
-        Written::Combine => ("a combining grader", None),
-        Written::Rubric => {
+        WrittenKind::Combine => None,
+        WrittenKind::Rubric => {
             let rubric = rubric::rubric(text, entry, &mut fields, reader);
-            ("a rubric grader", rubric.map(|rubric| GraderKind::Rubric(Box::new(rubric))))
+            rubric.map(|rubric| GraderKind::Rubric(Box::new(rubric)))
         }
     };
-    fields.finish(owner, &mut reader.findings);
+    fields.finish(&mut reader.findings);
     Some(GraderSpec {
         name: name.to_owned(),
         display_name,
@@ -144,20 +146,28 @@ fn grader(
     })
 }
 
+/// The least score that is a pass: the full one where nothing is said, none where what is said is wrong.
+pub(super) fn pass_threshold(fields: &Fields<'_>, findings: &mut Findings) -> Option<f64> {
+    match fields.take("pass_threshold") {
+        Some(_) => fields.number("pass_threshold", findings),
+        None => Some(1.0),
+    }
+}
+
 #[derive(Clone, Copy)]
-enum Written {
+enum WrittenKind {
     Tool,
     Rubric,
     Program,
     Combine,
 }
 
-const KINDS: [(&str, Option<Written>); 6] = [
-    ("tool", Some(Written::Tool)),
-    ("rubric", Some(Written::Rubric)),
-    ("model_judge", Some(Written::Rubric)),
-    ("program", Some(Written::Program)),
-    (rewards::COMBINE, Some(Written::Combine)),
+const KINDS: [(&str, Option<WrittenKind>); 6] = [
+    ("tool", Some(WrittenKind::Tool)),
+    ("rubric", Some(WrittenKind::Rubric)),
+    ("model_judge", Some(WrittenKind::Rubric)),
+    ("program", Some(WrittenKind::Program)),
+    (rewards::COMBINE, Some(WrittenKind::Combine)),
     ("letta_judge", None),
 ];
 
@@ -182,9 +192,9 @@ const FOREIGN: [(&str, &str); 14] = [
 fn kind(
     name: &str,
     entry: &Entry,
-    fields: &mut Fields<'_>,
+    fields: &Fields<'_>,
     reader: &mut Reader<'_>,
-) -> Option<Written> {
+) -> Option<WrittenKind> {
     let Some(field) = fields.take("kind") else {
         no_kind(name, entry, reader);
         return None;
@@ -261,8 +271,9 @@ fn tool(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Opti
             reader.findings.error(config.key_span, message).hint =
                 Some("write it into the file, or into the `metadata` of the rows".to_owned());
         }
+        fields.read_as(&PYTHON_TOOL);
         let spec = programs::python(field, &function, Role::Grade, reader);
-        let spec = programs::with_settings((spec, field), fields, reader)?;
+        let spec = programs::with_settings(spec, field, fields, reader)?;
         return Some(GraderKind::Program(Box::new(spec)));
     }
     if !reader.registry.graders.contains(&function.as_str()) {
@@ -281,7 +292,7 @@ fn tool(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Opti
     Some(GraderKind::Tool(spec))
 }
 
-fn extractor(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<ExtractorSpec> {
+fn extractor(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<ExtractorSpec> {
     let config_field = fields.take("extractor_config");
     let config = options(config_field, &mut reader.findings);
     let field = fields.take("extractor");
@@ -291,7 +302,7 @@ fn extractor(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<Extract
         None => "last_assistant".to_owned(),
     };
     if let Some(field) = field.filter(|_| programs::is_python(&name)) {
-        return python_extractor((field, &name), settings, config, reader);
+        return python_extractor(field, &name, settings, config, reader);
     }
     if let Some(settings) = settings {
         let message = "`extractor_options` is of extractors written in Python";
@@ -319,21 +330,19 @@ fn extractor(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<Extract
 
 /// The extractor `file.py:name`. What its options mean is known to the function alone.
 fn python_extractor(
-    (field, name): (&Entry, &str),
+    field: &Entry,
+    name: &str,
     settings: Option<&Entry>,
     config: Option<Map<String, Value>>,
     reader: &mut Reader<'_>,
 ) -> Option<ExtractorSpec> {
     let spec = programs::python(field, name, Role::Extract, reader);
-    let spec = match settings {
-        None => programs::with_settings((spec, field), &mut Fields::new(&[]), reader),
-        Some(settings) => {
-            let mut inner = reader.findings.fields(settings)?;
-            let spec = programs::with_settings((spec, field), &mut inner, reader);
-            inner.finish("`extractor_options`", &mut reader.findings);
-            spec
-        }
+    let inner = match settings {
+        None => Fields::new(&[], &EXTRACTOR_OPTIONS),
+        Some(settings) => reader.findings.fields(settings, &EXTRACTOR_OPTIONS)?,
     };
+    let spec = programs::with_settings(spec, field, &inner, reader);
+    inner.finish(&mut reader.findings);
     Some(ExtractorSpec {
         name: reader.findings.sources.from_suite(field.value.span.file, name),
         config: Value::Object(config?).to_string(),
@@ -348,7 +357,7 @@ pub(super) fn options(
     findings: &mut Findings,
 ) -> Option<Map<String, Value>> {
     let Some(field) = field else { return Some(Map::new()) };
-    findings.fields(field)?;
+    findings.entries(field)?;
     match field.value.to_json() {
         Value::Object(map) => Some(map),
         _ => None,
@@ -371,7 +380,8 @@ fn report(
 
 /// The entry that the keys lead to, or the deepest one there is.
 fn option_span(config: &Node, keys: &[String]) -> Option<Span> {
-    let (mut node, mut span) = (config, None);
+    let mut node = config;
+    let mut span = None;
     for key in keys {
         match &node.value {
             Kind::Map(entries) => {
@@ -393,7 +403,7 @@ fn option_span(config: &Node, keys: &[String]) -> Option<Span> {
     span
 }
 
-fn pattern(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<String> {
+fn pattern(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<String> {
     let field = fields.take("ground_truth_pattern")?;
     let pattern = reader.findings.text(field)?;
     if let Some(problem) = (reader.registry.check_pattern)(&pattern) {

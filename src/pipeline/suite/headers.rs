@@ -4,6 +4,7 @@
 //! hidden, and has to be named by its environment variable.
 
 use super::fields::{Fields, Findings};
+use super::sections::HEADER;
 use super::source;
 use super::tree::{Entry, Kind};
 use crate::pipeline::spec::{HeaderSpec, HeaderValue};
@@ -13,7 +14,7 @@ const OURS: [&str; 5] =
     ["connection", "content-length", "content-type", "host", "transfer-encoding"];
 
 /// Reads `headers: {Name: text}` and `headers: {Name: {env: VARIABLE}}`.
-pub(super) fn headers(fields: &mut Fields<'_>, findings: &mut Findings) -> Vec<HeaderSpec> {
+pub(super) fn headers(fields: &Fields<'_>, findings: &mut Findings) -> Vec<HeaderSpec> {
     let Some(field) = fields.take("headers") else { return Vec::new() };
     let Kind::Map(entries) = &field.value.value else {
         findings.wrong_type(field, "a mapping of names").hint =
@@ -49,13 +50,13 @@ fn check_name(entry: &Entry, before: &[HeaderSpec], findings: &mut Findings) {
 
 /// The name of a variable; a secret written here by mistake is hidden.
 fn variable(entry: &Entry, inner: &[Entry], findings: &mut Findings) -> Option<HeaderValue> {
-    let mut fields = Fields::new(inner);
+    let fields = Fields::new(inner, &HEADER);
     let field = fields.take("env");
     if field.is_none() {
         findings.error(entry.key_span, format!("the header `{}` has no `env`", entry.key)).hint =
             Some(by_variable(&entry.key));
     }
-    fields.finish("a header", findings);
+    fields.finish(findings);
     let field = field?;
     let name = findings.text(field)?;
     if !is_variable(&name) {

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::fields::{Fields, Findings};
 use super::graders::options;
 use super::headers::{self, headers};
-use super::read::Reader;
+use super::reader::Reader;
+use super::sections::{JUDGE, PANELLIST};
 use super::tree::{Entry, Kind, Node};
 use super::{load, source};
 use crate::pipeline::judge::{Judge, secret_parameters};
@@ -18,31 +19,10 @@ use crate::pipeline::spec::{JudgeSpec, Patience, ReplyFormat, RubricSpec};
 /// The most judges of a panel.
 const MOST: usize = 100;
 
-/// The fields of a judge, which a grader has for all of its panel.
-const FIELDS: [&str; 17] = [
-    "model",
-    "provider",
-    "base_url",
-    "endpoint",
-    "api_key_env",
-    "headers",
-    "temperature",
-    "seed",
-    "max_tokens",
-    "top_p",
-    "extra_body",
-    "response_format",
-    "max_retries",
-    "timeout",
-    "deadline",
-    "max_requests_per_minute",
-    "max_tokens_per_minute",
-];
-
 /// Settings that some providers do not take.
 const OPTIONAL: [&str; 5] = ["temperature", "seed", "max_tokens", "top_p", "response_format"];
 
-const REPLY_FORMATS: [(&str, ReplyFormat); 4] = [
+pub(super) const REPLY_FORMATS: [(&str, ReplyFormat); 4] = [
     ("auto", ReplyFormat::Auto),
     ("json_schema", ReplyFormat::JsonSchema),
     ("json_object", ReplyFormat::JsonObject),
@@ -61,16 +41,17 @@ pub(super) fn judges(
             check_taken(fields, reader);
             return vec![judge(fields, reader)];
         }
-        Some(panel) => of_panel(panel, (fields, has_rubric), reader),
+        Some(panel) => of_panel(panel, fields, has_rubric, reader),
     };
-    // What every judge of the panel says itself is checked too, and known to whoever looks for unknown fields.
+    // What every judge of the panel says itself is checked too.
     judge(fields, reader);
     judges
 }
 
 fn of_panel(
     panel: &Entry,
-    (grader, has_rubric): (&Fields<'_>, bool),
+    grader: &Fields<'_>,
+    has_rubric: bool,
     reader: &mut Reader<'_>,
 ) -> Vec<JudgeSpec> {
     const EXAMPLE: &str = "write `panel: [{model: a}, {model: b}]`";
@@ -88,7 +69,7 @@ fn of_panel(
         return Vec::new();
     }
     let read: Vec<Option<JudgeSpec>> =
-        items.iter().map(|item| one_of_panel(item, (grader, has_rubric), reader)).collect();
+        items.iter().map(|item| one_of_panel(item, grader, has_rubric, reader)).collect();
     let judges = read.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default();
     check_different(&judges, items, &mut reader.findings);
     judges
@@ -97,7 +78,8 @@ fn of_panel(
 /// Reads one judge of a panel from its fields and those it inherits.
 fn one_of_panel(
     item: &Node,
-    (grader, has_rubric): (&Fields<'_>, bool),
+    grader: &Fields<'_>,
+    has_rubric: bool,
     reader: &mut Reader<'_>,
 ) -> Option<JudgeSpec> {
     let Kind::Map(own) = &item.value else {
@@ -105,21 +87,21 @@ fn one_of_panel(
         reader.findings.error(item.span, message).hint = Some("write `{model: NAME}`".to_owned());
         return None;
     };
-    let entries = grader.inherited(&FIELDS, own);
-    let mut fields = Fields::new(&entries);
-    if has_rubric && fields.peek("model").is_none() {
+    let entries = grader.inherited(JUDGE, own);
+    let mut fields = Fields::new(&entries, &PANELLIST);
+    if has_rubric && fields.take("model").is_none() {
         reader.findings.error(item.span, "this judge of the panel has no `model`");
     }
     check_inherited(item, grader, &mut reader.findings);
     check_taken(&fields, reader);
     let judge = judge(&mut fields, reader);
-    fields.finish("a judge of `panel`", &mut reader.findings);
+    fields.finish(&mut reader.findings);
     Some(judge)
 }
 
 /// Warns of a key or an address that was meant for another provider: the one would be sent to the other.
 fn check_inherited(item: &Node, grader: &Fields<'_>, findings: &mut Findings) {
-    let of_grader = |name: &str| grader.peek(name).filter(|_| item.get(name).is_none());
+    let of_grader = |name: &str| grader.take(name).filter(|_| item.get(name).is_none());
     let own = item.entries().iter().find(|entry| entry.key == "provider");
     let theirs = provider_name(grader);
     let is_other = |own: &&Entry| own.value.to_json() != *theirs;
@@ -158,32 +140,29 @@ fn judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
     let provider = provider(fields, reader);
     let findings = &mut reader.findings;
     refuse_secrets(fields, findings);
-    let model = text("model", fields, findings).unwrap_or(defaults.model);
-    let base_url = base_url(fields, findings);
-    let endpoint = text("endpoint", fields, findings);
-    let api_key_env = api_key_env(fields, findings);
     let headers = headers(fields, findings);
-    let sampling = sampling(fields, findings);
-    let extra_body = extra_body(fields.take("extra_body"), findings);
-    let response_format =
-        fields.take("response_format").and_then(|field| findings.choice(field, &REPLY_FORMATS));
-    let patience = patience(fields, findings);
+    let temperature = match fields.take_or_null("temperature") {
+        None => defaults.temperature,
+        Some(field) if field.value.value == Kind::Null => None,
+        Some(_) => fields.number("temperature", findings),
+    };
     JudgeSpec {
-        model,
+        model: fields.text("model", findings).unwrap_or(defaults.model),
         provider,
-        base_url,
-        endpoint,
-        api_key_env,
+        base_url: base_url(fields, findings),
+        endpoint: fields.text("endpoint", findings),
+        api_key_env: api_key_env(fields, findings),
         headers,
-        extra_body,
-        response_format: response_format.unwrap_or_default(),
-        patience,
-        ..sampling
+        temperature,
+        seed: fields.whole("seed", findings),
+        max_tokens: fields.whole("max_tokens", findings),
+        top_p: fields.number("top_p", findings),
+        extra_body: extra_body(fields.take("extra_body"), findings),
+        response_format: fields
+            .choice("response_format", &REPLY_FORMATS, findings)
+            .unwrap_or_default(),
+        patience: patience(fields, findings),
     }
-}
-
-fn text(name: &'static str, fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> {
-    fields.take(name).and_then(|field| findings.text(field))
 }
 
 /// Reports keys of APIs, however they are spelt. Their values are hidden where files are loaded.
@@ -195,7 +174,7 @@ fn refuse_secrets(fields: &mut Fields<'_>, findings: &mut Findings) {
     }
 }
 
-fn provider(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> String {
+fn provider(fields: &Fields<'_>, reader: &mut Reader<'_>) -> String {
     let field = fields.take("provider");
     let name = field.and_then(|field| Some((field, reader.findings.text(field)?)));
     match name {
@@ -211,7 +190,7 @@ fn provider(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> String {
 
 /// The provider that the fields name, right or wrong.
 fn provider_name(fields: &Fields<'_>) -> String {
-    match fields.peek("provider").map(|field| &field.value.value) {
+    match fields.take("provider").map(|field| &field.value.value) {
         Some(Kind::Str(name)) => name.clone(),
         _ => JudgeSpec::default().provider,
     }
@@ -221,7 +200,7 @@ fn provider_name(fields: &Fields<'_>) -> String {
 fn check_taken(fields: &Fields<'_>, reader: &mut Reader<'_>) {
     let provider = provider_name(fields);
     for name in OPTIONAL {
-        let Some(field) = fields.peek(name) else { continue };
+        let Some(field) = fields.take(name) else { continue };
         if let Some(why) = (reader.registry.untaken_setting)(&provider, name) {
             let message = format!("judges of the provider `{provider}` take no `{name}`: {why}");
             reader.findings.error(field.key_span, message);
@@ -229,7 +208,7 @@ fn check_taken(fields: &Fields<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-fn base_url(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> {
+fn base_url(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
     let field = fields.take("base_url")?;
     let url = findings.text(field)?;
     let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
@@ -272,7 +251,7 @@ fn extra_body(field: Option<&Entry>, findings: &mut Findings) -> Map<String, Val
 }
 
 /// The name of a variable; a key written here by mistake is hidden.
-fn api_key_env(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<String> {
+fn api_key_env(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
     let field = fields.take("api_key_env")?;
     let name = findings.text(field)?;
     if !headers::is_variable(&name) {
@@ -284,55 +263,13 @@ fn api_key_env(fields: &mut Fields<'_>, findings: &mut Findings) -> Option<Strin
     Some(name)
 }
 
-/// A judge with these settings, all others by default.
-fn sampling(fields: &mut Fields<'_>, findings: &mut Findings) -> JudgeSpec {
-    const INTEGER: &str = "a whole number of 64 bits";
-    let temperature = match fields.take_or_null("temperature") {
-        None => Some(0.0),
-        Some(field) if field.value.value == Kind::Null => None,
-        Some(field) => findings.number(field, 0.0..=2.0, "between 0 and 2, or null"),
-    };
-    let seed =
-        fields.take("seed").and_then(|field| findings.whole(field, i64::MIN..=i64::MAX, INTEGER));
-    let max_tokens = fields.take("max_tokens").and_then(|field| at_least_one(field, findings));
-    let top_p =
-        fields.take("top_p").and_then(|field| findings.number(field, 0.0..=1.0, "between 0 and 1"));
-    JudgeSpec { temperature, seed, max_tokens, top_p, ..JudgeSpec::default() }
-}
-
-fn patience(fields: &mut Fields<'_>, findings: &mut Findings) -> Patience {
+fn patience(fields: &Fields<'_>, findings: &mut Findings) -> Patience {
     let defaults = Patience::default();
-    let retries = fields
-        .take("max_retries")
-        .and_then(|field| findings.whole(field, 0..=1000, "between 0 and 1000"));
-    let max_retries = retries.and_then(|retries| u32::try_from(retries).ok());
-    let mut seconds = |name| fields.take(name).and_then(|field| seconds(field, findings));
-    let (timeout, deadline) = (seconds("timeout"), seconds("deadline"));
-    let requests = fields.take("max_requests_per_minute");
-    let tokens = fields.take("max_tokens_per_minute");
     Patience {
-        max_retries: max_retries.unwrap_or(defaults.max_retries),
-        timeout: timeout.unwrap_or(defaults.timeout),
-        deadline: deadline.unwrap_or(defaults.deadline),
-        max_requests_per_minute: requests.and_then(|field| at_least_one(field, findings)),
-        max_tokens_per_minute: tokens.and_then(|field| at_least_one(field, findings)),
+        max_retries: fields.whole("max_retries", findings).unwrap_or(defaults.max_retries),
+        timeout: fields.seconds("timeout", findings).unwrap_or(defaults.timeout),
+        deadline: fields.seconds("deadline", findings).unwrap_or(defaults.deadline),
+        max_requests_per_minute: fields.whole("max_requests_per_minute", findings),
+        max_tokens_per_minute: fields.whole("max_tokens_per_minute", findings),
     }
-}
-
-fn at_least_one<N: TryFrom<i64>>(field: &Entry, findings: &mut Findings) -> Option<N> {
-    const MOST: i64 = u32::MAX as i64;
-    let value = findings.whole(field, 1..=MOST, "a whole number of at least 1")?;
-    N::try_from(value).ok()
-}
-
-/// A number of seconds, more than 0.
-pub(super) fn seconds(field: &Entry, findings: &mut Findings) -> Option<f64> {
-    let seconds =
-        findings.number(field, 0.0..=86_400.0, "more than 0 and at most 86400 seconds")?;
-    if seconds > 0.0 {
-        return Some(seconds);
-    }
-    let message = format!("`{}` must be more than 0 seconds", field.key);
-    findings.error(field.value.span, message);
-    None
 }

@@ -1,6 +1,6 @@
 //! Reads a suite file: YAML into [`Suite`](super::spec::Suite) plus diagnostics.
 //!
-//! Nothing here opens a file: a file the suite
+//! `sections` declares every field, and the other files read them. Nothing here opens a file: a file the suite
 //! names (`extends`, `prompt_path`) is asked for through [`Files`], and is missing until the engine has read it.
 
 pub(crate) mod canonical;
@@ -15,10 +15,14 @@ mod load;
 mod mistakes;
 pub(crate) mod programs;
 mod read;
+mod reader;
 mod rewards;
 mod rubric;
 mod rubric_file;
 mod scalar;
+pub(crate) mod schema;
+pub(crate) mod section;
+pub(crate) mod sections;
 pub(crate) mod source;
 mod syntax;
 mod thresholds;

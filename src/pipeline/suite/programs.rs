@@ -5,8 +5,8 @@
 
 use super::fields::{Fields, Findings};
 use super::headers::is_variable;
-use super::judges::seconds;
-use super::read::Reader;
+use super::reader::Reader;
+use super::sections::SANDBOX;
 use super::source::{Sources, Span};
 use super::tree::{Entry, Kind, Node, Style};
 use crate::base::diagnostic::Place;
@@ -113,7 +113,7 @@ pub(super) fn program(
             None
         }
     };
-    with_settings((spec, field.unwrap_or(entry)), fields, reader)
+    with_settings(spec, field.unwrap_or(entry), fields, reader)
 }
 
 /// The program in the file that `field` names, or the function of it.
@@ -187,19 +187,20 @@ pub(super) fn python(
 
 /// Reads the settings of a program that `named` names, also of one that is wrong, so that they are known.
 pub(super) fn with_settings(
-    (spec, named): (Option<ProgramSpec>, &Entry),
-    fields: &mut Fields<'_>,
+    spec: Option<ProgramSpec>,
+    named: &Entry,
+    fields: &Fields<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
-    let [runtime_field, inputs_field, cwd_field] =
-        ["runtime", "inputs", "cwd"].map(|name| fields.take(name));
+    let runtime_field = fields.take("runtime");
+    let cwd_field = fields.take("cwd");
     let runtime = runtime_field.and_then(|field| runtime(field, reader));
-    let inputs = inputs_field.and_then(|field| inputs(field, reader)).unwrap_or_default();
+    let inputs = fields.take("inputs").and_then(|field| inputs(field, reader)).unwrap_or_default();
     let env = fields.take("env").and_then(|field| variables(field, &mut reader.findings));
     let cwd = cwd_field.and_then(|field| reader.path(field));
     let own = fields.take("sandbox").and_then(|field| sandbox(field, &mut reader.findings));
     let repeat = repeat(fields, &mut reader.findings);
-    let timeout = fields.take("timeout").and_then(|field| seconds(field, &mut reader.findings));
+    let timeout = fields.seconds("timeout", &mut reader.findings);
     let mut spec = spec?;
     spec.runtime = runtime;
     spec.inputs = sorted(inputs.iter().map(|(input, _)| input.clone()).collect());
@@ -268,10 +269,8 @@ fn variables(field: &Entry, findings: &mut Findings) -> Option<Vec<Variable>> {
     if let Kind::Map(entries) = &field.value.value {
         return not_a_list(field, entries, findings);
     }
-    let (is_list, nodes) = match &field.value.value {
-        Kind::Seq(items) => (true, items.as_slice()),
-        _ => (false, std::slice::from_ref(&field.value)),
-    };
+    let is_list = matches!(field.value.value, Kind::Seq(_));
+    let nodes = items(field);
     let mut all = Vec::with_capacity(nodes.len());
     let mut wrong = Vec::new();
     for node in nodes {
@@ -385,7 +384,7 @@ pub(super) fn sandbox(field: &Entry, findings: &mut Findings) -> Option<Sandbox>
             return Some(Sandbox { kind, ..Sandbox::default() });
         }
     }
-    let mut inner = findings.fields(field)?;
+    let inner = findings.fields(field, &SANDBOX)?;
     let kind = inner.take("kind");
     if kind.is_none() {
         findings.error(field.key_span, "`sandbox` has no `kind`").hint =
@@ -393,11 +392,8 @@ pub(super) fn sandbox(field: &Entry, findings: &mut Findings) -> Option<Sandbox>
     }
     let kind = kind.and_then(|kind| findings.choice(kind, &SANDBOXES));
     let memory = inner.take("memory").and_then(|memory| bytes(memory, findings));
-    let cpu = inner
-        .take("cpu")
-        .and_then(|cpu| findings.whole(cpu, 1..=86_400, "a whole number of seconds, 1 to 86400"));
-    inner.finish("`sandbox`", findings);
-    let cpu_seconds = cpu.and_then(|seconds| u64::try_from(seconds).ok());
+    let cpu_seconds = inner.whole("cpu", findings);
+    inner.finish(findings);
     Some(Sandbox { kind: kind?, memory, cpu_seconds })
 }
 
@@ -452,10 +448,9 @@ fn bytes(field: &Entry, findings: &mut Findings) -> Option<u64> {
 }
 
 /// Reads `cache: false` and `deterministic: check`.
-fn repeat(fields: &mut Fields<'_>, findings: &mut Findings) -> Repeat {
-    let cache = fields.take("cache");
+fn repeat(fields: &Fields<'_>, findings: &mut Findings) -> Repeat {
+    let is_kept = fields.truth("cache", findings).unwrap_or(true);
     let deterministic = fields.take("deterministic");
-    let is_kept = cache.and_then(|field| findings.truth(field)).unwrap_or(true);
     let is_checked = deterministic.is_some_and(|field| match &field.value.value {
         Kind::Str(text) if text == "check" => true,
         Kind::Bool(true) => false,

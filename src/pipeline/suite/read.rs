@@ -8,12 +8,13 @@ use serde_json::{Map, Value};
 
 use super::fields::{Fields, Findings};
 use super::load::{self, Looked};
-use super::programs::{ProgramPlaces, Spans};
-use super::source::Span;
+use super::programs::ProgramPlaces;
+use super::reader::Reader;
+use super::sections::SUITE;
 use super::thresholds::Passes;
-use super::tree::{Entry, Kind, Node};
+use super::tree::{Kind, Node};
 use super::{Files, dataset, gate, graders, programs, rewards};
-use crate::base::diagnostic::{Diagnostic, Place, suggest};
+use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{OptionProblem, ToolSpec};
 use crate::pipeline::spec::{ProgramSpec, Sandbox, SandboxKind};
 use crate::pipeline::spec::{Suite, TargetSpec};
@@ -107,41 +108,14 @@ pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
     findings.text(field("name")?)
 }
 
-/// What the readers of sections share.
-pub(super) struct Reader<'a> {
-    pub(super) files: &'a dyn Files,
-    pub(super) registry: &'a Registry<'a>,
-    /// The sandbox of programs that say none.
-    pub(super) sandbox: Sandbox,
-    pub(super) findings: Findings,
-    pub(super) looked: Looked,
-    /// The programs that were read.
-    pub(super) programs: Vec<Spans>,
-    /// The rubric graders that say no `pass_threshold`, each with its place.
-    pub(super) without_threshold: Vec<(String, Span)>,
-}
-
-impl Reader<'_> {
-    /// Reports a feature that is known and not there yet.
-    pub(super) fn unavailable(&mut self, field: &Entry, what: &str) -> &mut Diagnostic {
-        self.findings.error(field.value.span, format!("{what} not available in this version"))
-    }
-
-    /// The value of `field` as a path, joined to the folder of the file that wrote it.
-    pub(super) fn path(&mut self, field: &Entry) -> Option<String> {
-        let path = self.findings.text(field)?;
-        Some(self.findings.sources.join(field.value.span.file, &path))
-    }
-}
-
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
 fn suite(root: &Node, reader: &mut Reader<'_>) -> Option<Suite> {
-    let mut fields = Fields::new(root.entries());
-    let name =
-        required(&mut fields, "name", root, reader).and_then(|name| reader.findings.text(name));
-    let description = fields.take("description").and_then(|field| reader.findings.text(field));
-    let dataset = required(&mut fields, "dataset", root, reader)
-        .and_then(|field| dataset::dataset(field, reader));
+    let fields = Fields::new(root.entries(), &SUITE);
+    let name = reader.required("name", &fields, root);
+    let name = name.and_then(|name| reader.findings.text(name));
+    let description = fields.text("description", &mut reader.findings);
+    let dataset = reader.required("dataset", &fields, root);
+    let dataset = dataset.and_then(|field| dataset::dataset(field, reader));
     let target = match fields.take("target") {
         Some(field) => dataset::target(field, reader),
         None => Some(TargetSpec::Recorded { path: None, format: None }),
@@ -151,18 +125,22 @@ fn suite(root: &Node, reader: &mut Reader<'_>) -> Option<Suite> {
     {
         reader.sandbox = sandbox;
     }
-    let mut graders = graders::graders(&mut fields, root, reader);
-    rewards::reward(&mut fields, &mut graders, reader);
+    let mut graders = graders::graders(&fields, root, reader);
+    rewards::reward(&fields, &mut graders, reader);
     rewards::check_names(&graders, &mut reader.findings);
     let keys: Vec<&str> = graders.names.iter().map(String::as_str).collect();
-    let gate = gate::gate(&mut fields, &keys, &mut reader.findings);
-    let limits = limits(&mut fields, &mut reader.findings);
-    let passes = Passes { gate: gate.as_ref(), num_runs: limits.num_runs };
-    passes.check(&graders.specs, &reader.without_threshold, &mut reader.findings);
+    let findings = &mut reader.findings;
+    let gate = gate::gate(&fields, &keys, findings);
+    let max_samples = fields.whole("max_samples", findings);
+    let num_runs = fields.whole("num_runs", findings).unwrap_or(1);
+    let max_concurrent = fields.whole("max_concurrent", findings);
+    let sample_tags = fields.texts("sample_tags", findings).unwrap_or_default();
+    let passes = Passes { gate: gate.as_ref(), num_runs };
+    passes.check(&graders.specs, &reader.without_threshold, findings);
     if let Some(script) = fields.take("setup_script") {
         reader.unavailable(script, "`setup_script` is");
     }
-    fields.finish("a suite", &mut reader.findings);
+    fields.finish(&mut reader.findings);
     Some(Suite {
         name: name?,
         description,
@@ -170,57 +148,11 @@ fn suite(root: &Node, reader: &mut Reader<'_>) -> Option<Suite> {
         target: target?,
         graders: graders.specs,
         gate,
-        max_samples: limits.max_samples,
-        sample_tags: limits.sample_tags,
-        num_runs: limits.num_runs,
-        max_concurrent: limits.max_concurrent,
+        max_samples,
+        sample_tags,
+        num_runs,
+        max_concurrent,
     })
-}
-
-fn required<'n>(
-    fields: &mut Fields<'n>,
-    name: &'static str,
-    root: &Node,
-    reader: &mut Reader<'_>,
-) -> Option<&'n Entry> {
-    let field = fields.take(name);
-    if field.is_none() && !is_misspelt(name, root) {
-        let at = root.entries().iter().find(|entry| entry.key == name);
-        let span = at.map_or(root.span, |entry| entry.key_span);
-        reader.findings.error(span, format!("the suite has no `{name}`")).hint =
-            Some(load::MINIMAL.to_owned());
-    }
-    field
-}
-
-/// Whether a field of the mapping is probably `name`, misspelt: it is reported as unknown, which is enough.
-pub(super) fn is_misspelt(name: &str, root: &Node) -> bool {
-    let mut keys = root.entries().iter().map(|entry| entry.key.as_str());
-    !keys.clone().any(|key| key == name) && keys.any(|key| suggest(key, [name]).is_some())
-}
-
-struct Limits {
-    max_samples: Option<usize>,
-    sample_tags: Vec<String>,
-    num_runs: u32,
-    max_concurrent: Option<usize>,
-}
-
-fn limits(fields: &mut Fields<'_>, findings: &mut Findings) -> Limits {
-    let mut count = |name| {
-        let field = fields.take(name)?;
-        findings.whole(field, 1..=i64::from(u32::MAX), "a whole number of at least 1")
-    };
-    let (max_samples, num_runs) = (count("max_samples"), count("num_runs"));
-    let max_concurrent = count("max_concurrent");
-    let tags = fields.take("sample_tags").and_then(|field| findings.texts(field));
-    let size = |value: i64| usize::try_from(value).unwrap_or(usize::MAX);
-    Limits {
-        max_samples: max_samples.map(size),
-        sample_tags: tags.unwrap_or_default(),
-        num_runs: num_runs.and_then(|value| u32::try_from(value).ok()).unwrap_or(1),
-        max_concurrent: max_concurrent.map(size),
-    }
 }
 
 /// The place of the `path` of a section, or else of what says most about it.

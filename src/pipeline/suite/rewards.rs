@@ -4,8 +4,10 @@
 //! names a grader is none of these: that grader's score is the reward, and there is nothing to add.
 
 use super::fields::{Fields, Findings};
-use super::graders::Graders;
-use super::read::Reader;
+use super::gate::Nesting;
+use super::graders::{Graders, pass_threshold};
+use super::reader::Reader;
+use super::sections::{COMBINATION, REWARD_COMBINE, REWARD_CUSTOM, REWARD_METRIC};
 use super::tree::{Entry, Kind, Style};
 use super::{gate, programs};
 use crate::pipeline::reward::Expression;
@@ -41,8 +43,8 @@ const KINDS: [(&str, RewardKind); 3] = [
 ];
 
 /// Reads the `reward` section and adds the grader that it is.
-pub(super) fn reward(fields: &mut Fields<'_>, graders: &mut Graders, reader: &mut Reader<'_>) {
-    let has_gate = fields.peek("gate").is_some();
+pub(super) fn reward(fields: &Fields<'_>, graders: &mut Graders, reader: &mut Reader<'_>) {
+    let has_gate = fields.take("gate").is_some();
     let Some(field) = fields.take("reward") else { return };
     if let Kind::Str(_) | Kind::Int(_) | Kind::Float(_) = &field.value.value {
         let kind = expression(field, graders, reader).map(RewardSpec::Expression);
@@ -55,8 +57,8 @@ pub(super) fn reward(fields: &mut Fields<'_>, graders: &mut Graders, reader: &mu
             Some("for example `reward: 0.7*quality + 0.3*policy`".to_owned());
         return;
     }
-    let Some(mut inner) = reader.findings.fields(field) else { return };
-    let Some(kind) = reward_kind(field, &mut inner, &mut reader.findings) else {
+    let Some(mut inner) = reader.findings.fields(field, &REWARD_METRIC) else { return };
+    let Some(kind) = reward_kind(field, &inner, &mut reader.findings) else {
         // Which fields there may be is not known.
         return;
     };
@@ -67,32 +69,31 @@ pub(super) fn reward(fields: &mut Fields<'_>, graders: &mut Graders, reader: &mu
                 Some("a `reward` of `kind: combine` or `custom` may stand beside a `gate`".into());
         }
         let names: Vec<&str> = graders.names.iter().map(String::as_str).collect();
-        gate::metric_key(&mut inner, field, &names, &mut reader.findings);
-        inner.finish("a reward", &mut reader.findings);
+        gate::metric_key(&inner, field, &names, Nesting::Top, &mut reader.findings);
+        inner.finish(&mut reader.findings);
         return;
     }
-    let common = Common::read(&mut inner, reader);
-    let spec = match kind {
-        RewardKind::Custom => composer(field, &mut inner, reader),
-        _ => combine(field, &mut inner, graders, reader).map(RewardSpec::Expression),
+    let is_custom = kind == RewardKind::Custom;
+    inner.read_as(if is_custom { &REWARD_CUSTOM } else { &REWARD_COMBINE });
+    let common = Common::read(&inner, reader);
+    let spec = if is_custom {
+        composer(field, &inner, reader)
+    } else {
+        combine(field, &inner, graders, reader).map(RewardSpec::Expression)
     };
-    inner.finish("a reward", &mut reader.findings);
+    inner.finish(&mut reader.findings);
     add(field, spec.and_then(|spec| common.grader(REWARD, spec)), graders, reader);
 }
 
 /// The kind that the reward says, or that its fields show.
-fn reward_kind(
-    field: &Entry,
-    inner: &mut Fields<'_>,
-    findings: &mut Findings,
-) -> Option<RewardKind> {
+fn reward_kind(field: &Entry, inner: &Fields<'_>, findings: &mut Findings) -> Option<RewardKind> {
     if let Some(kind) = inner.take("kind") {
         return findings.choice(kind, &KINDS);
     }
-    if inner.peek("combine").is_some() {
+    if inner.take("combine").is_some() {
         return Some(RewardKind::Combine);
     }
-    let likely = if inner.peek("function").is_some() { "custom" } else { "metric" };
+    let likely = if inner.take("function").is_some() { "custom" } else { "metric" };
     findings.error(field.key_span, "the reward has no `kind`").hint =
         Some(format!("write `kind: {likely}`"));
     (likely == "metric").then_some(RewardKind::Metric)
@@ -112,7 +113,7 @@ fn add(field: &Entry, spec: Option<GraderSpec>, graders: &mut Graders, reader: &
 }
 
 /// The function of a `custom` reward.
-fn composer(field: &Entry, inner: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<RewardSpec> {
+fn composer(field: &Entry, inner: &Fields<'_>, reader: &mut Reader<'_>) -> Option<RewardSpec> {
     let named = inner.take("function");
     let spec = match named {
         Some(function) => {
@@ -125,7 +126,7 @@ fn composer(field: &Entry, inner: &mut Fields<'_>, reader: &mut Reader<'_>) -> O
             None
         }
     };
-    let spec = programs::with_settings((spec, named.unwrap_or(field)), inner, reader)?;
+    let spec = programs::with_settings(spec, named.unwrap_or(field), inner, reader)?;
     Some(RewardSpec::Program(Box::new(spec)))
 }
 
@@ -134,11 +135,13 @@ pub(super) fn combined(
     name: &str,
     entry: &Entry,
     mut fields: Fields<'_>,
-    (graders, reader): (&mut Graders, &mut Reader<'_>),
+    graders: &mut Graders,
+    reader: &mut Reader<'_>,
 ) -> Option<GraderSpec> {
-    let common = Common::read(&mut fields, reader);
-    let expression = combine(entry, &mut fields, graders, reader);
-    fields.finish("a combining grader", &mut reader.findings);
+    fields.read_as(&COMBINATION);
+    let common = Common::read(&fields, reader);
+    let expression = combine(entry, &fields, graders, reader);
+    fields.finish(&mut reader.findings);
     common.grader(name, RewardSpec::Expression(expression?))
 }
 
@@ -149,13 +152,11 @@ struct Common {
 }
 
 impl Common {
-    fn read(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Self {
-        let display_name =
-            fields.take("display_name").and_then(|field| reader.findings.text(field));
-        let pass_threshold = fields
-            .take("pass_threshold")
-            .map_or(Some(1.0), |field| reader.findings.number(field, 0.0..=1.0, "between 0 and 1"));
-        Self { display_name, pass_threshold }
+    fn read(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Self {
+        Self {
+            display_name: fields.text("display_name", &mut reader.findings),
+            pass_threshold: pass_threshold(fields, &mut reader.findings),
+        }
     }
 
     fn grader(self, name: &str, spec: RewardSpec) -> Option<GraderSpec> {
@@ -178,7 +179,7 @@ impl Common {
 /// The expression under `combine`.
 fn combine(
     owner: &Entry,
-    fields: &mut Fields<'_>,
+    fields: &Fields<'_>,
     graders: &mut Graders,
     reader: &mut Reader<'_>,
 ) -> Option<Expression> {

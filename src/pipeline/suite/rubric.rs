@@ -2,17 +2,17 @@
 //!
 //! A rubric file is read here because its text is part of the suite. Who is asked is read by [`super::judges`].
 
-use std::ops::RangeInclusive;
-
 use super::fields::{Fields, Findings};
 use super::judges::judges;
-use super::read::Reader;
+use super::reader::Reader;
 use super::rubric_file::{self, RubricText};
+use super::section::FINITE;
+use super::sections::{COMPARE_TO, SCALE, VOTE_COUNT, VOTES};
 use super::tree::{Entry, Kind};
 use crate::pipeline::judge::template::{PAIR_NAMES, names};
 use crate::pipeline::spec::{Combine, CompareTo, RubricSpec};
 
-const COMBINES: [(&str, Combine); 3] =
+pub(super) const COMBINES: [(&str, Combine); 3] =
     [("median", Combine::Median), ("mean", Combine::Mean), ("majority", Combine::Majority)];
 
 /// Reads what a `rubric` or `model_judge` grader has beyond other graders; `text` is its rubric.
@@ -26,11 +26,9 @@ pub(super) fn rubric(
     let judges = judges(fields, text.is_some(), reader);
     let compare_to = compare_to(fields, reader);
     let findings = &mut reader.findings;
-    let rubric_vars = fields.take("rubric_vars").and_then(|field| findings.texts(field));
-    let (votes, combine) = votes(fields, findings);
-    let confirm_fails = fields
-        .take("confirm_fails")
-        .and_then(|field| findings.whole(field, 0..=100, "between 0 and 100"));
+    let rubric_vars = fields.texts("rubric_vars", findings);
+    let Votes { count, combine } = votes(fields, findings);
+    let confirm_fails = fields.whole("confirm_fails", findings);
     let scale_field = fields.take("scale");
     let scale = scale_field.and_then(|field| scale(field, findings));
     if compare_to.is_some() {
@@ -51,15 +49,15 @@ pub(super) fn rubric(
         judges,
         scale,
         rubric_vars: rubric_vars.unwrap_or_default(),
-        votes,
+        votes: count,
         combine,
-        confirm_fails: confirm_fails.and_then(|count| u32::try_from(count).ok()).unwrap_or(0),
+        confirm_fails: confirm_fails.unwrap_or(0),
         compare_to,
     })
 }
 
 /// Whether the judge is an agent, which is reported as not available.
-fn agent_judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> bool {
+fn agent_judge(fields: &Fields<'_>, reader: &mut Reader<'_>) -> bool {
     let agent_file = fields.take("agent_file");
     let command = fields.take("command");
     let tool = fields.take("judge_tool_name");
@@ -79,7 +77,7 @@ fn agent_judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> bool {
 /// Reads the rubric of a grader: `prompt`, or the file of `prompt_path` with what it includes.
 pub(super) fn text(
     entry: &Entry,
-    fields: &mut Fields<'_>,
+    fields: &Fields<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<RubricText> {
     let not_empty =
@@ -101,8 +99,14 @@ pub(super) fn text(
         (None, Some(file)) => {
             let path = reader.path(file)?;
             reader.looked.rubrics.push((entry.key.clone(), path.clone()));
-            let sinks = (&mut reader.looked, &mut reader.findings);
-            (rubric_file::read(&path, file.value.span, reader.files, sinks)?, file)
+            let text = rubric_file::read(
+                &path,
+                file.value.span,
+                reader.files,
+                &mut reader.looked,
+                &mut reader.findings,
+            );
+            (text?, file)
         }
         (None, None) => {
             reader
@@ -120,12 +124,13 @@ pub(super) fn text(
 
 /// Reads `compare_to: PATH` and `compare_to: {field: PATH}` or `{run: PATH}`. A plain path is a run if it ends in
 /// `.jsonl` or has a slash.
-fn compare_to(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<CompareTo> {
+fn compare_to(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<CompareTo> {
     let field = fields.take("compare_to")?;
     if let Kind::Map(entries) = &field.value.value {
-        let mut inner = Fields::new(entries);
-        let (of_row, run) = (inner.take("field"), inner.take("run"));
-        inner.finish("`compare_to`", &mut reader.findings);
+        let inner = Fields::new(entries, &COMPARE_TO);
+        let of_row = inner.take("field");
+        let run = inner.take("run");
+        inner.finish(&mut reader.findings);
         return match (of_row, run) {
             (Some(of_row), None) => reader.findings.text(of_row).map(|path| in_row(&path)),
             (None, Some(run)) => reader.path(run).map(CompareTo::Run),
@@ -167,56 +172,58 @@ fn check_comparison(text: &RubricText, entry: &Entry, findings: &mut Findings) {
     );
 }
 
+/// How many votes there are, and what is made of them.
+struct Votes {
+    count: u32,
+    combine: Combine,
+}
+
 /// Reads `votes: 3` or `votes: {n: 3, combine: mean}`, and `combine: mean` beside either.
-fn votes(fields: &mut Fields<'_>, findings: &mut Findings) -> (u32, Combine) {
-    const RANGE: RangeInclusive<i64> = 1..=1000;
-    const WORDS: &str = "a whole number between 1 and 1000";
+fn votes(fields: &Fields<'_>, findings: &mut Findings) -> Votes {
     let beside = fields.take("combine");
-    let (count, inside) = match fields.take("votes") {
-        None => (None, None),
-        Some(field) => match &field.value.value {
-            Kind::Map(entries) => {
-                let mut inner = Fields::new(entries);
-                let count = inner.take("n");
-                if count.is_none() {
-                    findings.error(field.key_span, "`votes` has no `n`");
-                }
-                let combine = inner.take("combine");
-                inner.finish("`votes`", findings);
-                (count, combine)
-            }
-            _ => (Some(field), None),
-        },
-    };
+    let mut count = fields.take("votes");
+    let mut inside = None;
+    if let Some(votes) = count
+        && let Kind::Map(entries) = &votes.value.value
+    {
+        let inner = Fields::new(entries, &VOTES);
+        count = inner.take("n");
+        inside = inner.take("combine");
+        if count.is_none() {
+            findings.error(votes.key_span, "`votes` has no `n`");
+        }
+        inner.finish(findings);
+    }
     if let (Some(beside), Some(_)) = (beside, inside) {
         let message = "`combine` is said twice: here and in `votes`";
         findings.error(beside.key_span, message).hint = Some("keep one".to_owned());
     }
-    let count = count.and_then(|field| findings.whole(field, RANGE, WORDS));
+    let count = count.and_then(|field| findings.whole(field, VOTE_COUNT));
     let combine = beside.or(inside).and_then(|field| findings.choice(field, &COMBINES));
-    let count = count.and_then(|count| u32::try_from(count).ok()).unwrap_or(1);
-    (count, combine.unwrap_or_default())
+    Votes { count: count.unwrap_or(1), combine: combine.unwrap_or_default() }
 }
 
 /// Reads `scale: {min, max}`; 0 to 1 is no scale at all.
 fn scale(field: &Entry, findings: &mut Findings) -> Option<(f64, f64)> {
     const EXAMPLE: &str = "write `scale: {min: 1, max: 5}`";
-    if !matches!(field.value.value, Kind::Map(_)) {
+    let Kind::Map(entries) = &field.value.value else {
         findings.wrong_type(field, "a mapping").hint = Some(EXAMPLE.to_owned());
         return None;
-    }
-    let mut inner = findings.fields(field)?;
+    };
+    let inner = Fields::new(entries, &SCALE);
     let mut end = |name| {
         let Some(end) = inner.take(name) else {
             findings.error(field.key_span, format!("`scale` has no `{name}`")).hint =
                 Some(EXAMPLE.to_owned());
             return None;
         };
-        findings.number(end, f64::MIN..=f64::MAX, "finite")
+        findings.number(end, FINITE)
     };
-    let (min, max) = (end("min"), end("max"));
-    inner.finish("`scale`", findings);
-    let (min, max) = (min?, max?);
+    let min = end("min");
+    let max = end("max");
+    inner.finish(findings);
+    let min = min?;
+    let max = max?;
     if min >= max {
         findings.error(field.value.span, "`scale` must have a `min` below its `max`");
         return None;

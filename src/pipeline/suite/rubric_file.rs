@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::fields::{Fields, Findings};
 use super::load::Looked;
+use super::sections::{FRONT_MATTER, FRONT_SETTINGS};
 use super::source::{Span, normal};
 use super::tree::{self, Entry, Kind, Node};
 use super::{FileText, Files};
@@ -21,9 +22,6 @@ const MAX_DEPTH: usize = 16;
 
 /// How many files a rubric may include in all.
 const MAX_FILES: usize = 500;
-
-/// What front matter can say of a grader.
-const SETTINGS: [&str; 3] = ["model", "scale", "pass_threshold"];
 
 const RULE: &str =
     "a rubric that begins with a rule has a blank line before it, or writes the rule `***`";
@@ -88,9 +86,10 @@ pub(super) fn read(
     path: &str,
     from: Span,
     files: &dyn Files,
-    (looked, findings): (&mut Looked, &mut Findings),
+    looked: &mut Looked,
+    findings: &mut Findings,
 ) -> Option<RubricText> {
-    Loader::new(files, looked, findings).load(path, Some(from), Role::OfGrader)
+    RubricLoader::new(files, looked, findings).load(path, Some(from), NamedBy::Grader)
 }
 
 /// Reads the rubric at `path`, which a row names; it includes nothing outside of `folder`, the suite's.
@@ -99,9 +98,13 @@ pub fn row_rubric(path: &str, folder: &str, files: &dyn Files) -> RowRubric {
         FileText::Text(text) => text,
         text => return RowRubric { text, problems: Vec::new() },
     };
-    let (mut looked, mut findings) = (Looked::default(), Findings::default());
-    let loader = Loader { folder: Some(folder), ..Loader::new(files, &mut looked, &mut findings) };
-    let read = loader.load(path, None, Role::OfRow);
+    let mut looked = Looked::default();
+    let mut findings = Findings::default();
+    let loader = RubricLoader {
+        folder: Some(folder),
+        ..RubricLoader::new(files, &mut looked, &mut findings)
+    };
+    let read = loader.load(path, None, NamedBy::Row);
     if let Some(RubricText { text, .. }) = &read
         && text.trim().is_empty()
     {
@@ -119,20 +122,20 @@ pub fn row_rubric(path: &str, folder: &str, files: &dyn Files) -> RowRubric {
 
 /// Who names a file, which decides what its front matter may say.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    OfGrader,
-    OfRow,
+enum NamedBy {
+    Grader,
+    Row,
     Included,
 }
 
 /// What front matter says.
-struct Front {
+struct FrontMatter {
     settings: Vec<Entry>,
     /// The paths of included files, each with its place.
     includes: Vec<(String, Span)>,
 }
 
-struct Loader<'a> {
+struct RubricLoader<'a> {
     files: &'a dyn Files,
     looked: &'a mut Looked,
     findings: &'a mut Findings,
@@ -145,14 +148,21 @@ struct Loader<'a> {
     parts: Vec<(Span, String)>,
 }
 
-impl<'a> Loader<'a> {
+impl<'a> RubricLoader<'a> {
     fn new(files: &'a dyn Files, looked: &'a mut Looked, findings: &'a mut Findings) -> Self {
-        let (above, included, parts) = (Vec::new(), Vec::new(), Vec::new());
-        Self { files, looked, findings, folder: None, above, included, parts }
+        Self {
+            files,
+            looked,
+            findings,
+            folder: None,
+            above: Vec::new(),
+            included: Vec::new(),
+            parts: Vec::new(),
+        }
     }
 
-    fn load(mut self, path: &str, from: Option<Span>, role: Role) -> Option<RubricText> {
-        let front = self.file(path, from, role)?;
+    fn load(mut self, path: &str, from: Option<Span>, named_by: NamedBy) -> Option<RubricText> {
+        let front = self.file(path, from, named_by)?;
         let mut text = String::new();
         let last = self.parts.len().saturating_sub(1);
         for (at, (_, part)) in self.parts.iter().enumerate() {
@@ -168,7 +178,7 @@ impl<'a> Loader<'a> {
     }
 
     /// Reads one file and what it includes; gives the settings of its front matter.
-    fn file(&mut self, path: &str, from: Option<Span>, role: Role) -> Option<Vec<Entry>> {
+    fn file(&mut self, path: &str, from: Option<Span>, named_by: NamedBy) -> Option<Vec<Entry>> {
         let text = self.looked.text(path, from, self.files, self.findings)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let text = &*with_line_feeds(text);
@@ -179,7 +189,7 @@ impl<'a> Loader<'a> {
                 Some(with_rule(Some("end it with a line `---`")));
             return None;
         };
-        let Front { settings, includes } = self.front(front, file, role)?;
+        let FrontMatter { settings, includes } = self.front(front, file, named_by)?;
         self.above.push(normal(path));
         let mut is_whole = true;
         for (path, span) in includes {
@@ -193,7 +203,7 @@ impl<'a> Loader<'a> {
         is_whole.then_some(settings)
     }
 
-    fn front(&mut self, text: &str, file: u32, role: Role) -> Option<Front> {
+    fn front(&mut self, text: &str, file: u32, named_by: NamedBy) -> Option<FrontMatter> {
         let mut problems = Vec::new();
         let root = tree::parse_part(text, file, &self.findings.sources, &mut problems);
         for mut problem in problems {
@@ -210,28 +220,28 @@ impl<'a> Loader<'a> {
                 return None;
             }
         };
-        let mut fields = Fields::new(&entries);
+        let fields = Fields::new(&entries, &FRONT_MATTER);
         let include = fields.take("include");
-        for name in SETTINGS {
-            if let Some(field) = fields.take(name) {
-                self.check_setting(field, role);
-            }
+        for field in FRONT_SETTINGS.iter().filter_map(|field| fields.take(field.name)) {
+            self.check_setting(field, named_by);
         }
         let known = self.findings.diagnostics.len();
-        fields.finish("the front matter of a rubric", self.findings);
+        fields.finish(self.findings);
         for problem in &mut self.findings.diagnostics[known..] {
             problem.hint = Some(with_rule(problem.hint.as_deref()));
         }
         let includes = include.map(|field| self.includes(field)).unwrap_or_default();
-        let settings = entries.into_iter().filter(|entry| SETTINGS.contains(&entry.key.as_str()));
-        Some(Front { settings: settings.collect(), includes })
+        let is_setting =
+            |entry: &Entry| FRONT_SETTINGS.iter().any(|setting| setting.name == entry.key);
+        let settings = entries.into_iter().filter(is_setting);
+        Some(FrontMatter { settings: settings.collect(), includes })
     }
 
-    fn check_setting(&mut self, field: &Entry, role: Role) {
-        let (whose, hint) = match role {
-            Role::OfGrader => return self.refuse_variables(&field.value),
-            Role::OfRow => ("the rubric of a row", "set it in the suite"),
-            Role::Included => {
+    fn check_setting(&mut self, field: &Entry, named_by: NamedBy) {
+        let (whose, hint) = match named_by {
+            NamedBy::Grader => return self.refuse_variables(&field.value),
+            NamedBy::Row => ("the rubric of a row", "set it in the suite"),
+            NamedBy::Included => {
                 ("an included file", "set it in the rubric that includes the file, or in the suite")
             }
         };
@@ -292,7 +302,7 @@ impl<'a> Loader<'a> {
             return None;
         }
         self.included.push(name);
-        self.file(&path, Some(span), Role::Included).map(|_| ())
+        self.file(&path, Some(span), NamedBy::Included).map(|_| ())
     }
 
     /// The files that led here, for messages; of many, the first and the last.

@@ -14,6 +14,7 @@ mod broken;
 mod canonical;
 mod good;
 mod programs;
+mod schema;
 
 /// Files and variables that a test wrote down.
 #[derive(Default)]
@@ -125,5 +126,6 @@ fn suite(text: &str) -> Suite {
     let mut reading = read(&files);
     reading.diagnostics.retain(|said| !said.message.contains("has no `pass_threshold`"));
     assert_eq!(rendered(&reading), "", "{text}");
+    assert_eq!(schema::problems(text), Vec::<String>::new(), "{text}");
     reading.suite.expect("a suite without problems")
 }

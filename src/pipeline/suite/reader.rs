@@ -1,0 +1,65 @@
+//! What the readers of sections share.
+
+use super::fields::{Fields, Findings};
+use super::load::{self, Looked};
+use super::programs::Spans;
+use super::source::Span;
+use super::tree::{Entry, Node};
+use super::{Files, Registry};
+use crate::base::diagnostic::{Diagnostic, suggest};
+use crate::pipeline::spec::Sandbox;
+
+/// What the readers of sections share.
+pub(super) struct Reader<'a> {
+    pub(super) files: &'a dyn Files,
+    pub(super) registry: &'a Registry<'a>,
+    /// The sandbox of programs that say none.
+    pub(super) sandbox: Sandbox,
+    pub(super) findings: Findings,
+    pub(super) looked: Looked,
+    /// The programs that were read.
+    pub(super) programs: Vec<Spans>,
+    /// The rubric graders that say no `pass_threshold`, each with its place.
+    pub(super) without_threshold: Vec<(String, Span)>,
+}
+
+impl Reader<'_> {
+    /// Reports a feature that is known and not there yet.
+    pub(super) fn unavailable(&mut self, field: &Entry, what: &str) -> &mut Diagnostic {
+        self.findings.error(field.value.span, format!("{what} not available in this version"))
+    }
+
+    /// The value of `field` as a path, joined to the folder of the file that wrote it.
+    pub(super) fn path(&mut self, field: &Entry) -> Option<String> {
+        let path = self.findings.text(field)?;
+        Some(self.findings.sources.join(field.value.span.file, &path))
+    }
+
+    /// The field `name` of the suite at `root`, which must have it.
+    pub(super) fn required<'n>(
+        &mut self,
+        name: &str,
+        fields: &Fields<'n>,
+        root: &Node,
+    ) -> Option<&'n Entry> {
+        let field = fields.take(name);
+        if field.is_none() && !is_misspelt(name, root) {
+            self.report_missing(name, root);
+        }
+        field
+    }
+
+    /// Reports that the suite at `root` has no field `name`, or that it is null.
+    pub(super) fn report_missing(&mut self, name: &str, root: &Node) {
+        let at = root.entries().iter().find(|entry| entry.key == name);
+        let span = at.map_or(root.span, |entry| entry.key_span);
+        self.findings.error(span, format!("the suite has no `{name}`")).hint =
+            Some(load::MINIMAL.to_owned());
+    }
+}
+
+/// Whether a field of the mapping is probably `name`, misspelt: it is reported as unknown, which is enough.
+pub(super) fn is_misspelt(name: &str, root: &Node) -> bool {
+    let mut keys = root.entries().iter().map(|entry| entry.key.as_str());
+    !keys.clone().any(|key| key == name) && keys.any(|key| suggest(key, [name]).is_some())
+}

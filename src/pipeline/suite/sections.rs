@@ -1,0 +1,442 @@
+//! Every field of a suite, declared once, in the order in which messages list them.
+
+use super::dataset::{DATASET_FORMATS, TRAJECTORY_FORMATS};
+use super::gate::{AGGREGATIONS, LOGICS, OPS};
+use super::judges::REPLY_FORMATS;
+use super::programs::SANDBOXES;
+use super::rubric::COMBINES;
+use super::section::Shape::{
+    self, AnyOf, Anything, Choice, ListOf, MapOf, Mapping, Number, OrNull, Seconds, Text, Texts,
+    Truth, Whole,
+};
+use super::section::{COUNT, FINITE, FRACTION, Field, Section, fields, names};
+
+/// A suite.
+pub(crate) static SUITE: Section = Section::new(
+    "a suite",
+    &[fields![
+        "name": Text, required => "the suite's name in reports";
+        "description": Text => "a line for people";
+        "dataset": AnyOf(&[Text, Mapping(&DATASET)]), required => "the samples: a path, or a mapping";
+        "target": AnyOf(&[Mapping(&RECORDED), Mapping(&AGENT)]) => "what is evaluated";
+        "sandbox": SANDBOX_SHAPE => "what programs are kept from, where they say nothing themselves";
+        "graders": MapOf(&GRADER) => "name → grader, in the order of reports";
+        "grader": GRADER => "the one grader of older suites, which is named `default`";
+        "reward": REWARD_SHAPE => "one score of those of the graders: an expression, or a mapping";
+        "gate": GATE => "the rule that decides the exit code";
+        "max_samples": COUNT => "only the first so many samples";
+        "num_runs": COUNT, or "1" => "trials: of recorded ones, only the first so many are taken";
+        "max_concurrent": COUNT => "actions under way at once";
+        "sample_tags": Texts => "only samples with one of these tags";
+        "setup_script": Anything => "not available: a program that runs before all samples";
+    ]],
+);
+
+/// What a file says beyond [`SUITE`], and is gone once it is loaded.
+pub(crate) const EXTENDS: &[Field] = fields![
+    "extends": Text => "another suite to start from: mappings merge key by key, everything else is replaced";
+];
+
+/// The mapping under `dataset`.
+pub(crate) static DATASET: Section = Section::new(
+    "a dataset",
+    &[fields![
+        "path": Text, required => "the file";
+        "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
+        "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
+    ]],
+);
+
+/// Our names for what a row holds, each of which may stand under another path.
+pub(crate) static ROW: Section = Section::new(
+    "a sample",
+    &[
+        ROW_PATHS,
+        fields![
+            "outputs": MapOf(&Text) => "the answers of several models in one row, by model";
+        ],
+    ],
+);
+
+/// The fields of [`ROW`] that are one path each.
+pub(crate) const ROW_PATHS: &[Field] = fields![
+    "id": Text => "the sample's id";
+    "input": Text => "what the agent was given";
+    "ground_truth": Text => "the reference answer";
+    "reference": Text => "kept for programs that grade";
+    "output": Text => "what the agent answered";
+    "trajectory": Text => "everything it did";
+    "messages": Text => "everything it did, as messages";
+    "metadata": Text => "anything";
+    "tags": Text => "a list of texts";
+    "rubric": Text => "a rubric of its own";
+    "rubric_path": Text => "a file that holds one";
+    "rubric_vars": Text => "values for placeholders of rubrics";
+    "extra_vars": Text => "kept for the agent";
+    "agent_args": Text => "kept for the agent";
+    "trial": Text => "which repetition of the sample it is";
+    "model": Text => "which model was run";
+    "agent_state": Text => "the state the agent was left in";
+    "label": Text => "what a person says of the answer";
+];
+
+/// A target whose trajectories are recorded already.
+pub(crate) static RECORDED: Section = Section::new(
+    "a recorded target",
+    &[fields![
+        "kind": Choice(&["recorded"]), required => "trajectories already recorded";
+        "path": Text => "a file of trajectories, a folder with one file a sample, or a Letta result directory";
+        "format": Choice(&names(&TRAJECTORY_FORMATS)) => "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent";
+    ]],
+);
+
+/// The kinds of targets that run an agent.
+pub(crate) const AGENT_KINDS: &[&str] =
+    &["agent", "letta_agent", "letta_code", "command", "program", "http"];
+
+/// A target that runs an agent, in any dialect: it cannot be run, and what is recorded of it can be graded.
+pub(crate) static AGENT: Section = Section::new(
+    "a target that runs an agent",
+    &[fields![
+        "kind": Choice(AGENT_KINDS), required => "an agent, whose recorded results alone can be graded";
+        "base_url": Anything => "";
+        "api_key": Anything => "";
+        "timeout": Anything => "";
+        "project_id": Anything => "";
+        "max_retries": Anything => "";
+        "model_configs": Anything => "";
+        "model_handles": Anything => "";
+        "agent_id": Anything => "";
+        "agent_file": Anything => "";
+        "agent_script": Anything => "";
+        "working_dir": Anything => "";
+        "allowed_tools": Anything => "";
+        "disallowed_tools": Anything => "";
+        "skills_dir": Anything => "";
+        "flags": Anything => "";
+        "permission_mode": Anything => "";
+        "sandbox": Anything => "";
+        "memory_dir": Anything => "";
+        "memory_workspace": Anything => "";
+        "max_steps": Anything => "";
+        "command": Anything => "";
+        "path": Anything => "";
+        "model": Anything => "";
+        "env": Anything => "";
+    ]],
+);
+
+/// A grader, told apart by its `kind`.
+const GRADER: Shape = AnyOf(&[
+    Mapping(&TOOL),
+    Mapping(&PYTHON_TOOL),
+    Mapping(&RUBRIC),
+    Mapping(&PROGRAM),
+    Mapping(&COMBINATION),
+]);
+
+/// What every grader of scores has.
+const NAME_AND_THRESHOLD: &[Field] = fields![
+    "display_name": Text => "the name in reports";
+    "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
+];
+
+/// What every grader of a submission has.
+const SUBMISSION: &[Field] = fields![
+    "display_name": Text => "the name in reports";
+    "extractor_config": MapOf(&Anything) => "the options of the extractor";
+    "extractor": Text, or "\"last_assistant\"" => "which part of the trajectory is graded; `file.py:name` is a function of it";
+    "extractor_options": Mapping(&EXTRACTOR_OPTIONS) => "how an extractor written in Python runs";
+    "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
+    "ground_truth_pattern": Text => "a Python pattern whose group 1 picks the reference answer out of a longer ground truth";
+    "include_subagents": Truth, or "false" => "whether messages of sub-agents are seen";
+];
+
+/// A deterministic grader.
+pub(crate) static TOOL: Section = Section::new("a tool grader", &[TOOL_KIND, SUBMISSION, FUNCTION]);
+
+/// A function of a Python file.
+pub(crate) static PYTHON_TOOL: Section =
+    Section::new("a tool grader", &[TOOL_KIND, SUBMISSION, FUNCTION, PROGRAM_SETTINGS]);
+
+const TOOL_KIND: &[Field] = fields![
+    "kind": Choice(&["tool"]), required => "a deterministic function, or one of a Python file";
+];
+
+const FUNCTION: &[Field] = fields![
+    "config": MapOf(&Anything) => "the options of the function";
+    "function": Text, required => "the function; `file.py:name` is one of a Python file";
+];
+
+/// A program of the user that grades.
+pub(crate) static PROGRAM: Section = Section::new(
+    "a program grader",
+    &[
+        fields![
+            "kind": Choice(&["program"]), required => "a program of yours";
+        ],
+        SUBMISSION,
+        fields![
+            "path": Text, required => "the file; `file.py:name` is a function of it";
+        ],
+        PROGRAM_SETTINGS,
+    ],
+);
+
+/// How a program runs.
+pub(crate) const PROGRAM_SETTINGS: &[Field] = fields![
+    "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path";
+    "inputs": Texts => "files, folders and patterns that the program reads: when they change, it runs again";
+    "cwd": Text => "the folder it runs in; the suite's if absent";
+    "env": ENVIRONMENT => "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
+    "sandbox": SANDBOX_SHAPE => "none, auto or bubblewrap; or {kind, memory, cpu}";
+    "cache": Truth, or "true" => "false runs it in every evaluation";
+    "deterministic": AnyOf(&[Truth, Choice(&["check"])]) => "check runs it twice for some samples and reports differences";
+    "timeout": Seconds, or "60" => "seconds one call may take";
+];
+
+/// The mapping under `extractor_options`.
+pub(crate) static EXTRACTOR_OPTIONS: Section =
+    Section::new("`extractor_options`", &[PROGRAM_SETTINGS]);
+
+const ENVIRONMENT: Shape =
+    AnyOf(&[Text, ListOf(&AnyOf(&[Text, MapOf(&Choice(&["secret", "plain"]))]))]);
+
+const SANDBOX_SHAPE: Shape = AnyOf(&[Choice(&names(&SANDBOXES)), Mapping(&SANDBOX)]);
+
+/// The mapping under `sandbox`.
+pub(crate) static SANDBOX: Section = Section::new(
+    "`sandbox`",
+    &[fields![
+        "kind": Choice(&names(&SANDBOXES)), required => "what programs are kept from";
+        "memory": AnyOf(&[FINITE, Text]) => "the most memory: bytes, or an amount such as `512MB`";
+        "cpu": Whole(1, 86_400, "a whole number of seconds, 1 to 86400") => "the most seconds of processor time";
+    ]],
+);
+
+/// A grader that asks judges.
+pub(crate) static RUBRIC: Section = Section::new(
+    "a rubric grader",
+    &[
+        fields![
+            "kind": Choice(&["rubric", "model_judge"]), required => "a judge grades by a rubric";
+            "prompt": Text => "the rubric";
+            "prompt_path": Text => "a file that holds the rubric; its front matter may set model, scale and pass_threshold";
+        ],
+        SUBMISSION,
+        fields![
+            "agent_file": Anything => "not available: an agent as judge";
+            "command": Anything => "not available: a program as judge";
+            "judge_tool_name": Anything => "not available: the tool of an agent as judge";
+            "panel": ListOf(&Mapping(&PANELLIST)) => "several judges: settings over those of the grader";
+        ],
+        JUDGE,
+        fields![
+            "compare_to": AnyOf(&[Text, Mapping(&COMPARE_TO)]) => "what submissions are compared with: a field of the row, or the record of a run";
+            "rubric_vars": Texts => "variables every row must have";
+            "combine": COMBINE, or "\"median\"" => "how votes become one score";
+            "votes": AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]), or "1" => "independent judgments by each judge: N, or {n, combine}";
+            "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "further votes by each judge on submissions below the pass threshold";
+            "scale": Mapping(&SCALE) => "the judge's range: {min, max}";
+        ],
+    ],
+);
+
+/// What is of one judge, and said by the grader for all of its panel.
+pub(crate) const JUDGE: &[Field] = fields![
+    "provider": Text, or "\"openai\"" => "the protocol; `openai` is any OpenAI-compatible endpoint";
+    "model": Text, or "\"gpt-4o-mini\"" => "the judge model";
+    "base_url": Text => "where it is asked; no part of the key if `endpoint` is set";
+    "endpoint": Text => "stands for the base URL in the key";
+    "api_key_env": Text => "the environment variable that holds the key";
+    "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
+    "temperature": OrNull(&Number(0.0, 2.0, "between 0 and 2, or null")), or "0.0" => "null sends none";
+    "seed": Whole(i64::MIN, i64::MAX, "a whole number of 64 bits") => "the sampling seed";
+    "max_tokens": COUNT => "the most tokens of a reply";
+    "top_p": FRACTION => "nucleus sampling";
+    "extra_body": MapOf(&Anything) => "further members of the request";
+    "response_format": Choice(&names(&REPLY_FORMATS)), or "\"auto\"" => "how the shape of the reply is asked for";
+    "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after transport failures, at most 1000";
+    "timeout": Seconds, or "120.0" => "seconds one request may take, more than 0";
+    "deadline": Seconds, or "900.0" => "seconds one judgment may take with retries and waits, more than 0";
+    "max_requests_per_minute": COUNT => "the most requests to the endpoint in a minute";
+    "max_tokens_per_minute": COUNT => "the most tokens, sent and received, in a minute";
+];
+
+/// One judge of a panel.
+pub(crate) static PANELLIST: Section = Section::new("a judge of `panel`", &[JUDGE]);
+
+const HEADERS: Shape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
+
+/// A header that an environment variable holds.
+pub(crate) static HEADER: Section = Section::new(
+    "a header",
+    &[fields![
+        "env": Text, required => "the environment variable that holds it";
+    ]],
+);
+
+/// The mapping under `compare_to`.
+pub(crate) static COMPARE_TO: Section = Section::new(
+    "`compare_to`",
+    &[fields![
+        "field": Text => "a field of the row, a dotted path";
+        "run": Text => "the record of a run";
+    ]],
+);
+
+const COMBINE: Shape = Choice(&names(&COMBINES));
+pub(super) const VOTE_COUNT: Shape = Whole(1, 1000, "a whole number between 1 and 1000");
+
+/// The mapping under `votes`.
+pub(crate) static VOTES: Section = Section::new(
+    "`votes`",
+    &[fields![
+        "n": VOTE_COUNT, required => "independent judgments by each judge";
+        "combine": COMBINE => "how votes become one score";
+    ]],
+);
+
+/// The mapping under `scale`.
+pub(crate) static SCALE: Section = Section::new(
+    "`scale`",
+    &[fields![
+        "min": FINITE, required => "the score that becomes 0";
+        "max": FINITE, required => "the score that becomes 1";
+    ]],
+);
+
+/// What a rubric file may say before its text.
+pub(crate) static FRONT_MATTER: Section = Section::new(
+    "the front matter of a rubric",
+    &[
+        fields![
+            "include": Texts => "files whose texts come before its own";
+        ],
+        FRONT_SETTINGS,
+    ],
+);
+
+/// What front matter can say of a grader.
+pub(crate) const FRONT_SETTINGS: &[Field] = fields![
+    "model": Text => "the judge model";
+    "scale": Mapping(&SCALE) => "the judge's range";
+    "pass_threshold": FRACTION => "the least score that counts as a pass";
+];
+
+const EXPRESSION: &[Field] = fields![
+    "combine": AnyOf(&[Text, FINITE]), required => "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`";
+];
+
+/// A grader that combines others.
+pub(crate) static COMBINATION: Section = Section::new(
+    "a combining grader",
+    &[
+        fields![
+            "kind": Choice(&["combine"]), required => "one score of those of other graders";
+        ],
+        NAME_AND_THRESHOLD,
+        EXPRESSION,
+    ],
+);
+
+const REWARD_SHAPE: Shape = AnyOf(&[
+    Text,
+    FINITE,
+    Mapping(&REWARD_METRIC),
+    Mapping(&REWARD_CUSTOM),
+    Mapping(&REWARD_COMBINE),
+]);
+
+/// A reward that is the score of one grader.
+pub(crate) static REWARD_METRIC: Section = Section::new(
+    "a reward",
+    &[fields![
+        "kind": Choice(&["metric"]), required => "the score of one grader";
+        "metric_key": Text => "the grader; the first one if absent";
+    ]],
+);
+
+/// A reward that a Python function composes.
+pub(crate) static REWARD_CUSTOM: Section = Section::new(
+    "a reward",
+    &[
+        fields![
+            "kind": Choice(&["custom"]), required => "a function of a Python file";
+        ],
+        NAME_AND_THRESHOLD,
+        fields![
+            "function": Text, required => "the function, `file.py:name`";
+        ],
+        PROGRAM_SETTINGS,
+    ],
+);
+
+/// A reward that an expression makes.
+pub(crate) static REWARD_COMBINE: Section = Section::new(
+    "a reward",
+    &[
+        fields![
+            "kind": Choice(&["combine"]) => "an expression over the scores of graders";
+        ],
+        NAME_AND_THRESHOLD,
+        EXPRESSION,
+    ],
+);
+
+const GATE: Shape = AnyOf(&[Mapping(&SIMPLE), Mapping(&WEIGHTED), Mapping(&LOGICAL)]);
+
+const AGGREGATION: Shape = Choice(&names(&AGGREGATIONS));
+/// What a gate compares, and with what.
+const COMPARISON: &[Field] = fields![
+    "metric": AGGREGATION, or "\"avg_score\"" => "the aggregate of scores";
+    "aggregation": AGGREGATION => "another name of `metric`";
+    "op": Choice(&names(&OPS)), required => "the comparison";
+    "value": FINITE, required => "what the aggregate is compared with";
+];
+
+/// What is compared with one score.
+const ONE_SCORE: Shape = Number(0.0, 1.0, "between 0 and 1: it is compared with one score");
+
+/// One aggregate of one grader against a value.
+pub(crate) static SIMPLE: Section = Section::new(
+    "a gate",
+    &[
+        fields![
+            "kind": Choice(&["simple"]), or "\"simple\"" => "one aggregate of one grader";
+            "metric_key": Text => "the grader; the first one if absent";
+        ],
+        COMPARISON,
+        fields![
+            "pass_op": Choice(&names(&OPS)) => "how a score is compared with `pass_value`";
+            "pass_threshold": ONE_SCORE => "the least score that counts as a pass here";
+            "pass_value": ONE_SCORE => "another name of `pass_threshold`";
+        ],
+    ],
+);
+
+/// A weighted mean over several graders.
+pub(crate) static WEIGHTED: Section = Section::new(
+    "a weighted average",
+    &[
+        fields![
+            "kind": Choice(&["weighted_average"]), required => "a weighted mean over several graders";
+        ],
+        COMPARISON,
+        fields![
+            "weights": MapOf(&WEIGHT), required => "grader → weight";
+        ],
+    ],
+);
+
+pub(super) const WEIGHT: Shape = Number(0.0, f64::MAX, "a weight: non-negative and finite");
+
+/// Several gates joined.
+pub(crate) static LOGICAL: Section = Section::new(
+    "a logical gate",
+    &[fields![
+        "kind": Choice(&["logical"]), required => "several gates, joined";
+        "operator": Choice(&names(&LOGICS)), required => "how they are joined";
+        "conditions": ListOf(&AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)])), required => "the gates";
+    ]],
+);
