@@ -168,7 +168,7 @@ pub fn extractors() -> Vec<Described> {
             name: info.name,
             description: info.description,
             kind: "extractor",
-            options: (info.options)(),
+            options: info.schema(),
             scoring: "",
             facts: Map::new(),
         })

@@ -3,20 +3,38 @@
 //! An output that is no JSON is an answer like any other and gives nothing; models like to fence their
 //! JSON, so one fence is looked through.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::{ExtractError, ExtractFrom, final_output};
+use super::options::{ExtractorInfo, Opt, OptionKind, Options, Pick};
+use super::{ExtractError, Recording};
+
+pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
+    id: "json_path",
+    name: "JSONPath",
+    description: "What a JSONPath query finds: one text as it is, anything else as JSON.",
+    options: &[
+        Opt { name: "path", kind: OptionKind::JsonPath, description: "An RFC 9535 query." },
+        Opt {
+            name: "source",
+            kind: OptionKind::OneOf(&["row", "output", "trajectory"]),
+            description: "What is asked: the dataset row, the final output read as JSON, or the trajectory.",
+        },
+    ],
+    compile: |options| {
+        let query = Query::new(options)?;
+        Ok(Pick::infallible(move |from| query.extract(from)))
+    },
+    ..ExtractorInfo::PLAIN
+};
 
 /// A query and what it asks.
-#[derive(Clone)]
-pub(super) struct Query {
+struct Query {
     path: JsonPath,
-    source: Source,
+    source: QuerySource,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum QuerySource {
     Row,
     Output,
     Trajectory,
@@ -24,24 +42,23 @@ enum Source {
 
 impl Query {
     /// Reads the query.
-    pub(super) fn new(options: &Map<String, Value>) -> Result<Self, ExtractError> {
-        let path = options.get("path").and_then(Value::as_str).unwrap_or_default();
-        let path =
-            JsonPath::parse(path).map_err(|error| ExtractError::Options(error.to_string()))?;
-        let source = match options.get("source").and_then(Value::as_str) {
-            Some("output") => Source::Output,
-            Some("trajectory") => Source::Trajectory,
-            _ => Source::Row,
+    fn new(options: &Options<'_>) -> Result<Self, ExtractError> {
+        let path = JsonPath::parse(options.text("path").unwrap_or_default());
+        let path = path.map_err(|error| ExtractError::Options(error.to_string()))?;
+        let source = match options.text("source") {
+            Some("output") => QuerySource::Output,
+            Some("trajectory") => QuerySource::Trajectory,
+            _ => QuerySource::Row,
         };
         Ok(Self { path, source })
     }
 
     /// One text as it is; anything else as compact JSON; nothing found, or null, as nothing.
-    pub(super) fn extract(&self, from: &ExtractFrom<'_>, include_subagents: bool) -> String {
+    fn extract(&self, from: &Recording<'_>) -> String {
         let asked = match self.source {
-            Source::Row => Some(from.row.value()),
-            Source::Output => json_in(final_output(from)),
-            Source::Trajectory => Some(from.trajectory.to_json(include_subagents)),
+            QuerySource::Row => Some(from.row.value()),
+            QuerySource::Output => json_in(from.final_output()),
+            QuerySource::Trajectory => Some(from.to_json()),
         };
         let Some(asked) = asked else { return String::new() };
         match self.path.query(&asked).all().as_slice() {

@@ -1,12 +1,14 @@
-//! The registry of extractors: what each is called, what it does, and which options it takes.
+//! What there is to say of an extractor: what it is called, what it does, and which options it takes.
 //!
-//! One table gives the descriptions, the JSON Schemas and the checks, so that they cannot disagree.
+//! The declared options give the JSON Schemas and the checks, so that they cannot disagree.
+
+use std::sync::Arc;
 
 use python_re::Regex;
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
-use super::pattern::group_index;
+use super::{EXTRACTORS, ExtractError, Recording};
 use crate::base::diagnostic::suggest;
 use crate::pipeline::spec::OptionProblem;
 
@@ -19,22 +21,96 @@ pub(crate) struct ExtractorInfo {
     pub name: &'static str,
     /// What it picks.
     pub description: &'static str,
+    /// The options it takes.
+    pub(super) options: &'static [Opt],
+    /// Says what is wrong with options that are right one by one.
+    pub(super) check: fn(&Options<'_>) -> Option<OptionProblem>,
+    /// Makes it of options that were checked.
+    pub(super) compile: fn(&Options<'_>) -> Result<Pick, ExtractError>,
+}
+
+impl ExtractorInfo {
+    /// An extractor without options, to be completed.
+    pub(super) const PLAIN: Self = Self {
+        id: "",
+        name: "",
+        description: "",
+        options: &[],
+        check: |_| None,
+        compile: |_| Ok(Pick::infallible(|_| String::new())),
+    };
+
     /// The JSON Schema of its options, an object.
-    pub options: fn() -> Value,
-    known: &'static [Opt],
+    pub(crate) fn schema(&self) -> Value {
+        let mut properties = Map::new();
+        for option in self.options {
+            let mut property = option.kind.schema();
+            property["description"] = Value::from(option.description);
+            properties.insert(option.name.to_owned(), property);
+        }
+        let required = self.options.iter().filter(|option| option.kind.is_required());
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": required.map(|option| option.name).collect::<Vec<_>>(),
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// What an extractor with its options does.
+#[derive(Clone)]
+pub(super) struct Pick(Arc<dyn Fn(&Recording<'_>) -> Result<String, ExtractError> + Send + Sync>);
+
+impl Pick {
+    /// An extractor that may fail.
+    pub(super) fn new(
+        pick: impl Fn(&Recording<'_>) -> Result<String, ExtractError> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(pick))
+    }
+
+    /// An extractor that always gives a text.
+    pub(super) fn infallible(
+        pick: impl Fn(&Recording<'_>) -> String + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(move |from| Ok(pick(from)))
+    }
+
+    /// The text it picks.
+    pub(super) fn pick(&self, from: &Recording<'_>) -> Result<String, ExtractError> {
+        (self.0)(from)
+    }
+}
+
+/// Options as a suite says them. Null is nothing.
+pub(super) struct Options<'a>(pub(super) &'a Map<String, Value>);
+
+impl<'a> Options<'a> {
+    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        self.get(name)?.as_str()
+    }
+
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
 }
 
 /// One option.
 #[derive(Clone, Copy, Debug)]
-struct Opt {
-    name: &'static str,
-    kind: Kind,
-    description: &'static str,
+pub(super) struct Opt {
+    pub(super) name: &'static str,
+    pub(super) kind: OptionKind,
+    pub(super) description: &'static str,
 }
 
 /// What an option takes. Options with a default may be left out.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+pub(super) enum OptionKind {
     /// Any text.
     Text { default: &'static str },
     /// A text that says something, and must be there.
@@ -51,141 +127,14 @@ enum Kind {
     OneOf(&'static [&'static str]),
 }
 
-const SEPARATOR: [Opt; 1] = [Opt {
-    name: "separator",
-    kind: Kind::Text { default: "\n" },
-    description: "What stands between two messages.",
-}];
-const TOOL: [Opt; 1] =
-    [Opt { name: "tool_name", kind: Kind::Name, description: "The name of the tool." }];
-const MARKER: [Opt; 2] = [
-    Opt { name: "marker", kind: Kind::Name, description: "The text to look for." },
-    Opt {
-        name: "include_marker",
-        kind: Kind::Flag,
-        description: "Whether the marker itself is part of the submission.",
-    },
-];
-const BLOCK: [Opt; 1] =
-    [Opt { name: "block_label", kind: Kind::Name, description: "The label of the memory block." }];
-const PATTERN: [Opt; 3] = [
-    Opt { name: "pattern", kind: Kind::Pattern, description: "A pattern of Python's `re`." },
-    Opt {
-        name: "group",
-        kind: Kind::Group,
-        description: "The group to take, by number or name; 0 is the whole match. With `search_all` and two groups or more, the capture, counted from 0.",
-    },
-    Opt {
-        name: "search_all",
-        kind: Kind::Flag,
-        description: "Whether all matches of the message are taken, joined with one space.",
-    },
-];
-const JSON_PATH: [Opt; 2] = [
-    Opt { name: "path", kind: Kind::JsonPath, description: "An RFC 9535 query." },
-    Opt {
-        name: "source",
-        kind: Kind::OneOf(&["row", "output", "trajectory"]),
-        description: "What is asked: the dataset row, the final output read as JSON, or the trajectory.",
-    },
-];
-
-/// The built-in extractors, sorted by id.
-pub(crate) const EXTRACTORS: &[ExtractorInfo] = &[
-    ExtractorInfo {
-        id: "after_marker",
-        name: "After marker",
-        description: "What follows a marker in the newest assistant message that contains it, trimmed.",
-        options: || schema(&MARKER),
-        known: &MARKER,
-    },
-    ExtractorInfo {
-        id: "all_assistant",
-        name: "All assistant messages",
-        description: "All assistant messages, joined.",
-        options: || schema(&SEPARATOR),
-        known: &SEPARATOR,
-    },
-    ExtractorInfo {
-        id: "final_output",
-        name: "Final output",
-        description: "The recorded output of the row, else the last assistant message.",
-        options: || schema(&[]),
-        known: &[],
-    },
-    ExtractorInfo {
-        id: "first_assistant",
-        name: "First assistant message",
-        description: "The first assistant message.",
-        options: || schema(&[]),
-        known: &[],
-    },
-    ExtractorInfo {
-        id: "json_path",
-        name: "JSONPath",
-        description: "What a JSONPath query finds: one text as it is, anything else as JSON.",
-        options: || schema(&JSON_PATH),
-        known: &JSON_PATH,
-    },
-    ExtractorInfo {
-        id: "last_assistant",
-        name: "Last assistant message",
-        description: "The last assistant message.",
-        options: || schema(&[]),
-        known: &[],
-    },
-    ExtractorInfo {
-        id: "last_turn",
-        name: "Last turn",
-        description: "The assistant messages of the last turn, joined.",
-        options: || schema(&SEPARATOR),
-        known: &SEPARATOR,
-    },
-    ExtractorInfo {
-        id: "memory_block",
-        name: "Memory block",
-        description: "The value of a memory block in the state the agent was left in.",
-        options: || schema(&BLOCK),
-        known: &BLOCK,
-    },
-    ExtractorInfo {
-        id: "pattern",
-        name: "Pattern",
-        description: "What a pattern matches in the newest assistant message that matches it.",
-        options: || schema(&PATTERN),
-        known: &PATTERN,
-    },
-    ExtractorInfo {
-        id: "tool_arguments",
-        name: "Tool arguments",
-        description: "The arguments of the first call of a tool as they were written; `{}` if there is none.",
-        options: || schema(&TOOL),
-        known: &TOOL,
-    },
-    ExtractorInfo {
-        id: "tool_output",
-        name: "Tool output",
-        description: "What the first call of a tool returned.",
-        options: || schema(&TOOL),
-        known: &TOOL,
-    },
-    ExtractorInfo {
-        id: "trajectory",
-        name: "Trajectory",
-        description: "The whole trajectory as JSON, without ids and times.",
-        options: || schema(&[]),
-        known: &[],
-    },
-];
-
 /// What is wrong with the options of the extractor `name`; nothing if it is none of [`EXTRACTORS`].
 pub(crate) fn check_options(name: &str, config: &Map<String, Value>) -> Vec<OptionProblem> {
     let Some(info) = EXTRACTORS.iter().find(|info| info.id == name) else { return Vec::new() };
     let mut problems: Vec<OptionProblem> =
         config.keys().filter_map(|key| unknown(info, key)).collect();
-    for option in info.known {
-        let found = config.get(option.name).filter(|value| !value.is_null());
-        problems.extend(match found {
+    let options = Options(config);
+    for option in info.options {
+        problems.extend(match options.get(option.name) {
             Some(value) => value_problem(option, value),
             None if option.kind.is_required() => Some(OptionProblem {
                 at: Vec::new(),
@@ -196,12 +145,12 @@ pub(crate) fn check_options(name: &str, config: &Map<String, Value>) -> Vec<Opti
         });
     }
     if problems.is_empty() {
-        problems.extend(group_problem(config));
+        problems.extend((info.check)(&options));
     }
     problems
 }
 
-impl Kind {
+impl OptionKind {
     fn is_required(self) -> bool {
         matches!(self, Self::Name | Self::Pattern | Self::JsonPath)
     }
@@ -239,24 +188,8 @@ impl Kind {
     }
 }
 
-fn schema(options: &[Opt]) -> Value {
-    let mut properties = Map::new();
-    for option in options {
-        let mut property = option.kind.schema();
-        property["description"] = Value::from(option.description);
-        properties.insert(option.name.to_owned(), property);
-    }
-    let required = options.iter().filter(|option| option.kind.is_required());
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required.map(|option| option.name).collect::<Vec<_>>(),
-        "additionalProperties": false,
-    })
-}
-
 fn unknown(info: &ExtractorInfo, key: &str) -> Option<OptionProblem> {
-    let names = || info.known.iter().map(|option| option.name);
+    let names = || info.options.iter().map(|option| option.name);
     if names().any(|name| name == key) {
         return None;
     }
@@ -282,23 +215,14 @@ fn value_problem(option: &Opt, value: &Value) -> Option<OptionProblem> {
     }
     let text = value.as_str().unwrap_or_default();
     match option.kind {
-        Kind::Pattern => match Regex::new(text) {
+        OptionKind::Pattern => match Regex::new(text) {
             Ok(_) => None,
             Err(error) => problem(format!("`{name}` is not a valid pattern: {error}")),
         },
-        Kind::JsonPath => match JsonPath::parse(text) {
+        OptionKind::JsonPath => match JsonPath::parse(text) {
             Ok(_) => None,
             Err(error) => problem(format!("`{name}` is not a valid JSONPath: {error}")),
         },
         _ => None,
     }
-}
-
-/// A group that the pattern does not have, of options that are right one by one.
-fn group_problem(config: &Map<String, Value>) -> Option<OptionProblem> {
-    let group = config.get("group").filter(|group| !group.is_null())?;
-    let regex = Regex::new(config.get("pattern")?.as_str()?).ok()?;
-    let search_all = config.get("search_all").and_then(Value::as_bool).unwrap_or_default();
-    let message = group_index(&regex, group, search_all).err()?;
-    Some(OptionProblem { at: vec!["group".to_owned()], message, hint: None })
 }

@@ -6,37 +6,64 @@
 //! nothing over something (`|a`) finds only the nothing.
 
 use python_re::{Captures, Regex, RegexProblem};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::ExtractError;
+use super::options::{ExtractorInfo, Opt, OptionKind, Options, Pick};
+use crate::pipeline::spec::OptionProblem;
+
+pub(super) const PATTERN: ExtractorInfo = ExtractorInfo {
+    id: "pattern",
+    name: "Pattern",
+    description: "What a pattern matches in the newest assistant message that matches it.",
+    options: &[
+        Opt {
+            name: "pattern",
+            kind: OptionKind::Pattern,
+            description: "A pattern of Python's `re`.",
+        },
+        Opt {
+            name: "group",
+            kind: OptionKind::Group,
+            description: "The group to take, by number or name; 0 is the whole match. With `search_all` and two groups or more, the capture, counted from 0.",
+        },
+        Opt {
+            name: "search_all",
+            kind: OptionKind::Flag,
+            description: "Whether all matches of the message are taken, joined with one space.",
+        },
+    ],
+    compile: |options| {
+        let pattern = Pattern::new(options)?;
+        Ok(Pick::new(move |from| pattern.extract(from.said().rev())))
+    },
+    check: group_problem,
+    ..ExtractorInfo::PLAIN
+};
 
 /// A pattern and what is taken of its matches.
-#[derive(Clone)]
-pub(super) struct Pattern {
-    regex: std::sync::Arc<Regex>,
+struct Pattern {
+    regex: Regex,
     search_all: bool,
     group: usize,
 }
 
 impl Pattern {
     /// Compiles the pattern and finds the group.
-    pub(super) fn new(options: &Map<String, Value>) -> Result<Self, ExtractError> {
-        let pattern = options.get("pattern").and_then(Value::as_str).unwrap_or_default();
+    fn new(options: &Options<'_>) -> Result<Self, ExtractError> {
+        let pattern = options.text("pattern").unwrap_or_default();
         let regex = Regex::new(pattern).map_err(|problem| failed(&problem))?;
-        let search_all = options.get("search_all").and_then(Value::as_bool).unwrap_or_default();
-        let group = match options.get("group").filter(|group| !group.is_null()) {
+        let search_all = options.flag("search_all");
+        let group = match options.get("group") {
             Some(group) => group_index(&regex, group, search_all).map_err(ExtractError::Options)?,
             None if search_all && regex.group_count() > 0 => 1,
             None => 0,
         };
-        Ok(Self { regex: std::sync::Arc::new(regex), search_all, group })
+        Ok(Self { regex, search_all, group })
     }
 
     /// What matches in the first of `texts` that matches at all; nothing if none does.
-    pub(super) fn extract<'a>(
-        &self,
-        texts: impl Iterator<Item = &'a str>,
-    ) -> Result<String, ExtractError> {
+    fn extract<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Result<String, ExtractError> {
         for text in texts {
             let Some(first) =
                 self.regex.captures_at(text, 0).map_err(|problem| failed(&problem))?
@@ -80,8 +107,16 @@ fn after(captures: &Captures, text: &str) -> Option<usize> {
     text.get(whole.end..)?.chars().next().map(|skipped| whole.end + skipped.len_utf8())
 }
 
+/// A group that the pattern does not have, of options that are right one by one.
+fn group_problem(options: &Options<'_>) -> Option<OptionProblem> {
+    let group = options.get("group")?;
+    let regex = Regex::new(options.text("pattern")?).ok()?;
+    let message = group_index(&regex, group, options.flag("search_all")).err()?;
+    Some(OptionProblem { at: vec!["group".to_owned()], message, hint: None })
+}
+
 /// The group of the match that the option `group` names.
-pub(super) fn group_index(regex: &Regex, group: &Value, search_all: bool) -> Result<usize, String> {
+fn group_index(regex: &Regex, group: &Value, search_all: bool) -> Result<usize, String> {
     let count = regex.group_count();
     if search_all && count < 2 {
         return Ok(count);

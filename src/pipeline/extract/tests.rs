@@ -361,7 +361,7 @@ fn the_registry_lists_every_extractor_with_its_schema() {
         ]
     );
     for info in EXTRACTORS {
-        let schema = (info.options)();
+        let schema = info.schema();
         let validator = jsonschema::validator_for(&schema).expect("a valid schema");
         let required: Vec<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
