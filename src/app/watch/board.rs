@@ -88,6 +88,7 @@ pub struct ActionCounts {
     /// Sent to a judge since the save.
     pub asked: u64,
     /// Of those, under way.
+    #[serde(rename = "in_flight")]
     pub under_way: u64,
     /// Answered without a judgment.
     pub failed: u64,

@@ -27,7 +27,7 @@ use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
 
 /// The version of the lines.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// The most verdicts that one line lists. A rubric can move them all, and whoever reads a line holds it in memory.
 pub(crate) const MOST_MOVED: usize = 1000;
@@ -70,8 +70,10 @@ impl Display for JsonDisplay<'_> {
                 self.waits.clear();
                 return self.line("saved", overview, &SavedEvent { files: &overview.files });
             }
-            WatchEvent::Broken => self.line("broken", overview, &BrokenEvent::of(overview))?,
-            WatchEvent::Restored => self.line("mended", overview, &EmptyEvent {})?,
+            WatchEvent::Broken => {
+                self.line("broken_files", overview, &BrokenEvent::of(overview))?
+            }
+            WatchEvent::Restored => self.line("fixed_files", overview, &EmptyEvent {})?,
             WatchEvent::Planned => {
                 self.line("planned", overview, &PlannedEvent::of(&overview.actions))?
             }
@@ -80,7 +82,7 @@ impl Display for JsonDisplay<'_> {
                     self.line("verdict", overview, &VerdictEvent::of(&detail, overview))?;
                 }
             }
-            WatchEvent::Paused => self.line("held", overview, &PausedEvent::of(overview))?,
+            WatchEvent::Paused => self.line("paused", overview, &PausedEvent::of(overview))?,
             WatchEvent::Evaluated => {
                 self.line("evaluated", overview, &EvaluatedEvent::of(board))?
             }
@@ -180,7 +182,7 @@ struct VerdictEvent<'a> {
     grader: &'a str,
     before: Option<GradeJson>,
     now: GradeJson,
-    movement: Movement,
+    movement: &'static str,
     label: Value,
     disagrees: bool,
     rationale: Option<&'a str>,
@@ -204,7 +206,7 @@ impl<'a> VerdictEvent<'a> {
             grader: grader_key(overview, row),
             before: row.before.map(GradeJson::of),
             now: GradeJson::of(row.now),
-            movement: row.movement,
+            movement: movement_name(row.movement),
             label: match row.label {
                 None => Value::Null,
                 Some(Label::Pass(pass)) => pass.into(),
@@ -227,6 +229,21 @@ impl GradeJson {
             CellState::Errored => "errored",
         };
         Self { score: cell.is_verdict().then_some(cell.score), state }
+    }
+}
+
+/// A movement by its name in events: records and `diff` keep the names of their own format.
+fn movement_name(movement: Movement) -> &'static str {
+    match movement {
+        Movement::Broken => "broken",
+        Movement::Errored => "errored",
+        Movement::Fixed => "fixed",
+        Movement::Answered => "error_to_fail",
+        Movement::Lowered => "lowered",
+        Movement::Raised => "raised",
+        Movement::New => "new",
+        Movement::Same => "unchanged",
+        Movement::Pending => "pending",
     }
 }
 
@@ -260,13 +277,43 @@ struct EvaluatedEvent<'a> {
     metrics: Ordered<MetricJson<'a>>,
     gate: &'a GateReport,
     gate_before: &'a GateReport,
-    counts: Counts,
+    counts: CountsJson,
     moved: Vec<Value>,
     moved_not_listed: usize,
     actions: ActionCounts,
     spent: SpendingJson,
     notes: &'a [String],
     stopped: Option<&'a str>,
+}
+
+/// How many grades moved in which way, by the names of [`movement_name`].
+#[derive(Serialize)]
+struct CountsJson {
+    broken: usize,
+    errored: usize,
+    fixed: usize,
+    error_to_fail: usize,
+    lowered: usize,
+    raised: usize,
+    new: usize,
+    unchanged: usize,
+    pending: usize,
+}
+
+impl CountsJson {
+    fn of(counts: &Counts) -> Self {
+        Self {
+            broken: counts.broken,
+            errored: counts.errored,
+            fixed: counts.fixed,
+            error_to_fail: counts.answered,
+            lowered: counts.lowered,
+            raised: counts.raised,
+            new: counts.new,
+            unchanged: counts.unchanged,
+            pending: counts.pending,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -315,7 +362,7 @@ impl<'a> EvaluatedEvent<'a> {
             metrics: metrics(overview),
             gate: &overview.gate,
             gate_before: &overview.gate_before,
-            counts: overview.counts,
+            counts: CountsJson::of(&overview.counts),
             moved: ids.iter().take(MOST_MOVED).filter_map(value).collect(),
             moved_not_listed: ids.len().saturating_sub(MOST_MOVED),
             actions: overview.actions,

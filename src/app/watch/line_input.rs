@@ -51,7 +51,9 @@ pub struct VerdictName {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JsonCommand {
-    wish: JsonCommandKind,
+    /// Clients of the first format say `wish`.
+    #[serde(alias = "wish")]
+    command: JsonCommandKind,
     sample_id: Option<String>,
     grader: Option<String>,
     model: Option<String>,
@@ -62,13 +64,14 @@ struct JsonCommand {
 #[serde(rename_all = "snake_case")]
 enum JsonCommandKind {
     Quit,
-    RunRest,
+    #[serde(alias = "run_rest")]
+    Resume,
     Undo,
     Refresh,
     Pin,
 }
 
-/// What a line asks for: an empty one for the rest, `q` or `quit`, `u` or `undo`; or an object `{"wish": ...}` where
+/// What a line asks for: an empty one for the rest, `q` or `quit`, `u` or `undo`; or an object `{"command": ...}` where
 /// `json`. Else a sentence on what is wrong with it.
 pub(crate) fn parse(line: &str, json: bool) -> Result<LineCommand, String> {
     match line.trim() {
@@ -90,18 +93,18 @@ pub(crate) fn parse(line: &str, json: bool) -> Result<LineCommand, String> {
 impl JsonCommand {
     fn request(self) -> Result<LineCommand, String> {
         let names = self.grader.is_some() || self.model.is_some() || self.trial.is_some();
-        let simple = match self.wish {
+        let simple = match self.command {
             JsonCommandKind::Refresh | JsonCommandKind::Pin => {
                 let sample_id = self.sample_id.ok_or("a wish for a verdict needs `sample_id`")?;
                 let (grader, model, trial) = (self.grader, self.model, self.trial);
                 let name = VerdictName { sample_id, grader, model, trial };
-                return Ok(match self.wish {
+                return Ok(match self.command {
                     JsonCommandKind::Pin => LineCommand::Pin(name),
                     _ => LineCommand::Refresh(name),
                 });
             }
             JsonCommandKind::Quit => LineCommand::Quit,
-            JsonCommandKind::RunRest => LineCommand::RunRest,
+            JsonCommandKind::Resume => LineCommand::RunRest,
             JsonCommandKind::Undo => LineCommand::Undo,
         };
         if names || self.sample_id.is_some() {
@@ -216,24 +219,26 @@ mod tests {
             (true, "quit", Ok(LineCommand::Quit)),
             (true, "\n", Ok(LineCommand::RunRest)),
             (false, "u\n", Ok(LineCommand::Undo)),
+            (true, r#"{"command":"resume"}"#, Ok(LineCommand::RunRest)),
+            (true, r#" {"command": "undo"} "#, Ok(LineCommand::Undo)),
             (true, r#"{"wish":"run_rest"}"#, Ok(LineCommand::RunRest)),
-            (true, r#" {"wish": "undo"} "#, Ok(LineCommand::Undo)),
-            (true, r#"{"wish":"quit"}"#, Ok(LineCommand::Quit)),
             (true, r#"{"wish":"pin","sample_id":"a"}"#, Ok(LineCommand::Pin(name("a")))),
+            (true, r#"{"command":"quit"}"#, Ok(LineCommand::Quit)),
+            (true, r#"{"command":"pin","sample_id":"a"}"#, Ok(LineCommand::Pin(name("a")))),
             (
                 true,
-                r#"{"wish":"refresh","sample_id":"a","grader":"quality"}"#,
+                r#"{"command":"refresh","sample_id":"a","grader":"quality"}"#,
                 Ok(LineCommand::Refresh(quality)),
             ),
             (
                 true,
-                r#"{"wish":"refresh","sample_id":"a","model":"m","trial":1}"#,
+                r#"{"command":"refresh","sample_id":"a","model":"m","trial":1}"#,
                 Ok(LineCommand::Refresh(second)),
             ),
-            (true, r#"{"wish":"pin"}"#, Err("a wish for a verdict needs `sample_id`")),
+            (true, r#"{"command":"pin"}"#, Err("a wish for a verdict needs `sample_id`")),
             (
                 true,
-                r#"{"wish":"quit","sample_id":"a"}"#,
+                r#"{"command":"quit","sample_id":"a"}"#,
                 Err("only `refresh` and `pin` are wishes for a verdict"),
             ),
             (
@@ -246,10 +251,16 @@ mod tests {
         for (json, line, expected) in table {
             assert_eq!(parse(line, json), expected.map_err(str::to_owned), "{line}");
         }
-        for line in [r#"{"wish":"fly"}"#, r#"{"wish":"quit","when":1}"#, "{}", "x"] {
+        for line in [
+            r#"{"command":"fly"}"#,
+            r#"{"command":"quit","when":1}"#,
+            r#"{"command":"quit","wish":"quit"}"#,
+            "{}",
+            "x",
+        ] {
             assert!(parse(line, true).is_err(), "{line}");
         }
-        assert!(parse(r#"{"wish":"quit"}"#, false).is_err());
+        assert!(parse(r#"{"command":"quit"}"#, false).is_err());
     }
 
     #[test]

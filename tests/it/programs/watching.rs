@@ -144,7 +144,7 @@ fn a_function_that_cannot_be_loaded_is_mended() {
     let mut session = Session::new();
     // What was evaluated stays, and nothing is called.
     save(&session.space, "f.py", &FUNCTION.replace("submission):", "submission:"));
-    assert_eq!(session.telling.next_event()["event"], "broken");
+    assert_eq!(session.telling.next_event()["event"], "broken_files");
     let halved = FUNCTION.replace("(submission)", "(submission) / 2");
     let (files, called, told) = session.save("f.py", &halved);
     assert_eq!(
@@ -221,7 +221,7 @@ fn a_program_that_cannot_be_loaded_is_not_loaded_again_while_nobody_saves() {
         ("graders/f.py", &broken("one")),
     ]);
     let mut telling = Telling::new(space.command(&["watch", "suite.yaml", "--json"]));
-    telling.wait_event("broken");
+    telling.wait_event("broken_files");
     let loaded = || {
         // Long enough to load it many times.
         for _ in 0..40 {
@@ -233,12 +233,12 @@ fn a_program_that_cannot_be_loaded_is_not_loaded_again_while_nobody_saves() {
     let first = loaded();
     assert!(first <= 3, "loaded {first} times");
     save(&space, "graders/f.py", &broken("two"));
-    telling.wait_event("broken");
+    telling.wait_event("broken_files");
     assert_eq!(loaded(), first + 1);
     save(&space, "graders/f.py", "def f(sample, submission):\n    return 0.5\n");
     wait_mean(&mut telling, 0.5);
     save(&space, "graders/f.py", &broken("three"));
-    telling.wait_event("broken");
+    telling.wait_event("broken_files");
     let later = loaded() - first - 1;
     assert!(later <= 2, "loaded {later} times");
     telling.interrupt();
@@ -261,7 +261,7 @@ fn a_module_that_was_never_loaded_is_mended() {
     let importing =
         "from sub import helper\n\n\ndef f(sample, submission):\n    return helper.SCORE\n";
     save(&space, "graders/f.py", importing);
-    let broken = telling.wait_event("broken");
+    let broken = telling.wait_event("broken_files");
     assert_eq!(broken["problems"][0]["path"], json!("graders/sub/helper.py"));
     save(&space, "graders/sub/helper.py", "SCORE = 0.5\n");
     wait_mean(&mut telling, 0.5);
@@ -284,16 +284,16 @@ fn what_a_program_needs_to_run_is_noticed_when_it_is_made() {
     let mut telling = Telling::new(space.command(&["watch", "suite.yaml", "--json"]));
     let why = |event: &Value| event["problems"][0]["message"].as_str().unwrap().to_owned();
     let missing = |what: &str| format!("cannot call `g.sh`: {what}");
-    let broken = telling.wait_event("broken");
+    let broken = telling.wait_event("broken_files");
     assert_eq!(why(&broken), missing("`cwd`: there is no folder `work/here`"));
     std::fs::create_dir_all(space.path("work/here")).unwrap();
     wait_mean(&mut telling, 0.5);
     // A session that was good is as attentive.
     save(&space, "suite.yaml", &needing);
-    let broken = telling.wait_event("broken");
+    let broken = telling.wait_event("broken_files");
     assert_eq!(why(&broken), missing("`cwd`: there is no folder `work/there`"));
     std::fs::create_dir(space.path("work/there")).unwrap();
-    let broken = telling.wait_event("broken");
+    let broken = telling.wait_event("broken_files");
     assert_eq!(why(&broken), missing("`runtime`: there is no program `bin/run`"));
     space.write("run", "#!/bin/sh\necho '{\"pass\":true,\"score\":0.25}'\n");
     executable(&space, "run");

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{POLITE, Session, TERSE, mean, question, questions, save};
 
 fn refresh(sample_id: &str) -> String {
-    json!({"wish": "refresh", "sample_id": sample_id, "grader": "quality"}).to_string()
+    json!({"command": "refresh", "sample_id": sample_id, "grader": "quality"}).to_string()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_look_back_shows_the_evaluation_before_and_asks_nothing() {
     let mut session = Session::new(4, &[]);
     session.edit(|space| save(space, "rubric.txt", TERSE));
     session.telling.say("u");
-    session.telling.say(r#"{"wish": "undo"}"#);
+    session.telling.say(r#"{"command": "undo"}"#);
     session.telling.say("nothing that is known");
     session.telling.wait_event("note");
     assert_eq!(session.judge.count(), 8);
@@ -41,7 +41,7 @@ fn a_look_back_shows_the_evaluation_before_and_asks_nothing() {
 
 #[test]
 fn a_session_that_is_quit_ends_well() {
-    for word in ["q", r#"{"wish": "quit"}"#] {
+    for word in ["q", r#"{"command": "quit"}"#] {
         let mut session = Session::new(3, &[]);
         session.telling.say(word);
         let (events, ran) = session.telling.finish();

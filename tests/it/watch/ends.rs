@@ -124,10 +124,10 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
 #[test]
 fn samples_of_an_evaluation_that_was_superseded_keep_their_names() {
     let mut session = Session::begin(super::space(3), super::judge(), &["--preview", "1"]);
-    session.telling.wait_event("held");
+    session.telling.wait_event("paused");
     for ats in [&[9, 0, 1, 2][..], &[0, 1, 2]] {
         save(&session.space, "data.jsonl", &super::rows(ats.iter().copied()));
-        session.telling.wait_event("held");
+        session.telling.wait_event("paused");
     }
     session.telling.say("q");
     let Session { space, telling, .. } = session;

@@ -12,15 +12,15 @@ type Write = fn(&Space, &str);
 fn a_broken_suite_says_why_and_goes_on_once_it_is_mended() {
     let mut session = Session::new(3, &[]);
     replace(&session.space, "suite.yaml", "kind: rubric", "kind: rubrik");
-    let broken = session.telling.wait_event("broken");
+    let broken = session.telling.wait_event("broken_files");
     assert_eq!(broken["save"], 0, "the last good results stay");
     let problem = &broken["problems"][0];
     assert!(problem["message"].as_str().unwrap().contains("`rubrik`"), "{broken}");
     assert_eq!((&problem["path"], &problem["line"]), (&json!("suite.yaml"), &json!(4)));
     replace(&session.space, "suite.yaml", "kind: rubrik", "kind: rubric");
-    assert_eq!(session.telling.next_event()["event"], "mended", "it is as it was");
+    assert_eq!(session.telling.next_event()["event"], "fixed_files", "it is as it was");
     replace(&session.space, "suite.yaml", "kind: rubric", "kind: [");
-    assert_eq!(session.telling.next_event()["event"], "broken");
+    assert_eq!(session.telling.next_event()["event"], "broken_files");
     save(&session.space, "rubric.txt", TERSE);
     let mended = SUITE.replace("value: 0.75", "value: 0.25");
     let edited = session.edit(|space| save(space, "suite.yaml", &mended));
@@ -36,7 +36,7 @@ fn a_session_may_begin_with_what_is_broken() {
     let space = super::space(3);
     save(&space, "suite.yaml", &SUITE.replace("kind: rubric", "kind: ["));
     let mut session = Session::begin(space, super::judge(), &[]);
-    assert_eq!(session.telling.next_event()["event"], "broken");
+    assert_eq!(session.telling.next_event()["event"], "broken_files");
     assert_eq!(session.judge.count(), 0);
     let edited = session.edit(|space| save(space, "suite.yaml", SUITE));
     assert_eq!(edited.asked, questions("polite", 0..3));
@@ -51,10 +51,10 @@ fn a_file_that_is_deleted_and_restored_asks_nothing() {
         let text = session.space.read(path);
         std::fs::remove_file(session.space.path(path)).unwrap();
         let broken = session.telling.next_event();
-        assert_eq!(broken["event"], "broken", "{path}: {broken}");
+        assert_eq!(broken["event"], "broken_files", "{path}: {broken}");
         assert!(broken["problems"].to_string().contains(path), "{broken}");
         save(&session.space, path, &text);
-        assert_eq!(session.telling.next_event()["event"], "mended", "{path}");
+        assert_eq!(session.telling.next_event()["event"], "fixed_files", "{path}");
         // What comes after that is the first save.
         let edited =
             session.edit(|space| replace(space, "suite.yaml", "value: 0.75", "value: 0.25"));

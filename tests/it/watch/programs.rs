@@ -25,7 +25,7 @@ fn a_program_that_could_not_be_loaded_is_loaded_again_when_it_is_mended() {
     let mut session = Session::begin(space, judge(), &[]);
     assert_eq!(mean(&session.telling.wait_event("evaluated")), json!(1.0));
     save(&session.space, "graders/g.py", "x = 1\ndef grade(:\n");
-    let events = session.telling.events_until("broken");
+    let events = session.telling.events_until("broken_files");
     assert_eq!(events.len(), 1, "nothing was evaluated: {events:?}");
     assert_eq!(
         problem(&events[0]),
@@ -39,19 +39,19 @@ fn a_program_that_could_not_be_loaded_is_loaded_again_when_it_is_mended() {
     assert_eq!((&events[0]["event"], &events[0]["save"]), (&json!("saved"), &json!(1)));
     // What is taken back is as it was.
     save(&session.space, "graders/g.py", "import nowhere\n");
-    let broken = problem(&session.telling.wait_event("broken"));
+    let broken = problem(&session.telling.wait_event("broken_files"));
     assert!(broken.starts_with("graders/g.py:1 ") && broken.contains("nowhere"), "{broken}");
     save(&session.space, "graders/g.py", &program("0.5"));
-    assert_eq!(session.telling.next_event()["event"], "mended");
+    assert_eq!(session.telling.next_event()["event"], "fixed_files");
     // The module that it lacks may be the one that is saved.
     let imports = format!("import nowhere\n{}", program("nowhere.SCORE"));
     save(&session.space, "graders/g.py", &imports);
-    session.telling.wait_event("broken");
+    session.telling.wait_event("broken_files");
     save(&session.space, "graders/nowhere.py", "SCORE = 0.25\n");
     assert_eq!(mean(&session.telling.wait_event("evaluated")), json!(0.25));
     // So may one that it loads.
     save(&session.space, "graders/nowhere.py", "SCORE = 1 / 0\n");
-    let broken = problem(&session.telling.wait_event("broken"));
+    let broken = problem(&session.telling.wait_event("broken_files"));
     assert_eq!(
         broken,
         "graders/nowhere.py:1 cannot load `g.py:grade`: ZeroDivisionError: division by zero"
@@ -77,7 +77,7 @@ fn a_program_that_is_broken_from_the_start_is_evaluated_once_it_is_mended() {
     // That a name is not there is found when it is called.
     assert_eq!(mean(&session.telling.wait_event("evaluated")), json!(null));
     save(&session.space, "graders/g.mjs", &unreadable);
-    let told = problem(&session.telling.wait_event("broken"));
+    let told = problem(&session.telling.wait_event("broken_files"));
     assert!(told.starts_with("graders/g.mjs:1 cannot load `g.mjs`: SyntaxError"), "{told}");
     let space = session.leave();
     let mut session = Session::begin(space, judge(), &[]);
@@ -86,7 +86,7 @@ fn a_program_that_is_broken_from_the_start_is_evaluated_once_it_is_mended() {
     assert_eq!(mean(&session.telling.wait_event("evaluated")), json!(0.5));
     // A suite may name a program that cannot be called, or be mended to name another one.
     save(&session.space, "suite.yaml", &suite.replace("g.mjs", "h.mjs"));
-    let told = problem(&session.telling.wait_event("broken"));
+    let told = problem(&session.telling.wait_event("broken_files"));
     assert_eq!(told, "suite.yaml:4 cannot call `h.mjs`: there is no file `graders/h.mjs`");
     std::fs::rename(session.space.path("graders/g.mjs"), session.space.path("graders/h.mjs"))
         .unwrap();
@@ -125,7 +125,7 @@ fn what_is_odd_about_programs_is_told_once() {
 
 /// What is said to be broken, and where.
 fn problem(event: &serde_json::Value) -> String {
-    assert_eq!(event["event"], "broken");
+    assert_eq!(event["event"], "broken_files");
     let [problem] = event["problems"].as_array().unwrap().as_slice() else {
         panic!("one problem in {event}");
     };

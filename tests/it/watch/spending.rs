@@ -17,7 +17,7 @@ fn a_preview_is_asked_and_the_rest_waits_for_a_word() {
     let space = space(30);
     space.write("evalrs.toml", PRICES);
     let mut session = Session::begin(space, judge(), &[]);
-    let held = session.telling.wait_event("held");
+    let held = session.telling.wait_event("paused");
     assert_eq!((&held["asked"], &held["waiting"]), (&json!(20), &json!(10)));
     assert_eq!((session.judge.count(), &held["expected_cost"]), (20, &json!(10.0)));
     session.telling.say(REST);
@@ -26,7 +26,7 @@ fn a_preview_is_asked_and_the_rest_waits_for_a_word() {
     assert_eq!(told["spent"]["session"]["cost"], json!(30.0));
     // The rest of a save that is held is gone with the next one.
     save(&session.space, "rubric.txt", TERSE);
-    session.telling.wait_event("held");
+    session.telling.wait_event("paused");
     let edited = session.edit(|space| save(space, "rubric.txt", POLITE));
     assert_eq!((edited.asked.len(), mean(edited.told())), (0, json!(1.0)));
     assert_eq!(session.judge.count(), 50);
@@ -38,15 +38,15 @@ fn a_preview_is_asked_and_the_rest_waits_for_a_word() {
 #[test]
 fn as_many_are_asked_at_once_as_a_preview_says() {
     let mut session = Session::begin(space(6), judge(), &["--preview", "2"]);
-    let held = session.telling.wait_event("held");
+    let held = session.telling.wait_event("paused");
     assert_eq!((session.judge.count(), &held["waiting"]), (2, &json!(4)));
     let edited = session.edit(|space| save(space, "data.jsonl", &super::rows([0, 1])));
     assert_eq!(edited.asked, BTreeSet::new(), "those are there");
-    session.telling.say(r#"{"wish": "quit"}"#);
+    session.telling.say(r#"{"command": "quit"}"#);
     let (_, ran) = session.telling.finish();
     assert_eq!((ran.code(), session.judge.count()), (0, 2));
     let mut session = Session::begin(space(3), judge(), &["--preview", "0"]);
-    let held = session.telling.wait_event("held");
+    let held = session.telling.wait_event("paused");
     assert_eq!((session.judge.count(), &held["waiting"]), (0, &json!(3)));
     session.telling.say(REST);
     session.telling.wait_event("evaluated");
@@ -58,11 +58,11 @@ fn as_many_are_asked_at_once_as_a_preview_says() {
 fn yes_waits_for_nothing() {
     let mut session = Session::begin(space(30), judge(), &["--yes"]);
     let events = session.telling.events_until("evaluated");
-    assert!(events.iter().all(|event| event["event"] != "held"), "{events:?}");
+    assert!(events.iter().all(|event| event["event"] != "paused"), "{events:?}");
     assert_eq!(session.judge.count(), 30);
     let edited = session.edit(|space| save(space, "rubric.txt", TERSE));
     assert_eq!(edited.asked, questions("terse", 0..30));
-    assert_eq!(edited.all("held").len(), 0);
+    assert_eq!(edited.all("paused").len(), 0);
     session.end();
 }
 

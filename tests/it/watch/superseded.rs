@@ -85,9 +85,9 @@ fn what_failed_or_disagreed_is_asked_first_then_what_is_pinned() {
     let mut session = Session::begin(space, judge, &["--max-concurrent", "1"]);
     session.telling.wait_event("evaluated");
     session.edit(|space| save(space, "rubric.txt", TERSE));
-    session.telling.say(r#"{"wish": "pin", "sample_id": "s6"}"#);
+    session.telling.say(r#"{"command": "pin", "sample_id": "s6"}"#);
     // Lines are heard in order.
-    session.telling.say(r#"{"wish": "undo", "grader": "none"}"#);
+    session.telling.say(r#"{"command": "undo", "grader": "none"}"#);
     session.telling.wait_event("note");
     let mark = session.judge.count();
     session.edit(|space| save(space, "rubric.txt", "Is it kind? {submission}"));

@@ -38,7 +38,7 @@ fn settings_that_are_edited_hold_from_then_on() {
     let edited = session.edit(|space| save(space, "evalrs.toml", "[run]\nmax_calls = 5\n"));
     assert_eq!((session.judge.count(), &edited.told()["spent"]["max_calls"]), (5, &json!(5)));
     save(&session.space, "evalrs.toml", "[run]\nmax_calls = many\n");
-    let broken = session.telling.wait_event("broken");
+    let broken = session.telling.wait_event("broken_files");
     assert!(broken["problems"].to_string().contains("evalrs.toml"), "{broken}");
     let prices = "[prices.\"judge-1\"]\ninput = 0.0\noutput = 5000.0\n";
     let edited = session.edit(|space| save(space, "evalrs.toml", prices));
@@ -54,11 +54,11 @@ fn what_is_saved_while_the_settings_are_broken_is_read_once_they_are_mended() {
     let mut session = Session::begin(space, judge(), &[]);
     session.telling.wait_event("evaluated");
     save(&session.space, "evalrs.toml", "[run]\nmax_calls = many\n");
-    session.telling.wait_event("broken");
+    session.telling.wait_event("broken_files");
     save(&session.space, "rubric.txt", TERSE);
     // What is broken in another way is told: by then the rubric, which was saved before it, was heard of.
     save(&session.space, "evalrs.toml", "[run]\nmax_calls = few\n");
-    session.telling.wait_event("broken");
+    session.telling.wait_event("broken_files");
     let edited = session.edit(|space| save(space, "evalrs.toml", "[run]\nmax_calls = 60\n"));
     assert_eq!(edited.asked, questions("terse", 0..3));
     assert_eq!(edited.told()["files"], json!(["rubric.txt"]));

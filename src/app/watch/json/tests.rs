@@ -54,13 +54,13 @@ fn every_line() -> Vec<Value> {
 #[test]
 fn small_events_are_small_lines() {
     let check = |event: WatchEvent, made: &BoardFixture| told(&event, made).trim_end().to_owned();
-    insta::assert_snapshot!(check(WatchEvent::Saved, &fixtures::moved()), @r#"{"format":1,"event":"saved","save":3,"files":["rubric.txt","house-rules.txt"]}"#);
-    insta::assert_snapshot!(check(WatchEvent::Broken, &fixtures::broken()), @r#"{"format":1,"event":"broken","save":3,"problems":[{"path":"suite.yaml","line":2,"column":1,"severity":"error","message":"unknown key `gatee`","label":null,"hint":"did you mean `gate`?"},{"path":"rubric.txt","line":0,"column":0,"severity":"error","message":"cannot read the rubric","label":null,"hint":null}]}"#);
-    insta::assert_snapshot!(check(WatchEvent::Restored, &fixtures::moved()), @r#"{"format":1,"event":"mended","save":3}"#);
-    insta::assert_snapshot!(check(WatchEvent::Planned, &fixtures::held()), @r#"{"format":1,"event":"planned","save":1,"total":1000,"cached":0,"to_ask":1000}"#);
-    insta::assert_snapshot!(check(WatchEvent::Paused, &fixtures::held()), @r#"{"format":1,"event":"held","save":1,"asked":20,"waiting":980,"expected_cost":0.12}"#);
-    insta::assert_snapshot!(check(WatchEvent::Note("a\nb\u{1b}".to_owned()), &fixtures::moved()), @r#"{"format":1,"event":"note","save":3,"text":"a\nb\u001b"}"#);
-    insta::assert_snapshot!(check(WatchEvent::Ended, &fixtures::moved()), @r#"{"format":1,"event":"ended","save":3,"newest":3,"spent":{"save":{"input_tokens":50000,"output_tokens":5000,"cost":0.06},"session":{"input_tokens":51000,"output_tokens":5100,"cost":0.0612},"saved":{"input_tokens":99000,"output_tokens":9900,"cost":0.12},"calls":102,"budget":1.0,"max_calls":500}}"#);
+    insta::assert_snapshot!(check(WatchEvent::Saved, &fixtures::moved()), @r#"{"format":2,"event":"saved","save":3,"files":["rubric.txt","house-rules.txt"]}"#);
+    insta::assert_snapshot!(check(WatchEvent::Broken, &fixtures::broken()), @r#"{"format":2,"event":"broken_files","save":3,"problems":[{"path":"suite.yaml","line":2,"column":1,"severity":"error","message":"unknown key `gatee`","label":null,"hint":"did you mean `gate`?"},{"path":"rubric.txt","line":0,"column":0,"severity":"error","message":"cannot read the rubric","label":null,"hint":null}]}"#);
+    insta::assert_snapshot!(check(WatchEvent::Restored, &fixtures::moved()), @r#"{"format":2,"event":"fixed_files","save":3}"#);
+    insta::assert_snapshot!(check(WatchEvent::Planned, &fixtures::held()), @r#"{"format":2,"event":"planned","save":1,"total":1000,"cached":0,"to_ask":1000}"#);
+    insta::assert_snapshot!(check(WatchEvent::Paused, &fixtures::held()), @r#"{"format":2,"event":"paused","save":1,"asked":20,"waiting":980,"expected_cost":0.12}"#);
+    insta::assert_snapshot!(check(WatchEvent::Note("a\nb\u{1b}".to_owned()), &fixtures::moved()), @r#"{"format":2,"event":"note","save":3,"text":"a\nb\u001b"}"#);
+    insta::assert_snapshot!(check(WatchEvent::Ended, &fixtures::moved()), @r#"{"format":2,"event":"ended","save":3,"newest":3,"spent":{"save":{"input_tokens":50000,"output_tokens":5000,"cost":0.06},"session":{"input_tokens":51000,"output_tokens":5100,"cost":0.0612},"saved":{"input_tokens":99000,"output_tokens":9900,"cost":0.12},"calls":102,"budget":1.0,"max_calls":500}}"#);
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn a_verdict_is_told_as_it_comes_in() {
     let lines: Vec<String> =
         [1, 6].map(|at: usize| told(&WatchEvent::Verdict(ids[at]), &made)).into();
     insta::assert_snapshot!(lines.concat(), @r#"
-    {"format":1,"event":"verdict","save":3,"sample_id":"refund","model":null,"trial":0,"grader":"tone","before":{"score":0.9,"state":"passed"},"now":{"score":null,"state":"errored"},"movement":"errored","label":null,"disagrees":false,"rationale":"no answer in time\n(30 s)","rationale_before":"Friendly."}
-    {"format":1,"event":"verdict","save":3,"sample_id":"d","model":null,"trial":0,"grader":"quality","before":{"score":0.9,"state":"passed"},"now":{"score":0.9,"state":"passed"},"movement":"same","label":false,"disagrees":true,"rationale":"It says all that is asked for, in good order, and in the words of the one who asks.","rationale_before":"Fine."}
+    {"format":2,"event":"verdict","save":3,"sample_id":"refund","model":null,"trial":0,"grader":"tone","before":{"score":0.9,"state":"passed"},"now":{"score":null,"state":"errored"},"movement":"errored","label":null,"disagrees":false,"rationale":"no answer in time\n(30 s)","rationale_before":"Friendly."}
+    {"format":2,"event":"verdict","save":3,"sample_id":"d","model":null,"trial":0,"grader":"quality","before":{"score":0.9,"state":"passed"},"now":{"score":0.9,"state":"passed"},"movement":"unchanged","label":false,"disagrees":true,"rationale":"It says all that is asked for, in good order, and in the words of the one who asks.","rationale_before":"Fine."}
     "#);
     let gone = crate::app::watch::board::VerdictId { case: 1000, grader: 0 };
     assert_eq!(told(&WatchEvent::Verdict(gone), &made), "");
@@ -82,7 +82,7 @@ fn an_evaluation_is_one_line() {
     let mut made = fixtures::held();
     made.overview.state = Activity::Stopped("the budget is used up".to_owned());
     made.overview.notes = vec!["a note".to_owned()];
-    insta::assert_snapshot!(told(&WatchEvent::Evaluated, &made), @r#"{"format":1,"event":"evaluated","save":1,"newest":1,"suite":"support-bot","files":["rubric.txt"],"metrics":{"quality":{"label":"Is good","mean":0.79,"pass_rate":0.7,"judged":20,"errors":0,"total":1000,"since_last":-0.04,"since_start":null,"labels":null}},"gate":{"status":"undecided","value":0.1,"op":"gte","threshold":0.8,"lowest":0.1,"highest":0.1,"rule":"quality avg_score >= 0.8"},"gate_before":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null},"counts":{"broken":1,"errored":0,"fixed":0,"answered":0,"lowered":0,"raised":0,"new":0,"unchanged":19,"pending":980},"moved":[{"sample_id":"gift-card","model":null,"trial":0,"grader":"quality","before":{"score":0.9,"state":"passed"},"now":{"score":0.1,"state":"failed"},"movement":"broken","label":null,"disagrees":false,"rationale":"Wrong.","rationale_before":"Right."}],"moved_not_listed":0,"actions":{"total":1000,"cached":0,"asked":20,"under_way":0,"failed":0,"waiting":980,"superseded":0},"spent":{"save":{"input_tokens":1000,"output_tokens":100,"cost":0.0012},"session":{"input_tokens":1000,"output_tokens":100,"cost":0.0012},"saved":{"input_tokens":99000,"output_tokens":9900,"cost":0.12},"calls":2,"budget":null,"max_calls":null},"notes":["a note"],"stopped":"the budget is used up"}"#);
+    insta::assert_snapshot!(told(&WatchEvent::Evaluated, &made), @r#"{"format":2,"event":"evaluated","save":1,"newest":1,"suite":"support-bot","files":["rubric.txt"],"metrics":{"quality":{"label":"Is good","mean":0.79,"pass_rate":0.7,"judged":20,"errors":0,"total":1000,"since_last":-0.04,"since_start":null,"labels":null}},"gate":{"status":"undecided","value":0.1,"op":"gte","threshold":0.8,"lowest":0.1,"highest":0.1,"rule":"quality avg_score >= 0.8"},"gate_before":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null},"counts":{"broken":1,"errored":0,"fixed":0,"error_to_fail":0,"lowered":0,"raised":0,"new":0,"unchanged":19,"pending":980},"moved":[{"sample_id":"gift-card","model":null,"trial":0,"grader":"quality","before":{"score":0.9,"state":"passed"},"now":{"score":0.1,"state":"failed"},"movement":"broken","label":null,"disagrees":false,"rationale":"Wrong.","rationale_before":"Right."}],"moved_not_listed":0,"actions":{"total":1000,"cached":0,"asked":20,"in_flight":0,"failed":0,"waiting":980,"superseded":0},"spent":{"save":{"input_tokens":1000,"output_tokens":100,"cost":0.0012},"session":{"input_tokens":1000,"output_tokens":100,"cost":0.0012},"saved":{"input_tokens":99000,"output_tokens":9900,"cost":0.12},"calls":2,"budget":null,"max_calls":null},"notes":["a note"],"stopped":"the budget is used up"}"#);
     let line: Value =
         serde_json::from_str(&told(&WatchEvent::Evaluated, &fixtures::labelled())).unwrap();
     insta::assert_snapshot!(line["metrics"]["quality"]["labels"], @r#"{"n":40,"without_verdict":1,"both_pass":23,"false_pass":1,"false_fail":0,"both_fail":16,"accuracy":0.975,"kappa":0.9482,"kappa_interval":[0.8478,1.0],"mean_distance":null}"#);
@@ -107,11 +107,11 @@ fn every_line_has_its_head_and_each_wait_is_told_once() {
     let events: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
     let expected = [
         "saved",
-        "broken",
-        "mended",
+        "broken_files",
+        "fixed_files",
         "planned",
         "verdict",
-        "held",
+        "paused",
         "evaluated",
         "note",
         "ended",
@@ -119,7 +119,7 @@ fn every_line_has_its_head_and_each_wait_is_told_once() {
     ];
     assert_eq!(events, expected);
     for line in lines {
-        assert_eq!((&line["format"], &line["save"]), (&1.into(), &3.into()), "{line}");
+        assert_eq!((&line["format"], &line["save"]), (&2.into(), &3.into()), "{line}");
     }
 }
 
@@ -147,7 +147,7 @@ fn the_documents_list_every_field() {
         assert_eq!(documented(event), fields, "{event}");
         let first = |list: &Value| list.as_array().map(|list| list[0].clone());
         match event {
-            "broken" => {
+            "broken_files" => {
                 assert_eq!(documented("problems"), keys(&first(&line["problems"]).unwrap()));
             }
             "verdict" => assert_eq!(documented("before`, `now"), keys(&line["now"])),
