@@ -78,16 +78,15 @@ fn rescore(
     let name = |at: usize| format!("in the result `{}`", ids.get(at).map_or("", String::as_str));
     let graded = grading.grade(
         inputs.into_iter(),
-        (
-            &mut |result, _| {
-                if let Some(sample) = rescored.next() {
-                    sample.rescored = Some(result);
-                }
-                Ok(())
-            },
-            &name,
-        ),
-        (console.system, console.err),
+        &mut |result, _| {
+            if let Some(sample) = rescored.next() {
+                sample.rescored = Some(result);
+            }
+            Ok(())
+        },
+        &name,
+        console.system,
+        console.err,
     )?;
     Ok(graded.interrupted)
 }

@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use super::Console;
-use super::place::Surroundings;
-use super::plan::json;
+use super::context::SuiteContext;
 use crate::app::cli::{DiffArgs, DiffFormat};
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{System, join, non_empty};
@@ -37,7 +36,10 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
     let mut out = std::io::BufWriter::new(&mut *console.out);
     match format {
         DiffFormat::Text => write(&diff, args.moved, console.width, &mut out)?,
-        DiffFormat::Json => writeln!(out, "{}", json(&diff)?)?,
+        DiffFormat::Json => {
+            serde_json::to_writer_pretty(&mut out, &diff).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
         DiffFormat::Markdown => write_markdown(&diff, args.moved, &mut out)?,
     }
     out.flush()?;
@@ -53,7 +55,7 @@ const MOST_FOLDERS: usize = 2_000;
 /// only workspace below it that has some.
 fn home(args: &DiffArgs, system: &dyn System) -> Result<String, Error> {
     let suite = args.suite.as_deref().unwrap_or_default();
-    let home = Surroundings::find(suite, None, system)?.records();
+    let home = SuiteContext::find(suite, None, system)?.records();
     if args.suite.is_some() || system.list(&runs_of(&home)).is_some() {
         return Ok(home);
     }
@@ -162,7 +164,8 @@ fn record(run: &str, home: &str, console: &Console<'_>) -> Result<PastRun, Error
 }
 
 /// Reads a side, and says what could not be read.
-fn side((past, save): &Evaluation, console: &mut Console<'_>) -> Result<Side, Error> {
+fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<Side, Error> {
+    let (past, save) = evaluation;
     let read = read_side(console.system, past, *save).map_err(|error| {
         let run = sanitize(&past.id);
         match error {

@@ -1,9 +1,8 @@
 //! `evalrs explain`: where the grades of one sample come from, and what differs from an earlier run. No effect at all.
 
 use super::Console;
-use super::place::Surroundings;
-use super::plan::json;
-use super::run::loaded_session;
+use super::context::SuiteContext;
+use super::open::loaded_session;
 use crate::app::cli::ExplainArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{System, join};
@@ -27,7 +26,7 @@ const MOST_RUNS: usize = 50;
 /// Explains the sample's grades.
 pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let surroundings =
-        Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
+        SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
     let overrides = Overrides {
         samples: vec![args.sample.clone()],
         graders: args.grader.iter().cloned().collect(),
@@ -53,7 +52,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let explanation =
         Explanation { format: FORMAT, suite, sample_id: args.sample.clone(), results: explained };
     if args.json {
-        writeln!(console.out, "{}", json(&explanation)?)?;
+        console.write_json(&explanation)?;
     } else {
         report::write(&explanation, console.width, console.out)?;
     }
@@ -92,7 +91,7 @@ fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<CaseRef>, Error> 
 /// The earlier runs that are compared with, each with its lines of the sample.
 fn earlier(
     args: &ExplainArgs,
-    surroundings: &Surroundings,
+    surroundings: &SuiteContext,
     session: &Session,
     system: &dyn System,
 ) -> Result<Vec<Earlier>, Error> {

@@ -33,7 +33,7 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
     if args.progress {
         writeln!(err, "grading {}", count(lines.len(), "record"))?;
     }
-    let graded = grade_lines((grading, args.progress), &lines, out.as_mut(), (*system, *err))?;
+    let graded = grade_lines(grading, args.progress, &lines, out.as_mut(), *system, *err)?;
     out.flush()?;
     if args.progress {
         let Graded { passed, failed, cached, called, .. } = graded;
@@ -62,17 +62,20 @@ fn records(args: &GradeArgs, system: &dyn System) -> Result<Vec<u8>, Error> {
 }
 
 fn grade_lines(
-    (grading, has_progress): (Grading, bool),
+    grading: Grading,
+    has_progress: bool,
     lines: &[Line<'_>],
     out: &mut dyn Write,
-    console: (&dyn System, &mut dyn Write),
+    system: &dyn System,
+    err: &mut dyn Write,
 ) -> Result<Graded, Error> {
     let mut next = 0;
     let mut take = |result: GraderResult, err: &mut dyn Write| {
         let record = record(lines[next]);
         next += 1;
         if has_progress {
-            let (id, verdict) = (shown(&record, next), if result.pass { "PASS" } else { "FAIL" });
+            let id = shown(&record, next);
+            let verdict = if result.pass { "PASS" } else { "FAIL" };
             let score = number(result.score);
             writeln!(err, "[{next}/{}] {id}: {verdict} {score}", lines.len())?;
         }
@@ -85,7 +88,7 @@ fn grade_lines(
         grader_input(|name| record.get(name))
     });
     let name = |at: usize| format!("at line {}", lines.get(at).map_or(0, |line| line.number));
-    grading.grade(inputs, (&mut take, &name), console)
+    grading.grade(inputs, &mut take, &name, system, err)
 }
 
 /// The record on a line that was checked.

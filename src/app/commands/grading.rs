@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::Console;
-use super::place::Surroundings;
-use super::run::executor;
-use super::watch::interrupted;
+use super::context::SuiteContext;
+use super::open::executor;
+use super::signals::interrupted;
 use crate::app::cli::{ProgramArgs, SandboxChoice};
 use crate::app::error::Error;
 use crate::base::system::{FileBytes, System};
@@ -29,7 +29,7 @@ const AHEAD: usize = 256;
 
 /// A grader that is ready to be called.
 pub(super) struct Grading {
-    surroundings: Surroundings,
+    surroundings: SuiteContext,
     prepared: Prepared,
     executor: Box<dyn Executor>,
     runtime: tokio::runtime::Runtime,
@@ -65,7 +65,7 @@ impl Grading {
         console: &mut Console<'_>,
     ) -> Result<Self, Error> {
         let spec = spec(path, args, console.system)?;
-        let surroundings = Surroundings::find("", args.store.cache_dir.as_deref(), console.system)?;
+        let surroundings = SuiteContext::find("", args.store.cache_dir.as_deref(), console.system)?;
         let said = args.max_concurrent.map(|most| most as usize);
         let most = said.or(surroundings.workspace.max_concurrent);
         let max_concurrent = most.unwrap_or(Settings::default().max_concurrent);
@@ -98,10 +98,11 @@ impl Grading {
     pub(super) fn grade(
         self,
         inputs: impl Iterator<Item = String>,
-        (take, name): (Take<'_>, &dyn Fn(usize) -> String),
-        console: (&dyn System, &mut dyn Write),
+        take: Take<'_>,
+        name: &dyn Fn(usize) -> String,
+        system: &dyn System,
+        err: &mut dyn Write,
     ) -> Result<Graded, Error> {
-        let (system, err) = console;
         let identity = &self.prepared.identity;
         let calls = Calls {
             executor: self.executor.as_ref(),
@@ -139,7 +140,7 @@ impl Grading {
                 "warning: {calls} could not be graded anew, so what is stored stays: {message}"
             )?;
         }
-        note_used(&called, &identity.spec, &self.surroundings, (system, &mut *err))?;
+        note_used(&called, &identity.spec, &self.surroundings, system, err)?;
         match (error, called.end) {
             (Some(Stopped::Grader(failure)), _) => {
                 let ordinal = (graded.passed + graded.failed) as usize;
@@ -160,8 +161,9 @@ impl Grading {
 fn note_used(
     called: &Called,
     spec: &ProgramSpec,
-    surroundings: &Surroundings,
-    (system, err): (&dyn System, &mut dyn Write),
+    surroundings: &SuiteContext,
+    system: &dyn System,
+    err: &mut dyn Write,
 ) -> std::io::Result<()> {
     let folder = Path::new(&surroundings.cache_dir);
     let program = spec.shown();

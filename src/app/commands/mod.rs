@@ -3,24 +3,31 @@
 pub(crate) mod cache;
 pub(crate) mod calibrate;
 pub(crate) mod completions;
+pub mod context;
 pub(crate) mod diff;
+mod dotenv;
 pub(crate) mod explain;
 pub(crate) mod grade;
 mod grading;
+mod header;
 pub(crate) mod init;
 pub(crate) mod list;
-pub mod place;
+mod open;
 pub(crate) mod plan;
 mod reporting;
 pub(crate) mod run;
 pub(crate) mod schemas;
+mod signals;
 pub(crate) mod strip_types;
 mod suites;
+mod usage;
 pub(crate) mod validate;
 pub(crate) mod validate_refs;
 pub(crate) mod watch;
 
 use std::io::Write;
+
+use serde::Serialize;
 
 use super::cli::{Cli, ColorChoice, Command};
 use super::error::{Error, ExitStatus};
@@ -45,6 +52,13 @@ pub struct Console<'a> {
     pub verbosity: u8,
 }
 
+impl Console<'_> {
+    /// Writes a value as indented JSON.
+    fn write_json(&mut self, value: &(impl Serialize + ?Sized)) -> std::io::Result<()> {
+        writeln!(self.out, "{}", serde_json::to_string_pretty(value)?)
+    }
+}
+
 impl std::fmt::Debug for Console<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Console").field("width", &self.width).finish_non_exhaustive()
@@ -66,7 +80,7 @@ pub fn color(cli: &Cli, system: &dyn System) -> Color {
         // The streams look at these themselves.
         return Color::Auto;
     }
-    place::color(cli.command.suite().unwrap_or_default(), system).unwrap_or(Color::Auto)
+    context::color(cli.command.suite().unwrap_or_default(), system).unwrap_or(Color::Auto)
 }
 
 /// The width of text where nothing limits it: what is wider is as good as endless.

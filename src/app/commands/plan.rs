@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Console;
-use super::place::Surroundings;
-use super::run::{check_refreshed, loaded_session, overrides, refresh};
+use super::context::SuiteContext;
+use super::open::{check_refreshed, loaded_session, overrides, refresh};
 use super::suites::suite_files;
 use crate::app::cli::PlanArgs;
 use crate::app::error::{Error, ExitStatus};
@@ -29,7 +29,7 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
     let suites = suite_files(&args.suites, console.system)?;
     for suite in &suites {
         let surroundings =
-            Surroundings::find(suite, args.store.cache_dir.as_deref(), console.system)?;
+            SuiteContext::find(suite, args.store.cache_dir.as_deref(), console.system)?;
         let session = loaded_session(suite, &surroundings, overrides(&args.select), console)?;
         loaded.push((surroundings, session));
     }
@@ -41,7 +41,7 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
     };
     let mut plans = Vec::new();
     for (at, (surroundings, mut session)) in loaded.into_iter().enumerate() {
-        let (plan, basis) = plan_one((&surroundings, &mut session), &settings, console)?;
+        let (plan, basis) = plan_one(&surroundings, &mut session, &settings, console)?;
         if args.json {
             plans.push(plan);
             continue;
@@ -53,19 +53,15 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
     }
     match plans.as_slice() {
         [] => {}
-        [plan] => writeln!(console.out, "{}", json(plan)?)?,
-        plans => writeln!(console.out, "{}", json(plans)?)?,
+        [plan] => console.write_json(plan)?,
+        plans => console.write_json(plans)?,
     }
     Ok(ExitStatus::Success)
 }
 
-/// A value as JSON text for people and tools.
-pub(super) fn json(value: &(impl serde::Serialize + ?Sized)) -> std::io::Result<String> {
-    Ok(serde_json::to_string_pretty(value)?)
-}
-
 fn plan_one(
-    (surroundings, session): (&Surroundings, &mut Session),
+    surroundings: &SuiteContext,
+    session: &mut Session,
     settings: &Settings,
     console: &mut Console<'_>,
 ) -> Result<(Plan, PlanBasis), Error> {

@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use super::Console;
-use super::place::without_parents;
-use super::run::One;
+use super::context::without_parents;
 use crate::app::cli::{Format, RunArgs};
 use crate::base::system::System;
 use crate::engine::resolve::settle::Settled;
@@ -119,16 +118,21 @@ impl<'a> Reports<'a> {
 }
 
 /// Where an evaluation came from, for reports that point into files.
-pub(super) fn origin(one: &One<'_>, session: &Session, system: &dyn System) -> Origin {
+pub(super) fn origin(
+    suite: &str,
+    format: Format,
+    session: &Session,
+    system: &dyn System,
+) -> Origin {
     let gate = gate_rule(&session.db, session.root);
     let gated = gate.as_ref().map(|gate| {
         crate::pipeline::gate::graders(gate).into_iter().map(str::to_owned).collect::<Vec<String>>()
     });
-    let roots = Roots::of(one.args.format, system);
+    let roots = Roots::of(format, system);
     let (dataset, lines) = session.rows();
     Origin {
-        command: one.suite.to_owned(),
-        suite: roots.shown(one.suite, system),
+        command: suite.to_owned(),
+        suite: roots.shown(suite, system),
         dataset: dataset.and_then(|path| roots.shown(path, system)),
         lines,
         gated,

@@ -2,43 +2,37 @@
 
 use std::io::Write;
 
-use serde_json::{Map, Value, json};
-
-use super::cache::note_used;
-use super::place::{Said, Surroundings};
+use super::Console;
+use super::context::{CliOverrides, SuiteContext};
+use super::header::header;
+use super::open::{check_refreshed, executor, loaded_session, overrides, refresh};
 use super::reporting::{EvaluationReport, Reports, origin, terminal_facts};
+use super::signals::interrupted;
 use super::suites::suite_files;
-use super::watch::interrupted;
-use super::{Console, validate};
-use crate::app::cli::{Format, RunArgs, SelectArgs};
+use super::usage::note_used;
+use crate::app::cli::{Format, RunArgs};
 use crate::app::error::{Error, ExitStatus};
 use crate::app::progress::bar::RunBar;
 use crate::app::progress::plain::PlainProgress;
-use crate::base::diagnostic::Diagnostic;
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use crate::base::system::{System, join};
 use crate::base::text::{count, sanitize};
-use crate::effects::exec::Executor;
-use crate::effects::exec::dispatch::Executors;
-use crate::effects::exec::program::{ProgramExecutor, ProgramSettings};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
-use crate::engine::inspect::reasons::grader_settings;
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::budget::Limits;
-use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
+use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::resolve::settle::{CannotAsk, Settled, SettledPlans, World, settle};
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
-use crate::graph::{Database, results};
+use crate::graph::results;
 use crate::pipeline::gate::GateStatus;
 use crate::pipeline::report::Report;
-use crate::pipeline::results::{FORMAT, Header, Summary};
-use crate::pipeline::spec::SandboxKind;
-use crate::pipeline::spec::{GraderSpec, Suite};
+use crate::pipeline::results::{FORMAT, Summary};
+use crate::pipeline::spec::GraderSpec;
 
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -47,7 +41,7 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatu
     let mut loaded = Vec::new();
     for suite in &suites {
         let surroundings =
-            Surroundings::find(suite, args.store.cache_dir.as_deref(), console.system)?;
+            SuiteContext::find(suite, args.store.cache_dir.as_deref(), console.system)?;
         let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
         let session = loaded_session(suite, &surroundings, overrides, console)?;
         loaded.push((surroundings, session));
@@ -64,7 +58,7 @@ fn run_all(
     args: &RunArgs,
     reports: &mut Reports<'_>,
     suites: &[String],
-    loaded: Vec<(Surroundings, Session)>,
+    loaded: Vec<(SuiteContext, Session)>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
@@ -74,7 +68,7 @@ fn run_all(
             writeln!(console.out)?;
         }
         say_left_out(&session, console.err)?;
-        let one = One { args, suite, surroundings: &surroundings };
+        let one = SuiteRun { args, suite, surroundings: &surroundings };
         let ended = run_one(&one, session, &mut used, reports, console)?;
         status = status.and(ended);
         if ended == ExitStatus::Interrupted {
@@ -97,84 +91,6 @@ fn check_one_document(args: &RunArgs, several: bool) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
-}
-
-/// A misspelt `--refresh` would replay what it should ask again.
-pub(crate) fn check_refreshed<'a>(
-    refresh: &[String],
-    suites: impl Iterator<Item = &'a Suite>,
-) -> Result<(), Error> {
-    let names = suites.flat_map(|suite| suite.graders.iter().map(|grader| grader.name.as_str()));
-    let known: Vec<&str> = names.collect();
-    let wanted = refresh.iter().filter(|name| !name.is_empty());
-    match wanted.into_iter().find(|name| !known.contains(&name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(Error::plain(
-            format!("`--refresh={name}` names no grader"),
-            format!("there is `{}`", known.join("`, `")),
-        )),
-    }
-}
-
-/// What the command line says over a suite.
-pub(crate) fn overrides(select: &SelectArgs) -> Overrides {
-    Overrides {
-        max_samples: select.max_samples,
-        tags: select.tags.clone(),
-        samples: select.samples.clone(),
-        graders: select.graders.clone(),
-        trials: select.trials,
-        cached: select.cached.clone(),
-        labels: None,
-        sandbox: SandboxKind::None,
-    }
-}
-
-/// A session over a suite without errors; warnings are said.
-pub(crate) fn loaded_session(
-    suite: &str,
-    surroundings: &Surroundings,
-    overrides: Overrides,
-    console: &mut Console<'_>,
-) -> Result<Session, Error> {
-    let wanted = overrides.samples.clone();
-    let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
-    let overrides = Overrides { sandbox, ..overrides };
-    let environment = surroundings.environment.clone();
-    let session = Session::new(Database::default(), suite, environment, overrides);
-    let mut session = session.in_workspace(&surroundings.root);
-    let diagnostics = session.load(console.system);
-    if diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(Error::Diagnostics(diagnostics));
-    }
-    validate::say(&diagnostics, console.err)?;
-    check_selected(&session, suite, wanted)?;
-    Ok(session)
-}
-
-/// A selection of nothing would be an evaluation of nothing.
-pub(crate) fn check_selected(
-    session: &Session,
-    suite: &str,
-    wanted: Vec<String>,
-) -> Result<(), Error> {
-    let unknown = results::unknown_samples(&session.db, session.root, wanted);
-    if !unknown.is_empty() {
-        return Err(Error::plain(
-            format!("{suite}: no sample has the id `{}`", unknown.join("`, `")),
-            results::meant_samples(&session.db, session.root, &unknown),
-        ));
-    }
-    let selection = crate::graph::queries::selection(&session.db, session.root);
-    if selection.samples == 0 {
-        let all = count(selection.all_samples, "sample");
-        let message = format!("{suite}: none of the {all} is selected");
-        return Err(Error::plain(
-            message,
-            "check `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0",
-        ));
-    }
-    Ok(())
 }
 
 /// Without its gate a run passes whatever it finds, so that is said.
@@ -214,26 +130,26 @@ impl Used {
 }
 
 /// A suite of the command.
-pub(super) struct One<'a> {
-    pub(super) args: &'a RunArgs,
+struct SuiteRun<'a> {
+    args: &'a RunArgs,
     /// As it was named.
-    pub(super) suite: &'a str,
-    surroundings: &'a Surroundings,
+    suite: &'a str,
+    surroundings: &'a SuiteContext,
 }
 
 fn run_one(
-    one: &One<'_>,
+    one: &SuiteRun<'_>,
     mut session: Session,
     used: &mut Used,
     reports: &mut Reports<'_>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
-    let One { args, suite, surroundings } = *one;
+    let SuiteRun { args, suite, surroundings } = *one;
     let started = console.system.now();
     let clock = console.system.elapsed();
     let mut settings = surroundings.settings(said(args), session.suite());
     settings.limits = used.left(settings.limits);
-    let mut settled = settle_here(args, surroundings, (&mut session, &settings), console)?;
+    let mut settled = settle_here(args, surroundings, &mut session, &settings, console)?;
     used.add(&settled);
     settled.warnings.extend(note_used(&mut session, surroundings, console.system));
     let summary = results::summary(&session.db, session.root);
@@ -260,12 +176,12 @@ fn run_one(
         warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
     };
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
-    let recorded = write_record(args, surroundings, (&report, &facts), console.system);
+    let recorded = write_record(args, surroundings, &report, &facts, console.system);
     warn(&settled, console.err)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     let folder = recorded.as_ref().ok().cloned();
     let facts = terminal_facts(&settled, status.code(), suite, seconds, folder);
-    let origin = origin(one, &session, console.system);
+    let origin = origin(suite, args.format, &session, console.system);
     reports.add(&EvaluationReport { report: &report, facts: &facts, origin: &origin }, console)?;
     recorded?;
     remove_old_records(&session, surroundings, console)?;
@@ -275,7 +191,7 @@ fn run_one(
 /// Removes the records beyond those that are to be kept. That one stays is no failure of the run.
 fn remove_old_records(
     session: &Session,
-    surroundings: &Surroundings,
+    surroundings: &SuiteContext,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
     let suite = session.suite().map_or("", |suite| suite.name.as_str());
@@ -293,8 +209,9 @@ fn remove_old_records(
 /// Writes the record of a run, and says where it stands.
 fn write_record(
     args: &RunArgs,
-    surroundings: &Surroundings,
-    (report, facts): (&Report<'_>, &RunFacts),
+    surroundings: &SuiteContext,
+    report: &Report<'_>,
+    facts: &RunFacts,
     system: &dyn System,
 ) -> std::io::Result<String> {
     if let Some(output) = &args.output {
@@ -307,22 +224,13 @@ fn write_record(
     Ok(args.output.clone().unwrap_or(folder))
 }
 
-/// Whose stored outcomes `--refresh` means; without a name, everybody's.
-pub(crate) fn refresh(names: &[String]) -> Refresh {
-    match names {
-        [] => Refresh::None,
-        names if names.iter().any(String::is_empty) => Refresh::All,
-        names => Refresh::Graders(names.to_vec()),
-    }
-}
-
-fn said(args: &RunArgs) -> Said {
+fn said(args: &RunArgs) -> CliOverrides {
     let ask = match (args.frozen, args.offline) {
         (true, _) => AskPolicy::Frozen,
         (false, true) => AskPolicy::Offline,
         (false, false) => AskPolicy::Ask,
     };
-    Said {
+    CliOverrides {
         max_concurrent: args.max_concurrent,
         max_calls: args.max_calls,
         max_cost: args.max_cost,
@@ -335,8 +243,9 @@ fn said(args: &RunArgs) -> Said {
 
 fn settle_here(
     args: &RunArgs,
-    surroundings: &Surroundings,
-    (session, settings): (&mut Session, &Settings),
+    surroundings: &SuiteContext,
+    session: &mut Session,
+    settings: &Settings,
     console: &mut Console<'_>,
 ) -> Result<Settled, Error> {
     let store = surroundings.store(console)?;
@@ -382,24 +291,6 @@ fn hint_for(cannot: &CannotAsk) -> String {
     }
 }
 
-/// What executes the actions of a session: judges are asked, programs are run.
-pub(super) fn executor(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
-    let settings = ProgramSettings { verbosity, ..ProgramSettings::of_machine(concurrency) };
-    let programs = ProgramExecutor::new(settings);
-    Box::new(Executors { judges: judges(concurrency, verbosity), programs })
-}
-
-#[cfg(feature = "judge")]
-fn judges(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
-    let executor = crate::effects::exec::http::HttpExecutor::new(concurrency);
-    Box::new(executor.with_verbosity(verbosity))
-}
-
-#[cfg(not(feature = "judge"))]
-fn judges(_concurrency: usize, _verbosity: u8) -> Box<dyn Executor> {
-    Box::new(crate::effects::exec::no_judges::NoJudges)
-}
-
 /// Unfinished work comes first: a gate over part of the grades has not decided.
 fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
     let pending = settled.tallies.iter().any(|(_, tally)| tally.pending > 0);
@@ -418,30 +309,6 @@ fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
         None | Some(GateStatus::Passed) => ExitStatus::Success,
         Some(GateStatus::Failed) => ExitStatus::GateFailed,
         Some(GateStatus::Undecided) => ExitStatus::Incomplete,
-    }
-}
-
-pub(super) fn header(session: &Session) -> Header {
-    let suite = session.suite();
-    let inputs =
-        session.digests().into_iter().map(|(path, digest)| (session.relative(&path), digest));
-    let narrowing = crate::graph::queries::narrowing(&session.db, session.root);
-    let gate = gate_rule(&session.db, session.root).as_ref().map(crate::pipeline::gate::rule);
-    let settings = Map::from_iter([
-        ("max_samples".to_owned(), json!(narrowing.max_samples)),
-        ("tags".to_owned(), json!(narrowing.tags)),
-        ("samples".to_owned(), json!(narrowing.samples)),
-        ("trials".to_owned(), json!(narrowing.trials)),
-        ("graders".to_owned(), Value::Array(grader_settings(session))),
-        ("gate".to_owned(), json!(gate)),
-    ]);
-    Header {
-        format: FORMAT,
-        suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
-        description: suite.and_then(|suite| suite.description.clone()),
-        evalrs: env!("CARGO_PKG_VERSION").to_owned(),
-        inputs: Ordered(inputs.collect()),
-        settings,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::Console;
-use super::place::Surroundings;
+use super::context::SuiteContext;
 use super::suites::suite_files;
 use crate::app::cli::ValidateArgs;
 use crate::app::error::{Error, ExitStatus};
@@ -27,7 +27,7 @@ pub(crate) fn validate(
 ) -> Result<ExitStatus, Error> {
     let mut all = Vec::new();
     for suite in &suite_files(&args.suites, console.system)? {
-        let surroundings = Surroundings::find(suite, None, console.system)?;
+        let surroundings = SuiteContext::find(suite, None, console.system)?;
         let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
         let overrides = Overrides { cached: args.cached.clone(), sandbox, ..Overrides::default() };
         let mut session =

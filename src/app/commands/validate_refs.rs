@@ -49,7 +49,7 @@ pub(crate) fn validate_refs(
     }
     writeln!(console.err, "Validating {}...", count(cases.len(), "reference solution"))?;
     let mut results = Vec::with_capacity(cases.len());
-    let graded = grade_all(grading, &cases, &mut results, (console.system, console.err))?;
+    let graded = grade_all(grading, &cases, &mut results, console.system, console.err)?;
     if graded.interrupted {
         return Ok(ExitStatus::Interrupted);
     }
@@ -63,7 +63,8 @@ fn grade_all(
     grading: Grading,
     cases: &[Map<String, Value>],
     results: &mut Vec<ValidationResult>,
-    console: (&dyn System, &mut dyn Write),
+    system: &dyn System,
+    err: &mut dyn Write,
 ) -> Result<Graded, Error> {
     let no_steps = json!([]);
     let inputs = cases.iter().map(|case| {
@@ -82,13 +83,14 @@ fn grade_all(
     };
     let mut take = |grader_result: GraderResult, err: &mut dyn Write| {
         let case = &cases[results.len()];
-        let (id, passes) = (text(case, "id"), grader_result.pass);
+        let id = text(case, "id");
+        let passes = grader_result.pass;
         writeln!(err, "  {} {}", if passes { '✓' } else { '✗' }, sanitize(&id))?;
         let reference = text(case, "reference");
         results.push(ValidationResult { id, reference, passes, grader_result });
         Ok(())
     };
-    grading.grade(inputs, (&mut take, &name), console)
+    grading.grade(inputs, &mut take, &name, system, err)
 }
 
 fn summarize(

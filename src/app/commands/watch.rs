@@ -9,9 +9,11 @@ use std::time::Duration;
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 
 use super::Console;
-use super::cache::note_used;
-use super::place::{Said, Surroundings};
-use super::run::{check_selected, executor, header, overrides};
+use super::context::{CliOverrides, SuiteContext};
+use super::header::header;
+use super::open::{check_selected, executor, overrides};
+use super::signals::interrupted;
+use super::usage::note_used;
 use crate::app::cli::WatchArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::app::watch::board::{Board, Display, UserCommand, WatchEvent};
@@ -50,7 +52,7 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         ));
     }
     let noted = Noted::new(console.system);
-    let surroundings = Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), &noted)?;
+    let surroundings = SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), &noted)?;
     let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
     let environment = surroundings.environment.clone();
     let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
@@ -102,7 +104,7 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
 /// suite itself selects can be edited, and is watched.
 fn check_narrowed(
     args: &WatchArgs,
-    surroundings: &Surroundings,
+    surroundings: &SuiteContext,
     overrides: Overrides,
     system: &dyn System,
 ) -> Result<(), Error> {
@@ -126,7 +128,7 @@ const MOST_CONNECTIONS: usize = 4_096;
 /// What surrounds the suite, as this command sees it.
 struct Here<'a> {
     args: &'a WatchArgs,
-    surroundings: Surroundings,
+    surroundings: SuiteContext,
     /// Notes what the surroundings are read from.
     noted: Noted<'a>,
     /// The files and folders they were read from last.
@@ -144,7 +146,7 @@ impl WatchContext for Here<'_> {
             return Ok(None);
         }
         let cache_dir = self.args.store.cache_dir.as_deref();
-        let found = Surroundings::find(&self.args.suite, cache_dir, &self.noted);
+        let found = SuiteContext::find(&self.args.suite, cache_dir, &self.noted);
         self.paths = self.noted.take();
         let found = found.map_err(problems)?;
         if found.cache_dir != self.surroundings.cache_dir {
@@ -161,7 +163,7 @@ impl WatchContext for Here<'_> {
 
     fn settings(&self, session: &Session) -> Settings {
         let args = self.args;
-        let said = Said {
+        let said = CliOverrides {
             max_concurrent: args.max_concurrent,
             max_calls: args.max_calls,
             max_cost: args.budget,
@@ -210,7 +212,7 @@ struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    fn new(system: &'a dyn System, surroundings: &Surroundings) -> Self {
+    fn new(system: &'a dyn System, surroundings: &SuiteContext) -> Self {
         let (started, home) = (system.now(), surroundings.records());
         let id = record::run_id(&started, record::last_id(system, &home).as_deref());
         let folder = join(&record::runs_of(&home), &id);
@@ -231,7 +233,7 @@ impl<'a> Keeper<'a> {
     fn finish(
         &mut self,
         session: &mut Session,
-        surroundings: &Surroundings,
+        surroundings: &SuiteContext,
         ended: EndedSession,
     ) -> std::io::Result<()> {
         drop(ended.store);
@@ -279,30 +281,6 @@ fn front<'c>(
     };
     let requests = CommandReader::new(std::io::stdin(), args.json);
     Ok(Box::new(InLines { display, requests, interrupted: Box::pin(interrupted()) }))
-}
-
-/// Resolves once somebody wants the process to end. Where a signal cannot be listened to, it ends the process as it
-/// always did.
-#[cfg(unix)]
-pub(super) fn interrupted() -> impl Future<Output = ()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    // Listened to from now on, and not from when somebody waits: the screen is taken over before that.
-    let mut signals: Vec<_> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
-    async move {
-        if signals.is_empty() {
-            std::future::pending::<()>().await;
-        }
-        let any = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
-        futures_util::future::select_all(any).await;
-    }
-}
-
-#[cfg(not(unix))]
-pub(super) async fn interrupted() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }
 
 /// A screen.

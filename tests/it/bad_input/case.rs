@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use evalrs::app::commands::place::Surroundings;
+use evalrs::app::commands::context::SuiteContext;
 use evalrs::app::error::Error;
 use evalrs::base::diagnostic::Diagnostic;
 use evalrs::base::system::FileBytes;
@@ -130,7 +130,7 @@ impl Case {
     /// A session over the workspace, and everything that is said of it.
     pub(super) fn load(&self) -> (Option<Session>, Vec<Diagnostic>) {
         let system = self.system();
-        let surroundings = match Surroundings::find("suite.yaml", None, &system) {
+        let surroundings = match SuiteContext::find("suite.yaml", None, &system) {
             Ok(surroundings) => surroundings,
             Err(Error::Diagnostics(diagnostics)) => return (None, diagnostics),
             Err(other) => panic!("{}: {other}", self.name),

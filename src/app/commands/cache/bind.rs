@@ -8,11 +8,10 @@ use std::collections::{BTreeMap, HashMap, hash_map};
 
 use serde_json::json;
 
-use super::write_json;
 use crate::app::cli::ImportArgs;
 use crate::app::commands::Console;
-use crate::app::commands::place::Surroundings;
-use crate::app::commands::run::loaded_session;
+use crate::app::commands::context::SuiteContext;
+use crate::app::commands::open::loaded_session;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::diagnostic::Diagnostic;
 use crate::base::path::Row;
@@ -98,7 +97,7 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
         return Err(Error::plain("`--as` takes a suite and a grader", "`--as suite.yaml quality`"));
     };
     let paths = paths(&args.fields)?;
-    let surroundings = Surroundings::find(suite, args.store.cache_dir.as_deref(), console.system)?;
+    let surroundings = SuiteContext::find(suite, args.store.cache_dir.as_deref(), console.system)?;
     let mut session = loaded_session(suite, &surroundings, Overrides::default(), console)?;
     while session.read_unread(console.system) {}
     let binder = Binder::new(&session, grader)?;
@@ -110,7 +109,7 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
         })?;
         files.push((
             path,
-            binder.file(path, &bytes, (&paths, &at, &mut seen)).map_err(Error::Diagnostics)?,
+            binder.file(path, &bytes, &paths, &at, &mut seen).map_err(Error::Diagnostics)?,
         ));
     }
     let mut store = surroundings.store(console)?;
@@ -147,10 +146,8 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
         }
     }
     if args.json {
-        write_json(
-            &json!({"format": 1, "suite": suite, "grader": grader, "files": said}),
-            console,
-        )?;
+        console
+            .write_json(&json!({"format": 1, "suite": suite, "grader": grader, "files": said}))?;
     }
     if nothing_bound {
         let message = "no judgment belongs to a sample of the suite";
@@ -258,7 +255,9 @@ impl<'a> Binder<'a> {
         &self,
         path: &str,
         bytes: &[u8],
-        (paths, at, seen): (&[(Field, String)], &str, &mut Seen),
+        paths: &[(Field, String)],
+        at: &str,
+        seen: &mut Seen,
     ) -> Result<Bound, Vec<Diagnostic>> {
         let text = split::decode(path, bytes).map_err(|problem| vec![problem])?;
         let format = DatasetFormat::of_name(path).unwrap_or(DatasetFormat::Jsonl);
@@ -279,7 +278,7 @@ impl<'a> Binder<'a> {
             for judgment in read {
                 bound.judgments += 1;
                 let next = |judge| seen.next_vote(&judgment, judge);
-                match self.entry(&judgment, next, (path, at)) {
+                match self.entry(&judgment, next, path, at) {
                     Ok(Found::Entry(entry)) => match seen.rows.entry(entry.key) {
                         hash_map::Entry::Vacant(vacant) => {
                             vacant.insert(Judged {
@@ -352,7 +351,8 @@ impl<'a> Binder<'a> {
         &self,
         judgment: &Judgment,
         next: impl FnOnce(usize) -> u32,
-        (path, at): (&str, &str),
+        path: &str,
+        at: &str,
     ) -> Result<Found, String> {
         let Some(case) = self.case(judgment)? else { return Ok(Found::Stranger) };
         let seat = self.seat(judgment)?;

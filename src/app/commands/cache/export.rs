@@ -6,11 +6,11 @@
 use serde_json::json;
 
 use super::names::committed_name;
-use super::{verify, write_json};
+
 use crate::app::cli::ExportArgs;
 use crate::app::commands::Console;
-use crate::app::commands::place::Surroundings;
-use crate::app::commands::run::{loaded_session, overrides};
+use crate::app::commands::context::{SuiteContext, check_entry};
+use crate::app::commands::open::{loaded_session, overrides};
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{FileBytes, System, folder_of, join};
 use crate::base::text::count;
@@ -25,7 +25,7 @@ const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
 pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     check_narrowing(args)?;
     let surroundings =
-        Surroundings::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
+        SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
     let mut session = loaded_session(&args.suite, &surroundings, overrides(&args.select), console)?;
     let mut store = surroundings.store(console)?;
     let stored_entries = stored_entries(&mut session, console.system, store.as_mut());
@@ -68,7 +68,7 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
         let said = json!({
             "path": path, "judgments": found.len(), "missing": missing, "kept": kept, "dropped": dropped,
         });
-        write_json(&said, console)?;
+        console.write_json(&said)?;
     } else if is_written {
         let others = match (others.len(), args.prune) {
             (0, _) => String::new(),
@@ -122,7 +122,7 @@ fn held(path: &str, prune: bool, system: &dyn System) -> Result<Option<Vec<Entry
         })?,
     };
     let mut entries = Vec::new();
-    let report = store::read_lines(path, &bytes, &verify::check, &mut |entry| entries.push(entry));
+    let report = store::read_lines(path, &bytes, &check_entry, &mut |entry| entries.push(entry));
     let bad = report.problems.len() - report.conflicts;
     if bad > 0 && !prune {
         let lines = count(bad, "line");
@@ -168,7 +168,7 @@ fn tell_git(
     args: &ExportArgs,
     path: &str,
     is_new: bool,
-    surroundings: &Surroundings,
+    surroundings: &SuiteContext,
     console: &mut Console<'_>,
 ) -> Result<(), Error> {
     let attributes = join(folder_of(path), ".gitattributes");

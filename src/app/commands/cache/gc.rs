@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{amounts, surroundings_of, write_json};
+use super::{amounts, surroundings_of};
 use crate::app::cli::GcArgs;
 use crate::app::commands::Console;
 use crate::app::error::{Error, ExitStatus};
@@ -36,7 +36,7 @@ pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus,
         }
     };
     if args.place.json {
-        write_json(&to_json(&dir, &swept, args.dry_run), console)?;
+        console.write_json(&to_json(&dir, &swept, args.dry_run))?;
     } else {
         writeln!(console.out, "{dir}: {}", said(&swept, args.dry_run))?;
     }

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{surroundings, verify, write_json};
+use super::surroundings;
 use crate::app::cli::ImportArgs;
 use crate::app::commands::Console;
+use crate::app::commands::context::check_entry;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::text::count;
 use crate::effects::store;
@@ -53,7 +54,7 @@ pub(super) fn import(args: &ImportArgs, console: &mut Console<'_>) -> Result<Exi
         }
     }
     if args.json {
-        write_json(&json!({"format": 1, "dir": dir, "files": said}), console)?;
+        console.write_json(&json!({"format": 1, "dir": dir, "files": said}))?;
     }
     for warning in store.take_warnings() {
         writeln!(console.err, "warning: {warning}")?;
@@ -73,7 +74,7 @@ fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<Read<'a>, Error> {
     })?;
     let mut winners = MemoryStore::default();
     let mut refused = Vec::new();
-    let report = store::read_lines(path, &bytes, &verify::check, &mut |entry| {
+    let report = store::read_lines(path, &bytes, &check_entry, &mut |entry| {
         // An entry that was read is one that can be written.
         refused.extend(winners.put_many(&[entry]).err().map(|error| error.to_string()));
     });

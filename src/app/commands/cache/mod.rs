@@ -10,23 +10,12 @@ mod names;
 mod stats;
 mod verify;
 
-use std::path::Path;
-
-use serde_json::{Value, json};
-
-pub(crate) use verify::check as check_entry;
+use serde_json::json;
 
 use super::Console;
-use super::place::Surroundings;
+use super::context::SuiteContext;
 use crate::app::cli::{CacheArgs, CacheCommand, PlaceArgs, StoreArgs};
 use crate::app::error::{Error, ExitStatus};
-use crate::base::system::System;
-use crate::effects::store;
-use crate::engine::session::Session;
-use crate::graph::Db;
-use crate::graph::inputs::Overrides;
-use crate::graph::planned_actions::planned_actions;
-use crate::pipeline::key::ActionKey;
 
 /// Runs the subcommand.
 pub(crate) fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -44,7 +33,7 @@ pub(crate) fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitS
 fn path(place: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let dir = surroundings_of(place, console)?.cache_dir;
     if place.json {
-        write_json(&json!({"path": dir}), console)?;
+        console.write_json(&json!({"path": dir}))?;
     } else {
         writeln!(console.out, "{dir}")?;
     }
@@ -56,58 +45,12 @@ fn surroundings(
     suite: Option<&str>,
     store: &StoreArgs,
     console: &Console<'_>,
-) -> Result<Surroundings, Error> {
+) -> Result<SuiteContext, Error> {
     let suite = suite.unwrap_or("suite.yaml");
-    Surroundings::find(suite, store.cache_dir.as_deref(), console.system)
+    SuiteContext::find(suite, store.cache_dir.as_deref(), console.system)
 }
 
 /// The same, where the suite stands among the arguments.
-fn surroundings_of(place: &PlaceArgs, console: &Console<'_>) -> Result<Surroundings, Error> {
+fn surroundings_of(place: &PlaceArgs, console: &Console<'_>) -> Result<SuiteContext, Error> {
     surroundings(place.suite.as_deref(), &place.store, console)
-}
-
-fn write_json(value: &Value, console: &mut Console<'_>) -> std::io::Result<()> {
-    writeln!(console.out, "{value:#}")
-}
-
-/// Notes the outcomes that a settled session rests on, so that `cache gc` knows what is in use; says why if it cannot.
-pub(crate) fn note_used(
-    session: &mut Session,
-    surroundings: &Surroundings,
-    system: &dyn System,
-) -> Option<String> {
-    let suite = session.suite()?.name.clone();
-    let mut keys = planned_keys(session, system);
-    let planned = keys.len();
-    keys.retain(|key| session.db.outcome(*key).is_some_and(|outcome| outcome.is_kept()));
-    let is_whole = keys.len() == planned && !is_narrowed(session);
-    // Without them nobody would know the keys of what programs gave.
-    keys.extend(session.listing_keys());
-    let path = session.root.suite(&session.db).path(&session.db);
-    let of = &surroundings.in_workspace(path, system);
-    let run = store::Run { of, is_whole };
-    let dir = Path::new(&surroundings.cache_dir);
-    let noted = store::note_used(dir, &suite, Some(run), &system.now(), &keys);
-    noted.err().map(|error| format!("`cache gc` will not know what this run used: {error}"))
-}
-
-/// Whether the command line leaves part of the suite out.
-fn is_narrowed(session: &Session) -> bool {
-    let Overrides { max_samples, tags, samples, graders, trials, .. } =
-        session.root.overrides(&session.db);
-    let is_whole = tags.is_empty() && samples.is_empty() && graders.is_empty();
-    !is_whole || max_samples.is_some() || trials.is_some()
-}
-
-/// The keys of everything that is planned, sorted. Plans wait for files that rows name until those are read.
-fn planned_keys(session: &mut Session, system: &dyn System) -> Vec<ActionKey> {
-    loop {
-        let (db, root) = (&session.db, session.root);
-        let mut keys: Vec<ActionKey> = planned_actions(db, root).map(|action| action.key).collect();
-        if !session.read_unread(system) {
-            keys.sort_unstable();
-            keys.dedup();
-            return keys;
-        }
-    }
 }

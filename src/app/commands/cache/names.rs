@@ -1,6 +1,6 @@
 //! The names of committed files: each suite of a workspace has one of its own.
 
-use crate::app::commands::place::Surroundings;
+use crate::app::commands::context::SuiteContext;
 use crate::app::error::Error;
 use crate::base::system::{FileBytes, System, join, non_empty};
 use crate::engine::session::Session;
@@ -19,7 +19,7 @@ const LARGEST: usize = 4 << 20;
 /// have the digest of their path in it. What is to be pruned must be the suite's alone.
 pub(super) fn committed_name(
     session: &Session,
-    surroundings: &Surroundings,
+    surroundings: &SuiteContext,
     system: &dyn System,
     prune: bool,
 ) -> Result<String, Error> {
@@ -65,7 +65,7 @@ fn file_name(name: &str) -> String {
 
 /// The suites of a workspace.
 struct Search<'a> {
-    surroundings: &'a Surroundings,
+    surroundings: &'a SuiteContext,
     system: &'a dyn System,
     /// How many names are looked at yet.
     left: usize,

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::digest::{Digest, LastRun};
-use super::{amounts, surroundings_of, write_json};
+use super::{amounts, surroundings_of};
 use crate::app::cli::PlaceArgs;
 use crate::app::commands::Console;
 use crate::app::error::{Error, ExitStatus};
@@ -49,7 +49,7 @@ pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitS
     let last_run = last_run(&surroundings.root, console.system);
     let stats = Stats { dir, totals, winning, committed, digest, last_run };
     if args.json {
-        write_json(&stats.to_json(), console)?;
+        console.write_json(&stats.to_json())?;
     } else {
         for (at, section) in stats.sections().iter().enumerate() {
             if at > 0 {

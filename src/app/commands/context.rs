@@ -1,26 +1,27 @@
 //! Where a suite's workspace, store and settings are.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use super::Console;
-use super::cache::check_entry;
+use super::dotenv::environment;
 use crate::app::error::Error;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::{Cost, Prices};
 use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
-use crate::effects::store::{Committed, Layered, MemoryStore, OutcomeStore, SegmentStore};
+use crate::effects::store::{
+    Checked, Committed, Entry, Layered, MemoryStore, OutcomeStore, SegmentStore,
+};
 use crate::engine::inspect::explain::Layers;
 use crate::engine::resolve::budget::Limits;
 use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
 use crate::pipeline::dataset::split::decode;
+use crate::pipeline::outcome::Stored;
 use crate::pipeline::spec::Suite;
 use crate::pipeline::workspace::{Color, Workspace, read_workspace};
 
 /// What surrounds a suite.
 #[derive(Debug, PartialEq)]
-pub struct Surroundings {
+pub struct SuiteContext {
     /// The root of the workspace: the nearest folder upwards with an `evalrs.toml`, else the suite's folder.
     pub root: String,
     /// What `evalrs.toml` says.
@@ -35,18 +36,18 @@ pub struct Surroundings {
 
 /// What the command line says of how a session is settled: it comes before the suite and the workspace.
 #[derive(Debug)]
-pub(super) struct Said {
-    pub(super) max_concurrent: Option<u32>,
-    pub(super) max_calls: Option<u64>,
+pub(crate) struct CliOverrides {
+    pub(crate) max_concurrent: Option<u32>,
+    pub(crate) max_calls: Option<u64>,
     /// In US dollars.
-    pub(super) max_cost: Option<f64>,
-    pub(super) max_identical_failures: Option<u32>,
-    pub(super) ask: AskPolicy,
-    pub(super) refresh: Refresh,
-    pub(super) retry_errors: bool,
+    pub(crate) max_cost: Option<f64>,
+    pub(crate) max_identical_failures: Option<u32>,
+    pub(crate) ask: AskPolicy,
+    pub(crate) refresh: Refresh,
+    pub(crate) retry_errors: bool,
 }
 
-impl Surroundings {
+impl SuiteContext {
     /// Finds what surrounds the suite at `suite`.
     pub fn find(suite: &str, cache_dir: Option<&str>, system: &dyn System) -> Result<Self, Error> {
         let folder = folder_of(suite);
@@ -82,7 +83,7 @@ impl Surroundings {
     }
 
     /// How a session over `suite` is settled.
-    pub(super) fn settings(&self, said: Said, suite: Option<&Suite>) -> Settings {
+    pub(crate) fn settings(&self, said: CliOverrides, suite: Option<&Suite>) -> Settings {
         let (workspace, default) = (&self.workspace, Settings::default());
         Settings {
             max_concurrent: said
@@ -125,7 +126,7 @@ impl Surroundings {
     }
 }
 
-impl Surroundings {
+impl SuiteContext {
     /// The layers that [`Self::store`] puts together, each with its name. What cannot be read is left out.
     pub fn layers(&self, system: &dyn System) -> Layers {
         let mut layers: Layers = Vec::new();
@@ -139,6 +140,17 @@ impl Surroundings {
         let local = Box::new(SegmentStore::open(&self.cache_dir));
         layers.push((format!("the local store {}", self.cache_dir), local));
         layers
+    }
+}
+
+/// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.
+pub(super) fn check_entry(entry: &Entry) -> Result<Checked, String> {
+    let stored: Stored =
+        serde_json::from_str(&entry.body).map_err(|error| format!("is no outcome: {error}"))?;
+    match stored.key() {
+        None => Ok(Checked::Read),
+        Some(key) if key == entry.key => Ok(Checked::Recomputed),
+        Some(key) => Err(format!("was asked under another key: its ingredients come to {key}")),
     }
 }
 
@@ -180,7 +192,7 @@ fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace)
 }
 
 /// An absolute path with every `..` carried out: the folder above `/a/../b` is `/`.
-pub(super) fn without_parents(absolute: &str) -> String {
+pub(crate) fn without_parents(absolute: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in absolute.split('/') {
         match name {
@@ -210,92 +222,12 @@ fn shorter(shown: &str, absolute: &str) -> String {
     }
 }
 
-/// The process's environment, then `.env` beside the suite, then `.env` in the working directory.
-fn environment(folder: &str, system: &dyn System) -> Result<BTreeMap<String, String>, Error> {
-    let mut environment = system.environment();
-    let beside = join(folder, ".env");
-    let mut paths = vec![beside.as_str()];
-    if beside != ".env" {
-        paths.push(".env");
-    }
-    for path in paths {
-        match system.read(path) {
-            FileBytes::Bytes(bytes) => read_env(path, &bytes, &mut environment)?,
-            // A folder of that name is a virtual environment of Python.
-            FileBytes::Missing | FileBytes::Folder => {}
-            FileBytes::Unreadable(reason) => {
-                let message = format!("cannot read the environment file: {reason}");
-                return Err(Error::Diagnostics(vec![Diagnostic::error(
-                    Place::file(path),
-                    message,
-                )]));
-            }
-        }
-    }
-    Ok(environment)
-}
-
-fn read_env(
-    path: &str,
-    bytes: &[u8],
-    environment: &mut BTreeMap<String, String>,
-) -> Result<(), Error> {
-    let text = decode(path, bytes).map_err(|mut problem| {
-        // Every line may hold a secret, and the parser's error would quote it.
-        problem.place = problem.place.map(|place| bare_place(path, place.line));
-        Error::Diagnostics(vec![problem])
-    })?;
-    let lines = Lines { text, given: Rc::default() };
-    let given = Rc::clone(&lines.given);
-    for item in dotenvy::from_read_iter(lines) {
-        let (name, value) = item.map_err(|error| {
-            let before = match &error {
-                dotenvy::Error::LineParse(lines, _) => lines.trim_end().matches('\n').count(),
-                _ => 0,
-            };
-            let line = given.get().saturating_sub(before);
-            let message = "this is no `NAME=value`";
-            let hint = "quote a value that contains spaces, quotes or `#`, and close every quote";
-            Error::Diagnostics(vec![Diagnostic::error(bare_place(path, line), message).hint(hint)])
-        })?;
-        environment.entry(name).or_insert(value);
-    }
-    Ok(())
-}
-
-/// A line without what it says.
-fn bare_place(path: &str, line: usize) -> Place {
-    match line {
-        0 => Place::file(path),
-        line => Place::in_line(path, line, "(not shown: it may hold a secret)", 0..0),
-    }
-}
-
-/// A text that is read line by line, and counts the lines it gave: the parser does not say where it is.
-struct Lines<'a> {
-    text: &'a str,
-    given: Rc<Cell<usize>>,
-}
-
-impl std::io::Read for Lines<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let end = self.text.find('\n').map_or(self.text.len(), |at| at + 1);
-        let mut count = end.min(buffer.len());
-        while !self.text.is_char_boundary(count) {
-            count -= 1;
-        }
-        let (line, rest) = self.text.split_at(count);
-        buffer[..count].copy_from_slice(line.as_bytes());
-        self.given.set(self.given.get() + usize::from(count > 0 && count == end));
-        self.text = rest;
-        Ok(count)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::Surroundings;
+    use super::{SuiteContext, check_entry};
     use crate::base::system::memory::MemorySystem;
+    use crate::effects::store::{Checked, Entry};
+    use crate::pipeline::key::{ActionKey, KEY_VERSION};
 
     #[test]
     fn the_workspace_is_the_nearest_folder_above_the_suite() {
@@ -309,7 +241,7 @@ mod tests {
             // The folder the way leads through is not above the suite.
             ("z/x/../suite.yaml", "z/x/../cache"),
         ] {
-            let found = Surroundings::find(suite, None, &system).unwrap();
+            let found = SuiteContext::find(suite, None, &system).unwrap();
             assert_eq!(found.cache_dir, cache, "{suite}");
         }
     }
@@ -321,12 +253,33 @@ mod tests {
             let system =
                 MemorySystem::with(&[("/w/x/evalrs.toml", &toml), ("/evalrs.toml", &toml)]);
             for (suite, cache) in [("/w/x/y/suite.yaml", below), ("suite.yaml", inside)] {
-                let found = Surroundings::find(suite, None, &system).unwrap();
+                let found = SuiteContext::find(suite, None, &system).unwrap();
                 assert_eq!(found.cache_dir, cache, "{suite}");
             }
             let system = MemorySystem::with(&[("/x/evalrs.toml", &toml)]);
-            let found = Surroundings::find("x/y/suite.yaml", None, &system).unwrap();
+            let found = SuiteContext::find("x/y/suite.yaml", None, &system).unwrap();
             assert_eq!(found.cache_dir, format!("x/{dir}"));
+        }
+    }
+
+    #[test]
+    fn an_entry_is_right_if_it_is_an_outcome_under_its_own_key() {
+        let body = |version: u32, kind: &str| {
+            format!(
+                r#"{{"outcome":{{"reply":{{"text":"{{}}"}}}},"ingredients":[{{"name":"kind","preview":"{kind}"}}],"key_version":{version}}}"#
+            )
+        };
+        let entry = |body: String| Entry { key: ActionKey([1; 32]), generation: 0, body };
+        assert_eq!(check_entry(&entry(body(KEY_VERSION - 1, "judge"))), Ok(Checked::Read));
+        let error = check_entry(&entry(body(KEY_VERSION, "judge"))).unwrap_err();
+        let key = error.strip_prefix("was asked under another key: its ingredients come to ");
+        let key = ActionKey::parse(key.unwrap()).unwrap();
+        let right = Entry { key, ..entry(body(KEY_VERSION, "judge")) };
+        assert_eq!(check_entry(&right), Ok(Checked::Recomputed));
+        assert!(check_entry(&Entry { key, ..entry(body(KEY_VERSION, "program")) }).is_err());
+        for body in ["{}", r#"{"outcome":{"vision":1}}"#, r#"{"outcome":{"reply":{}}}"#] {
+            let error = check_entry(&entry(body.to_owned())).unwrap_err();
+            assert!(error.starts_with("is no outcome: "), "{error}");
         }
     }
 }

@@ -1,0 +1,34 @@
+//! What a report says of an evaluation before any result: the inputs and the settings it rests on.
+
+use serde_json::{Map, Value, json};
+
+use crate::base::ordered_map::Ordered;
+use crate::engine::inspect::reasons::grader_settings;
+use crate::engine::session::Session;
+use crate::graph::queries::{gate_rule, narrowing};
+use crate::pipeline::results::{FORMAT, Header};
+
+/// The header of a session that is loaded.
+pub(super) fn header(session: &Session) -> Header {
+    let suite = session.suite();
+    let inputs =
+        session.digests().into_iter().map(|(path, digest)| (session.relative(&path), digest));
+    let narrowing = narrowing(&session.db, session.root);
+    let gate = gate_rule(&session.db, session.root).as_ref().map(crate::pipeline::gate::rule);
+    let settings = Map::from_iter([
+        ("max_samples".to_owned(), json!(narrowing.max_samples)),
+        ("tags".to_owned(), json!(narrowing.tags)),
+        ("samples".to_owned(), json!(narrowing.samples)),
+        ("trials".to_owned(), json!(narrowing.trials)),
+        ("graders".to_owned(), Value::Array(grader_settings(session))),
+        ("gate".to_owned(), json!(gate)),
+    ]);
+    Header {
+        format: FORMAT,
+        suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
+        description: suite.and_then(|suite| suite.description.clone()),
+        evalrs: env!("CARGO_PKG_VERSION").to_owned(),
+        inputs: Ordered(inputs.collect()),
+        settings,
+    }
+}

@@ -1,0 +1,122 @@
+//! What commands open: a session over a suite without errors, what narrows it, and what executes its actions.
+
+use super::context::SuiteContext;
+use super::{Console, validate};
+use crate::app::cli::SelectArgs;
+use crate::app::error::Error;
+use crate::base::diagnostic::Diagnostic;
+use crate::base::text::count;
+use crate::effects::exec::Executor;
+use crate::effects::exec::dispatch::Executors;
+use crate::effects::exec::program::{ProgramExecutor, ProgramSettings};
+use crate::engine::resolve::settings::Refresh;
+use crate::engine::session::Session;
+use crate::graph::inputs::Overrides;
+use crate::graph::{Database, results};
+use crate::pipeline::spec::SandboxKind;
+use crate::pipeline::spec::Suite;
+
+/// What the command line says over a suite.
+pub(crate) fn overrides(select: &SelectArgs) -> Overrides {
+    Overrides {
+        max_samples: select.max_samples,
+        tags: select.tags.clone(),
+        samples: select.samples.clone(),
+        graders: select.graders.clone(),
+        trials: select.trials,
+        cached: select.cached.clone(),
+        labels: None,
+        sandbox: SandboxKind::None,
+    }
+}
+
+/// A session over a suite without errors; warnings are said.
+pub(crate) fn loaded_session(
+    suite: &str,
+    surroundings: &SuiteContext,
+    overrides: Overrides,
+    console: &mut Console<'_>,
+) -> Result<Session, Error> {
+    let wanted = overrides.samples.clone();
+    let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+    let overrides = Overrides { sandbox, ..overrides };
+    let environment = surroundings.environment.clone();
+    let session = Session::new(Database::default(), suite, environment, overrides);
+    let mut session = session.in_workspace(&surroundings.root);
+    let diagnostics = session.load(console.system);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Error::Diagnostics(diagnostics));
+    }
+    validate::say(&diagnostics, console.err)?;
+    check_selected(&session, suite, wanted)?;
+    Ok(session)
+}
+
+/// A selection of nothing would be an evaluation of nothing.
+pub(crate) fn check_selected(
+    session: &Session,
+    suite: &str,
+    wanted: Vec<String>,
+) -> Result<(), Error> {
+    let unknown = results::unknown_samples(&session.db, session.root, wanted);
+    if !unknown.is_empty() {
+        return Err(Error::plain(
+            format!("{suite}: no sample has the id `{}`", unknown.join("`, `")),
+            results::meant_samples(&session.db, session.root, &unknown),
+        ));
+    }
+    let selection = crate::graph::queries::selection(&session.db, session.root);
+    if selection.samples == 0 {
+        let all = count(selection.all_samples, "sample");
+        let message = format!("{suite}: none of the {all} is selected");
+        return Err(Error::plain(
+            message,
+            "check `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0",
+        ));
+    }
+    Ok(())
+}
+
+/// A misspelt `--refresh` would replay what it should ask again.
+pub(crate) fn check_refreshed<'a>(
+    refresh: &[String],
+    suites: impl Iterator<Item = &'a Suite>,
+) -> Result<(), Error> {
+    let names = suites.flat_map(|suite| suite.graders.iter().map(|grader| grader.name.as_str()));
+    let known: Vec<&str> = names.collect();
+    let wanted = refresh.iter().filter(|name| !name.is_empty());
+    match wanted.into_iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Error::plain(
+            format!("`--refresh={name}` names no grader"),
+            format!("there is `{}`", known.join("`, `")),
+        )),
+    }
+}
+
+/// Whose stored outcomes `--refresh` means; without a name, everybody's.
+pub(crate) fn refresh(names: &[String]) -> Refresh {
+    match names {
+        [] => Refresh::None,
+        names if names.iter().any(String::is_empty) => Refresh::All,
+        names => Refresh::Graders(names.to_vec()),
+    }
+}
+
+/// What executes the actions of a session: judges are asked, programs are run.
+pub(super) fn executor(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
+    let settings = ProgramSettings { verbosity, ..ProgramSettings::of_machine(concurrency) };
+    let programs = ProgramExecutor::new(settings);
+    Box::new(Executors { judges: judges(concurrency, verbosity), programs })
+}
+
+#[cfg(feature = "judge")]
+fn judges(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
+    let executor = crate::effects::exec::http::HttpExecutor::new(concurrency);
+    Box::new(executor.with_verbosity(verbosity))
+}
+
+#[cfg(not(feature = "judge"))]
+fn judges(_concurrency: usize, _verbosity: u8) -> Box<dyn Executor> {
+    Box::new(crate::effects::exec::no_judges::NoJudges)
+}
