@@ -178,7 +178,7 @@ fn dollars(text: &str) -> Result<f64, String> {
     let amount = text.trim_start_matches('$').parse().ok();
     amount
         .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
-        .ok_or_else(|| "this is not an amount of US dollars".to_owned())
+        .ok_or_else(|| "invalid dollar amount".to_owned())
 }
 
 /// `evalrs plan`.

@@ -107,7 +107,7 @@ pub fn read_workspace(path: &str, text: &str) -> (Workspace, Vec<Diagnostic>) {
         Ok(table) => table,
         Err(error) => {
             let place = error.span().map(|span| findings.sources.place(Span::new(file, span)));
-            let message = format!("this is no TOML: {}", first_line(error.message()));
+            let message = format!("invalid TOML: {}", first_line(error.message()));
             let place = place.unwrap_or_else(|| Place::file(path));
             return (Workspace::default(), vec![Diagnostic::error(place, message)]);
         }
@@ -356,14 +356,14 @@ mod tests {
     #[test]
     fn text_that_is_no_toml_or_has_other_sections_is_refused() {
         insta::assert_snapshot!(check("run = 3\nrun = 4\n").1, @r##"
-        error: this is no TOML: duplicate key
+        error: invalid TOML: duplicate key
          --> root/evalrs.toml:2:1
           |
         2 | run = 4
           | ^^^
         "##);
         insta::assert_snapshot!(check("run = 3\n[cache\n").1, @r##"
-        error: this is no TOML: unclosed table, expected `]`
+        error: invalid TOML: unclosed table, expected `]`
          --> root/evalrs.toml:2:7
           |
         2 | [cache

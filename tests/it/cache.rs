@@ -47,9 +47,9 @@ fn verify_names_what_is_wrong_in_every_file() {
     cache/a.judgments.jsonl: 1 judgment, 0 keys verified, 1 corrupt line
     cache/b.judgments.jsonl: 0 judgments, 0 keys verified, 1 corrupt line
     --- stderr
-      the stored outcome at `cache/v1/seg/00000000001-1-0000000000000000.jsonl:2` is no outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
+      the stored outcome at `cache/v1/seg/00000000001-1-0000000000000000.jsonl:2` is not an outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
       skipped the stored outcome at `cache/a.judgments.jsonl:3`: not an entry
-      the stored outcome at `cache/b.judgments.jsonl:1` is no outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
+      the stored outcome at `cache/b.judgments.jsonl:1` is not an outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
     ");
     let ran = space.run(&["cache", "verify", "--json"]);
     let report: Value = serde_json::from_str(&ran.stdout()).unwrap();
@@ -308,7 +308,7 @@ fn import_merges_what_wins_and_names_bad_lines() {
     theirs.jsonl: 3 judgments, 2 new, 1 already there, 2 corrupt lines
     again.jsonl: 3 judgments, 0 new, 3 already there, 0 corrupt lines
     --- stderr
-    warning: the stored outcome at `theirs.jsonl:4` is no outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
+    warning: the stored outcome at `theirs.jsonl:4` is not an outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
     warning: `theirs.jsonl:5` is an unresolved conflict of git: both sides are read; with `*.judgments.jsonl merge=union` in .gitattributes (`evalrs cache export --git` writes it) there is none, and an export takes the markers out
     ");
     let mut store = SegmentStore::open(space.path("cache"));

@@ -316,7 +316,7 @@ fn what_is_not_alike_is_not_compared() {
       help: name two runs, as in `evalrs diff latest~1 latest`; `evalrs diff` alone compares the last two runs of a suite
 
     $ evalrs diff 2026-a@1 2026-c
-    error: `2026-a` is no session of `watch`: it has no saves
+    error: `2026-a` is not a session of `watch`: it has no saves
       help: name it without `@`
     "#);
 }

@@ -114,7 +114,7 @@ fn a_file_with_mistakes_imports_nothing_and_names_them() {
         assert!(ran.stderr().contains(message), "{}", ran.stderr());
     }
     let shown = import(&space, &[json!({"id": "sa", "score": 1})], &["--fields", "ID=x"]);
-    assert!(shown.contains("`--fields` has `ID=x`, which is no NAME=PATH"), "{shown}");
+    assert!(shown.contains("`--fields` has `ID=x`, which is not NAME=PATH"), "{shown}");
 }
 
 #[test]

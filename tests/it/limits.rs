@@ -166,7 +166,7 @@ graders:
     assert_eq!(judge.count(), 3 * 10 + 30);
     let said = format!(
         "stopped asking: `talker` at `{}` gave no verdict 10 times in a row: invalid reply, asked 3 \
-         times: the reply is no JSON object: expected value; it replied \"Score: ",
+         times: the reply is not a JSON object: expected value; it replied \"Score: ",
         judge.url()
     );
     assert_eq!(ran.stderr().matches(&said).count(), 1, "{}", ran.stderr());

@@ -395,7 +395,7 @@ fn a_record_that_cannot_be_read_is_said_before_anything_runs() {
     validated(0, &[]);
     let record = space.read("base/results.jsonl");
     space.write("base/results.jsonl", format!("{record}{{\"format\": 1, \"sample_id\": 3}}\n"));
-    validated(2, &["base/results.jsonl:2", "this is no line of a recorded run"]);
+    validated(2, &["base/results.jsonl:2", "this is not a line of a recorded run"]);
     std::fs::remove_file(space.path("base/results.jsonl")).unwrap();
     validated(2, &["cannot read the recorded run", "there is no such file"]);
 }

@@ -39,7 +39,7 @@ class Loading(WorkerCase):
         table = [
             ("def grader(sample, submission): pass", "`grade.py` defines no `grade`; did you mean `grader`?"),
             ("x = 1", "`grade.py` defines no `grade`"),
-            ("grade = 3", "`grade` in `grade.py` is no function but a value of type `int`"),
+            ("grade = 3", "`grade` in `grade.py` is not a function but a value of type `int`"),
             ("def grade(text): pass", "`grade(text)` has to take (sample, submission)"),
             ("import sys\nsys.exit(3)", "SystemExit: 3"),
             ("raise KeyboardInterrupt", "KeyboardInterrupt"),
@@ -234,16 +234,16 @@ class Answering(WorkerCase):
 
     def test_what_is_no_json_is_an_error(self):
         table = [
-            ("object()", "the result contains a value of type `object`, which is no JSON"),
-            ("{'a': {1, 2}}", "the result contains a value of type `set`, which is no JSON"),
-            ("(x for x in ())", "the result contains a value of type `generator`, which is no JSON"),
-            ("b'bytes'", "the result contains a value of type `bytes`, which is no JSON"),
+            ("object()", "the result contains a value of type `object`, which is not JSON"),
+            ("{'a': {1, 2}}", "the result contains a value of type `set`, which is not JSON"),
+            ("(x for x in ())", "the result contains a value of type `generator`, which is not JSON"),
+            ("b'bytes'", "the result contains a value of type `bytes`, which is not JSON"),
             ("10 ** 400", "the result contains an integer of more than 300 digits"),
             ("'x' * 70_000_000", "the result is 70 MB of JSON, and 64 MB is the most"),
             ("nested(150)", "the result is nested more than 100 levels deep"),
             ("nested(200_000)", "the result is nested more than 100 levels deep"),
             ("{(1, 2): 3}", "keys must be str, int, float, bool or None, not tuple"),
-            ("loop()", "the result contains itself and is no JSON"),
+            ("loop()", "the result contains itself and is not JSON"),
         ]
         helpers = (
             "def nested(n):\n    a = []\n    for _ in range(n): a = [a]\n    return a\n"

@@ -146,7 +146,7 @@ impl SuiteContext {
 /// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.
 pub(super) fn check_entry(entry: &Entry) -> Result<Checked, String> {
     let stored: Stored =
-        serde_json::from_str(&entry.body).map_err(|error| format!("is no outcome: {error}"))?;
+        serde_json::from_str(&entry.body).map_err(|error| format!("is not an outcome: {error}"))?;
     match stored.key() {
         None => Ok(Checked::Read),
         Some(key) if key == entry.key => Ok(Checked::Recomputed),
@@ -279,7 +279,7 @@ mod tests {
         assert!(check_entry(&Entry { key, ..entry(body(KEY_VERSION, "program")) }).is_err());
         for body in ["{}", r#"{"outcome":{"vision":1}}"#, r#"{"outcome":{"reply":{}}}"#] {
             let error = check_entry(&entry(body.to_owned())).unwrap_err();
-            assert!(error.starts_with("is no outcome: "), "{error}");
+            assert!(error.starts_with("is not an outcome: "), "{error}");
         }
     }
 }

@@ -174,7 +174,7 @@ fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<Side, Erro
                 format!("the run did not end; see `{}`", sanitize(&past.folder)),
             ),
             NoSide::NoSession => Error::plain(
-                format!("`{run}` is no session of `watch`: it has no saves"),
+                format!("`{run}` is not a session of `watch`: it has no saves"),
                 "name it without `@`",
             ),
             NoSide::NoSave(numbers) => {

@@ -56,7 +56,7 @@ fn read_env(
                 _ => 0,
             };
             let line = given.get().saturating_sub(before);
-            let message = "this is no `NAME=value`";
+            let message = "this is not `NAME=value`";
             let hint = "quote a value that contains spaces, quotes or `#`, and close every quote";
             Error::Diagnostics(vec![Diagnostic::error(bare_place(path, line), message).hint(hint)])
         })?;

@@ -195,8 +195,9 @@ mod tests {
     #[test]
     fn a_model_that_gives_no_verdict_is_closed_and_not_its_endpoint() {
         let prose =
-            Some((InvalidReply, "asked 3 times: the reply is no JSON object: expected value"));
-        let cut = Some((InvalidReply, "asked 3 times: the reply is no JSON object: it ends early"));
+            Some((InvalidReply, "asked 3 times: the reply is not a JSON object: expected value"));
+        let cut =
+            Some((InvalidReply, "asked 3 times: the reply is not a JSON object: it ends early"));
         let ten = Some((InvalidReply, "asked 3 times: `score` is 10, outside 0 to 1"));
         let eight = Some((InvalidReply, "asked 3 times: `score` is 8.5, outside 0 to 1"));
         let high = Some((InvalidReply, "asked 3 times: `score` is \"high\", not a number"));
@@ -220,13 +221,14 @@ mod tests {
         }
         let mut breaker = Breaker::new(2);
         let reply = Some("Score:\n8/10, nice. ".to_owned() + &"x".repeat(200));
-        let failure = Failure { reply, ..failure(InvalidReply, "the reply is no JSON object: so") };
+        let failure =
+            Failure { reply, ..failure(InvalidReply, "the reply is not a JSON object: so") };
         for (model, prompt) in [("a", "1"), ("b", "1"), ("a", "1"), ("a", "2")] {
             assert_eq!(breaker.reason_of_model("a"), None);
             breaker.ended(Ended { model, prompt, failure: Some(&failure) });
         }
         let reason = breaker.reason_of_model("a").map(|reason| &**reason).unwrap_or_default();
-        let said = "gave no verdict 2 times in a row: the reply is no JSON object: so; \
+        let said = "gave no verdict 2 times in a row: the reply is not a JSON object: so; \
                     it replied \"Score: 8/10, nice. xxx";
         assert!(reason.starts_with(said) && reason.ends_with("x…\""), "{reason}");
         assert_eq!((breaker.reason_of_model("b"), breaker.reason()), (None, None));

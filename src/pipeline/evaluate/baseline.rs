@@ -107,7 +107,7 @@ impl RecordedRun {
         let line: Line = serde_json::from_str(line).map_err(|error| {
             let slip = slip(line, &error);
             let place = place(slip.span.clone());
-            let diagnostic = slip.diagnostic("this is no line of a recorded run", place);
+            let diagnostic = slip.diagnostic("this is not a line of a recorded run", place);
             diagnostic
                 .hint("`compare_to: {run: …}` names the folder of a run, or its results.jsonl")
         })?;
@@ -227,12 +227,12 @@ mod tests {
             (
                 "{\"id\": 1}".to_owned(),
                 1,
-                "this is no line of a recorded run: missing field `format`",
+                "this is not a line of a recorded run: missing field `format`",
             ),
             (
                 format!("{good}\n{{\"format\": 1, \"sample_id\": 7}}"),
                 2,
-                "this is no line of a recorded run: invalid type: integer `7`, expected a string",
+                "this is not a line of a recorded run: invalid type: integer `7`, expected a string",
             ),
             (
                 format!("{good}\n\n{good}"),
@@ -243,7 +243,7 @@ mod tests {
             (
                 good[..20].to_owned(),
                 1,
-                "this is no line of a recorded run: the text ends inside a string",
+                "this is not a line of a recorded run: the text ends inside a string",
             ),
         ] {
             let (_, problems) = read("r.jsonl", &text);

@@ -356,7 +356,7 @@ pub(super) fn text(value: &Value) -> String {
 }
 
 fn list(text: &str) -> Result<Vec<Value>, Grade> {
-    serde_json::from_str(text).map_err(|_| unusable_reference("it is no JSON list of calls"))
+    serde_json::from_str(text).map_err(|_| unusable_reference("it is not a JSON list of calls"))
 }
 
 /// The calls of a list, or the index of the first that is none and why.
@@ -377,7 +377,7 @@ fn expected_call(call: &Value) -> Result<Expected, &'static str> {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) if text.trim().is_empty() => Some(Value::Object(Map::new())),
         Some(Value::String(text)) => {
-            Some(serde_json::from_str(text).map_err(|_| "the arguments of a call are no JSON")?)
+            Some(serde_json::from_str(text).map_err(|_| "the arguments of a call are not JSON")?)
         }
         Some(value) => Some(value.clone()),
     };

@@ -186,7 +186,7 @@ pub(super) fn shorten(text: &str) -> String {
 }
 
 fn lower_first(error: &serde_json::Error) -> String {
-    format!("it is no JSON, {error}")
+    format!("it is not JSON, {error}")
 }
 
 /// `json_schema`.
@@ -252,7 +252,7 @@ impl JsonSchemaGrader {
 fn compile(schema: &Value) -> Result<Validator, String> {
     jsonschema::validator_for(schema).map_err(|error| {
         let path = error.instance_path().as_str().to_owned();
-        format!("it is no JSON Schema, at `{path}`: {}", shorten(&error.masked().to_string()))
+        format!("it is not a JSON Schema, at `{path}`: {}", shorten(&error.masked().to_string()))
     })
 }
 

@@ -181,7 +181,7 @@ impl Numeric {
     pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
         let written = reference(subject)?;
         let number = |text: &str| parse(text).or_else(|| self.find?.pick(text));
-        let expected = number(written).ok_or_else(|| unusable_reference("it is no number"))?;
+        let expected = number(written).ok_or_else(|| unusable_reference("it is not a number"))?;
         let Some(found) = number(subject.submission) else {
             let why = if self.find.is_some() { "holds no number" } else { "is no number" };
             return Ok(explained("Numeric match", Some(format!("the submission {why}"))));

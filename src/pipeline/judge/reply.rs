@@ -100,7 +100,10 @@ fn object_in(text: &str, answer: &str) -> Result<Map<String, Value>, String> {
             return Ok(object);
         }
     }
-    Err(format!("the reply is no JSON object: {}", crate::base::json_syntax::plain_message(&whole)))
+    Err(format!(
+        "the reply is not a JSON object: {}",
+        crate::base::json_syntax::plain_message(&whole)
+    ))
 }
 
 fn several(answer: &str) -> String {
@@ -179,7 +182,7 @@ mod tests {
             (r#"{"score": null}"#, no("the reply has no `score`")),
             ("[0.5]", no("the reply is JSON but no object")),
             ("  ", no("the reply is empty")),
-            ("great!", no("the reply is no JSON object: expected value")),
+            ("great!", no("the reply is not a JSON object: expected value")),
         ] {
             assert_eq!(read(text, Question::score((0.0, 1.0))), expected, "{text}");
         }

@@ -67,7 +67,7 @@ impl Expression {
             format!("{}: {fault}", equation(&steps))
         })?;
         if value.is_nan() {
-            return Err(format!("{}, and that is no number", self.told(score)));
+            return Err(format!("{}, and that is not a number", self.told(score)));
         }
         if (-SLACK..=1.0 + SLACK).contains(&value) {
             // Adding zero makes a negative zero a positive one.

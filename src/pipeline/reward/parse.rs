@@ -161,7 +161,7 @@ impl Lexer<'_> {
         }
         let end = self.at;
         if !self.take_while(is_inside).is_empty() {
-            let message = format!("`{}` is no number", &self.text[from..self.at]);
+            let message = format!("`{}` is not a number", &self.text[from..self.at]);
             let wrong = problem(from..self.at, message);
             return Err(if WORDS.iter().any(|word| self.text[end..].starts_with(word)) {
                 wrong.hint("write a space after the number")

@@ -88,8 +88,8 @@ fn values_that_are_no_scores_are_refused_and_shown() {
         ),
         ("quality / zero", "quality / zero = 0.8 / 0: division by zero"),
         ("1e308*10", "1e308*10 = inf, and a score is between 0.0 and 1.0"),
-        ("lost", "lost = NaN, and that is no number"),
-        ("min(lost, half)", "min(lost, half) = min(NaN, 0.5) = NaN, and that is no number"),
+        ("lost", "lost = NaN, and that is not a number"),
+        ("min(lost, half)", "min(lost, half) = min(NaN, 0.5) = NaN, and that is not a number"),
         (
             "clamp(half, policy, zero)",
             "clamp(half, policy, zero) = clamp(0.5, 1, 0): `clamp` between 1 and 0, of which the first is the greater",
@@ -163,10 +163,10 @@ fn what_is_refused_is_shown_where_it_stands() {
         (
             "2quality",
             "2quality",
-            "`2quality` is no number",
+            "`2quality` is not a number",
             "write `*` to multiply; put a name that begins with a digit in quotes",
         ),
-        ("1if a else 2", "1if", "`1if` is no number", "write a space after the number"),
+        ("1if a else 2", "1if", "`1if` is not a number", "write a space after the number"),
         ("1e999", "1e999", "this number is too large", ""),
         (
             "avg(a)",

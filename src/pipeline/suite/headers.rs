@@ -38,7 +38,7 @@ fn check_name(entry: &Entry, before: &[HeaderSpec], findings: &mut Findings) {
     let name = entry.key.as_str();
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(is_token) {
-        findings.error(entry.key_span, "this is no name of an HTTP header").hint =
+        findings.error(entry.key_span, "this is not the name of an HTTP header").hint =
             Some("names have letters, digits and dashes".to_owned());
     } else if OURS.iter().any(|ours| name.eq_ignore_ascii_case(ours)) {
         findings.error(entry.key_span, format!("`{name}` is set by the request itself"));
@@ -61,7 +61,7 @@ fn variable(entry: &Entry, inner: &[Entry], findings: &mut Findings) -> Option<H
     let name = findings.text(field)?;
     if !is_variable(&name) {
         findings.sources.hide(field.value.span);
-        findings.error(field.value.span, "`env` is no name of an environment variable").hint =
+        findings.error(field.value.span, "`env` is not the name of an environment variable").hint =
             Some(by_variable(&entry.key));
     }
     Some(HeaderValue::Variable(name))

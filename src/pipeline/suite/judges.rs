@@ -257,7 +257,7 @@ fn api_key_env(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
     if !headers::is_variable(&name) {
         findings.sources.hide(field.value.span);
         findings
-            .error(field.value.span, "`api_key_env` is no name of an environment variable")
+            .error(field.value.span, "`api_key_env` is not the name of an environment variable")
             .hint = Some("write the name, not the key: `api_key_env: OPENAI_API_KEY`".to_owned());
     }
     Some(name)

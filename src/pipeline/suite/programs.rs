@@ -168,7 +168,7 @@ pub(super) fn python(
         let (message, hint) = if is_python_file(file) {
             (format!("`{file}` is a file, not a function"), format!("write `{file}:NAME`"))
         } else {
-            let message = format!("`{text}` is no function of a Python file");
+            let message = format!("`{text}` does not name a function of a Python file");
             (message, "write `file.py:NAME`".to_owned())
         };
         reader.findings.error(span, message).hint = Some(hint);
@@ -177,7 +177,7 @@ pub(super) fn python(
     let is_name = !name.starts_with(|first: char| first.is_ascii_digit())
         && name.chars().all(|char| char.is_alphanumeric() || char == '_');
     if !is_name {
-        let message = format!("`{name}` is no name of a Python function");
+        let message = format!("`{name}` is not the name of a Python function");
         reader.findings.error(span, message).hint = Some("write `file.py:NAME`".to_owned());
         return None;
     }
@@ -439,7 +439,7 @@ fn bytes(field: &Entry, findings: &mut Findings) -> Option<u64> {
             None
         }
         None => {
-            let message = format!("`{}` is no amount of memory", field.key);
+            let message = format!("`{}` is not an amount of memory", field.key);
             findings.error(field.value.span, message).hint =
                 Some("for example `memory: 512MB` or `memory: 2GiB`".to_owned());
             None

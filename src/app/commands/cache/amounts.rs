@@ -58,7 +58,7 @@ pub(super) fn size(text: &str) -> Result<u64, Error> {
     };
     parsed().ok_or_else(|| {
         Error::plain(
-            format!("`--max-size {text}` is no size"),
+            format!("`--max-size {text}` is not a size"),
             "write a whole number with its unit: 500MB, 2GB, 64MiB",
         )
     })

@@ -196,7 +196,7 @@ fn paths(fields: &[String]) -> Result<Vec<(Field, String)>, Error> {
             read(field).ok_or_else(|| {
                 let names: Vec<&str> = Field::names().collect();
                 Error::plain(
-                    format!("`--fields` has `{field}`, which is no NAME=PATH"),
+                    format!("`--fields` has `{field}`, which is not NAME=PATH"),
                     format!("names are `{}`", names.join("`, `")),
                 )
             })

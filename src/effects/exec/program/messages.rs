@@ -112,7 +112,7 @@ impl<'a> Message<'a> {
         serde_json::from_slice(line).map_err(|_| {
             let text = String::from_utf8_lossy(&line[..line.len().min(400)]);
             let shown: String = text.chars().take(100).collect();
-            format!("what came from its worker is no message: {shown}")
+            format!("what came from its worker is not a message: {shown}")
         })
     }
 
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(message.reported().unwrap().files, ["/b", "/a"]);
         assert!(Message::read(br#"{"id":3}"#).unwrap().result.is_none());
         let problem = Message::read(b"hello \xff").unwrap_err();
-        assert_eq!(problem, "what came from its worker is no message: hello \u{fffd}");
+        assert_eq!(problem, "what came from its worker is not a message: hello \u{fffd}");
         let mut line = Vec::new();
         write_request(7, r#"{"a":1}"#, &mut line);
         assert_eq!(line, b"{\"id\":7,\"input\":{\"a\":1}}\n");

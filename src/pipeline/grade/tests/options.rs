@@ -109,7 +109,7 @@ fn problems_with_options_of_call_graders_are_all_found() {
             "json_schema",
             json!({"schema": {"type": 3}}),
             vec![
-                "schema it is no JSON Schema, at `/type`: value is not valid under any of the schemas listed in the 'anyOf' keyword ()",
+                "schema it is not a JSON Schema, at `/type`: value is not valid under any of the schemas listed in the 'anyOf' keyword ()",
             ],
         ),
         ("json_schema", json!({"schema": "x"}), vec!["schema `schema` must be a mapping ()"]),

@@ -396,9 +396,9 @@ function jsonOf(value) {
     if (text?.includes('\\ud')) text = stringify(value, careful)
   } catch (error) {
     const found = notJson(value, 'result', [])
-    throw found ? new TypeError(`the function returned what is no JSON: ${found}`) : error
+    throw found ? new TypeError(`the function returned what is not JSON: ${found}`) : error
   }
-  if (text === undefined) throw new TypeError('the function returned what is no JSON')
+  if (text === undefined) throw new TypeError('the function returned what is not JSON')
   if (text.length > LONGEST_MESSAGE - 1024) {
     throw new RangeError(`the function returned ${text.length} characters of JSON, more than ${LONGEST_MESSAGE}`)
   }

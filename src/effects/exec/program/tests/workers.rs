@@ -121,7 +121,7 @@ fn a_request_that_its_worker_does_not_survive_costs_one_grade() {
         ("sleep 60", "timeout: no result within 0.4 s", None),
         (
             "say rubbish",
-            "killed: Grader was ended: what came from its worker is no message: rubbish",
+            "killed: Grader was ended: what came from its worker is not a message: rubbish",
             None,
         ),
         (
@@ -164,7 +164,7 @@ fn what_cannot_be_loaded_is_tried_once_in_an_evaluation() {
         ("sleep 60", "unloadable: `grade.fn:grade` did not load within 0.4 s"),
         (
             "say hello",
-            "unloadable: `grade.fn:grade` cannot be loaded: what came from its worker is no message: hello",
+            "unloadable: `grade.fn:grade` cannot be loaded: what came from its worker is not a message: hello",
         ),
     ] {
         let scene = Scene::new().for_script(script);

@@ -88,7 +88,7 @@ fn headers_are_checked() {
       = help: write `headers: {X-Team: evals}`
     "###);
     insta::assert_snapshot!(of_grader(&["headers:", "  X Team: a", "  Content-Type: text/plain", "  X-Team: é", "  x-team: b", "  X-Number: 5", "  X-Env: {evn: NAME}", "  X-Variable: {env: 1-NAME}"]), @r###"
-    error: this is no name of an HTTP header
+    error: this is not the name of an HTTP header
      --> suite.yaml:8:7
       |
     8 |       X Team: a
@@ -140,7 +140,7 @@ fn headers_are_checked() {
        |
        = help: did you mean `env`?
 
-    error: `env` is no name of an environment variable
+    error: `env` is not the name of an environment variable
       --> suite.yaml:14:25
        |
     14 |       X-Variable: {env: ******}
@@ -188,7 +188,7 @@ fn secrets_in_headers_and_panels_are_hidden() {
       = help: name the environment variable that holds it: `X-Team: {env: NAME}`
     "###);
     insta::assert_snapshot!(of_grader(&["headers: {X-Auth-Token: {env: my-very-secret}}"]), @r###"
-    error: `env` is no name of an environment variable
+    error: `env` is not the name of an environment variable
      --> suite.yaml:7:35
       |
     7 |     headers: {X-Auth-Token: {env: **************}}

@@ -58,7 +58,7 @@ fn programs_are_checked() {
       |
       = help: write `f.py:NAME`
 
-    error: `a-b` is no name of a Python function
+    error: `a-b` is not the name of a Python function
       --> suite.yaml:10:28
        |
     10 |   g: {kind: program, path: g.py:a-b}
@@ -294,7 +294,7 @@ fn variables_and_sandboxes_are_checked() {
     7 |   d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}
       |                                               ^^^^^^ expected `none`, `auto` or `bubblewrap`
 
-    error: `memory` is no amount of memory
+    error: `memory` is not an amount of memory
      --> suite.yaml:7:63
       |
     7 |   d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}
@@ -365,7 +365,7 @@ fn python_functions_are_checked() {
       |
       = help: write `kind: program` and `path: grade.ts`
 
-    error: `2f` is no name of a Python function
+    error: `2f` is not the name of a Python function
      --> suite.yaml:7:29
       |
     7 |   d: {kind: tool, function: grade.py:2f, inputs: x}

@@ -208,7 +208,7 @@ fn secrets_are_never_shown() {
       |
       = help: keep it in the environment or in `.env`, and name the variable with `api_key_env: NAME`
 
-    error: `api_key_env` is no name of an environment variable
+    error: `api_key_env` is not the name of an environment variable
      --> suite.yaml:8:18
       |
     8 |     api_key_env: **********

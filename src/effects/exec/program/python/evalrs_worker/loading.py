@@ -51,7 +51,7 @@ def load(path: str, workspace: Workspace, inputs: Inputs) -> ModuleType:
     loader = FreshSourceLoader(name, path)
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     if spec is None:
-        raise Unloadable(f"`{path}` is no file of Python")
+        raise Unloadable(f"`{path}` is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     loader.exec_module(module)
@@ -70,7 +70,7 @@ def find(module: ModuleType, name: str) -> Callable[..., Any]:
         hint = f"; did you mean `{near[0]}`?" if near else ""
         raise Unloadable(f"`{file}` defines no `{name}`{hint}") from None
     if not callable(found):
-        raise Unloadable(f"`{name}` in `{file}` is no function but a value of type `{type(found).__name__}`")
+        raise Unloadable(f"`{name}` in `{file}` is not a function but a value of type `{type(found).__name__}`")
     return found
 
 

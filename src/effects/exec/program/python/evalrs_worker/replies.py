@@ -38,7 +38,7 @@ def _encode_with_care(value: Any) -> str:
         return _encode(value)
     except ValueError as fault:
         if "ircular" in str(fault):
-            raise NotJson("the result contains itself and is no JSON") from None
+            raise NotJson("the result contains itself and is not JSON") from None
         return _encode(_without_special_floats(value))
     except TypeError as fault:
         raise NotJson(str(fault)) from None
@@ -57,7 +57,7 @@ def _plain(value: Any) -> Any:
     if kind.__module__ == "numpy" and hasattr(value, "tolist"):
         return value.tolist()
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-    raise NotJson(f"the result contains a value of type `{name}`, which is no JSON")
+    raise NotJson(f"the result contains a value of type `{name}`, which is not JSON")
 
 
 def _made_once() -> Callable[[Any], str]:
