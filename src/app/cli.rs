@@ -20,7 +20,7 @@ pub struct Cli {
     /// When to use colour [default: auto].
     #[arg(long, global = true, value_enum, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
-    /// Says a line on each request to a judge; twice, what was sent and received too.
+    /// Logs a line for each request to a judge; given twice, also what was sent and received.
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
@@ -43,11 +43,11 @@ pub enum Command {
     Run(RunArgs),
     /// Evaluates a suite and stays: each save grades again exactly what it changed, and shows what moved.
     Watch(WatchArgs),
-    /// Says what a run would ask, why, and what it would cost. Asks nothing and writes nothing.
+    /// Dry run: shows what a run would ask, why, and what it would cost. Asks nothing and writes nothing.
     Plan(PlanArgs),
-    /// Says where the grades of a sample come from, and what differs from an earlier run. Asks nothing.
+    /// Shows where the grades of a sample come from, and what differs from an earlier run. Asks nothing.
     Explain(ExplainArgs),
-    /// Says what moved between two recorded runs, or two saves of a `watch` session. Asks nothing and writes nothing.
+    /// Shows what moved between two recorded runs, or two saves of a `watch` session. Asks nothing and writes nothing.
     Diff(DiffArgs),
     /// Finds every problem in suites, datasets and the files they name. Runs nothing.
     Validate(ValidateArgs),
@@ -95,35 +95,35 @@ pub struct RunArgs {
     pub labels: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Actions under way at once.
+    /// Maximum number of actions in flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub max_concurrent: Option<u32>,
-    /// Stops after so many actions and exits with 3.
+    /// Stops after N actions (exit code 3).
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
-    /// Stops before more than so many US dollars are spent and exits with 3.
+    /// Stops before more than this many US dollars are spent (exit code 3).
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub max_cost: Option<f64>,
-    /// Stops calling an endpoint after so many identical failures in a row, or a model of it after so many replies in a row
-    /// without a verdict, and exits with 3 [default: 10].
+    /// Stops using an endpoint after N consecutive identical failures, or one of its models after N consecutive replies
+    /// without a verdict (exit code 3) [default: 10].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_identical_failures: Option<u32>,
-    /// Sends nothing: an action without a stored outcome is an error, and the exit code is 3.
+    /// Only replays stored outcomes: an action without one is an error (exit code 3).
     #[arg(long)]
     pub frozen: bool,
-    /// Sends nothing, for work without a network: judges are not asked, programs run.
+    /// Does not call judges; runs programs.
     #[arg(long)]
     pub offline: bool,
-    /// Asks again what is stored, of one grader (--refresh=GRADER) or of all.
+    /// Re-runs stored judgments, of one grader (--refresh=GRADER) or of all.
     #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["frozen", "offline"])]
     pub refresh: Vec<String>,
-    /// Asks stored failures again.
+    /// Retries stored failures.
     #[arg(long)]
     pub retry_errors: bool,
-    /// Shows no progress, and no report but the exit code unless --format asks for one.
+    /// Shows no progress, and no report unless --format asks for one.
     #[arg(long, short)]
     pub quiet: bool,
-    /// How many failures the report lists [default: 10, in Markdown 20].
+    /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
 }
@@ -137,25 +137,25 @@ pub struct WatchArgs {
     /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label`.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
-    /// Asks only so many judgments of a save before it waits for Enter.
+    /// Asks at most N judgments per save before waiting for Enter.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub preview: u64,
-    /// Never waits: every save asks all it needs.
+    /// Never waits for Enter: every save asks all it needs.
     #[arg(long, short)]
     pub yes: bool,
-    /// Asks nothing more once so many US dollars are spent in this session.
+    /// Stops asking once this many US dollars are spent in this session.
     #[arg(long, visible_alias = "max-cost", value_name = "DOLLARS", value_parser = dollars)]
     pub budget: Option<f64>,
-    /// Asks nothing more after so many judgments in this session.
+    /// Stops asking after N judgments in this session.
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
-    /// Actions under way at once.
+    /// Maximum number of actions in flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub max_concurrent: Option<u32>,
-    /// Sends nothing: shows what the store has.
+    /// Only replays stored outcomes; asks nothing.
     #[arg(long)]
     pub frozen: bool,
-    /// Asks stored failures again, when the session begins and with every save that comes upon some.
+    /// Retries stored failures, at the start of the session and with every save that meets some.
     #[arg(long)]
     pub retry_errors: bool,
     /// Polls files instead of using file-system events, for network drives [default: 500 ms].
@@ -194,14 +194,14 @@ pub struct PlanArgs {
     pub select: SelectArgs,
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Plans to ask again what is stored, of one grader (--refresh=GRADER) or of all.
+    /// Plans to re-run stored judgments, of one grader (--refresh=GRADER) or of all.
     #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub refresh: Vec<String>,
-    /// Plans to ask stored failures again.
+    /// Plans to retry stored failures.
     #[arg(long)]
     pub retry_errors: bool,
-    /// Labels of people, as `run` takes them. They decide nothing here: the option is taken so that a command line can be
-    /// repeated with another verb.
+    /// Labels of people, as `run` takes them. Ignored here: accepted so that a command line can be reused with another
+    /// command.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
 }
@@ -233,8 +233,8 @@ pub struct ExplainArgs {
     /// Looks at the results recorded in this directory in place of the suite's target.
     #[arg(long, value_name = "DIR")]
     pub cached: Option<String>,
-    /// Labels of people, as `run` takes them. They decide nothing here: the option is taken so that a command line can be
-    /// repeated with another verb.
+    /// Labels of people, as `run` takes them. Ignored here: accepted so that a command line can be reused with another
+    /// command.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
     #[command(flatten)]
@@ -244,12 +244,12 @@ pub struct ExplainArgs {
 /// `evalrs diff`.
 #[derive(Debug, Default, Args)]
 pub struct DiffArgs {
-    /// What is compared with: the id of a run or the beginning of it, `latest`, `latest~1` (the run before it), or the
+    /// The older side: the id of a run or the beginning of it, `latest`, `latest~1` (the run before it), or the
     /// folder of a record. With @N or @-N behind it, a save of a `watch` session: @start is the first evaluation, @-1 the
-    /// last. Left out, the last two runs of the suite are compared.
+    /// last. If omitted, the last two runs of the suite are compared.
     #[arg(value_name = "OLD")]
     pub old: Option<String>,
-    /// What is compared, named likewise. Left out, the last two saves of the session OLD are, or OLD with the last run.
+    /// The newer side, named likewise. If omitted: the last two saves of the session OLD, or OLD and the last run.
     #[arg(value_name = "NEW")]
     pub new: Option<String>,
     /// Only this grader.
@@ -261,13 +261,13 @@ pub struct DiffArgs {
     /// Prints everything as JSON, all verdicts that moved and texts in full. The same as --format json.
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    /// How many verdicts that moved are listed.
+    /// Maximum number of moved verdicts that are listed.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub moved: usize,
-    /// Compares also what is not alike: other suites, no grader or no sample in both.
+    /// Compares even if the two sides differ in suite, or share no grader or no sample.
     #[arg(long)]
     pub force: bool,
-    /// The suite whose records are meant; else those of the working directory.
+    /// The suite whose records are compared; by default those of the working directory.
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,
 }
@@ -310,7 +310,7 @@ pub struct SelectArgs {
 /// Where outcomes are kept.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StoreArgs {
-    /// The store; else `cache/` beside evalrs.toml or the suite.
+    /// The folder of the store [default: `cache/` beside evalrs.toml or the suite].
     #[arg(long, value_name = "DIR", env = "EVALRS_CACHE_DIR")]
     pub cache_dir: Option<String>,
 }
@@ -342,7 +342,7 @@ pub struct ValidateArgs {
     /// Prints the problems as JSON.
     #[arg(long, conflicts_with = "canonical")]
     pub json: bool,
-    /// Prints each suite as it is meant: after `extends`, variables and aliases.
+    /// Prints each suite in canonical form: after `extends`, variables and aliases.
     #[arg(long)]
     pub canonical: bool,
     /// Checks against results recorded in this directory in place of the suite's target.
@@ -393,7 +393,7 @@ pub enum CacheCommand {
     Import(ImportArgs),
     /// Checks every entry of the store and of the committed files.
     Verify(PlaceArgs),
-    /// Drops outcomes that no run needs any more, and packs the rest.
+    /// Removes outcomes that no run needs any more, and compacts the rest.
     Gc(GcArgs),
     /// Prints where the store is.
     Path(PlaceArgs),
@@ -402,7 +402,7 @@ pub enum CacheCommand {
 /// Which store is meant.
 #[derive(Debug, Args)]
 pub struct PlaceArgs {
-    /// The suite whose store it is; else the working directory's.
+    /// The suite whose store it is [default: that of the working directory].
     #[arg(value_name = "SUITE")]
     pub suite: Option<String>,
     #[command(flatten)]
@@ -417,13 +417,13 @@ pub struct PlaceArgs {
 pub struct GcArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Drops what no run used since: a day (2026-01-31), or an age (30d, 12h, 2w).
+    /// Removes what no run has used since a day (2026-01-31), or for an age (30d, 12h, 2w).
     #[arg(long, value_name = "WHEN")]
     pub unused_since: Option<String>,
-    /// Drops the least recently used until the rest fits (500MB, 2GiB).
+    /// Removes the least recently used outcomes until the rest fits (500MB, 2GiB).
     #[arg(long, value_name = "SIZE")]
     pub max_size: Option<String>,
-    /// Says what would go and changes nothing.
+    /// Shows what would be removed; changes nothing.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -434,17 +434,17 @@ pub struct ImportArgs {
     /// Files of judgments, as `cache export` writes them; with --as, JSON Lines, JSON or CSV with one judgment a row.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
-    /// Takes the files for judgments made elsewhere, by the judge of this grader.
+    /// Treats the files as judgments made elsewhere, by the judge of this grader.
     #[arg(long = "as", num_args = 2, value_names = ["SUITE", "GRADER"], conflicts_with = "suite")]
     pub bind: Vec<String>,
-    /// Takes the scores of the files where the store has others, as a refresh would.
+    /// Replaces scores in the store that differ from those of the files, as a refresh would.
     #[arg(long, requires = "bind")]
     pub replace: bool,
     /// Where the fields of such a judgment stand: id, model, trial, judge, vote, score, rationale. A list of scores is
     /// one a vote.
     #[arg(long, value_name = "NAME=PATH,...", value_delimiter = ',', requires = "bind")]
     pub fields: Vec<String>,
-    /// The suite whose store it is; else the working directory's.
+    /// The suite whose store it is [default: that of the working directory].
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,
     #[command(flatten)]
@@ -460,11 +460,11 @@ pub struct ExportArgs {
     /// The suite.
     #[arg(value_name = "SUITE")]
     pub suite: String,
-    /// Writes just these judgments to a file of its own; without it they are merged into the suite's file of committed
+    /// Writes only these judgments to a file of their own; without it they are merged into the suite's file of committed
     /// judgments, `<suite>.judgments.jsonl` in the workspace's `cache/`.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// Drops from the suite's file what the suite does not need any more.
+    /// Removes from the suite's file what the suite no longer needs.
     #[arg(long, conflicts_with = "output")]
     pub prune: bool,
     /// Also writes a .gitattributes beside the file, with which git merges such files line by line.
@@ -477,8 +477,8 @@ pub struct ExportArgs {
     /// Prints what was written as JSON.
     #[arg(long)]
     pub json: bool,
-    /// Labels of people, as `run` takes them. They decide nothing here: the option is taken so that a command line can be
-    /// repeated with another verb.
+    /// Labels of people, as `run` takes them. Ignored here: accepted so that a command line can be reused with another
+    /// command.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
 }

@@ -54,7 +54,7 @@ fn named(name: &'static str, help: &'static str) -> impl FnOnce(Arg) -> Arg {
 pub struct GradeArgs {
     #[command(flatten)]
     pub records: RecordArgs,
-    /// Says a line on each grade.
+    /// Logs a line for each grade.
     #[arg(long)]
     pub progress: bool,
 }
@@ -83,10 +83,10 @@ pub struct CalibrateArgs {
     /// How many results are sampled.
     #[arg(long, short, value_name = "N", default_value_t = 10, allow_negative_numbers = false)]
     pub sample: i64,
-    /// Another seed picks other results; the same one, the same.
+    /// Seed of the sample: the same seed picks the same results.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Samples passes too, not failures alone.
+    /// Samples passes as well as failures.
     #[arg(long)]
     pub include_passes: bool,
 }
@@ -131,13 +131,13 @@ pub struct ProgramArgs {
     /// Keeps the grader from the network and from writing.
     #[arg(long, value_enum, value_name = "SANDBOX", default_value_t = SandboxChoice::None)]
     pub sandbox: SandboxChoice,
-    /// Calls under way at once.
+    /// Maximum number of calls in flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub max_concurrent: Option<u32>,
-    /// Calls the grader also for what is stored.
+    /// Calls the grader even where a grade is stored.
     #[arg(long, conflicts_with = "frozen")]
     pub refresh: bool,
-    /// Calls no grader: a record without a stored grade is an error.
+    /// Only replays stored grades: a record without one is an error.
     #[arg(long)]
     pub frozen: bool,
     #[command(flatten)]
