@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use super::Db;
+use super::cases::{checked, places};
+use super::graders::{Grader, graders};
 use super::inputs::{Chunk, File, Root};
-use super::queries::{self, Grader};
 use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::evaluate::baseline;
@@ -26,7 +27,7 @@ pub(crate) struct RunReading {
 
 /// The files of recorded runs that the graders which are left compare with, sorted, each once.
 pub(crate) fn run_files(db: &dyn Db, root: Root) -> Vec<File> {
-    let graders = queries::graders(db, root).iter();
+    let graders = graders(db, root).iter();
     let mut paths: Vec<String> =
         graders.filter_map(|grader| run_of(db, *grader)).map(baseline::results_file).collect();
     paths.sort();
@@ -79,7 +80,7 @@ pub fn recorded_run(db: &dyn Db, file: File) -> RunReading {
 fn submitted<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Option<Submitted>]> {
     let Some(path) = run_of(db, grader) else { return Arc::default() };
     let run = &recorded_run(db, db.file(&baseline::results_file(path))).run;
-    let whos = queries::checked(db, chunk).whos.iter().zip(queries::places(db, chunk));
+    let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
     let found = whos.map(|(who, place)| {
         let identity = &who.identity;
         let case = (identity.model.as_deref(), identity.trial);

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Db;
-use super::inputs::Root;
-pub use super::labels::label_agreement;
+use super::inputs::{Chunk, Root};
+use super::labels::{has_labels, labels};
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::delta::CellState;
@@ -18,6 +18,7 @@ use crate::pipeline::gate::GateReport;
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::key::KeySet;
 use crate::pipeline::metric::agreement::Agreement;
+use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::metric::{Metric, Observation};
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::results::usage::{ModelUsage, Usage};
@@ -188,4 +189,20 @@ fn each_judgment<'db>(
             });
         }
     }
+}
+
+/// How far the verdicts of a grader agree with labels; none where there are none for it.
+#[salsa::tracked(returns(copy))]
+pub fn label_agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<LabelAgreement> {
+    if !has_labels(db, grader) {
+        return None;
+    }
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let of_chunk = |chunk: &Chunk| {
+        let labels = labels(db, *chunk, grader);
+        // Verdicts without labels are nothing to wait for.
+        let verdicts: &[_] = if labels.is_empty() { &[] } else { &cells(db, *chunk, grader).cells };
+        verdicts.iter().zip(labels).filter_map(|(cell, label)| Some((*cell, (*label)?)))
+    };
+    LabelAgreement::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)
 }

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Db;
+use super::cases::{checked, places};
+use super::graders::{Grader, row_spec, suite};
 use super::inputs::{Chunk, File, Root};
-use super::queries::{self, Grader};
 use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
@@ -17,7 +18,6 @@ use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
 use crate::pipeline::dataset::labels as said;
 use crate::pipeline::dataset::labels::{Extents, Said, Scale};
-use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::spec::Label;
 use crate::pipeline::spec::{GraderKind, Suite};
 use crate::pipeline::suite::FileText;
@@ -25,7 +25,7 @@ use crate::pipeline::suite::FileText;
 /// The scale of every grader of the suite, also of those that the command line leaves out.
 #[salsa::tracked]
 pub fn scales(db: &dyn Db, root: Root) -> Vec<(String, Scale)> {
-    queries::suite(db, root).suite.as_ref().map_or_else(Vec::new, scales_of)
+    suite(db, root).suite.as_ref().map_or_else(Vec::new, scales_of)
 }
 
 /// The scale of every grader of a suite.
@@ -86,9 +86,7 @@ pub(crate) struct RowLabels {
 #[salsa::tracked]
 pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
     let root = chunk.root(db);
-    let Some(spec) =
-        queries::row_spec(db, root).as_ref().filter(|spec| said::may_have_labels(spec))
-    else {
+    let Some(spec) = row_spec(db, root).as_ref().filter(|spec| said::may_have_labels(spec)) else {
         return RowLabels::default();
     };
     let mut extents = Extents::default();
@@ -107,8 +105,7 @@ pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
 #[salsa::tracked]
 pub fn label_problems(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
     let root = chunk.root(db);
-    let Some(spec) = queries::row_spec(db, root).as_ref().filter(|spec| said::is_mapped(spec))
-    else {
+    let Some(spec) = row_spec(db, root).as_ref().filter(|spec| said::is_mapped(spec)) else {
         return Vec::new();
     };
     let rows = chunk.records(db).iter().enumerate();
@@ -138,13 +135,19 @@ struct Readable {
 fn readable<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Readable {
     let (root, name, kind) = (grader.root(db), grader.name(db), grader.kind(db));
     let scale = scale_of(kind);
-    let is_mapped = queries::row_spec(db, root).as_ref().is_some_and(said::is_mapped);
+    let is_mapped = row_spec(db, root).as_ref().is_some_and(said::is_mapped);
     Readable {
         // A grader that takes the label over would be compared with itself.
         rows: row_extents(db, root).read_for(name, scale) && (is_mapped || !takes_label(kind)),
         file: table(db, root).extents.read_for(name, scale),
         scale,
     }
+}
+
+/// Whether there are labels that a grader is compared with.
+pub(super) fn has_labels<'db>(db: &'db dyn Db, grader: Grader<'db>) -> bool {
+    let Readable { rows, file, .. } = readable(db, grader);
+    rows || file
 }
 
 /// Whether a grader takes over what rows have as `label`.
@@ -163,7 +166,7 @@ pub(crate) fn takes_label(kind: &GraderKind) -> bool {
 fn file_labels(db: &dyn Db, chunk: Chunk) -> Box<[Box<[LabelLine]>]> {
     let table = table(db, chunk.root(db));
     let mut all = Vec::new();
-    let whos = queries::checked(db, chunk).whos.iter().zip(queries::places(db, chunk));
+    let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
     for (at, (who, place)) in whos.enumerate() {
         let Some(lines) = table.samples.get(&*sample_id(who.id(), place.occurrence)) else {
             continue;
@@ -189,7 +192,7 @@ pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[O
     let name = grader.name(db);
     let by_row: &[Option<Said>] = if rows { &row_labels(db, chunk).said } else { &[] };
     let by_file: &[Box<[LabelLine]>] = if file { file_labels(db, chunk) } else { &[] };
-    let per_record = queries::row_spec(db, root).as_ref().map_or(1, RowSpec::cases);
+    let per_record = row_spec(db, root).as_ref().map_or(1, RowSpec::cases);
     let of_file = |case: usize| {
         let mut lines = by_file.get(case)?.iter();
         let line = lines.find(|line| line.grader.as_ref().is_none_or(|grader| grader == name))?;
@@ -200,24 +203,6 @@ pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[O
     let found: Vec<Option<Label>> =
         (0..cases).map(|case| of_file(case).or_else(|| of_row(case))).collect();
     if found.iter().all(Option::is_none) { Box::default() } else { found.into() }
-}
-
-/// How far the verdicts of a grader agree with labels; none where there are none for it.
-#[salsa::tracked(returns(copy))]
-pub fn label_agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<LabelAgreement> {
-    let Readable { rows, file, .. } = readable(db, grader);
-    if !rows && !file {
-        return None;
-    }
-    let queries::Threshold(threshold) = grader.pass_threshold(db);
-    let of_chunk = |chunk: &Chunk| {
-        let labels = labels(db, *chunk, grader);
-        // Verdicts without labels are nothing to wait for.
-        let cells: &[_] =
-            if labels.is_empty() { &[] } else { &queries::cells(db, *chunk, grader).cells };
-        cells.iter().zip(labels).filter_map(|(cell, label)| Some((*cell, (*label)?)))
-    };
-    LabelAgreement::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)
 }
 
 /// Lines of the file that are of no case, evaluated or not: how many, and some of their samples.
@@ -231,9 +216,7 @@ pub fn unused_lines(db: &dyn Db, root: Root) -> (usize, Vec<String>) {
         if left.is_empty() {
             break;
         }
-        for (who, place) in
-            queries::checked(db, *chunk).whos.iter().zip(queries::places(db, *chunk))
-        {
+        for (who, place) in checked(db, *chunk).whos.iter().zip(places(db, *chunk)) {
             let id = sample_id(who.id(), place.occurrence);
             let Some(lines) = left.get_mut(&*id) else { continue };
             lines.retain(|line| !line.is_of(who.identity.model.as_deref(), who.identity.trial));

@@ -14,17 +14,19 @@
 //! Queries that take two arguments take chunks and graders alone, whose ids are reused: with ever-new ids they would
 //! intern their arguments for ever.
 
-pub(crate) mod baselines;
-pub(crate) mod change;
-pub mod folds;
 pub mod inputs;
+pub(crate) mod change;
+pub(crate) mod selection;
+mod graders;
+mod cases;
+pub(crate) mod rows;
 pub(crate) mod labels;
-pub(crate) mod planned_actions;
+pub(crate) mod baselines;
 pub(crate) mod programs;
 pub mod queries;
+pub(crate) mod planned_actions;
+pub mod folds;
 pub mod results;
-pub(crate) mod rows;
-pub(crate) mod selection;
 pub(crate) mod snapshot;
 
 use std::collections::HashMap;

@@ -1,54 +1,20 @@
-//! Queries around programs of the user: what is known of their files, what they extract, and the rewards that are made
-//! of grades.
+//! Queries around programs of the user: what they extract, and how often they are run.
 //!
-//! What a program extracts and what a reward is made of are outcomes; so here, unlike everywhere else, a plan rests on
-//! outcomes, and is made again under the epoch of its chunk.
+//! What a program extracts is an outcome; so here, unlike everywhere else, a submission rests on outcomes, and is made
+//! again under the epoch of its chunk.
 
 use std::sync::Arc;
 
 use super::Db;
-use super::inputs::{Chunk, ProgramState};
-use super::queries::{
-    Grader, SharedExtractor, cases, graded_texts, graders, mask, plans, ready, row_spec,
-};
+use super::cases::cases;
+use super::graders::{Grader, SharedExtractor, identity, row_spec};
+use super::inputs::Chunk;
+use crate::pipeline::evaluate::Submission;
 use crate::pipeline::evaluate::programs::{ReadyExtractor, extraction};
-use crate::pipeline::evaluate::rewards::{Said, plan_reward};
-use crate::pipeline::evaluate::{Method, Planned, Submission, grade};
-use crate::pipeline::program::Identity;
-use crate::pipeline::spec::{GraderKind, RewardSpec, Suite};
-use crate::pipeline::spec::{ProgramSpec, Repeat};
-
-/// A program with what is known of its files; none until that is all. An error says why it cannot be called.
-pub(crate) fn identity(db: &dyn Db, spec: &ProgramSpec) -> Result<Option<Arc<Identity>>, String> {
-    match db.program(spec).state(db) {
-        ProgramState::Unread => Ok(None),
-        ProgramState::Broken(why) => Err(why.to_string()),
-        ProgramState::Read(_) if spec.language.has_worker() => Ok(None),
-        ProgramState::Read(known) | ProgramState::Known(known) => {
-            let known = known.as_ref().clone();
-            Ok(Some(Arc::new(Identity { spec: spec.clone(), known })))
-        }
-    }
-}
-
-/// How a grader grades that is a program.
-pub(super) fn method(
-    db: &dyn Db,
-    spec: &ProgramSpec,
-    by: impl FnOnce(Arc<Identity>) -> Method,
-) -> Method {
-    match identity(db, spec) {
-        Ok(Some(identity)) => by(identity),
-        Ok(None) => Method::Unread,
-        Err(message) => Method::Broken(message),
-    }
-}
+use crate::pipeline::spec::{ExtractorSpec, GraderKind, Repeat, RewardSpec};
 
 /// The extractor of a grader, where it is a program.
-pub(crate) fn ready_extractor(
-    db: &dyn Db,
-    spec: &crate::pipeline::spec::ExtractorSpec,
-) -> Option<ReadyExtractor> {
+pub(crate) fn ready_extractor(db: &dyn Db, spec: &ExtractorSpec) -> Option<ReadyExtractor> {
     let program = identity(db, spec.program.as_deref()?);
     let (config, include_subagents) = (spec.options(), spec.include_subagents);
     Some(ReadyExtractor { program, config, include_subagents })
@@ -114,54 +80,4 @@ pub(crate) fn repeats(db: &dyn Db, grader: Grader<'_>) -> [bool; 2] {
     };
     let programs = [own, grader.extractor(db).program.as_ref()];
     programs.map(|spec| spec.is_some_and(|spec| spec.repeat == Repeat::Always))
-}
-
-/// The graders that are meant by those that the command line names: a reward brings those that it is made of.
-pub(super) fn with_graded(suite: &Suite, only: &[String]) -> Vec<String> {
-    let mut names = only.to_vec();
-    for grader in suite.graders.iter().filter(|grader| only.contains(&grader.name)) {
-        match &grader.kind {
-            GraderKind::Reward(RewardSpec::Expression(made)) => {
-                names.extend(made.names.iter().cloned());
-            }
-            GraderKind::Reward(RewardSpec::Program(_)) => return Vec::new(),
-            GraderKind::Tool(_) | GraderKind::Rubric(_) | GraderKind::Program(_) => {}
-        }
-    }
-    names
-}
-
-/// What is to be done for a chunk's cases, where a grader makes one score of the grades of others.
-pub(super) fn reward_plans<'db>(
-    db: &'db dyn Db,
-    chunk: Chunk,
-    grader: Grader<'db>,
-) -> Arc<[Planned]> {
-    let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
-    // Reading the epoch is what makes the query run again when outcomes arrive.
-    let _ = chunk.epoch(db);
-    let ready = ready(db, grader);
-    let of = cases(chunk.records(db), spec).zip(mask(db, chunk).iter());
-    of.enumerate()
-        .map(|(at, ((_, record), is_in))| match is_in {
-            true => plan_reward((record, spec), ready, &said(db, chunk, at)),
-            false => Planned::Skipped,
-        })
-        .collect()
-}
-
-/// What all graders but rewards say of a case. Only for queries that have read their chunk's epoch.
-pub(crate) fn said(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<Said> {
-    let others = graders(db, chunk.root(db))
-        .iter()
-        .filter(|other| !matches!(other.kind(db), GraderKind::Reward(_)));
-    let said = |other: &Grader<'_>| {
-        let outcomes = |key| db.outcome(key);
-        let planned = plans(db, chunk, *other).get(case)?;
-        let threshold = other.pass_threshold(db).0;
-        let graded = grade(planned, ready(db, *other), &outcomes, threshold);
-        let submission = graded_texts(db, chunk, *other).get(case)?.shown();
-        Some((other.name(db).clone(), graded.map(|graded| graded.grade), submission))
-    };
-    others.filter_map(said).collect()
 }

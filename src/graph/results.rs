@@ -286,7 +286,7 @@ pub fn action_of(
     let spec = queries::row_spec(db, root).as_ref()?;
     let (_, record) = record_of(db, chunk, case)?;
     if matches!(grader.kind(db), GraderKind::Reward(_)) {
-        let said = programs::said(db, chunk, case);
+        let said = queries::said(db, chunk, case);
         let ready = queries::ready(db, grader);
         return reward_action((record, spec), ready, &said).map(Action::Program);
     }

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::Db;
+use super::cases::checked;
+use super::graders::{row_spec, suite};
 use super::inputs::{Chunk, Root};
-use super::queries::{checked, row_spec, suite};
 use crate::pipeline::evaluate::sought::{Sought, found_in};
 
 /// What the suite looks for in rows, each once.

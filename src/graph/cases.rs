@@ -1,0 +1,148 @@
+//! The cases of chunks: who they are, what is wrong with them, and which are evaluated.
+
+use super::Db;
+use super::graders::{row_spec, suite, with_graded};
+use super::inputs::{Chunk, Overrides, Root};
+use super::selection::{Narrowing, Place, Selection, Who, select};
+use crate::pipeline::dataset::Sample;
+use crate::pipeline::dataset::chunk::Records;
+use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
+use crate::pipeline::dataset::row;
+use crate::pipeline::dataset::row::{Identity, Record};
+use crate::pipeline::evaluate::needs::RowNeeds;
+use crate::pipeline::spec::Suite;
+
+/// What a chunk's records say about themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Who each case is.
+    pub whos: Vec<Who>,
+    /// What is wrong: record, problem.
+    pub problems: Vec<(usize, RowProblem)>,
+    /// Rubrics that rows name: record, path from the suite's folder.
+    pub rubric_files: Vec<(usize, String)>,
+}
+
+impl Checked {
+    /// What `records` say, whether the database holds them or not.
+    pub fn of(records: &Records, spec: &RowSpec) -> Self {
+        let mut checked = Self::default();
+        for (at, record) in cases(records, spec) {
+            match row::check(record, spec) {
+                Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
+                    let content_id = id.is_none().then(|| row::content_id(record, spec));
+                    checked
+                        .whos
+                        .push(Who { identity: Identity { id, model, trial, tags }, content_id });
+                    checked.rubric_files.extend(rubric_path.map(|path| (at, path)));
+                }
+                // What is wrong with the row is wrong with all its cases, and said once.
+                Err(problem) => {
+                    let problem = (at, problem);
+                    if checked.problems.last() != Some(&problem) {
+                        checked.problems.push(problem);
+                    }
+                }
+            }
+        }
+        checked
+    }
+}
+
+/// The cases of a chunk and everything that is wrong with them.
+#[salsa::tracked]
+pub fn checked(db: &dyn Db, chunk: Chunk) -> Checked {
+    let Some(spec) = row_spec(db, chunk.root(db)) else { return Checked::default() };
+    Checked::of(chunk.records(db), spec)
+}
+
+/// The cases of some records: the position of the record, and the case.
+pub fn cases<'a>(
+    records: &'a Records,
+    spec: &RowSpec,
+) -> impl Iterator<Item = (usize, Record<'a>)> {
+    let per_record = spec.cases();
+    records.iter().enumerate().flat_map(move |(at, (row, recorded))| {
+        (0..per_record).map(move |case| (at, Record { row, recorded, case }))
+    })
+}
+
+/// What rows lack of what graders need: record, problem.
+#[salsa::tracked]
+pub fn unmet(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
+    let root = chunk.root(db);
+    let Some(spec) = row_spec(db, root) else { return Vec::new() };
+    unmet_in(chunk.records(db), spec, row_needs(db, root))
+}
+
+/// What records lack, whether the database holds them or not.
+pub fn unmet_in(records: &Records, spec: &RowSpec, needs: &RowNeeds) -> Vec<(usize, RowProblem)> {
+    if *needs == RowNeeds::default() {
+        return Vec::new();
+    }
+    let problems = |(at, (row, recorded)): (usize, _)| {
+        let problems = needs.problems(Record { row, recorded, case: 0 }, spec);
+        problems.into_iter().map(move |problem| (at, problem))
+    };
+    records.iter().enumerate().flat_map(problems).collect()
+}
+
+/// What graders need of every row.
+#[salsa::tracked]
+pub fn row_needs(db: &dyn Db, root: Root) -> RowNeeds {
+    let suite = suite(db, root).suite.as_ref();
+    suite.map_or_else(RowNeeds::default, |suite| needs_of(suite, &root.overrides(db).graders))
+}
+
+/// What those graders of a suite need which the command line leaves: none named leaves all.
+pub fn needs_of(suite: &Suite, only: &[String]) -> RowNeeds {
+    let only = with_graded(suite, only);
+    let graders = suite.graders.iter();
+    RowNeeds::of(graders.filter(|grader| only.is_empty() || only.contains(&grader.name)))
+}
+
+#[salsa::tracked]
+pub fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
+    let overrides: &Overrides = root.overrides(db);
+    let suite = suite(db, root).suite.as_ref();
+    let tags = match suite {
+        Some(suite) if overrides.tags.is_empty() => suite.sample_tags.clone(),
+        _ => overrides.tags.clone(),
+    };
+    Narrowing {
+        max_samples: overrides.max_samples.or_else(|| suite?.max_samples),
+        tags,
+        samples: overrides.samples.clone(),
+        trials: overrides
+            .trials
+            .or_else(|| suite.map(|suite| suite.num_runs).filter(|runs| *runs > 1)),
+        cases_per_record: row_spec(db, root).as_ref().map_or(1, RowSpec::cases),
+    }
+}
+
+/// Which cases are evaluated.
+#[salsa::tracked]
+pub fn selection(db: &dyn Db, root: Root) -> Selection {
+    let whos: Vec<&[Who]> =
+        root.chunks(db).iter().map(|chunk| checked(db, *chunk).whos.as_slice()).collect();
+    select(&whos, narrowing(db, root))
+}
+
+/// The ordinals of the chunks, for what folds over all of them.
+#[salsa::tracked]
+fn ordinals(db: &dyn Db, root: Root) -> std::collections::HashMap<Chunk, usize> {
+    root.chunks(db).iter().enumerate().map(|(at, chunk)| (*chunk, at)).collect()
+}
+
+/// Which of a chunk's cases are evaluated: all that plans need to know of the selection.
+#[salsa::tracked]
+pub fn mask(db: &dyn Db, chunk: Chunk) -> Box<[bool]> {
+    places(db, chunk).iter().map(|place| place.is_in()).collect()
+}
+
+/// The places of a chunk's cases.
+pub fn places(db: &dyn Db, chunk: Chunk) -> &[Place] {
+    let root = chunk.root(db);
+    let at = ordinals(db, root).get(&chunk);
+    at.and_then(|at| selection(db, root).places.get(*at)).map_or(&[], |places| &places[..])
+}
