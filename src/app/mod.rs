@@ -1,7 +1,7 @@
 //! What a user meets: the command line, one file a command, displays, and `watch`.
 
-pub mod cli;
-pub mod commands;
 pub mod error;
+pub mod cli;
 pub(crate) mod progress;
 pub mod watch;
+pub mod commands;

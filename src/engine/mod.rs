@@ -4,7 +4,7 @@
 //! store, executes the rest and brings their outcomes in. [`inspect`] says what that would ask, take or rest on, and
 //! writes nothing. Nothing here decides what is evaluated or how: that is the graph's business.
 
-pub(crate) mod inspect;
 pub mod progress;
-pub mod resolve;
 pub mod session;
+pub mod resolve;
+pub(crate) mod inspect;

@@ -3,6 +3,7 @@
 
 mod imports;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The longest file, in lines without its tests.
@@ -79,6 +80,26 @@ fn floors_use_only_those_below_them() {
         .map(|import| format!("{} names {}", import.file, import.path.join("::")))
         .collect();
     assert_eq!(wrong, Vec::<String>::new(), "in the order {FLOORS:?}");
+}
+
+/// On a floor each module uses only those before it in the list of `src/FLOOR/mod.rs`, so there is no circle among them.
+#[test]
+fn modules_of_a_floor_use_only_those_before_them() {
+    let ranks: BTreeMap<&str, Vec<String>> =
+        FLOORS.iter().map(|floor| (*floor, imports::modules_in_order(floor))).collect();
+    let mut wrong = BTreeSet::new();
+    for import in imports::imports() {
+        let ([floor, module, ..], [other_floor, other, ..]) =
+            (import.from.as_slice(), import.path.as_slice())
+        else {
+            continue;
+        };
+        let rank = |name: &str| ranks[floor.as_str()].iter().position(|module| module == name);
+        if floor == other_floor && rank(other).is_some() && rank(other) > rank(module) {
+            wrong.insert(format!("{} names {floor}::{other}", import.file));
+        }
+    }
+    assert_eq!(wrong, BTreeSet::new(), "edges against the order of the lists of modules");
 }
 
 #[test]

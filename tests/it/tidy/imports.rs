@@ -37,6 +37,17 @@ pub(super) fn imports() -> Vec<Import> {
     found.into_iter().collect()
 }
 
+/// The modules of a floor as its `mod.rs` lists them.
+pub(super) fn modules_in_order(floor: &str) -> Vec<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(floor).join("mod.rs");
+    let code = syn::parse_file(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let modules = code.items.into_iter().filter_map(|item| match item {
+        syn::Item::Mod(module) => Some(module.ident.to_string()),
+        _ => None,
+    });
+    modules.collect()
+}
+
 /// Whether a file holds nothing but tests or what they are made of.
 fn is_test(file: &str) -> bool {
     Path::new(file)
