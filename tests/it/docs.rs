@@ -375,8 +375,8 @@ fn ci_runs_the_test_command_of_the_readme() {
     let section = &readme[readme.find("## Try it").unwrap()..];
     let command = section.lines().find(|line| line.starts_with("cargo test")).unwrap();
     let command = command.split(" #").next().unwrap().trim();
-    let ci = read(".ci/run");
-    assert!(ci.lines().any(|line| line.trim_end().ends_with(command)), "`{command}` in .ci/run");
+    let ci = read(".ci/check");
+    assert!(ci.lines().any(|line| line.trim_end().ends_with(command)), "`{command}` in .ci/check");
 }
 
 #[test]
@@ -396,4 +396,29 @@ fn the_code_map_names_every_module() {
         }
     }
     assert_eq!(missing, Vec::<String>::new(), "modules that the code map leaves out");
+}
+
+/// Pages for contributors name files and folders; those are there.
+#[test]
+fn the_paths_that_guides_name_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let design = std::fs::read_dir(root.join("docs/design")).unwrap();
+    let mut guides: Vec<_> = design.map(|entry| entry.unwrap().path()).collect();
+    guides.extend(["CONTRIBUTING.md", "SECURITY.md"].map(|name| root.join(name)));
+    let path = regex::Regex::new(
+        r"`((?:src|tests|docs|benches|crates|\.ci)(?:/[\w.-]+)*)`|\]\(([^):#]+)\)",
+    )
+    .unwrap();
+    let mut missing = Vec::new();
+    for guide in guides {
+        let text = std::fs::read_to_string(&guide).unwrap();
+        for found in path.captures_iter(&text) {
+            let from_root = found.get(1).map(|path| root.join(path.as_str()));
+            let from_guide = || guide.parent().unwrap().join(&found[2]);
+            if !from_root.unwrap_or_else(from_guide).exists() {
+                missing.push(format!("{}: {}", guide.display(), &found[0]));
+            }
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
 }
