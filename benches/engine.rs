@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use evalrs::base::path::Row;
@@ -99,8 +100,8 @@ fn session(folder: &Path) -> Session {
 fn evaluate(
     session: &mut Session,
     plans: &mut SettledPlans,
-    store: Box<dyn OutcomeStore>,
-) -> (usize, Box<dyn OutcomeStore>) {
+    store: Arc<dyn OutcomeStore>,
+) -> (usize, Arc<dyn OutcomeStore>) {
     assert!(session.load(&OsSystem).is_empty());
     settle_and_fold(session, plans, store)
 }
@@ -108,13 +109,14 @@ fn evaluate(
 fn settle_and_fold(
     session: &mut Session,
     plans: &mut SettledPlans,
-    store: Box<dyn OutcomeStore>,
-) -> (usize, Box<dyn OutcomeStore>) {
+    store: Arc<dyn OutcomeStore>,
+) -> (usize, Arc<dyn OutcomeStore>) {
     let world = World { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
     let settings = Settings { max_concurrent: 64, ..Settings::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let settling = settle(session, store, world, &settings, plans, std::future::pending());
-    let (settled, store) = runtime.block_on(settling).unwrap();
+    let shared = Arc::clone(&store);
+    let settling = settle(session, shared, world, &settings, plans, std::future::pending());
+    let settled = runtime.block_on(settling).unwrap();
     let summary = results::summary(&session.db, session.root);
     assert_eq!(summary.metrics.0.iter().map(|(_, metric)| metric.errors).sum::<usize>(), 0);
     (settled.asked.len(), store)
@@ -162,7 +164,7 @@ fn plain_action(judge: &Judge, row: &PlainRow<'_>, text: &str) -> Action {
 /// What the engine does, without an engine: parse, grade, render, hash, look up, read the reply, fold.
 fn plain_loop(folder: &Path, judge: &Judge) -> f64 {
     let text = std::fs::read_to_string(folder.join("data.jsonl")).unwrap();
-    let mut store = SegmentStore::open(folder.join("cache"));
+    let store = SegmentStore::open(folder.join("cache"));
     let mut deterministic = 0.0;
     let mut keys: Vec<ActionKey> = Vec::new();
     for line in text.lines() {
@@ -185,7 +187,7 @@ fn plain_loop(folder: &Path, judge: &Judge) -> f64 {
 /// Keeps an outcome for every row, as earlier runs would have.
 fn fill_store(folder: &Path, judge: &Judge) {
     let text = std::fs::read_to_string(folder.join("data.jsonl")).unwrap();
-    let mut store = SegmentStore::open(folder.join("cache"));
+    let store = SegmentStore::open(folder.join("cache"));
     let lines: Vec<&str> = text.lines().collect();
     for batch in lines.chunks(10_000) {
         let entries: Vec<Entry> = batch.iter().map(|line| entry(judge, line)).collect();
@@ -263,8 +265,8 @@ fn measure(count: usize, folder: &Path) {
     println!("{plain} {cold} {noop} {edit} {rubric}");
 }
 
-fn open(folder: &Path) -> Box<dyn OutcomeStore> {
-    Box::new(SegmentStore::open(folder.join("cache")))
+fn open(folder: &Path) -> Arc<dyn OutcomeStore> {
+    Arc::new(SegmentStore::open(folder.join("cache")))
 }
 
 /// Plans everything again, up to the keys that would be asked for.

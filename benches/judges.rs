@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use evalrs::base::system::os::OsSystem;
@@ -67,11 +68,11 @@ fn ask_with_evalrs(folder: &Path) -> [f64; 2] {
     let executor = HttpExecutor::new(CONCURRENCY);
     let world = World { system: &OsSystem, executor: &executor, progress: &mut Quiet };
     let settings = Settings { max_concurrent: CONCURRENCY, ..Settings::default() };
-    let store = Box::new(SegmentStore::open(folder.join("cache")));
+    let store = Arc::new(SegmentStore::open(folder.join("cache")));
     let mut plans = SettledPlans::default();
     let stop = std::future::pending();
     let settling = settle(&mut session, store, world, &settings, &mut plans, stop);
-    let (settled, _store) = runtime().block_on(settling).unwrap();
+    let settled = runtime().block_on(settling).unwrap();
     let summary = results::summary(&session.db, session.root);
     assert_eq!(settled.asked.len(), summary.samples);
     assert_eq!(summary.metrics.0[0].1.errors, 0);

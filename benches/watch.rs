@@ -16,6 +16,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use evalrs::app::watch::board::Board;
@@ -251,8 +252,8 @@ fn session(folder: &Path) -> Session {
     Session::new(Database::default(), &suite, environment, Overrides::default())
 }
 
-fn store(folder: &Path) -> Box<dyn OutcomeStore> {
-    Box::new(SegmentStore::open(folder.join("cache")))
+fn store(folder: &Path) -> Arc<dyn OutcomeStore> {
+    Arc::new(SegmentStore::open(folder.join("cache")))
 }
 
 /// Carries a script out.

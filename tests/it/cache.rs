@@ -278,7 +278,7 @@ fn a_gc_that_is_killed_loses_nothing() {
             std::thread::yield_now();
         }
         running.kill();
-        let mut store = SegmentStore::open(space.path("cache"));
+        let store = SegmentStore::open(space.path("cache"));
         let found: Vec<u32> =
             store.get_many(&keys).into_iter().flatten().map(|entry| entry.generation).collect();
         assert_eq!(found, [SEGMENTS as u32 - 1; KEYS as usize]);
@@ -311,7 +311,7 @@ fn import_merges_what_wins_and_names_bad_lines() {
     warning: the stored outcome at `theirs.jsonl:4` is not an outcome: unknown variant `vision`, expected `reply` or `failure` at line 1 column 20
     warning: `theirs.jsonl:5` is an unresolved conflict of git: both sides are read; with `*.judgments.jsonl merge=union` in .gitattributes (`evalrs cache export --git` writes it) there is none, and an export takes the markers out
     ");
-    let mut store = SegmentStore::open(space.path("cache"));
+    let store = SegmentStore::open(space.path("cache"));
     let keys = [1, 2, 3, 4].map(key);
     let generations: Vec<Option<u32>> =
         store.get_many(&keys).into_iter().map(|entry| Some(entry?.generation)).collect();

@@ -1,6 +1,7 @@
 //! Minimality, as execution logs: which queries ran and which actions were asked for after each edit. Never time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use evalrs::base::diagnostic::Diagnostic;
 use evalrs::base::system::memory::MemorySystem;
@@ -71,7 +72,7 @@ pub(crate) struct Loop {
     pub(crate) system: MemorySystem,
     pub(crate) session: Session,
     plans: SettledPlans,
-    store: Option<Box<dyn OutcomeStore>>,
+    store: Arc<dyn OutcomeStore>,
     answers: Answers,
     is_loaded: bool,
 }
@@ -119,7 +120,7 @@ impl Loop {
     /// The same with a command line.
     pub(crate) fn over(files: &[(&str, &str)], overrides: Overrides) -> Self {
         let (system, session) = (MemorySystem::with(files), fresh_session(overrides));
-        let store = Some(Box::new(MemoryStore::default()) as Box<dyn OutcomeStore>);
+        let store: Arc<dyn OutcomeStore> = Arc::new(MemoryStore::default());
         Self {
             system,
             session,
@@ -170,14 +171,13 @@ impl Loop {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let settling = settle(
             &mut self.session,
-            self.store.take().unwrap(),
+            Arc::clone(&self.store),
             world,
             &settings,
             &mut self.plans,
             std::future::pending(),
         );
-        let (_, store) = runtime.block_on(settling).unwrap();
-        self.store = Some(store);
+        runtime.block_on(settling).unwrap();
         let summary = results::summary(&self.session.db, self.session.root);
         assert_eq!(summary.metrics.0.iter().map(|(_, metric)| metric.errors).sum::<usize>(), 0);
         let mut ran = BTreeMap::new();
@@ -216,7 +216,7 @@ fn another_process_asks_nothing() {
     let mut session = evaluated();
     let mut other = Loop::new();
     other.system = std::mem::take(&mut session.system);
-    other.store = session.store.take();
+    other.store = Arc::clone(&session.store);
     assert_eq!(other.evaluate().asked, Vec::<String>::new());
 }
 

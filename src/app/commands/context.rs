@@ -1,6 +1,7 @@
 //! Where a suite's workspace, store and settings are.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::Console;
 use super::dotenv::environment;
@@ -110,7 +111,7 @@ impl SuiteContext {
     }
 
     /// The store, over the judgments that are committed.
-    pub fn store(&self, console: &mut Console<'_>) -> Result<Box<dyn OutcomeStore>, Error> {
+    pub fn store(&self, console: &mut Console<'_>) -> Result<Arc<dyn OutcomeStore>, Error> {
         let mut committed = Committed::checked(&check_entry);
         for path in self.committed_files(console.system) {
             match console.system.read(&path).into_bytes() {
@@ -122,7 +123,7 @@ impl SuiteContext {
             }
         }
         let segments = SegmentStore::open(&self.cache_dir);
-        Ok(Box::new(Layered::new(Box::new(segments), committed)))
+        Ok(Arc::new(Layered::new(Box::new(segments), committed)))
     }
 }
 
@@ -135,9 +136,9 @@ impl SuiteContext {
             let mut committed = Committed::checked(&check_entry);
             committed.add(&path, &bytes);
             let layer = Layered::new(Box::new(MemoryStore::default()), committed);
-            layers.push((format!("the committed file {path}"), Box::new(layer)));
+            layers.push((format!("the committed file {path}"), Arc::new(layer)));
         }
-        let local = Box::new(SegmentStore::open(&self.cache_dir));
+        let local = Arc::new(SegmentStore::open(&self.cache_dir));
         layers.push((format!("the local store {}", self.cache_dir), local));
         layers
     }

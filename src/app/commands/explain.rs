@@ -36,8 +36,8 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let mut session = loaded_session(&args.suite, &surroundings, overrides, console)?;
     let places = places(args, &session)?;
     let earlier = earlier(args, &surroundings, &session, console.system)?;
-    let mut store = surroundings.store(console)?;
-    let found = preview(&mut session, store.as_mut(), console.system, &Settings::default());
+    let store = surroundings.store(console)?;
+    let found = preview(&mut session, store.as_ref(), console.system, &Settings::default());
     for warning in &found.warnings {
         writeln!(console.err, "warning: {warning}")?;
     }

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Console;
 use super::context::SuiteContext;
@@ -33,7 +34,7 @@ pub(super) struct Grading {
     prepared: Prepared,
     executor: Box<dyn Executor>,
     runtime: tokio::runtime::Runtime,
-    store: Box<dyn OutcomeStore>,
+    store: Arc<dyn OutcomeStore>,
     max_concurrent: usize,
     frozen: bool,
     refresh: bool,
@@ -71,13 +72,13 @@ impl Grading {
         let max_concurrent = most.unwrap_or(Settings::default().max_concurrent);
         let executor = executor(max_concurrent, console.verbosity);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let mut store = surroundings.store(console)?;
+        let store = surroundings.store(console)?;
         let place = Place {
             workspace: &surroundings.root,
             environment: &surroundings.environment,
             system: console.system,
             executor: (!args.frozen).then_some(executor.as_ref()),
-            store: store.as_mut(),
+            store: store.as_ref(),
         };
         let prepared = runtime.block_on(prepare(spec, place)).map_err(Error::harness_usage)?;
         let (frozen, refresh) = (args.frozen, args.refresh);
@@ -123,14 +124,14 @@ impl Grading {
             let _entered = self.runtime.enter();
             interrupted()
         };
-        let called = call_in_order(&calls, self.store, actions, &mut taking, stop);
+        let called = call_in_order(&calls, Arc::clone(&self.store), actions, &mut taking, stop);
         let mut called = self.runtime.block_on(called);
         let Taking { err, mut graded, error, .. } = taking;
         let keys = &called.keys;
-        if let Err(error) = self.prepared.complete_keys(keys, called.store.as_mut()) {
+        if let Err(error) = self.prepared.complete_keys(keys, self.store.as_ref()) {
             called.end = called.end.and(Err(error));
         }
-        for warning in called.store.take_warnings() {
+        for warning in self.store.take_warnings() {
             writeln!(err, "warning: {warning}")?;
         }
         if let Some(message) = called.in_vain.first() {

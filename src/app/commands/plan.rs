@@ -65,8 +65,8 @@ fn plan_one(
     settings: &Settings,
     console: &mut Console<'_>,
 ) -> Result<(Plan, PlanBasis), Error> {
-    let mut store = surroundings.store(console)?;
-    let preview = preview(session, store.as_mut(), console.system, settings);
+    let store = surroundings.store(console)?;
+    let preview = preview(session, store.as_ref(), console.system, settings);
     for warning in &preview.warnings {
         writeln!(console.err, "warning: {warning}")?;
     }

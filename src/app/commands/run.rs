@@ -266,13 +266,7 @@ fn settle_here(
     let mut plans = SettledPlans::default();
     let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));
     drop(progress);
-    match settled {
-        Ok((settled, store)) => {
-            drop(store);
-            Ok(settled)
-        }
-        Err(cannot) => Err(Error::plain(cannot.to_string(), hint_for(&cannot))),
-    }
+    settled.map_err(|cannot| Error::plain(cannot.to_string(), hint_for(&cannot)))
 }
 
 fn hint_for(cannot: &CannotAsk) -> String {

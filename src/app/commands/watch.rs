@@ -236,7 +236,6 @@ impl<'a> Keeper<'a> {
         surroundings: &SuiteContext,
         ended: EndedSession,
     ) -> std::io::Result<()> {
-        drop(ended.store);
         let warning = note_used(session, surroundings, self.system);
         let (summary, header) = (results::summary(&session.db, session.root), header(session));
         let lines = || -> crate::pipeline::report::Results<'_> {

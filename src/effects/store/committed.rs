@@ -3,10 +3,11 @@
 //! The lines are those of segments, sorted by key, so that git merges them line by line and a diff shows which
 //! judgments changed. Reading asks for no order: a union merge leaves none. Knows text only, no files.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use super::line::{self, Position};
-use super::{Check, Entry, MemoryStore, StoreError};
+use super::{Check, Entry, StoreError, memory};
 use crate::pipeline::key::{ActionKey, KeyMap};
 
 /// The entries of committed files; nothing is ever written to them here.
@@ -73,11 +74,11 @@ impl Committed {
 
 /// The text of a committed file: the winning entry of each key, sorted by key.
 pub fn render(entries: &[Entry]) -> Result<String, StoreError> {
-    let mut kept = MemoryStore::default();
+    let mut winners = BTreeMap::new();
     for entry in entries {
-        kept.insert(entry.clone());
+        memory::insert(&mut winners, entry.clone());
     }
     let mut text = String::new();
-    kept.winners.values().try_for_each(|entry| line::write(entry, &mut text))?;
+    winners.values().try_for_each(|entry| line::write(entry, &mut text))?;
     Ok(text)
 }

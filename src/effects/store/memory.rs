@@ -3,42 +3,44 @@
 //! It refuses what the store on disk refuses, so that a test with it cannot pass where the real one fails.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
-use super::{Entry, OutcomeStore, StoreError, line};
+use super::{Entry, OutcomeStore, StoreError, line, lock};
 use crate::pipeline::key::ActionKey;
 
 /// Outcomes in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    pub(super) winners: BTreeMap<ActionKey, Entry>,
+    winners: Mutex<BTreeMap<ActionKey, Entry>>,
 }
 
-impl MemoryStore {
-    pub(super) fn insert(&mut self, entry: Entry) {
-        if self.winners.get(&entry.key).is_none_or(|held| entry.wins_over(held)) {
-            self.winners.insert(entry.key, entry);
-        }
+/// Puts an entry in the place of its key if it wins there.
+pub(super) fn insert(winners: &mut BTreeMap<ActionKey, Entry>, entry: Entry) {
+    if winners.get(&entry.key).is_none_or(|held| entry.wins_over(held)) {
+        winners.insert(entry.key, entry);
     }
 }
 
 impl OutcomeStore for MemoryStore {
-    fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
-        keys.iter().map(|key| self.winners.get(key).cloned()).collect()
+    fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+        let winners = lock(&self.winners);
+        keys.iter().map(|key| winners.get(key).cloned()).collect()
     }
 
-    fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+    fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
         entries.iter().try_for_each(|entry| line::write(entry, &mut String::new()))?;
+        let mut winners = lock(&self.winners);
         for entry in entries {
-            self.insert(entry.clone());
+            insert(&mut winners, entry.clone());
         }
         Ok(())
     }
 
-    fn keys(&mut self) -> Vec<ActionKey> {
-        self.winners.keys().copied().collect()
+    fn keys(&self) -> Vec<ActionKey> {
+        lock(&self.winners).keys().copied().collect()
     }
 
-    fn take_warnings(&mut self) -> Vec<String> {
+    fn take_warnings(&self) -> Vec<String> {
         Vec::new()
     }
 }

@@ -15,6 +15,8 @@ mod sweep;
 mod uses;
 mod verify;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use crate::pipeline::key::ActionKey;
 
 pub use committed::{Committed, render};
@@ -81,24 +83,29 @@ fn is_reply(body: &str) -> bool {
     serde_json::from_str::<Body>(body).is_ok_and(|body| body.outcome.reply.is_some())
 }
 
-/// Where outcomes are kept.
-pub trait OutcomeStore: Send {
+/// Where outcomes are kept. Threads share a store: one may read while another waits for the disk in [`Self::put_many`].
+pub trait OutcomeStore: Send + Sync {
     /// The winning entry of each key, in the order asked.
-    fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>>;
-    /// Keeps the entries; they are durable when this returns.
-    fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
+    fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>>;
+    /// Keeps the entries; they are durable when this returns, and nobody reads them before.
+    fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError>;
     /// Tries whether entries can be kept, before somebody is paid for one.
-    fn try_writing(&mut self) -> Result<(), StoreError> {
+    fn try_writing(&self) -> Result<(), StoreError> {
         Ok(())
     }
     /// Looks at what other processes have written since; whether they have written anything since this store was opened.
-    fn others_wrote(&mut self) -> bool {
+    fn others_wrote(&self) -> bool {
         false
     }
     /// Every key that has an entry, sorted.
-    fn keys(&mut self) -> Vec<ActionKey>;
+    fn keys(&self) -> Vec<ActionKey>;
     /// What went wrong while reading since the last call, for a warning.
-    fn take_warnings(&mut self) -> Vec<String>;
+    fn take_warnings(&self) -> Vec<String>;
+}
+
+/// What a lock guards. A thread that panicked ends the process anyway, so what it left is as good as any.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why an outcome could not be kept.

@@ -9,13 +9,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 
 use super::idx::{self, Slot};
 use super::line::{self, Found, Position, Scanned};
 use super::own::Own;
-use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner};
+use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner, lock};
 use crate::pipeline::key::{ActionKey, KeyMap};
 
 /// The size at which a segment is sealed, in bytes.
@@ -25,19 +26,14 @@ const LISTINGS: usize = 8;
 
 /// Outcomes in the segments of one cache folder.
 ///
-/// The folder is first looked at when something is asked; what other processes add is seen at the next miss.
+/// The folder is first looked at when something is asked; what other processes add is seen at the next miss. Reading needs
+/// the lock of `reader` alone, so nobody who reads waits for the disk to take what another thread writes.
 pub struct SegmentStore {
     /// `<cache>/v1/seg`.
     folder: PathBuf,
-    index: Index,
-    pub(super) own: Option<Own>,
-    /// Whether other processes have written since the folder was first looked at.
-    others: bool,
-    broken: Option<StoreError>,
-    pub(super) seal_at: u64,
-    warnings: Vec<String>,
-    /// Every warning so far: each is given once, however often a damaged file is met.
-    warned: BTreeSet<String>,
+    /// Locked before `reader` where both are.
+    writer: Mutex<Writer>,
+    reader: Mutex<Reader>,
 }
 
 /// What a store takes on disk.
@@ -51,43 +47,102 @@ pub struct Totals {
     pub bytes: u64,
 }
 
+/// The side of a store that writes.
+pub(super) struct Writer {
+    pub(super) own: Option<Own>,
+    broken: Option<StoreError>,
+    pub(super) seal_at: u64,
+}
+
+/// The side of a store that reads.
+struct Reader {
+    folder: PathBuf,
+    index: Index,
+    /// The segment this process writes, as far as it is durable: what is on its way to the disk is not read.
+    own: Option<(String, u64)>,
+    /// Whether other processes have written since the folder was first looked at.
+    others: bool,
+    warnings: Vec<String>,
+    /// Every warning so far: each is given once, however often a damaged file is met.
+    warned: BTreeSet<String>,
+}
+
 impl SegmentStore {
     /// The store in the cache folder `dir`, which need not exist.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
-        Self {
-            folder: segment_folder(&dir.into()),
+        let folder = segment_folder(&dir.into());
+        let reader = Reader {
+            folder: folder.clone(),
             index: Index::default(),
             own: None,
             others: false,
-            broken: None,
-            seal_at: SEAL_AT,
             warnings: Vec::new(),
             warned: BTreeSet::new(),
-        }
+        };
+        let writer = Writer { own: None, broken: None, seal_at: SEAL_AT };
+        Self { folder, writer: Mutex::new(writer), reader: Mutex::new(reader) }
     }
 
     /// Closes the segment written so far and writes its side file; a later put starts another one.
-    pub fn seal(&mut self) {
+    pub fn seal(&self) {
+        self.seal_own(&mut self.writer());
+    }
+
+    /// What the store takes on disk.
+    pub fn totals(&self) -> Totals {
+        let mut reader = self.reader();
+        reader.refresh();
+        let segments = reader.index.segments.iter().map(|segment| self.folder.join(&segment.name));
+        let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+        let bytes = segments.map(|path| size(&path) + size(&path.with_extension("idx"))).sum();
+        Totals {
+            entries: reader.index.entries,
+            segments: reader.index.segments.len() as u64,
+            bytes,
+        }
+    }
+
+    pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {
+        lock(&self.writer)
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Reader> {
+        lock(&self.reader)
+    }
+
+    fn seal_own(&self, writer: &mut Writer) {
         // Its lock is held to the end: no sweep takes the segment away under its new index.
-        let Some(own) = self.own.take() else { return };
+        let Some(own) = writer.own.take() else { return };
+        self.reader().own = None;
         let path = self.folder.join(&own.name);
         if own.length == 0 {
             return own.remove(&self.folder);
         }
         if let Err(error) = write_idx(&path) {
-            self.warn([format!("cannot write an index of `{}`: {error}", path.display())]);
+            let warning = format!("cannot write an index of `{}`: {error}", path.display());
+            self.reader().warn([warning]);
         }
     }
 
-    /// What the store takes on disk.
-    pub fn totals(&mut self) -> Totals {
-        self.refresh();
-        let segments = self.index.segments.iter().map(|segment| self.folder.join(&segment.name));
-        let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
-        let bytes = segments.map(|path| size(&path) + size(&path.with_extension("idx"))).sum();
-        Totals { entries: self.index.entries, segments: self.index.segments.len() as u64, bytes }
+    /// Appends to the segment of this process. What of a failed write is on disk, nobody knows.
+    fn append(&self, writer: &mut Writer, batch: &[u8]) -> Result<(), StoreError> {
+        let mut own = match writer.own.take() {
+            Some(own) if own.is_intact(&self.folder) => own,
+            _ => Own::create(&self.folder)?,
+        };
+        self.reader().own = Some((own.name.clone(), own.length));
+        let written = own.file.write_all(batch).and_then(|()| own.file.sync_data());
+        written.map_err(|error| write_error(&self.folder.join(&own.name), &error))?;
+        own.length += batch.len() as u64;
+        let mut reader = self.reader();
+        reader.own = Some((own.name.clone(), own.length));
+        reader.absorb(&own.name);
+        writer.own = Some(own);
+        Ok(())
     }
+}
 
+impl Reader {
     /// Indexes what is new in the folder. A segment that a sweep removes meanwhile stands in one that is newer than
     /// the list, so then the folder is listed again.
     fn refresh(&mut self) {
@@ -114,7 +169,8 @@ impl SegmentStore {
     /// Indexes what is new in one segment, unless it went away.
     fn absorb(&mut self, name: &str) -> bool {
         let path = self.folder.join(name);
-        match self.index.absorb(name, &path) {
+        let durable = self.own.as_ref().filter(|(own, _)| own == name).map(|(_, length)| *length);
+        match self.index.absorb(name, &path, durable) {
             Ok(skipped) => self.warn(skipped),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
             Err(error) => self.warn([unreadable(&path, &error)]),
@@ -141,28 +197,6 @@ impl SegmentStore {
         (found, problems)
     }
 
-    /// Appends to the segment of this process and returns its name.
-    fn append(&mut self, batch: &[u8]) -> Result<String, StoreError> {
-        let mut own = match self.own.take() {
-            Some(own) if own.is_intact(&self.folder) => own,
-            _ => Own::create(&self.folder)?,
-        };
-        let written = own.file.write_all(batch).and_then(|()| own.file.sync_data());
-        written.map_err(|error| write_error(&self.folder.join(&own.name), &error))?;
-        own.length += batch.len() as u64;
-        Ok(self.own.insert(own).name.clone())
-    }
-
-    fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
-        for warning in warnings {
-            if self.warned.len() < WARNING_LIMIT && self.warned.insert(warning.clone()) {
-                self.warnings.push(warning);
-            }
-        }
-    }
-}
-
-impl OutcomeStore for SegmentStore {
     fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
         if !self.index.looked || keys.iter().any(|key| !self.index.winners.contains_key(key)) {
             self.refresh();
@@ -183,8 +217,23 @@ impl OutcomeStore for SegmentStore {
         found
     }
 
-    fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-        if let Some(error) = &self.broken {
+    fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
+        for warning in warnings {
+            if self.warned.len() < WARNING_LIMIT && self.warned.insert(warning.clone()) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+}
+
+impl OutcomeStore for SegmentStore {
+    fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+        self.reader().get_many(keys)
+    }
+
+    fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        let mut writer = self.writer();
+        if let Some(error) = &writer.broken {
             return Err(error.clone());
         }
         let mut batch = String::new();
@@ -192,42 +241,56 @@ impl OutcomeStore for SegmentStore {
         if batch.is_empty() {
             return Ok(());
         }
-        let appended = self.append(batch.as_bytes());
-        let name = appended.inspect_err(|error| self.broken = Some(error.clone()))?;
-        self.absorb(&name);
-        if self.own.as_ref().is_some_and(|own| own.length >= self.seal_at) {
-            self.seal();
+        if let Err(error) = self.append(&mut writer, batch.as_bytes()) {
+            self.reader().own = None;
+            writer.broken = Some(error.clone());
+            return Err(error);
+        }
+        if writer.own.as_ref().is_some_and(|own| own.length >= writer.seal_at) {
+            self.seal_own(&mut writer);
         }
         Ok(())
     }
 
-    fn try_writing(&mut self) -> Result<(), StoreError> {
-        if let Some(error) = &self.broken {
+    fn try_writing(&self) -> Result<(), StoreError> {
+        // Where something was written already, that was the trial: this does not wait for what is being written now.
+        if self.reader().own.as_ref().is_some_and(|(_, durable)| *durable > 0) {
+            return Ok(());
+        }
+        let mut writer = self.writer();
+        if let Some(error) = &writer.broken {
             return Err(error.clone());
         }
-        if self.own.is_none() {
-            let tried = Own::create(&self.folder)
-                .and_then(|own| own.try_room(&self.folder).map(|()| own))
-                .inspect_err(|error| self.broken = Some(error.clone()))?;
-            self.own = Some(tried);
+        if writer.own.is_none() {
+            let tried =
+                Own::create(&self.folder).and_then(|own| own.try_room(&self.folder).map(|()| own));
+            match tried {
+                Ok(own) => writer.own = Some(own),
+                Err(error) => {
+                    writer.broken = Some(error.clone());
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }
 
-    fn others_wrote(&mut self) -> bool {
-        self.refresh();
-        self.others
+    fn others_wrote(&self) -> bool {
+        let mut reader = self.reader();
+        reader.refresh();
+        reader.others
     }
 
-    fn keys(&mut self) -> Vec<ActionKey> {
-        self.refresh();
-        let mut keys: Vec<ActionKey> = self.index.winners.keys().copied().collect();
+    fn keys(&self) -> Vec<ActionKey> {
+        let mut reader = self.reader();
+        reader.refresh();
+        let mut keys: Vec<ActionKey> = reader.index.winners.keys().copied().collect();
         keys.sort_unstable();
         keys
     }
 
-    fn take_warnings(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.warnings)
+    fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.reader().warnings)
     }
 }
 
@@ -259,11 +322,12 @@ struct Segment {
 }
 
 impl Index {
-    /// Adds what is new in the segment `name` at `path` and gives a warning for each bad line.
-    fn absorb(&mut self, name: &str, path: &Path) -> io::Result<Vec<String>> {
+    /// Adds what is new in the segment `name` at `path`, up to `durable` if that is known, and gives a warning for each
+    /// bad line.
+    fn absorb(&mut self, name: &str, path: &Path, durable: Option<u64>) -> io::Result<Vec<String>> {
         let number = self.number(name);
         let end = self.segments[number as usize].end;
-        let length = fs::metadata(path)?.len();
+        let length = fs::metadata(path)?.len().min(durable.unwrap_or(u64::MAX));
         if length <= end.offset {
             return Ok(Vec::new());
         }
@@ -277,8 +341,9 @@ impl Index {
             }
             return Ok(Vec::new());
         }
+        let upto = durable.unwrap_or(u64::MAX);
         let scanned =
-            scan_file(path, end, |found| self.add(found.entry.key, slot(number, &found)))?;
+            scan_lines(path, end, upto, |found| self.add(found.entry.key, slot(number, &found)))?;
         self.segments[number as usize].end = scanned.end;
         if fresh && has_first_idx(path) {
             // Only who may write it can: for others it is scanned again.
@@ -339,9 +404,20 @@ pub(super) fn scan_file(
     from: Position,
     visit: impl FnMut(Found),
 ) -> io::Result<Scanned> {
+    scan_lines(path, from, u64::MAX, visit)
+}
+
+/// Visits the entries of the segment at `path` from a line on, up to the offset `upto`.
+fn scan_lines(
+    path: &Path,
+    from: Position,
+    upto: u64,
+    visit: impl FnMut(Found),
+) -> io::Result<Scanned> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from.offset))?;
-    let reader = BufReader::with_capacity(1 << 16, file);
+    let rest = file.take(upto.saturating_sub(from.offset));
+    let reader = BufReader::with_capacity(1 << 16, rest);
     line::scan(reader, &path.to_string_lossy(), from, visit)
 }
 

@@ -236,9 +236,9 @@ impl Survey {
     /// Writes what is kept of segments that lose something or are small to new ones, then removes the old ones.
     fn pack(&mut self, dir: &Path, folder: &Path, fates: &[Fate]) -> Result<(), StoreError> {
         let packed = self.to_pack(fates);
-        let mut writer = SegmentStore::open(dir);
+        let writer = SegmentStore::open(dir);
         for at in &packed {
-            self.copy(*at, fates, &mut writer)?;
+            self.copy(*at, fates, &writer)?;
         }
         writer.seal();
         for at in packed {
@@ -276,7 +276,7 @@ impl Survey {
     }
 
     /// Copies what is kept of one segment.
-    fn copy(&self, at: usize, fates: &[Fate], writer: &mut SegmentStore) -> Result<(), StoreError> {
+    fn copy(&self, at: usize, fates: &[Fate], writer: &SegmentStore) -> Result<(), StoreError> {
         let path = &self.closed[at].path;
         let mut known = self.entries(at).map(|at| (&self.candidates[at], fates[at])).peekable();
         let (mut batch, mut size) = (Vec::new(), 0);

@@ -73,7 +73,7 @@ fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
 /// What a new process reads of the keys of [`three`], as `1` for a hit that is right and `.` for a miss, and its
 /// warnings with the folder taken out.
 fn reread(dir: &Path) -> (String, Vec<String>) {
-    let mut store = SegmentStore::open(dir);
+    let store = SegmentStore::open(dir);
     let expected = three();
     let found = store.get_many(&[key(1), key(2), key(3)]);
     let marks = found.into_iter().zip(expected).map(|(found, expected)| match found {
@@ -130,8 +130,8 @@ fn a_body_that_is_no_line_of_json_is_refused_by_every_store() {
         ["{\n}", "{\"a\":\r1}", "[1]", "", "{", "{}}", "{a:1}", " {}", "{} ", "{\"a\":\"\n\"}"];
     for body in bodies {
         let batch = [entry(1, 0, "{}"), entry(2, 0, body)];
-        let stores: [&mut dyn OutcomeStore; 2] =
-            [&mut SegmentStore::open(dir.path()), &mut MemoryStore::default()];
+        let stores: [&dyn OutcomeStore; 2] =
+            [&SegmentStore::open(dir.path()), &mut MemoryStore::default()];
         for store in stores {
             let error = store.put_many(&batch).unwrap_err();
             assert!(
@@ -164,7 +164,7 @@ fn a_tail_torn_anywhere_costs_the_torn_entry_only() {
 fn a_tail_that_is_finished_later_is_read_then() {
     let text = text_of(&three());
     let dir = segment(&text.as_bytes()[..text.len() - 9]);
-    let mut store = SegmentStore::open(dir.path());
+    let store = SegmentStore::open(dir.path());
     assert_eq!(store.get_many(&[key(3)]), [None]);
     fs::write(folder(dir.path()).join("0-1-2.jsonl"), &text).unwrap();
     assert_eq!(store.get_many(&[key(3)]), [Some(three()[2].clone())]);
@@ -242,8 +242,8 @@ fn a_line_beyond_the_limit_is_skipped_and_the_next_one_read() {
 #[test]
 fn a_segment_is_sealed_when_it_is_large_and_another_one_started() {
     let dir = fresh();
-    let mut store = SegmentStore::open(dir.path());
-    store.seal_at = 1;
+    let store = SegmentStore::open(dir.path());
+    store.writer().seal_at = 1;
     for entry in three() {
         store.put_many(&[entry]).unwrap();
     }
@@ -255,7 +255,7 @@ fn a_segment_is_sealed_when_it_is_large_and_another_one_started() {
 #[test]
 fn a_segment_removed_under_the_writer_takes_nothing_later_with_it() {
     let dir = fresh();
-    let mut store = SegmentStore::open(dir.path());
+    let store = SegmentStore::open(dir.path());
     store.put_many(&three()[..1]).unwrap();
     fs::remove_dir_all(dir.path().join("v1")).unwrap();
     assert_eq!(store.get_many(&[key(1)]), [None]);
@@ -271,12 +271,12 @@ fn a_segment_removed_under_the_writer_takes_nothing_later_with_it() {
 fn a_store_is_tried_before_it_is_written() {
     let dir = fresh();
     let cache = dir.path().join("cache");
-    let mut store = SegmentStore::open(&cache);
+    let store = SegmentStore::open(&cache);
     assert_eq!(store.try_writing(), Ok(()));
     assert_eq!((files(&cache, ".jsonl").len(), files(&cache, "").len()), (1, 1));
     drop(store);
     assert_eq!(files(&cache, "").len(), 0, "nothing came of it");
-    let mut store = SegmentStore::open(&cache);
+    let store = SegmentStore::open(&cache);
     store.try_writing().unwrap();
     store.put_many(&three()).unwrap();
     assert_eq!(store.try_writing(), Ok(()));
@@ -285,7 +285,7 @@ fn a_store_is_tried_before_it_is_written() {
     assert_eq!(files(&cache, ".jsonl").len(), 1);
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
-    let mut store = SegmentStore::open(&file);
+    let store = SegmentStore::open(&file);
     let error = store.try_writing().unwrap_err();
     assert!(matches!(error, StoreError::Write { .. }), "{error}");
     assert_eq!(store.put_many(&three()), Err(error));
@@ -342,7 +342,7 @@ fn a_committed_entry_that_is_wrong_hides_no_right_one() {
 #[test]
 fn nothing_is_written_where_nothing_is_put() {
     let dir = fresh();
-    let mut store = SegmentStore::open(dir.path().join("cache"));
+    let store = SegmentStore::open(dir.path().join("cache"));
     assert_eq!(store.get_many(&[key(1)]), [None]);
     store.put_many(&[]).unwrap();
     drop(store);
@@ -358,7 +358,7 @@ fn a_folder_that_is_none_is_a_warning_to_readers_and_an_error_to_writers() {
         let file = cache.join(part);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(if part.is_empty() { &cache } else { &file }, "").unwrap();
-        let mut store = SegmentStore::open(&cache);
+        let store = SegmentStore::open(&cache);
         assert_eq!(store.get_many(&[key(1)]), [None]);
         let warnings = store.take_warnings();
         assert!(matches!(&warnings[..], [one] if one.starts_with("cannot read")), "{warnings:?}");
@@ -380,7 +380,7 @@ fn a_folder_without_permission_is_an_error_to_writers() {
     fs::set_permissions(folder(dir.path()), fs::Permissions::from_mode(0o555)).unwrap();
     // Root may write everywhere.
     let writable = File::create(folder(dir.path()).join("probe")).is_ok();
-    let mut store = SegmentStore::open(dir.path());
+    let store = SegmentStore::open(dir.path());
     assert_eq!(store.get_many(&[key(2)]), [Some(three()[1].clone())]);
     assert_eq!(store.put_many(&three()).is_ok(), writable);
     fs::set_permissions(folder(dir.path()), fs::Permissions::from_mode(0o755)).unwrap();
@@ -389,7 +389,7 @@ fn a_folder_without_permission_is_an_error_to_writers() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_system_that_takes_nothing_is_an_error_to_writers() {
-    let mut store = SegmentStore::open("/proc/self/evalrs");
+    let store = SegmentStore::open("/proc/self/evalrs");
     assert_eq!(store.get_many(&[key(1)]), [None]);
     let error = store.put_many(&three()).unwrap_err();
     assert!(matches!(error, StoreError::Write { .. }), "{error}");
@@ -399,9 +399,9 @@ fn a_file_system_that_takes_nothing_is_an_error_to_writers() {
 #[test]
 fn a_full_disk_is_an_error_until_the_store_is_opened_again() {
     let dir = fresh();
-    let mut store = SegmentStore::open(dir.path());
+    let store = SegmentStore::open(dir.path());
     let file = File::options().append(true).open("/dev/full").unwrap();
-    store.own = Some(Own { name: "/dev/full".to_owned(), file, length: 0 });
+    store.writer().own = Some(Own { name: "/dev/full".to_owned(), file, length: 0 });
     let error = store.put_many(&three()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -409,7 +409,7 @@ fn a_full_disk_is_an_error_until_the_store_is_opened_again() {
     );
     assert_eq!(store.put_many(&three()), Err(error), "what is on disk is unknown from here on");
     assert_eq!(store.get_many(&[key(1)]), [None]);
-    let mut store = SegmentStore::open(dir.path());
+    let store = SegmentStore::open(dir.path());
     store.put_many(&three()).unwrap();
     assert_eq!(reread(dir.path()).0, "111");
 }
@@ -422,7 +422,7 @@ fn threads_that_write_at_once_see_each_other() {
         for writer in 0..3_u8 {
             let (dir, keys) = (dir.path(), &keys);
             scope.spawn(move || {
-                let mut store = SegmentStore::open(dir);
+                let store = SegmentStore::open(dir);
                 for batch in (0..20_u8).collect::<Vec<_>>().chunks(4) {
                     let entries: Vec<Entry> = batch
                         .iter()
@@ -442,7 +442,7 @@ fn threads_that_write_at_once_see_each_other() {
             });
         }
     });
-    let mut store = SegmentStore::open(dir.path());
+    let store = SegmentStore::open(dir.path());
     for (number, found) in store.get_many(&keys).into_iter().enumerate() {
         assert_eq!(found.unwrap().body, format!(r#"{{"by":{}}}"#, number / 20));
     }
@@ -575,7 +575,7 @@ fn replies_win_over_all_layers_then_the_highest_generation_and_the_digest_breaks
             let mut below = Committed::default();
             below.add("a", text_of(&entries(&committed)).as_bytes());
             below.add("b", text_of(&three()[1..2]).as_bytes());
-            let mut layered = Layered::new(store, below);
+            let layered = Layered::new(store, below);
             layered.put_many(&entries(&kept)).unwrap();
             let found = layered.get_many(&[key(9), key(1), key(2), key(1)]);
             let winner = Some(entry(1, generation, body));

@@ -2,6 +2,7 @@
 //! has them, and what differs from an earlier run.
 //!
 //! Reads only. A session is brought up to what the store has before anything here is asked.
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -29,7 +30,7 @@ use crate::pipeline::results::{GradeLine, ResultLine};
 use crate::pipeline::spec::GraderKind;
 
 /// The layers of the store, each with its name.
-pub(crate) type Layers = Vec<(String, Box<dyn OutcomeStore>)>;
+pub(crate) type Layers = Vec<(String, Arc<dyn OutcomeStore>)>;
 
 /// An earlier run, and its lines of the sample that is explained.
 #[derive(Clone, Debug)]

@@ -64,7 +64,7 @@ pub(crate) struct ToAsk {
 /// Brings in everything that the store has, and says what else would be asked.
 pub(crate) fn preview(
     session: &mut Session,
-    store: &mut dyn OutcomeStore,
+    store: &dyn OutcomeStore,
     system: &dyn System,
     settings: &Settings,
 ) -> Preview {

@@ -19,7 +19,7 @@ use crate::pipeline::outcome::read_body;
 pub(crate) fn stored_entries(
     session: &mut Session,
     system: &dyn System,
-    store: &mut dyn OutcomeStore,
+    store: &dyn OutcomeStore,
 ) -> Vec<(ActionKey, Option<Entry>)> {
     let mut known: BTreeMap<ActionKey, Option<Entry>> = BTreeMap::new();
     session.learn_dependencies(store, system);

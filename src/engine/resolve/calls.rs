@@ -2,7 +2,7 @@
 //!
 //! Calls are looked up in the store a batch at a time, what is not there is executed, many at once, and every outcome is
 //! durable before it counts. What comes first is received first, whatever lands first; how far the rest may run ahead has
-//! a bound. A stored failure is no reason to fail again: whoever calls a command again wants another attempt.
+//! a bound. A stored failure is no reason to fail again: calling a command again asks for another attempt.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -10,21 +10,18 @@ use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-
-use super::errand::{Errand, Written};
-use super::keep::{ToKeep, keep};
+use super::in_flight::{ActionTicket, InFlight, Landed, Step};
 use super::prepare::Prepared;
 use super::settings::{ActionKind, AskPolicy};
+use crate::base::price::Prices;
 use crate::base::system::System;
 use crate::effects::exec::{EndpointId, Executor, Launch, Notice, ProgramLaunch, Room};
-use crate::effects::store::{Entry, OutcomeStore, StoreError};
-use crate::engine::session::programs::{changed_meanwhile, is_current};
+use crate::effects::store::{OutcomeStore, StoreError};
+use crate::engine::session::programs::is_current;
 use crate::pipeline::action::Action;
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, read_body};
-use crate::pipeline::program::ProgramAction;
+use crate::pipeline::program::{Identity, ProgramAction};
 
 /// Calls looked up at once.
 const LOOKED_UP: usize = 512;
@@ -32,8 +29,6 @@ const LOOKED_UP: usize = 512;
 const AHEAD: usize = 8 * LOOKED_UP;
 /// Fewer calls than these are not left waiting while there are more to look up.
 const LOW: usize = LOOKED_UP / 2;
-/// The most outcomes that have landed and wait for the disk before nothing more is called.
-const MOST_UNWRITTEN: usize = 1024;
 
 /// Who is called, and how.
 pub(crate) struct Calls<'a> {
@@ -70,7 +65,7 @@ pub(crate) enum End {
     Interrupted,
 }
 
-/// What became of calls, whoever received it.
+/// What became of calls.
 pub(crate) struct Called {
     /// How it ended; an error where outcomes could not be kept.
     pub end: Result<End, StoreError>,
@@ -82,82 +77,80 @@ pub(crate) struct Called {
     pub keys: Vec<ActionKey>,
     /// Why calls that were made anew left what was stored as it was, a sentence each.
     pub in_vain: Vec<String>,
-    /// The store.
-    pub store: Box<dyn OutcomeStore>,
 }
 
 /// Has every action of `actions` called that the store does not answer, and gives all outcomes to `receiver`.
 pub(crate) async fn call_in_order<'a>(
     calls: &'a Calls<'a>,
-    store: Box<dyn OutcomeStore>,
+    store: Arc<dyn OutcomeStore>,
     actions: impl Iterator<Item = ProgramAction>,
     receiver: &mut dyn Receiver,
     stop: impl Future<Output = ()>,
 ) -> Called {
     let mut stop = pin!(stop);
-    let mut row = Row::new(calls, store, actions.fuse());
+    let mut ordered = OrderedCalls::new(calls, store, actions.fuse());
     let end = loop {
         // First, because it makes room for what is looked up.
-        if row.hand_over(receiver).is_break() {
+        if ordered.hand_over(receiver).is_break() {
             break Ok(End::Refused);
         }
-        let is_more = row.look_up();
+        let is_more = ordered.look_up();
         calls.executor.take_notices().into_iter().for_each(|notice| receiver.notice(notice));
-        row.write_landed();
-        row.launch();
-        if row.is_over() {
+        ordered.write_landed();
+        ordered.launch();
+        if ordered.is_over() {
             break Ok(End::Done);
         }
-        match row.next(stop.as_mut(), is_more).await {
-            Ok(Next::GoOn) => {}
-            Ok(Next::Stop) => break Ok(End::Interrupted),
+        match ordered.next(stop.as_mut(), is_more).await {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(())) => break Ok(End::Interrupted),
             Err(error) => break Err(error),
         }
     };
-    row.finish(end).await
+    ordered.finish(end).await
 }
 
-/// A call that was looked up in vain.
-struct Missing {
-    action: Action,
+/// A call that the store does not answer.
+struct MissingCall {
+    action: ProgramAction,
+    ticket: CallTicket,
+}
+
+/// What is noted of a call until its outcome is durable.
+#[derive(Clone, Copy, Debug)]
+struct CallTicket {
     key: ActionKey,
     generation: u32,
 }
 
-/// A call that was executed.
-struct Landed {
-    call: Missing,
-    outcome: Outcome,
-    /// Why it was called again in vain, if a result from before stands.
-    in_vain: Option<String>,
-}
+impl ActionTicket for CallTicket {
+    fn key(&self) -> ActionKey {
+        self.key
+    }
 
-enum Next {
-    GoOn,
-    Stop,
+    fn generation(&self) -> u32 {
+        self.generation
+    }
 }
-
-type Flying<'a> = Pin<Box<dyn Future<Output = Landed> + 'a>>;
 
 /// The calls in their order, from the first that was not received.
-struct Row<'a, I> {
+struct OrderedCalls<'a, I> {
     calls: &'a Calls<'a>,
     actions: I,
     is_read: bool,
     /// The outcomes so far.
-    places: VecDeque<Option<Outcome>>,
-    /// The ordinal of the first place.
+    outcomes: VecDeque<Option<Outcome>>,
+    /// The ordinal of the first of these.
     first: usize,
-    missing: VecDeque<Missing>,
+    missing: VecDeque<MissingCall>,
     /// The ordinals that wait for a key which is not durable yet.
     waiting: KeyMap<Vec<usize>>,
-    flying: FuturesUnordered<Flying<'a>>,
-    landed: Vec<Landed>,
-    /// Further entries to be written, before what has landed.
-    also: Vec<Entry>,
-    store: Errand<Vec<Landed>>,
+    in_flight: InFlight<'a, CallTicket>,
+    /// Programs have none.
+    prices: Arc<Prices>,
+    store: Arc<dyn OutcomeStore>,
     /// What was executed and is durable by now: it is not called anew once more.
-    made: KeySet,
+    executed_keys: KeySet,
     seen: KeySet,
     keys: Vec<ActionKey>,
     cached: u64,
@@ -165,21 +158,20 @@ struct Row<'a, I> {
     in_vain: Vec<String>,
 }
 
-impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
-    fn new(calls: &'a Calls<'a>, store: Box<dyn OutcomeStore>, actions: I) -> Self {
+impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
+    fn new(calls: &'a Calls<'a>, store: Arc<dyn OutcomeStore>, actions: I) -> Self {
         Self {
             calls,
             actions,
             is_read: false,
-            places: VecDeque::new(),
+            outcomes: VecDeque::new(),
             first: 0,
             missing: VecDeque::new(),
             waiting: KeyMap::default(),
-            flying: FuturesUnordered::new(),
-            landed: Vec::new(),
-            also: Vec::new(),
-            store: Errand::new(store),
-            made: KeySet::default(),
+            in_flight: InFlight::new(Arc::clone(&store)),
+            prices: Arc::default(),
+            store,
+            executed_keys: KeySet::default(),
             seen: KeySet::default(),
             keys: Vec::new(),
             cached: 0,
@@ -188,45 +180,47 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         }
     }
 
-    /// Looks the next batch up if the store is here and there is room. Says whether there may be more to look up at
+    /// Looks the next batch up if there is room. Says whether there may be more to look up at
     /// once.
     fn look_up(&mut self) -> bool {
-        let room = AHEAD.saturating_sub(self.places.len()).min(LOOKED_UP);
+        let room = AHEAD.saturating_sub(self.outcomes.len()).min(LOOKED_UP);
         if self.is_read || room == 0 || self.missing.len() >= LOW {
             return false;
         }
-        let Some(store) = self.store.store() else { return false };
-        let batch = self.actions.by_ref().take(room).map(Action::Program);
-        let batch: Vec<(ActionKey, Action)> = batch.map(|action| (action.key(), action)).collect();
+        let batch: Vec<ProgramAction> = self.actions.by_ref().take(room).collect();
         self.is_read = batch.len() < room;
-        let keys: Vec<ActionKey> = batch.iter().map(|(key, _)| *key).collect();
-        let held = store.get_many(&keys);
-        for ((key, action), held) in batch.into_iter().zip(held) {
+        let keys: Vec<ActionKey> =
+            batch.iter().map(|action| Action::Program(action.clone()).key()).collect();
+        let held = self.store.get_many(&keys);
+        for ((key, action), held) in keys.into_iter().zip(batch).zip(held) {
             if self.seen.insert(key) {
                 self.keys.push(key);
             }
             let is_last = held.as_ref().is_some_and(|held| held.generation == u32::MAX);
             let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
             let stored = held.and_then(|held| read_body(&held.body).ok());
-            self.place(Missing { action, key, generation }, stored, is_last);
+            let ticket = CallTicket { key, generation };
+            self.answer(MissingCall { action, ticket }, stored, is_last);
         }
         !self.is_read
     }
 
-    /// A result of the last generation there is could not be replaced, so it stands.
-    fn place(&mut self, call: Missing, stored: Option<Outcome>, is_last: bool) {
-        let ordinal = self.first + self.places.len();
-        if let Some(ordinals) = self.waiting.get_mut(&call.key) {
+    /// Answers a call from the store, or queues it. A result of the last generation there is could not be replaced, so it
+    /// stands.
+    fn answer(&mut self, call: MissingCall, stored: Option<Outcome>, is_last: bool) {
+        let key = call.ticket.key;
+        let ordinal = self.first + self.outcomes.len();
+        if let Some(ordinals) = self.waiting.get_mut(&key) {
             ordinals.push(ordinal);
-            return self.places.push_back(None);
+            return self.outcomes.push_back(None);
         }
-        let is_fresh = self.made.contains(&call.key);
-        let stands = |outcome: &Outcome| match outcome {
-            Outcome::Reply(_) => is_fresh || is_last || !self.calls.refresh,
-            Outcome::Failure(_) => is_fresh || !self.calls.ask.may_ask(ActionKind::Program),
+        let was_executed = self.executed_keys.contains(&key);
+        let is_usable = |outcome: &Outcome| match outcome {
+            Outcome::Reply(_) => was_executed || is_last || !self.calls.refresh,
+            Outcome::Failure(_) => was_executed || !self.calls.ask.may_ask(ActionKind::Program),
         };
         let flag = self.calls.ask.flag();
-        let found = match (stored.filter(stands), flag) {
+        let found = match (stored.filter(is_usable), flag) {
             (Some(outcome), _) => {
                 self.cached += 1;
                 Some(outcome)
@@ -236,18 +230,18 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
                 format!("no stored grade, and {flag} forbids calling the grader"),
             ))),
             (None, None) => {
-                self.waiting.insert(call.key, vec![ordinal]);
+                self.waiting.insert(key, vec![ordinal]);
                 self.missing.push_back(call);
                 None
             }
         };
-        self.places.push_back(found);
+        self.outcomes.push_back(found);
     }
 
     /// Gives the receiver what is next as long as that is known.
     fn hand_over(&mut self, receiver: &mut dyn Receiver) -> ControlFlow<()> {
-        while let Some(Some(_)) = self.places.front() {
-            let outcome = self.places.pop_front().flatten();
+        while let Some(Some(_)) = self.outcomes.front() {
+            let outcome = self.outcomes.pop_front().flatten();
             self.first += 1;
             if let Some(outcome) = outcome {
                 receiver.receive(outcome)?;
@@ -261,27 +255,16 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         // What a program loads is durable before what it gave.
         let discovered = self.calls.executor.take_discovered();
         if !discovered.is_empty() {
-            self.also.extend(self.calls.prepared.discovered(&discovered, self.calls.system));
+            let Calls { prepared, system, .. } = self.calls;
+            self.in_flight.keep_also(prepared.discovered(&discovered, *system));
         }
-        let is_idle = self.landed.is_empty() && self.also.is_empty();
-        if is_idle || !self.store.is_here() || self.waits_for_more() {
-            return;
-        }
-        let (mut batch, at) = (std::mem::take(&mut self.landed), self.calls.system.now());
-        let also = std::mem::take(&mut self.also);
-        drop_outdated(self.calls, &mut batch);
-        self.store.write(batch, move |store, batch| keep_batch(store, (also, batch), &at));
-    }
-
-    /// Whether what has landed is better written with what lands in a moment.
-    fn waits_for_more(&self) -> bool {
-        let is_more = self.landed.len() < MOST_UNWRITTEN / 2 && !self.flying.is_empty();
-        is_more && self.also.is_empty() && self.store.is_early()
+        let system = self.calls.system;
+        self.in_flight.write_landed(system, &|identity| is_current(identity, "", system));
     }
 
     fn launch(&mut self) {
-        while self.flying.len() < self.calls.max_concurrent.max(1)
-            && self.landed.len() < MOST_UNWRITTEN
+        while self.in_flight.executing() < self.calls.max_concurrent.max(1)
+            && self.in_flight.has_room()
             && !self.missing.is_empty()
         {
             match self.calls.executor.room(EndpointId::Program) {
@@ -289,37 +272,30 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
                 Room::Full | Room::Later => return,
                 Room::Closed(reason) => return self.give_up(&reason),
             }
-            let Some(call) = self.missing.pop_front() else { return };
-            let Action::Program(action) = &call.action else { continue };
-            let launch = Launch::Program(ProgramLaunch {
-                action: action.clone(),
-                start: Arc::clone(&self.calls.prepared.start),
-            });
-            // It takes its place at once, before anybody asks for room again.
-            let executing = self.calls.executor.execute(launch);
+            let Some(MissingCall { action, ticket }) = self.missing.pop_front() else { return };
+            let start = Arc::clone(&self.calls.prepared.start);
+            let launch = Launch::Program(ProgramLaunch { action, start });
             self.executed += 1;
-            self.flying.push(Box::pin(async move {
-                Landed { call, outcome: executing.await, in_vain: None }
-            }));
+            self.in_flight.launch(ticket, launch, self.calls.executor, &self.prices);
         }
     }
 
-    /// Nothing more is called: whoever waits for it hears why.
+    /// Nothing more is called: what waits for it ends with the reason.
     fn give_up(&mut self, reason: &str) {
         for call in std::mem::take(&mut self.missing) {
             let failure = Failure::new(FailureKind::NotAsked, format!("not called: {reason}"));
-            self.settle(call.key, &Outcome::Failure(failure));
+            self.settle(call.ticket.key, &Outcome::Failure(failure));
         }
     }
 
     fn settle(&mut self, key: ActionKey, outcome: &Outcome) {
         for ordinal in self.waiting.remove(&key).into_iter().flatten() {
-            self.places[ordinal - self.first] = Some(outcome.clone());
+            self.outcomes[ordinal - self.first] = Some(outcome.clone());
         }
     }
 
     fn is_over(&self) -> bool {
-        self.is_read && self.places.is_empty() && self.landed.is_empty() && self.store.is_here()
+        self.is_read && self.outcomes.is_empty() && self.in_flight.is_over()
     }
 
     /// Waits for what happens next; where there `is_more` to do at once, only until others had their turn.
@@ -327,79 +303,41 @@ impl<'a, I: Iterator<Item = ProgramAction>> Row<'a, I> {
         &mut self,
         stop: Pin<&mut impl Future<Output = ()>>,
         is_more: bool,
-    ) -> Result<Next, StoreError> {
-        let is_ready = is_more || matches!(self.places.front(), Some(Some(_)));
-        let waits = !self.landed.is_empty();
-        let written = tokio::select! {
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let is_ready = is_more || matches!(self.outcomes.front(), Some(Some(_)));
+        let step = tokio::select! {
             biased;
-            () = stop => return Ok(Next::Stop),
-            written = self.store.next(waits) => match written {
-                Some(written) => written,
-                None => return Ok(Next::GoOn),
-            },
-            Some(landed) = self.flying.next() => {
-                self.landed.push(landed);
-                return Ok(Next::GoOn);
-            }
-            () = self.calls.executor.changed() => return Ok(Next::GoOn),
-            () = tokio::task::yield_now(), if is_ready => return Ok(Next::GoOn),
+            step = self.in_flight.next(stop, self.calls.executor.changed()) => step,
+            () = tokio::task::yield_now(), if is_ready => return Ok(ControlFlow::Continue(())),
         };
-        self.take_written(written).map(|()| Next::GoOn)
-    }
-
-    fn take_written(&mut self, (batch, result): Written<Vec<Landed>>) -> Result<(), StoreError> {
-        result?;
-        for Landed { call, outcome, in_vain } in batch {
-            self.made.insert(call.key);
-            self.in_vain.extend(in_vain);
-            self.settle(call.key, &outcome);
+        match step {
+            Step::Stopped(_) => return Ok(ControlFlow::Break(())),
+            Step::Written(batch, result) => {
+                result?;
+                for Landed { waiting, outcome, in_vain, .. } in batch {
+                    self.executed_keys.insert(waiting.key);
+                    self.in_vain.extend(in_vain);
+                    self.settle(waiting.key, &outcome);
+                }
+            }
+            Step::Landed(_) | Step::Changed | Step::Loaded(..) => {}
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Drops what is being executed and keeps what has landed.
-    async fn finish(mut self, end: Result<End, StoreError>) -> Called {
-        self.flying.clear();
-        let (mut store, mut kept) = self.store.end().await;
-        if kept.is_ok() && end.is_ok() && !self.landed.is_empty() {
-            drop_outdated(self.calls, &mut self.landed);
-            kept =
-                keep_batch(store.as_mut(), (self.also, &mut self.landed), &self.calls.system.now());
-        }
+    async fn finish(self, end: Result<End, StoreError>) -> Called {
+        let system = self.calls.system;
+        let is_current = |identity: &Identity| is_current(identity, "", system);
+        let persisted = self.in_flight.finish(system, &is_current).await;
         Called {
-            end: end.and_then(|end| kept.map(|()| end)),
+            end: end.and_then(|end| persisted.map(|()| end)),
             cached: self.cached,
             executed: self.executed,
             keys: self.keys,
             in_vain: self.in_vain,
-            store,
         }
     }
-}
-
-/// What a program gave while its files changed is no result of what the keys say.
-fn drop_outdated(calls: &Calls<'_>, batch: &mut [Landed]) {
-    let is_current = || is_current(&calls.prepared.identity, "", calls.system);
-    if !batch.is_empty() && !is_current() {
-        for landed in batch {
-            landed.outcome = Outcome::Failure(changed_meanwhile());
-        }
-    }
-}
-
-fn keep_batch(
-    store: &mut dyn OutcomeStore,
-    (also, batch): (Vec<Entry>, &mut [Landed]),
-    at: &str,
-) -> Result<(), StoreError> {
-    let batch = batch.iter_mut().map(|Landed { call, outcome, in_vain }| ToKeep {
-        action: &call.action,
-        key: call.key,
-        generation: call.generation,
-        outcome,
-        in_vain,
-    });
-    keep(store, (also, batch), at)
 }
 
 #[cfg(test)]

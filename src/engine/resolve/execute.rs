@@ -1,20 +1,20 @@
 //! Executes what a session waits for: the loop over what is launched, what lands and what is written.
 //!
-//! What may start is decided by the budget, the disk and the executor's limits; in which order, by `lanes`.
+//! What may start is decided by the budget, the disk and the executor's limits; in which order, by `queues`.
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::flight::{Arrival, Flight, Landed, Step};
-use super::lanes::{ClosedLane, Lanes, Next};
+use super::in_flight::{Arrival, InFlight, Landed, Step};
+use super::queues::{ClosedQueue, Next, Queues};
 use super::settle::Settling;
 use super::waiting::Waiting;
 use crate::base::price::Cost;
 use crate::effects::exec::limit::LimitSettings;
 use crate::effects::exec::{Endpoint, EndpointId, JudgeLaunch, Launch, Notice, ProgramLaunch};
-use crate::effects::store::{Entry, OutcomeStore, StoreError};
+use crate::effects::store::{Entry, StoreError};
 use crate::engine::progress::Event;
 use crate::graph::{Database, Db, queries, results};
 use crate::pipeline::action::Action;
@@ -55,74 +55,86 @@ pub(crate) enum Taken {
 }
 
 impl<'a> Settling<'a> {
-    /// Renders what waits as something that can be executed.
-    pub(crate) fn launch(&self, waiting: &Waiting, endpoint: EndpointId) -> Option<Launch> {
+    /// Renders what waits as something that can be executed. An error names the promise of the graph that does not hold.
+    pub(crate) fn launch(
+        &self,
+        waiting: &Waiting,
+        endpoint: EndpointId,
+    ) -> Result<Launch, &'static str> {
         let (db, root) = (&self.session.db, self.session.root);
-        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
+        let grader = queries::graders(db, root).get(waiting.grader as usize);
+        let grader = *grader.ok_or("its grader is gone")?;
         let place = (waiting.chunk, waiting.case as usize);
-        let action = match results::action_of(db, place, grader, [waiting.turn, waiting.ballot])? {
+        let action = results::action_of(db, place, grader, [waiting.turn, waiting.ballot]);
+        let action = match action.ok_or("its plan does not have it")? {
             Action::Judge(action) => action,
             Action::Program(action) => {
-                let start = self.session.start_of(&action.identity.spec)?;
-                return Some(Launch::Program(ProgramLaunch { action, start }));
+                let start = self.session.start_of(&action.identity.spec);
+                let start = start.ok_or("its program was not read")?;
+                return Ok(Launch::Program(ProgramLaunch { action, start }));
             }
-            Action::Dependencies(_) => return None,
+            Action::Dependencies(_) => return Err("it is a list of files"),
         };
-        let EndpointId::Judge(endpoint) = endpoint else { return None };
-        let (judge, at) = self.judge_of(waiting)?;
-        let reach = self.seat(judge, at)?;
+        let EndpointId::Judge(endpoint) = endpoint else {
+            return Err("a judge waits among programs");
+        };
+        let (judge, at) = self.judge_of(waiting).ok_or("its grader has no judge")?;
+        let access = self.seat(judge, at).ok_or("its judge is not on the panel")?;
         let sample = results::sample_id(db, waiting.chunk, waiting.case as usize);
         let what_for = format!("{} of {}", grader.name(db), sample.unwrap_or_default());
-        Some(Launch::Judge(JudgeLaunch {
+        Ok(Launch::Judge(JudgeLaunch {
             action,
             endpoint,
             what_for,
-            base_url: reach.base_url.to_owned(),
-            api_key: reach.api_key(),
-            headers: reach.headers(),
-            patience: reach.spec.patience.clone(),
+            base_url: access.base_url.to_owned(),
+            api_key: access.api_key(),
+            headers: access.headers(),
+            patience: access.spec.patience.clone(),
         }))
     }
 
     /// Parts the queue by who is asked, those of a lower rank first.
     pub(crate) fn part(
         &mut self,
-        lanes: &mut Lanes<Waiting>,
+        queues: &mut Queues<Waiting>,
         rank: &dyn Fn(&Database, &Waiting) -> u8,
     ) {
         let mut known = BTreeMap::new();
         for waiting in std::mem::take(&mut self.list.queue) {
             self.outstanding.add(waiting.grader);
             let Some((judge, at)) = self.judge_of(&waiting) else {
-                let queue = lanes.queue(None, "", PROGRAM_LIMITS);
-                lanes.push(queue, rank(&self.session.db, &waiting), waiting);
+                let queue = queues.queue(None, "", PROGRAM_LIMITS);
+                queues.push(queue, rank(&self.session.db, &waiting), waiting);
                 continue;
             };
-            let Some(reach) = self.seat(judge, at) else { continue };
+            let Some(access) = self.seat(judge, at) else {
+                self.report_bug(waiting, "its judge is not on the panel");
+                continue;
+            };
             let queue = known.entry((waiting.grader, at)).or_insert_with(|| {
                 let endpoint = Endpoint {
-                    provider: reach.spec.provider.clone(),
-                    base_url: reach.base_url.to_owned(),
-                    api_key: reach.api_key(),
+                    provider: access.spec.provider.clone(),
+                    base_url: access.base_url.to_owned(),
+                    api_key: access.api_key(),
                 };
-                let patience = &reach.spec.patience;
+                let patience = &access.spec.patience;
                 let of_grader = LimitSettings {
                     requests_per_minute: patience.max_requests_per_minute,
                     tokens_per_minute: patience.max_tokens_per_minute,
                     ..self.settings.of_endpoints()
                 };
                 let limits = of_grader.and(self.settings.of_endpoints());
-                lanes.queue(Some(endpoint), &reach.spec.model, limits)
+                queues.queue(Some(endpoint), &access.spec.model, limits)
             });
-            lanes.push(*queue, rank(&self.session.db, &waiting), waiting);
+            queues.push(*queue, rank(&self.session.db, &waiting), waiting);
         }
-        lanes.open(self.world.executor);
+        queues.open(self.world.executor);
     }
 
     /// Whether what is paid for can be kept: tried before the first judge is asked.
-    pub(crate) fn may_keep(&mut self, store: &mut dyn OutcomeStore) -> bool {
+    pub(crate) fn may_keep(&mut self) -> bool {
         let is_paid = self.list.queue.iter().any(|waiting| self.judge_of(waiting).is_some());
-        let tried = if is_paid { store.try_writing() } else { Ok(()) };
+        let tried = if is_paid { self.store.try_writing() } else { Ok(()) };
         tried.map_err(|error| self.stop_asking(error)).is_ok()
     }
 
@@ -133,15 +145,15 @@ impl<'a> Settling<'a> {
     }
 
     /// Takes what other processes have kept under the keys that were asked here: all report what wins.
-    pub(crate) fn look_again(&mut self, store: &mut dyn OutcomeStore) {
+    pub(crate) fn look_again(&mut self) {
         let is_sure = self.settled.write_error.is_none();
-        if !is_sure || self.settled.asked.is_empty() || !store.others_wrote() {
+        if !is_sure || self.settled.asked.is_empty() || !self.store.others_wrote() {
             return;
         }
         let asked = std::mem::take(&mut self.settled.asked);
         for keys in asked.chunks(LOOKED_AT) {
             let mut news = Vec::new();
-            for (key, entry) in keys.iter().zip(store.get_many(keys)) {
+            for (key, entry) in keys.iter().zip(self.store.get_many(keys)) {
                 let Some(outcome) = entry.and_then(|entry| read_body(&entry.body).ok()) else {
                     continue;
                 };
@@ -151,74 +163,75 @@ impl<'a> Settling<'a> {
                     news.push((*key, Arc::new(outcome)));
                 }
             }
-            self.bring_in(news);
+            self.apply_outcomes(news);
         }
         self.settled.asked = asked;
     }
 
-    /// Executes the queue. Returns the store, which is away while it writes.
-    pub(crate) async fn execute(
-        &mut self,
-        store: Box<dyn OutcomeStore>,
-        stop: impl Future<Output = ()>,
-    ) -> Box<dyn OutcomeStore> {
+    /// Executes the queue, until all that landed is durable.
+    pub(crate) async fn execute(&mut self, stop: impl Future<Output = ()>) {
         let mut stop = pin!(stop);
-        let (mut flight, mut lanes) = (Flight::new(store), Lanes::new());
-        self.part(&mut lanes, &|_, _| 0);
+        let mut in_flight = InFlight::new(Arc::clone(&self.store));
+        let mut queues = Queues::new();
+        self.part(&mut queues, &|_, _| 0);
         let mut dropped = Vec::new();
         loop {
-            let blocked = self.go_on(&mut flight, &mut lanes);
+            let blocked = self.go_on(&mut in_flight, &mut queues);
             let is_refused = blocked == Some(Blocked::Budget);
-            if flight.is_over() && (lanes.is_empty() || flight.is_stopped() || is_refused) {
+            if in_flight.is_over() && (queues.is_empty() || in_flight.is_stopped() || is_refused) {
                 self.settled.out_of_budget = is_refused;
-                self.list.queue = lanes.into_rest();
+                self.list.queue = queues.into_rest();
                 self.list.queue.extend(dropped);
-                return flight.into_store().await;
+                return;
             }
-            let step = flight.next(stop.as_mut(), self.world.executor.changed()).await;
-            match self.take_step(step, &mut lanes) {
+            let step = in_flight.next(stop.as_mut(), self.world.executor.changed()).await;
+            match self.take_step(step, &mut queues) {
                 Some(Taken::Stopped(under_way)) => {
                     self.settled.interrupted = true;
                     dropped = under_way;
                 }
-                Some(Taken::Written(batch)) => self.take_in(batch),
-                Some(Taken::Loaded(entry)) => flight.keep_also(entry.into_iter().collect()),
+                Some(Taken::Written(batch)) => self.apply_landed(batch),
+                Some(Taken::Loaded(entry)) => in_flight.keep_also(entry.into_iter().collect()),
                 None => {}
             }
-            self.confirm_early(&mut flight, &mut lanes);
+            self.confirm_early(&mut queues);
         }
     }
 
     /// Writes what has landed, and launches nothing.
-    pub(crate) fn go_on_writing(&mut self, flight: &mut Flight<'a>) {
+    pub(crate) fn go_on_writing(&mut self, in_flight: &mut InFlight<'a>) {
         // What a program loads is durable before what it gave.
         let discovered = self.world.executor.take_discovered();
         if !discovered.is_empty() {
-            flight.keep_also(self.session.discovered(discovered, self.world.system));
+            in_flight.keep_also(self.session.discovered(discovered, self.world.system));
         }
         let (session, system) = (&*self.session, self.world.system);
-        flight.write_landed(system, &|identity| session.is_current(identity, system));
+        in_flight.write_landed(system, &|identity| session.is_current(identity, system));
         self.tell();
     }
 
     /// Writes what has landed, and launches what may be launched. Says what stands in the way of more.
     pub(crate) fn go_on(
         &mut self,
-        flight: &mut Flight<'a>,
-        lanes: &mut Lanes<Waiting>,
+        in_flight: &mut InFlight<'a>,
+        queues: &mut Queues<Waiting>,
     ) -> Option<Blocked> {
-        self.go_on_writing(flight);
+        self.go_on_writing(in_flight);
         // What is left when all is stopped was not asked for that reason.
-        if !flight.is_stopped() {
-            for closed in lanes.take_closed(self.world.executor) {
+        if !in_flight.is_stopped() {
+            for closed in queues.take_closed(self.world.executor) {
                 self.leave_out(closed);
             }
         }
-        self.launch_more(flight, lanes)
+        self.launch_more(in_flight, queues)
     }
 
     /// Counts what happened. What was written is left to the caller, who decides when it enters the graph.
-    pub(crate) fn take_step(&mut self, step: Step, lanes: &mut Lanes<Waiting>) -> Option<Taken> {
+    pub(crate) fn take_step(
+        &mut self,
+        step: Step<Waiting>,
+        queues: &mut Queues<Waiting>,
+    ) -> Option<Taken> {
         match step {
             Step::Changed => None,
             Step::Loaded(program, result) => {
@@ -230,7 +243,7 @@ impl<'a> Settling<'a> {
                 Some(Taken::Stopped(under_way))
             }
             Step::Landed(arrival) => {
-                lanes.landed(arrival.endpoint);
+                queues.landed(arrival.endpoint);
                 self.count(arrival);
                 None
             }
@@ -251,24 +264,27 @@ impl<'a> Settling<'a> {
     /// the disk nor an endpoint.
     fn launch_more(
         &mut self,
-        flight: &mut Flight<'a>,
-        lanes: &mut Lanes<Waiting>,
+        in_flight: &mut InFlight<'a>,
+        queues: &mut Queues<Waiting>,
     ) -> Option<Blocked> {
         // What runs here costs nothing, and waits for no word of the user.
         let mut blocked = (self.allowance == 0).then_some(Blocked::Held);
-        while flight.has_room() {
-            let Some(next) = lanes.next(self.world.executor, blocked.is_some()) else { break };
+        while in_flight.has_room() {
+            let Some(next) = queues.next(self.world.executor, blocked.is_some()) else { break };
             let Next { endpoint, action: waiting, .. } = next;
-            let Some(launch) = self.launch(&waiting, endpoint) else {
-                lanes.landed(endpoint);
-                self.outstanding.remove(waiting.grader);
-                continue;
+            let launch = match self.launch(&waiting, endpoint) {
+                Ok(launch) => launch,
+                Err(broken) => {
+                    queues.landed(endpoint);
+                    self.report_bug(waiting, broken);
+                    continue;
+                }
             };
             let mut expected = Cost::ZERO;
             if let Launch::Judge(launch) = &launch {
                 expected = self.expected_cost(&launch.action);
                 if !self.budget.allows(expected) {
-                    lanes.put_back(next);
+                    queues.put_back(next);
                     blocked = Some(Blocked::Budget);
                     continue;
                 }
@@ -279,12 +295,20 @@ impl<'a> Settling<'a> {
             self.settled.asked.push(waiting.key);
             self.world.progress.event(&Event::Asked);
             let (executor, prices) = (self.world.executor, &self.settings.prices);
-            flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
+            in_flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
             if self.allowance == 0 {
                 blocked = blocked.or(Some(Blocked::Held));
             }
         }
-        blocked.filter(|_| lanes.has_judges_to_ask())
+        blocked.filter(|_| queues.has_judges_to_ask())
+    }
+
+    /// What was planned and cannot be launched is an error in the report: nobody would find out why its grade is missing.
+    fn report_bug(&mut self, waiting: Waiting, broken: &str) {
+        self.outstanding.remove(waiting.grader);
+        let message = format!("not asked: {broken}, which is a bug in evalrs");
+        self.settled.warnings.push(format!("the action {} was {message}", waiting.key));
+        self.give_up(vec![waiting], (FailureKind::NotAsked, &message));
     }
 
     /// What an action will probably cost; nothing where nobody counts.
@@ -309,7 +333,7 @@ impl<'a> Settling<'a> {
     }
 
     /// Gives up what an endpoint will not be asked any more.
-    fn leave_out(&mut self, ClosedLane { reason, rest }: ClosedLane<Waiting>) {
+    fn leave_out(&mut self, ClosedQueue { reason, rest }: ClosedQueue<Waiting>) {
         let count = rest.len();
         for waiting in &rest {
             self.outstanding.remove(waiting.grader);
@@ -363,9 +387,9 @@ impl<'a> Settling<'a> {
     }
 
     /// Brings what was written into the graph.
-    pub(crate) fn take_in(&mut self, batch: Vec<Landed>) {
+    pub(crate) fn apply_landed(&mut self, batch: Vec<Landed>) {
         let outcomes =
             batch.into_iter().map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
-        self.bring_in(outcomes.collect());
+        self.apply_outcomes(outcomes.collect());
     }
 }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use super::budget::Limits;
 use super::execute::{Blocked, Taken};
-use super::flight::{Flight, Landed};
-use super::lanes::Lanes;
+use super::in_flight::{InFlight, Landed};
 use super::outstanding::Outstanding;
+use super::queues::Queues;
 use super::settings::Settings;
 use super::settle::{CannotAsk, Settling, World};
 use super::waiting::Waiting;
@@ -40,7 +40,7 @@ use trying::Trying;
 const SLICE: usize = 8;
 
 /// Chunks looked at in one slice, those that are settled among them.
-const MOST_LOOKED_AT: usize = 1_024;
+const MAX_LOOKED_AT: usize = 1_024;
 
 /// Which verdicts come first: the lower their rank the earlier, up to [`LAST`]. 0 is for those that the user asks for.
 pub trait Ranking {
@@ -59,8 +59,8 @@ pub type Seat = (Chunk, usize, u32);
 /// A session that is settled again and again.
 pub struct Live<'a> {
     settling: Settling<'a>,
-    flight: Flight<'a>,
-    lanes: Lanes<Waiting>,
+    in_flight: InFlight<'a>,
+    queues: Queues<Waiting>,
     /// Chunks that are not planned yet, in the order in which they will be.
     to_plan: VecDeque<Chunk>,
     ranking: Option<Box<dyn Ranking>>,
@@ -93,14 +93,14 @@ impl<'a> Live<'a> {
     /// Settles `session` with `store`. Nothing is planned before [`Self::begin`].
     pub fn new(
         session: &'a mut Session,
-        store: Box<dyn OutcomeStore>,
+        store: Arc<dyn OutcomeStore>,
         world: World<'a>,
         settings: Settings,
     ) -> Self {
         Self {
-            settling: Settling::new(session, world, settings),
-            flight: Flight::new(store),
-            lanes: Lanes::new(),
+            settling: Settling::new(session, Arc::clone(&store), world, settings),
+            in_flight: InFlight::new(store),
+            queues: Queues::new(),
             to_plan: VecDeque::new(),
             ranking: None,
             urgent: HashSet::new(),
@@ -134,8 +134,8 @@ impl<'a> Live<'a> {
     pub fn begin(&mut self, ranking: Box<dyn Ranking>, allowance: u64, settings: Settings) {
         self.before = self.used();
         self.checking = Checking::default();
-        self.flight.supersede();
-        self.lanes.drop_queue();
+        self.in_flight.supersede();
+        self.queues.drop_queue();
         self.again.clear();
         self.urgent.clear();
         let settling = &mut self.settling;
@@ -176,28 +176,27 @@ impl<'a> Live<'a> {
     /// Does what can be done at once: plans a slice, launches what may be launched. True if there is more.
     pub fn go_on(&mut self) -> bool {
         if self.is_paused {
-            self.settling.go_on_writing(&mut self.flight);
+            self.settling.go_on_writing(&mut self.in_flight);
             return false;
         }
         self.ask_again();
         // What waits already keeps judges busy: more is planned when nothing else is to be done.
-        if self.lanes.is_empty() {
+        if self.queues.is_empty() {
             self.plan_slice();
         }
         if self.cannot.is_some() {
-            self.settling.go_on_writing(&mut self.flight);
+            self.settling.go_on_writing(&mut self.in_flight);
         } else {
-            self.blocked = self.settling.go_on(&mut self.flight, &mut self.lanes);
-            if self.blocked.is_none() && !self.flight.is_stopped() {
+            self.blocked = self.settling.go_on(&mut self.in_flight, &mut self.queues);
+            if self.blocked.is_none() && !self.in_flight.is_stopped() {
                 self.make_room();
             }
         }
         let has_more = self.confirm();
-        let can_plan = self.flight.store().is_some() && !self.flight.is_loading();
-        has_more || !self.to_plan.is_empty() && can_plan
+        has_more || !self.to_plan.is_empty() && !self.in_flight.is_loading()
     }
 
-    /// Plans the next slice, if the store is there to be asked.
+    /// Plans the next slice, if it is known what programs load.
     pub fn plan_slice(&mut self) {
         if self.to_plan.is_empty() || self.is_paused {
             return;
@@ -205,24 +204,23 @@ impl<'a> Live<'a> {
         if !self.has_loaded_programs() {
             return;
         }
-        let Some(store) = self.flight.store() else { return };
         let list = &mut self.settling.list;
         let from = list.scanned();
         // Those that are settled cost next to nothing.
-        for _ in 0..MOST_LOOKED_AT {
+        for _ in 0..MAX_LOOKED_AT {
             let Some(chunk) = self.to_plan.pop_front() else { break };
             list.scan_chunks(self.settling.session, &[chunk]);
             if list.scanned() - from == SLICE {
                 break;
             }
         }
-        self.settling.look_up(store, from);
+        self.settling.look_up(from);
         self.queue();
     }
 
     /// Queues what was found to be missing. What is under way already has somebody to wait for it again.
     fn queue(&mut self) {
-        let Self { settling, flight, lanes, ranking, urgent, .. } = self;
+        let Self { settling, in_flight, queues, ranking, urgent, .. } = self;
         for waiting in std::mem::take(&mut settling.list.queue) {
             if settling.settings.ask.may_ask(settling.kind_of(&waiting)) {
                 settling.list.queue.push_back(waiting);
@@ -232,7 +230,7 @@ impl<'a> Live<'a> {
         }
         let (adopted, queue) = std::mem::take(&mut settling.list.queue)
             .into_iter()
-            .partition(|waiting| flight.adopt(waiting));
+            .partition(|waiting| in_flight.adopt(waiting));
         settling.list.queue = queue;
         let adopted: VecDeque<Waiting> = adopted;
         for waiting in adopted {
@@ -242,14 +240,12 @@ impl<'a> Live<'a> {
         if let Err(cannot) = settling.check_keys() {
             self.cannot = Some(cannot);
         }
-        if let Some(store) = flight.store()
-            && !settling.list.queue.is_empty()
-        {
-            // Where it cannot be written, the lanes are closed from now on.
-            settling.may_keep(store);
+        if !settling.list.queue.is_empty() {
+            // Where it cannot be written, the endpoints are closed from now on.
+            settling.may_keep();
         }
         let ranking = ranking.as_deref();
-        settling.part(lanes, &|db, waiting| {
+        settling.part(queues, &|db, waiting| {
             let seat = (waiting.chunk, waiting.case as usize, waiting.grader);
             match ranking {
                 _ if urgent.contains(&seat) => 0,
@@ -262,7 +258,7 @@ impl<'a> Live<'a> {
     /// Queues what the user wants to be asked anew, before everything else. What waits already comes first now, and what
     /// is under way is new enough.
     fn ask_again(&mut self) {
-        if self.again.is_empty() || self.flight.store().is_none() {
+        if self.again.is_empty() {
             return;
         }
         let settling = &mut self.settling;
@@ -271,13 +267,12 @@ impl<'a> Live<'a> {
             for (turn, ballot, key) in wanted(&settling.session.db, (chunk, case, ordinal)) {
                 let waiting = Waiting::new((chunk, ordinal, case as u32), (turn, ballot), key);
                 let is_meant = |waiting: &Waiting| waiting.key == key;
-                if self.flight.adopt(&waiting) {
+                if self.in_flight.adopt(&waiting) {
                     settling.list.wait_for(settling.session, key);
                     continue;
                 }
-                if !self.lanes.promote(0, &is_meant) {
-                    let held = self.flight.store().map(|store| store.get_many(&[key]));
-                    let held = held.and_then(|held| held.into_iter().next().flatten());
+                if !self.queues.promote(0, &is_meant) {
+                    let held = settling.store.get_many(&[key]).pop().flatten();
                     let generation = held.map_or(0, |held| held.generation.saturating_add(1));
                     settling.list.ask_again(settling.session, Waiting { generation, ..waiting });
                 }
@@ -290,9 +285,9 @@ impl<'a> Live<'a> {
     /// Where everybody who is asked is busy with what nobody waits for, one of them is let go: the first new verdict
     /// shall not wait for an old one.
     fn make_room(&mut self) {
-        for endpoint in self.lanes.full(self.settling.world.executor) {
-            if let Some((waiting, endpoint)) = self.flight.make_room(endpoint) {
-                self.lanes.landed(endpoint);
+        for endpoint in self.queues.full(self.settling.world.executor) {
+            if let Some((waiting, endpoint)) = self.in_flight.make_room(endpoint) {
+                self.queues.landed(endpoint);
                 // Who was asked will want to be paid, though nobody will learn how much.
                 self.settling.budget.landed(waiting.expected, Usage::default());
             }
@@ -307,8 +302,7 @@ impl<'a> Live<'a> {
         if self.is_done || !is_planned || self.cannot.is_some() {
             return false;
         }
-        let is_settled = self.lanes.is_empty() && self.flight.waits_for_nothing();
-        let Some(store) = self.flight.store() else { return false };
+        let is_settled = self.queues.is_empty() && self.in_flight.waits_for_nothing();
         if !is_settled && !self.settling.may_confirm_one() {
             return false;
         }
@@ -317,7 +311,7 @@ impl<'a> Live<'a> {
                 return false;
             }
             self.checking.begin(&self.settling);
-            self.settling.complete_keys(store);
+            self.settling.complete_keys();
             self.is_done = true;
             self.settling.list.remember(self.settling.session);
             let system = self.settling.world.system;
@@ -325,7 +319,7 @@ impl<'a> Live<'a> {
             self.news.extend(reads.into_iter().filter(|read| self.told.insert(read.clone())));
             return false;
         }
-        self.settling.look_up(store, 0);
+        self.settling.look_up(0);
         self.queue();
         true
     }
@@ -333,7 +327,7 @@ impl<'a> Live<'a> {
     /// Waits for something to land, to be written, or to change. Nothing is lost if it is dropped while it waits.
     pub async fn wait(&mut self) {
         let never = pin!(std::future::pending::<()>());
-        let Self { settling, flight, trying, checking, .. } = self;
+        let Self { settling, in_flight, trying, checking, .. } = self;
         let step = tokio::select! {
             biased;
             (preflight, result) = trying.next() => {
@@ -345,11 +339,11 @@ impl<'a> Live<'a> {
                 self.news.extend(settling.difference(&again));
                 return;
             }
-            step = flight.next(never, settling.world.executor.changed()) => step,
+            step = in_flight.next(never, settling.world.executor.changed()) => step,
         };
-        match self.settling.take_step(step, &mut self.lanes) {
+        match self.settling.take_step(step, &mut self.queues) {
             Some(Taken::Written(batch)) => self.arrived.extend(batch),
-            Some(Taken::Loaded(entry)) => self.flight.keep_also(entry.into_iter().collect()),
+            Some(Taken::Loaded(entry)) => self.in_flight.keep_also(entry.into_iter().collect()),
             Some(Taken::Stopped(_)) | None => {}
         }
     }
@@ -365,7 +359,7 @@ impl<'a> Live<'a> {
     }
 
     /// Brings what arrived into the graph. Returns the verdicts that are others now.
-    pub fn bring_in(&mut self) -> Vec<Seat> {
+    pub fn apply_arrived(&mut self) -> Vec<Seat> {
         let mut arrived = std::mem::take(&mut self.arrived);
         arrived.retain(|landed| self.is_news(landed));
         let list = &self.settling.list;
@@ -374,7 +368,7 @@ impl<'a> Live<'a> {
         let chunks: Vec<Chunk> = chunks.copied().filter(|chunk| seen.insert(*chunk)).collect();
         let before: Vec<Vec<Arc<[Cell]>>> =
             chunks.iter().map(|chunk| cells_of(&self.session().db, *chunk)).collect();
-        self.settling.take_in(arrived);
+        self.settling.apply_landed(arrived);
         let mut moved = Vec::new();
         for (chunk, before) in chunks.into_iter().zip(before) {
             let now = cells_of(&self.session().db, chunk);
@@ -408,34 +402,33 @@ impl<'a> Live<'a> {
         !list.chunks_of(key).is_empty()
     }
 
-    /// Drops what is under way, and makes durable what has landed. Returns the store.
-    pub async fn finish(mut self) -> Box<dyn OutcomeStore> {
-        let under_way = self.flight.stop();
+    /// Drops what is under way, and makes durable what has landed.
+    pub async fn finish(mut self) {
+        let under_way = self.in_flight.stop();
         self.settling.take_back(&under_way);
-        self.settling.go_on_writing(&mut self.flight);
-        while !self.flight.is_over() {
+        self.settling.go_on_writing(&mut self.in_flight);
+        while !self.in_flight.is_over() {
             self.wait().await;
-            self.settling.go_on_writing(&mut self.flight);
+            self.settling.go_on_writing(&mut self.in_flight);
         }
-        self.flight.into_store().await
     }
 
     /// Asks for a verdict as early as those of `rank`, if it waits.
     pub fn prefer(&mut self, (chunk, case, grader): Seat, rank: u8) {
-        self.lanes.promote(rank, &|waiting: &Waiting| {
+        self.queues.promote(rank, &|waiting: &Waiting| {
             waiting.chunk == chunk && waiting.case as usize == case && waiting.grader == grader
         });
     }
 
-    /// What the stored judgment under `key` was made of; none if the store does not have it, or is away.
-    pub fn kept(&mut self, key: ActionKey) -> Option<Vec<Ingredient>> {
-        let entry = self.flight.store()?.get_many(&[key]).into_iter().next()??;
+    /// What the stored judgment under `key` was made of; none if the store does not have it.
+    pub fn kept(&self, key: ActionKey) -> Option<Vec<Ingredient>> {
+        let entry = self.settling.store.get_many(&[key]).pop()??;
         serde_json::from_str::<Stored>(&entry.body).ok().map(|stored| stored.ingredients)
     }
 
     /// The verdicts that judges are being asked for.
     pub fn under_way(&self) -> Vec<Seat> {
-        let wanted = self.flight.wanted();
+        let wanted = self.in_flight.wanted();
         wanted.map(|waiting| (waiting.chunk, waiting.case as usize, waiting.grader)).collect()
     }
 

@@ -19,7 +19,7 @@ use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::{FailureKind, Outcome, Stored};
 
 /// The most outcomes that are copied to other keys at once: so many bodies are in memory.
-pub(crate) const MOST_MOVED: usize = 2_000;
+pub(crate) const MAX_MOVED: usize = 2_000;
 
 /// An action of a plan: its chunk, the ordinal of its grader, its case, its turn and its ballot.
 type Seat = (Chunk, usize, usize, u32, u32);
@@ -29,14 +29,13 @@ impl Settling<'_> {
     /// cannot be loaded ends the evaluation before anybody is paid.
     pub(crate) async fn load_programs(
         &mut self,
-        store: &mut dyn OutcomeStore,
         stop: Pin<&mut impl Future<Output = ()>>,
     ) -> Result<(), CannotAsk> {
         let system = self.world.system;
-        self.session.learn_dependencies(store, system);
+        self.session.learn_dependencies(self.store.as_ref(), system);
         if self.settings.refresh == Refresh::All {
             let entries = self.session.forget_reads(system);
-            self.write_now(store, &entries);
+            self.write_now(&entries);
         }
         if !self.settings.ask.may_ask(ActionKind::Program) {
             self.session.assume_no_dependencies(system);
@@ -69,7 +68,7 @@ impl Settling<'_> {
             }
             entries.extend(self.session.loaded(program, result, system));
         }
-        self.write_now(store, &entries);
+        self.write_now(&entries);
         Ok(())
     }
 
@@ -88,7 +87,7 @@ impl Settling<'_> {
 
     /// Programs that were seen to load more than their keys hold get whole keys, and what they gave is kept under those
     /// too: else the next evaluation would call them again for everything.
-    pub(crate) fn complete_keys(&mut self, store: &mut dyn OutcomeStore) {
+    pub(crate) fn complete_keys(&mut self) {
         let outgrown = self.session.outgrown();
         if outgrown.is_empty() || self.settled.write_error.is_some() {
             return;
@@ -99,27 +98,25 @@ impl Settling<'_> {
         }
         // What is extracted comes first, and rewards last: their keys are made of what came of the others.
         let now = extractions(self.session);
-        self.keep_under(store, &extracted, &now);
+        self.keep_under(&extracted, &now);
         for _ in ["grades", "rewards"] {
             let now = plans(self.session);
-            self.keep_under(store, &planned, &now);
+            self.keep_under(&planned, &now);
         }
     }
 
     /// Keeps what came of each action of `before` under the key that it has in `now` as well.
-    fn keep_under(
-        &mut self,
-        store: &mut dyn OutcomeStore,
-        before: &[(Seat, ActionKey)],
-        now: &[(Seat, ActionKey)],
-    ) {
+    fn keep_under(&mut self, before: &[(Seat, ActionKey)], now: &[(Seat, ActionKey)]) {
         // By their seats: what rests on others wants nothing until those are there, so `now` may be shorter.
         let before: HashMap<Seat, ActionKey> = before.iter().copied().collect();
         let (db, at) = (&self.session.db, self.world.system.now());
         let graders = queries::graders(db, self.session.root);
         let (mut outcomes, mut waiting) = (Vec::new(), Vec::new());
-        let mut moving =
-            Moving { entries: Vec::new(), store, error: &mut self.settled.write_error };
+        let mut moving = Moving {
+            entries: Vec::new(),
+            store: self.store.as_ref(),
+            error: &mut self.settled.write_error,
+        };
         let mut moved = KeySet::default();
         for (seat, new) in now {
             let Some(old) = before.get(seat).filter(|old| *old != new) else { continue };
@@ -146,11 +143,11 @@ impl Settling<'_> {
         }
         waiting.dedup();
         moving.write();
-        self.bring_in_to(outcomes, waiting);
+        self.apply_to(outcomes, waiting);
     }
 
-    fn write_now(&mut self, store: &mut dyn OutcomeStore, entries: &[Entry]) {
-        if let Err(error) = store.put_many(entries) {
+    fn write_now(&mut self, entries: &[Entry]) {
+        if let Err(error) = self.store.put_many(entries) {
             self.settled.write_error.get_or_insert(error);
         }
     }
@@ -159,7 +156,7 @@ impl Settling<'_> {
 /// Entries on their way to the store, never too many of them at once.
 struct Moving<'a> {
     entries: Vec<Entry>,
-    store: &'a mut dyn OutcomeStore,
+    store: &'a dyn OutcomeStore,
     /// The first error; after that nothing more is written.
     error: &'a mut Option<StoreError>,
 }
@@ -167,7 +164,7 @@ struct Moving<'a> {
 impl Moving<'_> {
     fn push(&mut self, entry: Entry) {
         self.entries.push(entry);
-        if self.entries.len() >= MOST_MOVED {
+        if self.entries.len() >= MAX_MOVED {
             self.write();
         }
     }

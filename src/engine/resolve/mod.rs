@@ -1,22 +1,22 @@
 //! Resolves what a session waits for: looked up in the store, executed, made durable, brought into the graph.
 //!
 //! Where there is no graph, `prepare` finds out what a program is by now, and `calls` has it called and gives what came of
-//! it in the order of the calls. `keep` makes outcomes durable for both, while the store is away on an `errand`.
+//! it in the order of the calls. For both, `in_flight` holds what is being executed, and `persist` says what of it is kept.
 
 pub(crate) mod budget;
 pub(crate) mod calls;
-pub(crate) mod errand;
+pub(crate) mod credentials;
 pub(crate) mod execute;
-pub(crate) mod flight;
-pub(crate) mod keep;
-pub(crate) mod lanes;
+pub(crate) mod in_flight;
 pub mod live;
 pub(crate) mod loading;
 pub(crate) mod outstanding;
+pub(crate) mod persist;
 pub(crate) mod prepare;
-pub(crate) mod reach;
+pub(crate) mod queues;
 pub(crate) mod repeat;
 pub mod settings;
 pub mod settle;
+pub(crate) mod store_writer;
 pub(crate) mod stored;
 pub(crate) mod waiting;

@@ -3,8 +3,7 @@
 //! Where a budget or a limit is set, all first verdicts come before all that confirms: see `settle`.
 
 use super::budget::Limits;
-use super::flight::Flight;
-use super::lanes::Lanes;
+use super::queues::Queues;
 use super::settings::AskPolicy;
 use super::settle::Settling;
 use super::waiting::Waiting;
@@ -44,7 +43,7 @@ impl Outstanding {
     }
 }
 
-impl<'a> Settling<'a> {
+impl Settling<'_> {
     /// Whether what confirms may be asked before all first verdicts are there, and a grader has just got all of its own.
     pub(crate) fn may_confirm_one(&mut self) -> bool {
         // Without a limit as many are allowed as can be counted, and counted down.
@@ -56,13 +55,12 @@ impl<'a> Settling<'a> {
     }
 
     /// Queues what confirms the verdicts of graders that have all of their first ones, behind those of all others.
-    pub(crate) fn confirm_early(&mut self, flight: &mut Flight<'a>, lanes: &mut Lanes<Waiting>) {
-        let Some(store) = flight.store() else { return };
+    pub(crate) fn confirm_early(&mut self, queues: &mut Queues<Waiting>) {
         if self.may_confirm_one() && self.wants_more() {
-            self.look_up(store, 0);
-            // Where it cannot be written, the lanes are closed from now on.
-            self.may_keep(store);
-            self.part(lanes, &|_, _| 1);
+            self.look_up(0);
+            // Where it cannot be written, the endpoints are closed from now on.
+            self.may_keep();
+            self.part(queues, &|_, _| 1);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::loading::MOST_MOVED;
+use super::loading::MAX_MOVED;
 use crate::base::system::System;
 use crate::effects::exec::{Discovered, Executor, SeenFiles, Start, see};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
@@ -51,7 +51,7 @@ pub(crate) struct Place<'a> {
     /// What loads programs that run in workers; none where nothing may run.
     pub executor: Option<&'a dyn Executor>,
     /// What knows which files a program loads.
-    pub store: &'a mut dyn OutcomeStore,
+    pub store: &'a dyn OutcomeStore,
 }
 
 /// Finds out what the program is by now, and which files it loads. An error is a clause for people.
@@ -127,7 +127,7 @@ impl Prepared {
     pub(crate) fn complete_keys(
         &self,
         keys: &[ActionKey],
-        store: &mut dyn OutcomeStore,
+        store: &dyn OutcomeStore,
     ) -> Result<(), StoreError> {
         let Loads { depfile, seen, .. } = &*self.loads.borrow();
         let Identity { spec, known } = self.identity.as_ref();
@@ -148,7 +148,7 @@ impl Prepared {
             let key = key_of(&stored.ingredients)?;
             Some(Entry { key, generation: 0, body: stored.to_body() })
         };
-        for keys in keys.chunks(MOST_MOVED) {
+        for keys in keys.chunks(MAX_MOVED) {
             let entries = store.get_many(keys).into_iter().flatten();
             let entries: Vec<Entry> = entries.filter_map(moved).collect();
             store.put_many(&entries)?;
@@ -161,12 +161,13 @@ impl Prepared {
 mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::{Place, Prepared, prepare};
     use crate::base::system::memory::MemorySystem;
     use crate::effects::exec::{Discovered, Executing, Executor, Launch, SeenFiles};
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
-    use crate::engine::resolve::loading::MOST_MOVED;
+    use crate::engine::resolve::loading::MAX_MOVED;
     use crate::pipeline::action::Action;
     use crate::pipeline::key::ActionKey;
     use crate::pipeline::outcome::{Outcome, Reply, Stored};
@@ -186,30 +187,30 @@ mod tests {
     #[derive(Default)]
     struct Noting {
         store: MemoryStore,
-        most: usize,
+        most: AtomicUsize,
     }
 
     impl OutcomeStore for Noting {
-        fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
-            self.most = self.most.max(keys.len());
+        fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+            self.most.fetch_max(keys.len(), Ordering::Relaxed);
             self.store.get_many(keys)
         }
 
-        fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-            self.most = self.most.max(entries.len());
+        fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
+            self.most.fetch_max(entries.len(), Ordering::Relaxed);
             self.store.put_many(entries)
         }
 
-        fn keys(&mut self) -> Vec<ActionKey> {
+        fn keys(&self) -> Vec<ActionKey> {
             self.store.keys()
         }
 
-        fn take_warnings(&mut self) -> Vec<String> {
+        fn take_warnings(&self) -> Vec<String> {
             self.store.take_warnings()
         }
     }
 
-    fn prepared(store: &mut Noting) -> Prepared {
+    fn prepared(store: &Noting) -> Prepared {
         let system =
             MemorySystem::with(&[("g.py", "")]).with_program("python3", "/bin/python3", "3.11.7");
         let place = Place {
@@ -229,10 +230,10 @@ mod tests {
 
     #[test]
     fn what_was_given_is_kept_under_whole_keys_a_batch_at_a_time() {
-        let count = 2 * MOST_MOVED + 1;
+        let count = 2 * MAX_MOVED + 1;
         for (digest, is_kept) in [(Some("d"), true), (None, false)] {
-            let mut store = Noting::default();
-            let prepared = prepared(&mut store);
+            let store = Noting::default();
+            let prepared = prepared(&store);
             let keys: Vec<ActionKey> =
                 (0..count).map(|at| action(&prepared.identity, at).key()).collect();
             for (at, key) in keys.iter().enumerate() {
@@ -252,7 +253,7 @@ mod tests {
             let system = MemorySystem::default();
             assert_eq!(prepared.discovered(&seen, &system).len(), 1);
             assert_eq!(prepared.discovered(&seen, &system), [], "that is known");
-            prepared.complete_keys(&keys, &mut store).unwrap();
+            prepared.complete_keys(&keys, &store).unwrap();
             let dependencies = vec![("late.py".to_owned(), "d".to_owned())];
             let Identity { spec, known } = prepared.identity.as_ref().clone();
             let whole = Arc::new(Identity { spec, known: Known { dependencies, ..known } });
@@ -262,7 +263,8 @@ mod tests {
                 held.iter().filter(|held| held.is_some()).count(),
                 count * usize::from(is_kept)
             );
-            assert!(store.most <= MOST_MOVED, "{}", store.most);
+            let most = store.most.into_inner();
+            assert!(most <= MAX_MOVED, "{most}");
         }
     }
 }

@@ -55,7 +55,7 @@ impl<'a> Settling<'a> {
         waiting: &Waiting,
     ) -> Option<impl Future<Output = CalledAgain> + use<'a>> {
         let before = self.session.db.outcome(waiting.key)?;
-        let launch = self.launch(waiting, EndpointId::Program)?;
+        let launch = self.launch(waiting, EndpointId::Program).ok()?;
         let (waiting, executing) = (*waiting, self.world.executor.execute(launch));
         Some(async move { CalledAgain { waiting, before, now: executing.await } })
     }

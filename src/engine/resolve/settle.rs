@@ -112,46 +112,47 @@ pub enum CannotAsk {
 /// is settled is passed over, if the same session was settled before.
 pub async fn settle<'a>(
     session: &'a mut Session,
-    store: Box<dyn OutcomeStore>,
+    store: Arc<dyn OutcomeStore>,
     world: World<'a>,
     settings: &Settings,
     plans: &mut SettledPlans,
     stop: impl Future<Output = ()>,
-) -> Result<(Settled, Box<dyn OutcomeStore>), CannotAsk> {
-    let mut settling = Settling::new(session, world, settings.clone());
+) -> Result<Settled, CannotAsk> {
+    let mut settling = Settling::new(session, store, world, settings.clone());
     settling.list.settled = std::mem::take(plans);
-    let (mut store, mut stop) = (store, pin!(stop));
-    settling.load_programs(store.as_mut(), stop.as_mut()).await?;
+    let mut stop = pin!(stop);
+    settling.load_programs(stop.as_mut()).await?;
     settling.plan();
-    settling.look_up(store.as_mut(), 0);
+    settling.look_up(0);
     settling.check_keys()?;
     settling.world.executor.begin();
     // What confirms comes after all that it may confirm, of all graders where something is limited: a budget or an
     // interruption leaves as few cases as possible without any verdict.
     loop {
         settling.leave_out_judges();
-        if settling.may_ask() && settling.may_keep(store.as_mut()) {
-            store = settling.execute(store, stop.as_mut()).await;
+        if settling.may_ask() && settling.may_keep() {
+            settling.execute(stop.as_mut()).await;
         }
         settling.give_up_rest();
         if !settling.wants_more() {
             break;
         }
-        settling.look_up(store.as_mut(), 0);
+        settling.look_up(0);
     }
-    settling.look_again(store.as_mut());
+    settling.look_again();
     settling.check_again(stop.as_mut()).await;
-    settling.complete_keys(store.as_mut());
-    settling.settled.warnings.extend(store.take_warnings());
+    settling.complete_keys();
+    settling.settled.warnings.extend(settling.store.take_warnings());
     let reads = settling.session.undeclared_reads(settling.world.system);
     settling.settled.warnings.extend(reads);
     settling.world.progress.event(&Event::Finished);
-    Ok((settling.finish(plans), store))
+    Ok(settling.finish(plans))
 }
 
 /// A session that is being settled. How the queue is executed is `execute`'s.
 pub(crate) struct Settling<'a> {
     pub(crate) session: &'a mut Session,
+    pub(crate) store: Arc<dyn OutcomeStore>,
     pub(crate) world: World<'a>,
     pub(crate) settings: Settings,
     pub(crate) list: WaitList,
@@ -167,21 +168,24 @@ pub(crate) struct Settling<'a> {
 }
 
 impl<'a> Settling<'a> {
-    pub(crate) fn new(session: &'a mut Session, world: World<'a>, settings: Settings) -> Self {
-        let (list, budget) = (WaitList::default(), Budget::new(settings.limits));
-        let (allowance, superseded, applied) = (u64::MAX, Usage::default(), 0);
-        let (settled, outstanding) = (Settled::default(), Outstanding::default());
+    pub(crate) fn new(
+        session: &'a mut Session,
+        store: Arc<dyn OutcomeStore>,
+        world: World<'a>,
+        settings: Settings,
+    ) -> Self {
         Self {
             session,
+            store,
             world,
+            list: WaitList::default(),
+            budget: Budget::new(settings.limits),
             settings,
-            list,
-            budget,
-            outstanding,
-            allowance,
-            superseded,
-            applied,
-            settled,
+            outstanding: Outstanding::default(),
+            allowance: u64::MAX,
+            superseded: Usage::default(),
+            applied: 0,
+            settled: Settled::default(),
         }
     }
 
@@ -210,9 +214,9 @@ impl<'a> Settling<'a> {
 
     /// Brings in everything that the store has, also of what the plans scanned as `from`th and later want because of
     /// that.
-    pub(crate) fn look_up(&mut self, store: &mut dyn OutcomeStore, from: usize) {
+    pub(crate) fn look_up(&mut self, from: usize) {
         loop {
-            self.look_up_once(store);
+            self.look_up_once();
             let stays = stays(self.session);
             if !self.list.add_confirming(self.session, from, &stays) {
                 break;
@@ -236,7 +240,7 @@ impl<'a> Settling<'a> {
         if is_called { "call" } else { "judgment" }
     }
 
-    fn look_up_once(&mut self, store: &mut dyn OutcomeStore) {
+    fn look_up_once(&mut self) {
         let (settings, warnings) = (&self.settings, &mut self.settled.warnings);
         let replayed = &mut self.settled.replayed_failures;
         let refreshed = Refreshed::of(self.session, &settings.refresh);
@@ -247,7 +251,7 @@ impl<'a> Settling<'a> {
             outcome
         };
         let untold = self.list.take_untold(self.session);
-        let (outcomes, waiting) = self.list.look_up(store, &mut usable);
+        let (outcomes, waiting) = self.list.look_up(self.store.as_ref(), &mut usable);
         let waiting: HashSet<_> = waiting.into_iter().chain(untold).collect();
         let waiting: Vec<_> = waiting.into_iter().collect();
         self.applied += u64::from(!outcomes.is_empty() || !waiting.is_empty());
@@ -265,16 +269,16 @@ impl<'a> Settling<'a> {
         &mut self.list.tallies[grader as usize].1
     }
 
-    pub(crate) fn bring_in(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+    pub(crate) fn apply_outcomes(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
         self.applied += u64::from(!outcomes.is_empty());
         let mut seen = HashSet::new();
         let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
         let waiting = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
-        self.bring_in_to(outcomes, waiting);
+        self.apply_to(outcomes, waiting);
     }
 
     /// Brings outcomes in that these chunks wait for.
-    pub(crate) fn bring_in_to(
+    pub(crate) fn apply_to(
         &mut self,
         outcomes: Vec<(ActionKey, Arc<Outcome>)>,
         waiting: Vec<Chunk>,
@@ -313,6 +317,6 @@ impl<'a> Settling<'a> {
                 given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
             }
         }
-        self.bring_in(given_up);
+        self.apply_outcomes(given_up);
     }
 }

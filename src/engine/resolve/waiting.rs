@@ -294,7 +294,7 @@ impl WaitList {
     /// Looks up what was added. Returns what the store has and is `usable`, with the chunks that waited; queues the rest.
     pub(crate) fn look_up(
         &mut self,
-        store: &mut dyn OutcomeStore,
+        store: &dyn OutcomeStore,
         usable: &mut dyn FnMut(&Entry, &Waiting) -> Option<Outcome>,
     ) -> (Vec<(ActionKey, Arc<Outcome>)>, Vec<Chunk>) {
         let (mut found, mut waited) = (Vec::new(), HashSet::new());

@@ -112,13 +112,13 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
             binder.file(path, &bytes, &paths, &at, &mut seen).map_err(Error::Diagnostics)?,
         ));
     }
-    let mut store = surroundings.store(console)?;
+    let store = surroundings.store(console)?;
     let mut said = Vec::new();
     let mut nothing_bound = true;
     let mut refused = Vec::new();
     for (path, bound) in &files {
         let before = refused.len();
-        let fresh = binder.fresh(&bound.entries, args.replace, store.as_mut(), &mut refused);
+        let fresh = binder.fresh(&bound.entries, args.replace, store.as_ref(), &mut refused);
         let other = refused.len() - before;
         if let Err(error) = store.put_many(&fresh) {
             writeln!(console.err, "error: {error}")?;
@@ -313,7 +313,7 @@ impl<'a> Binder<'a> {
         &self,
         entries: &'e [(String, Entry)],
         replace: bool,
-        store: &mut dyn OutcomeStore,
+        store: &dyn OutcomeStore,
         refused: &mut Vec<(&'e String, [f64; 2])>,
     ) -> Vec<Entry> {
         let keys: Vec<_> = entries.iter().map(|(_, entry)| entry.key).collect();

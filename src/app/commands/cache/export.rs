@@ -27,8 +27,8 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     let surroundings =
         SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
     let mut session = loaded_session(&args.suite, &surroundings, overrides(&args.select), console)?;
-    let mut store = surroundings.store(console)?;
-    let stored_entries = stored_entries(&mut session, console.system, store.as_mut());
+    let store = surroundings.store(console)?;
+    let stored_entries = stored_entries(&mut session, console.system, store.as_ref());
     for warning in store.take_warnings() {
         writeln!(console.err, "warning: {warning}")?;
     }

@@ -31,11 +31,11 @@ pub(super) fn import(args: &ImportArgs, console: &mut Console<'_>) -> Result<Exi
     let files: Vec<Read<'_>> = files.collect::<Result<_, _>>()?;
     let suite = args.suite.as_deref();
     let dir = surroundings(suite, &args.store, console)?.cache_dir;
-    let mut store = SegmentStore::open(&dir);
+    let store = SegmentStore::open(&dir);
     let mut keys = Vec::new();
     let mut said: Vec<Value> = Vec::new();
     for Read { path, entries, bad } in &files {
-        let new = match merge(entries, &mut store) {
+        let new = match merge(entries, &store) {
             Ok(new) => new,
             Err(error) => {
                 writeln!(console.err, "error: {path}: {error}")?;
@@ -72,7 +72,7 @@ fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<Read<'a>, Error> {
             "nothing was imported; the files are those that `evalrs cache export` writes",
         )
     })?;
-    let mut winners = MemoryStore::default();
+    let winners = MemoryStore::default();
     let mut refused = Vec::new();
     let report = store::read_lines(path, &bytes, &check_entry, &mut |entry| {
         // An entry that was read is one that can be written.
@@ -85,7 +85,7 @@ fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<Read<'a>, Error> {
 }
 
 /// Keeps the entries that win over what is there, and says how many those are.
-fn merge(entries: &[Entry], store: &mut dyn OutcomeStore) -> Result<usize, StoreError> {
+fn merge(entries: &[Entry], store: &dyn OutcomeStore) -> Result<usize, StoreError> {
     let keys: Vec<ActionKey> = entries.iter().map(|entry| entry.key).collect();
     let held = store.get_many(&keys);
     let pairs = entries.iter().zip(held);
@@ -129,10 +129,10 @@ mod tests {
             (vec![entry(1, 0, high)], vec![entry(1, 1, low), entry(2, 0, low)], 2),
         ];
         for (held, imported, new) in cases {
-            let mut store = MemoryStore::default();
+            let store = MemoryStore::default();
             store.put_many(&held).unwrap();
-            assert_eq!(merge(&imported, &mut store), Ok(new), "{imported:?} into {held:?}");
-            assert_eq!(merge(&imported, &mut store), Ok(0), "a second time nothing is new");
+            assert_eq!(merge(&imported, &store), Ok(new), "{imported:?} into {held:?}");
+            assert_eq!(merge(&imported, &store), Ok(0), "a second time nothing is new");
         }
     }
 }

@@ -33,7 +33,7 @@ struct Stats {
 pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let surroundings = surroundings_of(args, console)?;
     let dir = surroundings.cache_dir.clone();
-    let mut local = SegmentStore::open(Path::new(&dir));
+    let local = SegmentStore::open(Path::new(&dir));
     let totals = local.totals();
     let winning = local.keys().len();
     // What is wrong with it is said once, when all layers are read.
@@ -44,8 +44,8 @@ pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitS
         (path, judgments)
     });
     let committed = committed.collect();
-    let mut store = surroundings.store(console)?;
-    let digest = digest(store.as_mut(), &console.system.now());
+    let store = surroundings.store(console)?;
+    let digest = digest(store.as_ref(), &console.system.now());
     let last_run = last_run(&surroundings.root, console.system);
     let stats = Stats { dir, totals, winning, committed, digest, last_run };
     if args.json {
@@ -71,7 +71,7 @@ fn judgments(path: &str, system: &dyn System) -> usize {
     committed.keys().len()
 }
 
-fn digest(store: &mut dyn OutcomeStore, now: &str) -> Digest {
+fn digest(store: &dyn OutcomeStore, now: &str) -> Digest {
     let mut digest = Digest::at(amounts::seconds(now).unwrap_or_default());
     for keys in store.keys().chunks(AT_ONCE) {
         for Entry { body, .. } in store.get_many(keys).into_iter().flatten() {

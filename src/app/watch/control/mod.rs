@@ -20,7 +20,6 @@ use super::totals::{EvaluationTotals, MovedVerdict, TotalsRequest, totals};
 use super::worker::EvaluationWorker;
 use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
-use crate::effects::store::OutcomeStore;
 use crate::engine::resolve::live::{Live, Seat, Standing};
 use crate::graph::queries;
 use crate::graph::snapshot::{Snapshot, case_ids};
@@ -93,8 +92,6 @@ enum LoopEvent {
 pub struct EndedSession {
     /// How it ended.
     pub ending: SessionEnd,
-    /// The store, with everything that was finished.
-    pub store: Box<dyn OutcomeStore>,
     /// What the actions of the last save came to, grader by grader.
     pub tallies: Vec<(String, ActionTally)>,
     /// The actions sent since the last save.
@@ -185,7 +182,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Watches until the user has seen enough. Returns the store, with everything that was finished.
+    /// Watches until the user has seen enough; everything that was finished is durable then.
     pub async fn run(mut self) -> std::io::Result<EndedSession> {
         match self.go_round().await {
             Ok(ending) => {
@@ -306,7 +303,7 @@ impl<'a> Control<'a> {
 
     /// Brings in what landed, and shows which verdicts it made.
     fn bring_in(&mut self) -> std::io::Result<()> {
-        let seats = self.live.bring_in();
+        let seats = self.live.apply_arrived();
         if seats.is_empty() {
             return Ok(());
         }
@@ -448,7 +445,7 @@ impl<'a> Control<'a> {
         drop(worker);
         let (done, tallies) = (live.progressed(), live.tallies().to_vec());
         let asked = live.asked().to_vec();
-        let store = live.finish().await;
-        EndedSession { ending, store, tallies, asked, spent: done.used, saved: done.tally.saved }
+        live.finish().await;
+        EndedSession { ending, tallies, asked, spent: done.used, saved: done.tally.saved }
     }
 }

@@ -54,7 +54,7 @@ fn ranked(generation: u32, text: u8) -> Ranked {
 }
 
 /// Asks for every key and one that nobody ever puts: a miss makes a store look at the others.
-fn check(store: &mut dyn OutcomeStore, model: &Model) {
+fn check(store: &dyn OutcomeStore, model: &Model) {
     let keys: Vec<ActionKey> = (0..6).map(key).collect();
     let found = store.get_many(&keys);
     for (number, found) in (0..6_u8).zip(found) {
@@ -74,7 +74,7 @@ proptest! {
     fn two_processes_agree_with_a_map(steps in proptest::collection::vec(step(), 1..12)) {
         let dir = fresh();
         let mut stores = [SegmentStore::open(dir.path()), SegmentStore::open(dir.path())];
-        let mut memory = MemoryStore::default();
+        let memory = MemoryStore::default();
         let mut model = Model::new();
         for step in steps {
             match step {
@@ -106,11 +106,11 @@ proptest! {
                 }
             }
         }
-        for store in &mut stores {
+        for store in &stores {
             check(store, &model);
         }
-        check(&mut memory, &model);
-        check(&mut SegmentStore::open(dir.path()), &model);
+        check(&memory, &model);
+        check(&SegmentStore::open(dir.path()), &model);
     }
 
     #[test]

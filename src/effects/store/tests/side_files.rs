@@ -129,7 +129,7 @@ fn a_side_file_is_what_makes_opening_cheap() {
     // Damage of the same length goes unseen until the line is read: the segment was not scanned.
     let text = fs::read_to_string(&segment).unwrap().replace("0.5", "0.6");
     fs::write(&segment, text).unwrap();
-    let mut store = SegmentStore::open(dir.path());
+    let store = SegmentStore::open(dir.path());
     assert_eq!(store.get_many(&[key(1)]), [Some(three()[0].clone())]);
     assert_eq!(store.take_warnings(), [] as [String; 0]);
     assert_eq!(store.get_many(&[key(1), key(2)]), [Some(three()[0].clone()), None]);
@@ -148,7 +148,7 @@ fn damage_under_a_side_file_uncovers_the_entry_it_hid() {
     for path in files(dir.path(), ".jsonl") {
         fs::write(&path, fs::read_to_string(&path).unwrap().replace("newer", "nEwer")).unwrap();
     }
-    let mut store = SegmentStore::open(dir.path());
+    let store = SegmentStore::open(dir.path());
     assert_eq!(store.get_many(&[key(1)]), [Some(older)]);
     assert_eq!(store.take_warnings().len(), 1);
 }

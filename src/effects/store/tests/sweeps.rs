@@ -158,7 +158,7 @@ fn a_reply_is_never_superseded_by_a_failure() {
 #[test]
 fn a_segment_that_is_written_is_left_alone_and_counts_for_nothing() {
     let dir = segments(&[&three()]);
-    let mut writer = SegmentStore::open(dir.path());
+    let writer = SegmentStore::open(dir.path());
     writer.put_many(&[entry(1, 9, "{}")]).unwrap();
     let swept = sweep(dir.path(), &PACK).unwrap();
     assert_eq!((swept.kept, swept.superseded, swept.busy), (3, 0, 1));
@@ -175,7 +175,7 @@ fn a_segment_that_is_written_is_left_alone_and_counts_for_nothing() {
 fn a_reader_follows_entries_to_where_they_were_moved() {
     for hits_only in [true, false] {
         let dir = segments(&[&three()[..1], &three()[1..]]);
-        let mut reader = SegmentStore::open(dir.path());
+        let reader = SegmentStore::open(dir.path());
         let keys: Vec<ActionKey> = (1..=if hits_only { 3 } else { 4 }).map(key).collect();
         assert!(reader.get_many(&keys)[..3].iter().all(Option::is_some));
         sweep(dir.path(), &PACK).unwrap();
@@ -191,8 +191,8 @@ fn a_reader_follows_entries_to_where_they_were_moved() {
 #[test]
 fn a_writer_goes_on_after_its_closed_segments_were_moved() {
     let dir = fresh();
-    let mut writer = SegmentStore::open(dir.path());
-    writer.seal_at = 1;
+    let writer = SegmentStore::open(dir.path());
+    writer.writer().seal_at = 1;
     for entry in three() {
         writer.put_many(&[entry]).unwrap();
         sweep(dir.path(), &PACK).unwrap();
@@ -211,9 +211,9 @@ fn writers_and_readers_notice_nothing_of_sweeps_beside_them() {
         for writer in 0..2_u8 {
             let (dir, left) = (dir.path(), &left);
             scope.spawn(move || {
-                let mut store = SegmentStore::open(dir);
+                let store = SegmentStore::open(dir);
                 // A segment for every put: most sweeps meet one that is being made or closed.
-                store.seal_at = 1;
+                store.writer().seal_at = 1;
                 let numbers: Vec<u8> = (writer * 40..writer * 40 + 40).collect();
                 for (at, number) in numbers.iter().enumerate() {
                     store.put_many(&[entry(*number, 0, "{}")]).unwrap();

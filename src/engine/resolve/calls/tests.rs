@@ -100,7 +100,7 @@ impl<'a> Setting<'a> {
 
 fn call(
     setting: &Setting<'_>,
-    store: Box<dyn OutcomeStore>,
+    store: &Arc<dyn OutcomeStore>,
     inputs: &[String],
 ) -> (Called, Vec<String>) {
     let spec = ProgramSpec::of_file("g.sh".to_owned());
@@ -111,7 +111,7 @@ fn call(
         environment: &BTreeMap::new(),
         system: &system,
         executor: Some(setting.executor),
-        store: &mut crate::effects::store::MemoryStore::default(),
+        store: &MemoryStore::default(),
     };
     let prepared = runtime.block_on(prepare(spec, place)).unwrap();
     let calls = Calls {
@@ -137,8 +137,13 @@ fn call(
             }
         }
     };
-    let called = runtime.block_on(call_in_order(&calls, store, actions, &mut taken, stop));
+    let called =
+        runtime.block_on(call_in_order(&calls, Arc::clone(store), actions, &mut taken, stop));
     (called, taken.texts)
+}
+
+fn in_memory() -> Arc<dyn OutcomeStore> {
+    Arc::new(MemoryStore::default())
 }
 
 fn inputs(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
@@ -157,7 +162,8 @@ fn outcomes_come_in_the_order_of_the_calls() {
     {
         let executor = Scripted::new(turns);
         let inputs = inputs((0..count).map(|at| if at % 3 == 2 { at - 2 } else { at }));
-        let (called, texts) = call(&Setting::of(&executor), Box::<MemoryStore>::default(), &inputs);
+        let store = in_memory();
+        let (called, texts) = call(&Setting::of(&executor), &store, &inputs);
         assert_eq!(texts, grades(&inputs));
         assert_eq!(called.end, Ok(End::Done));
         let distinct = count - count / 3;
@@ -165,7 +171,7 @@ fn outcomes_come_in_the_order_of_the_calls() {
         assert_eq!((called.executed, called.keys.len()), (distinct as u64, distinct));
         assert!(executor.most.get() <= 8);
 
-        let (again, texts) = call(&Setting::of(&executor), called.store, &inputs);
+        let (again, texts) = call(&Setting::of(&executor), &store, &inputs);
         assert_eq!((texts, again.executed), (grades(&inputs), 0), "all is stored");
         assert_eq!(again.cached, inputs.len() as u64);
     }
@@ -175,9 +181,10 @@ fn outcomes_come_in_the_order_of_the_calls() {
 fn what_is_refreshed_is_called_once_more_and_no_more() {
     let executor = Scripted::new(|_| 1);
     let inputs = inputs((0..1_500).map(|at| at % 700));
-    let (called, _) = call(&Setting::of(&executor), Box::<MemoryStore>::default(), &inputs);
+    let store = in_memory();
+    call(&Setting::of(&executor), &store, &inputs);
     let setting = Setting { refresh: true, ..Setting::of(&executor) };
-    let (refreshed, texts) = call(&setting, called.store, &inputs);
+    let (refreshed, texts) = call(&setting, &store, &inputs);
     assert_eq!((texts, refreshed.executed), (grades(&inputs), 700));
     assert_eq!(executor.called.borrow().len(), 1_400);
 }
@@ -187,16 +194,18 @@ fn a_first_call_that_takes_longest_holds_up_nobody_for_ever() {
     let executor = Scripted::new(|ordinal| if ordinal == 0 { LAST } else { 0 });
     let inputs = inputs(0..2 * AHEAD);
     let setting = Setting { stop_after: Some(2_000_000), ..Setting::of(&executor) };
-    let (called, texts) = call(&setting, Box::<MemoryStore>::default(), &inputs);
+    let store = in_memory();
+    let (called, texts) = call(&setting, &store, &inputs);
     assert_eq!((called.end, texts), (Ok(End::Done), grades(&inputs)));
 }
 
 #[test]
 fn nothing_is_called_where_it_is_forbidden() {
     let executor = Scripted::new(|_| 0);
-    let (called, _) = call(&Setting::of(&executor), Box::<MemoryStore>::default(), &inputs([0, 1]));
+    let store = in_memory();
+    call(&Setting::of(&executor), &store, &inputs([0, 1]));
     let setting = Setting { ask: AskPolicy::Frozen, ..Setting::of(&executor) };
-    let (frozen, texts) = call(&setting, called.store, &inputs([1, 2]));
+    let (frozen, texts) = call(&setting, &store, &inputs([1, 2]));
     let missing = "no stored grade, and --frozen forbids calling the grader";
     assert_eq!(texts, ["grade:1", missing]);
     assert_eq!((frozen.cached, frozen.executed), (1, 0));
@@ -205,17 +214,17 @@ fn nothing_is_called_where_it_is_forbidden() {
 #[test]
 fn a_stored_failure_is_called_again_and_what_comes_of_it_stands() {
     let failing = Scripted { fails: |_| true, ..Scripted::new(|_| 0) };
-    let (called, texts) =
-        call(&Setting::of(&failing), Box::<MemoryStore>::default(), &inputs([0, 0]));
+    let store = in_memory();
+    let (_, texts) = call(&Setting::of(&failing), &store, &inputs([0, 0]));
     assert_eq!(texts, ["exited with code 3"; 2]);
     assert_eq!(failing.called.borrow().len(), 1, "not once more within one run");
     let setting = Setting { ask: AskPolicy::Frozen, ..Setting::of(&failing) };
-    let (called, texts) = call(&setting, called.store, &inputs([0]));
+    let (_, texts) = call(&setting, &store, &inputs([0]));
     assert_eq!(texts, ["exited with code 3"], "what is stored is told where nothing may be called");
     let mended = Scripted::new(|_| 0);
-    let (called, texts) = call(&Setting::of(&mended), called.store, &inputs([0]));
+    let (_, texts) = call(&Setting::of(&mended), &store, &inputs([0]));
     assert_eq!(texts, ["grade:0"]);
-    let (_, texts) = call(&Setting::of(&mended), called.store, &inputs([0]));
+    let (_, texts) = call(&Setting::of(&mended), &store, &inputs([0]));
     assert_eq!(
         (texts.as_slice(), mended.called.borrow().len()),
         (["grade:0".to_owned()].as_slice(), 1)
@@ -234,17 +243,17 @@ fn what_has_landed_is_kept_whoever_ends_it() {
         // The call after every tenth takes long.
         let executor = Scripted::new(|at| if at % 10 == 9 { 40 } else { 0 });
         let setting = Setting { most, stop_after, ..Setting::of(&executor) };
-        let (called, texts) = call(&setting, Box::<MemoryStore>::default(), &inputs);
+        let store = in_memory();
+        let (called, texts) = call(&setting, &store, &inputs);
         assert_eq!(called.end, Ok(end));
         assert_eq!(texts, grades(&inputs[..texts.len()]), "what was received is the beginning");
         assert!(texts.len() <= setting.most);
         let executed = executor.called.borrow().len();
         let landed = executed - executor.flying.get();
-        let mut store = called.store;
         let kept = store.keys().len();
         assert!(kept >= texts.len() && kept <= landed, "{kept} of {landed}");
         let rest = Scripted::new(|_| 0);
-        let (done, texts) = call(&Setting::of(&rest), store, &inputs);
+        let (done, texts) = call(&Setting::of(&rest), &store, &inputs);
         assert_eq!((texts, done.executed), (grades(&inputs), (inputs.len() - kept) as u64));
     }
 }
@@ -253,19 +262,19 @@ fn what_has_landed_is_kept_whoever_ends_it() {
 struct Full;
 
 impl OutcomeStore for Full {
-    fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+    fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
         keys.iter().map(|_| None).collect()
     }
 
-    fn put_many(&mut self, _entries: &[Entry]) -> Result<(), StoreError> {
+    fn put_many(&self, _entries: &[Entry]) -> Result<(), StoreError> {
         Err(StoreError::Write { path: "/full".to_owned(), reason: "no space".to_owned() })
     }
 
-    fn keys(&mut self) -> Vec<ActionKey> {
+    fn keys(&self) -> Vec<ActionKey> {
         Vec::new()
     }
 
-    fn take_warnings(&mut self) -> Vec<String> {
+    fn take_warnings(&self) -> Vec<String> {
         Vec::new()
     }
 }
@@ -273,7 +282,8 @@ impl OutcomeStore for Full {
 #[test]
 fn what_cannot_be_kept_does_not_count() {
     let executor = Scripted::new(|_| 0);
-    let (called, texts) = call(&Setting::of(&executor), Box::new(Full), &inputs(0..5_000));
+    let full: Arc<dyn OutcomeStore> = Arc::new(Full);
+    let (called, texts) = call(&Setting::of(&executor), &full, &inputs(0..5_000));
     assert_eq!(called.end.unwrap_err().to_string(), "cannot write the store at `/full`: no space");
     assert_eq!(texts, Vec::<String>::new());
     assert!(executor.called.borrow().len() < 5_000, "nothing is called that cannot be kept");

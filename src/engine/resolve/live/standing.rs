@@ -40,7 +40,7 @@ pub struct Progressed {
 impl Live<'_> {
     /// How far it is.
     pub fn standing(&self) -> Standing {
-        let is_busy = !self.flight.waits_for_nothing() || !self.arrived.is_empty();
+        let is_busy = !self.in_flight.waits_for_nothing() || !self.arrived.is_empty();
         if !self.to_plan.is_empty() {
             return Standing::Planning;
         }
@@ -57,7 +57,7 @@ impl Live<'_> {
         }
         match self.blocked {
             Some(Blocked::Budget) => Standing::Stopped(self.settling.budget.refusal().to_owned()),
-            Some(Blocked::Held) => Standing::Held(self.lanes.len() as u64),
+            Some(Blocked::Held) => Standing::Held(self.queues.len() as u64),
             None if self.is_done => Standing::Done,
             None => Standing::Asking,
         }
@@ -65,13 +65,13 @@ impl Live<'_> {
 
     /// What became of the actions of the last save.
     pub fn progressed(&self) -> Progressed {
-        let (under_way, superseded) = self.flight.under_way();
+        let (under_way, superseded) = self.in_flight.under_way();
         let tallies = self.settling.list.tallies.iter().map(|(_, tally)| *tally);
         let tally = tallies.fold(ActionTally::default(), ActionTally::and);
         Progressed {
             tally,
             under_way,
-            waiting: self.lanes.len() as u64 + tally.pending,
+            waiting: self.queues.len() as u64 + tally.pending,
             superseded,
             calls: self.calls(),
             used: self.used(),

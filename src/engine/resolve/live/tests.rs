@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{LAST, Live, Ranking, Seat};
 use crate::base::system::memory::MemorySystem;
@@ -88,7 +89,7 @@ fn one_judgment_that_nobody_waits_for_makes_room_and_no_more() {
     let (executor, mut quiet) = (Silent::default(), Quiet);
     let world = World { system: &system, executor: &executor, progress: &mut quiet };
     let settings = || Settings { max_concurrent: MOST, ..Settings::default() };
-    let mut live = Live::new(&mut session, Box::new(MemoryStore::default()), world, settings());
+    let mut live = Live::new(&mut session, Arc::new(MemoryStore::default()), world, settings());
     live.begin(Box::new(Alike), u64::MAX, settings());
     while live.go_on() {}
     assert_eq!((executor.asked.get(), executor.under_way.get()), (2, 2));
@@ -106,4 +107,29 @@ fn one_judgment_that_nobody_waits_for_makes_room_and_no_more() {
     let done = live.progressed();
     assert_eq!((done.under_way, done.superseded), (1, 1));
     assert_eq!((executor.asked.get(), executor.under_way.get()), (3, 2));
+}
+
+#[test]
+fn a_promise_of_the_graph_that_does_not_hold_is_reported() {
+    let rubric = "Is it polite? {submission}";
+    let system =
+        MemorySystem::with(&[("suite.yaml", SUITE), ("d.jsonl", ROWS), ("rubric.txt", rubric)]);
+    let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "k".to_owned())]);
+    let mut session =
+        Session::new(Database::default(), "suite.yaml", environment, Overrides::default());
+    assert_eq!(session.load(&system), []);
+    let executor = Silent::default();
+    let mut quiet = Quiet;
+    let world = World { system: &system, executor: &executor, progress: &mut quiet };
+    let store = Arc::new(MemoryStore::default());
+    let mut live = Live::new(&mut session, store, world, Settings::default());
+    live.begin(Box::new(Alike), u64::MAX, Settings::default());
+    live.plan_slice();
+    // Rows go away, and nobody says that what was planned is to be dropped.
+    system.set("d.jsonl", ROWS.lines().next().unwrap());
+    assert!(matches!(live.reload(None, None), Reloaded::Changed { .. }));
+    live.go_on();
+    assert_eq!((executor.asked.get(), live.progressed().tally.pending), (1, 2));
+    let bugs = live.notes().into_iter().filter(|note| note.contains("a bug in evalrs"));
+    assert_eq!(bugs.count(), 2);
 }

@@ -113,9 +113,7 @@ impl Live<'_> {
     fn first_tried(&mut self, changed: Reloaded) -> Reloaded {
         let settling = &mut self.settling;
         let system = settling.world.system;
-        if let Some(store) = self.flight.store() {
-            settling.session.learn_dependencies(store, system);
-        }
+        settling.session.learn_dependencies(settling.store.as_ref(), system);
         let programs = settling.session.not_loaded();
         match settling.session.needed_preflights(&programs, system) {
             Ok(preflights) if preflights.is_empty() => changed,
@@ -130,28 +128,27 @@ impl Live<'_> {
     /// Whether it is known which files programs load. Where no store tells, they are loaded: nothing is planned until
     /// then, because nothing could be keyed.
     pub(crate) fn has_loaded_programs(&mut self) -> bool {
-        let (settling, flight) = (&mut self.settling, &mut self.flight);
-        if flight.is_loading() {
+        let (settling, in_flight) = (&mut self.settling, &mut self.in_flight);
+        if in_flight.is_loading() {
             return false;
         }
         if settling.session.to_load().is_empty() {
             return true;
         }
-        let Some(store) = flight.store() else { return false };
-        settling.session.learn_dependencies(store, settling.world.system);
+        let system = settling.world.system;
+        settling.session.learn_dependencies(settling.store.as_ref(), system);
         if !settling.settings.ask.may_ask(ActionKind::Program) {
-            settling.session.assume_no_dependencies(settling.world.system);
+            settling.session.assume_no_dependencies(system);
         }
         for (program, start, base) in settling.session.to_load() {
-            let system = settling.world.system;
             match settling.session.discovered_in_preflight(program, system) {
                 Some(discovered) => {
                     let entry = settling.session.loaded(program, Ok(discovered), system);
-                    flight.keep_also(entry.into_iter().collect());
+                    in_flight.keep_also(entry.into_iter().collect());
                 }
-                None => flight.load(program, settling.world.executor.load(start, base)),
+                None => in_flight.load(program, settling.world.executor.load(start, base)),
             }
         }
-        !flight.is_loading()
+        !in_flight.is_loading()
     }
 }

@@ -20,7 +20,7 @@ pub(crate) enum StoredListing {
 }
 
 /// Looks up what programs load.
-pub(crate) fn find(programs: &[&ReadProgram], store: &mut dyn OutcomeStore) -> Vec<StoredListing> {
+pub(crate) fn find(programs: &[&ReadProgram], store: &dyn OutcomeStore) -> Vec<StoredListing> {
     let keys: Vec<ActionKey> =
         programs.iter().map(|read| read.dependencies_action().key()).collect();
     let all = store.get_many(&keys);
@@ -81,18 +81,19 @@ mod tests {
 
     #[test]
     fn lists_of_files_are_read_until_there_is_a_whole_one() {
-        let (read, mut store) = (read(), MemoryStore::default());
+        let read = read();
+        let store = MemoryStore::default();
         let files: Depfile = Depfile::read_files(r#"["a.py","b.py"]"#).unwrap();
         let whole = Depfile { missed: ["c.py".to_owned()].into(), ..files.clone() };
-        assert_eq!(find(&[&read], &mut store), [StoredListing::Nothing]);
+        assert_eq!(find(&[&read], &store), [StoredListing::Nothing]);
         let text = r#"["a.py","b.py"]"#.to_owned();
         let reply = Outcome::Reply(Reply { text, model: None, usage: None });
         let body =
             Stored::new(read.dependencies_action().ingredients(), reply, String::new()).to_body();
         store.put_many(&[Entry { key: files_key(&read), generation: 3, body }]).unwrap();
-        assert_eq!(find(&[&read], &mut store), [StoredListing::Files(files)]);
+        assert_eq!(find(&[&read], &store), [StoredListing::Files(files)]);
         let whole_entry = entry(&read.dependencies_action(), &whole, 1, String::new());
         store.put_many(&[whole_entry]).unwrap();
-        assert_eq!(find(&[&read], &mut store), [StoredListing::All(whole, 1)]);
+        assert_eq!(find(&[&read], &store), [StoredListing::All(whole, 1)]);
     }
 }

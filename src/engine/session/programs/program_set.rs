@@ -151,7 +151,7 @@ impl Session {
     }
 
     /// Takes from the store which files programs load.
-    pub fn learn_dependencies(&mut self, store: &mut dyn OutcomeStore, system: &dyn System) {
+    pub fn learn_dependencies(&mut self, store: &dyn OutcomeStore, system: &dyn System) {
         let unloaded = self.unloaded();
         let read: Vec<&ReadProgram> =
             unloaded.iter().filter_map(|program| self.programs.read(*program)).collect();

@@ -1,4 +1,5 @@
-//! What is under way: actions being executed, and outcomes on their way to the disk.
+//! What is in flight: actions being executed, and outcomes on their way to the disk. Sessions and commands without a suite
+//! launch and persist alike; what they note of an action is their ticket.
 //!
 //! While a batch is written, what lands gathers into the next one. So a slow disk makes larger batches, and only at last
 //! a slower judge: what is paid for and not safe yet has a bound.
@@ -11,8 +12,8 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Aborted, abortable};
 use futures_util::stream::FuturesUnordered;
 
-use super::errand::Errand;
-use super::keep::ToKeep;
+use super::persist::{ToKeep, persist};
+use super::store_writer::StoreWriter;
 use super::waiting::Waiting;
 use crate::base::price::Prices;
 use crate::base::system::System;
@@ -21,24 +22,42 @@ use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::changed_meanwhile;
 use crate::graph::inputs::Program;
 use crate::pipeline::action::Action;
-use crate::pipeline::key::KeyMap;
+use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::pipeline::program::Identity;
 
 /// The most outcomes that have landed and wait for the disk before nothing more is asked.
-const MOST_UNWRITTEN: usize = 100;
+const MAX_UNWRITTEN: usize = 100;
 
 /// The same of actions that nobody is paid for.
-const MOST_UNPAID: usize = 2_000;
+const MAX_UNPAID: usize = 2_000;
 
 /// So many of those are written at once; fewer wait a moment for more.
-const BATCH: usize = MOST_UNPAID / 2;
+const BATCH: usize = MAX_UNPAID / 2;
+
+/// What is noted of an action from its launch until it is durable.
+pub(crate) trait ActionTicket: Copy + Send + 'static {
+    /// The key of the action.
+    fn key(&self) -> ActionKey;
+    /// The generation its outcome is kept under.
+    fn generation(&self) -> u32;
+}
+
+impl ActionTicket for Waiting {
+    fn key(&self) -> ActionKey {
+        self.key
+    }
+
+    fn generation(&self) -> u32 {
+        self.generation
+    }
+}
 
 /// An action that landed.
 #[derive(Debug)]
-pub(crate) struct Landed {
+pub(crate) struct Landed<T = Waiting> {
     /// What waited for it.
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: T,
     /// What came of it.
     pub(crate) outcome: Outcome,
     /// Why it was asked again in vain, if a reply from before stands.
@@ -49,7 +68,7 @@ pub(crate) struct Landed {
     endpoint: EndpointId,
 }
 
-impl Landed {
+impl<T> Landed<T> {
     /// What cannot be kept is no verdict that a later run would find. What was paid for is told all the same.
     fn give_up(&mut self, error: &StoreError) {
         let Outcome::Reply(reply) = &mut self.outcome else { return };
@@ -64,24 +83,24 @@ impl Landed {
 }
 
 /// What happened next.
-pub(crate) enum Step {
+pub(crate) enum Step<T> {
     /// Somebody said stop: nothing is under way any more. What was, is dropped.
-    Stopped(Vec<Waiting>),
+    Stopped(Vec<T>),
     /// An action landed; it is not durable yet.
-    Landed(Arrival),
+    Landed(Arrival<T>),
     /// The executor has something new.
     Changed,
     /// A program was loaded, or cannot be.
     Loaded(Program, Result<Discovered, Failure>),
     /// A batch was written, or could not be.
-    Written(Vec<Landed>, Result<(), StoreError>),
+    Written(Vec<Landed<T>>, Result<(), StoreError>),
 }
 
 /// What is known of an action as soon as it lands.
 #[derive(Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct Arrival<T = Waiting> {
     /// What waited for it.
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: T,
     /// Who was asked.
     pub(crate) endpoint: EndpointId,
     /// What it used.
@@ -92,32 +111,32 @@ pub(crate) struct Arrival {
     pub(crate) superseded: bool,
 }
 
-type Flying<'a> = Pin<Box<dyn Future<Output = Result<Landed, Aborted>> + 'a>>;
+type Execution<'a, T> = Pin<Box<dyn Future<Output = Result<Landed<T>, Aborted>> + 'a>>;
 type LoadingProgram<'a> =
     Pin<Box<dyn Future<Output = (Program, Result<Discovered, Failure>)> + 'a>>;
 
 /// Actions being executed, and outcomes being written.
-pub(crate) struct Flight<'a> {
-    flying: FuturesUnordered<Flying<'a>>,
+pub(crate) struct InFlight<'a, T = Waiting> {
+    executing: FuturesUnordered<Execution<'a, T>>,
     loading: FuturesUnordered<LoadingProgram<'a>>,
-    /// What is aboard, from its launch until it is durable.
-    aboard: KeyMap<Aboard>,
+    /// Every action from its launch until it is durable.
+    actions: KeyMap<ActionInFlight<T>>,
     /// Actions launched so far.
     launched: u64,
-    landed: Vec<Landed>,
+    landed: Vec<Landed<T>>,
     /// How many of those nobody is paid for.
     unpaid: usize,
     /// Further entries to be written, before what has landed.
     also: Vec<Entry>,
-    store: Errand<Vec<Landed>>,
+    writer: StoreWriter<Vec<Landed<T>>>,
     stopped: bool,
     interrupted: bool,
 }
 
 /// An action that was launched and is not durable yet.
 #[derive(Debug)]
-struct Aboard {
-    waiting: Waiting,
+struct ActionInFlight<T> {
+    waiting: T,
     endpoint: EndpointId,
     ordinal: u64,
     /// Whether nobody waits for it any more.
@@ -126,18 +145,18 @@ struct Aboard {
     abort: AbortHandle,
 }
 
-impl<'a> Flight<'a> {
-    /// A flight that writes to `store`.
-    pub(crate) fn new(store: Box<dyn OutcomeStore>) -> Self {
+impl<'a, T: ActionTicket> InFlight<'a, T> {
+    /// Nothing yet; what lands is written to `store`.
+    pub(crate) fn new(store: Arc<dyn OutcomeStore>) -> Self {
         Self {
-            flying: FuturesUnordered::new(),
+            executing: FuturesUnordered::new(),
             loading: FuturesUnordered::new(),
-            aboard: KeyMap::default(),
+            actions: KeyMap::default(),
             launched: 0,
             landed: Vec::new(),
             unpaid: 0,
             also: Vec::new(),
-            store: Errand::new(store),
+            writer: StoreWriter::new(store),
             stopped: false,
             interrupted: false,
         }
@@ -146,7 +165,7 @@ impl<'a> Flight<'a> {
     /// Whether one more action may start, as far as the disk has a say.
     pub(crate) fn has_room(&self) -> bool {
         let paid = self.landed.len() - self.unpaid;
-        !self.stopped && paid < MOST_UNWRITTEN && self.unpaid < MOST_UNPAID
+        !self.stopped && paid < MAX_UNWRITTEN && self.unpaid < MAX_UNPAID
     }
 
     /// Whether no action will start any more.
@@ -157,7 +176,7 @@ impl<'a> Flight<'a> {
     /// Starts an action.
     pub(crate) fn launch(
         &mut self,
-        waiting: Waiting,
+        waiting: T,
         launch: Launch,
         executor: &'a dyn Executor,
         prices: &Arc<Prices>,
@@ -167,17 +186,21 @@ impl<'a> Flight<'a> {
         let executing = executor.execute(launch);
         let prices = Arc::clone(prices);
         let (executing, abort) = abortable(executing);
-        let flying = async move {
-            let outcome = executing.await?;
-            let outcome = outcome.priced(&prices, action.model());
-            let (in_vain, superseded) = (None, false);
-            Ok(Landed { waiting, outcome, in_vain, superseded, action, endpoint })
+        let executing = async move {
+            let outcome = executing.await?.priced(&prices, action.model());
+            Ok(Landed { waiting, outcome, in_vain: None, superseded: false, action, endpoint })
         };
-        let (ordinal, superseded, has_landed) = (self.launched, false, false);
-        let aboard = Aboard { waiting, endpoint, ordinal, superseded, has_landed, abort };
+        let in_flight = ActionInFlight {
+            waiting,
+            endpoint,
+            ordinal: self.launched,
+            superseded: false,
+            has_landed: false,
+            abort,
+        };
         self.launched += 1;
-        self.aboard.insert(waiting.key, aboard);
-        self.flying.push(Box::pin(flying));
+        self.actions.insert(waiting.key(), in_flight);
+        self.executing.push(Box::pin(executing));
     }
 
     /// Loads a program.
@@ -190,64 +213,51 @@ impl<'a> Flight<'a> {
         !self.loading.is_empty()
     }
 
-    /// Nobody waits for what is aboard any more, but for what is adopted. What is being loaded is dropped.
+    /// Nobody waits for what is in flight any more, but for what is adopted. What is being loaded is dropped.
     pub(crate) fn supersede(&mut self) {
         self.loading.clear();
-        self.aboard.values_mut().for_each(|aboard| aboard.superseded = true);
-    }
-
-    /// Whether the action is aboard already; then it is `waiting` that waits for it from now on.
-    pub(crate) fn adopt(&mut self, waiting: &Waiting) -> bool {
-        let Some(aboard) = self.aboard.get_mut(&waiting.key) else { return false };
-        let Waiting { generation, expected, .. } = aboard.waiting;
-        aboard.waiting = Waiting { generation, expected, ..*waiting };
-        aboard.superseded = false;
-        true
+        self.actions.values_mut().for_each(|action| action.superseded = true);
     }
 
     /// Drops the action that was launched last of those that nobody waits for, one of `endpoint` if there is one, and
-    /// says which. None if something is under way there that is waited for, or one that was dropped is not gone yet: a
+    /// says which. None if something is in flight there that is waited for, or one that was dropped is not gone yet: a
     /// place will be free soon.
-    pub(crate) fn make_room(&mut self, endpoint: EndpointId) -> Option<(Waiting, EndpointId)> {
-        let flying = || self.aboard.values().filter(|aboard| !aboard.has_landed);
-        let is_one_going = self.flying.len() > flying().count();
-        if is_one_going || flying().any(|aboard| aboard.endpoint == endpoint && !aboard.superseded)
+    pub(crate) fn make_room(&mut self, endpoint: EndpointId) -> Option<(T, EndpointId)> {
+        let executing = || self.actions.values().filter(|action| !action.has_landed);
+        let is_one_going = self.executing.len() > executing().count();
+        if is_one_going
+            || executing().any(|action| action.endpoint == endpoint && !action.superseded)
         {
             return None;
         }
-        let superseded = flying().filter(|aboard| aboard.superseded);
-        let last = superseded.max_by_key(|aboard| (aboard.endpoint == endpoint, aboard.ordinal));
-        let key = last?.waiting.key;
-        let dropped = self.aboard.remove(&key)?;
+        let superseded = executing().filter(|action| action.superseded);
+        let last = superseded.max_by_key(|action| (action.endpoint == endpoint, action.ordinal));
+        let key = last?.waiting.key();
+        let dropped = self.actions.remove(&key)?;
         dropped.abort.abort();
         Some((dropped.waiting, dropped.endpoint))
     }
 
     /// How many actions are executed that are waited for, and how many that are not.
     pub(crate) fn under_way(&self) -> (u64, u64) {
-        let flying = self.aboard.values().filter(|aboard| !aboard.has_landed);
-        flying.fold((0, 0), |(wanted, superseded), aboard| {
-            let is_superseded = u64::from(aboard.superseded);
+        let executing = self.actions.values().filter(|action| !action.has_landed);
+        executing.fold((0, 0), |(wanted, superseded), action| {
+            let is_superseded = u64::from(action.superseded);
             (wanted + 1 - is_superseded, superseded + is_superseded)
         })
     }
 
     /// Who waits for what is executed, in no order.
-    pub(crate) fn wanted(&self) -> impl Iterator<Item = Waiting> {
-        let aboard = self.aboard.values();
-        aboard
-            .filter(|aboard| !aboard.superseded && !aboard.has_landed)
-            .map(|aboard| aboard.waiting)
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = T> {
+        let actions = self.actions.values();
+        actions
+            .filter(|action| !action.superseded && !action.has_landed)
+            .map(|action| action.waiting)
     }
 
     /// Whether everything that is waited for is durable.
     pub(crate) fn waits_for_nothing(&self) -> bool {
-        self.aboard.values().all(|aboard| aboard.superseded)
-    }
-
-    /// The store, unless it is away writing.
-    pub(crate) fn store(&mut self) -> Option<&mut dyn OutcomeStore> {
-        self.store.store()
+        self.actions.values().all(|action| action.superseded)
     }
 
     /// Has these entries written, before whatever lands from now on.
@@ -262,34 +272,52 @@ impl<'a> Flight<'a> {
         is_current: &dyn Fn(&Identity) -> bool,
     ) {
         let is_idle = self.landed.is_empty() && self.also.is_empty();
-        if is_idle || !self.store.is_here() || self.waits_for_more() {
+        if is_idle || self.writer.is_writing() || self.waits_for_more() {
             return;
         }
         let (mut batch, at) = (std::mem::take(&mut self.landed), system.now());
         let also = std::mem::take(&mut self.also);
         drop_outdated(&mut batch, is_current);
         self.unpaid = 0;
-        self.store.write(batch, move |store, batch| keep(store, (also, batch), &at));
+        self.writer.write(batch, move |store, batch| persist_batch(store, also, batch, &at));
     }
 
     /// Whether what has landed is better written with what lands in a moment: nobody is paid for it, and more is to come.
     fn waits_for_more(&self) -> bool {
         let is_unpaid = self.unpaid == self.landed.len() && self.also.is_empty();
-        let is_more = self.unpaid < BATCH && !self.flying.is_empty();
-        is_unpaid && is_more && self.store.is_early()
+        let is_more = self.unpaid < BATCH && !self.executing.is_empty();
+        is_unpaid && is_more && self.writer.is_early()
     }
 
     /// Whether nothing is under way, neither executed nor written.
     pub(crate) fn is_over(&self) -> bool {
-        self.flying.is_empty()
+        self.executing.is_empty()
             && self.landed.is_empty()
             && self.also.is_empty()
-            && self.store.is_here()
+            && !self.writer.is_writing()
     }
 
-    /// Gives the store back, once it is over.
-    pub(crate) async fn into_store(self) -> Box<dyn OutcomeStore> {
-        self.store.end().await.0
+    /// How many actions are being executed.
+    pub(crate) fn executing(&self) -> usize {
+        self.executing.len()
+    }
+
+    /// Drops what is being executed, and makes durable what has landed. An error says that it could not be.
+    pub(crate) async fn finish(
+        mut self,
+        system: &dyn System,
+        is_current: &dyn Fn(&Identity) -> bool,
+    ) -> Result<(), StoreError> {
+        self.stop();
+        loop {
+            self.write_landed(system, is_current);
+            if !self.writer.is_writing() {
+                return Ok(());
+            }
+            if let Some((_, result)) = self.writer.next(false).await {
+                result?;
+            }
+        }
     }
 
     /// Waits for what happens next. Being told to stop drops what is under way; what has landed is still written.
@@ -297,20 +325,20 @@ impl<'a> Flight<'a> {
         &mut self,
         stop: Pin<&mut impl Future<Output = ()>>,
         changed: Changed<'_>,
-    ) -> Step {
+    ) -> Step<T> {
         let waits = !self.landed.is_empty();
         tokio::select! {
             biased;
             () = stop, if !self.interrupted => {
                 Step::Stopped(self.stop())
             }
-            written = self.store.next(waits) => {
+            written = self.writer.next(waits) => {
                 let Some((mut batch, result)) = written else { return Step::Changed };
                 self.stopped |= result.is_err();
                 for landed in &mut batch {
-                    if let Some(aboard) = self.aboard.remove(&landed.waiting.key) {
-                        landed.waiting = aboard.waiting;
-                        landed.superseded = aboard.superseded;
+                    if let Some(action) = self.actions.remove(&landed.waiting.key()) {
+                        landed.waiting = action.waiting;
+                        landed.superseded = action.superseded;
                     }
                     if let Err(error) = &result {
                         landed.give_up(error);
@@ -318,7 +346,7 @@ impl<'a> Flight<'a> {
                 }
                 Step::Written(batch, result)
             }
-            Some(landed) = self.flying.next() => match landed {
+            Some(landed) = self.executing.next() => match landed {
                 Ok(landed) => self.land(landed),
                 Err(Aborted) => Step::Changed,
             },
@@ -329,29 +357,29 @@ impl<'a> Flight<'a> {
 
     /// Drops what is being executed, and says what of it was waited for; nothing starts any more. What has landed is
     /// still to be written.
-    pub(crate) fn stop(&mut self) -> Vec<Waiting> {
+    pub(crate) fn stop(&mut self) -> Vec<T> {
         self.stopped = true;
         self.interrupted = true;
-        self.flying.clear();
+        self.executing.clear();
         self.loading.clear();
-        let flying = self.aboard.extract_if(|_, aboard| !aboard.has_landed);
-        let wanted = flying.filter(|(_, aboard)| !aboard.superseded);
+        let executing = self.actions.extract_if(|_, action| !action.has_landed);
+        let wanted = executing.filter(|(_, action)| !action.superseded);
         let mut dropped: Vec<_> =
-            wanted.map(|(_, aboard)| (aboard.ordinal, aboard.waiting)).collect();
+            wanted.map(|(_, action)| (action.ordinal, action.waiting)).collect();
         dropped.sort_by_key(|(ordinal, _)| *ordinal);
         dropped.into_iter().map(|(_, waiting)| waiting).collect()
     }
 
-    fn land(&mut self, mut landed: Landed) -> Step {
+    fn land(&mut self, mut landed: Landed<T>) -> Step<T> {
         let failure = match &landed.outcome {
             Outcome::Reply(_) => None,
             Outcome::Failure(failure) => Some((failure.kind, failure.told())),
         };
         let mut superseded = false;
-        if let Some(aboard) = self.aboard.get_mut(&landed.waiting.key) {
-            aboard.has_landed = true;
-            landed.waiting = aboard.waiting;
-            superseded = aboard.superseded;
+        if let Some(action) = self.actions.get_mut(&landed.waiting.key()) {
+            action.has_landed = true;
+            landed.waiting = action.waiting;
+            superseded = action.superseded;
         }
         let (waiting, endpoint) = (landed.waiting, landed.endpoint);
         let usage = landed.outcome.usage();
@@ -361,8 +389,19 @@ impl<'a> Flight<'a> {
     }
 }
 
+impl InFlight<'_> {
+    /// Whether the action is in flight already; then it is `waiting` that waits for it from now on.
+    pub(crate) fn adopt(&mut self, waiting: &Waiting) -> bool {
+        let Some(action) = self.actions.get_mut(&waiting.key) else { return false };
+        let Waiting { generation, expected, .. } = action.waiting;
+        action.waiting = Waiting { generation, expected, ..*waiting };
+        action.superseded = false;
+        true
+    }
+}
+
 /// What programs gave whose files have changed is no result of what their keys say.
-fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&Identity) -> bool) {
+fn drop_outdated<T>(batch: &mut [Landed<T>], is_current: &dyn Fn(&Identity) -> bool) {
     let mut known: Vec<(Arc<Identity>, bool)> = Vec::new();
     for landed in batch {
         let Action::Program(action) = &landed.action else { continue };
@@ -383,17 +422,18 @@ fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&Identity) -> bool) {
 
 /// Makes a batch durable, after further entries; what another process has kept meanwhile takes the place of what landed
 /// here.
-fn keep(
-    store: &mut dyn OutcomeStore,
-    (also, batch): (Vec<Entry>, &mut [Landed]),
+fn persist_batch<T: ActionTicket>(
+    store: &dyn OutcomeStore,
+    also: Vec<Entry>,
+    batch: &mut [Landed<T>],
     at: &str,
 ) -> Result<(), StoreError> {
     let batch = batch.iter_mut().map(|landed| ToKeep {
         action: &landed.action,
-        key: landed.waiting.key,
-        generation: landed.waiting.generation,
+        key: landed.waiting.key(),
+        generation: landed.waiting.generation(),
         outcome: &mut landed.outcome,
         in_vain: &mut landed.in_vain,
     });
-    super::keep::keep(store, (also, batch), at)
+    persist(store, also, batch, at)
 }

@@ -14,21 +14,21 @@ type At = (u8, usize);
 
 /// The queue, parted.
 #[derive(Debug)]
-pub(crate) struct Lanes<T> {
-    lanes: Vec<Lane<T>>,
+pub(crate) struct Queues<T> {
+    endpoints: Vec<EndpointQueue<T>>,
     /// The actions that were put in so far.
     count: usize,
 }
 
 /// The part of the queue that one endpoint is asked.
 #[derive(Debug)]
-struct Lane<T> {
+struct EndpointQueue<T> {
     /// Where judges are asked; none for programs.
     endpoint: Option<Endpoint>,
     /// None where the queue was dropped and nobody has named the endpoint since.
     limits: Option<LimitSettings>,
     id: EndpointId,
-    queues: Vec<ModelQueue<T>>,
+    models: Vec<ModelQueue<T>>,
     under_way: usize,
 }
 
@@ -42,8 +42,8 @@ struct ModelQueue<T> {
 /// Where actions of one model of an endpoint wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueueId {
-    lane: usize,
-    queue: usize,
+    endpoint: usize,
+    model: usize,
 }
 
 /// An action that may start.
@@ -59,14 +59,14 @@ pub(crate) struct Next<T> {
 
 /// An endpoint or a model of it that is asked no more, and the actions that it will not be asked.
 #[derive(Debug)]
-pub(crate) struct ClosedLane<T> {
+pub(crate) struct ClosedQueue<T> {
     /// Why, in a sentence that names which.
     pub(crate) reason: String,
     /// What was left.
     pub(crate) rest: Vec<T>,
 }
 
-impl<T> Lane<T> {
+impl<T> EndpointQueue<T> {
     fn is_of_programs(&self) -> bool {
         self.endpoint.is_none()
     }
@@ -77,33 +77,33 @@ impl<T> Lane<T> {
 
     /// How many actions wait.
     fn len(&self) -> usize {
-        self.queues.iter().map(|queue| queue.actions.len()).sum()
+        self.models.iter().map(|model| model.actions.len()).sum()
     }
 
     fn is_empty(&self) -> bool {
-        self.queues.iter().all(|queue| queue.actions.is_empty())
+        self.models.iter().all(|model| model.actions.is_empty())
     }
 
     /// The action that comes first, and the ordinal of its queue.
     fn first(&self) -> Option<(At, usize)> {
-        let firsts = self.queues.iter().zip(0..);
-        firsts.filter_map(|(queue, at)| Some((*queue.actions.keys().next()?, at))).min()
+        let firsts = self.models.iter().zip(0..);
+        firsts.filter_map(|(model, at)| Some((*model.actions.keys().next()?, at))).min()
     }
 
     /// Takes out everything that waits, in its order.
     fn take_all(&mut self) -> Vec<T> {
-        let queues = self.queues.iter_mut();
+        let models = self.models.iter_mut();
         let mut all: Vec<(At, T)> =
-            queues.flat_map(|queue| std::mem::take(&mut queue.actions)).collect();
+            models.flat_map(|model| std::mem::take(&mut model.actions)).collect();
         all.sort_by_key(|(at, _)| *at);
         all.into_iter().map(|(_, action)| action).collect()
     }
 }
 
-impl<T> Lanes<T> {
+impl<T> Queues<T> {
     /// An empty queue.
     pub(crate) fn new() -> Self {
-        Self { lanes: Vec::new(), count: 0 }
+        Self { endpoints: Vec::new(), count: 0 }
     }
 
     /// Where the actions of a model of an endpoint wait. Where the endpoint is known already, the smaller figures hold.
@@ -113,25 +113,25 @@ impl<T> Lanes<T> {
         model: &str,
         limits: LimitSettings,
     ) -> QueueId {
-        let known = self.lanes.iter().position(|lane| lane.endpoint == endpoint);
+        let known = self.endpoints.iter().position(|queue| queue.endpoint == endpoint);
         let at = known.unwrap_or_else(|| {
             // That of judges is known once it is open.
             let id = match endpoint {
                 Some(_) => EndpointId::Judge(JudgeEndpointId::default()),
                 None => EndpointId::Program,
             };
-            let queues = Vec::new();
-            self.lanes.push(Lane { endpoint, limits: None, id, queues, under_way: 0 });
-            self.lanes.len() - 1
+            let models = Vec::new();
+            self.endpoints.push(EndpointQueue { endpoint, limits: None, id, models, under_way: 0 });
+            self.endpoints.len() - 1
         });
-        let lane = &mut self.lanes[at];
-        lane.limits = Some(lane.limits.map_or(limits, |held| held.and(limits)));
-        let known = lane.queues.iter().position(|queue| queue.model == model);
-        let queue = known.unwrap_or_else(|| {
-            lane.queues.push(ModelQueue { model: model.to_owned(), actions: BTreeMap::new() });
-            lane.queues.len() - 1
+        let queue = &mut self.endpoints[at];
+        queue.limits = Some(queue.limits.map_or(limits, |held| held.and(limits)));
+        let known = queue.models.iter().position(|queue| queue.model == model);
+        let model = known.unwrap_or_else(|| {
+            queue.models.push(ModelQueue { model: model.to_owned(), actions: BTreeMap::new() });
+            queue.models.len() - 1
         });
-        QueueId { lane: at, queue }
+        QueueId { endpoint: at, model }
     }
 
     /// Puts an action behind those of its rank and of lower ones.
@@ -141,15 +141,15 @@ impl<T> Lanes<T> {
         self.count += 1;
     }
 
-    fn actions(&mut self, QueueId { lane, queue }: QueueId) -> &mut BTreeMap<At, T> {
-        &mut self.lanes[lane].queues[queue].actions
+    fn actions(&mut self, id: QueueId) -> &mut BTreeMap<At, T> {
+        &mut self.endpoints[id.endpoint].models[id.model].actions
     }
 
     /// Makes every endpoint known to the executor.
     pub(crate) fn open(&mut self, executor: &dyn Executor) {
-        for lane in &mut self.lanes {
-            if let (Some(endpoint), Some(limits)) = (&lane.endpoint, lane.limits) {
-                lane.id = EndpointId::Judge(executor.open(endpoint, limits));
+        for queue in &mut self.endpoints {
+            if let (Some(endpoint), Some(limits)) = (&queue.endpoint, queue.limits) {
+                queue.id = EndpointId::Judge(executor.open(endpoint, limits));
             }
         }
     }
@@ -157,46 +157,46 @@ impl<T> Lanes<T> {
     /// Drops everything that waits, and the limits of all endpoints. What is under way still counts.
     pub(crate) fn drop_queue(&mut self) {
         self.count = 0;
-        for lane in &mut self.lanes {
-            lane.queues.clear();
-            lane.limits = None;
+        for queue in &mut self.endpoints {
+            queue.models.clear();
+            queue.limits = None;
         }
     }
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lanes.iter().all(Lane::is_empty)
+        self.endpoints.iter().all(EndpointQueue::is_empty)
     }
 
     /// Whether a judge is still to be asked for something.
     pub(crate) fn has_judges_to_ask(&self) -> bool {
-        self.lanes.iter().any(|lane| !lane.is_of_programs() && !lane.is_empty())
+        self.endpoints.iter().any(|queue| !queue.is_of_programs() && !queue.is_empty())
     }
 
     /// How many actions wait.
     pub(crate) fn len(&self) -> usize {
-        self.lanes.iter().map(Lane::len).sum()
+        self.endpoints.iter().map(EndpointQueue::len).sum()
     }
 
     /// Takes out the next action that may start. It counts as under way until `landed`.
     /// With `only_programs`, one of those that nobody is paid for.
     pub(crate) fn next(&mut self, executor: &dyn Executor, only_programs: bool) -> Option<Next<T>> {
-        let has_room = |(lane, _): &(&mut Lane<T>, usize)| {
-            (!only_programs || lane.is_of_programs())
-                && !lane.is_empty()
-                && lane.has_place()
-                && executor.room(lane.id) == Room::Now
+        let has_room = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
+            (!only_programs || queue.is_of_programs())
+                && !queue.is_empty()
+                && queue.has_place()
+                && executor.room(queue.id) == Room::Now
         };
-        let order = |(lane, _): &(&mut Lane<T>, usize)| {
-            let ((rank, at), _) = lane.first().unwrap_or_default();
-            (rank, lane.under_way, at)
+        let order = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
+            let ((rank, at), _) = queue.first().unwrap_or_default();
+            (rank, queue.under_way, at)
         };
-        let lanes = self.lanes.iter_mut().zip(0..);
-        let (lane, ordinal) = lanes.filter(has_room).min_by_key(order)?;
-        let (_, queue) = lane.first()?;
-        let (at, action) = lane.queues[queue].actions.pop_first()?;
-        lane.under_way += 1;
-        Some(Next { endpoint: lane.id, queue: QueueId { lane: ordinal, queue }, at, action })
+        let queues = self.endpoints.iter_mut().zip(0..);
+        let (queue, ordinal) = queues.filter(has_room).min_by_key(order)?;
+        let (_, model) = queue.first()?;
+        let (at, action) = queue.models[model].actions.pop_first()?;
+        queue.under_way += 1;
+        Some(Next { endpoint: queue.id, queue: QueueId { endpoint: ordinal, model }, at, action })
     }
 
     /// Puts an action back in the place that it had.
@@ -207,24 +207,26 @@ impl<T> Lanes<T> {
 
     /// An action of this endpoint landed.
     pub(crate) fn landed(&mut self, endpoint: EndpointId) {
-        if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.id == endpoint) {
-            lane.under_way = lane.under_way.saturating_sub(1);
+        if let Some(queue) = self.endpoints.iter_mut().find(|queue| queue.id == endpoint) {
+            queue.under_way = queue.under_way.saturating_sub(1);
         }
     }
 
     /// The endpoints for which something waits that could start if one under way landed.
     pub(crate) fn full(&self, executor: &dyn Executor) -> Vec<EndpointId> {
-        let is_full = |lane: &&Lane<T>| {
-            let room = executor.room(lane.id);
-            !lane.is_empty() && (room == Room::Full || room == Room::Now && !lane.has_place())
+        let is_full = |queue: &&EndpointQueue<T>| {
+            let room = executor.room(queue.id);
+            !queue.is_empty() && (room == Room::Full || room == Room::Now && !queue.has_place())
         };
-        self.lanes.iter().filter(is_full).map(|lane| lane.id).collect()
+        self.endpoints.iter().filter(is_full).map(|queue| queue.id).collect()
     }
 
     /// Moves what is meant up to the end of those of `rank`, if it stands behind them. Whether it was anywhere.
     pub(crate) fn promote(&mut self, rank: u8, is_meant: &dyn Fn(&T) -> bool) -> bool {
         let mut is_there = false;
-        for ModelQueue { actions, .. } in self.lanes.iter_mut().flat_map(|lane| &mut lane.queues) {
+        for ModelQueue { actions, .. } in
+            self.endpoints.iter_mut().flat_map(|queue| &mut queue.models)
+        {
             is_there |= actions.range(..(rank + 1, 0)).any(|(_, waiting)| is_meant(waiting));
             let later = actions.range((rank + 1, 0)..);
             let meant: Vec<At> =
@@ -240,18 +242,18 @@ impl<T> Lanes<T> {
     }
 
     /// Takes out everything that will not be asked because its endpoint is closed, or the model there.
-    pub(crate) fn take_closed(&mut self, executor: &dyn Executor) -> Vec<ClosedLane<T>> {
+    pub(crate) fn take_closed(&mut self, executor: &dyn Executor) -> Vec<ClosedQueue<T>> {
         let mut closed = Vec::new();
-        for lane in self.lanes.iter_mut().filter(|lane| !lane.is_empty()) {
-            if let Room::Closed(reason) = executor.room(lane.id) {
-                closed.push(ClosedLane { reason, rest: lane.take_all() });
+        for queue in self.endpoints.iter_mut().filter(|queue| !queue.is_empty()) {
+            if let Room::Closed(reason) = executor.room(queue.id) {
+                closed.push(ClosedQueue { reason, rest: queue.take_all() });
                 continue;
             }
-            let EndpointId::Judge(id) = lane.id else { continue };
-            for queue in lane.queues.iter_mut().filter(|queue| !queue.actions.is_empty()) {
-                if let Some(reason) = executor.closed_model(id, &queue.model) {
-                    let rest = std::mem::take(&mut queue.actions).into_values().collect();
-                    closed.push(ClosedLane { reason, rest });
+            let EndpointId::Judge(id) = queue.id else { continue };
+            for model in queue.models.iter_mut().filter(|model| !model.actions.is_empty()) {
+                if let Some(reason) = executor.closed_model(id, &model.model) {
+                    let rest = std::mem::take(&mut model.actions).into_values().collect();
+                    closed.push(ClosedQueue { reason, rest });
                 }
             }
         }
@@ -260,8 +262,8 @@ impl<T> Lanes<T> {
 
     /// Everything that waits, in the order in which it would be asked.
     pub(crate) fn into_rest(self) -> VecDeque<T> {
-        let queues = self.lanes.into_iter().flat_map(|lane| lane.queues);
-        let mut rest: Vec<_> = queues.flat_map(|queue| queue.actions).collect();
+        let queues = self.endpoints.into_iter().flat_map(|queue| queue.models);
+        let mut rest: Vec<_> = queues.flat_map(|model| model.actions).collect();
         rest.sort_by_key(|(at, _)| *at);
         rest.into_iter().map(|(_, waiting)| waiting).collect()
     }
@@ -271,7 +273,7 @@ impl<T> Lanes<T> {
 mod tests {
     use std::cell::RefCell;
 
-    use super::{ClosedLane, Lanes};
+    use super::{ClosedQueue, Queues};
     use crate::effects::exec::limit::LimitSettings;
     use crate::effects::exec::{
         Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch, Room,
@@ -318,34 +320,34 @@ mod tests {
     }
 
     /// A queue whose actions are named after their endpoints, `a` or `b`.
-    fn queue(actions: &[&'static str]) -> (Doorkeeper, Lanes<&'static str>) {
-        let (executor, mut lanes) = (Doorkeeper::default(), Lanes::new());
+    fn queue(actions: &[&'static str]) -> (Doorkeeper, Queues<&'static str>) {
+        let (executor, mut queues) = (Doorkeeper::default(), Queues::new());
         for action in actions {
-            let queue = lanes.queue(endpoint(&action[..1]), "open", SETTINGS);
-            lanes.push(queue, 0, *action);
+            let queue = queues.queue(endpoint(&action[..1]), "open", SETTINGS);
+            queues.push(queue, 0, *action);
         }
-        lanes.open(&executor);
-        (executor, lanes)
+        queues.open(&executor);
+        (executor, queues)
     }
 
     /// Everything that starts before anything lands.
-    fn started(executor: &Doorkeeper, lanes: &mut Lanes<&'static str>) -> Vec<&'static str> {
-        std::iter::from_fn(|| Some(lanes.next(executor, false)?.action)).collect()
+    fn started(executor: &Doorkeeper, queues: &mut Queues<&'static str>) -> Vec<&'static str> {
+        std::iter::from_fn(|| Some(queues.next(executor, false)?.action)).collect()
     }
 
     #[test]
     fn graders_that_share_an_endpoint_share_the_smaller_figures() {
-        let (executor, mut lanes) = (Doorkeeper::default(), Lanes::<()>::new());
+        let (executor, mut queues) = (Doorkeeper::default(), Queues::<()>::new());
         let other = LimitSettings {
             most: 7,
             requests_per_minute: Some(60),
             tokens_per_minute: Some(8),
             identical_failures: 0,
         };
-        let first = lanes.queue(endpoint("a"), "m", SETTINGS);
-        assert_eq!(lanes.queue(endpoint("a"), "m", other), first);
-        assert_ne!(lanes.queue(endpoint("b"), "m", other), first);
-        lanes.open(&executor);
+        let first = queues.queue(endpoint("a"), "m", SETTINGS);
+        assert_eq!(queues.queue(endpoint("a"), "m", other), first);
+        assert_ne!(queues.queue(endpoint("b"), "m", other), first);
+        queues.open(&executor);
         let shared = LimitSettings { most: 4, identical_failures: 5, ..other };
         let opened = executor.opened.into_inner();
         assert_eq!(opened, [("a".to_owned(), shared), ("b".to_owned(), other)]);
@@ -359,78 +361,78 @@ mod tests {
             (&["b1", "b2", "a1"], &["b1", "a1", "b2"]),
             (&["a1", "a2", "a3", "a4", "a5"], &["a1", "a2", "a3", "a4"]),
         ] {
-            let (executor, mut lanes) = queue(actions);
-            assert_eq!(started(&executor, &mut lanes), expected, "{actions:?}");
+            let (executor, mut queues) = queue(actions);
+            assert_eq!(started(&executor, &mut queues), expected, "{actions:?}");
         }
     }
 
     #[test]
     fn a_slow_endpoint_keeps_its_places_and_no_more() {
-        let (executor, mut lanes) = queue(&["a1", "a2", "a3", "b1", "b2", "b3"]);
-        let next = |lanes: &mut Lanes<_>| lanes.next(&executor, false).map(|next| next.action);
-        assert_eq!([next(&mut lanes), next(&mut lanes)], [Some("a1"), Some("b1")]);
+        let (executor, mut queues) = queue(&["a1", "a2", "a3", "b1", "b2", "b3"]);
+        let next = |queues: &mut Queues<_>| queues.next(&executor, false).map(|next| next.action);
+        assert_eq!([next(&mut queues), next(&mut queues)], [Some("a1"), Some("b1")]);
         for expected in ["b2", "b3"] {
-            lanes.landed(EndpointId::Judge(JudgeEndpointId(1)));
-            assert_eq!(next(&mut lanes), Some(expected));
+            queues.landed(EndpointId::Judge(JudgeEndpointId(1)));
+            assert_eq!(next(&mut queues), Some(expected));
         }
     }
 
     #[test]
     fn an_endpoint_without_room_is_passed_over_and_a_closed_one_emptied() {
-        let (executor, mut lanes) = queue(&["a1", "b1", "a2", "b2"]);
+        let (executor, mut queues) = queue(&["a1", "b1", "a2", "b2"]);
         executor.rooms.borrow_mut()[0] = Room::Later;
-        assert_eq!(started(&executor, &mut lanes), ["b1", "b2"]);
-        assert!(lanes.take_closed(&executor).is_empty() && !lanes.is_empty());
+        assert_eq!(started(&executor, &mut queues), ["b1", "b2"]);
+        assert!(queues.take_closed(&executor).is_empty() && !queues.is_empty());
         executor.rooms.borrow_mut().fill(Room::Closed("gone".to_owned()));
-        assert_eq!(started(&executor, &mut lanes), Vec::<&str>::new());
-        let closed = lanes.take_closed(&executor);
+        assert_eq!(started(&executor, &mut queues), Vec::<&str>::new());
+        let closed = queues.take_closed(&executor);
         assert_eq!(closed.len(), 1, "nothing is left for the other");
         assert_eq!((closed[0].reason.as_str(), &closed[0].rest[..]), ("gone", &["a1", "a2"][..]));
-        assert!(lanes.is_empty());
+        assert!(queues.is_empty());
     }
 
     #[test]
     fn a_model_that_is_closed_leaves_others_of_its_endpoint_alone() {
-        let (executor, mut lanes) = queue(&["a1", "b1"]);
-        let closed = lanes.queue(endpoint("a"), "closed", SETTINGS);
-        lanes.push(closed, 0, "a2");
-        lanes.push(closed, 0, "a3");
-        let open = lanes.queue(endpoint("a"), "open", SETTINGS);
-        lanes.push(open, 0, "a4");
-        let first = lanes.next(&executor, false).unwrap();
-        lanes.put_back(first);
-        let closed = lanes.take_closed(&executor);
+        let (executor, mut queues) = queue(&["a1", "b1"]);
+        let closed = queues.queue(endpoint("a"), "closed", SETTINGS);
+        queues.push(closed, 0, "a2");
+        queues.push(closed, 0, "a3");
+        let open = queues.queue(endpoint("a"), "open", SETTINGS);
+        queues.push(open, 0, "a4");
+        let first = queues.next(&executor, false).unwrap();
+        queues.put_back(first);
+        let closed = queues.take_closed(&executor);
         assert_eq!(closed.len(), 1);
-        let ClosedLane { reason, rest } = &closed[0];
+        let ClosedQueue { reason, rest } = &closed[0];
         assert_eq!((reason.as_str(), &rest[..]), ("it says nothing", &["a2", "a3"][..]));
-        assert_eq!(started(&executor, &mut lanes), ["a1", "b1", "a4"]);
+        assert_eq!(started(&executor, &mut queues), ["a1", "b1", "a4"]);
     }
 
     #[test]
     fn models_of_one_endpoint_are_asked_in_the_order_of_the_queue() {
-        let (executor, mut lanes) = (Doorkeeper::default(), Lanes::new());
+        let (executor, mut queues) = (Doorkeeper::default(), Queues::new());
         for (action, model) in [("a1", "m"), ("a2", "n"), ("a3", "m"), ("a4", "n")] {
-            let queue = lanes.queue(endpoint("a"), model, SETTINGS);
-            lanes.push(queue, 0, action);
+            let queue = queues.queue(endpoint("a"), model, SETTINGS);
+            queues.push(queue, 0, action);
         }
-        lanes.open(&executor);
-        assert_eq!(lanes.len(), 4);
-        assert_eq!(started(&executor, &mut lanes), ["a1", "a2", "a3", "a4"]);
+        queues.open(&executor);
+        assert_eq!(queues.len(), 4);
+        assert_eq!(started(&executor, &mut queues), ["a1", "a2", "a3", "a4"]);
     }
 
     #[test]
     fn an_action_that_is_put_back_comes_next() {
-        let (executor, mut lanes) = queue(&["a1", "b1", "a2"]);
-        let next = lanes.next(&executor, false).unwrap();
-        lanes.put_back(next);
-        assert_eq!(lanes.next(&executor, false), Some(next));
-        assert_eq!(lanes.into_rest(), ["b1", "a2"]);
+        let (executor, mut queues) = queue(&["a1", "b1", "a2"]);
+        let next = queues.next(&executor, false).unwrap();
+        queues.put_back(next);
+        assert_eq!(queues.next(&executor, false), Some(next));
+        assert_eq!(queues.into_rest(), ["b1", "a2"]);
     }
 
     #[test]
     fn what_is_left_is_in_its_first_order() {
-        let (executor, mut lanes) = queue(&["a1", "b1", "a2", "b2", "a3"]);
-        lanes.next(&executor, false);
-        assert_eq!(lanes.into_rest(), ["b1", "a2", "b2", "a3"]);
+        let (executor, mut queues) = queue(&["a1", "b1", "a2", "b2", "a3"]);
+        queues.next(&executor, false);
+        assert_eq!(queues.into_rest(), ["b1", "a2", "b2", "a3"]);
     }
 }

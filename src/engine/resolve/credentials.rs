@@ -20,7 +20,7 @@ const KEY_HEADERS: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog
 
 /// How one judge is reached.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reach<'a> {
+pub(crate) struct JudgeAccess<'a> {
     /// What the suite says.
     pub(crate) spec: &'a JudgeSpec,
     /// Where requests go.
@@ -29,7 +29,7 @@ pub(crate) struct Reach<'a> {
     pub(crate) environment: &'a BTreeMap<String, String>,
 }
 
-impl Reach<'_> {
+impl JudgeAccess<'_> {
     /// The key of the API, if there is one. Where a header takes its place, only a key that the suite asks for.
     pub(crate) fn api_key(&self) -> Option<Secret> {
         if self.spec.api_key_env.is_none() && self.has_key_header() {
@@ -154,9 +154,9 @@ impl Settling<'_> {
     }
 
     /// How the judge at `at` is reached.
-    pub(crate) fn seat<'s>(&'s self, judge: &'s Judge, at: usize) -> Option<Reach<'s>> {
+    pub(crate) fn seat<'s>(&'s self, judge: &'s Judge, at: usize) -> Option<JudgeAccess<'s>> {
         let environment = self.session.root.environment(&self.session.db);
-        Some(Reach {
+        Some(JudgeAccess {
             spec: judge.rubric.judges.get(at)?,
             base_url: &judge.seats.get(at)?.base_url,
             environment,
@@ -186,7 +186,7 @@ fn put(headers: &mut Vec<Header>, name: &str, value: Secret, is_secret: bool) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::Reach;
+    use super::JudgeAccess;
     use crate::pipeline::spec::{HeaderSpec, HeaderValue, JudgeSpec};
 
     type Change = fn(&mut JudgeSpec);
@@ -197,14 +197,14 @@ mod tests {
         change(&mut spec);
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let environment: BTreeMap<String, String> = environment.iter().map(owned).collect();
-        let reach = Reach { spec: &spec, base_url, environment: &environment };
-        let key = reach.api_key().map_or_else(|| "-".to_owned(), |key| key.reveal().to_owned());
-        let headers = reach.headers();
+        let access = JudgeAccess { spec: &spec, base_url, environment: &environment };
+        let key = access.api_key().map_or_else(|| "-".to_owned(), |key| key.reveal().to_owned());
+        let headers = access.headers();
         let headers: Vec<String> = headers
             .iter()
             .map(|header| format!("{}={}", header.name, header.value.reveal()))
             .collect();
-        format!("{key} [{}] {}", headers.join(" "), reach.needs_key())
+        format!("{key} [{}] {}", headers.join(" "), access.needs_key())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Makes outcomes durable, whoever had them made, and says what stands in the store afterwards: that is what is reported.
+//! Makes outcomes durable, of sessions and of commands without a suite, and says what stands in the store afterwards: that is what is reported.
 
 use crate::effects::store::{BODY_LIMIT, Entry, OutcomeStore, StoreError};
 use crate::pipeline::action::Action;
@@ -78,9 +78,10 @@ impl ToKeep<'_> {
 /// Makes a batch durable; what the store then holds takes the place of what came of each action, so that all processes
 /// report the same. Failures that may pass are not kept, nor is what is executed in every evaluation. `also` is written
 /// before.
-pub(crate) fn keep<'a>(
-    store: &mut dyn OutcomeStore,
-    (also, batch): (Vec<Entry>, impl Iterator<Item = ToKeep<'a>>),
+pub(crate) fn persist<'a>(
+    store: &dyn OutcomeStore,
+    also: Vec<Entry>,
+    batch: impl Iterator<Item = ToKeep<'a>>,
     at: &str,
 ) -> Result<(), StoreError> {
     let mut batch: Vec<ToKeep<'a>> =
@@ -105,7 +106,9 @@ pub(crate) fn keep<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::{ToKeep, keep};
+    use std::sync::Mutex;
+
+    use super::{ToKeep, persist};
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
     use crate::pipeline::action::Action;
     use crate::pipeline::judge::question::Question;
@@ -166,35 +169,35 @@ mod tests {
     #[derive(Default)]
     struct Shared {
         store: MemoryStore,
-        others: Vec<Entry>,
+        others: Mutex<Vec<Entry>>,
     }
 
     impl OutcomeStore for Shared {
-        fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+        fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
             self.store.get_many(keys)
         }
 
-        fn put_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-            self.store.put_many(&std::mem::take(&mut self.others))?;
+        fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
+            self.store.put_many(&std::mem::take(&mut *self.others.lock().unwrap()))?;
             self.store.put_many(entries)
         }
 
-        fn others_wrote(&mut self) -> bool {
+        fn others_wrote(&self) -> bool {
             true
         }
 
-        fn keys(&mut self) -> Vec<ActionKey> {
+        fn keys(&self) -> Vec<ActionKey> {
             self.store.keys()
         }
 
-        fn take_warnings(&mut self) -> Vec<String> {
+        fn take_warnings(&self) -> Vec<String> {
             Vec::new()
         }
     }
 
     /// Keeps an outcome; what is reported of it, whether it was asked in vain, and what the store then holds.
     fn kept(
-        store: &mut dyn OutcomeStore,
+        store: &dyn OutcomeStore,
         said: &str,
         generation: u32,
     ) -> (String, bool, Option<(String, u32)>) {
@@ -206,7 +209,7 @@ mod tests {
             outcome: &mut outcome,
             in_vain: &mut in_vain,
         };
-        keep(store, (Vec::new(), std::iter::once(to_keep)), "").unwrap();
+        persist(store, Vec::new(), std::iter::once(to_keep), "").unwrap();
         let held = store.get_many(&[KEY]).pop().flatten();
         let held = held.map(|held| (text(&read_body(&held.body).unwrap()), held.generation));
         (text(&outcome), in_vain.is_some(), held)
@@ -238,9 +241,9 @@ mod tests {
         for (held, (said, generation), (reported, in_vain), after) in cases {
             let before: Vec<Entry> = held.iter().map(|(said, at)| entry(said, *at)).collect();
             let after = after.map(|(said, generation)| (said.to_owned(), generation));
-            let mut store = MemoryStore::default();
+            let store = MemoryStore::default();
             store.put_many(&before).unwrap();
-            let found = kept(&mut store, said, generation);
+            let found = kept(&store, said, generation);
             assert_eq!(
                 found,
                 (reported.to_owned(), in_vain, after),
@@ -260,9 +263,10 @@ mod tests {
             ("f", "f2", 0),
             ("t", "r1", 0),
         ] {
-            let mut store = Shared { others: vec![entry(other, generation)], ..Shared::default() };
+            let others = Mutex::new(vec![entry(other, generation)]);
+            let store = Shared { others, ..Shared::default() };
             // Of what may pass nothing is written; the other's is there at the latest then.
-            let (reported, in_vain, held) = kept(&mut store, said, 0);
+            let (reported, in_vain, held) = kept(&store, said, 0);
             assert_eq!(
                 (Some(reported), in_vain),
                 (held.map(|(said, _)| said), false),
