@@ -61,7 +61,15 @@ impl Definitions {
         match field.shape {
             Shape::Anything => {}
             // A field that is null is a field that is absent.
-            shape => property["anyOf"] = json!([self.shape(shape), {"type": "null"}]),
+            shape => {
+                property["anyOf"] = match self.shape(shape) {
+                    mut shape if shape.get("anyOf").is_some() => shape["anyOf"].take(),
+                    shape => json!([shape]),
+                };
+                if let Some(shapes) = property["anyOf"].as_array_mut() {
+                    shapes.push(json!({"type": "null"}));
+                }
+            }
         }
         property
     }
