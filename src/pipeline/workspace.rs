@@ -7,11 +7,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::spec::SandboxKind;
-use super::suite::fields::{Fields, Findings};
+use super::suite::fields::{FieldSet, Findings};
 use super::suite::programs::SANDBOXES;
-use super::suite::section::{COUNT, Section, Shape, fields, names};
-use super::suite::source::Span;
-use super::suite::tree::{Entry, Kind, Node, Style};
+use super::suite::section::{COUNT, FieldShape, Section, fields, names};
+use super::suite::source::SourceSpan;
+use super::suite::tree::{Style, Yaml, YamlEntry, YamlNode};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::Price;
 
@@ -62,16 +62,16 @@ const DOLLARS: &str = "a number of US dollars a million tokens, 0 or more";
 static WORKSPACE: Section = Section::new(
     "`evalrs.toml`",
     &[fields![
-        "cache": Shape::Mapping(&CACHE) => "where outcomes are kept";
-        "run": Shape::Mapping(&RUN) => "how suites are evaluated";
-        "prices": Shape::MapOf(&Shape::Mapping(&PRICE)) => "what models cost, over the list prices";
+        "cache": FieldShape::Mapping(&CACHE) => "where outcomes are kept";
+        "run": FieldShape::Mapping(&RUN) => "how suites are evaluated";
+        "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "what models cost, over the list prices";
     ]],
 );
 
 static CACHE: Section = Section::new(
     "`[cache]`",
     &[fields![
-        "dir": Shape::Text => "the store, from this folder";
+        "dir": FieldShape::Text => "the store, from this folder";
     ]],
 );
 
@@ -79,22 +79,22 @@ static RUN: Section = Section::new(
     "`[run]`",
     &[fields![
         "max_concurrent": COUNT, or "15" => "actions under way at once";
-        "color": Shape::Choice(&names(&COLORS)), or "\"auto\"" => "when output has colour";
-        "max_cost": Shape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
-        "max_calls": Shape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may ask";
+        "color": FieldShape::Choice(&names(&COLORS)), or "\"auto\"" => "when output has colour";
+        "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
+        "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may ask";
         "max_requests_per_minute": COUNT => "of each endpoint, where the suite says nothing";
-        "max_tokens_per_minute": Shape::Whole(1, i64::MAX, "a whole number of at least 1") => "the same of tokens";
+        "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the same of tokens";
         "max_identical_failures": COUNT, or "10" => "failures in a row after which an endpoint is asked no more";
         "keep_runs": COUNT => "records of runs that are kept, of all suites together";
-        "sandbox": Shape::Choice(&names(&SANDBOXES)) => "what programs are kept from that say nothing themselves";
+        "sandbox": FieldShape::Choice(&names(&SANDBOXES)) => "what programs are kept from that say nothing themselves";
     ]],
 );
 
 static PRICE: Section = Section::new(
     "a price",
     &[fields![
-        "input": Shape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens sent cost";
-        "output": Shape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens received cost";
+        "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens sent cost";
+        "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens received cost";
     ]],
 );
 
@@ -106,7 +106,8 @@ pub fn read_workspace(path: &str, text: &str) -> (Workspace, Vec<Diagnostic>) {
     let table = match DeTable::parse(text) {
         Ok(table) => table,
         Err(error) => {
-            let place = error.span().map(|span| findings.sources.place(Span::new(file, span)));
+            let place =
+                error.span().map(|span| findings.sources.place(SourceSpan::new(file, span)));
             let message = format!("invalid TOML: {}", first_line(error.message()));
             let place = place.unwrap_or_else(|| Place::file(path));
             return (Workspace::default(), vec![Diagnostic::error(place, message)]);
@@ -121,9 +122,9 @@ fn first_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
 }
 
-fn workspace(entries: &[Entry], findings: &mut Findings) -> Workspace {
+fn workspace(entries: &[YamlEntry], findings: &mut Findings) -> Workspace {
     let mut workspace = Workspace::default();
-    let fields = Fields::new(entries, &WORKSPACE);
+    let fields = FieldSet::new(entries, &WORKSPACE);
     if let Some(cache) = fields.section("cache", &CACHE, findings) {
         workspace.cache_dir = cache.take("dir").and_then(|dir| {
             let path = findings.text(dir)?;
@@ -150,7 +151,7 @@ fn workspace(entries: &[Entry], findings: &mut Findings) -> Workspace {
     workspace
 }
 
-fn read_prices(field: &Entry, findings: &mut Findings) -> Vec<(String, Price)> {
+fn read_prices(field: &YamlEntry, findings: &mut Findings) -> Vec<(String, Price)> {
     let models = findings.entries(field).unwrap_or_default();
     models
         .iter()
@@ -158,7 +159,7 @@ fn read_prices(field: &Entry, findings: &mut Findings) -> Vec<(String, Price)> {
         .collect()
 }
 
-fn read_price(model: &Entry, findings: &mut Findings) -> Option<Price> {
+fn read_price(model: &YamlEntry, findings: &mut Findings) -> Option<Price> {
     if let Some((name, part)) = name_cut_at_dots(model) {
         let message = format!("the price of `{}` has no field `{}`", model.key, part.key);
         findings.error(part.key_span, message).hint =
@@ -180,10 +181,10 @@ fn read_price(model: &Entry, findings: &mut Findings) -> Option<Price> {
 }
 
 /// The name that was meant, and its second part, where dots without quotes made tables of `gpt-4.1`.
-fn name_cut_at_dots(model: &Entry) -> Option<(String, &Entry)> {
-    let Kind::Map(parts) = &model.value.value else { return None };
-    let is_rest = |part: &&Entry| {
-        matches!(part.value.value, Kind::Map(_)) && !["input", "output"].contains(&&*part.key)
+fn name_cut_at_dots(model: &YamlEntry) -> Option<(String, &YamlEntry)> {
+    let Yaml::Map(parts) = &model.value.value else { return None };
+    let is_rest = |part: &&YamlEntry| {
+        matches!(part.value.value, Yaml::Map(_)) && !["input", "output"].contains(&&*part.key)
     };
     let part = parts.iter().find(is_rest)?;
     let rest = name_cut_at_dots(part).map_or_else(|| part.key.clone(), |(rest, _)| rest);
@@ -191,37 +192,37 @@ fn name_cut_at_dots(model: &Entry) -> Option<(String, &Entry)> {
 }
 
 /// The entries of a table in the order of the file.
-fn table_entries(table: &DeTable<'_>, file: u32) -> Vec<Entry> {
+fn table_entries(table: &DeTable<'_>, file: u32) -> Vec<YamlEntry> {
     let entry =
-        |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| Entry {
+        |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| YamlEntry {
             key: key.get_ref().to_string(),
-            key_span: Span::new(file, key.span()),
+            key_span: SourceSpan::new(file, key.span()),
             value: node(value, file),
         };
-    let mut entries: Vec<Entry> = table.iter().map(entry).collect();
+    let mut entries: Vec<YamlEntry> = table.iter().map(entry).collect();
     entries.sort_by_key(|entry| entry.key_span.start);
     entries
 }
 
-fn node(value: &Spanned<DeValue<'_>>, file: u32) -> Node {
+fn node(value: &Spanned<DeValue<'_>>, file: u32) -> YamlNode {
     let (kind, style) = match value.get_ref() {
-        DeValue::String(text) => (Kind::Str(text.to_string()), Style::Quoted),
+        DeValue::String(text) => (Yaml::Str(text.to_string()), Style::Quoted),
         DeValue::Integer(number) => {
             let value = i64::from_str_radix(number.as_str(), number.radix());
-            (value.map_or(Kind::Float(f64::MAX), Kind::Int), Style::Plain)
+            (value.map_or(Yaml::Float(f64::MAX), Yaml::Int), Style::Plain)
         }
         DeValue::Float(number) => {
             let value: f64 = number.as_str().parse().unwrap_or(f64::NAN);
-            (Kind::Float(value), Style::Plain)
+            (Yaml::Float(value), Style::Plain)
         }
-        DeValue::Boolean(value) => (Kind::Bool(*value), Style::Plain),
-        DeValue::Datetime(value) => (Kind::Str(value.to_string()), Style::Plain),
+        DeValue::Boolean(value) => (Yaml::Bool(*value), Style::Plain),
+        DeValue::Datetime(value) => (Yaml::Str(value.to_string()), Style::Plain),
         DeValue::Array(items) => {
-            (Kind::Seq(items.iter().map(|item| node(item, file)).collect()), Style::Plain)
+            (Yaml::Seq(items.iter().map(|item| node(item, file)).collect()), Style::Plain)
         }
-        DeValue::Table(table) => (Kind::Map(table_entries(table, file)), Style::Plain),
+        DeValue::Table(table) => (Yaml::Map(table_entries(table, file)), Style::Plain),
     };
-    Node { span: Span::new(file, value.span()), style, value: kind }
+    YamlNode { span: SourceSpan::new(file, value.span()), style, value: kind }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use super::options::{ExtractorInfo, Opt, OptionKind, Options, Pick};
-use super::{ExtractError, Recording};
+use super::{ExtractError, ExtractView};
 
 pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
     id: "json_path",
@@ -54,7 +54,7 @@ impl Query {
     }
 
     /// One text as it is; anything else as compact JSON; nothing found, or null, as nothing.
-    fn extract(&self, from: &Recording<'_>) -> String {
+    fn extract(&self, from: &ExtractView<'_>) -> String {
         let asked = match self.source {
             QuerySource::Row => Some(from.row.value()),
             QuerySource::Output => json_in(from.final_output()),

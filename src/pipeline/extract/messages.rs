@@ -1,7 +1,7 @@
 //! Extractors of what the target said.
 
 use super::options::{ExtractorInfo, Opt, OptionKind, Pick};
-use super::{Recording, assistant};
+use super::{ExtractView, assistant};
 
 pub(super) const LAST_ASSISTANT: ExtractorInfo = ExtractorInfo {
     id: "last_assistant",
@@ -92,7 +92,7 @@ pub(super) const AFTER_MARKER: ExtractorInfo = ExtractorInfo {
 };
 
 /// What the target said in its last turn.
-fn last_turn<'a>(from: &Recording<'a>) -> Vec<&'a str> {
+fn last_turn<'a>(from: &ExtractView<'a>) -> Vec<&'a str> {
     let last = from.trajectory.turns.last().map_or(&[][..], |turn| &turn.messages);
     let seen = last.iter().filter(|message| from.include_subagents || !message.subagent);
     seen.filter_map(assistant).collect()

@@ -92,12 +92,12 @@ impl Extractor {
     pub(crate) fn extract(&self, from: &ExtractFrom<'_>) -> Result<String, ExtractError> {
         let ExtractFrom { trajectory, output, row } = *from;
         let include_subagents = self.include_subagents;
-        self.pick.pick(&Recording { trajectory, output, row, include_subagents })
+        self.pick.pick(&ExtractView { trajectory, output, row, include_subagents })
     }
 }
 
 /// What was recorded, as an extractor sees it.
-struct Recording<'a> {
+struct ExtractView<'a> {
     trajectory: &'a Trajectory,
     output: Option<&'a str>,
     row: Row<'a>,
@@ -105,7 +105,7 @@ struct Recording<'a> {
     include_subagents: bool,
 }
 
-impl<'a> Recording<'a> {
+impl<'a> ExtractView<'a> {
     fn messages(&self) -> impl DoubleEndedIterator<Item = &'a Message> + use<'a> {
         self.trajectory.messages(self.include_subagents)
     }

@@ -8,7 +8,7 @@ use python_re::Regex;
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
-use super::{EXTRACTORS, ExtractError, Recording};
+use super::{EXTRACTORS, ExtractError, ExtractView};
 use crate::base::diagnostic::suggest;
 use crate::pipeline::spec::OptionProblem;
 
@@ -60,25 +60,25 @@ impl ExtractorInfo {
 
 /// What an extractor with its options does.
 #[derive(Clone)]
-pub(super) struct Pick(Arc<dyn Fn(&Recording<'_>) -> Result<String, ExtractError> + Send + Sync>);
+pub(super) struct Pick(Arc<dyn Fn(&ExtractView<'_>) -> Result<String, ExtractError> + Send + Sync>);
 
 impl Pick {
     /// An extractor that may fail.
     pub(super) fn new(
-        pick: impl Fn(&Recording<'_>) -> Result<String, ExtractError> + Send + Sync + 'static,
+        pick: impl Fn(&ExtractView<'_>) -> Result<String, ExtractError> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(pick))
     }
 
     /// An extractor that always gives a text.
     pub(super) fn infallible(
-        pick: impl Fn(&Recording<'_>) -> String + Send + Sync + 'static,
+        pick: impl Fn(&ExtractView<'_>) -> String + Send + Sync + 'static,
     ) -> Self {
         Self::new(move |from| Ok(pick(from)))
     }
 
     /// The text it picks.
-    pub(super) fn pick(&self, from: &Recording<'_>) -> Result<String, ExtractError> {
+    pub(super) fn pick(&self, from: &ExtractView<'_>) -> Result<String, ExtractError> {
         (self.0)(from)
     }
 }

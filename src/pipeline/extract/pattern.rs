@@ -34,7 +34,7 @@ pub(super) const PATTERN: ExtractorInfo = ExtractorInfo {
         },
     ],
     compile: |options| {
-        let pattern = Pattern::new(options)?;
+        let pattern = PatternExtractor::new(options)?;
         Ok(Pick::new(move |from| pattern.extract(from.said().rev())))
     },
     check: group_problem,
@@ -42,13 +42,13 @@ pub(super) const PATTERN: ExtractorInfo = ExtractorInfo {
 };
 
 /// A pattern and what is taken of its matches.
-struct Pattern {
+struct PatternExtractor {
     regex: Regex,
     search_all: bool,
     group: usize,
 }
 
-impl Pattern {
+impl PatternExtractor {
     /// Compiles the pattern and finds the group.
     fn new(options: &Options<'_>) -> Result<Self, ExtractError> {
         let pattern = options.text("pattern").unwrap_or_default();

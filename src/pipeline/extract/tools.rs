@@ -1,6 +1,6 @@
 //! Extractors of what the target called.
 
-use super::Recording;
+use super::ExtractView;
 use super::options::{ExtractorInfo, Opt, OptionKind, Pick};
 use crate::pipeline::trajectory::Body;
 
@@ -36,7 +36,7 @@ pub(super) const TOOL_OUTPUT: ExtractorInfo = ExtractorInfo {
 };
 
 /// What the first call of a tool returned. Formats without call ids pair calls and returns in order.
-fn tool_output(from: &Recording<'_>, tool_name: &str) -> String {
+fn tool_output(from: &ExtractView<'_>, tool_name: &str) -> String {
     let mut calls = from.tool_calls().enumerate();
     let Some((index, call)) = calls.find(|(_, call)| call.name == tool_name) else {
         return String::new();

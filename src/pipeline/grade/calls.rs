@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::grader::{Graded, GraderInfo, ToolGrader, with_options, without_options};
+use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
 use super::json::JsonMatch;
 use super::number;
 use super::options::{self, problem, schema};
@@ -192,7 +192,7 @@ impl ToolCallsMatch {
         Ok(options)
     }
 
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let counts = |name: &str| !self.ignore_tools.iter().any(|ignored| ignored == name);
         let mut expected = self.expected(subject)?;
         expected.retain(|call| counts(&call.name));

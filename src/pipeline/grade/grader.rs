@@ -43,7 +43,7 @@ pub(crate) struct GraderInfo {
 pub(super) type Compiled = Result<ToolGrader, Vec<OptionProblem>>;
 
 /// A grade, or the grade to give because the question could not even be asked.
-pub(super) type Graded = Result<Grade, Grade>;
+pub(super) type GradeResult = Result<Grade, Grade>;
 
 impl GraderInfo {
     /// A grader without anything special, to be completed.
@@ -63,13 +63,13 @@ impl GraderInfo {
 }
 
 /// A grader with its options read.
-pub struct ToolGrader(Box<dyn Fn(&Subject<'_>) -> Graded + Send + Sync>);
+pub struct ToolGrader(Box<dyn Fn(&Subject<'_>) -> GradeResult + Send + Sync>);
 
 impl ToolGrader {
     /// What `grade` makes of each sample with these `options`.
     pub(super) fn new<T: Send + Sync + 'static>(
         options: T,
-        grade: fn(&T, &Subject<'_>) -> Graded,
+        grade: fn(&T, &Subject<'_>) -> GradeResult,
     ) -> Self {
         Self(Box::new(move |subject| grade(&options, subject)))
     }
@@ -89,7 +89,7 @@ impl fmt::Debug for ToolGrader {
 /// A grader whose options are all there is to read.
 pub(super) fn with_options<T: JsonSchema + DeserializeOwned + Send + Sync + 'static>(
     config: &Map<String, Value>,
-    grade: fn(&T, &Subject<'_>) -> Graded,
+    grade: fn(&T, &Subject<'_>) -> GradeResult,
 ) -> Compiled {
     Ok(ToolGrader::new(read::<T>(config)?, grade))
 }
@@ -97,7 +97,7 @@ pub(super) fn with_options<T: JsonSchema + DeserializeOwned + Send + Sync + 'sta
 /// A grader that has no options.
 pub(super) fn without_options(
     config: &Map<String, Value>,
-    grade: fn(&Subject<'_>) -> Graded,
+    grade: fn(&Subject<'_>) -> GradeResult,
 ) -> Compiled {
     none(config)?;
     Ok(ToolGrader::new(grade, |grade, subject| grade(subject)))

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
 use super::Subject;
-use super::grader::{Graded, GraderInfo, ToolGrader, with_options};
+use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
 use super::options::{self, problem, schema};
 use super::text::{explained, reference, unusable_reference};
 use crate::base::python::strip;
@@ -47,7 +47,7 @@ pub(super) struct JsonMatch {
 }
 
 impl JsonMatch {
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let written = reference(subject)?;
         let expected: Value =
             serde_json::from_str(written).map_err(|why| unusable_reference(lower_first(&why)))?;
@@ -224,7 +224,7 @@ impl JsonSchemaGrader {
         Ok(Self { validator: validator.map(Box::new) })
     }
 
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let own;
         let validator = if let Some(validator) = &self.validator {
             validator.as_ref()

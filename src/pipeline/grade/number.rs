@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Subject;
-use super::grader::{Graded, GraderInfo, with_options};
+use super::grader::{GradeResult, GraderInfo, with_options};
 use super::json::shorten;
 use super::options::schema;
 use super::text::{explained, reference, unusable_reference};
@@ -178,7 +178,7 @@ impl Default for Numeric {
 }
 
 impl Numeric {
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let written = reference(subject)?;
         let number = |text: &str| parse(text).or_else(|| self.find?.pick(text));
         let expected = number(written).ok_or_else(|| unusable_reference("it is not a number"))?;

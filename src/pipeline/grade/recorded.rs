@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::grader::{Graded, GraderInfo, ToolGrader};
+use super::grader::{GradeResult, GraderInfo, ToolGrader};
 use super::options::{self, problem, schema};
 use super::{Grade, Subject};
 use crate::base::python::strip;
@@ -35,14 +35,14 @@ struct RecordedScore {
     path: String,
     /// The range it was given in; without it 0 to 1.
     #[serde(default)]
-    scale: Option<Scale>,
+    scale: Option<RecordedScale>,
 }
 
 /// A range of scores.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-struct Scale {
+struct RecordedScale {
     /// What becomes 0.
     min: f64,
     /// What becomes 1.
@@ -65,7 +65,7 @@ impl RecordedScore {
         }
     }
 
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let fail = |message: String| Grade::failed("invalid_score", message);
         let path = &self.path;
         let value = match subject.row.get(path) {
@@ -84,7 +84,7 @@ impl RecordedScore {
         let number = number
             .filter(|number| number.is_finite())
             .ok_or_else(|| fail(format!("`{path}` is not a number")))?;
-        let Scale { min, max } = self.scale.unwrap_or(Scale { min: 0.0, max: 1.0 });
+        let RecordedScale { min, max } = self.scale.unwrap_or(RecordedScale { min: 0.0, max: 1.0 });
         if !(min..=max).contains(&number) {
             return Err(fail(format!("`{path}` is {number}, not within {min} to {max}")));
         }

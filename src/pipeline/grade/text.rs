@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::grader::{Graded, GraderInfo, with_options, without_options};
+use super::grader::{GradeResult, GraderInfo, with_options, without_options};
 use super::options::schema;
 use super::{Grade, Subject};
 use crate::base::python::{collapse_space, lower, repr_str, strip};
@@ -85,7 +85,7 @@ pub(super) const EXACT_MATCH: GraderInfo = GraderInfo {
 };
 
 /// Equal but for white space at the ends.
-pub(super) fn exact_match(subject: &Subject<'_>) -> Graded {
+pub(super) fn exact_match(subject: &Subject<'_>) -> GradeResult {
     let expected = reference(subject)?;
     Ok(verdict("Exact match", strip(subject.submission) == strip(expected)))
 }
@@ -101,7 +101,7 @@ pub(super) const CONTAINS: GraderInfo = GraderInfo {
 };
 
 /// The reference answer stands in the submission, whatever the case.
-pub(super) fn contains(subject: &Subject<'_>) -> Graded {
+pub(super) fn contains(subject: &Subject<'_>) -> GradeResult {
     let expected = reference(subject)?;
     Ok(verdict("Contains ground_truth", lower(subject.submission).contains(&lower(expected))))
 }
@@ -118,7 +118,7 @@ pub(super) const REGEX_MATCH: GraderInfo = GraderInfo {
 };
 
 /// The reference answer is a pattern that matches somewhere in the submission.
-pub(super) fn regex_match(subject: &Subject<'_>) -> Graded {
+pub(super) fn regex_match(subject: &Subject<'_>) -> GradeResult {
     let Some(pattern) = subject.ground_truth.filter(|text| !text.is_empty()) else {
         return Err(Grade::without_ground_truth("No ground_truth regex pattern provided"));
     };
@@ -185,7 +185,7 @@ impl Default for StringMatch {
 }
 
 impl StringMatch {
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let expected = reference(subject)?;
         let same = self.normal(subject.submission) == self.normal(expected);
         Ok(verdict("String match", same))
@@ -224,7 +224,7 @@ impl Default for Levenshtein {
 }
 
 impl Levenshtein {
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let expected = reference(subject)?;
         let normal = |text: &str| -> Vec<char> {
             let text = strip(text);
@@ -300,7 +300,7 @@ impl Default for OneOf {
 }
 
 impl OneOf {
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> Graded {
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let (mut accepted, what) = if let Some(values) = &self.values {
             (values.clone(), " accepted values")
         } else {

@@ -5,9 +5,9 @@
 
 use super::fields::Findings;
 use super::reader::Reader;
-use super::section::Field;
+use super::section::FieldSpec;
 use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
-use super::tree::{Entry, Kind};
+use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetSpec};
 use crate::pipeline::trajectory::TrajectoryFormat;
 
@@ -28,13 +28,13 @@ pub(super) const TRAJECTORY_FORMATS: [(&str, TrajectoryFormat); 6] = [
 ];
 
 /// Reads `dataset: PATH` or `dataset: {path, format, fields}`.
-pub(super) fn dataset(field: &Entry, reader: &mut Reader<'_>) -> Option<DatasetSpec> {
-    if let Kind::Str(_) = field.value.value {
+pub(super) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<DatasetSpec> {
+    if let Yaml::Str(_) = field.value.value {
         let path = reader.path(field)?;
         let format = format_of(&path, field, &mut reader.findings)?;
         return Some(DatasetSpec { path, format, fields: FieldMap::default() });
     }
-    if !matches!(field.value.value, Kind::Map(_)) {
+    if !matches!(field.value.value, Yaml::Map(_)) {
         reader.findings.wrong_type(field, "a path or a mapping with `path`");
         return None;
     }
@@ -56,7 +56,7 @@ pub(super) fn dataset(field: &Entry, reader: &mut Reader<'_>) -> Option<DatasetS
     Some(DatasetSpec { path: path?, format: format?, fields: map.unwrap_or_default() })
 }
 
-fn format_of(path: &str, field: &Entry, findings: &mut Findings) -> Option<DatasetFormat> {
+fn format_of(path: &str, field: &YamlEntry, findings: &mut Findings) -> Option<DatasetFormat> {
     let format = DatasetFormat::of_name(path);
     if format.is_none() {
         findings.error(field.value.span, "the dataset's format does not show in its name").hint = Some(
@@ -77,10 +77,10 @@ impl DatasetFormat {
     }
 }
 
-fn field_map(field: &Entry, findings: &mut Findings) -> FieldMap {
+fn field_map(field: &YamlEntry, findings: &mut Findings) -> FieldMap {
     let mut map = FieldMap::default();
     let Some(fields) = findings.fields(field, &ROW) else { return map };
-    for Field { name, .. } in ROW_PATHS {
+    for FieldSpec { name, .. } in ROW_PATHS {
         if let Some(path) = fields.text(name, findings) {
             map.paths.push(((*name).to_owned(), path));
         }
@@ -97,7 +97,7 @@ fn field_map(field: &Entry, findings: &mut Findings) -> FieldMap {
 }
 
 /// Reads the `target` section.
-pub(super) fn target(field: &Entry, reader: &mut Reader<'_>) -> Option<TargetSpec> {
+pub(super) fn target(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<TargetSpec> {
     let mut fields = reader.findings.fields(field, &RECORDED)?;
     let Some(kind) = fields.take("kind") else {
         reader.findings.error(field.key_span, "the target has no `kind`").hint =

@@ -1,21 +1,22 @@
 //! Typed access to the fields of a mapping, every problem reported with its place.
 //!
 //! It knows trees, declarations of fields and diagnostics, and nothing of suites; `evalrs.toml` is read through it too.
-//! A reader takes what it needs and then calls [`Fields::finish`], which reports what is not declared. Null is the same
+//! A reader takes what it needs and then calls [`FieldSet::finish`], which reports what is not declared. Null is the same
 //! as absent.
 //! Leniency is that of YAML 1.1: `yes` is a truth value, `"1e-3"` a number, `3.0` a whole number where
 //! one is expected; but a number is never text, since `model: 4` is a slip more often than a name.
 
-use super::section::{Field, MAX_SECONDS, Section, Shape};
-use super::source::{Sources, Span};
-use super::tree::{Entry, Kind, Node, Style};
+use super::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
+use super::source::{SourceSpan, Sources};
+use super::tree::{Style, Yaml, YamlEntry, YamlNode};
 use crate::base::diagnostic::{Diagnostic, Place, Severity, suggest};
 
 /// The most problems that are shown: a generated suite may repeat one slip thousands of times.
 const MOST: usize = 200;
 
-/// What [`Shape::Seconds`] is as a number, but for 0.
-const SECONDS: Shape = Shape::Number(0.0, MAX_SECONDS, "more than 0 and at most 86400 seconds");
+/// What [`FieldShape::Seconds`] is as a number, but for 0.
+const SECONDS: FieldShape =
+    FieldShape::Number(0.0, MAX_SECONDS, "more than 0 and at most 86400 seconds");
 
 /// The most choices that are listed beside a value.
 const MOST_CHOICES: usize = 8;
@@ -32,16 +33,24 @@ pub(crate) struct Findings {
 
 impl Findings {
     /// Reports an error; the diagnostic is returned for a label and a hint.
-    pub(crate) fn error(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn error(
+        &mut self,
+        span: SourceSpan,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
         self.push(Severity::Error, span, message.into())
     }
 
     /// Reports a warning.
-    pub(crate) fn warning(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn warning(
+        &mut self,
+        span: SourceSpan,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
         self.push(Severity::Warning, span, message.into())
     }
 
-    fn push(&mut self, severity: Severity, span: Span, message: String) -> &mut Diagnostic {
+    fn push(&mut self, severity: Severity, span: SourceSpan, message: String) -> &mut Diagnostic {
         if self.diagnostics.len() >= MOST {
             self.unseen += 1;
             let place = Place::file(self.sources.path(span.file));
@@ -84,20 +93,20 @@ impl Findings {
     }
 
     /// Reports that `field` is of another type than `expected`.
-    pub(crate) fn wrong_type(&mut self, field: &Entry, expected: &str) -> &mut Diagnostic {
+    pub(crate) fn wrong_type(&mut self, field: &YamlEntry, expected: &str) -> &mut Diagnostic {
         let message = format!("`{}` must be {expected}, not {}", field.key, field.value.noun());
         self.error(field.value.span, message)
     }
 
     /// The value as text.
-    pub(crate) fn text(&mut self, field: &Entry) -> Option<String> {
+    pub(crate) fn text(&mut self, field: &YamlEntry) -> Option<String> {
         match &field.value.value {
-            Kind::Str(text) if text.is_empty() => {
+            Yaml::Str(text) if text.is_empty() => {
                 self.error(field.value.span, format!("`{}` is empty", field.key));
                 None
             }
-            Kind::Str(text) => Some(text.clone()),
-            Kind::Seq(_) | Kind::Map(_) => {
+            Yaml::Str(text) => Some(text.clone()),
+            Yaml::Seq(_) | Yaml::Map(_) => {
                 self.wrong_type(field, "text");
                 None
             }
@@ -109,13 +118,13 @@ impl Findings {
     }
 
     /// The value as a finite number within the bounds of `shape`.
-    pub(crate) fn number(&mut self, field: &Entry, shape: Shape) -> Option<f64> {
+    pub(crate) fn number(&mut self, field: &YamlEntry, shape: FieldShape) -> Option<f64> {
         let Some(value) = as_number(&field.value) else {
             self.wrong_type(field, "a number");
             return None;
         };
         let (least, greatest, words) = match shape.but_for_null() {
-            Shape::Number(least, greatest, words) => (least, greatest, words),
+            FieldShape::Number(least, greatest, words) => (least, greatest, words),
             _ => (f64::MIN, f64::MAX, "finite"),
         };
         if (least..=greatest).contains(&value) {
@@ -126,7 +135,7 @@ impl Findings {
     }
 
     /// The value as a number of seconds, more than 0.
-    pub(crate) fn seconds(&mut self, field: &Entry) -> Option<f64> {
+    pub(crate) fn seconds(&mut self, field: &YamlEntry) -> Option<f64> {
         let seconds = self.number(field, SECONDS)?;
         if seconds > 0.0 {
             return Some(seconds);
@@ -137,15 +146,19 @@ impl Findings {
     }
 
     /// The value as a whole number within the bounds of `shape`.
-    pub(crate) fn whole<N: TryFrom<i64>>(&mut self, field: &Entry, shape: Shape) -> Option<N> {
+    pub(crate) fn whole<N: TryFrom<i64>>(
+        &mut self,
+        field: &YamlEntry,
+        shape: FieldShape,
+    ) -> Option<N> {
         let (range, words) = match shape {
-            Shape::Whole(least, greatest, words) => (least..=greatest, words),
+            FieldShape::Whole(least, greatest, words) => (least..=greatest, words),
             _ => (i64::MIN..=i64::MAX, "a whole number"),
         };
         let value = match &field.value.value {
-            Kind::Int(value) => Some(*value),
-            Kind::Str(text) if field.value.style != Style::Interpolated => text.trim().parse().ok(),
-            Kind::Float(_) | Kind::Str(_) => as_number(&field.value).and_then(whole),
+            Yaml::Int(value) => Some(*value),
+            Yaml::Str(text) if field.value.style != Style::Interpolated => text.trim().parse().ok(),
+            Yaml::Float(_) | Yaml::Str(_) => as_number(&field.value).and_then(whole),
             _ => None,
         };
         match value.or_else(|| as_number(&field.value).and_then(whole)) {
@@ -162,12 +175,12 @@ impl Findings {
     }
 
     /// The value as a truth value.
-    pub(crate) fn truth(&mut self, field: &Entry) -> Option<bool> {
+    pub(crate) fn truth(&mut self, field: &YamlEntry) -> Option<bool> {
         match &field.value.value {
-            Kind::Bool(value) => return Some(*value),
-            Kind::Int(0) => return Some(false),
-            Kind::Int(1) => return Some(true),
-            Kind::Str(text) => match text.to_ascii_lowercase().as_str() {
+            Yaml::Bool(value) => return Some(*value),
+            Yaml::Int(0) => return Some(false),
+            Yaml::Int(1) => return Some(true),
+            Yaml::Str(text) => match text.to_ascii_lowercase().as_str() {
                 "yes" | "on" | "y" | "true" | "1" => return Some(true),
                 "no" | "off" | "n" | "false" | "0" => return Some(false),
                 _ => {}
@@ -179,12 +192,12 @@ impl Findings {
     }
 
     /// The value as a list of texts; one text is a list of one.
-    pub(crate) fn texts(&mut self, field: &Entry) -> Option<Vec<String>> {
+    pub(crate) fn texts(&mut self, field: &YamlEntry) -> Option<Vec<String>> {
         match &field.value.value {
-            Kind::Str(_) => self.text(field).map(|text| vec![text]),
-            Kind::Seq(items) => {
+            Yaml::Str(_) => self.text(field).map(|text| vec![text]),
+            Yaml::Seq(items) => {
                 let texts = items.iter().map(|item| {
-                    if let Kind::Str(text) = &item.value {
+                    if let Yaml::Str(text) = &item.value {
                         return Some(text.clone());
                     }
                     let noun = item.noun();
@@ -205,7 +218,11 @@ impl Findings {
     }
 
     /// The value as one of `choices`, by name.
-    pub(crate) fn choice<T: Copy>(&mut self, field: &Entry, choices: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        field: &YamlEntry,
+        choices: &[(&str, T)],
+    ) -> Option<T> {
         let text = self.text(field)?;
         if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text) {
             return Some(*value);
@@ -218,7 +235,7 @@ impl Findings {
     /// Reports that `text`, the value of `field`, is none of `names`.
     pub(crate) fn unknown(
         &mut self,
-        field: &Entry,
+        field: &YamlEntry,
         text: &str,
         what: &str,
         names: &[&str],
@@ -243,8 +260,8 @@ impl Findings {
     }
 
     /// The entries of a mapping; reports anything else.
-    pub(crate) fn entries<'n>(&mut self, field: &'n Entry) -> Option<&'n [Entry]> {
-        if let Kind::Map(entries) = &field.value.value {
+    pub(crate) fn entries<'n>(&mut self, field: &'n YamlEntry) -> Option<&'n [YamlEntry]> {
+        if let Yaml::Map(entries) = &field.value.value {
             return Some(entries);
         }
         self.wrong_type(field, "a mapping");
@@ -254,10 +271,10 @@ impl Findings {
     /// The fields of a mapping that is a `section`; reports anything else.
     pub(crate) fn fields<'n>(
         &mut self,
-        field: &'n Entry,
+        field: &'n YamlEntry,
         section: &'static Section,
-    ) -> Option<Fields<'n>> {
-        Some(Fields::new(self.entries(field)?, section))
+    ) -> Option<FieldSet<'n>> {
+        Some(FieldSet::new(self.entries(field)?, section))
     }
 }
 
@@ -273,11 +290,11 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-fn as_number(node: &Node) -> Option<f64> {
+fn as_number(node: &YamlNode) -> Option<f64> {
     match &node.value {
-        Kind::Int(value) => Some(*value as f64),
-        Kind::Float(value) => Some(*value),
-        Kind::Str(text) => text.trim().parse().ok().filter(|value: &f64| value.is_finite()),
+        Yaml::Int(value) => Some(*value as f64),
+        Yaml::Float(value) => Some(*value),
+        Yaml::Str(text) => text.trim().parse().ok().filter(|value: &f64| value.is_finite()),
         _ => None,
     }
 }
@@ -290,18 +307,18 @@ fn whole(value: f64) -> Option<i64> {
 
 /// The fields of one mapping, as a section declares them.
 #[derive(Debug)]
-pub(crate) struct Fields<'n> {
-    entries: &'n [Entry],
+pub(crate) struct FieldSet<'n> {
+    entries: &'n [YamlEntry],
     /// What stands for fields that are absent or null. Its names are known.
-    defaults: &'n [Entry],
+    defaults: &'n [YamlEntry],
     section: &'static Section,
     /// Names that were refused elsewhere.
     refused: Vec<&'n str>,
 }
 
-impl<'n> Fields<'n> {
+impl<'n> FieldSet<'n> {
     /// The fields `entries` of a `section`.
-    pub(crate) fn new(entries: &'n [Entry], section: &'static Section) -> Self {
+    pub(crate) fn new(entries: &'n [YamlEntry], section: &'static Section) -> Self {
         Self { entries, defaults: &[], section, refused: Vec::new() }
     }
 
@@ -311,28 +328,28 @@ impl<'n> Fields<'n> {
     }
 
     /// The same with `defaults` in the place of fields that are absent or null.
-    pub(crate) fn over(self, defaults: &'n [Entry]) -> Self {
+    pub(crate) fn over(self, defaults: &'n [YamlEntry]) -> Self {
         Self { defaults, ..self }
     }
 
     /// What the field `name` takes.
-    fn shape(&self, name: &str) -> Shape {
+    fn shape(&self, name: &str) -> FieldShape {
         let field = self.section.fields().find(|field| field.name == name);
         debug_assert!(field.is_some(), "{} declares no `{name}`", self.section.owner);
-        field.map_or(Shape::Anything, |field| field.shape)
+        field.map_or(FieldShape::Anything, |field| field.shape)
     }
 
     /// The field `name`, unless it is absent or null.
-    pub(crate) fn take(&self, name: &str) -> Option<&'n Entry> {
-        self.take_or_null(name).filter(|entry| entry.value.value != Kind::Null)
+    pub(crate) fn take(&self, name: &str) -> Option<&'n YamlEntry> {
+        self.take_or_null(name).filter(|entry| entry.value.value != Yaml::Null)
     }
 
     /// The field `name`, unless it is absent.
-    pub(crate) fn take_or_null(&self, name: &str) -> Option<&'n Entry> {
+    pub(crate) fn take_or_null(&self, name: &str) -> Option<&'n YamlEntry> {
         let said = self.entries.iter().find(|entry| entry.key == name);
         let default = || self.defaults.iter().find(|entry| entry.key == name);
         match said {
-            Some(said) if said.value.value != Kind::Null => Some(said),
+            Some(said) if said.value.value != Yaml::Null => Some(said),
             said => default().or(said),
         }
     }
@@ -388,15 +405,15 @@ impl<'n> Fields<'n> {
     }
 
     /// The `entries` of a mapping inside this one, and those `fields` of this one that it does not say itself.
-    pub(crate) fn inherited(&self, fields: &[Field], entries: &[Entry]) -> Vec<Entry> {
+    pub(crate) fn inherited(&self, fields: &[FieldSpec], entries: &[YamlEntry]) -> Vec<YamlEntry> {
         let of_this = fields.iter().filter_map(|field| self.take_or_null(field.name));
         let absent = of_this.filter(|field| entries.iter().all(|entry| entry.key != field.key));
         entries.iter().chain(absent).cloned().collect()
     }
 
     /// Every field whose name is refused by `is_refused`; they are reported by who asked.
-    pub(crate) fn refuse(&mut self, is_refused: fn(&str) -> bool) -> Vec<&'n Entry> {
-        let refused: Vec<&Entry> =
+    pub(crate) fn refuse(&mut self, is_refused: fn(&str) -> bool) -> Vec<&'n YamlEntry> {
+        let refused: Vec<&YamlEntry> =
             self.entries.iter().filter(|entry| is_refused(&entry.key)).collect();
         self.refused.extend(refused.iter().map(|entry| entry.key.as_str()));
         refused
@@ -408,7 +425,7 @@ impl<'n> Fields<'n> {
         first: &str,
         second: &str,
         findings: &mut Findings,
-    ) -> Option<&'n Entry> {
+    ) -> Option<&'n YamlEntry> {
         match (self.take(first), self.take(second)) {
             (Some(_), Some(other)) => {
                 let message = format!("`{first}` and `{second}` are two names of one field");

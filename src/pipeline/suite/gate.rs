@@ -3,10 +3,10 @@
 //! The oldest form is flat (`metric`, `pass_op`, `pass_value`), the later ones have a `kind`
 //! (`aggregation`, `pass_threshold`); either set of names is read in either form.
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::section::FINITE;
 use super::sections::{LOGICAL, SIMPLE, WEIGHT, WEIGHTED};
-use super::tree::{Entry, Kind, Style};
+use super::tree::{Style, Yaml, YamlEntry};
 use crate::pipeline::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 
 pub(super) const AGGREGATIONS: [(&str, Aggregation); 8] = [
@@ -30,7 +30,11 @@ const SIGNS: [(&str, &str); 6] =
 pub(super) const LOGICS: [(&str, Logic); 2] = [("and", Logic::And), ("or", Logic::Or)];
 
 /// Reads `gate`. `graders` are the names a gate may speak of, the first one by default.
-pub(super) fn gate(fields: &Fields<'_>, graders: &[&str], findings: &mut Findings) -> Option<Gate> {
+pub(super) fn gate(
+    fields: &FieldSet<'_>,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<Gate> {
     one_gate(fields.take("gate")?, graders, Nesting::Top, findings)
 }
 
@@ -49,7 +53,7 @@ enum GateKind {
 }
 
 fn one_gate(
-    field: &Entry,
+    field: &YamlEntry,
     graders: &[&str],
     nesting: Nesting,
     findings: &mut Findings,
@@ -82,7 +86,7 @@ fn one_gate(
 }
 
 /// A gate without a kind is simple; fields of the other kinds show that the kind was forgotten.
-fn kind_by_fields(field: &Entry, findings: &mut Findings) -> Option<GateKind> {
+fn kind_by_fields(field: &YamlEntry, findings: &mut Findings) -> Option<GateKind> {
     for (name, kind) in [("weights", "weighted_average"), ("conditions", "logical")] {
         if field.value.get(name).is_some() {
             let message = format!("a gate with `{name}` needs a `kind`");
@@ -94,8 +98,8 @@ fn kind_by_fields(field: &Entry, findings: &mut Findings) -> Option<GateKind> {
 }
 
 fn simple(
-    field: &Entry,
-    fields: Fields<'_>,
+    field: &YamlEntry,
+    fields: FieldSet<'_>,
     graders: &[&str],
     nesting: Nesting,
     findings: &mut Findings,
@@ -127,8 +131,8 @@ fn simple(
 }
 
 fn weighted(
-    field: &Entry,
-    fields: Fields<'_>,
+    field: &YamlEntry,
+    fields: FieldSet<'_>,
     graders: &[&str],
     findings: &mut Findings,
 ) -> Option<Gate> {
@@ -147,7 +151,7 @@ fn weighted(
 }
 
 fn read_weights(
-    field: &Entry,
+    field: &YamlEntry,
     graders: &[&str],
     findings: &mut Findings,
 ) -> Option<Vec<(String, f64)>> {
@@ -173,8 +177,8 @@ fn read_weights(
 }
 
 fn logical(
-    field: &Entry,
-    fields: Fields<'_>,
+    field: &YamlEntry,
+    fields: FieldSet<'_>,
     graders: &[&str],
     findings: &mut Findings,
 ) -> Option<Gate> {
@@ -195,8 +199,12 @@ fn logical(
     Some(Gate::Logical { operator: operator?, conditions: conditions? })
 }
 
-fn read_conditions(field: &Entry, graders: &[&str], findings: &mut Findings) -> Option<Vec<Gate>> {
-    let Kind::Seq(items) = &field.value.value else {
+fn read_conditions(
+    field: &YamlEntry,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<Vec<Gate>> {
+    let Yaml::Seq(items) = &field.value.value else {
         findings.wrong_type(field, "a list of conditions");
         return None;
     };
@@ -206,7 +214,8 @@ fn read_conditions(field: &Entry, graders: &[&str], findings: &mut Findings) -> 
     }
     let conditions = items.iter().map(|item| {
         // Messages call an item by a name, as they do a field.
-        let entry = Entry { key: "condition".to_owned(), key_span: item.span, value: item.clone() };
+        let entry =
+            YamlEntry { key: "condition".to_owned(), key_span: item.span, value: item.clone() };
         one_gate(&entry, graders, Nesting::Condition, findings)
     });
     conditions.collect::<Vec<_>>().into_iter().collect()
@@ -214,8 +223,8 @@ fn read_conditions(field: &Entry, graders: &[&str], findings: &mut Findings) -> 
 
 /// The grader that a gate or a reward names, the first one by default.
 pub(super) fn metric_key(
-    fields: &Fields<'_>,
-    owner: &Entry,
+    fields: &FieldSet<'_>,
+    owner: &YamlEntry,
     graders: &[&str],
     nesting: Nesting,
     findings: &mut Findings,
@@ -243,7 +252,7 @@ pub(super) fn metric_key(
 }
 
 fn unknown_grader(
-    field: &Entry,
+    field: &YamlEntry,
     at_key: bool,
     name: &str,
     graders: &[&str],
@@ -259,15 +268,15 @@ fn unknown_grader(
     }
 }
 
-fn aggregation(fields: &Fields<'_>, findings: &mut Findings) -> Option<Aggregation> {
+fn aggregation(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<Aggregation> {
     match fields.take_either("metric", "aggregation", findings) {
         Some(field) => findings.choice(field, &AGGREGATIONS),
         None => Some(Aggregation::AvgScore),
     }
 }
 
-fn read_op(field: &Entry, findings: &mut Findings) -> Option<Op> {
-    let Kind::Str(text) = &field.value.value else { return findings.choice(field, &OPS) };
+fn read_op(field: &YamlEntry, findings: &mut Findings) -> Option<Op> {
+    let Yaml::Str(text) = &field.value.value else { return findings.choice(field, &OPS) };
     let Some((_, name)) = SIGNS.iter().find(|(sign, _)| sign == text) else {
         return findings.choice(field, &OPS);
     };
@@ -278,8 +287,8 @@ fn read_op(field: &Entry, findings: &mut Findings) -> Option<Op> {
 
 /// The comparison of a gate, its value as a fraction.
 fn comparison(
-    owner: &Entry,
-    fields: &Fields<'_>,
+    owner: &YamlEntry,
+    fields: &FieldSet<'_>,
     aggregation: Option<Aggregation>,
     findings: &mut Findings,
 ) -> Option<(Op, f64)> {

@@ -5,12 +5,12 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::load;
 use super::reader::{Reader, is_misspelt};
 use super::sections::{COMBINATION, EXTRACTOR_OPTIONS, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL};
-use super::source::Span;
-use super::tree::{Entry, Kind, Node};
+use super::source::SourceSpan;
+use super::tree::{Yaml, YamlEntry, YamlNode};
 use super::{programs, rewards, rubric};
 use crate::base::diagnostic::suggest;
 use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec};
@@ -27,11 +27,11 @@ pub(super) struct Graders {
     /// Those that are right.
     pub(super) specs: Vec<GraderSpec>,
     /// Every expression, whose names are checked at the end.
-    pub(super) expressions: Vec<rewards::Written>,
+    pub(super) expressions: Vec<rewards::WrittenExpression>,
 }
 
 /// Reads `graders`, or the one `grader` of older suites, which is named `default`.
-pub(super) fn graders(fields: &Fields<'_>, root: &Node, reader: &mut Reader<'_>) -> Graders {
+pub(super) fn graders(fields: &FieldSet<'_>, root: &YamlNode, reader: &mut Reader<'_>) -> Graders {
     let mut graders = Graders::default();
     match (fields.take("graders"), fields.take("grader")) {
         (Some(_), Some(single)) => {
@@ -40,7 +40,7 @@ pub(super) fn graders(fields: &Fields<'_>, root: &Node, reader: &mut Reader<'_>)
         }
         (None, Some(single)) => graders.add("default", single, reader),
         (Some(many), None) => {
-            if let Kind::Seq(items) = &many.value.value {
+            if let Yaml::Seq(items) = &many.value.value {
                 graders.names.extend(items.iter().filter_map(listed_name));
                 let message = "`graders` must be a mapping of names to graders, not a list";
                 reader.findings.error(many.value.span, message).hint = Some(
@@ -64,15 +64,15 @@ pub(super) fn graders(fields: &Fields<'_>, root: &Node, reader: &mut Reader<'_>)
 }
 
 /// What a grader in a list is probably called: `{name: a, …}` or `{a: {…}}`. Who refers to it is not wrong as well.
-fn listed_name(item: &Node) -> Option<String> {
+fn listed_name(item: &YamlNode) -> Option<String> {
     match item.get("name").map(|name| &name.value) {
-        Some(Kind::Str(name)) => Some(name.clone()),
+        Some(Yaml::Str(name)) => Some(name.clone()),
         _ => item.entries().first().map(|entry| entry.key.clone()),
     }
 }
 
 impl Graders {
-    fn add(&mut self, name: &str, entry: &Entry, reader: &mut Reader<'_>) {
+    fn add(&mut self, name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
         self.names.push(name.to_owned());
         if name.trim().is_empty() {
             reader.findings.error(entry.key_span, "a grader must have a name");
@@ -94,8 +94,8 @@ impl Graders {
 fn grader(
     name: &str,
     kind: WrittenKind,
-    entry: &Entry,
-    mut fields: Fields<'_>,
+    entry: &YamlEntry,
+    mut fields: FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<GraderSpec> {
     fields.read_as(match kind {
@@ -147,7 +147,7 @@ fn grader(
 }
 
 /// The least score that is a pass: the full one where nothing is said, none where what is said is wrong.
-pub(super) fn pass_threshold(fields: &Fields<'_>, findings: &mut Findings) -> Option<f64> {
+pub(super) fn pass_threshold(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<f64> {
     match fields.take("pass_threshold") {
         Some(_) => fields.number("pass_threshold", findings),
         None => Some(1.0),
@@ -191,8 +191,8 @@ const FOREIGN: [(&str, &str); 14] = [
 
 fn kind(
     name: &str,
-    entry: &Entry,
-    fields: &Fields<'_>,
+    entry: &YamlEntry,
+    fields: &FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<WrittenKind> {
     let Some(field) = fields.take("kind") else {
@@ -225,14 +225,14 @@ fn kind(
     }
 }
 
-fn no_kind(name: &str, entry: &Entry, reader: &mut Reader<'_>) {
+fn no_kind(name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
     let signs = [("function", "tool"), ("path", "program"), ("combine", rewards::COMBINE)];
     let has = |field: &str| entry.value.get(field).is_some();
     let has_rubric = has("prompt") || has("prompt_path");
     let sign = signs.into_iter().find(|(field, _)| has(field) && !has_rubric);
     let likely = sign.map(|(_, kind)| format!("write `kind: {kind}`"));
     let written = entry.value.entries().iter().find(|field| field.key == "type");
-    let Some((field, Kind::Str(said))) = written.map(|field| (field, &field.value.value)) else {
+    let Some((field, Yaml::Str(said))) = written.map(|field| (field, &field.value.value)) else {
         reader.findings.error(entry.key_span, format!("the grader `{name}` has no `kind`")).hint =
             Some(likely.unwrap_or_else(|| "write `kind: rubric`".to_owned()));
         return;
@@ -256,7 +256,11 @@ fn meant(said: &str, functions: &[&str]) -> Option<String> {
     Some(format!("kind: tool, function: {function}"))
 }
 
-fn tool(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Option<GraderKind> {
+fn tool(
+    entry: &YamlEntry,
+    fields: &mut FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<GraderKind> {
     let config_field = fields.take("config");
     let config = options(config_field, &mut reader.findings);
     let Some(field) = fields.take("function") else {
@@ -292,7 +296,7 @@ fn tool(entry: &Entry, fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Opti
     Some(GraderKind::Tool(spec))
 }
 
-fn extractor(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<ExtractorSpec> {
+fn extractor(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<ExtractorSpec> {
     let config_field = fields.take("extractor_config");
     let config = options(config_field, &mut reader.findings);
     let field = fields.take("extractor");
@@ -330,15 +334,15 @@ fn extractor(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<ExtractorSp
 
 /// The extractor `file.py:name`. What its options mean is known to the function alone.
 fn python_extractor(
-    field: &Entry,
+    field: &YamlEntry,
     name: &str,
-    settings: Option<&Entry>,
+    settings: Option<&YamlEntry>,
     config: Option<Map<String, Value>>,
     reader: &mut Reader<'_>,
 ) -> Option<ExtractorSpec> {
     let spec = programs::python(field, name, Role::Extract, reader);
     let inner = match settings {
-        None => Fields::new(&[], &EXTRACTOR_OPTIONS),
+        None => FieldSet::new(&[], &EXTRACTOR_OPTIONS),
         Some(settings) => reader.findings.fields(settings, &EXTRACTOR_OPTIONS)?,
     };
     let spec = programs::with_settings(spec, field, &inner, reader);
@@ -353,7 +357,7 @@ fn python_extractor(
 
 /// Options as JSON; none if they are no mapping.
 pub(super) fn options(
-    field: Option<&Entry>,
+    field: Option<&YamlEntry>,
     findings: &mut Findings,
 ) -> Option<Map<String, Value>> {
     let Some(field) = field else { return Some(Map::new()) };
@@ -367,8 +371,8 @@ pub(super) fn options(
 /// Reports what is wrong with options where they are written, or else at the name of their owner.
 fn report(
     problems: &[OptionProblem],
-    config: Option<&Node>,
-    owner: &Entry,
+    config: Option<&YamlNode>,
+    owner: &YamlEntry,
     findings: &mut Findings,
 ) {
     for problem in problems {
@@ -379,19 +383,19 @@ fn report(
 }
 
 /// The entry that the keys lead to, or the deepest one there is.
-fn option_span(config: &Node, keys: &[String]) -> Option<Span> {
+fn option_span(config: &YamlNode, keys: &[String]) -> Option<SourceSpan> {
     let mut node = config;
     let mut span = None;
     for key in keys {
         match &node.value {
-            Kind::Map(entries) => {
+            Yaml::Map(entries) => {
                 let Some(entry) = entries.iter().find(|entry| entry.key == *key) else { break };
-                let whole = Span { end: entry.value.span.end, ..entry.key_span };
+                let whole = SourceSpan { end: entry.value.span.end, ..entry.key_span };
                 let near = entry.value.span.file == whole.file && whole.start <= whole.end;
                 span = Some(if near { whole } else { entry.key_span });
                 node = &entry.value;
             }
-            Kind::Seq(items) => {
+            Yaml::Seq(items) => {
                 let item = key.parse().ok().and_then(|index: usize| items.get(index));
                 let Some(item) = item else { break };
                 span = Some(item.span);
@@ -403,7 +407,7 @@ fn option_span(config: &Node, keys: &[String]) -> Option<Span> {
     span
 }
 
-fn pattern(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<String> {
+fn pattern(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<String> {
     let field = fields.take("ground_truth_pattern")?;
     let pattern = reader.findings.text(field)?;
     if let Some(problem) = (reader.registry.check_pattern)(&pattern) {

@@ -3,10 +3,10 @@
 //! What a header says is in the key, and keys are written to disk: a header that looks like a secret is refused and
 //! hidden, and has to be named by its environment variable.
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::sections::HEADER;
 use super::source;
-use super::tree::{Entry, Kind};
+use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::spec::{HeaderSpec, HeaderValue};
 
 /// Headers that belong to the request itself.
@@ -14,9 +14,9 @@ const OURS: [&str; 5] =
     ["connection", "content-length", "content-type", "host", "transfer-encoding"];
 
 /// Reads `headers: {Name: text}` and `headers: {Name: {env: VARIABLE}}`.
-pub(super) fn headers(fields: &Fields<'_>, findings: &mut Findings) -> Vec<HeaderSpec> {
+pub(super) fn headers(fields: &FieldSet<'_>, findings: &mut Findings) -> Vec<HeaderSpec> {
     let Some(field) = fields.take("headers") else { return Vec::new() };
-    let Kind::Map(entries) = &field.value.value else {
+    let Yaml::Map(entries) = &field.value.value else {
         findings.wrong_type(field, "a mapping of names").hint =
             Some("write `headers: {X-Team: evals}`".to_owned());
         return Vec::new();
@@ -25,8 +25,8 @@ pub(super) fn headers(fields: &Fields<'_>, findings: &mut Findings) -> Vec<Heade
     for entry in entries {
         check_name(entry, &headers, findings);
         let value = match &entry.value.value {
-            Kind::Null => None,
-            Kind::Map(inner) => variable(entry, inner, findings),
+            Yaml::Null => None,
+            Yaml::Map(inner) => variable(entry, inner, findings),
             _ => text(entry, findings),
         };
         headers.extend(value.map(|value| HeaderSpec { name: entry.key.clone(), value }));
@@ -34,7 +34,7 @@ pub(super) fn headers(fields: &Fields<'_>, findings: &mut Findings) -> Vec<Heade
     headers
 }
 
-fn check_name(entry: &Entry, before: &[HeaderSpec], findings: &mut Findings) {
+fn check_name(entry: &YamlEntry, before: &[HeaderSpec], findings: &mut Findings) {
     let name = entry.key.as_str();
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(is_token) {
@@ -49,8 +49,12 @@ fn check_name(entry: &Entry, before: &[HeaderSpec], findings: &mut Findings) {
 }
 
 /// The name of a variable; a secret written here by mistake is hidden.
-fn variable(entry: &Entry, inner: &[Entry], findings: &mut Findings) -> Option<HeaderValue> {
-    let fields = Fields::new(inner, &HEADER);
+fn variable(
+    entry: &YamlEntry,
+    inner: &[YamlEntry],
+    findings: &mut Findings,
+) -> Option<HeaderValue> {
+    let fields = FieldSet::new(inner, &HEADER);
     let field = fields.take("env");
     if field.is_none() {
         findings.error(entry.key_span, format!("the header `{}` has no `env`", entry.key)).hint =
@@ -67,7 +71,7 @@ fn variable(entry: &Entry, inner: &[Entry], findings: &mut Findings) -> Option<H
     Some(HeaderValue::Variable(name))
 }
 
-fn text(entry: &Entry, findings: &mut Findings) -> Option<HeaderValue> {
+fn text(entry: &YamlEntry, findings: &mut Findings) -> Option<HeaderValue> {
     let text = findings.text(entry)?;
     if source::is_secret_header(&entry.key, &text) {
         findings.sources.hide(entry.value.span);

@@ -8,23 +8,23 @@
 use super::Files;
 use super::fields::Findings;
 use super::scalar::{self, Scalar};
-use super::source::Span;
-use super::tree::{Kind, Node, Style};
+use super::source::SourceSpan;
+use super::tree::{Style, Yaml, YamlNode};
 
 /// Replaces the variables in every text at or below `node`.
-pub(super) fn interpolate(node: &mut Node, files: &dyn Files, findings: &mut Findings) {
+pub(super) fn interpolate(node: &mut YamlNode, files: &dyn Files, findings: &mut Findings) {
     match &mut node.value {
-        Kind::Seq(items) => {
+        Yaml::Seq(items) => {
             for item in items {
                 interpolate(item, files, findings);
             }
         }
-        Kind::Map(entries) => {
+        Yaml::Map(entries) => {
             for entry in entries {
                 interpolate(&mut entry.value, files, findings);
             }
         }
-        Kind::Str(text) if text.contains("${") => {
+        Yaml::Str(text) if text.contains("${") => {
             let Some(replaced) = replace(text, node.span, files, findings) else { return };
             if let Some(value) = replaced.variable.filter(|_| node.style == Style::Plain) {
                 node.value = typed(value);
@@ -44,13 +44,13 @@ pub(super) fn escape(text: &str) -> String {
     text.replace("${", "$${")
 }
 
-fn typed(value: String) -> Kind {
+fn typed(value: String) -> Yaml {
     match scalar::resolve(&value) {
-        Scalar::Null => Kind::Null,
-        Scalar::Bool(value) => Kind::Bool(value),
-        Scalar::Int(value) => Kind::Int(value),
-        Scalar::Float(value) if value.is_finite() => Kind::Float(value),
-        Scalar::Float(_) | Scalar::Text => Kind::Str(value),
+        Scalar::Null => Yaml::Null,
+        Scalar::Bool(value) => Yaml::Bool(value),
+        Scalar::Int(value) => Yaml::Int(value),
+        Scalar::Float(value) if value.is_finite() => Yaml::Float(value),
+        Scalar::Float(_) | Scalar::Text => Yaml::Str(value),
     }
 }
 
@@ -62,7 +62,12 @@ struct Replaced {
     changed: bool,
 }
 
-fn replace(text: &str, span: Span, files: &dyn Files, findings: &mut Findings) -> Option<Replaced> {
+fn replace(
+    text: &str,
+    span: SourceSpan,
+    files: &dyn Files,
+    findings: &mut Findings,
+) -> Option<Replaced> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let (mut variable, mut changed, mut failed) = (None, false, false);
@@ -93,7 +98,7 @@ fn replace(text: &str, span: Span, files: &dyn Files, findings: &mut Findings) -
 /// The value of the `${…}` that `text` begins with, and what follows it.
 fn reference<'t>(
     text: &'t str,
-    span: Span,
+    span: SourceSpan,
     files: &dyn Files,
     findings: &mut Findings,
 ) -> (Option<String>, &'t str) {

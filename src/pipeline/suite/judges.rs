@@ -6,12 +6,12 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::graders::options;
 use super::headers::{self, headers};
 use super::reader::Reader;
 use super::sections::{JUDGE, PANELLIST};
-use super::tree::{Entry, Kind, Node};
+use super::tree::{Yaml, YamlEntry, YamlNode};
 use super::{load, source};
 use crate::pipeline::judge::{Judge, secret_parameters};
 use crate::pipeline::spec::{JudgeSpec, Patience, ReplyFormat, RubricSpec};
@@ -32,7 +32,7 @@ pub(super) const REPLY_FORMATS: [(&str, ReplyFormat); 4] = [
 /// Reads the judges of a rubric grader: those of its `panel`, else the one that the grader's own fields are.
 /// `has_rubric` is whether its rubric was read: only then is it known what front matter says.
 pub(super) fn judges(
-    fields: &mut Fields<'_>,
+    fields: &mut FieldSet<'_>,
     has_rubric: bool,
     reader: &mut Reader<'_>,
 ) -> Vec<JudgeSpec> {
@@ -49,13 +49,13 @@ pub(super) fn judges(
 }
 
 fn of_panel(
-    panel: &Entry,
-    grader: &Fields<'_>,
+    panel: &YamlEntry,
+    grader: &FieldSet<'_>,
     has_rubric: bool,
     reader: &mut Reader<'_>,
 ) -> Vec<JudgeSpec> {
     const EXAMPLE: &str = "write `panel: [{model: a}, {model: b}]`";
-    let Kind::Seq(items) = &panel.value.value else {
+    let Yaml::Seq(items) = &panel.value.value else {
         reader.findings.wrong_type(panel, "a list of judges").hint = Some(EXAMPLE.to_owned());
         return Vec::new();
     };
@@ -77,18 +77,18 @@ fn of_panel(
 
 /// Reads one judge of a panel from its fields and those it inherits.
 fn one_of_panel(
-    item: &Node,
-    grader: &Fields<'_>,
+    item: &YamlNode,
+    grader: &FieldSet<'_>,
     has_rubric: bool,
     reader: &mut Reader<'_>,
 ) -> Option<JudgeSpec> {
-    let Kind::Map(own) = &item.value else {
+    let Yaml::Map(own) = &item.value else {
         let message = format!("a judge of `panel` must be a mapping, not {}", item.noun());
         reader.findings.error(item.span, message).hint = Some("write `{model: NAME}`".to_owned());
         return None;
     };
     let entries = grader.inherited(JUDGE, own);
-    let mut fields = Fields::new(&entries, &PANELLIST);
+    let mut fields = FieldSet::new(&entries, &PANELLIST);
     if has_rubric && fields.take("model").is_none() {
         reader.findings.error(item.span, "this judge of the panel has no `model`");
     }
@@ -100,11 +100,11 @@ fn one_of_panel(
 }
 
 /// Warns of a key or an address that was meant for another provider: the one would be sent to the other.
-fn check_inherited(item: &Node, grader: &Fields<'_>, findings: &mut Findings) {
+fn check_inherited(item: &YamlNode, grader: &FieldSet<'_>, findings: &mut Findings) {
     let of_grader = |name: &str| grader.take(name).filter(|_| item.get(name).is_none());
     let own = item.entries().iter().find(|entry| entry.key == "provider");
     let theirs = provider_name(grader);
-    let is_other = |own: &&Entry| own.value.to_json() != *theirs;
+    let is_other = |own: &&YamlEntry| own.value.to_json() != *theirs;
     let Some(own) = own.filter(is_other) else { return };
     let name = match (of_grader("base_url"), of_grader("api_key_env")) {
         (Some(_), None) => "base_url",
@@ -117,7 +117,7 @@ fn check_inherited(item: &Node, grader: &Fields<'_>, findings: &mut Findings) {
 }
 
 /// Reports judges that are one judge: their judgments would have the same keys, and one would count twice.
-fn check_different(judges: &[JudgeSpec], items: &[Node], findings: &mut Findings) {
+fn check_different(judges: &[JudgeSpec], items: &[YamlNode], findings: &mut Findings) {
     let panel = RubricSpec { judges: judges.to_vec(), ..RubricSpec::new("", JudgeSpec::default()) };
     let seats = Judge::new(panel, &|_| None).seats;
     for (at, (seat, item)) in seats.iter().zip(items).enumerate() {
@@ -135,7 +135,7 @@ fn check_different(judges: &[JudgeSpec], items: &[Node], findings: &mut Findings
 }
 
 /// Reads the fields of one judge.
-fn judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
+fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
     let defaults = JudgeSpec::default();
     let provider = provider(fields, reader);
     let findings = &mut reader.findings;
@@ -143,7 +143,7 @@ fn judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
     let headers = headers(fields, findings);
     let temperature = match fields.take_or_null("temperature") {
         None => defaults.temperature,
-        Some(field) if field.value.value == Kind::Null => None,
+        Some(field) if field.value.value == Yaml::Null => None,
         Some(_) => fields.number("temperature", findings),
     };
     JudgeSpec {
@@ -166,7 +166,7 @@ fn judge(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
 }
 
 /// Reports keys of APIs, however they are spelt. Their values are hidden where files are loaded.
-fn refuse_secrets(fields: &mut Fields<'_>, findings: &mut Findings) {
+fn refuse_secrets(fields: &mut FieldSet<'_>, findings: &mut Findings) {
     for field in fields.refuse(source::is_secret) {
         findings.sources.hide(field.value.span);
         let message = format!("`{}` would put a key into the suite", field.key);
@@ -174,7 +174,7 @@ fn refuse_secrets(fields: &mut Fields<'_>, findings: &mut Findings) {
     }
 }
 
-fn provider(fields: &Fields<'_>, reader: &mut Reader<'_>) -> String {
+fn provider(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> String {
     let field = fields.take("provider");
     let name = field.and_then(|field| Some((field, reader.findings.text(field)?)));
     match name {
@@ -189,15 +189,15 @@ fn provider(fields: &Fields<'_>, reader: &mut Reader<'_>) -> String {
 }
 
 /// The provider that the fields name, right or wrong.
-fn provider_name(fields: &Fields<'_>) -> String {
+fn provider_name(fields: &FieldSet<'_>) -> String {
     match fields.take("provider").map(|field| &field.value.value) {
-        Some(Kind::Str(name)) => name.clone(),
+        Some(Yaml::Str(name)) => name.clone(),
         _ => JudgeSpec::default().provider,
     }
 }
 
 /// Reports settings that the provider does not take.
-fn check_taken(fields: &Fields<'_>, reader: &mut Reader<'_>) {
+fn check_taken(fields: &FieldSet<'_>, reader: &mut Reader<'_>) {
     let provider = provider_name(fields);
     for name in OPTIONAL {
         let Some(field) = fields.take(name) else { continue };
@@ -208,7 +208,7 @@ fn check_taken(fields: &Fields<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-fn base_url(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
+fn base_url(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<String> {
     let field = fields.take("base_url")?;
     let url = findings.text(field)?;
     let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
@@ -238,10 +238,10 @@ fn base_url(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
 }
 
 /// Further members of the request. A reply that comes in pieces would be paid for and never read.
-fn extra_body(field: Option<&Entry>, findings: &mut Findings) -> Map<String, Value> {
+fn extra_body(field: Option<&YamlEntry>, findings: &mut Findings) -> Map<String, Value> {
     let members = field.map_or(&[][..], |field| field.value.entries());
     let is_stream =
-        |member: &&Entry| member.key == "stream" && member.value.value == Kind::Bool(true);
+        |member: &&YamlEntry| member.key == "stream" && member.value.value == Yaml::Bool(true);
     if let Some(stream) = members.iter().find(is_stream) {
         let message = "`stream: true` never works: replies are read whole";
         findings.error(stream.key_span, message).hint =
@@ -251,7 +251,7 @@ fn extra_body(field: Option<&Entry>, findings: &mut Findings) -> Map<String, Val
 }
 
 /// The name of a variable; a key written here by mistake is hidden.
-fn api_key_env(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
+fn api_key_env(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<String> {
     let field = fields.take("api_key_env")?;
     let name = findings.text(field)?;
     if !headers::is_variable(&name) {
@@ -263,7 +263,7 @@ fn api_key_env(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
     Some(name)
 }
 
-fn patience(fields: &Fields<'_>, findings: &mut Findings) -> Patience {
+fn patience(fields: &FieldSet<'_>, findings: &mut Findings) -> Patience {
     let defaults = Patience::default();
     Patience {
         max_retries: fields.whole("max_retries", findings).unwrap_or(defaults.max_retries),

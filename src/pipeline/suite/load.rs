@@ -7,8 +7,8 @@
 use super::fields::Findings;
 use super::interpolate::interpolate;
 use super::programs::SECRECIES;
-use super::source::{self, Span, normal};
-use super::tree::{self, Entry, Kind, Node, Style};
+use super::source::{self, SourceSpan, normal};
+use super::tree::{self, Style, Yaml, YamlEntry, YamlNode};
 use super::{FileText, Files};
 use crate::base::diagnostic::{Diagnostic, Place};
 
@@ -35,7 +35,7 @@ impl Looked {
     pub(super) fn text(
         &mut self,
         path: &str,
-        from: Option<Span>,
+        from: Option<SourceSpan>,
         files: &dyn Files,
         findings: &mut Findings,
     ) -> Option<std::sync::Arc<str>> {
@@ -69,7 +69,7 @@ pub(super) fn load(
     files: &dyn Files,
     looked: &mut Looked,
     findings: &mut Findings,
-) -> Option<Node> {
+) -> Option<YamlNode> {
     let mut loader = Loader { files, looked, findings, above: Vec::new() };
     let mut root = loader.file(path, None)?;
     interpolate(&mut root, files, findings);
@@ -85,14 +85,14 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn file(&mut self, path: &str, from: Option<Span>) -> Option<Node> {
+    fn file(&mut self, path: &str, from: Option<SourceSpan>) -> Option<YamlNode> {
         let text = self.looked.text(path, from, self.files, self.findings)?;
         let Findings { sources, diagnostics, .. } = &mut *self.findings;
         let mut root = tree::parse(path, &text, sources, diagnostics)?;
-        take_secrets(&mut root, Part::Suite, self.findings);
+        take_secrets(&mut root, SecretScope::Suite, self.findings);
         match &root.value {
-            Kind::Map(_) => {}
-            Kind::Null => {
+            Yaml::Map(_) => {}
+            Yaml::Null => {
                 let empty = Diagnostic::error(Place::file(path), "the file is empty").hint(MINIMAL);
                 self.findings.diagnostics.push(empty);
                 return None;
@@ -104,12 +104,12 @@ impl Loader<'_> {
             }
         }
         match take_entry(&mut root, "extends") {
-            Some(extends) if extends.value.value != Kind::Null => self.extend(path, extends, root),
+            Some(extends) if extends.value.value != Yaml::Null => self.extend(path, extends, root),
             _ => Some(root),
         }
     }
 
-    fn extend(&mut self, path: &str, mut extends: Entry, over: Node) -> Option<Node> {
+    fn extend(&mut self, path: &str, mut extends: YamlEntry, over: YamlNode) -> Option<YamlNode> {
         interpolate(&mut extends.value, self.files, self.findings);
         let base = self.findings.text(&extends)?;
         let base = self.findings.sources.join(extends.value.span.file, &base);
@@ -133,33 +133,34 @@ impl Loader<'_> {
 }
 
 /// `over` laid over `base`.
-fn merge(base: Node, over: Node) -> Node {
+fn merge(base: YamlNode, over: YamlNode) -> YamlNode {
     let (mut entries, news) = match (base.value, over.value) {
-        (Kind::Map(entries), Kind::Map(news)) => (entries, news),
-        (_, value) => return Node { value, ..over },
+        (Yaml::Map(entries), Yaml::Map(news)) => (entries, news),
+        (_, value) => return YamlNode { value, ..over },
     };
     for new in news {
         match entries.iter_mut().find(|old| old.key == new.key) {
             Some(old) => {
-                let nothing = Node { span: old.value.span, style: Style::Plain, value: Kind::Null };
+                let nothing =
+                    YamlNode { span: old.value.span, style: Style::Plain, value: Yaml::Null };
                 let under = std::mem::replace(&mut old.value, nothing);
-                *old = Entry { value: merge(under, new.value), ..new };
+                *old = YamlEntry { value: merge(under, new.value), ..new };
             }
             None => entries.push(new),
         }
     }
-    Node { span: over.span, style: over.style, value: Kind::Map(entries) }
+    YamlNode { span: over.span, style: over.style, value: Yaml::Map(entries) }
 }
 
-fn take_entry(root: &mut Node, key: &str) -> Option<Entry> {
-    let Kind::Map(entries) = &mut root.value else { return None };
+fn take_entry(root: &mut YamlNode, key: &str) -> Option<YamlEntry> {
+    let Yaml::Map(entries) = &mut root.value else { return None };
     let at = entries.iter().position(|entry| entry.key == key)?;
     Some(entries.remove(at))
 }
 
 /// A part of a suite, as far as it matters to secrets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum SecretScope {
     Suite,
     Graders,
     /// A grader, or a judge of its panel.
@@ -171,7 +172,7 @@ enum Part {
     Other,
 }
 
-impl Part {
+impl SecretScope {
     fn of(self, key: &str) -> Self {
         match (self, key) {
             (Self::Suite, "graders") => Self::Graders,
@@ -204,21 +205,21 @@ impl Part {
 }
 
 /// Hides every literal secret from diagnostics, and takes those out of the tree that nobody refuses.
-fn take_secrets(node: &mut Node, part: Part, findings: &mut Findings) {
+fn take_secrets(node: &mut YamlNode, part: SecretScope, findings: &mut Findings) {
     match &mut node.value {
-        Kind::Seq(items) => {
+        Yaml::Seq(items) => {
             for item in items {
                 take_secrets(item, part.item(), findings);
             }
         }
-        Kind::Map(entries) => {
+        Yaml::Map(entries) => {
             for entry in &mut *entries {
                 take_secrets(&mut entry.value, part.of(&entry.key), findings);
             }
             entries.retain(|entry| {
-                let Kind::Str(text) = &entry.value.value else { return true };
+                let Yaml::Str(text) = &entry.value.value else { return true };
                 // There, it is only said whether a variable is a secret.
-                if part == Part::Env && SECRECIES.iter().any(|(name, _)| name == text) {
+                if part == SecretScope::Env && SECRECIES.iter().any(|(name, _)| name == text) {
                     return true;
                 }
                 if part.hides(&entry.key, text) {

@@ -3,12 +3,12 @@
 //! No file is looked for here. `path` and `cwd` are joined to the folder of the file that wrote them, as paths are
 //! everywhere; `inputs` stay relative to the suite's folder, because they are part of keys.
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::headers::is_variable;
 use super::reader::Reader;
 use super::sections::SANDBOX;
-use super::source::{Sources, Span};
-use super::tree::{Entry, Kind, Node, Style};
+use super::source::{SourceSpan, Sources};
+use super::tree::{Style, Yaml, YamlEntry, YamlNode};
 use crate::base::diagnostic::Place;
 use crate::pipeline::program::Part;
 use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable};
@@ -64,10 +64,10 @@ impl ProgramPlaces {
 #[derive(Debug)]
 pub(super) struct Spans {
     spec: ProgramSpec,
-    file: Span,
-    runtime: Option<Span>,
-    inputs: Vec<(String, Span)>,
-    cwd: Option<Span>,
+    file: SourceSpan,
+    runtime: Option<SourceSpan>,
+    inputs: Vec<(String, SourceSpan)>,
+    cwd: Option<SourceSpan>,
 }
 
 impl Spans {
@@ -87,15 +87,15 @@ impl Spans {
 
 /// Reads the program of a grader of `kind: program`.
 pub(super) fn program(
-    entry: &Entry,
-    fields: &mut Fields<'_>,
+    entry: &YamlEntry,
+    fields: &mut FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
     let aliases = fields.refuse(|name| ALIASES.contains(&name));
     for alias in &aliases {
         let message = format!("a program grader has no field `{}`", alias.key);
         let hint = match &alias.value.value {
-            Kind::Str(text) if alias.value.style != Style::Interpolated => {
+            Yaml::Str(text) if alias.value.style != Style::Interpolated => {
                 format!("write `path: {text}`")
             }
             _ => "write `path: FILE`".to_owned(),
@@ -117,7 +117,7 @@ pub(super) fn program(
 }
 
 /// The program in the file that `field` names, or the function of it.
-fn file(field: &Entry, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
+fn file(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
     let text = reader.findings.text(field)?;
     if let Some((first, rest)) = text.split_once(' ')
         && INTERPRETERS.contains(&first)
@@ -157,7 +157,7 @@ fn function_of(text: &str) -> Option<(&str, &str)> {
 
 /// The function that `text`, the value of `field`, names as `file.py:name`.
 pub(super) fn python(
-    field: &Entry,
+    field: &YamlEntry,
     text: &str,
     role: Role,
     reader: &mut Reader<'_>,
@@ -188,8 +188,8 @@ pub(super) fn python(
 /// Reads the settings of a program that `named` names, also of one that is wrong, so that they are known.
 pub(super) fn with_settings(
     spec: Option<ProgramSpec>,
-    named: &Entry,
-    fields: &Fields<'_>,
+    named: &YamlEntry,
+    fields: &FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
     let runtime_field = fields.take("runtime");
@@ -222,7 +222,7 @@ pub(super) fn with_settings(
 }
 
 /// What runs a program: a name to be found, or a path.
-fn runtime(field: &Entry, reader: &mut Reader<'_>) -> Option<String> {
+fn runtime(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<String> {
     let text = reader.findings.text(field)?;
     if text.contains('/') {
         return reader.path(field);
@@ -237,7 +237,7 @@ fn runtime(field: &Entry, reader: &mut Reader<'_>) -> Option<String> {
 }
 
 /// The inputs as the suite's folder sees them, each with its place.
-fn inputs(field: &Entry, reader: &mut Reader<'_>) -> Option<Vec<(String, Span)>> {
+fn inputs(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Vec<(String, SourceSpan)>> {
     let texts = reader.findings.texts(field)?;
     let mut all = Vec::with_capacity(texts.len());
     for (text, node) in texts.iter().zip(items(field)) {
@@ -250,9 +250,9 @@ fn inputs(field: &Entry, reader: &mut Reader<'_>) -> Option<Vec<(String, Span)>>
     Some(all)
 }
 
-fn items(field: &Entry) -> &[Node] {
+fn items(field: &YamlEntry) -> &[YamlNode] {
     match &field.value.value {
-        Kind::Seq(items) => items,
+        Yaml::Seq(items) => items,
         _ => std::slice::from_ref(&field.value),
     }
 }
@@ -265,21 +265,21 @@ fn sorted(mut texts: Vec<String>) -> Vec<String> {
 
 /// The variables that a program sees: `[MODEL, {NAME: secret}, {MY_TOKEN: plain}]`. What is written instead of a name may
 /// be a secret, and is hidden.
-fn variables(field: &Entry, findings: &mut Findings) -> Option<Vec<Variable>> {
-    if let Kind::Map(entries) = &field.value.value {
+fn variables(field: &YamlEntry, findings: &mut Findings) -> Option<Vec<Variable>> {
+    if let Yaml::Map(entries) = &field.value.value {
         return not_a_list(field, entries, findings);
     }
-    let is_list = matches!(field.value.value, Kind::Seq(_));
+    let is_list = matches!(field.value.value, Yaml::Seq(_));
     let nodes = items(field);
     let mut all = Vec::with_capacity(nodes.len());
     let mut wrong = Vec::new();
     for node in nodes {
         match &node.value {
-            Kind::Str(text) if is_variable(text) && !text.is_empty() => {
+            Yaml::Str(text) if is_variable(text) && !text.is_empty() => {
                 all.push(Variable::named(text));
             }
-            Kind::Str(text) => wrong.push((text, node)),
-            Kind::Map(entries) if is_list => {
+            Yaml::Str(text) => wrong.push((text, node)),
+            Yaml::Map(entries) if is_list => {
                 all.extend(said(entries, node, findings).unwrap_or_default());
             }
             _ if is_list => {
@@ -326,7 +326,11 @@ fn is_contradiction(pair: &[Variable]) -> bool {
 }
 
 /// `env` is a mapping: that looks as if it set variables.
-fn not_a_list(field: &Entry, entries: &[Entry], findings: &mut Findings) -> Option<Vec<Variable>> {
+fn not_a_list(
+    field: &YamlEntry,
+    entries: &[YamlEntry],
+    findings: &mut Findings,
+) -> Option<Vec<Variable>> {
     for entry in entries {
         findings.sources.hide(entry.value.span);
     }
@@ -340,7 +344,7 @@ fn not_a_list(field: &Entry, entries: &[Entry], findings: &mut Findings) -> Opti
 }
 
 /// The variables of an item that says whether they are secrets.
-fn said(entries: &[Entry], node: &Node, findings: &mut Findings) -> Option<Vec<Variable>> {
+fn said(entries: &[YamlEntry], node: &YamlNode, findings: &mut Findings) -> Option<Vec<Variable>> {
     let mut all = Vec::new();
     for entry in entries {
         let name = entry.key.clone();
@@ -349,7 +353,7 @@ fn said(entries: &[Entry], node: &Node, findings: &mut Findings) -> Option<Vec<V
             return None;
         }
         let said = match &entry.value.value {
-            Kind::Str(text) => SECRECIES.iter().find(|(word, _)| word == text),
+            Yaml::Str(text) => SECRECIES.iter().find(|(word, _)| word == text),
             _ => None,
         };
         let Some((_, is_secret)) = said else {
@@ -370,15 +374,15 @@ fn said(entries: &[Entry], node: &Node, findings: &mut Findings) -> Option<Vec<V
 }
 
 /// Reads `sandbox: auto` and `sandbox: {kind: auto, memory: 512MB, cpu: 30}`.
-pub(super) fn sandbox(field: &Entry, findings: &mut Findings) -> Option<Sandbox> {
+pub(super) fn sandbox(field: &YamlEntry, findings: &mut Findings) -> Option<Sandbox> {
     match &field.value.value {
-        Kind::Bool(wanted) => {
+        Yaml::Bool(wanted) => {
             let kind = if *wanted { "auto" } else { "none" };
             findings.wrong_type(field, "`none`, `auto` or `bubblewrap`").hint =
                 Some(format!("write `sandbox: {kind}`"));
             return None;
         }
-        Kind::Map(_) => {}
+        Yaml::Map(_) => {}
         _ => {
             let kind = findings.choice(field, &SANDBOXES)?;
             return Some(Sandbox { kind, ..Sandbox::default() });
@@ -398,7 +402,7 @@ pub(super) fn sandbox(field: &Entry, findings: &mut Findings) -> Option<Sandbox>
 }
 
 /// An amount of memory: bytes, or a number with a unit.
-fn bytes(field: &Entry, findings: &mut Findings) -> Option<u64> {
+fn bytes(field: &YamlEntry, findings: &mut Findings) -> Option<u64> {
     const LEAST: f64 = 1e6;
     const MOST: f64 = 9e15;
     const UNITS: [(&str, f64); 10] = [
@@ -414,9 +418,9 @@ fn bytes(field: &Entry, findings: &mut Findings) -> Option<u64> {
         ("gib", 1_073_741_824.0),
     ];
     let amount = match &field.value.value {
-        Kind::Int(bytes) => Some(*bytes as f64),
-        Kind::Float(bytes) => Some(*bytes),
-        Kind::Str(text) => {
+        Yaml::Int(bytes) => Some(*bytes as f64),
+        Yaml::Float(bytes) => Some(*bytes),
+        Yaml::Str(text) => {
             let text = text.trim();
             let end = text.find(|char: char| char.is_alphabetic()).unwrap_or(text.len());
             let unit = text[end..].trim().to_ascii_lowercase();
@@ -448,15 +452,15 @@ fn bytes(field: &Entry, findings: &mut Findings) -> Option<u64> {
 }
 
 /// Reads `cache: false` and `deterministic: check`.
-fn repeat(fields: &Fields<'_>, findings: &mut Findings) -> Repeat {
+fn repeat(fields: &FieldSet<'_>, findings: &mut Findings) -> Repeat {
     let is_kept = fields.truth("cache", findings).unwrap_or(true);
     let deterministic = fields.take("deterministic");
     let is_checked = deterministic.is_some_and(|field| match &field.value.value {
-        Kind::Str(text) if text == "check" => true,
-        Kind::Bool(true) => false,
+        Yaml::Str(text) if text == "check" => true,
+        Yaml::Bool(true) => false,
         value => {
             let hint = match value {
-                Kind::Bool(false) => "a program that gives different results has `cache: false`",
+                Yaml::Bool(false) => "a program that gives different results has `cache: false`",
                 _ => "write `deterministic: check` to run it twice for some samples",
             };
             let message = "`deterministic` must be `true` or `check`";

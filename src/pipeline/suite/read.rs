@@ -6,13 +6,13 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::load::{self, Looked};
 use super::programs::ProgramPlaces;
 use super::reader::Reader;
 use super::sections::SUITE;
 use super::thresholds::Passes;
-use super::tree::{Kind, Node};
+use super::tree::{Yaml, YamlNode};
 use super::{Files, dataset, gate, graders, programs, rewards};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{OptionProblem, ToolSpec};
@@ -109,8 +109,8 @@ pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
 }
 
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
-fn suite(root: &Node, reader: &mut Reader<'_>) -> Option<Suite> {
-    let fields = Fields::new(root.entries(), &SUITE);
+fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
+    let fields = FieldSet::new(root.entries(), &SUITE);
     let name = reader.required("name", &fields, root);
     let name = name.and_then(|name| reader.findings.text(name));
     let description = fields.text("description", &mut reader.findings);
@@ -156,29 +156,29 @@ fn suite(root: &Node, reader: &mut Reader<'_>) -> Option<Suite> {
 }
 
 /// The place of the `path` of a section, or else of what says most about it.
-fn place_of(root: &Node, section: &str, findings: &Findings) -> Option<Place> {
+fn place_of(root: &YamlNode, section: &str, findings: &Findings) -> Option<Place> {
     let node = root.get(section)?;
     let node = match &node.value {
-        Kind::Map(_) => node.get("path").or_else(|| node.get("kind")).unwrap_or(node),
+        Yaml::Map(_) => node.get("path").or_else(|| node.get("kind")).unwrap_or(node),
         _ => node,
     };
     Some(findings.sources.place(node.span))
 }
 
 /// The places of the paths in the dataset's `fields`, those of `outputs` among them.
-fn field_places(root: &Node, findings: &Findings) -> Vec<(String, Place)> {
+fn field_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
     let fields = root.get("dataset").and_then(|dataset| dataset.get("fields"));
-    let entries = fields.map(Node::entries).unwrap_or_default();
+    let entries = fields.map(YamlNode::entries).unwrap_or_default();
     let outputs = entries.iter().filter(|entry| entry.key == "outputs");
     let all = entries.iter().chain(outputs.flat_map(|entry| entry.value.entries()));
     all.map(|entry| (entry.key.clone(), findings.sources.place(entry.value.span))).collect()
 }
 
 /// The newest dialect the suite shows a sign of; `mission` where there is no sign.
-fn dialect(root: &Node) -> &'static str {
+fn dialect(root: &YamlNode) -> &'static str {
     let target = root.get("target").and_then(|target| word(target, "kind"));
     let gate = root.get("gate").and_then(|gate| word(gate, "kind"));
-    let graders = root.get("graders").map(Node::entries).unwrap_or_default();
+    let graders = root.get("graders").map(YamlNode::entries).unwrap_or_default();
     let judges = graders.iter().filter_map(|grader| word(&grader.value, "kind"));
     if root.get("reward").is_some() {
         "D7"
@@ -197,9 +197,9 @@ fn dialect(root: &Node) -> &'static str {
     }
 }
 
-fn word<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+fn word<'n>(node: &'n YamlNode, key: &str) -> Option<&'n str> {
     match &node.get(key)?.value {
-        Kind::Str(text) => Some(text),
+        Yaml::Str(text) => Some(text),
         _ => None,
     }
 }

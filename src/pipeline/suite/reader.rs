@@ -1,10 +1,10 @@
 //! What the readers of sections share.
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::load::{self, Looked};
 use super::programs::Spans;
-use super::source::Span;
-use super::tree::{Entry, Node};
+use super::source::SourceSpan;
+use super::tree::{YamlEntry, YamlNode};
 use super::{Files, Registry};
 use crate::base::diagnostic::{Diagnostic, suggest};
 use crate::pipeline::spec::Sandbox;
@@ -20,17 +20,17 @@ pub(super) struct Reader<'a> {
     /// The programs that were read.
     pub(super) programs: Vec<Spans>,
     /// The rubric graders that say no `pass_threshold`, each with its place.
-    pub(super) without_threshold: Vec<(String, Span)>,
+    pub(super) without_threshold: Vec<(String, SourceSpan)>,
 }
 
 impl Reader<'_> {
     /// Reports a feature that is known and not there yet.
-    pub(super) fn unavailable(&mut self, field: &Entry, what: &str) -> &mut Diagnostic {
+    pub(super) fn unavailable(&mut self, field: &YamlEntry, what: &str) -> &mut Diagnostic {
         self.findings.error(field.value.span, format!("{what} not available in this version"))
     }
 
     /// The value of `field` as a path, joined to the folder of the file that wrote it.
-    pub(super) fn path(&mut self, field: &Entry) -> Option<String> {
+    pub(super) fn path(&mut self, field: &YamlEntry) -> Option<String> {
         let path = self.findings.text(field)?;
         Some(self.findings.sources.join(field.value.span.file, &path))
     }
@@ -39,9 +39,9 @@ impl Reader<'_> {
     pub(super) fn required<'n>(
         &mut self,
         name: &str,
-        fields: &Fields<'n>,
-        root: &Node,
-    ) -> Option<&'n Entry> {
+        fields: &FieldSet<'n>,
+        root: &YamlNode,
+    ) -> Option<&'n YamlEntry> {
         let field = fields.take(name);
         if field.is_none() && !is_misspelt(name, root) {
             self.report_missing(name, root);
@@ -50,7 +50,7 @@ impl Reader<'_> {
     }
 
     /// Reports that the suite at `root` has no field `name`, or that it is null.
-    pub(super) fn report_missing(&mut self, name: &str, root: &Node) {
+    pub(super) fn report_missing(&mut self, name: &str, root: &YamlNode) {
         let at = root.entries().iter().find(|entry| entry.key == name);
         let span = at.map_or(root.span, |entry| entry.key_span);
         self.findings.error(span, format!("the suite has no `{name}`")).hint =
@@ -59,7 +59,7 @@ impl Reader<'_> {
 }
 
 /// Whether a field of the mapping is probably `name`, misspelt: it is reported as unknown, which is enough.
-pub(super) fn is_misspelt(name: &str, root: &Node) -> bool {
+pub(super) fn is_misspelt(name: &str, root: &YamlNode) -> bool {
     let mut keys = root.entries().iter().map(|entry| entry.key.as_str());
     !keys.clone().any(|key| key == name) && keys.any(|key| suggest(key, [name]).is_some())
 }

@@ -3,12 +3,12 @@
 //! Either is a grader after the others, so that reports, gates and labels need not know of rewards. A reward that only
 //! names a grader is none of these: that grader's score is the reward, and there is nothing to add.
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::gate::Nesting;
 use super::graders::{Graders, pass_threshold};
 use super::reader::Reader;
 use super::sections::{COMBINATION, REWARD_COMBINE, REWARD_CUSTOM, REWARD_METRIC};
-use super::tree::{Entry, Kind, Style};
+use super::tree::{Style, Yaml, YamlEntry};
 use super::{gate, programs};
 use crate::pipeline::reward::Expression;
 use crate::pipeline::spec::Role;
@@ -24,9 +24,9 @@ const EXAMPLE: &str = "for example `combine: 0.7*quality + 0.3*policy`";
 
 /// An expression, and the field it was read from.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct WrittenExpression {
     expression: Expression,
-    field: Entry,
+    field: YamlEntry,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,16 +43,16 @@ const KINDS: [(&str, RewardKind); 3] = [
 ];
 
 /// Reads the `reward` section and adds the grader that it is.
-pub(super) fn reward(fields: &Fields<'_>, graders: &mut Graders, reader: &mut Reader<'_>) {
+pub(super) fn reward(fields: &FieldSet<'_>, graders: &mut Graders, reader: &mut Reader<'_>) {
     let has_gate = fields.take("gate").is_some();
     let Some(field) = fields.take("reward") else { return };
-    if let Kind::Str(_) | Kind::Int(_) | Kind::Float(_) = &field.value.value {
+    if let Yaml::Str(_) | Yaml::Int(_) | Yaml::Float(_) = &field.value.value {
         let kind = expression(field, graders, reader).map(RewardSpec::Expression);
-        let common = Common { display_name: None, pass_threshold: Some(1.0) };
+        let common = RewardCommon { display_name: None, pass_threshold: Some(1.0) };
         add(field, kind.and_then(|kind| common.grader(REWARD, kind)), graders, reader);
         return;
     }
-    if !matches!(field.value.value, Kind::Map(_)) {
+    if !matches!(field.value.value, Yaml::Map(_)) {
         reader.findings.wrong_type(field, "a mapping or an expression").hint =
             Some("for example `reward: 0.7*quality + 0.3*policy`".to_owned());
         return;
@@ -75,7 +75,7 @@ pub(super) fn reward(fields: &Fields<'_>, graders: &mut Graders, reader: &mut Re
     }
     let is_custom = kind == RewardKind::Custom;
     inner.read_as(if is_custom { &REWARD_CUSTOM } else { &REWARD_COMBINE });
-    let common = Common::read(&inner, reader);
+    let common = RewardCommon::read(&inner, reader);
     let spec = if is_custom {
         composer(field, &inner, reader)
     } else {
@@ -86,7 +86,11 @@ pub(super) fn reward(fields: &Fields<'_>, graders: &mut Graders, reader: &mut Re
 }
 
 /// The kind that the reward says, or that its fields show.
-fn reward_kind(field: &Entry, inner: &Fields<'_>, findings: &mut Findings) -> Option<RewardKind> {
+fn reward_kind(
+    field: &YamlEntry,
+    inner: &FieldSet<'_>,
+    findings: &mut Findings,
+) -> Option<RewardKind> {
     if let Some(kind) = inner.take("kind") {
         return findings.choice(kind, &KINDS);
     }
@@ -100,7 +104,12 @@ fn reward_kind(field: &Entry, inner: &Fields<'_>, findings: &mut Findings) -> Op
 }
 
 /// Adds the grader `reward`; its name is known even if it is wrong.
-fn add(field: &Entry, spec: Option<GraderSpec>, graders: &mut Graders, reader: &mut Reader<'_>) {
+fn add(
+    field: &YamlEntry,
+    spec: Option<GraderSpec>,
+    graders: &mut Graders,
+    reader: &mut Reader<'_>,
+) {
     if graders.names.iter().any(|name| name == REWARD) {
         let message = "a grader is called `reward` already, and so is what this section makes";
         reader.findings.error(field.key_span, message).hint =
@@ -113,7 +122,11 @@ fn add(field: &Entry, spec: Option<GraderSpec>, graders: &mut Graders, reader: &
 }
 
 /// The function of a `custom` reward.
-fn composer(field: &Entry, inner: &Fields<'_>, reader: &mut Reader<'_>) -> Option<RewardSpec> {
+fn composer(
+    field: &YamlEntry,
+    inner: &FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<RewardSpec> {
     let named = inner.take("function");
     let spec = match named {
         Some(function) => {
@@ -133,26 +146,26 @@ fn composer(field: &Entry, inner: &Fields<'_>, reader: &mut Reader<'_>) -> Optio
 /// Reads a grader of `kind: combine`.
 pub(super) fn combined(
     name: &str,
-    entry: &Entry,
-    mut fields: Fields<'_>,
+    entry: &YamlEntry,
+    mut fields: FieldSet<'_>,
     graders: &mut Graders,
     reader: &mut Reader<'_>,
 ) -> Option<GraderSpec> {
     fields.read_as(&COMBINATION);
-    let common = Common::read(&fields, reader);
+    let common = RewardCommon::read(&fields, reader);
     let expression = combine(entry, &fields, graders, reader);
     fields.finish(&mut reader.findings);
     common.grader(name, RewardSpec::Expression(expression?))
 }
 
 /// What rewards have in common with all graders. They extract nothing.
-struct Common {
+struct RewardCommon {
     display_name: Option<String>,
     pass_threshold: Option<f64>,
 }
 
-impl Common {
-    fn read(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Self {
+impl RewardCommon {
+    fn read(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Self {
         Self {
             display_name: fields.text("display_name", &mut reader.findings),
             pass_threshold: pass_threshold(fields, &mut reader.findings),
@@ -178,8 +191,8 @@ impl Common {
 
 /// The expression under `combine`.
 fn combine(
-    owner: &Entry,
-    fields: &Fields<'_>,
+    owner: &YamlEntry,
+    fields: &FieldSet<'_>,
     graders: &mut Graders,
     reader: &mut Reader<'_>,
 ) -> Option<Expression> {
@@ -192,8 +205,12 @@ fn combine(
 }
 
 /// The expression that `field` says. Its names are checked when all graders are known.
-fn expression(field: &Entry, graders: &mut Graders, reader: &mut Reader<'_>) -> Option<Expression> {
-    if let Kind::Int(_) | Kind::Float(_) = field.value.value {
+fn expression(
+    field: &YamlEntry,
+    graders: &mut Graders,
+    reader: &mut Reader<'_>,
+) -> Option<Expression> {
+    if let Yaml::Int(_) | Yaml::Float(_) = field.value.value {
         return no_names(field, &mut reader.findings);
     }
     let text = reader.findings.text(field)?;
@@ -214,12 +231,12 @@ fn expression(field: &Entry, graders: &mut Graders, reader: &mut Reader<'_>) -> 
     if expression.names.is_empty() {
         return no_names(field, &mut reader.findings);
     }
-    let written = Written { expression: expression.clone(), field: field.clone() };
+    let written = WrittenExpression { expression: expression.clone(), field: field.clone() };
     graders.expressions.push(written);
     Some(expression)
 }
 
-fn no_names(field: &Entry, findings: &mut Findings) -> Option<Expression> {
+fn no_names(field: &YamlEntry, findings: &mut Findings) -> Option<Expression> {
     let message = "this expression names no grader: every sample would have the same score";
     findings.error(field.value.span, message).hint = Some(EXAMPLE.to_owned());
     None
@@ -230,7 +247,7 @@ pub(super) fn check_names(graders: &Graders, findings: &mut Findings) {
     let is_reward = |name: &str| graders.rewards.iter().any(|reward| reward == name);
     let known: Vec<&str> =
         graders.names.iter().map(String::as_str).filter(|name| !is_reward(name)).collect();
-    for Written { expression, field } in &graders.expressions {
+    for WrittenExpression { expression, field } in &graders.expressions {
         for name in expression.names.iter().filter(|name| !known.contains(&name.as_str())) {
             let place = expression.place_of(name).unwrap_or_default();
             let sources = &findings.sources;

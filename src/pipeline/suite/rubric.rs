@@ -2,13 +2,13 @@
 //!
 //! A rubric file is read here because its text is part of the suite. Who is asked is read by [`super::judges`].
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::judges::judges;
 use super::reader::Reader;
 use super::rubric_file::{self, RubricText};
 use super::section::FINITE;
 use super::sections::{COMPARE_TO, SCALE, VOTE_COUNT, VOTES};
-use super::tree::{Entry, Kind};
+use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::judge::template::{PAIR_NAMES, names};
 use crate::pipeline::spec::{Combine, CompareTo, RubricSpec};
 
@@ -18,8 +18,8 @@ pub(super) const COMBINES: [(&str, Combine); 3] =
 /// Reads what a `rubric` or `model_judge` grader has beyond other graders; `text` is its rubric.
 pub(super) fn rubric(
     text: Option<RubricText>,
-    entry: &Entry,
-    fields: &mut Fields<'_>,
+    entry: &YamlEntry,
+    fields: &mut FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<RubricSpec> {
     let is_agent = agent_judge(fields, reader);
@@ -57,7 +57,7 @@ pub(super) fn rubric(
 }
 
 /// Whether the judge is an agent, which is reported as not available.
-fn agent_judge(fields: &Fields<'_>, reader: &mut Reader<'_>) -> bool {
+fn agent_judge(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> bool {
     let agent_file = fields.take("agent_file");
     let command = fields.take("command");
     let tool = fields.take("judge_tool_name");
@@ -76,12 +76,12 @@ fn agent_judge(fields: &Fields<'_>, reader: &mut Reader<'_>) -> bool {
 
 /// Reads the rubric of a grader: `prompt`, or the file of `prompt_path` with what it includes.
 pub(super) fn text(
-    entry: &Entry,
-    fields: &Fields<'_>,
+    entry: &YamlEntry,
+    fields: &FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<RubricText> {
     let not_empty =
-        |field: &&Entry| !matches!(&field.value.value, Kind::Str(text) if text.is_empty());
+        |field: &&YamlEntry| !matches!(&field.value.value, Yaml::Str(text) if text.is_empty());
     let inline = fields.take("prompt").filter(not_empty);
     let file = fields.take("prompt_path").filter(not_empty);
     let (text, field) = match (inline, file) {
@@ -124,10 +124,10 @@ pub(super) fn text(
 
 /// Reads `compare_to: PATH` and `compare_to: {field: PATH}` or `{run: PATH}`. A plain path is a run if it ends in
 /// `.jsonl` or has a slash.
-fn compare_to(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<CompareTo> {
+fn compare_to(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<CompareTo> {
     let field = fields.take("compare_to")?;
-    if let Kind::Map(entries) = &field.value.value {
-        let inner = Fields::new(entries, &COMPARE_TO);
+    if let Yaml::Map(entries) = &field.value.value {
+        let inner = FieldSet::new(entries, &COMPARE_TO);
         let of_row = inner.take("field");
         let run = inner.take("run");
         inner.finish(&mut reader.findings);
@@ -155,7 +155,7 @@ fn in_row(path: &str) -> CompareTo {
 }
 
 /// A rubric that arranges two submissions itself has to show both.
-fn check_comparison(text: &RubricText, entry: &Entry, findings: &mut Findings) {
+fn check_comparison(text: &RubricText, entry: &YamlEntry, findings: &mut Findings) {
     let [first, second] = PAIR_NAMES.map(|name| names(&text.text, name));
     let (name, lacks) = match (first, second) {
         (true, false) => (PAIR_NAMES[0], "but not `{submission_b}`"),
@@ -179,14 +179,14 @@ struct Votes {
 }
 
 /// Reads `votes: 3` or `votes: {n: 3, combine: mean}`, and `combine: mean` beside either.
-fn votes(fields: &Fields<'_>, findings: &mut Findings) -> Votes {
+fn votes(fields: &FieldSet<'_>, findings: &mut Findings) -> Votes {
     let beside = fields.take("combine");
     let mut count = fields.take("votes");
     let mut inside = None;
     if let Some(votes) = count
-        && let Kind::Map(entries) = &votes.value.value
+        && let Yaml::Map(entries) = &votes.value.value
     {
-        let inner = Fields::new(entries, &VOTES);
+        let inner = FieldSet::new(entries, &VOTES);
         count = inner.take("n");
         inside = inner.take("combine");
         if count.is_none() {
@@ -204,13 +204,13 @@ fn votes(fields: &Fields<'_>, findings: &mut Findings) -> Votes {
 }
 
 /// Reads `scale: {min, max}`; 0 to 1 is no scale at all.
-fn scale(field: &Entry, findings: &mut Findings) -> Option<(f64, f64)> {
+fn scale(field: &YamlEntry, findings: &mut Findings) -> Option<(f64, f64)> {
     const EXAMPLE: &str = "write `scale: {min: 1, max: 5}`";
-    let Kind::Map(entries) = &field.value.value else {
+    let Yaml::Map(entries) = &field.value.value else {
         findings.wrong_type(field, "a mapping").hint = Some(EXAMPLE.to_owned());
         return None;
     };
-    let inner = Fields::new(entries, &SCALE);
+    let inner = FieldSet::new(entries, &SCALE);
     let mut end = |name| {
         let Some(end) = inner.take(name) else {
             findings.error(field.key_span, format!("`scale` has no `{name}`")).hint =

@@ -9,11 +9,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::fields::{Fields, Findings};
+use super::fields::{FieldSet, Findings};
 use super::load::Looked;
 use super::sections::{FRONT_MATTER, FRONT_SETTINGS};
-use super::source::{Span, normal};
-use super::tree::{self, Entry, Kind, Node};
+use super::source::{SourceSpan, normal};
+use super::tree::{self, Yaml, YamlEntry, YamlNode};
 use super::{FileText, Files};
 use crate::base::diagnostic::{Diagnostic, Place};
 
@@ -32,14 +32,19 @@ pub(super) struct RubricText {
     /// The text, a template.
     pub(super) text: String,
     /// Where its parts are written.
-    pub(super) parts: Vec<Span>,
+    pub(super) parts: Vec<SourceSpan>,
     /// The settings of its front matter.
-    pub(super) front: Vec<Entry>,
+    pub(super) front: Vec<YamlEntry>,
 }
 
 impl RubricText {
     /// Where `{name}` is written in it, else `otherwise`.
-    pub(super) fn find(&self, name: &str, otherwise: Span, findings: &Findings) -> Span {
+    pub(super) fn find(
+        &self,
+        name: &str,
+        otherwise: SourceSpan,
+        findings: &Findings,
+    ) -> SourceSpan {
         let placeholder = format!("{{{name}}}");
         let found =
             self.parts.iter().map(|part| (*part, findings.sources.find(*part, &placeholder)));
@@ -84,7 +89,7 @@ fn with_line_feeds(text: &str) -> Cow<'_, str> {
 /// Reads the rubric at `path`, which `from` names, and everything it includes.
 pub(super) fn read(
     path: &str,
-    from: Span,
+    from: SourceSpan,
     files: &dyn Files,
     looked: &mut Looked,
     findings: &mut Findings,
@@ -130,9 +135,9 @@ enum NamedBy {
 
 /// What front matter says.
 struct FrontMatter {
-    settings: Vec<Entry>,
+    settings: Vec<YamlEntry>,
     /// The paths of included files, each with its place.
-    includes: Vec<(String, Span)>,
+    includes: Vec<(String, SourceSpan)>,
 }
 
 struct RubricLoader<'a> {
@@ -145,7 +150,7 @@ struct RubricLoader<'a> {
     above: Vec<String>,
     /// Every file that was included so far, by normal path.
     included: Vec<String>,
-    parts: Vec<(Span, String)>,
+    parts: Vec<(SourceSpan, String)>,
 }
 
 impl<'a> RubricLoader<'a> {
@@ -161,7 +166,12 @@ impl<'a> RubricLoader<'a> {
         }
     }
 
-    fn load(mut self, path: &str, from: Option<Span>, named_by: NamedBy) -> Option<RubricText> {
+    fn load(
+        mut self,
+        path: &str,
+        from: Option<SourceSpan>,
+        named_by: NamedBy,
+    ) -> Option<RubricText> {
         let front = self.file(path, from, named_by)?;
         let mut text = String::new();
         let last = self.parts.len().saturating_sub(1);
@@ -178,14 +188,19 @@ impl<'a> RubricLoader<'a> {
     }
 
     /// Reads one file and what it includes; gives the settings of its front matter.
-    fn file(&mut self, path: &str, from: Option<Span>, named_by: NamedBy) -> Option<Vec<Entry>> {
+    fn file(
+        &mut self,
+        path: &str,
+        from: Option<SourceSpan>,
+        named_by: NamedBy,
+    ) -> Option<Vec<YamlEntry>> {
         let text = self.looked.text(path, from, self.files, self.findings)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let text = &*with_line_feeds(text);
         let file = self.findings.sources.add(path, text);
         let Some((front, body)) = cut(text) else {
             let message = "the front matter of this rubric is never closed";
-            self.findings.error(Span::new(file, 0..3), message).hint =
+            self.findings.error(SourceSpan::new(file, 0..3), message).hint =
                 Some(with_rule(Some("end it with a line `---`")));
             return None;
         };
@@ -197,7 +212,7 @@ impl<'a> RubricLoader<'a> {
         }
         self.above.pop();
         if !body.trim().is_empty() {
-            let span = Span::new(file, text.len() - body.len()..text.len());
+            let span = SourceSpan::new(file, text.len() - body.len()..text.len());
             self.parts.push((span, body.to_owned()));
         }
         is_whole.then_some(settings)
@@ -212,15 +227,15 @@ impl<'a> RubricLoader<'a> {
         }
         let root = root?;
         let entries = match root.value {
-            Kind::Map(entries) => entries,
-            Kind::Null => Vec::new(),
+            Yaml::Map(entries) => entries,
+            Yaml::Null => Vec::new(),
             _ => {
                 let message = format!("front matter is a mapping, not {}", root.noun());
                 self.findings.error(root.span, message).hint = Some(with_rule(None));
                 return None;
             }
         };
-        let fields = Fields::new(&entries, &FRONT_MATTER);
+        let fields = FieldSet::new(&entries, &FRONT_MATTER);
         let include = fields.take("include");
         for field in FRONT_SETTINGS.iter().filter_map(|field| fields.take(field.name)) {
             self.check_setting(field, named_by);
@@ -232,12 +247,12 @@ impl<'a> RubricLoader<'a> {
         }
         let includes = include.map(|field| self.includes(field)).unwrap_or_default();
         let is_setting =
-            |entry: &Entry| FRONT_SETTINGS.iter().any(|setting| setting.name == entry.key);
+            |entry: &YamlEntry| FRONT_SETTINGS.iter().any(|setting| setting.name == entry.key);
         let settings = entries.into_iter().filter(is_setting);
         Some(FrontMatter { settings: settings.collect(), includes })
     }
 
-    fn check_setting(&mut self, field: &Entry, named_by: NamedBy) {
+    fn check_setting(&mut self, field: &YamlEntry, named_by: NamedBy) {
         let (whose, hint) = match named_by {
             NamedBy::Grader => return self.refuse_variables(&field.value),
             NamedBy::Row => ("the rubric of a row", "set it in the suite"),
@@ -250,30 +265,30 @@ impl<'a> RubricLoader<'a> {
     }
 
     /// Reports `${NAME}`: it would be taken for the text itself.
-    fn refuse_variables(&mut self, node: &Node) {
+    fn refuse_variables(&mut self, node: &YamlNode) {
         match &node.value {
-            Kind::Str(text) if text.contains("${") => {
+            Yaml::Str(text) if text.contains("${") => {
                 let message = "variables are replaced in suites only, not in rubric files";
                 self.findings.error(node.span, message).hint =
                     Some("say this in the suite".to_owned());
             }
-            Kind::Seq(items) => items.iter().for_each(|item| self.refuse_variables(item)),
+            Yaml::Seq(items) => items.iter().for_each(|item| self.refuse_variables(item)),
             _ => {}
         }
     }
 
     /// The paths of `include`, each with its place.
-    fn includes(&mut self, field: &Entry) -> Vec<(String, Span)> {
+    fn includes(&mut self, field: &YamlEntry) -> Vec<(String, SourceSpan)> {
         self.refuse_variables(&field.value);
         let paths = self.findings.texts(field).unwrap_or_default();
         let spans = match &field.value.value {
-            Kind::Seq(items) => items.iter().map(|item| item.span).collect(),
+            Yaml::Seq(items) => items.iter().map(|item| item.span).collect(),
             _ => vec![field.value.span],
         };
         paths.into_iter().zip(spans).collect()
     }
 
-    fn include(&mut self, path: &str, span: Span) -> Option<()> {
+    fn include(&mut self, path: &str, span: SourceSpan) -> Option<()> {
         let path = self.findings.sources.join(span.file, path);
         let name = normal(&path);
         if self.above.contains(&name) {

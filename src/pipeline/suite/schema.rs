@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::section::{Field, MAX_SECONDS, Section, Shape};
+use super::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
 use super::sections::{EXTENDS, SUITE};
 
 /// Text that is a truth value in YAML 1.1, or not known before the environment is.
@@ -46,11 +46,14 @@ struct Definitions {
 }
 
 impl Definitions {
-    fn properties(&mut self, fields: impl Iterator<Item = &'static Field>) -> Map<String, Value> {
+    fn properties(
+        &mut self,
+        fields: impl Iterator<Item = &'static FieldSpec>,
+    ) -> Map<String, Value> {
         fields.map(|field| (field.name.to_owned(), self.property(field))).collect()
     }
 
-    fn property(&mut self, field: &Field) -> Value {
+    fn property(&mut self, field: &FieldSpec) -> Value {
         let mut property = json!({});
         if !field.doc.is_empty() {
             property["description"] = field.doc.into();
@@ -59,7 +62,7 @@ impl Definitions {
             property["default"] = default;
         }
         match field.shape {
-            Shape::Anything => {}
+            FieldShape::Anything => {}
             // A field that is null is a field that is absent.
             shape => {
                 property["anyOf"] = match self.shape(shape) {
@@ -74,30 +77,30 @@ impl Definitions {
         property
     }
 
-    fn shape(&mut self, shape: Shape) -> Value {
+    fn shape(&mut self, shape: FieldShape) -> Value {
         match shape {
-            Shape::Text => json!({"type": "string"}),
-            Shape::Texts => json!({"type": ["array", "string"], "items": {"type": "string"}}),
-            Shape::Truth => {
+            FieldShape::Text => json!({"type": "string"}),
+            FieldShape::Texts => json!({"type": ["array", "string"], "items": {"type": "string"}}),
+            FieldShape::Truth => {
                 json!({"anyOf": [{"enum": [true, false, 0, 1]}, {"type": "string", "pattern": TRUTH}]})
             }
-            Shape::Number(..) | Shape::Whole(..) | Shape::Seconds => {
+            FieldShape::Number(..) | FieldShape::Whole(..) | FieldShape::Seconds => {
                 json!({"anyOf": [bounds(shape), {"type": "string", "pattern": r"^\s*[-+.0-9]|\$\{"}]})
             }
-            Shape::Choice(names) => json!({"anyOf": [{"enum": names}, variable()]}),
-            Shape::Mapping(section) => {
+            FieldShape::Choice(names) => json!({"anyOf": [{"enum": names}, variable()]}),
+            FieldShape::Mapping(section) => {
                 json!({"$ref": format!("#/$defs/{}", self.name(section))})
             }
-            Shape::MapOf(values) => {
+            FieldShape::MapOf(values) => {
                 json!({"type": "object", "additionalProperties": self.shape(*values)})
             }
-            Shape::ListOf(items) => json!({"type": "array", "items": self.shape(*items)}),
-            Shape::AnyOf(shapes) => {
+            FieldShape::ListOf(items) => json!({"type": "array", "items": self.shape(*items)}),
+            FieldShape::AnyOf(shapes) => {
                 let shapes = shapes.iter().map(|shape| self.shape(*shape));
                 json!({"anyOf": shapes.collect::<Vec<_>>()})
             }
-            Shape::OrNull(shape) => json!({"anyOf": [self.shape(*shape), {"type": "null"}]}),
-            Shape::Anything => json!(true),
+            FieldShape::OrNull(shape) => json!({"anyOf": [self.shape(*shape), {"type": "null"}]}),
+            FieldShape::Anything => json!(true),
         }
     }
 
@@ -123,10 +126,10 @@ fn variable() -> Value {
 }
 
 /// A number between the bounds of its shape.
-fn bounds(shape: Shape) -> Value {
+fn bounds(shape: FieldShape) -> Value {
     let mut number = json!({"type": "number"});
     match shape {
-        Shape::Number(least, greatest, _) => {
+        FieldShape::Number(least, greatest, _) => {
             if least > f64::MIN {
                 number["minimum"] = least.into();
             }
@@ -134,7 +137,7 @@ fn bounds(shape: Shape) -> Value {
                 number["maximum"] = greatest.into();
             }
         }
-        Shape::Whole(least, greatest, _) => {
+        FieldShape::Whole(least, greatest, _) => {
             number["type"] = "integer".into();
             if least > i64::MIN {
                 number["minimum"] = least.into();
@@ -152,16 +155,18 @@ fn bounds(shape: Shape) -> Value {
 }
 
 /// The JSON Schema of one field as the lists of graders show it: without what is inside of it.
-pub(crate) fn listed(field: &Field) -> Value {
+pub(crate) fn listed(field: &FieldSpec) -> Value {
     let mut option = match field.shape.but_for_null() {
-        Shape::Text => json!({"type": "string"}),
-        Shape::Texts => json!({"type": ["array", "string"], "items": {"type": "string"}}),
-        Shape::Truth => json!({"type": "boolean"}),
-        Shape::Choice(names) => json!({"enum": names}),
-        Shape::Mapping(_) | Shape::MapOf(_) => json!({"type": "object"}),
-        Shape::ListOf(_) => json!({"type": "array", "items": {"type": "object"}}),
-        shape @ (Shape::Number(..) | Shape::Whole(..) | Shape::Seconds) => bounds(shape),
-        Shape::AnyOf(_) | Shape::OrNull(_) | Shape::Anything => json!({}),
+        FieldShape::Text => json!({"type": "string"}),
+        FieldShape::Texts => json!({"type": ["array", "string"], "items": {"type": "string"}}),
+        FieldShape::Truth => json!({"type": "boolean"}),
+        FieldShape::Choice(names) => json!({"enum": names}),
+        FieldShape::Mapping(_) | FieldShape::MapOf(_) => json!({"type": "object"}),
+        FieldShape::ListOf(_) => json!({"type": "array", "items": {"type": "object"}}),
+        shape @ (FieldShape::Number(..) | FieldShape::Whole(..) | FieldShape::Seconds) => {
+            bounds(shape)
+        }
+        FieldShape::AnyOf(_) | FieldShape::OrNull(_) | FieldShape::Anything => json!({}),
     };
     option["description"] = field.doc.into();
     option

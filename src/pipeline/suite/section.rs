@@ -10,26 +10,26 @@ pub(crate) struct Section {
     /// What they are fields of, in messages: `a suite`.
     pub(crate) owner: &'static str,
     /// The fields. Groups of them are shared by sections.
-    pub(crate) groups: &'static [&'static [Field]],
+    pub(crate) groups: &'static [&'static [FieldSpec]],
 }
 
 impl Section {
     /// A section of `owner`.
-    pub(crate) const fn new(owner: &'static str, groups: &'static [&'static [Field]]) -> Self {
+    pub(crate) const fn new(owner: &'static str, groups: &'static [&'static [FieldSpec]]) -> Self {
         Self { owner, groups }
     }
 
     /// All fields.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = &'static Field> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &'static FieldSpec> {
         self.groups.iter().copied().flatten()
     }
 }
 
 /// A field that a section may have.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct FieldSpec {
     pub(crate) name: &'static str,
-    pub(crate) shape: Shape,
+    pub(crate) shape: FieldShape,
     /// What it is for, in a few words.
     pub(crate) doc: &'static str,
     /// Whether the section is wrong without it.
@@ -38,9 +38,9 @@ pub(crate) struct Field {
     pub(crate) default: Option<&'static str>,
 }
 
-impl Field {
+impl FieldSpec {
     /// A field that may be left out.
-    pub(crate) const fn new(name: &'static str, shape: Shape, doc: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, shape: FieldShape, doc: &'static str) -> Self {
         Self { name, shape, doc, is_required: false, default: None }
     }
 
@@ -57,7 +57,7 @@ impl Field {
 
 /// What a field takes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum FieldShape {
     /// Text that is not empty.
     Text,
     /// A list of texts; one text is a list of one.
@@ -75,18 +75,18 @@ pub(crate) enum Shape {
     /// A mapping with these fields.
     Mapping(&'static Section),
     /// A mapping with any keys, whose values are all of a shape.
-    MapOf(&'static Shape),
+    MapOf(&'static FieldShape),
     /// A list of values of a shape.
-    ListOf(&'static Shape),
+    ListOf(&'static FieldShape),
     /// What fits one of several shapes.
-    AnyOf(&'static [Shape]),
+    AnyOf(&'static [FieldShape]),
     /// Null, which then means something of its own, or a shape.
-    OrNull(&'static Shape),
+    OrNull(&'static FieldShape),
     /// Whatever is written: somebody else checks it, or nobody.
     Anything,
 }
 
-impl Shape {
+impl FieldShape {
     /// What it takes beside a null that means something.
     pub(crate) fn but_for_null(self) -> Self {
         match self {
@@ -100,13 +100,14 @@ impl Shape {
 pub(crate) const MAX_SECONDS: f64 = 86_400.0;
 
 /// A number of things, one at least.
-pub(crate) const COUNT: Shape = Shape::Whole(1, u32::MAX as i64, "a whole number of at least 1");
+pub(crate) const COUNT: FieldShape =
+    FieldShape::Whole(1, u32::MAX as i64, "a whole number of at least 1");
 
 /// A share of a whole.
-pub(crate) const FRACTION: Shape = Shape::Number(0.0, 1.0, "between 0 and 1");
+pub(crate) const FRACTION: FieldShape = FieldShape::Number(0.0, 1.0, "between 0 and 1");
 
 /// Any number.
-pub(crate) const FINITE: Shape = Shape::Number(f64::MIN, f64::MAX, "finite");
+pub(crate) const FINITE: FieldShape = FieldShape::Number(f64::MIN, f64::MAX, "finite");
 
 /// The names in a table of names and what they mean.
 pub(crate) const fn names<T, const N: usize>(table: &[(&'static str, T); N]) -> [&'static str; N] {
@@ -122,7 +123,7 @@ pub(crate) const fn names<T, const N: usize>(table: &[(&'static str, T); N]) -> 
 /// Fields, one a line: name, shape, whether it must be there or what it is otherwise, what it is for.
 macro_rules! fields {
     ($($name:literal: $shape:expr $(, $mark:ident $($default:literal)?)? => $doc:literal;)*) => {
-        &[$($crate::pipeline::suite::section::Field::new($name, $shape, $doc)$(.$mark($($default)?))?),*]
+        &[$($crate::pipeline::suite::section::FieldSpec::new($name, $shape, $doc)$(.$mark($($default)?))?),*]
     };
 }
 pub(crate) use fields;

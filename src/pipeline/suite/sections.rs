@@ -5,11 +5,11 @@ use super::gate::{AGGREGATIONS, LOGICS, OPS};
 use super::judges::REPLY_FORMATS;
 use super::programs::SANDBOXES;
 use super::rubric::COMBINES;
-use super::section::Shape::{
+use super::section::FieldShape::{
     self, AnyOf, Anything, Choice, ListOf, MapOf, Mapping, Number, OrNull, Seconds, Text, Texts,
     Truth, Whole,
 };
-use super::section::{COUNT, FINITE, FRACTION, Field, Section, fields, names};
+use super::section::{COUNT, FINITE, FRACTION, FieldSpec, Section, fields, names};
 
 /// A suite.
 pub(crate) static SUITE: Section = Section::new(
@@ -33,7 +33,7 @@ pub(crate) static SUITE: Section = Section::new(
 );
 
 /// What a file says beyond [`SUITE`], and is gone once it is loaded.
-pub(crate) const EXTENDS: &[Field] = fields![
+pub(crate) const EXTENDS: &[FieldSpec] = fields![
     "extends": Text => "another suite to start from: mappings merge key by key, everything else is replaced";
 ];
 
@@ -59,7 +59,7 @@ pub(crate) static ROW: Section = Section::new(
 );
 
 /// The fields of [`ROW`] that are one path each.
-pub(crate) const ROW_PATHS: &[Field] = fields![
+pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
     "id": Text => "the sample's id";
     "input": Text => "what the agent was given";
     "ground_truth": Text => "the reference answer";
@@ -127,7 +127,7 @@ pub(crate) static AGENT: Section = Section::new(
 );
 
 /// A grader, told apart by its `kind`.
-const GRADER: Shape = AnyOf(&[
+const GRADER: FieldShape = AnyOf(&[
     Mapping(&TOOL),
     Mapping(&PYTHON_TOOL),
     Mapping(&RUBRIC),
@@ -136,13 +136,13 @@ const GRADER: Shape = AnyOf(&[
 ]);
 
 /// What every grader of scores has.
-const NAME_AND_THRESHOLD: &[Field] = fields![
+const NAME_AND_THRESHOLD: &[FieldSpec] = fields![
     "display_name": Text => "the name in reports";
     "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
 ];
 
 /// What every grader of a submission has.
-const SUBMISSION: &[Field] = fields![
+const SUBMISSION: &[FieldSpec] = fields![
     "display_name": Text => "the name in reports";
     "extractor_config": MapOf(&Anything) => "the options of the extractor";
     "extractor": Text, or "\"last_assistant\"" => "which part of the trajectory is graded; `file.py:name` is a function of it";
@@ -159,11 +159,11 @@ pub(crate) static TOOL: Section = Section::new("a tool grader", &[TOOL_KIND, SUB
 pub(crate) static PYTHON_TOOL: Section =
     Section::new("a tool grader", &[TOOL_KIND, SUBMISSION, FUNCTION, PROGRAM_SETTINGS]);
 
-const TOOL_KIND: &[Field] = fields![
+const TOOL_KIND: &[FieldSpec] = fields![
     "kind": Choice(&["tool"]), required => "a deterministic function, or one of a Python file";
 ];
 
-const FUNCTION: &[Field] = fields![
+const FUNCTION: &[FieldSpec] = fields![
     "config": MapOf(&Anything) => "the options of the function";
     "function": Text, required => "the function; `file.py:name` is one of a Python file";
 ];
@@ -184,7 +184,7 @@ pub(crate) static PROGRAM: Section = Section::new(
 );
 
 /// How a program runs.
-pub(crate) const PROGRAM_SETTINGS: &[Field] = fields![
+pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
     "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path";
     "inputs": Texts => "files, folders and patterns that the program reads: when they change, it runs again";
     "cwd": Text => "the folder it runs in; the suite's if absent";
@@ -199,10 +199,10 @@ pub(crate) const PROGRAM_SETTINGS: &[Field] = fields![
 pub(crate) static EXTRACTOR_OPTIONS: Section =
     Section::new("`extractor_options`", &[PROGRAM_SETTINGS]);
 
-const ENVIRONMENT: Shape =
+const ENVIRONMENT: FieldShape =
     AnyOf(&[Text, ListOf(&AnyOf(&[Text, MapOf(&Choice(&["secret", "plain"]))]))]);
 
-const SANDBOX_SHAPE: Shape = AnyOf(&[Choice(&names(&SANDBOXES)), Mapping(&SANDBOX)]);
+const SANDBOX_SHAPE: FieldShape = AnyOf(&[Choice(&names(&SANDBOXES)), Mapping(&SANDBOX)]);
 
 /// The mapping under `sandbox`.
 pub(crate) static SANDBOX: Section = Section::new(
@@ -243,7 +243,7 @@ pub(crate) static RUBRIC: Section = Section::new(
 );
 
 /// What is of one judge, and said by the grader for all of its panel.
-pub(crate) const JUDGE: &[Field] = fields![
+pub(crate) const JUDGE: &[FieldSpec] = fields![
     "provider": Text, or "\"openai\"" => "the protocol; `openai` is any OpenAI-compatible endpoint";
     "model": Text, or "\"gpt-4o-mini\"" => "the judge model";
     "base_url": Text => "where it is asked; no part of the key if `endpoint` is set";
@@ -266,7 +266,7 @@ pub(crate) const JUDGE: &[Field] = fields![
 /// One judge of a panel.
 pub(crate) static PANELLIST: Section = Section::new("a judge of `panel`", &[JUDGE]);
 
-const HEADERS: Shape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
+const HEADERS: FieldShape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
 
 /// A header that an environment variable holds.
 pub(crate) static HEADER: Section = Section::new(
@@ -285,8 +285,8 @@ pub(crate) static COMPARE_TO: Section = Section::new(
     ]],
 );
 
-const COMBINE: Shape = Choice(&names(&COMBINES));
-pub(super) const VOTE_COUNT: Shape = Whole(1, 1000, "a whole number between 1 and 1000");
+const COMBINE: FieldShape = Choice(&names(&COMBINES));
+pub(super) const VOTE_COUNT: FieldShape = Whole(1, 1000, "a whole number between 1 and 1000");
 
 /// The mapping under `votes`.
 pub(crate) static VOTES: Section = Section::new(
@@ -318,13 +318,13 @@ pub(crate) static FRONT_MATTER: Section = Section::new(
 );
 
 /// What front matter can say of a grader.
-pub(crate) const FRONT_SETTINGS: &[Field] = fields![
+pub(crate) const FRONT_SETTINGS: &[FieldSpec] = fields![
     "model": Text => "the judge model";
     "scale": Mapping(&SCALE) => "the judge's range";
     "pass_threshold": FRACTION => "the least score that counts as a pass";
 ];
 
-const EXPRESSION: &[Field] = fields![
+const EXPRESSION: &[FieldSpec] = fields![
     "combine": AnyOf(&[Text, FINITE]), required => "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`";
 ];
 
@@ -340,7 +340,7 @@ pub(crate) static COMBINATION: Section = Section::new(
     ],
 );
 
-const REWARD_SHAPE: Shape = AnyOf(&[
+const REWARD_SHAPE: FieldShape = AnyOf(&[
     Text,
     FINITE,
     Mapping(&REWARD_METRIC),
@@ -384,11 +384,11 @@ pub(crate) static REWARD_COMBINE: Section = Section::new(
     ],
 );
 
-const GATE: Shape = AnyOf(&[Mapping(&SIMPLE), Mapping(&WEIGHTED), Mapping(&LOGICAL)]);
+const GATE: FieldShape = AnyOf(&[Mapping(&SIMPLE), Mapping(&WEIGHTED), Mapping(&LOGICAL)]);
 
-const AGGREGATION: Shape = Choice(&names(&AGGREGATIONS));
+const AGGREGATION: FieldShape = Choice(&names(&AGGREGATIONS));
 /// What a gate compares, and with what.
-const COMPARISON: &[Field] = fields![
+const COMPARISON: &[FieldSpec] = fields![
     "metric": AGGREGATION, or "\"avg_score\"" => "the aggregate of scores";
     "aggregation": AGGREGATION => "another name of `metric`";
     "op": Choice(&names(&OPS)), required => "the comparison";
@@ -396,7 +396,7 @@ const COMPARISON: &[Field] = fields![
 ];
 
 /// What is compared with one score.
-const ONE_SCORE: Shape = Number(0.0, 1.0, "between 0 and 1: it is compared with one score");
+const ONE_SCORE: FieldShape = Number(0.0, 1.0, "between 0 and 1: it is compared with one score");
 
 /// One aggregate of one grader against a value.
 pub(crate) static SIMPLE: Section = Section::new(
@@ -429,7 +429,7 @@ pub(crate) static WEIGHTED: Section = Section::new(
     ],
 );
 
-pub(super) const WEIGHT: Shape = Number(0.0, f64::MAX, "a weight: non-negative and finite");
+pub(super) const WEIGHT: FieldShape = Number(0.0, f64::MAX, "a weight: non-negative and finite");
 
 /// Several gates joined.
 pub(crate) static LOGICAL: Section = Section::new(

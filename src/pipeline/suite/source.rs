@@ -1,6 +1,6 @@
 //! The texts a suite was read from, and the places in them.
 //!
-//! A suite may extend other files, so a [`Span`] names its file too. Diagnostics show source lines, and a
+//! A suite may extend other files, so a [`SourceSpan`] names its file too. Diagnostics show source lines, and a
 //! source line may hold a secret somebody pasted in: the texts kept here are masked, byte for byte, before
 //! any diagnostic can quote them. The masking errs on the side of hiding too much.
 
@@ -10,7 +10,7 @@ use crate::base::diagnostic::{Place, suggest};
 
 /// A range of bytes in one of the files a suite was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct SourceSpan {
     /// The index of the file in [`Sources`].
     pub file: u32,
     /// The first byte.
@@ -19,7 +19,7 @@ pub(crate) struct Span {
     pub end: u32,
 }
 
-impl Span {
+impl SourceSpan {
     /// The bytes `range` of `file`.
     pub(crate) fn new(file: u32, range: Range<usize>) -> Self {
         let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
@@ -42,7 +42,7 @@ impl Sources {
     }
 
     /// Hides what stands at `span` from every place made after this.
-    pub(crate) fn hide(&mut self, span: Span) {
+    pub(crate) fn hide(&mut self, span: SourceSpan) {
         let Some((_, text)) = self.files.get_mut(span.file as usize) else { return };
         if let Some(secret) = text.get(span.start as usize..span.end as usize) {
             let masked = mask(secret);
@@ -51,7 +51,7 @@ impl Sources {
     }
 
     /// The place of `span`. Of a span over several lines, the first is marked.
-    pub(crate) fn place(&self, span: Span) -> Place {
+    pub(crate) fn place(&self, span: SourceSpan) -> Place {
         let Some((path, text)) = self.files.get(span.file as usize) else {
             return Place::file("");
         };
@@ -62,27 +62,27 @@ impl Sources {
     }
 
     /// The first place inside `span` that reads `text`, or else all of `span`.
-    pub(crate) fn find(&self, span: Span, text: &str) -> Span {
+    pub(crate) fn find(&self, span: SourceSpan, text: &str) -> SourceSpan {
         let written = self
             .files
             .get(span.file as usize)
             .and_then(|(_, file)| file.get(span.start as usize..span.end as usize)?.find(text));
         written.map_or(span, |at| {
             let start = span.start as usize + at;
-            Span::new(span.file, start..start + text.len())
+            SourceSpan::new(span.file, start..start + text.len())
         })
     }
 
     /// The bytes `range` of the scalar `text` that is written at `span`, or all of `span` where it is not written as it
     /// reads: over several lines, with escapes.
-    pub(crate) fn inside(&self, span: Span, text: &str, range: Range<usize>) -> Span {
+    pub(crate) fn inside(&self, span: SourceSpan, text: &str, range: Range<usize>) -> SourceSpan {
         let written = self.files.get(span.file as usize);
         let written =
             written.and_then(|(_, file)| file.get(span.start as usize..span.end as usize));
         let at = written.and_then(|written| written.find(text));
         at.filter(|_| range.end <= text.len()).map_or(span, |at| {
             let start = span.start as usize + at;
-            Span::new(span.file, start + range.start..start + range.end)
+            SourceSpan::new(span.file, start + range.start..start + range.end)
         })
     }
 

@@ -12,7 +12,7 @@ const VARIABLES: &str = "inside `{…}` and `[…]` a variable needs quotes: `\"
 
 /// Why a text gives no tree.
 #[derive(Debug)]
-pub(super) enum Problem {
+pub(super) enum YamlProblem {
     Scan(ScanError),
     Mistake(YamlMistake),
     SecondDocument,
@@ -25,7 +25,7 @@ pub(super) enum Problem {
     NotFinite,
 }
 
-impl Problem {
+impl YamlProblem {
     /// What it means for whoever wrote the file.
     pub(super) fn diagnostic(&self, place: Place) -> Diagnostic {
         let (message, hint) = match self {

@@ -4,7 +4,7 @@
 //! use in between, that is seldom meant.
 
 use super::fields::Findings;
-use super::source::Span;
+use super::source::SourceSpan;
 use crate::pipeline::spec::{Aggregation, Gate, GraderKind, GraderSpec};
 
 /// What a suite does with the passes of its graders.
@@ -19,7 +19,7 @@ impl Passes<'_> {
     pub(super) fn check(
         &self,
         graders: &[GraderSpec],
-        without: &[(String, Span)],
+        without: &[(String, SourceSpan)],
         findings: &mut Findings,
     ) {
         for (name, span) in without {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, StrInput};
 
 use super::scalar::{self, Scalar};
-use super::source::{Sources, Span};
+use super::source::{SourceSpan, Sources};
 use super::{mistakes, syntax};
 use crate::base::diagnostic::{Diagnostic, Place};
 
@@ -27,13 +27,13 @@ const MAX_COPIES: usize = 100_000;
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct YamlNode {
     /// Where it is written.
-    pub span: Span,
+    pub span: SourceSpan,
     /// How it is written.
     pub style: Style,
     /// What it says.
-    pub value: Kind,
+    pub value: Yaml,
 }
 
 /// How a value is written.
@@ -49,7 +49,7 @@ pub(crate) enum Style {
 
 /// What a node says.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum Yaml {
     /// Nothing, `null` or `~`.
     Null,
     /// `true` or `false`; `yes` and `no` are text.
@@ -61,33 +61,33 @@ pub(crate) enum Kind {
     /// Text.
     Str(String),
     /// A list.
-    Seq(Vec<Node>),
+    Seq(Vec<YamlNode>),
     /// A mapping, in the order written, each key once.
-    Map(Vec<Entry>),
+    Map(Vec<YamlEntry>),
 }
 
 /// One entry of a mapping.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct YamlEntry {
     /// The key.
     pub key: String,
     /// Where the key is written.
-    pub key_span: Span,
+    pub key_span: SourceSpan,
     /// The value.
-    pub value: Node,
+    pub value: YamlNode,
 }
 
-impl Node {
+impl YamlNode {
     /// The value as JSON.
     pub(crate) fn to_json(&self) -> Value {
         match &self.value {
-            Kind::Null => Value::Null,
-            Kind::Bool(value) => Value::from(*value),
-            Kind::Int(value) => Value::from(*value),
-            Kind::Float(value) => Value::from(*value),
-            Kind::Str(text) => Value::from(text.as_str()),
-            Kind::Seq(items) => items.iter().map(Self::to_json).collect(),
-            Kind::Map(entries) => {
+            Yaml::Null => Value::Null,
+            Yaml::Bool(value) => Value::from(*value),
+            Yaml::Int(value) => Value::from(*value),
+            Yaml::Float(value) => Value::from(*value),
+            Yaml::Str(text) => Value::from(text.as_str()),
+            Yaml::Seq(items) => items.iter().map(Self::to_json).collect(),
+            Yaml::Map(entries) => {
                 entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect()
             }
         }
@@ -96,25 +96,25 @@ impl Node {
     /// What is there, in words for messages: `text`, `a number`, …
     pub(crate) fn noun(&self) -> &'static str {
         match &self.value {
-            Kind::Null => "nothing",
-            Kind::Bool(_) => "true or false",
-            Kind::Int(_) | Kind::Float(_) => "a number",
-            Kind::Str(_) => "text",
-            Kind::Seq(_) => "a list",
-            Kind::Map(_) => "a mapping",
+            Yaml::Null => "nothing",
+            Yaml::Bool(_) => "true or false",
+            Yaml::Int(_) | Yaml::Float(_) => "a number",
+            Yaml::Str(_) => "text",
+            Yaml::Seq(_) => "a list",
+            Yaml::Map(_) => "a mapping",
         }
     }
 
     /// Its entries; none if it is no mapping.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[YamlEntry] {
         match &self.value {
-            Kind::Map(entries) => entries,
+            Yaml::Map(entries) => entries,
             _ => &[],
         }
     }
 
     /// The value of `key`, if this is a mapping that has it.
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&YamlNode> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 }
@@ -127,7 +127,7 @@ pub(crate) fn parse(
     text: &str,
     sources: &mut Sources,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Node> {
+) -> Option<YamlNode> {
     if text.len() > MAX_BYTES {
         let message = "the file is larger than 4 MB, the most a suite may have";
         let hint = "put the samples into a dataset file of their own";
@@ -137,7 +137,7 @@ pub(crate) fn parse(
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = sources.add(path, text);
     if let Some(at) = text.find('\0') {
-        let place = sources.place(Span::new(file, at..at + 1));
+        let place = sources.place(SourceSpan::new(file, at..at + 1));
         let message = "there is a NUL character here: this is not a text file";
         diagnostics.push(Diagnostic::error(place, message));
         return None;
@@ -151,7 +151,7 @@ pub(super) fn parse_part(
     file: u32,
     sources: &Sources,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Node> {
+) -> Option<YamlNode> {
     let mut builder = Builder::new(text, file);
     let root = builder.read();
     for (key, first, second) in builder.duplicates.into_iter().take(MAX_DUPLICATES) {
@@ -166,39 +166,39 @@ pub(super) fn parse_part(
     }
 }
 
-fn duplicate(sources: &Sources, key: &str, first: Span, second: Span) -> Diagnostic {
+fn duplicate(sources: &Sources, key: &str, first: SourceSpan, second: SourceSpan) -> Diagnostic {
     let first = sources.place(first);
     let message = format!("`{key}` is written twice in this mapping");
     let hint = format!("the first is on line {}, column {}", first.line, first.column);
     Diagnostic::error(sources.place(second), message).label("the second time").hint(hint)
 }
 
-type Problem = (syntax::Problem, Span);
+type PlacedProblem = (syntax::YamlProblem, SourceSpan);
 
 /// Builds the tree from the parser's events with a stack of its own, so that depth costs no stack of ours.
 struct Builder<'t> {
     text: &'t str,
     file: u32,
-    open: Vec<Open>,
-    anchors: BTreeMap<usize, Node>,
+    open: Vec<OpenNode>,
+    anchors: BTreeMap<usize, YamlNode>,
     copies: usize,
-    duplicates: Vec<(String, Span, Span)>,
+    duplicates: Vec<(String, SourceSpan, SourceSpan)>,
 }
 
 /// A list or mapping whose end has not come yet.
-struct Open {
-    span: Span,
+struct OpenNode {
+    span: SourceSpan,
     anchor: Option<usize>,
     inside: Inside,
 }
 
 enum Inside {
-    Seq(Vec<Node>),
+    Seq(Vec<YamlNode>),
     Map {
-        entries: Vec<Entry>,
-        seen: BTreeMap<String, Span>,
-        key: Option<(String, Span, Style)>,
-        merged: Vec<Node>,
+        entries: Vec<YamlEntry>,
+        seen: BTreeMap<String, SourceSpan>,
+        key: Option<(String, SourceSpan, Style)>,
+        merged: Vec<YamlNode>,
     },
 }
 
@@ -208,7 +208,7 @@ impl<'t> Builder<'t> {
         Self { text, file, open, anchors: BTreeMap::new(), copies: 0, duplicates }
     }
 
-    fn read(&mut self) -> Result<Node, Problem> {
+    fn read(&mut self) -> Result<YamlNode, PlacedProblem> {
         let mut root = None;
         let options = granit_parser::options! {
             flow_nesting_limit: MAX_DEPTH + 1,
@@ -219,28 +219,35 @@ impl<'t> Builder<'t> {
             let (event, span) = event.map_err(|error| {
                 let at = error.marker().byte_offset().unwrap_or(self.text.len());
                 if let Some(mistake) = mistakes::mistake(self.text, at, error.kind()) {
-                    let span = Span::new(self.file, mistake.span.clone());
-                    return (syntax::Problem::Mistake(mistake), span);
+                    let span = SourceSpan::new(self.file, mistake.span.clone());
+                    return (syntax::YamlProblem::Mistake(mistake), span);
                 }
                 let next = self.text.get(at..).and_then(|rest| rest.chars().next());
                 let end = at + next.map_or(0, char::len_utf8);
-                (syntax::Problem::Scan(error), Span::new(self.file, at..end))
+                (syntax::YamlProblem::Scan(error), SourceSpan::new(self.file, at..end))
             })?;
             let span = self.span(&span);
             if matches!(event, Event::DocumentStart(..)) && root.is_some() {
-                return Err((syntax::Problem::SecondDocument, span));
+                return Err((syntax::YamlProblem::SecondDocument, span));
             }
             if let Some(node) = self.event(&event, span)? {
                 root = Some(node);
             }
         }
-        let nothing =
-            Node { span: Span::new(self.file, 0..0), style: Style::Plain, value: Kind::Null };
+        let nothing = YamlNode {
+            span: SourceSpan::new(self.file, 0..0),
+            style: Style::Plain,
+            value: Yaml::Null,
+        };
         Ok(root.unwrap_or(nothing))
     }
 
     /// Takes one event; gives the root once it is complete.
-    fn event(&mut self, event: &Event<'_>, span: Span) -> Result<Option<Node>, Problem> {
+    fn event(
+        &mut self,
+        event: &Event<'_>,
+        span: SourceSpan,
+    ) -> Result<Option<YamlNode>, PlacedProblem> {
         let anchor = event.anchor_id();
         match event {
             Event::Scalar(text, style, ..) => {
@@ -256,10 +263,10 @@ impl<'t> Builder<'t> {
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
             Event::Alias(id) => {
                 let Some(node) = self.anchors.get(id).cloned() else {
-                    return Err((syntax::Problem::AliasOfItself, span));
+                    return Err((syntax::YamlProblem::AliasOfItself, span));
                 };
                 self.count_copies(&node, span)?;
-                let key = if let Kind::Str(text) = &node.value { Some(text.clone()) } else { None };
+                let key = if let Yaml::Str(text) = &node.value { Some(text.clone()) } else { None };
                 self.attach(node, key.as_deref())
             }
             _ => Ok(None),
@@ -268,38 +275,38 @@ impl<'t> Builder<'t> {
 
     fn begin(
         &mut self,
-        span: Span,
+        span: SourceSpan,
         anchor: Option<usize>,
         inside: Inside,
-    ) -> Result<Option<Node>, Problem> {
+    ) -> Result<Option<YamlNode>, PlacedProblem> {
         if self.open.len() >= MAX_DEPTH {
-            return Err((syntax::Problem::TooDeep, span));
+            return Err((syntax::YamlProblem::TooDeep, span));
         }
-        self.open.push(Open { span, anchor, inside });
+        self.open.push(OpenNode { span, anchor, inside });
         Ok(None)
     }
 
-    fn end(&mut self, end: Span) -> Result<Option<Node>, Problem> {
-        let Some(Open { span, anchor, inside }) = self.open.pop() else { return Ok(None) };
-        let span = Span { end: self.trimmed_end(span.start, end.end), ..span };
+    fn end(&mut self, end: SourceSpan) -> Result<Option<YamlNode>, PlacedProblem> {
+        let Some(OpenNode { span, anchor, inside }) = self.open.pop() else { return Ok(None) };
+        let span = SourceSpan { end: self.trimmed_end(span.start, end.end), ..span };
         let value = match inside {
-            Inside::Seq(items) => Kind::Seq(items),
+            Inside::Seq(items) => Yaml::Seq(items),
             Inside::Map { mut entries, mut seen, merged, .. } => {
-                for entry in merged.iter().flat_map(Node::entries) {
+                for entry in merged.iter().flat_map(YamlNode::entries) {
                     if seen.insert(entry.key.clone(), entry.key_span).is_none() {
                         entries.push(entry.clone());
                     }
                 }
-                Kind::Map(entries)
+                Yaml::Map(entries)
             }
         };
-        let node = Node { span, style: Style::Plain, value };
+        let node = YamlNode { span, style: Style::Plain, value };
         self.anchor(anchor, &node)?;
         self.attach(node, None)
     }
 
     /// Keeps a copy of an anchored value for its aliases.
-    fn anchor(&mut self, anchor: Option<usize>, node: &Node) -> Result<(), Problem> {
+    fn anchor(&mut self, anchor: Option<usize>, node: &YamlNode) -> Result<(), PlacedProblem> {
         if let Some(id) = anchor {
             self.count_copies(node, node.span)?;
             self.anchors.insert(id, node.clone());
@@ -307,20 +314,24 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn count_copies(&mut self, node: &Node, span: Span) -> Result<(), Problem> {
+    fn count_copies(&mut self, node: &YamlNode, span: SourceSpan) -> Result<(), PlacedProblem> {
         let (count, height) = measure(node);
         self.copies += count;
         if self.copies > MAX_COPIES {
-            return Err((syntax::Problem::TooManyCopies, span));
+            return Err((syntax::YamlProblem::TooManyCopies, span));
         }
         if self.open.len() + height > MAX_DEPTH {
-            return Err((syntax::Problem::TooDeep, span));
+            return Err((syntax::YamlProblem::TooDeep, span));
         }
         Ok(())
     }
 
     /// Puts a complete node where it belongs. `key_text` is what it says if it turns out to be a key.
-    fn attach(&mut self, node: Node, key_text: Option<&str>) -> Result<Option<Node>, Problem> {
+    fn attach(
+        &mut self,
+        node: YamlNode,
+        key_text: Option<&str>,
+    ) -> Result<Option<YamlNode>, PlacedProblem> {
         let Some(open) = self.open.last_mut() else { return Ok(Some(node)) };
         match &mut open.inside {
             Inside::Seq(items) => items.push(node),
@@ -329,21 +340,21 @@ impl<'t> Builder<'t> {
                     Some(text) if !(text.is_empty() && node.style == Style::Plain) => {
                         *key = Some((text.to_owned(), node.span, node.style));
                     }
-                    _ => return Err((syntax::Problem::KeyIsNoText, node.span)),
+                    _ => return Err((syntax::YamlProblem::KeyIsNoText, node.span)),
                 },
                 Some((name, span, Style::Plain)) if name == "<<" => match node.value {
-                    Kind::Map(_) => merged.push(node),
-                    Kind::Seq(items) if items.iter().all(|item| item.noun() == "a mapping") => {
+                    Yaml::Map(_) => merged.push(node),
+                    Yaml::Seq(items) if items.iter().all(|item| item.noun() == "a mapping") => {
                         merged.extend(items);
                     }
-                    _ => return Err((syntax::Problem::MergeOfNoMapping, span)),
+                    _ => return Err((syntax::YamlProblem::MergeOfNoMapping, span)),
                 },
                 Some((name, key_span, _)) => {
                     if let Some(first) = seen.get(&name) {
                         self.duplicates.push((name, *first, key_span));
                     } else {
                         seen.insert(name.clone(), key_span);
-                        entries.push(Entry { key: name, key_span, value: node });
+                        entries.push(YamlEntry { key: name, key_span, value: node });
                     }
                 }
             },
@@ -351,10 +362,10 @@ impl<'t> Builder<'t> {
         Ok(None)
     }
 
-    fn span(&self, span: &granit_parser::Span) -> Span {
+    fn span(&self, span: &granit_parser::Span) -> SourceSpan {
         let range = span.byte_range().unwrap_or_default();
-        let span = Span::new(self.file, range);
-        Span { end: self.trimmed_end(span.start, span.end), ..span }
+        let span = SourceSpan::new(self.file, range);
+        SourceSpan { end: self.trimmed_end(span.start, span.end), ..span }
     }
 
     /// The end without the white space the parser counts to blocks.
@@ -368,41 +379,41 @@ fn scalar_node(
     text: &str,
     style: ScalarStyle,
     tag: Option<&granit_parser::Tag>,
-    span: Span,
-) -> Result<Node, Problem> {
+    span: SourceSpan,
+) -> Result<YamlNode, PlacedProblem> {
     let plain = style == ScalarStyle::Plain;
     let typed = match tag.map(|tag| (tag.core_suffix(), tag.suffix())) {
         None => plain,
         Some((Some("str"), _) | (_, "" | "!")) => false,
         Some((Some("int" | "float" | "bool" | "null"), _)) => true,
-        Some(_) => return Err((syntax::Problem::UnknownTag, span)),
+        Some(_) => return Err((syntax::YamlProblem::UnknownTag, span)),
     };
     let value = match if typed { scalar::resolve(text) } else { Scalar::Text } {
-        Scalar::Null => Kind::Null,
-        Scalar::Bool(value) => Kind::Bool(value),
-        Scalar::Int(value) => Kind::Int(value),
+        Scalar::Null => Yaml::Null,
+        Scalar::Bool(value) => Yaml::Bool(value),
+        Scalar::Int(value) => Yaml::Int(value),
         Scalar::Float(value) if !value.is_finite() => {
-            return Err((syntax::Problem::NotFinite, span));
+            return Err((syntax::YamlProblem::NotFinite, span));
         }
-        Scalar::Float(value) => Kind::Float(value),
-        Scalar::Text => Kind::Str(text.to_owned()),
+        Scalar::Float(value) => Yaml::Float(value),
+        Scalar::Text => Yaml::Str(text.to_owned()),
     };
     let style = if plain { Style::Plain } else { Style::Quoted };
-    Ok(Node { span, style, value })
+    Ok(YamlNode { span, style, value })
 }
 
 /// How many values a node holds, and how many levels of lists and mappings.
-fn measure(node: &Node) -> (usize, usize) {
-    let add = |(count, height): (usize, usize), inner: &Node| {
+fn measure(node: &YamlNode) -> (usize, usize) {
+    let add = |(count, height): (usize, usize), inner: &YamlNode| {
         let (more, inner_height) = measure(inner);
         (count + more, height.max(inner_height))
     };
     match &node.value {
-        Kind::Seq(items) => {
+        Yaml::Seq(items) => {
             let (count, height) = items.iter().fold((1, 0), add);
             (count, height + 1)
         }
-        Kind::Map(entries) => {
+        Yaml::Map(entries) => {
             let (count, height) = entries.iter().map(|entry| &entry.value).fold((1, 0), add);
             (count, height + 1)
         }

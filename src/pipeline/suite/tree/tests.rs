@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::*;
 
-fn parsed(text: &str) -> (Option<Node>, String) {
+fn parsed(text: &str) -> (Option<YamlNode>, String) {
     let mut sources = Sources::default();
     let mut diagnostics = Vec::new();
     let node = parse("s.yaml", text, &mut sources, &mut diagnostics);
@@ -13,15 +13,15 @@ fn parsed(text: &str) -> (Option<Node>, String) {
 }
 
 /// Every key and scalar with the text its span covers.
-fn dump(node: &Node, text: &str, path: &str, out: &mut String) {
-    let written = |span: Span| &text[span.start as usize..span.end as usize];
+fn dump(node: &YamlNode, text: &str, path: &str, out: &mut String) {
+    let written = |span: SourceSpan| &text[span.start as usize..span.end as usize];
     match &node.value {
-        Kind::Seq(items) => {
+        Yaml::Seq(items) => {
             for (index, item) in items.iter().enumerate() {
                 dump(item, text, &format!("{path}[{index}]"), out);
             }
         }
-        Kind::Map(entries) => {
+        Yaml::Map(entries) => {
             for entry in entries {
                 let path = format!("{path}.{}", entry.key);
                 writeln!(out, "{path} key {:?}", written(entry.key_span)).unwrap();
@@ -113,13 +113,13 @@ fn aliases_and_merges_point_to_where_the_value_is_written() {
 #[test]
 fn tags_force_a_type() {
     for (text, expected) in [
-        ("a: !!str 5", Kind::Str("5".to_owned())),
-        ("a: ! 5", Kind::Str("5".to_owned())),
-        ("a: !!int \"5\"", Kind::Int(5)),
-        ("a: !!float 5.5", Kind::Float(5.5)),
-        ("a: 'true'", Kind::Str("true".to_owned())),
-        ("a: \"\"", Kind::Str(String::new())),
-        ("\u{feff}a: \"\\u00e9\\n\"\r\n", Kind::Str("é\n".to_owned())),
+        ("a: !!str 5", Yaml::Str("5".to_owned())),
+        ("a: ! 5", Yaml::Str("5".to_owned())),
+        ("a: !!int \"5\"", Yaml::Int(5)),
+        ("a: !!float 5.5", Yaml::Float(5.5)),
+        ("a: 'true'", Yaml::Str("true".to_owned())),
+        ("a: \"\"", Yaml::Str(String::new())),
+        ("\u{feff}a: \"\\u00e9\\n\"\r\n", Yaml::Str("é\n".to_owned())),
     ] {
         let (node, said) = parsed(text);
         assert_eq!(node.unwrap().get("a").unwrap().value, expected, "{text} {said}");
@@ -172,7 +172,7 @@ fn hostile_files_end_in_an_error_soon() {
 fn keys_written_twice_are_all_found() {
     let (node, said) = parsed("a: 1\nb: {x: 1, x: 2}\na: 3\n");
     assert_eq!(said, "`x` is written twice in this mapping`a` is written twice in this mapping");
-    assert_eq!(node.unwrap().get("a").unwrap().value, Kind::Int(1));
+    assert_eq!(node.unwrap().get("a").unwrap().value, Yaml::Int(1));
 }
 
 #[test]
