@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::spec::SandboxKind;
 use super::suite::fields::{FieldSet, Findings};
 use super::suite::programs::SANDBOXES;
-use super::suite::section::{COUNT, FieldShape, Section, fields, names};
+use super::suite::section::{COUNT, FieldShape, Section, names, section};
 use super::suite::source::SourceSpan;
 use super::suite::tree::{Style, Yaml, YamlEntry, YamlNode};
 use crate::base::diagnostic::{Diagnostic, Place};
@@ -59,44 +59,32 @@ const COLORS: [(&str, Color); 3] =
 
 const DOLLARS: &str = "a number of US dollars a million tokens, 0 or more";
 
-static WORKSPACE: Section = Section::new(
-    "`evalrs.toml`",
-    &[fields![
-        "cache": FieldShape::Mapping(&CACHE) => "where outcomes are kept";
-        "run": FieldShape::Mapping(&RUN) => "how suites are evaluated";
-        "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "what models cost, over the list prices";
-    ]],
-);
+static WORKSPACE: Section = section!["`evalrs.toml`",
+    "cache": FieldShape::Mapping(&CACHE) => "where outcomes are kept";
+    "run": FieldShape::Mapping(&RUN) => "how suites are evaluated";
+    "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "what models cost, over the list prices";
+];
 
-static CACHE: Section = Section::new(
-    "`[cache]`",
-    &[fields![
-        "dir": FieldShape::Text => "the store, from this folder";
-    ]],
-);
+static CACHE: Section = section!["`[cache]`",
+    "dir": FieldShape::Text => "the store, from this folder";
+];
 
-static RUN: Section = Section::new(
-    "`[run]`",
-    &[fields![
-        "max_concurrent": COUNT, or "15" => "actions under way at once";
-        "color": FieldShape::Choice(&names(&COLORS)), or "\"auto\"" => "when output has colour";
-        "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
-        "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may ask";
-        "max_requests_per_minute": COUNT => "of each endpoint, where the suite says nothing";
-        "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the same of tokens";
-        "max_identical_failures": COUNT, or "10" => "failures in a row after which an endpoint is asked no more";
-        "keep_runs": COUNT => "records of runs that are kept, of all suites together";
-        "sandbox": FieldShape::Choice(&names(&SANDBOXES)) => "what programs are kept from that say nothing themselves";
-    ]],
-);
+static RUN: Section = section!["`[run]`",
+    "max_concurrent": COUNT, or "15" => "actions under way at once";
+    "color": FieldShape::Choice(&names(&COLORS)), or "\"auto\"" => "when output has colour";
+    "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
+    "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may ask";
+    "max_requests_per_minute": COUNT => "of each endpoint, where the suite says nothing";
+    "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the same of tokens";
+    "max_identical_failures": COUNT, or "10" => "failures in a row after which an endpoint is asked no more";
+    "keep_runs": COUNT => "records of runs that are kept, of all suites together";
+    "sandbox": FieldShape::Choice(&names(&SANDBOXES)) => "what programs are kept from that say nothing themselves";
+];
 
-static PRICE: Section = Section::new(
-    "a price",
-    &[fields![
-        "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens sent cost";
-        "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens received cost";
-    ]],
-);
+static PRICE: Section = section!["a price",
+    "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens sent cost";
+    "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens received cost";
+];
 
 /// Reads the text of the `evalrs.toml` at `path`. What is wrong is left out of the settings.
 pub fn read_workspace(path: &str, text: &str) -> (Workspace, Vec<Diagnostic>) {

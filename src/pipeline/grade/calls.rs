@@ -232,7 +232,8 @@ impl ToolCallsMatch {
             let number = index + 1;
             match (expected.get(index), made.get(index)) {
                 (Some(expected), Some(made)) if expected.name != made.name => {
-                    let (expected, made) = (&expected.name, made.name);
+                    let expected = &expected.name;
+                    let made = made.name;
                     return Ok(Some(format!(
                         "call {number}: `{expected}` expected, `{made}` made"
                     )));

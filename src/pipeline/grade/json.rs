@@ -81,7 +81,8 @@ impl JsonMatch {
             (Value::Object(left), Value::Object(right)) => self.objects_differ(left, right, path),
             (Value::Array(left), Value::Array(right)) => {
                 for index in 0..left.len().max(right.len()) {
-                    let (left, right) = (left.get(index), right.get(index));
+                    let left = left.get(index);
+                    let right = right.get(index);
                     let length = extend(path, &index.to_string());
                     if let Some(difference) = self.members_differ(left, right, path) {
                         return Some(difference);

@@ -230,7 +230,8 @@ impl Levenshtein {
             let text = strip(text);
             if self.case_sensitive { text.chars().collect() } else { lower(text).chars().collect() }
         };
-        let (left, right) = (normal(subject.submission), normal(expected));
+        let left = normal(subject.submission);
+        let right = normal(expected);
         let longest = left.len().max(right.len());
         if longest == 0 {
             return Ok(Grade::new(1.0, "Edit distance: 0 of 0 characters"));
@@ -247,15 +248,16 @@ impl Levenshtein {
 /// never counts, and is left out first.
 fn edit_distance(left: &[char], right: &[char]) -> Option<usize> {
     let same_start = left.iter().zip(right).take_while(|(a, b)| a == b).count();
-    let (left, right) = (&left[same_start..], &right[same_start..]);
+    let left = &left[same_start..];
+    let right = &right[same_start..];
     let same_end = left.iter().rev().zip(right.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (left, right) = (&left[..left.len() - same_end], &right[..right.len() - same_end]);
+    let left = &left[..left.len() - same_end];
+    let right = &right[..right.len() - same_end];
     let cells = left.len().checked_mul(right.len())?;
     if cells > MAX_CELLS {
         return None;
     }
-    let (left, right) = (Characters(left), Characters(right));
-    Some(strsim::generic_levenshtein(&left, &right))
+    Some(strsim::generic_levenshtein(&Characters(left), &Characters(right)))
 }
 
 /// Lets the edit distance walk over a slice of characters.

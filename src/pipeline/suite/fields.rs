@@ -12,14 +12,14 @@ use super::tree::{Style, Yaml, YamlEntry, YamlNode};
 use crate::base::diagnostic::{Diagnostic, Place, Severity, suggest};
 
 /// The most problems that are shown: a generated suite may repeat one slip thousands of times.
-const MOST: usize = 200;
+const MAX_PROBLEMS: usize = 200;
 
 /// What [`FieldShape::Seconds`] is as a number, but for 0.
 const SECONDS: FieldShape =
     FieldShape::Number(0.0, MAX_SECONDS, "more than 0 and at most 86400 seconds");
 
 /// The most choices that are listed beside a value.
-const MOST_CHOICES: usize = 8;
+const MAX_CHOICES: usize = 8;
 
 /// What was found wrong so far, and the texts it stands in.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl Findings {
     }
 
     fn push(&mut self, severity: Severity, span: SourceSpan, message: String) -> &mut Diagnostic {
-        if self.diagnostics.len() >= MOST {
+        if self.diagnostics.len() >= MAX_PROBLEMS {
             self.unseen += 1;
             let place = Place::file(self.sources.path(span.file));
             return self.last_unseen.insert(Diagnostic::error(place, message));
@@ -251,7 +251,7 @@ impl Findings {
         let again = |name: &str| name.contains('-') && names.contains(&&*name.replace('-', "_"));
         let shown: Vec<&str> = names.iter().copied().filter(|name| !again(name)).collect();
         let diagnostic = self.error(field.value.span, message);
-        if shown.len() <= MOST_CHOICES {
+        if shown.len() <= MAX_CHOICES {
             (diagnostic.label, diagnostic.hint) = (Some(one_of(&shown)), hint);
         } else {
             diagnostic.hint = hint.or_else(|| Some(one_of(&shown)));

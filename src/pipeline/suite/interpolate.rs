@@ -70,7 +70,9 @@ fn replace(
 ) -> Option<Replaced> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    let (mut variable, mut changed, mut failed) = (None, false, false);
+    let mut variable = None;
+    let mut changed = false;
+    let mut failed = false;
     while let Some(at) = rest.find("${") {
         let (before, from) = rest.split_at(at);
         if let Some(kept) = before.strip_suffix('$') {

@@ -17,7 +17,7 @@ use crate::pipeline::judge::{Judge, secret_parameters};
 use crate::pipeline::spec::{JudgeSpec, Patience, ReplyFormat, RubricSpec};
 
 /// The most judges of a panel.
-const MOST: usize = 100;
+const MAX_JUDGES: usize = 100;
 
 /// Settings that some providers do not take.
 const OPTIONAL: [&str; 5] = ["temperature", "seed", "max_tokens", "top_p", "response_format"];
@@ -63,8 +63,8 @@ fn of_panel(
         let message = "`panel` has no judges";
         reader.findings.error(panel.value.span, message).hint = Some(EXAMPLE.to_owned());
     }
-    if items.len() > MOST {
-        let message = format!("a panel has at most {MOST} judges");
+    if items.len() > MAX_JUDGES {
+        let message = format!("a panel has at most {MAX_JUDGES} judges");
         reader.findings.error(panel.key_span, message);
         return Vec::new();
     }

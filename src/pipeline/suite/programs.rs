@@ -403,8 +403,8 @@ pub(super) fn sandbox(field: &YamlEntry, findings: &mut Findings) -> Option<Sand
 
 /// An amount of memory: bytes, or a number with a unit.
 fn bytes(field: &YamlEntry, findings: &mut Findings) -> Option<u64> {
-    const LEAST: f64 = 1e6;
-    const MOST: f64 = 9e15;
+    const MIN_BYTES: f64 = 1e6;
+    const MAX_BYTES: f64 = 9e15;
     const UNITS: [(&str, f64); 10] = [
         ("", 1.0),
         ("b", 1.0),
@@ -435,7 +435,7 @@ fn bytes(field: &YamlEntry, findings: &mut Findings) -> Option<u64> {
         }
     };
     match amount {
-        Some(bytes) if (LEAST..=MOST).contains(&bytes) => Some(bytes.round() as u64),
+        Some(bytes) if (MIN_BYTES..=MAX_BYTES).contains(&bytes) => Some(bytes.round() as u64),
         Some(_) => {
             let message = format!("`{}` must be at least 1 MB", field.key);
             findings.error(field.value.span, message).hint =

@@ -44,6 +44,11 @@ impl FieldSpec {
         Self { name, shape, doc, is_required: false, default: None }
     }
 
+    /// A field that takes anything.
+    pub(crate) const fn anything(name: &'static str) -> Self {
+        Self::new(name, FieldShape::Anything, "")
+    }
+
     /// The same, which must be there.
     pub(crate) const fn required(self) -> Self {
         Self { is_required: true, ..self }
@@ -120,10 +125,25 @@ pub(crate) const fn names<T, const N: usize>(table: &[(&'static str, T); N]) -> 
     names
 }
 
-/// Fields, one a line: name, shape, whether it must be there or what it is otherwise, what it is for.
+/// Fields, one a line: name, shape, whether it must be there or what it is otherwise, what it is for. Or names alone, of
+/// fields that take anything.
 macro_rules! fields {
+    ($($name:literal)*) => {
+        &[$($crate::pipeline::suite::section::FieldSpec::anything($name)),*]
+    };
     ($($name:literal: $shape:expr $(, $mark:ident $($default:literal)?)? => $doc:literal;)*) => {
         &[$($crate::pipeline::suite::section::FieldSpec::new($name, $shape, $doc)$(.$mark($($default)?))?),*]
     };
 }
 pub(crate) use fields;
+
+/// A section of one group of fields, after what they are fields of.
+macro_rules! section {
+    ($owner:literal, $($fields:tt)*) => {
+        $crate::pipeline::suite::section::Section::new(
+            $owner,
+            &[$crate::pipeline::suite::section::fields![$($fields)*]],
+        )
+    };
+}
+pub(crate) use section;

@@ -9,28 +9,25 @@ use super::section::FieldShape::{
     self, AnyOf, Anything, Choice, ListOf, MapOf, Mapping, Number, OrNull, Seconds, Text, Texts,
     Truth, Whole,
 };
-use super::section::{COUNT, FINITE, FRACTION, FieldSpec, Section, fields, names};
+use super::section::{COUNT, FINITE, FRACTION, FieldSpec, Section, fields, names, section};
 
 /// A suite.
-pub(crate) static SUITE: Section = Section::new(
-    "a suite",
-    &[fields![
-        "name": Text, required => "the suite's name in reports";
-        "description": Text => "a line for people";
-        "dataset": AnyOf(&[Text, Mapping(&DATASET)]), required => "the samples: a path, or a mapping";
-        "target": AnyOf(&[Mapping(&RECORDED), Mapping(&AGENT)]) => "what is evaluated";
-        "sandbox": SANDBOX_SHAPE => "what programs are kept from, where they say nothing themselves";
-        "graders": MapOf(&GRADER) => "name → grader, in the order of reports";
-        "grader": GRADER => "the one grader of older suites, which is named `default`";
-        "reward": REWARD_SHAPE => "one score of those of the graders: an expression, or a mapping";
-        "gate": GATE => "the rule that decides the exit code";
-        "max_samples": COUNT => "only the first so many samples";
-        "num_runs": COUNT, or "1" => "trials: of recorded ones, only the first so many are taken";
-        "max_concurrent": COUNT => "actions under way at once";
-        "sample_tags": Texts => "only samples with one of these tags";
-        "setup_script": Anything => "not available: a program that runs before all samples";
-    ]],
-);
+pub(crate) static SUITE: Section = section!["a suite",
+    "name": Text, required => "the suite's name in reports";
+    "description": Text => "a line for people";
+    "dataset": AnyOf(&[Text, Mapping(&DATASET)]), required => "the samples: a path, or a mapping";
+    "target": AnyOf(&[Mapping(&RECORDED), Mapping(&AGENT)]) => "what is evaluated";
+    "sandbox": SANDBOX_SHAPE => "what programs are kept from, where they say nothing themselves";
+    "graders": MapOf(&GRADER) => "name → grader, in the order of reports";
+    "grader": GRADER => "the one grader of older suites, which is named `default`";
+    "reward": REWARD_SHAPE => "one score of those of the graders: an expression, or a mapping";
+    "gate": GATE => "the rule that decides the exit code";
+    "max_samples": COUNT => "only the first so many samples";
+    "num_runs": COUNT, or "1" => "trials: of recorded ones, only the first so many are taken";
+    "max_concurrent": COUNT => "actions under way at once";
+    "sample_tags": Texts => "only samples with one of these tags";
+    "setup_script": Anything => "not available: a program that runs before all samples";
+];
 
 /// What a file says beyond [`SUITE`], and is gone once it is loaded.
 pub(crate) const EXTENDS: &[FieldSpec] = fields![
@@ -38,14 +35,11 @@ pub(crate) const EXTENDS: &[FieldSpec] = fields![
 ];
 
 /// The mapping under `dataset`.
-pub(crate) static DATASET: Section = Section::new(
-    "a dataset",
-    &[fields![
-        "path": Text, required => "the file";
-        "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
-        "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
-    ]],
-);
+pub(crate) static DATASET: Section = section!["a dataset",
+    "path": Text, required => "the file";
+    "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
+    "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
+];
 
 /// Our names for what a row holds, each of which may stand under another path.
 pub(crate) static ROW: Section = Section::new(
@@ -81,50 +75,29 @@ pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
 ];
 
 /// A target whose trajectories are recorded already.
-pub(crate) static RECORDED: Section = Section::new(
-    "a recorded target",
-    &[fields![
-        "kind": Choice(&["recorded"]), required => "trajectories already recorded";
-        "path": Text => "a file of trajectories, a folder with one file a sample, or a Letta result directory";
-        "format": Choice(&names(&TRAJECTORY_FORMATS)) => "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent";
-    ]],
-);
+pub(crate) static RECORDED: Section = section!["a recorded target",
+    "kind": Choice(&["recorded"]), required => "trajectories already recorded";
+    "path": Text => "a file of trajectories, a folder with one file a sample, or a Letta result directory";
+    "format": Choice(&names(&TRAJECTORY_FORMATS)) => "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent";
+];
 
 /// The kinds of targets that run an agent.
 pub(crate) const AGENT_KINDS: &[&str] =
     &["agent", "letta_agent", "letta_code", "command", "program", "http"];
 
 /// A target that runs an agent, in any dialect: it cannot be run, and what is recorded of it can be graded.
-pub(crate) static AGENT: Section = Section::new(
-    "a target that runs an agent",
-    &[fields![
-        "kind": Choice(AGENT_KINDS), required => "an agent, whose recorded results alone can be graded";
-        "base_url": Anything => "";
-        "api_key": Anything => "";
-        "timeout": Anything => "";
-        "project_id": Anything => "";
-        "max_retries": Anything => "";
-        "model_configs": Anything => "";
-        "model_handles": Anything => "";
-        "agent_id": Anything => "";
-        "agent_file": Anything => "";
-        "agent_script": Anything => "";
-        "working_dir": Anything => "";
-        "allowed_tools": Anything => "";
-        "disallowed_tools": Anything => "";
-        "skills_dir": Anything => "";
-        "flags": Anything => "";
-        "permission_mode": Anything => "";
-        "sandbox": Anything => "";
-        "memory_dir": Anything => "";
-        "memory_workspace": Anything => "";
-        "max_steps": Anything => "";
-        "command": Anything => "";
-        "path": Anything => "";
-        "model": Anything => "";
-        "env": Anything => "";
-    ]],
-);
+pub(crate) static AGENT: Section =
+    Section::new("a target that runs an agent", &[AGENT_KIND, AGENT_FIELDS]);
+
+const AGENT_KIND: &[FieldSpec] = fields![
+    "kind": Choice(AGENT_KINDS), required => "an agent, whose recorded results alone can be graded";
+];
+
+const AGENT_FIELDS: &[FieldSpec] = fields![
+    "base_url" "api_key" "timeout" "project_id" "max_retries" "model_configs" "model_handles" "agent_id"
+    "agent_file" "agent_script" "working_dir" "allowed_tools" "disallowed_tools" "skills_dir" "flags"
+    "permission_mode" "sandbox" "memory_dir" "memory_workspace" "max_steps" "command" "path" "model" "env"
+];
 
 /// A grader, told apart by its `kind`.
 const GRADER: FieldShape = AnyOf(&[
@@ -205,14 +178,11 @@ const ENVIRONMENT: FieldShape =
 const SANDBOX_SHAPE: FieldShape = AnyOf(&[Choice(&names(&SANDBOXES)), Mapping(&SANDBOX)]);
 
 /// The mapping under `sandbox`.
-pub(crate) static SANDBOX: Section = Section::new(
-    "`sandbox`",
-    &[fields![
-        "kind": Choice(&names(&SANDBOXES)), required => "what programs are kept from";
-        "memory": AnyOf(&[FINITE, Text]) => "the most memory: bytes, or an amount such as `512MB`";
-        "cpu": Whole(1, 86_400, "a whole number of seconds, 1 to 86400") => "the most seconds of processor time";
-    ]],
-);
+pub(crate) static SANDBOX: Section = section!["`sandbox`",
+    "kind": Choice(&names(&SANDBOXES)), required => "what programs are kept from";
+    "memory": AnyOf(&[FINITE, Text]) => "the most memory: bytes, or an amount such as `512MB`";
+    "cpu": Whole(1, 86_400, "a whole number of seconds, 1 to 86400") => "the most seconds of processor time";
+];
 
 /// A grader that asks judges.
 pub(crate) static RUBRIC: Section = Section::new(
@@ -269,42 +239,30 @@ pub(crate) static PANELLIST: Section = Section::new("a judge of `panel`", &[JUDG
 const HEADERS: FieldShape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
 
 /// A header that an environment variable holds.
-pub(crate) static HEADER: Section = Section::new(
-    "a header",
-    &[fields![
-        "env": Text, required => "the environment variable that holds it";
-    ]],
-);
+pub(crate) static HEADER: Section = section!["a header",
+    "env": Text, required => "the environment variable that holds it";
+];
 
 /// The mapping under `compare_to`.
-pub(crate) static COMPARE_TO: Section = Section::new(
-    "`compare_to`",
-    &[fields![
-        "field": Text => "a field of the row, a dotted path";
-        "run": Text => "the record of a run";
-    ]],
-);
+pub(crate) static COMPARE_TO: Section = section!["`compare_to`",
+    "field": Text => "a field of the row, a dotted path";
+    "run": Text => "the record of a run";
+];
 
 const COMBINE: FieldShape = Choice(&names(&COMBINES));
 pub(super) const VOTE_COUNT: FieldShape = Whole(1, 1000, "a whole number between 1 and 1000");
 
 /// The mapping under `votes`.
-pub(crate) static VOTES: Section = Section::new(
-    "`votes`",
-    &[fields![
-        "n": VOTE_COUNT, required => "independent judgments by each judge";
-        "combine": COMBINE => "how votes become one score";
-    ]],
-);
+pub(crate) static VOTES: Section = section!["`votes`",
+    "n": VOTE_COUNT, required => "independent judgments by each judge";
+    "combine": COMBINE => "how votes become one score";
+];
 
 /// The mapping under `scale`.
-pub(crate) static SCALE: Section = Section::new(
-    "`scale`",
-    &[fields![
-        "min": FINITE, required => "the score that becomes 0";
-        "max": FINITE, required => "the score that becomes 1";
-    ]],
-);
+pub(crate) static SCALE: Section = section!["`scale`",
+    "min": FINITE, required => "the score that becomes 0";
+    "max": FINITE, required => "the score that becomes 1";
+];
 
 /// What a rubric file may say before its text.
 pub(crate) static FRONT_MATTER: Section = Section::new(
@@ -349,13 +307,10 @@ const REWARD_SHAPE: FieldShape = AnyOf(&[
 ]);
 
 /// A reward that is the score of one grader.
-pub(crate) static REWARD_METRIC: Section = Section::new(
-    "a reward",
-    &[fields![
-        "kind": Choice(&["metric"]), required => "the score of one grader";
-        "metric_key": Text => "the grader; the first one if absent";
-    ]],
-);
+pub(crate) static REWARD_METRIC: Section = section!["a reward",
+    "kind": Choice(&["metric"]), required => "the score of one grader";
+    "metric_key": Text => "the grader; the first one if absent";
+];
 
 /// A reward that a Python function composes.
 pub(crate) static REWARD_CUSTOM: Section = Section::new(
@@ -432,11 +387,8 @@ pub(crate) static WEIGHTED: Section = Section::new(
 pub(super) const WEIGHT: FieldShape = Number(0.0, f64::MAX, "a weight: non-negative and finite");
 
 /// Several gates joined.
-pub(crate) static LOGICAL: Section = Section::new(
-    "a logical gate",
-    &[fields![
-        "kind": Choice(&["logical"]), required => "several gates, joined";
-        "operator": Choice(&names(&LOGICS)), required => "how they are joined";
-        "conditions": ListOf(&AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)])), required => "the gates";
-    ]],
-);
+pub(crate) static LOGICAL: Section = section!["a logical gate",
+    "kind": Choice(&["logical"]), required => "several gates, joined";
+    "operator": Choice(&names(&LOGICS)), required => "how they are joined";
+    "conditions": ListOf(&AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)])), required => "the gates";
+];

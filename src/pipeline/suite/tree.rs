@@ -204,8 +204,14 @@ enum Inside {
 
 impl<'t> Builder<'t> {
     fn new(text: &'t str, file: u32) -> Self {
-        let (open, duplicates) = (Vec::new(), Vec::new());
-        Self { text, file, open, anchors: BTreeMap::new(), copies: 0, duplicates }
+        Self {
+            text,
+            file,
+            open: Vec::new(),
+            anchors: BTreeMap::new(),
+            copies: 0,
+            duplicates: Vec::new(),
+        }
     }
 
     fn read(&mut self) -> Result<YamlNode, PlacedProblem> {
@@ -257,8 +263,13 @@ impl<'t> Builder<'t> {
             }
             Event::SequenceStart(..) => self.begin(span, anchor, Inside::Seq(Vec::new())),
             Event::MappingStart(..) => {
-                let (entries, seen, merged) = (Vec::new(), BTreeMap::new(), Vec::new());
-                self.begin(span, anchor, Inside::Map { entries, seen, key: None, merged })
+                let inside = Inside::Map {
+                    entries: Vec::new(),
+                    seen: BTreeMap::new(),
+                    key: None,
+                    merged: Vec::new(),
+                };
+                self.begin(span, anchor, inside)
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
             Event::Alias(id) => {
