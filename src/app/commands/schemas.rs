@@ -16,7 +16,7 @@ pub(crate) fn schemas(args: &SchemasArgs, console: &mut Console<'_>) -> Result<E
     let output = args.output.as_deref();
     match (&args.name, output) {
         _ if args.list => list("", console)?,
-        // Suites are no record, and in no list of them.
+        // A suite is not one of the records, so the lists leave it out.
         (Some(name), _) if name == "suite" => {
             write_text(&format!("{:#}", suite_schema()), output, console)?;
         }

@@ -69,7 +69,7 @@ fn check_programs(session: &Session, system: &dyn System) -> Vec<Diagnostic> {
         // What lacks its end is found wrong in the line after the last.
         let line = problem.line.checked_sub(1).and_then(|at| text.split('\n').nth(at));
         let place = match line {
-            // How an executable is started is no matter of a line in it.
+            // What is wrong with starting an executable is not about a line in it.
             None if start.spec.language == Language::Executable => {
                 session.place_of(&start.spec, &Part::File)
             }

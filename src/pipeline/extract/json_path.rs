@@ -1,6 +1,6 @@
 //! The `json_path` extractor: an RFC 9535 query of the row, the output or the trajectory.
 //!
-//! An output that is no JSON is an answer like any other and gives nothing; models like to fence their
+//! An output that is not JSON is an answer like any other and gives nothing; models like to fence their
 //! JSON, so one fence is looked through.
 
 use serde_json::Value;

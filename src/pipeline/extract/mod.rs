@@ -1,6 +1,6 @@
 //! Extractors: the part of a trajectory that is graded.
 //!
-//! An extractor is a pure function from what was recorded to text. Finding nothing is no error: it gives
+//! An extractor is a pure function from what was recorded to text. Finding nothing is not an error: it gives
 //! the text its description names, mostly the empty one, and what that means is the grader's business.
 //! Each is described beside its code, and is one line in [`EXTRACTORS`]. Extractors written in Python are not here: they
 //! need an action.

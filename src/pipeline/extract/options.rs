@@ -127,7 +127,7 @@ pub(super) enum OptionKind {
     OneOf(&'static [&'static str]),
 }
 
-/// What is wrong with the options of the extractor `name`; nothing if it is none of [`EXTRACTORS`].
+/// What is wrong with the options of the extractor `name`; nothing if it is not one of [`EXTRACTORS`].
 pub(crate) fn check_options(name: &str, config: &Map<String, Value>) -> Vec<OptionProblem> {
     let Some(info) = EXTRACTORS.iter().find(|info| info.id == name) else { return Vec::new() };
     let mut problems: Vec<OptionProblem> =

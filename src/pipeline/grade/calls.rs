@@ -1,7 +1,7 @@
 //! Graders of what the target called, not of what it said.
 //!
 //! Calls are compared as data: the text of the arguments is parsed, because the order of keys and the
-//! spacing mean nothing. A call whose arguments are no JSON has arguments equal to nothing.
+//! spacing mean nothing. Arguments that are not JSON are equal to nothing.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const MAX_PAIRED: usize = 1000;
 /// How far apart two numbers may be that a comparator takes for equal.
 const NUMERIC_TOLERANCE: f64 = 1e-9;
 
-/// The arguments of a call; no text is no arguments.
+/// The arguments of a call; without text there are none.
 pub(super) fn arguments(call: &ToolCall) -> Option<Value> {
     if call.arguments.trim().is_empty() {
         return Some(Value::Object(Map::new()));
@@ -360,7 +360,7 @@ fn list(text: &str) -> Result<Vec<Value>, Grade> {
     serde_json::from_str(text).map_err(|_| unusable_reference("it is not a JSON list of calls"))
 }
 
-/// The calls of a list, or the index of the first that is none and why.
+/// The calls of a list, or the index of the first invalid one and why.
 fn expected_calls(calls: &[Value]) -> Result<Vec<Expected>, (usize, String)> {
     let read = |(index, call)| expected_call(call).map_err(|why| (index, why.to_owned()));
     calls.iter().enumerate().map(read).collect()

@@ -1,6 +1,6 @@
 //! Graders that read the submission as JSON.
 //!
-//! Targets wrap JSON in Markdown fences and in words, so where the submission as a whole is no JSON the last
+//! Targets wrap JSON in Markdown fences and in words, so where the submission as a whole is not JSON the last
 //! fenced block in it counts.
 
 use jsonschema::Validator;

@@ -77,7 +77,7 @@ pub struct Grade {
     pub rationale: Cow<'static, str>,
     /// The grader's own word on passing; it then decides instead of the threshold.
     pub pass: Option<bool>,
-    /// Set when the grade could not be made: the score is then 0.0 and is no verdict.
+    /// Set when the grade could not be made: the score is then 0.0 and not a verdict.
     pub error: Option<Box<GradeError>>,
     /// Whatever else the grader reports.
     pub metadata: Option<Box<Map<String, Value>>>,
@@ -119,7 +119,7 @@ impl Grade {
     }
 
     /// The grade of a row without the reference answer that its grader needs. The rationale is that of Letta Evals, the
-    /// score is no verdict.
+    /// score is not a verdict.
     pub(crate) fn without_ground_truth(message: &'static str) -> Self {
         Self { rationale: message.into(), ..Self::failed(NO_GROUND_TRUTH, message) }
     }

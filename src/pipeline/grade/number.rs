@@ -107,7 +107,7 @@ fn read(sign: &str, body: &str) -> Option<Number> {
 }
 
 /// The numbers that stand in `text`, in order, and how they are written. A number glued to the end of a
-/// word (`gpt4`) is part of it, and a dash after a word or number (`7-8`, `gpt-4`) is no sign.
+/// word (`gpt4`) is part of it, and a dash after a word or number (`7-8`, `gpt-4`) is not a sign.
 fn all(text: &str) -> impl Iterator<Item = (Number, &str)> {
     static IN_TEXT: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(&format!(r"([+\-−]?)\p{{Sc}}?([+\-−]?)({BODY})")).ok());

@@ -1,4 +1,4 @@
-//! The grader that takes over a score somebody else has recorded in the row.
+//! The grader that takes over a score recorded in the row.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

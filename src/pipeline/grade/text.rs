@@ -20,7 +20,7 @@ const MAX_CELLS: usize = 200_000_000;
 /// How many offending characters a rationale shows.
 const SHOWN_CHARACTERS: usize = 5;
 
-/// The reference answer, or the grade without one. The empty text is none.
+/// The reference answer, or the grade without one. An empty text counts as none.
 pub(super) fn reference<'a>(subject: &Subject<'a>) -> Result<&'a str, Grade> {
     let found = subject.ground_truth.filter(|text| !text.is_empty());
     found.ok_or_else(|| Grade::without_ground_truth("No ground_truth answer provided"))
@@ -310,7 +310,7 @@ impl OneOf {
             let list = serde_json::from_str(expected);
             (list.unwrap_or_else(|_| vec![Value::from(expected)]), ACCEPTED)
         };
-        // Null is no answer, not the answer `null`.
+        // Null means that there is no answer, not the answer `null`.
         accepted.retain(|value| !value.is_null());
         let submission = self.normal(subject.submission);
         let found = accepted.iter().any(|value| match value {

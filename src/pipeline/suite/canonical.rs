@@ -1,6 +1,6 @@
 //! A suite written out in one form, whatever dialect it was read from.
 //!
-//! Everything is said, defaults too, after `extends`, variables and aliases; rubrics stand inline. Reading
+//! Everything is written out, defaults too, after `extends`, variables and aliases; rubrics stand inline. Reading
 //! the text back gives an equal suite. Paths are written as they were joined, so the text belongs into the
 //! folder that those paths start from, normally the working directory.
 
@@ -241,7 +241,7 @@ fn rubric(spec: &RubricSpec) -> Value {
     };
     extend(&mut rubric, judges);
     let compare_to = spec.compare_to.as_ref().map(|compare_to| match compare_to {
-        // A field that is called `row` is no prefix.
+        // The first `row.` of a path is a prefix, so a field called `row` needs one more.
         CompareTo::Field(path) if path.starts_with("row.") => {
             json!({"field": format!("row.{path}")})
         }

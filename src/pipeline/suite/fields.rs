@@ -60,7 +60,7 @@ impl Findings {
         self.add(Diagnostic { severity, ..Diagnostic::error(place, message) })
     }
 
-    /// Takes a diagnostic up. What several parts of a suite come to, as they do to a shared file, is said once.
+    /// Adds a diagnostic. One that several parts of a suite run into, as with a shared file, is reported once.
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
         let same = |known: &Diagnostic| {
             (known.severity, &known.place, &known.message)
@@ -232,7 +232,7 @@ impl Findings {
         None
     }
 
-    /// Reports that `text`, the value of `field`, is none of `names`.
+    /// Reports that `text`, the value of `field`, is not one of `names`.
     pub(crate) fn unknown(
         &mut self,
         field: &YamlEntry,
@@ -411,7 +411,7 @@ impl<'n> FieldSet<'n> {
         entries.iter().chain(absent).cloned().collect()
     }
 
-    /// Every field whose name is refused by `is_refused`; they are reported by who asked.
+    /// Every field whose name `is_refused`; the caller reports them.
     pub(crate) fn refuse(&mut self, is_refused: fn(&str) -> bool) -> Vec<&'n YamlEntry> {
         let refused: Vec<&YamlEntry> =
             self.entries.iter().filter(|entry| is_refused(&entry.key)).collect();

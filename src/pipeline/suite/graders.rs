@@ -63,7 +63,7 @@ pub(super) fn graders(fields: &FieldSet<'_>, root: &YamlNode, reader: &mut Reade
     graders
 }
 
-/// What a grader in a list is probably called: `{name: a, …}` or `{a: {…}}`. Who refers to it is not wrong as well.
+/// What a grader in a list is probably called: `{name: a, …}` or `{a: {…}}`. References to it are not reported as well.
 fn listed_name(item: &YamlNode) -> Option<String> {
     match item.get("name").map(|name| &name.value) {
         Some(Yaml::Str(name)) => Some(name.clone()),
@@ -146,7 +146,7 @@ fn grader(
     })
 }
 
-/// The least score that is a pass: the full one where nothing is said, none where what is said is wrong.
+/// The least score that is a pass: 1.0 by default, none if the field is invalid.
 pub(super) fn pass_threshold(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<f64> {
     match fields.take("pass_threshold") {
         Some(_) => fields.number("pass_threshold", findings),
@@ -245,7 +245,7 @@ fn no_kind(name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
         }));
 }
 
-/// What somebody means who calls a kind or a function of graders `said`.
+/// The kind or function of ours that `said`, a name of other tools or a slip, stands for.
 fn meant(said: &str, functions: &[&str]) -> Option<String> {
     let foreign = FOREIGN.iter().find(|(theirs, _)| *theirs == said);
     let ours = foreign.map_or(said, |(_, ours)| ours);
@@ -355,7 +355,7 @@ fn python_extractor(
     })
 }
 
-/// Options as JSON; none if they are no mapping.
+/// Options as JSON; none if they are not a mapping.
 pub(super) fn options(
     field: Option<&YamlEntry>,
     findings: &mut Findings,

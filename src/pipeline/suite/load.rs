@@ -193,7 +193,7 @@ impl SecretScope {
         }
     }
 
-    /// Whether a secret is taken out here, and not refused by whoever reads the part.
+    /// Whether a secret is taken out here, and not refused by the reader of the part.
     fn ignores_secrets(self) -> bool {
         !matches!(self, Self::Grader | Self::Headers)
     }
@@ -204,7 +204,7 @@ impl SecretScope {
     }
 }
 
-/// Hides every literal secret from diagnostics, and takes those out of the tree that nobody refuses.
+/// Hides every literal secret from diagnostics, and takes those out of the tree that no reader refuses.
 fn take_secrets(node: &mut YamlNode, part: SecretScope, findings: &mut Findings) {
     match &mut node.value {
         Yaml::Seq(items) => {

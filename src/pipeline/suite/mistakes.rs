@@ -1,6 +1,6 @@
 //! What is wrong in YAML that the parser notices only later: tabs, indentation, and what is never closed.
 //!
-//! The parser says where it could not go on. What whoever wrote the file has to mend mostly stands further up.
+//! The parser says where it could not go on. The mistake itself mostly stands further up.
 
 use std::ops::Range;
 

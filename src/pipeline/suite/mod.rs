@@ -35,7 +35,7 @@ pub use rubric_file::{RowRubric, row_rubric};
 /// The text of a file, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileText {
-    /// Nobody has looked yet; the engine will.
+    /// Not read yet; the engine will.
     Unread,
     /// There is no such file.
     Missing,

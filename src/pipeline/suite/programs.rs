@@ -30,12 +30,12 @@ const ALIASES: [&str; 5] = ["script", "command", "file", "program", "function"];
 const INTERPRETERS: [&str; 10] =
     ["python", "python3", "node", "bun", "deno", "bash", "sh", "ruby", "uv", "npx"];
 
-/// Where a suite says what of a program. Beside the program, not in it: to move a line is no other program.
+/// Where a suite says what of a program. Kept beside the spec, so that moving a line does not change the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramPlaces {
     /// Where its file is named.
     pub file: Place,
-    /// Where it is said what runs it.
+    /// Where its runtime is set.
     pub runtime: Option<Place>,
     /// Where each of its inputs stands, as [`ProgramSpec::inputs`] has it.
     pub inputs: Vec<(String, Place)>,
@@ -44,7 +44,7 @@ pub struct ProgramPlaces {
 }
 
 impl ProgramPlaces {
-    /// Where a part is said; where the program is named, if the suite says nothing of it.
+    /// Where a part is set; where the program is named, if the suite does not set it.
     pub fn of(&self, part: &Part) -> &Place {
         let said = match part {
             Part::File => None,
@@ -71,7 +71,7 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// The program, and where it is said. Only once everything is read: what is secret is shown no more.
+    /// The program and its places. Called only when everything is read, so that all secrets are masked.
     pub(super) fn places(self, sources: &Sources) -> (ProgramSpec, ProgramPlaces) {
         let place = |span| sources.place(span);
         let inputs = self.inputs.into_iter().map(|(input, span)| (input, place(span)));
@@ -320,7 +320,7 @@ fn variables(field: &YamlEntry, findings: &mut Findings) -> Option<Vec<Variable>
 /// Where the values of variables are.
 const VALUES_ARE: &str = "their values come from the environment or from `.env`";
 
-/// Whether a variable is said to be a secret and not to be one. Named without a word it is what its name says.
+/// Whether a variable is declared both secret and plain. One without either is what its name suggests.
 fn is_contradiction(pair: &[Variable]) -> bool {
     matches!(pair, [one, other] if one.name == other.name && one.is_secret != other.is_secret)
 }

@@ -99,7 +99,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
     reading
 }
 
-/// The name of the suite at `path`, whatever is wrong with the rest; none where that is no suite.
+/// The name of the suite at `path`, whatever is wrong with the rest; none if the file is not a suite.
 pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
     let mut findings = Findings::default();
     let root = load::load(path, files, &mut Looked::default(), &mut findings)?;

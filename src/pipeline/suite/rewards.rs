@@ -242,7 +242,7 @@ fn no_names(field: &YamlEntry, findings: &mut Findings) -> Option<Expression> {
     None
 }
 
-/// Reports names in expressions that are no graders, and those of rewards: no reward is made of rewards.
+/// Reports unknown names in expressions, and names of rewards: rewards cannot be made of rewards.
 pub(super) fn check_names(graders: &Graders, findings: &mut Findings) {
     let is_reward = |name: &str| graders.rewards.iter().any(|reward| reward == name);
     let known: Vec<&str> =

@@ -1,6 +1,6 @@
 //! The fields only rubric graders have: what is asked, and how the answers become one score.
 //!
-//! A rubric file is read here because its text is part of the suite. Who is asked is read by [`super::judges`].
+//! A rubric file is read here because its text is part of the suite. The judges are read by [`super::judges`].
 
 use super::fields::{FieldSet, Findings};
 use super::judges::judges;
@@ -203,7 +203,7 @@ fn votes(fields: &FieldSet<'_>, findings: &mut Findings) -> Votes {
     Votes { count: count.unwrap_or(1), combine: combine.unwrap_or_default() }
 }
 
-/// Reads `scale: {min, max}`; 0 to 1 is no scale at all.
+/// Reads `scale: {min, max}`; 0 to 1 is the default and counts as none.
 fn scale(field: &YamlEntry, findings: &mut Findings) -> Option<(f64, f64)> {
     const EXAMPLE: &str = "write `scale: {min: 1, max: 5}`";
     let Yaml::Map(entries) = &field.value.value else {

@@ -125,7 +125,7 @@ pub fn row_rubric(path: &str, folder: &str, files: &dyn Files) -> RowRubric {
     RowRubric { text, problems }
 }
 
-/// Who names a file, which decides what its front matter may say.
+/// What refers to a rubric file, which decides what its front matter may set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NamedBy {
     Grader,

@@ -1,7 +1,7 @@
 //! What an unquoted YAML scalar is: nothing, true or false, a number, or text.
 //!
 //! These are the words of YAML 1.2 (core schema), not of YAML 1.1: `yes`, `on` and `010` are text here.
-//! Whoever reads a field that wants a truth value or a number accepts them there, and a name may be `no`.
+//! Readers of fields that want a truth value or a number accept them there, and a name may be `no`.
 
 /// What an unquoted scalar is.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -34,7 +34,7 @@ pub(crate) struct FieldSpec {
     pub(crate) doc: &'static str,
     /// Whether the section is wrong without it.
     pub(crate) is_required: bool,
-    /// What it is where nothing is said, as JSON.
+    /// Its default, as JSON.
     pub(crate) default: Option<&'static str>,
 }
 
@@ -54,7 +54,7 @@ impl FieldSpec {
         Self { is_required: true, ..self }
     }
 
-    /// The same, with what it is where nothing is said.
+    /// The same with a default, as JSON.
     pub(crate) const fn or(self, default: &'static str) -> Self {
         Self { default: Some(default), ..self }
     }
@@ -87,7 +87,7 @@ pub(crate) enum FieldShape {
     AnyOf(&'static [FieldShape]),
     /// Null, which then means something of its own, or a shape.
     OrNull(&'static FieldShape),
-    /// Whatever is written: somebody else checks it, or nobody.
+    /// Any value: it is checked elsewhere, or not at all.
     Anything,
 }
 

@@ -1,7 +1,7 @@
 //! The texts a suite was read from, and the places in them.
 //!
 //! A suite may extend other files, so a [`SourceSpan`] names its file too. Diagnostics show source lines, and a
-//! source line may hold a secret somebody pasted in: the texts kept here are masked, byte for byte, before
+//! source line may hold a secret that was pasted in: the texts kept here are masked, byte for byte, before
 //! any diagnostic can quote them. The masking errs on the side of hiding too much.
 
 use std::ops::Range;
@@ -197,7 +197,7 @@ fn mask(secret: &str) -> String {
 
 /// Masks what follows `api_key:` on its line, and every word that looks like a key.
 ///
-/// This works on text that is no YAML too, because syntax errors quote their line as well.
+/// This works on text that is not YAML too, because syntax errors quote their line as well.
 pub(crate) fn mask_lines(text: &str) -> String {
     text.split_inclusive('\n').map(mask_line).collect()
 }

@@ -26,7 +26,7 @@ pub(super) enum YamlProblem {
 }
 
 impl YamlProblem {
-    /// What it means for whoever wrote the file.
+    /// What it means for the author of the file.
     pub(super) fn diagnostic(&self, place: Place) -> Diagnostic {
         let (message, hint) = match self {
             Self::Scan(error) => of_scanner(error.kind()),

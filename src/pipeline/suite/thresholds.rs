@@ -35,7 +35,7 @@ impl Passes<'_> {
         }
     }
 
-    /// Who looks at the passes of a grader, if its scores may lie in between.
+    /// What uses the passes of a grader whose scores may lie in between.
     fn used(&self, grader: &GraderSpec) -> Option<&'static str> {
         let GraderKind::Rubric(rubric) = &grader.kind else { return None };
         if rubric.compare_to.is_some() {

@@ -105,7 +105,7 @@ impl YamlNode {
         }
     }
 
-    /// Its entries; none if it is no mapping.
+    /// Its entries; none if it is not a mapping.
     pub(crate) fn entries(&self) -> &[YamlEntry] {
         match &self.value {
             Yaml::Map(entries) => entries,
