@@ -13,7 +13,7 @@ use crate::effects::store::{
     Checked, Committed, Entry, Layered, MemoryStore, OutcomeStore, SegmentStore,
 };
 use crate::engine::inspect::explain::Layers;
-use crate::engine::resolve::budget::Limits;
+use crate::engine::resolve::budget::SpendingLimits;
 use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
 use crate::pipeline::dataset::split::decode;
 use crate::pipeline::outcome::Stored;
@@ -94,7 +94,7 @@ impl SuiteContext {
                 .or(workspace.max_concurrent)
                 .unwrap_or(default.max_concurrent),
             ask: said.ask,
-            limits: Limits {
+            limits: SpendingLimits {
                 max_calls: said.max_calls.or(workspace.max_calls),
                 max_cost: said.max_cost.or(workspace.max_cost).and_then(Cost::from_dollars),
             },

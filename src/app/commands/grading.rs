@@ -17,7 +17,7 @@ use crate::base::text::{count, sanitize};
 use crate::effects::exec::{Executor, Notice};
 use crate::effects::store::OutcomeStore;
 use crate::engine::resolve::calls::{Called, Calls, End, Receiver, call_in_order};
-use crate::engine::resolve::prepare::{Place, Prepared, prepare};
+use crate::engine::resolve::prepare::{PrepareContext, Prepared, prepare};
 use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::pipeline::inline::lines::{BadLine, Line, decode, lines};
 use crate::pipeline::inline::record::{GraderResult, function_input};
@@ -73,7 +73,7 @@ impl Grading {
         let executor = executor(max_concurrent, console.verbosity);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let store = surroundings.store(console)?;
-        let place = Place {
+        let place = PrepareContext {
             workspace: &surroundings.root,
             environment: &surroundings.environment,
             system: console.system,

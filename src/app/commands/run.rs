@@ -22,7 +22,7 @@ use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
 use crate::engine::progress::{Progress, Quiet};
-use crate::engine::resolve::budget::Limits;
+use crate::engine::resolve::budget::SpendingLimits;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::resolve::settle::{CannotAsk, Settled, SettledPlans, World, settle};
 use crate::engine::session::Session;
@@ -120,9 +120,9 @@ impl Used {
     }
 
     /// What is left of the limits.
-    fn left(self, limits: Limits) -> Limits {
+    fn left(self, limits: SpendingLimits) -> SpendingLimits {
         let left = |most: Cost| Cost::from_nanos(most.nanos().saturating_sub(self.cost.nanos()));
-        Limits {
+        SpendingLimits {
             max_calls: limits.max_calls.map(|most| most.saturating_sub(self.calls)),
             max_cost: limits.max_cost.map(left),
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::JudgeLaunch;
-use super::endpoints::{Endpoints, Entered, Refused, Slot};
+use super::endpoints::{Endpoints, Entered, Refused, RequestSlot};
 use crate::base::text::time;
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::outcome::{Failure, FailureKind};
@@ -62,7 +62,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Waits for the right to send one request; `last` is what came of the attempt before.
-    pub(crate) async fn slot(&self, last: Option<Failure>) -> Result<Slot<'a>, Failure> {
+    pub(crate) async fn slot(&self, last: Option<Failure>) -> Result<RequestSlot<'a>, Failure> {
         let entered = self.entered.take().unwrap_or_else(|| {
             self.endpoints.enter(self.launch.endpoint, estimate(&self.launch.action))
         });

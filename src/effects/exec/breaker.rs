@@ -41,7 +41,7 @@ struct Streak {
 
 /// An action that ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended<'a> {
+pub(crate) struct EndedAction<'a> {
     /// The model that was asked.
     pub model: &'a str,
     /// What it was asked.
@@ -62,7 +62,7 @@ impl Breaker {
     }
 
     /// An action ended: with a verdict, or with a failure that will not be retried.
-    pub(crate) fn ended(&mut self, ended: Ended<'_>) {
+    pub(crate) fn ended(&mut self, ended: EndedAction<'_>) {
         let model = self.models.entry(ended.model.to_owned()).or_default();
         let Some(failure) = ended.failure else {
             model.end();
@@ -158,7 +158,7 @@ fn shape(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Breaker, Ended, is_too_long, shape};
+    use super::{Breaker, EndedAction, is_too_long, shape};
     use crate::pipeline::outcome::Failure;
     use crate::pipeline::outcome::FailureKind;
     use crate::pipeline::outcome::FailureKind::{
@@ -170,7 +170,7 @@ mod tests {
     }
 
     fn fail(breaker: &mut Breaker, failure: &Failure, prompt: &str) {
-        breaker.ended(Ended { model: "a", prompt, failure: Some(failure) });
+        breaker.ended(EndedAction { model: "a", prompt, failure: Some(failure) });
     }
 
     /// The number of the event, from 1, that closes a breaker of 3, and the one that closes the model `a`. Each is of
@@ -181,7 +181,7 @@ mod tests {
         for (event, number) in events.iter().zip(1..) {
             let failure = event.map(|(kind, message)| failure(kind, message));
             let prompt = number.to_string();
-            breaker.ended(Ended { model: "a", prompt: &prompt, failure: failure.as_ref() });
+            breaker.ended(EndedAction { model: "a", prompt: &prompt, failure: failure.as_ref() });
             closed = closed.or(breaker.reason().map(|_| number));
             model_closed = model_closed.or(breaker.reason_of_model("a").map(|_| number));
         }
@@ -225,7 +225,7 @@ mod tests {
             Failure { reply, ..failure(InvalidReply, "the reply is not a JSON object: so") };
         for (model, prompt) in [("a", "1"), ("b", "1"), ("a", "1"), ("a", "2")] {
             assert_eq!(breaker.reason_of_model("a"), None);
-            breaker.ended(Ended { model, prompt, failure: Some(&failure) });
+            breaker.ended(EndedAction { model, prompt, failure: Some(&failure) });
         }
         let reason = breaker.reason_of_model("a").map(|reason| &**reason).unwrap_or_default();
         let said = "gave no verdict 2 times in a row: the reply is not a JSON object: so; \

@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::shown::Shown;
-use super::breaker::Ended;
-use super::limit::{Hindrance, Landing, LimitSettings, Limits, Ticket, Why};
+use super::breaker::EndedAction;
+use super::limit::{EndpointLimits, Hindrance, Landing, LimitSettings, Ticket, Why};
 use super::pause::Pause;
 use super::{Changed, Endpoint, JudgeEndpointId, Notice, Room};
 use crate::base::text::time;
@@ -65,7 +65,7 @@ struct Open {
     endpoint: Endpoint,
     /// Its URL without secrets.
     url: String,
-    limits: Limits,
+    limits: EndpointLimits,
     /// The tokens of each request of an action that has begun and waits to be sent: they come before new ones.
     queued: Vec<u64>,
     /// What holds it back, as it was said last.
@@ -115,7 +115,7 @@ impl Endpoints {
         state.open.push(Open {
             endpoint: endpoint.clone(),
             url,
-            limits: Limits::new(settings),
+            limits: EndpointLimits::new(settings),
             queued: Vec::new(),
             shown: None,
             told: Vec::new(),
@@ -173,7 +173,7 @@ impl Endpoints {
         }
     }
 
-    fn admit(&self, id: JudgeEndpointId, tokens: u64) -> Result<Slot<'_>, Hindrance> {
+    fn admit(&self, id: JudgeEndpointId, tokens: u64) -> Result<RequestSlot<'_>, Hindrance> {
         let (mut state, now) = (self.state.borrow_mut(), self.now());
         if let Some(hindrance) = hindrance(&mut state, (id, tokens), now, self.most) {
             return Err(hindrance);
@@ -183,7 +183,7 @@ impl Endpoints {
         let fewer = fewer(open);
         show(&mut state, id, fewer, now);
         state.under_way += 1;
-        Ok(Slot { endpoints: self, id, ticket: Some(ticket) })
+        Ok(RequestSlot { endpoints: self, id, ticket: Some(ticket) })
     }
 
     /// Waits before another attempt, `why` of which is shown. Ends early where there is none: the endpoint is closed, or
@@ -241,7 +241,7 @@ impl Endpoints {
             Outcome::Failure(failure) if failure.kind == FailureKind::NotAsked => return,
             Outcome::Failure(failure) => Some(failure),
         };
-        let ended = Ended { model: &action.model, prompt: &action.user, failure };
+        let ended = EndedAction { model: &action.model, prompt: &action.user, failure };
         self.state.borrow_mut().open[id.0].limits.ended(ended);
         self.changed.notify_waiters();
     }
@@ -300,14 +300,14 @@ impl Endpoints {
 #[derive(Debug)]
 pub(crate) enum Entered<'a> {
     /// It may be sent.
-    Slot(Slot<'a>),
+    Slot(RequestSlot<'a>),
     /// It waits.
     Queued(Queued<'a>),
 }
 
 impl<'a> Entered<'a> {
     /// Waits until the request may be sent, unless that would be after `until`.
-    pub(crate) async fn slot(self, until: Duration) -> Result<Slot<'a>, Refused> {
+    pub(crate) async fn slot(self, until: Duration) -> Result<RequestSlot<'a>, Refused> {
         match self {
             Self::Slot(slot) => Ok(slot),
             Self::Queued(queued) => queued.slot(until).await,
@@ -324,7 +324,7 @@ pub(crate) struct Queued<'a> {
 }
 
 impl<'a> Queued<'a> {
-    async fn slot(self, until: Duration) -> Result<Slot<'a>, Refused> {
+    async fn slot(self, until: Duration) -> Result<RequestSlot<'a>, Refused> {
         let endpoints = self.endpoints;
         loop {
             let changed = endpoints.changed.notified();
@@ -362,13 +362,13 @@ impl Drop for Queued<'_> {
 
 /// A request under way. Dropped without having landed, it was given up.
 #[derive(Debug)]
-pub(crate) struct Slot<'a> {
+pub(crate) struct RequestSlot<'a> {
     endpoints: &'a Endpoints,
     id: JudgeEndpointId,
     ticket: Option<Ticket>,
 }
 
-impl Slot<'_> {
+impl RequestSlot<'_> {
     /// The request landed: with this status if there was a reply at all, what the reply asks for, and the tokens
     /// that it really used.
     pub(crate) fn landed(self, status: Option<u16>, pause: &Pause, used: Option<u64>) {
@@ -409,7 +409,7 @@ impl Slot<'_> {
     }
 }
 
-impl Drop for Slot<'_> {
+impl Drop for RequestSlot<'_> {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket.take() else { return };
         let mut state = self.endpoints.state.borrow_mut();

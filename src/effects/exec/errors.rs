@@ -15,7 +15,7 @@ const MOST_WORDS: usize = 300;
 
 /// A reply that is an error.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct ErrorReply {
     /// Its status: where that is the one of a success, the one that the error says it has, if it says any.
     pub(super) status: Option<u16>,
     /// The class of the failure.
@@ -29,7 +29,7 @@ pub(super) fn complaint(
     status: u16,
     body: Option<&Value>,
     provider: &dyn Provider,
-) -> Option<Said> {
+) -> Option<ErrorReply> {
     let error = body.and_then(error_in);
     let (meant, kind) = match (retry::classify(status), error) {
         (Some(kind), _) => (Some(status), kind),
@@ -41,7 +41,7 @@ pub(super) fn complaint(
     };
     let complain = |error| provider.complaint(meant.unwrap_or(status), error);
     let Complaint { kind: known, delay } = error.map(complain).unwrap_or_default();
-    Some(Said { status: meant, kind: known.unwrap_or(kind), delay })
+    Some(ErrorReply { status: meant, kind: known.unwrap_or(kind), delay })
 }
 
 /// The error that a body holds: its own, that of its first choice, or that of the first of a list.

@@ -418,7 +418,7 @@ fn understood(
     bytes: &[u8],
     status: u16,
     (launch, provider): (&JudgeLaunch, &dyn Provider),
-) -> (Result<Answer, Failure>, Option<errors::Said>) {
+) -> (Result<Answer, Failure>, Option<errors::ErrorReply>) {
     let body = json::read(bytes).map_err(|error| error.to_string());
     if let Some(said) = errors::complaint(status, body.as_ref().ok(), provider) {
         let clean = |text: &str| launch.without_secrets(text);

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::breaker::{Breaker, Ended};
+use super::breaker::{Breaker, EndedAction};
 use super::window::{Figure, Window};
 use crate::base::text::count;
 
@@ -49,7 +49,7 @@ impl LimitSettings {
 
 /// The limits of one endpoint, and what counts against them.
 #[derive(Debug)]
-pub(crate) struct Limits {
+pub(crate) struct EndpointLimits {
     settings: LimitSettings,
     /// The most requests at once for now, from 1 to the configured figure.
     limit: usize,
@@ -129,7 +129,7 @@ impl Landing {
     }
 }
 
-impl Limits {
+impl EndpointLimits {
     /// The limits of an endpoint that was not asked yet.
     pub(crate) fn new(settings: LimitSettings) -> Self {
         let settings = LimitSettings { most: settings.most.max(1), ..settings };
@@ -211,7 +211,7 @@ impl Limits {
     }
 
     /// An action ended: with an answer, or with a failure that will not be retried.
-    pub(crate) fn ended(&mut self, ended: Ended<'_>) {
+    pub(crate) fn ended(&mut self, ended: EndedAction<'_>) {
         self.breaker.ended(ended);
     }
 

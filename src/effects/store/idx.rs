@@ -18,7 +18,7 @@ const REPLY: u32 = 1 << 31;
 
 /// Where an entry stands: 16 bytes, because the index in memory has one for every key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(super) struct EntrySlot {
     /// The number of the segment in this process.
     pub(super) segment: u32,
     /// Where the line starts, in bytes.
@@ -28,7 +28,7 @@ pub(super) struct Slot {
     generation: u32,
 }
 
-impl Slot {
+impl EntrySlot {
     /// The place of a line of `length` bytes that starts at `offset`.
     pub(super) fn new(segment: u32, offset: u32, length: u32, rank: EntryRank) -> Self {
         let size = length | if rank.is_reply { REPLY } else { 0 };
@@ -52,7 +52,7 @@ pub(super) fn is_first_version(bytes: &[u8]) -> bool {
 }
 
 /// The side file of a segment that holds `entries`.
-pub(super) fn encode(entries: &[(ActionKey, Slot)]) -> Vec<u8> {
+pub(super) fn encode(entries: &[(ActionKey, EntrySlot)]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     for (key, slot) in entries {
         bytes.extend_from_slice(&key.0);
@@ -71,7 +71,7 @@ pub(super) fn decode(
     bytes: &[u8],
     segment: u32,
     segment_length: u64,
-) -> Option<Vec<(ActionKey, Slot)>> {
+) -> Option<Vec<(ActionKey, EntrySlot)>> {
     let (content, checksum) = bytes.split_last_chunk()?;
     if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn decode(
         let key = ActionKey(*take(&mut rest)?);
         let generation = u32::from_le_bytes(*take(&mut rest)?);
         let size = u32::from_le_bytes(*take(&mut rest)?);
-        let slot = Slot { segment, offset, size, generation };
+        let slot = EntrySlot { segment, offset, size, generation };
         entries.push((key, slot));
         offset = offset.checked_add(slot.length())?.checked_add(1)?;
     }

@@ -30,7 +30,7 @@ impl Position {
 
 /// An entry and where it stands.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ScannedEntry {
     /// The number of its line, from 1.
     pub(super) line: u64,
     /// Where its line starts, in bytes.
@@ -131,7 +131,7 @@ pub(super) fn scan(
     mut reader: impl BufRead,
     path: &str,
     from: Position,
-    mut visit: impl FnMut(Found),
+    mut visit: impl FnMut(ScannedEntry),
 ) -> io::Result<Scanned> {
     let Position { mut offset, mut line } = from;
     let (mut skipped, mut conflicts) = (Vec::new(), 0);
@@ -154,7 +154,7 @@ pub(super) fn scan(
         is_conflict = marker.map_or(is_conflict, |marker| marker != Marker::End);
         match (found, u32::try_from(offset)) {
             (Ok(entry), Ok(offset)) => {
-                visit(Found { line, offset, length: buffer.len() as u32 - 1, entry });
+                visit(ScannedEntry { line, offset, length: buffer.len() as u32 - 1, entry });
             }
             _ if goes_on || skipped.len() == WARNING_LIMIT || buffer.trim_ascii().is_empty() => {}
             _ if marker.is_some() => {

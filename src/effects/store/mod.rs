@@ -4,7 +4,8 @@
 //! means is the business of [`crate::pipeline::outcome`]. A read failure is a miss with a warning, a write failure is an error.
 
 mod committed;
-mod fates;
+
+mod gc_policy;
 mod idx;
 mod layered;
 mod line;

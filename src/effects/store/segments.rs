@@ -13,8 +13,8 @@ use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use super::idx::{self, Slot};
-use super::line::{self, Found, Position, Scanned};
+use super::idx::{self, EntrySlot};
+use super::line::{self, Position, Scanned, ScannedEntry};
 use super::own::Own;
 use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner, lock};
 use crate::pipeline::key::{ActionKey, KeyMap};
@@ -32,8 +32,8 @@ pub struct SegmentStore {
     /// `<cache>/v1/seg`.
     folder: PathBuf,
     /// Locked before `reader` where both are.
-    writer: Mutex<Writer>,
-    reader: Mutex<Reader>,
+    writer: Mutex<SegmentWriter>,
+    reader: Mutex<SegmentReader>,
 }
 
 /// What a store takes on disk.
@@ -48,14 +48,14 @@ pub struct Totals {
 }
 
 /// The side of a store that writes.
-pub(super) struct Writer {
+pub(super) struct SegmentWriter {
     pub(super) own: Option<Own>,
     broken: Option<StoreError>,
     pub(super) seal_at: u64,
 }
 
 /// The side of a store that reads.
-struct Reader {
+struct SegmentReader {
     folder: PathBuf,
     index: Index,
     /// The segment this process writes, as far as it is durable: what is on its way to the disk is not read.
@@ -71,7 +71,7 @@ impl SegmentStore {
     /// The store in the cache folder `dir`, which need not exist.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
         let folder = segment_folder(&dir.into());
-        let reader = Reader {
+        let reader = SegmentReader {
             folder: folder.clone(),
             index: Index::default(),
             own: None,
@@ -79,7 +79,7 @@ impl SegmentStore {
             warnings: Vec::new(),
             warned: BTreeSet::new(),
         };
-        let writer = Writer { own: None, broken: None, seal_at: SEAL_AT };
+        let writer = SegmentWriter { own: None, broken: None, seal_at: SEAL_AT };
         Self { folder, writer: Mutex::new(writer), reader: Mutex::new(reader) }
     }
 
@@ -102,15 +102,15 @@ impl SegmentStore {
         }
     }
 
-    pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {
+    pub(super) fn writer(&self) -> MutexGuard<'_, SegmentWriter> {
         lock(&self.writer)
     }
 
-    fn reader(&self) -> MutexGuard<'_, Reader> {
+    fn reader(&self) -> MutexGuard<'_, SegmentReader> {
         lock(&self.reader)
     }
 
-    fn seal_own(&self, writer: &mut Writer) {
+    fn seal_own(&self, writer: &mut SegmentWriter) {
         // Its lock is held to the end: no sweep takes the segment away under its new index.
         let Some(own) = writer.own.take() else { return };
         self.reader().own = None;
@@ -125,7 +125,7 @@ impl SegmentStore {
     }
 
     /// Appends to the segment of this process. What of a failed write is on disk, nobody knows.
-    fn append(&self, writer: &mut Writer, batch: &[u8]) -> Result<(), StoreError> {
+    fn append(&self, writer: &mut SegmentWriter, batch: &[u8]) -> Result<(), StoreError> {
         let mut own = match writer.own.take() {
             Some(own) if own.is_intact(&self.folder) => own,
             _ => Own::create(&self.folder)?,
@@ -142,7 +142,7 @@ impl SegmentStore {
     }
 }
 
-impl Reader {
+impl SegmentReader {
     /// Indexes what is new in the folder. A segment that a sweep removes meanwhile stands in one that is newer than
     /// the list, so then the folder is listed again.
     fn refresh(&mut self) {
@@ -310,9 +310,9 @@ struct Index {
     segments: Vec<Segment>,
     numbers: BTreeMap<String, u32>,
     entries: u64,
-    winners: KeyMap<Slot>,
+    winners: KeyMap<EntrySlot>,
     /// Further entries that had the rank of the winner: only their bodies tell who wins. They are rare.
-    ties: KeyMap<Vec<Slot>>,
+    ties: KeyMap<Vec<EntrySlot>>,
 }
 
 struct Segment {
@@ -361,7 +361,7 @@ impl Index {
         number
     }
 
-    fn add(&mut self, key: ActionKey, slot: Slot) {
+    fn add(&mut self, key: ActionKey, slot: EntrySlot) {
         self.entries += 1;
         let held = *self.winners.entry(key).or_insert(slot);
         if slot.rank() > held.rank() {
@@ -371,7 +371,7 @@ impl Index {
         }
     }
 
-    fn candidates(&self, key: &ActionKey) -> impl Iterator<Item = &Slot> {
+    fn candidates(&self, key: &ActionKey) -> impl Iterator<Item = &EntrySlot> {
         self.winners.get(key).into_iter().chain(self.ties.get(key).into_iter().flatten())
     }
 }
@@ -402,7 +402,7 @@ pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
 pub(super) fn scan_file(
     path: &Path,
     from: Position,
-    visit: impl FnMut(Found),
+    visit: impl FnMut(ScannedEntry),
 ) -> io::Result<Scanned> {
     scan_lines(path, from, u64::MAX, visit)
 }
@@ -412,7 +412,7 @@ fn scan_lines(
     path: &Path,
     from: Position,
     upto: u64,
-    visit: impl FnMut(Found),
+    visit: impl FnMut(ScannedEntry),
 ) -> io::Result<Scanned> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from.offset))?;
@@ -424,7 +424,7 @@ fn scan_lines(
 /// Reads the entries of one file; a line that cannot be read does not hide the others.
 pub(super) fn read_group(
     path: &Path,
-    group: &[(Slot, usize)],
+    group: &[(EntrySlot, usize)],
     keys: &[ActionKey],
     found: &mut [Option<Entry>],
 ) -> io::Result<()> {
@@ -448,20 +448,20 @@ pub(super) fn read_group(
     outcome
 }
 
-fn read_entry(mut reader: impl io::Read, slot: &Slot) -> io::Result<Entry> {
+fn read_entry(mut reader: impl io::Read, slot: &EntrySlot) -> io::Result<Entry> {
     let mut line = vec![0; slot.length() as usize];
     reader.read_exact(&mut line)?;
     let entry = line::parse(&line).ok().filter(|entry| entry.rank() == slot.rank());
     entry.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-fn slot(segment: u32, found: &Found) -> Slot {
-    let Found { offset, length, ref entry, .. } = *found;
-    Slot::new(segment, offset, length, entry.rank())
+fn slot(segment: u32, found: &ScannedEntry) -> EntrySlot {
+    let ScannedEntry { offset, length, ref entry, .. } = *found;
+    EntrySlot::new(segment, offset, length, entry.rank())
 }
 
 /// The entries of segment `number` at `path` by its side file, if that is one for `length` bytes.
-fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, Slot)>> {
+fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, EntrySlot)>> {
     let path = path.with_extension("idx");
     // A line is longer than what the side file says of it: a larger file is none.
     let plausible = fs::metadata(&path).ok()?.len() <= length + 64;

@@ -9,8 +9,8 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::fates::{Candidate, Fate, fates};
-use super::line::{Found, Position};
+use super::gc_policy::{Candidate, Fate, fates};
+use super::line::{Position, ScannedEntry};
 use super::segments::{
     SEAL_AT, SegmentStore, scan_file, segment_folder, segment_names, unreadable, write_error,
 };
@@ -189,7 +189,7 @@ fn survey(folder: &Path, uses: &Uses, made: &dyn Fn(&Entry) -> i64) -> Result<Su
     Ok(survey)
 }
 
-fn candidate(found: &Found, last_use: i64) -> Candidate {
+fn candidate(found: &ScannedEntry, last_use: i64) -> Candidate {
     Candidate {
         key: found.entry.key,
         rank: found.entry.rank(),

@@ -5,7 +5,7 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::line::{self, Found, Position, Scanned};
+use super::line::{self, Position, Scanned, ScannedEntry};
 use super::segments::{scan_file, segment_folder, segment_names, unreadable};
 use super::{Entry, WARNING_LIMIT};
 
@@ -37,7 +37,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    fn take(&mut self, path: &str, found: &Found, check: Check<'_>) -> bool {
+    fn take(&mut self, path: &str, found: &ScannedEntry, check: Check<'_>) -> bool {
         match check(&found.entry) {
             Ok(checked) => {
                 self.entries += 1;
@@ -78,7 +78,7 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
         Ok(names) => {
             for path in names.iter().map(|name| folder.join(name)) {
                 let shown = path.to_string_lossy();
-                let visit = |found: Found| _ = report.take(&shown, &found, check);
+                let visit = |found: ScannedEntry| _ = report.take(&shown, &found, check);
                 let scanned = scan_file(&path, Position::START, visit);
                 report.end(&path, scanned);
             }

@@ -13,7 +13,7 @@ const BYTES_A_TOKEN: u64 = 3;
 
 /// The limits of a run; none is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct SpendingLimits {
     /// The most actions executed.
     pub max_calls: Option<u64>,
     /// The most that they may cost.
@@ -23,7 +23,7 @@ pub struct Limits {
 /// How far the limits are used up.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    limits: Limits,
+    limits: SpendingLimits,
     calls: u64,
     landed: u64,
     received: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: SpendingLimits) -> Self {
         let (spent, reserved) = (Cost::ZERO, Cost::ZERO);
         Self { limits, calls: 0, landed: 0, received: 0, spent, reserved }
     }
@@ -52,12 +52,12 @@ impl Budget {
     }
 
     /// Other limits hold from now on; what was used counts.
-    pub(crate) fn set_limits(&mut self, limits: Limits) {
+    pub(crate) fn set_limits(&mut self, limits: SpendingLimits) {
         self.limits = limits;
     }
 
     /// What it may come to.
-    pub(crate) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> SpendingLimits {
         self.limits
     }
 
@@ -101,7 +101,7 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Limits};
+    use super::{Budget, SpendingLimits};
     use crate::base::price::{Cost, Price};
     use crate::pipeline::outcome::Usage;
 
@@ -115,13 +115,13 @@ mod tests {
 
     #[test]
     fn what_landed_says_what_is_expected() {
-        let mut budget = Budget::new(Limits::default());
+        let mut budget = Budget::new(SpendingLimits::default());
         let price = Price { input: 1_000.0, output: 10_000.0 };
         assert_eq!(budget.expected(3_000, price), cents(100 + 200));
         budget.landed(Cost::ZERO, used(1));
         assert_eq!(budget.expected(3_000, price), cents(100 + 100));
         let unknown = Usage { cost: None, ..used(0) };
-        let limits = Limits { max_calls: None, max_cost: Some(cents(5)) };
+        let limits = SpendingLimits { max_calls: None, max_cost: Some(cents(5)) };
         let mut budget = Budget::new(limits);
         budget.sent(cents(3));
         budget.landed(cents(3), unknown);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_under_way_counts_until_it_lands() {
-        let mut budget = Budget::new(Limits { max_calls: None, max_cost: Some(cents(10)) });
+        let mut budget = Budget::new(SpendingLimits { max_calls: None, max_cost: Some(cents(10)) });
         for _ in 0..3 {
             assert!(budget.allows(cents(3)));
             budget.sent(cents(3));
@@ -146,12 +146,12 @@ mod tests {
 
     #[test]
     fn calls_are_counted_when_they_are_sent() {
-        let mut budget = Budget::new(Limits { max_calls: Some(1), max_cost: None });
+        let mut budget = Budget::new(SpendingLimits { max_calls: Some(1), max_cost: None });
         assert!(budget.allows(cents(1_000)));
         budget.sent(cents(1_000));
         assert!(!budget.allows(Cost::ZERO));
-        let none = Budget::new(Limits { max_calls: Some(0), max_cost: None });
+        let none = Budget::new(SpendingLimits { max_calls: Some(0), max_cost: None });
         assert!(!none.allows(Cost::ZERO));
-        assert!(Budget::new(Limits::default()).allows(cents(1_000)));
+        assert!(Budget::new(SpendingLimits::default()).allows(cents(1_000)));
     }
 }

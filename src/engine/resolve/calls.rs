@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use super::in_flight::{ActionTicket, InFlight, Landed, Step};
+use super::in_flight::{ActionTicket, InFlight, InFlightEvent, Landed};
 use super::prepare::Prepared;
 use super::settings::{ActionKind, AskPolicy};
 use crate::base::price::Prices;
@@ -311,8 +311,8 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             () = tokio::task::yield_now(), if is_ready => return Ok(ControlFlow::Continue(())),
         };
         match step {
-            Step::Stopped(_) => return Ok(ControlFlow::Break(())),
-            Step::Written(batch, result) => {
+            InFlightEvent::Stopped(_) => return Ok(ControlFlow::Break(())),
+            InFlightEvent::Written(batch, result) => {
                 result?;
                 for Landed { waiting, outcome, in_vain, .. } in batch {
                     self.executed_keys.insert(waiting.key);
@@ -320,7 +320,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
                     self.settle(waiting.key, &outcome);
                 }
             }
-            Step::Landed(_) | Step::Changed | Step::Loaded(..) => {}
+            InFlightEvent::Landed(_) | InFlightEvent::Changed | InFlightEvent::Loaded(..) => {}
         }
         Ok(ControlFlow::Continue(()))
     }

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::in_flight::{Arrival, InFlight, Landed, Step};
+use super::in_flight::{Arrival, InFlight, InFlightEvent, Landed};
 use super::queues::{ClosedQueue, Next, Queues};
 use super::settle::Settling;
 use super::waiting::Waiting;
@@ -229,25 +229,25 @@ impl<'a> Settling<'a> {
     /// Counts what happened. What was written is left to the caller, who decides when it enters the graph.
     pub(crate) fn take_step(
         &mut self,
-        step: Step<Waiting>,
+        step: InFlightEvent<Waiting>,
         queues: &mut Queues<Waiting>,
     ) -> Option<Taken> {
         match step {
-            Step::Changed => None,
-            Step::Loaded(program, result) => {
+            InFlightEvent::Changed => None,
+            InFlightEvent::Loaded(program, result) => {
                 let entry = self.session.loaded(program, result, self.world.system);
                 Some(Taken::Loaded(entry))
             }
-            Step::Stopped(under_way) => {
+            InFlightEvent::Stopped(under_way) => {
                 self.take_back(&under_way);
                 Some(Taken::Stopped(under_way))
             }
-            Step::Landed(arrival) => {
+            InFlightEvent::Landed(arrival) => {
                 queues.landed(arrival.endpoint);
                 self.count(arrival);
                 None
             }
-            Step::Written(batch, result) => {
+            InFlightEvent::Written(batch, result) => {
                 if let Err(error) = result {
                     self.stop_asking(error);
                 }

@@ -83,7 +83,7 @@ impl<T> Landed<T> {
 }
 
 /// What happened next.
-pub(crate) enum Step<T> {
+pub(crate) enum InFlightEvent<T> {
     /// Somebody said stop: nothing is under way any more. What was, is dropped.
     Stopped(Vec<T>),
     /// An action landed; it is not durable yet.
@@ -325,15 +325,15 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         &mut self,
         stop: Pin<&mut impl Future<Output = ()>>,
         changed: Changed<'_>,
-    ) -> Step<T> {
+    ) -> InFlightEvent<T> {
         let waits = !self.landed.is_empty();
         tokio::select! {
             biased;
             () = stop, if !self.interrupted => {
-                Step::Stopped(self.stop())
+                InFlightEvent::Stopped(self.stop())
             }
             written = self.writer.next(waits) => {
-                let Some((mut batch, result)) = written else { return Step::Changed };
+                let Some((mut batch, result)) = written else { return InFlightEvent::Changed };
                 self.stopped |= result.is_err();
                 for landed in &mut batch {
                     if let Some(action) = self.actions.remove(&landed.waiting.key()) {
@@ -344,14 +344,14 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
                         landed.give_up(error);
                     }
                 }
-                Step::Written(batch, result)
+                InFlightEvent::Written(batch, result)
             }
             Some(landed) = self.executing.next() => match landed {
                 Ok(landed) => self.land(landed),
-                Err(Aborted) => Step::Changed,
+                Err(Aborted) => InFlightEvent::Changed,
             },
-            Some((program, result)) = self.loading.next() => Step::Loaded(program, result),
-            () = changed, if !self.stopped => Step::Changed,
+            Some((program, result)) = self.loading.next() => InFlightEvent::Loaded(program, result),
+            () = changed, if !self.stopped => InFlightEvent::Changed,
         }
     }
 
@@ -370,7 +370,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         dropped.into_iter().map(|(_, waiting)| waiting).collect()
     }
 
-    fn land(&mut self, mut landed: Landed<T>) -> Step<T> {
+    fn land(&mut self, mut landed: Landed<T>) -> InFlightEvent<T> {
         let failure = match &landed.outcome {
             Outcome::Reply(_) => None,
             Outcome::Failure(failure) => Some((failure.kind, failure.told())),
@@ -385,7 +385,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         let usage = landed.outcome.usage();
         self.unpaid += usize::from(landed.action.model().is_none());
         self.landed.push(landed);
-        Step::Landed(Arrival { waiting, endpoint, usage, failure, superseded })
+        InFlightEvent::Landed(Arrival { waiting, endpoint, usage, failure, superseded })
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::budget::Limits;
+use super::budget::SpendingLimits;
 use super::execute::{Blocked, Taken};
 use super::in_flight::{InFlight, Landed};
 use super::outstanding::Outstanding;
@@ -29,11 +29,11 @@ use crate::pipeline::key::{ActionKey, Ingredient};
 use crate::pipeline::outcome::{Outcome, Stored, Usage};
 
 mod checking;
-mod standing;
+mod resolve_state;
 mod trying;
 
 use checking::Checking;
-pub use standing::{Progressed, Standing};
+pub use resolve_state::{ResolveProgress, ResolveState};
 use trying::Trying;
 
 /// Chunks planned at once, about five hundred records: a few milliseconds, after which something else may come first.
@@ -433,7 +433,7 @@ impl<'a> Live<'a> {
     }
 
     /// What the session may spend.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> SpendingLimits {
         self.settling.budget.limits()
     }
 

@@ -22,7 +22,7 @@ use crate::pipeline::outcome::{FailureKind, Outcome, Stored};
 pub(crate) const MAX_MOVED: usize = 2_000;
 
 /// An action of a plan: its chunk, the ordinal of its grader, its case, its turn and its ballot.
-type Seat = (Chunk, usize, usize, u32, u32);
+type PlannedCall = (Chunk, usize, usize, u32, u32);
 
 impl Settling<'_> {
     /// Finds out which files programs load: from the store, else by loading them, if anything may be executed. One that
@@ -106,9 +106,13 @@ impl Settling<'_> {
     }
 
     /// Keeps what came of each action of `before` under the key that it has in `now` as well.
-    fn keep_under(&mut self, before: &[(Seat, ActionKey)], now: &[(Seat, ActionKey)]) {
+    fn keep_under(
+        &mut self,
+        before: &[(PlannedCall, ActionKey)],
+        now: &[(PlannedCall, ActionKey)],
+    ) {
         // By their seats: what rests on others wants nothing until those are there, so `now` may be shorter.
-        let before: HashMap<Seat, ActionKey> = before.iter().copied().collect();
+        let before: HashMap<PlannedCall, ActionKey> = before.iter().copied().collect();
         let (db, at) = (&self.session.db, self.world.system.now());
         let graders = queries::graders(db, self.session.root);
         let (mut outcomes, mut waiting) = (Vec::new(), Vec::new());
@@ -178,7 +182,7 @@ impl Moving<'_> {
 }
 
 /// The actions that extract submissions, in order.
-fn extractions(session: &Session) -> Vec<(Seat, ActionKey)> {
+fn extractions(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
     let (db, root) = (&session.db, session.root);
     let mut all = Vec::new();
     for chunk in root.chunks(db) {
@@ -202,7 +206,7 @@ fn extractions(session: &Session) -> Vec<(Seat, ActionKey)> {
 }
 
 /// The actions of all plans, in order.
-fn plans(session: &Session) -> Vec<(Seat, ActionKey)> {
+fn plans(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
     let (db, root) = (&session.db, session.root);
     planned_actions(db, root)
         .filter(|action| matches!(action.planned, Planned::Ask(_) | Planned::Turns(_)))

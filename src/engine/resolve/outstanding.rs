@@ -2,7 +2,7 @@
 //!
 //! Where a budget or a limit is set, all first verdicts come before all that confirms: see `settle`.
 
-use super::budget::Limits;
+use super::budget::SpendingLimits;
 use super::queues::Queues;
 use super::settings::AskPolicy;
 use super::settle::Settling;
@@ -47,7 +47,8 @@ impl Settling<'_> {
     /// Whether what confirms may be asked before all first verdicts are there, and a grader has just got all of its own.
     pub(crate) fn may_confirm_one(&mut self) -> bool {
         // Without a limit as many are allowed as can be counted, and counted down.
-        let is_limited = self.settings.limits != Limits::default() || self.allowance < u64::MAX / 2;
+        let is_limited =
+            self.settings.limits != SpendingLimits::default() || self.allowance < u64::MAX / 2;
         !is_limited
             && self.settings.ask == AskPolicy::Ask
             && self.may_ask()

@@ -9,8 +9,8 @@ use crate::base::system::System;
 use crate::effects::exec::{Discovered, Executor, SeenFiles, Start, see};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::{
-    ProgramContext as ProgramPlace, ReadProgram, StoredListing, dependencies_action,
-    discovered_from, entry, find, grown, is_outgrown,
+    ProgramContext, ReadProgram, StoredListing, dependencies_action, discovered_from, entry, find,
+    grown, is_outgrown,
 };
 use crate::pipeline::key::{ActionKey, key_of};
 use crate::pipeline::outcome::Stored;
@@ -41,7 +41,7 @@ struct Loads {
 }
 
 /// Where a program is prepared.
-pub(crate) struct Place<'a> {
+pub(crate) struct PrepareContext<'a> {
     /// The folder of which it is told which files it loads.
     pub workspace: &'a str,
     /// The environment: the program sees all of it, as if it were run by hand. Only what its spec names decides its keys.
@@ -55,9 +55,12 @@ pub(crate) struct Place<'a> {
 }
 
 /// Finds out what the program is by now, and which files it loads. An error is a clause for people.
-pub(crate) async fn prepare(spec: ProgramSpec, place: Place<'_>) -> Result<Prepared, String> {
-    let Place { workspace, environment, system, executor, store } = place;
-    let at = ProgramPlace { folder: "", workspace, environment, sees_all: true };
+pub(crate) async fn prepare(
+    spec: ProgramSpec,
+    place: PrepareContext<'_>,
+) -> Result<Prepared, String> {
+    let PrepareContext { workspace, environment, system, executor, store } = place;
+    let at = ProgramContext { folder: "", workspace, environment, sees_all: true };
     let read = ReadProgram::read(&spec, &at, system)?;
     let mut loads = Loads::default();
     if spec.language.has_worker() {
@@ -163,7 +166,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::{Place, Prepared, prepare};
+    use super::{PrepareContext, Prepared, prepare};
     use crate::base::system::memory::MemorySystem;
     use crate::effects::exec::{Discovered, Executing, Executor, Launch, SeenFiles};
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
@@ -213,7 +216,7 @@ mod tests {
     fn prepared(store: &Noting) -> Prepared {
         let system =
             MemorySystem::with(&[("g.py", "")]).with_program("python3", "/bin/python3", "3.11.7");
-        let place = Place {
+        let place = PrepareContext {
             workspace: "",
             environment: &BTreeMap::new(),
             system: &system,

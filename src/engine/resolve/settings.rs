@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::budget::Limits;
+use super::budget::SpendingLimits;
 use crate::base::price::Prices;
 use crate::effects::exec::limit::LimitSettings;
 
@@ -14,7 +14,7 @@ pub struct Settings {
     /// What may be executed.
     pub ask: AskPolicy,
     /// What it may spend.
-    pub limits: Limits,
+    pub limits: SpendingLimits,
     /// The most requests to one endpoint in any minute, whatever its graders allow.
     pub max_requests_per_minute: Option<u32>,
     /// The most tokens used at one endpoint in any minute, whatever its graders allow.
@@ -34,7 +34,7 @@ impl Default for Settings {
         Self {
             max_concurrent: 15,
             ask: AskPolicy::Ask,
-            limits: Limits::default(),
+            limits: SpendingLimits::default(),
             max_requests_per_minute: None,
             max_tokens_per_minute: None,
             max_identical_failures: 10,

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::effects::store::{OutcomeStore, StoreError};
 
 /// A batch that was on its way to the disk, and whether it is there.
-pub(crate) type Written<B> = (B, Result<(), StoreError>);
+pub(crate) type WrittenBatch<B> = (B, Result<(), StoreError>);
 
 /// From one write to the next of what may wait for more: long beside a write, short for a person who watches.
 const BETWEEN_WRITES: Duration = Duration::from_millis(20);
@@ -21,7 +21,7 @@ const BETWEEN_WRITES: Duration = Duration::from_millis(20);
 /// Writes to a store, one batch at a time.
 pub(crate) struct StoreWriter<B> {
     store: Arc<dyn OutcomeStore>,
-    writing: Option<JoinHandle<Written<B>>>,
+    writing: Option<JoinHandle<WrittenBatch<B>>>,
     /// When what may wait for more has waited long enough.
     due: Instant,
 }
@@ -59,7 +59,7 @@ impl<B: Send + 'static> StoreWriter<B> {
 
     /// Waits until the batch is written; where there is none, for ever, or, where something `waits` for more, until it
     /// has waited long enough.
-    pub(crate) async fn next(&mut self, waits: bool) -> Option<Written<B>> {
+    pub(crate) async fn next(&mut self, waits: bool) -> Option<WrittenBatch<B>> {
         match &mut self.writing {
             None if waits => sleep_until(self.due).await,
             None => std::future::pending().await,

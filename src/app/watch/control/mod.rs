@@ -20,7 +20,7 @@ use super::totals::{EvaluationTotals, MovedVerdict, TotalsRequest, totals};
 use super::worker::EvaluationWorker;
 use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
-use crate::engine::resolve::live::{Live, Seat, Standing};
+use crate::engine::resolve::live::{Live, ResolveState, Seat};
 use crate::graph::queries;
 use crate::graph::snapshot::{Snapshot, case_ids};
 use crate::pipeline::delta::Movement;
@@ -287,7 +287,7 @@ impl<'a> Control<'a> {
             self.bring_in()?;
         }
         let more = self.live.go_on();
-        if !self.is_planned && self.live.standing() != Standing::Planning {
+        if !self.is_planned && self.live.standing() != ResolveState::Planning {
             self.is_planned = true;
             // Only now it is known what programs load.
             self.look_at_files()?;
@@ -359,7 +359,7 @@ impl<'a> Control<'a> {
     fn want_totals(&mut self) {
         let is_resting = matches!(
             self.live.standing(),
-            Standing::Done | Standing::Held(_) | Standing::Stopped(_)
+            ResolveState::Done | ResolveState::Held(_) | ResolveState::Stopped(_)
         );
         let is_early = Instant::now() < self.next_totals && !is_resting;
         if self.has_totals() || is_early || self.worker.is_busy() || !self.is_planned {
@@ -403,12 +403,12 @@ impl<'a> Control<'a> {
     /// Says that nothing is left to do, once it is so and everything is known.
     fn say_rest(&mut self) -> std::io::Result<()> {
         let told = match self.live.standing() {
-            Standing::Planning | Standing::Asking => {
+            ResolveState::Planning | ResolveState::Asking => {
                 self.told = None;
                 return Ok(());
             }
-            Standing::Held(_) => Announced::Held,
-            Standing::Done | Standing::Stopped(_) => Announced::Evaluated,
+            ResolveState::Held(_) => Announced::Held,
+            ResolveState::Done | ResolveState::Stopped(_) => Announced::Evaluated,
         };
         let is_known = self.has_totals() && !self.live.has_arrived();
         if !self.is_planned || !is_known || self.told == Some(told) {

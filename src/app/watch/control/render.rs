@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use super::{Control, FRAME};
 use crate::app::watch::board::{ActionCounts, Activity, Spending, VerdictId, WatchEvent};
 use crate::base::price::Cost;
-use crate::engine::resolve::live::{Progressed, Standing};
+use crate::engine::resolve::live::{ResolveProgress, ResolveState};
 use crate::graph::snapshot::case_ids;
 
 impl Control<'_> {
@@ -95,18 +95,18 @@ impl Control<'_> {
     }
 }
 
-fn state(standing: &Standing, done: &Progressed) -> Activity {
+fn state(standing: &ResolveState, done: &ResolveProgress) -> Activity {
     match standing {
-        Standing::Planning => Activity::Planning,
-        Standing::Asking => Activity::Asking,
-        Standing::Held(waiting) => {
+        ResolveState::Planning => Activity::Planning,
+        ResolveState::Asking => Activity::Asking,
+        ResolveState::Held(waiting) => {
             let landed = done.tally.asked.saturating_sub(done.under_way);
             let mean =
                 done.tally.spent.cost.map(Cost::nanos).and_then(|cost| cost.checked_div(landed));
             let expected = mean.map(|mean| Cost::from_nanos(mean.saturating_mul(*waiting)));
             Activity::Paused { waiting: *waiting, expected }
         }
-        Standing::Done => Activity::Idle,
-        Standing::Stopped(why) => Activity::Stopped(why.clone()),
+        ResolveState::Done => Activity::Idle,
+        ResolveState::Stopped(why) => Activity::Stopped(why.clone()),
     }
 }

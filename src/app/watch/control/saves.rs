@@ -12,7 +12,7 @@ use crate::app::watch::ranks::Ranks;
 use crate::app::watch::recording::rubrics;
 use crate::app::watch::session_board::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
-use crate::engine::resolve::live::Standing;
+use crate::engine::resolve::live::ResolveState;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::queries;
 use crate::graph::snapshot::Snapshot;
@@ -148,7 +148,7 @@ impl Control<'_> {
     pub(super) fn known_now(&self) -> Option<Arc<Snapshot>> {
         let session = self.live.session();
         match self.live.standing() {
-            Standing::Planning => self.views.now.snapshot.clone(),
+            ResolveState::Planning => self.views.now.snapshot.clone(),
             _ if !self.is_planned => None,
             _ => Some(Arc::new(Snapshot::take(&session.db, session.root))),
         }

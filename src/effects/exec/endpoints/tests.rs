@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::{Endpoints, Entered, Refused, Slot};
+use super::{Endpoints, Entered, Refused, RequestSlot};
 use crate::effects::exec::limit::LimitSettings;
 use crate::effects::exec::pause::Pause;
 use crate::effects::exec::{Endpoint, JudgeEndpointId, Notice, Room, Secret};
@@ -34,7 +34,7 @@ fn open(endpoints: &Endpoints, url: &str, settings: LimitSettings) -> JudgeEndpo
     endpoints.open(&endpoint(url), settings)
 }
 
-async fn slot(endpoints: &Endpoints, id: JudgeEndpointId) -> Slot<'_> {
+async fn slot(endpoints: &Endpoints, id: JudgeEndpointId) -> RequestSlot<'_> {
     endpoints.enter(id, 1).slot(Duration::MAX).await.unwrap()
 }
 
@@ -348,7 +348,7 @@ fn requests_that_time_out_lower_the_concurrency() {
         let endpoints = Endpoints::new(4);
         let id = open(&endpoints, "http://a", SETTINGS);
         let four: Vec<_> = join_all((0..4).map(|_| slot(&endpoints, id))).await;
-        four.into_iter().for_each(Slot::timed_out);
+        four.into_iter().for_each(RequestSlot::timed_out);
         let said_of = |limit| {
             format!("http://a is overloaded: concurrency 4 → {limit} (`max_concurrent` sets it)")
         };

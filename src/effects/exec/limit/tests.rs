@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use super::{Hindrance, Landing, LimitSettings, Limits, Ticket, Why};
-use crate::effects::exec::breaker::Ended;
+use super::{EndpointLimits, Hindrance, Landing, LimitSettings, Ticket, Why};
+use crate::effects::exec::breaker::EndedAction;
 use crate::pipeline::outcome::{Failure, FailureKind};
 
 const SETTINGS: LimitSettings = LimitSettings {
@@ -19,17 +19,17 @@ fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn ended(limits: &mut Limits, prompt: &str, failure: Option<&Failure>) {
-    limits.ended(Ended { model: "judge-1", prompt, failure });
+fn ended(limits: &mut EndpointLimits, prompt: &str, failure: Option<&Failure>) {
+    limits.ended(EndedAction { model: "judge-1", prompt, failure });
 }
 
 /// Admits as many as may be sent now.
-fn fill(limits: &mut Limits) -> Vec<Ticket> {
+fn fill(limits: &mut EndpointLimits) -> Vec<Ticket> {
     std::iter::from_fn(|| limits.admit(s(0), 1).ok()).collect()
 }
 
 /// How many are sent at once after each round of landings.
-fn sizes(limits: &mut Limits, rounds: &[&[Landing]]) -> Vec<usize> {
+fn sizes(limits: &mut EndpointLimits, rounds: &[&[Landing]]) -> Vec<usize> {
     let mut sizes = Vec::new();
     let mut under_way = VecDeque::from(fill(limits));
     for round in rounds {
@@ -54,7 +54,7 @@ fn the_number_at_once_halves_once_a_round_and_grows_by_one_a_round() {
         (&[&[Over; 8], &[Ok; 4], &[Ok; 5], &[Ok; 6], &[Ok; 7], &[Ok; 8]], vec![4, 5, 6, 7, 8, 8]),
         (&[&[Over; 8], &[Ok, Ok, Not, Ok], &[Ok]], vec![4, 4, 5]),
     ] {
-        assert_eq!(sizes(&mut Limits::new(SETTINGS), rounds), expected, "{rounds:?}");
+        assert_eq!(sizes(&mut EndpointLimits::new(SETTINGS), rounds), expected, "{rounds:?}");
     }
 }
 
@@ -78,7 +78,7 @@ fn statuses_tell_of_the_servers_load() {
 
 #[test]
 fn a_pause_holds_for_everybody_and_is_not_shortened() {
-    let mut limits = Limits::new(SETTINGS);
+    let mut limits = EndpointLimits::new(SETTINGS);
     limits.pause(s(5), Why::Asked(429));
     limits.pause(s(3), Why::Exhausted);
     let until = |moment, why| Some(Hindrance::Until(s(moment), why));
@@ -90,7 +90,8 @@ fn a_pause_holds_for_everybody_and_is_not_shortened() {
 
 #[test]
 fn the_later_of_pause_and_figure_counts() {
-    let mut limits = Limits::new(LimitSettings { requests_per_minute: Some(6), ..SETTINGS });
+    let mut limits =
+        EndpointLimits::new(LimitSettings { requests_per_minute: Some(6), ..SETTINGS });
     let ticket = limits.admit(s(0), 1).unwrap();
     limits.pause(s(4), Why::Asked(503));
     let hindrance = limits.hindrance(s(1), 1);
@@ -103,7 +104,7 @@ fn the_later_of_pause_and_figure_counts() {
 
 #[test]
 fn who_gives_up_makes_room_and_says_nothing_of_the_server() {
-    let mut limits = Limits::new(LimitSettings { most: 1, ..SETTINGS });
+    let mut limits = EndpointLimits::new(LimitSettings { most: 1, ..SETTINGS });
     let ticket = limits.admit(s(0), 1).unwrap();
     assert_eq!(limits.admit(s(0), 1), Err(Hindrance::UntilOneLands));
     limits.abandoned(ticket);
@@ -113,7 +114,7 @@ fn who_gives_up_makes_room_and_says_nothing_of_the_server() {
 
 #[test]
 fn failures_that_are_alike_close_the_endpoint() {
-    let mut limits = Limits::new(LimitSettings { identical_failures: 2, ..SETTINGS });
+    let mut limits = EndpointLimits::new(LimitSettings { identical_failures: 2, ..SETTINGS });
     let (kind, message) = (FailureKind::Unauthorized, "the judge answered 401: who".to_owned());
     let failure = Failure::new(kind, message);
     ended(&mut limits, "a", Some(&failure));
@@ -130,7 +131,7 @@ fn failures_that_are_alike_close_the_endpoint() {
 #[test]
 fn new_settings_keep_what_was_learnt() {
     let figures = LimitSettings { requests_per_minute: Some(1), identical_failures: 1, ..SETTINGS };
-    let mut limits = Limits::new(figures);
+    let mut limits = EndpointLimits::new(figures);
     let ticket = limits.admit(s(0), 1).unwrap();
     limits.landed(ticket, Landing::Overloaded, None);
     let (kind, message) = (FailureKind::Server, String::new());
@@ -170,7 +171,7 @@ struct Server {
 
 /// One run of a client against a server.
 struct Simulation {
-    limits: Limits,
+    limits: EndpointLimits,
     settings: LimitSettings,
     server: Server,
     random: fastrand::Rng,
@@ -203,7 +204,7 @@ impl Simulation {
             latency: random.u64(1..4000),
         };
         Self {
-            limits: Limits::new(settings),
+            limits: EndpointLimits::new(settings),
             settings,
             server,
             random,

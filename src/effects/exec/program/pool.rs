@@ -48,7 +48,7 @@ impl Job {
 
 /// Where a program stands.
 #[derive(Debug, Default)]
-enum Standing {
+enum PoolState {
     /// No worker has loaded it yet.
     #[default]
     Unknown,
@@ -65,7 +65,7 @@ struct State {
     /// What is asked alone.
     suspects: VecDeque<Job>,
     loads: Vec<oneshot::Sender<Result<Discovered, Failure>>>,
-    standing: Standing,
+    standing: PoolState,
     /// What it was seen to load, until somebody takes it.
     seen: Discovered,
     /// Workers that are there, those that are being started included.
@@ -107,7 +107,7 @@ impl Pool {
         let (answer, outcome) = oneshot::channel();
         {
             let mut state = self.state();
-            if let Standing::Unloadable(failure) = &state.standing {
+            if let PoolState::Unloadable(failure) = &state.standing {
                 return Outcome::Failure(failure.clone());
             }
             state.last_id += 1;
@@ -125,9 +125,9 @@ impl Pool {
         {
             let mut state = self.state();
             match &state.standing {
-                Standing::Loaded => return Ok(std::mem::take(&mut state.seen)),
-                Standing::Unloadable(failure) => return Err(failure.clone()),
-                Standing::Unknown => {}
+                PoolState::Loaded => return Ok(std::mem::take(&mut state.seen)),
+                PoolState::Unloadable(failure) => return Err(failure.clone()),
+                PoolState::Unknown => {}
             }
             state.loads.push(sender);
             self.start_first(&mut state);
@@ -144,7 +144,7 @@ impl Pool {
 
     fn start_worker(self: &Arc<Self>, state: &mut State) {
         state.workers += 1;
-        tokio::spawn(serving::run(Seat(Arc::clone(self))));
+        tokio::spawn(serving::run(WorkerSlot(Arc::clone(self))));
     }
 
     /// Starts a further worker, if there may be one and it pays: what waits takes longer than starting one, or so long
@@ -248,8 +248,8 @@ impl Pool {
     pub(super) fn loaded(&self, warnings: Vec<String>, seen: Discovered, took: Duration) {
         let mut state = self.state();
         state.loading = took;
-        let is_first = !matches!(state.standing, Standing::Loaded);
-        state.standing = Standing::Loaded;
+        let is_first = !matches!(state.standing, PoolState::Loaded);
+        state.standing = PoolState::Loaded;
         add(&mut state.seen, seen);
         if !state.loads.is_empty() {
             let seen = std::mem::take(&mut state.seen);
@@ -268,7 +268,7 @@ impl Pool {
     /// Ends everything that waits because no worker can load the program, and whatever comes until it is forgiven.
     pub(super) fn cannot_load(&self, failure: &Failure) {
         let mut state = self.state();
-        state.standing = Standing::Unloadable(failure.clone());
+        state.standing = PoolState::Unloadable(failure.clone());
         for load in std::mem::take(&mut state.loads) {
             let _ = load.send(Err(failure.clone()));
         }
@@ -289,8 +289,8 @@ impl Pool {
     /// Forgets that the program could not be loaded.
     pub(super) fn forgive(&self) {
         let mut state = self.state();
-        if matches!(state.standing, Standing::Unloadable(_)) {
-            state.standing = Standing::Unknown;
+        if matches!(state.standing, PoolState::Unloadable(_)) {
+            state.standing = PoolState::Unknown;
         }
     }
 
@@ -337,9 +337,9 @@ impl Pool {
 
 /// The place of one worker in its pool, which is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Seat(pub(super) Arc<Pool>);
+pub(super) struct WorkerSlot(pub(super) Arc<Pool>);
 
-impl Drop for Seat {
+impl Drop for WorkerSlot {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.workers -= 1;

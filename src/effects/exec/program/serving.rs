@@ -11,12 +11,12 @@ use tokio::time::{Instant, sleep_until};
 use super::endings::{self, who};
 use super::files;
 use super::messages::{self, Message};
-use super::pool::{Job, Pool, Seat};
+use super::pool::{Job, Pool, WorkerSlot};
 use super::worker::{Fault, Worker};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
 
 /// Serves a pool until nothing is left for this worker.
-pub(super) async fn run(seat: Seat) {
+pub(super) async fn run(seat: WorkerSlot) {
     let pool = Arc::clone(&seat.0);
     loop {
         let (begin, began) = (Instant::now(), files::now());

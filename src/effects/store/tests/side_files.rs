@@ -44,7 +44,7 @@ fn a_side_file_is_believed_only_while_it_is_right() {
     assert_eq!(reread(dir.path()).0, "...", "a side file without segment");
 }
 
-type Lied = Vec<(ActionKey, idx::Slot)>;
+type Lied = Vec<(ActionKey, idx::EntrySlot)>;
 
 #[test]
 fn a_well_formed_side_file_that_lies_is_found_out() {
@@ -83,7 +83,7 @@ fn a_generation_that_only_a_side_file_knows_wins_nothing() {
     let mut entries = idx::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
     let slot = entries[0].1;
     let rank = EntryRank { generation: 9, is_reply: true };
-    entries[0].1 = idx::Slot::new(slot.segment, slot.offset, slot.length(), rank);
+    entries[0].1 = idx::EntrySlot::new(slot.segment, slot.offset, slot.length(), rank);
     fs::write(&index, idx::encode(&entries)).unwrap();
     assert_eq!(SegmentStore::open(dir.path()).get_many(&[key(1)]), [Some(newer)]);
 }
@@ -116,8 +116,8 @@ fn an_entry_that_cannot_be_read_hides_no_other_of_its_file() {
     let dir = segment(text_of(&three()).as_bytes());
     let path = files(dir.path(), ".jsonl").remove(0);
     let length = text_of(&three()[..1]).len() as u32 - 1;
-    let good = idx::Slot::new(0, 0, length, three()[0].rank());
-    let group = [(idx::Slot::new(0, 1 << 20, length, three()[0].rank()), 0), (good, 1)];
+    let good = idx::EntrySlot::new(0, 0, length, three()[0].rank());
+    let group = [(idx::EntrySlot::new(0, 1 << 20, length, three()[0].rank()), 0), (good, 1)];
     let mut found = vec![None, None];
     assert!(read_group(&path, &group, &[key(2), key(1)], &mut found).is_err());
     assert_eq!(found, [None, Some(three()[0].clone())]);

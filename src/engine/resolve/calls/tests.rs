@@ -9,7 +9,7 @@ use super::{AHEAD, Called, Calls, End, Receiver, call_in_order};
 use crate::base::system::memory::MemorySystem;
 use crate::effects::exec::{Executing, Executor, Launch, Notice};
 use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
-use crate::engine::resolve::prepare::{Place, prepare};
+use crate::engine::resolve::prepare::{PrepareContext, prepare};
 use crate::engine::resolve::settings::AskPolicy;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply};
@@ -106,7 +106,7 @@ fn call(
     let spec = ProgramSpec::of_file("g.sh".to_owned());
     let system = MemorySystem::with(&[("g.sh", "")]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let place = Place {
+    let place = PrepareContext {
         workspace: "",
         environment: &BTreeMap::new(),
         system: &system,

@@ -14,12 +14,12 @@ use crate::engine::resolve::settle::Settling;
 use crate::engine::session::reload::{Preflight, Reloaded};
 use crate::pipeline::outcome::Failure;
 
-type Loaded = (Preflight, Result<Discovered, Failure>);
+type LoadedProgram = (Preflight, Result<Discovered, Failure>);
 
 /// Programs that are being loaded.
 #[derive(Default)]
 pub(crate) struct Trying<'a> {
-    loading: FuturesUnordered<Pin<Box<dyn Future<Output = Loaded> + 'a>>>,
+    loading: FuturesUnordered<Pin<Box<dyn Future<Output = LoadedProgram> + 'a>>>,
     /// What is to be said of the first reading, if they can be.
     first: Option<Reloaded>,
     /// Whether one could not be: its workers are to be forgiven.
@@ -40,7 +40,7 @@ impl<'a> Trying<'a> {
     }
 
     /// Waits for the next that was loaded, or cannot be; for ever where there is none.
-    pub(crate) async fn next(&mut self) -> Loaded {
+    pub(crate) async fn next(&mut self) -> LoadedProgram {
         match self.loading.next().await {
             Some(loaded) => loaded,
             None => std::future::pending().await,

@@ -7,7 +7,7 @@ use crate::pipeline::outcome::Usage;
 
 /// How far the settling of the last save is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ResolveState {
     /// Not everything is planned yet.
     Planning,
     /// Judges are asked.
@@ -22,7 +22,7 @@ pub enum Standing {
 
 /// What became of the actions of the last save.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progressed {
+pub struct ResolveProgress {
     /// What the actions of all graders came to so far.
     pub tally: ActionTally,
     /// Being executed.
@@ -39,36 +39,38 @@ pub struct Progressed {
 
 impl Live<'_> {
     /// How far it is.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> ResolveState {
         let is_busy = !self.in_flight.waits_for_nothing() || !self.arrived.is_empty();
         if !self.to_plan.is_empty() {
-            return Standing::Planning;
+            return ResolveState::Planning;
         }
         if is_busy || !self.again.is_empty() {
-            return Standing::Asking;
+            return ResolveState::Asking;
         }
         if let Some(error) = &self.settling.settled.write_error {
-            return Standing::Stopped(format!(
+            return ResolveState::Stopped(format!(
                 "{error}; begin another session once that is mended"
             ));
         }
         if let Some(cannot) = &self.cannot {
-            return Standing::Stopped(cannot.to_string());
+            return ResolveState::Stopped(cannot.to_string());
         }
         match self.blocked {
-            Some(Blocked::Budget) => Standing::Stopped(self.settling.budget.refusal().to_owned()),
-            Some(Blocked::Held) => Standing::Held(self.queues.len() as u64),
-            None if self.is_done => Standing::Done,
-            None => Standing::Asking,
+            Some(Blocked::Budget) => {
+                ResolveState::Stopped(self.settling.budget.refusal().to_owned())
+            }
+            Some(Blocked::Held) => ResolveState::Held(self.queues.len() as u64),
+            None if self.is_done => ResolveState::Done,
+            None => ResolveState::Asking,
         }
     }
 
     /// What became of the actions of the last save.
-    pub fn progressed(&self) -> Progressed {
+    pub fn progressed(&self) -> ResolveProgress {
         let (under_way, superseded) = self.in_flight.under_way();
         let tallies = self.settling.list.tallies.iter().map(|(_, tally)| *tally);
         let tally = tallies.fold(ActionTally::default(), ActionTally::and);
-        Progressed {
+        ResolveProgress {
             tally,
             under_way,
             waiting: self.queues.len() as u64 + tally.pending,
