@@ -1,6 +1,6 @@
 //! The binary: runs the library and exits with its code.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -10,6 +10,7 @@ use evalrs::app::commands::Console;
 use evalrs::app::commands::color;
 use evalrs::app::commands::dispatch;
 use evalrs::app::commands::width;
+use evalrs::app::log::start_log;
 use evalrs::base::system::os::OsSystem;
 use evalrs::pipeline::workspace::Color;
 
@@ -39,6 +40,9 @@ fn main() -> ExitCode {
         Box::new(anstream::AutoStream::new(std::io::stdout(), styled))
     };
     let mut err = anstream::AutoStream::new(std::io::stderr(), choice);
+    if let Err(problem) = start_log(cli.verbose, &OsSystem) {
+        let _ = writeln!(err, "warning: {problem}");
+    }
     let is_terminal = std::io::stderr().is_terminal();
     let size = std::io::stdout().is_terminal().then(crossterm::terminal::size);
     let columns = size.and_then(Result::ok).map(|(columns, _)| columns);

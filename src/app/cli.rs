@@ -20,7 +20,7 @@ pub struct Cli {
     /// When to use colour [default: auto].
     #[arg(long, global = true, value_enum, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
-    /// Logs a line for each request to a judge; given twice, also what was sent and received.
+    /// Logs a line for each request to a judge; given twice, also what was sent and received; three times, also each step of the engine.
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }

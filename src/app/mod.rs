@@ -1,6 +1,7 @@
 //! What a user meets: the command line, one file a command, displays, and `watch`.
 
 pub mod error;
+pub mod log;
 pub mod cli;
 pub(crate) mod progress;
 pub mod watch;

@@ -35,6 +35,7 @@ pub(crate) struct Change {
 
 impl Change {
     /// Brings the change into `db`.
+    #[tracing::instrument(level = "debug", skip_all, fields(files = self.files.len(), outcomes = self.outcomes.len()))]
     pub(crate) fn apply(self, db: &mut Database, root: Root) {
         for (file, text) in self.files {
             if *file.text(db) != text {

@@ -102,6 +102,28 @@ fn no_secret_is_told_whatever_the_server_says() {
 }
 
 #[test]
+fn the_log_tells_every_step_and_no_secret() {
+    let (space, judge) = (space(), telling(200));
+    let logged = |args: &[&str], level: &str| {
+        let mut command = space.command(&[&["run", "suite.yaml", "--quiet"], args].concat());
+        command.env("OPENAI_BASE_URL", judge.url()).env("EVALRS_LOG", level);
+        Ran(command.env("OPENAI_API_KEY", KEY).env("TENANT", TENANT).output().unwrap())
+    };
+    assert_eq!(logged(&["--refresh"], "").stderr(), "", "nothing by default");
+    for (args, level) in [(&["--refresh", "-vvv"][..], ""), (&["--refresh"], "trace")] {
+        let ran = logged(args, level);
+        for step in [" load: ", "plan{", "look_up{", "execute{", "apply{", "action{kind=\"judge\"}"]
+        {
+            assert!(ran.stderr().contains(step), "{step}: {}", ran.stderr());
+        }
+        nothing_told(&space, &[ran]);
+    }
+    let odd = logged(&[], "evalrs=loud");
+    assert!(odd.stderr().starts_with("warning: `EVALRS_LOG` is not a level"), "{}", odd.stderr());
+    assert_eq!(odd.code(), 0);
+}
+
+#[test]
 fn no_secret_is_told_by_a_run_that_is_killed() {
     let space = space();
     let judge = Judge::new(|number, _| match number {

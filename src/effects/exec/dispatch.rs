@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::select;
+use tracing::{Instrument, debug_span};
 
 use super::limit::LimitSettings;
 use super::program::ProgramExecutor;
@@ -23,10 +24,15 @@ pub(crate) struct Executors {
 
 impl Executor for Executors {
     fn execute(&self, launch: Launch) -> Executing<'_> {
-        match launch {
-            Launch::Judge(_) => self.judges.execute(launch),
-            Launch::Program(_) => self.programs.execute(launch),
-        }
+        let (span, executing) = match launch {
+            Launch::Judge(_) => {
+                (debug_span!("action", kind = "judge"), self.judges.execute(launch))
+            }
+            Launch::Program(_) => {
+                (debug_span!("action", kind = "program"), self.programs.execute(launch))
+            }
+        };
+        if span.is_disabled() { executing } else { Box::pin(executing.instrument(span)) }
     }
 
     fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {

@@ -169,6 +169,7 @@ impl<'a> Settling<'a> {
     }
 
     /// Executes the queue, until all that landed is durable.
+    #[tracing::instrument(level = "debug", skip_all, fields(queued = self.list.queue.len()))]
     pub(crate) async fn execute(&mut self, stop: impl Future<Output = ()>) {
         let mut stop = pin!(stop);
         let mut in_flight = InFlight::new(Arc::clone(&self.store));

@@ -163,6 +163,7 @@ impl WaitList {
     }
 
     /// Scans the plans of these chunks, those apart that were settled before. Each chunk once.
+    #[tracing::instrument(level = "debug", name = "plan", skip_all, fields(chunks = chunks.len()))]
     pub(crate) fn scan_chunks(&mut self, session: &Session, chunks: &[Chunk]) {
         let (db, from) = (&session.db, self.scanned.len());
         let graders = queries::graders(db, session.root);
@@ -292,6 +293,7 @@ impl WaitList {
     }
 
     /// Looks up what was added. Returns what the store has and is `usable`, with the chunks that waited; queues the rest.
+    #[tracing::instrument(level = "debug", skip_all, fields(keys = self.fresh.len()))]
     pub(crate) fn look_up(
         &mut self,
         store: &dyn OutcomeStore,

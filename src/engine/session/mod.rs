@@ -130,6 +130,7 @@ impl Session {
 
     /// Reads the suite, its files and its dataset; says everything that is wrong with them. May be called again after
     /// files changed: then what was good is lost if they are not, unlike when it is reloaded.
+    #[tracing::instrument(level = "debug", skip_all)]
     pub fn load(&mut self, system: &dyn System) -> Vec<Diagnostic> {
         let environment = self.load_state.take_environment();
         Change { environment, ..Change::default() }.apply(&mut self.db, self.root);
