@@ -8,3 +8,6 @@ pub mod progress;
 pub mod session;
 pub mod resolve;
 pub(crate) mod inspect;
+
+#[cfg(test)]
+mod tests;

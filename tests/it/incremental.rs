@@ -260,39 +260,6 @@ fn a_line_in_the_middle_asks_for_the_new_sample_alone() {
 }
 
 #[test]
-fn what_no_key_holds_asks_nothing() {
-    let mut reordered = rows();
-    reordered.rotate_left(137);
-    let renamed: Vec<String> = rows().iter().map(|row| row.replace("\"s", "\"renamed-")).collect();
-    for (what, file, text) in [
-        ("rows reordered", "data.jsonl", reordered.join("\n")),
-        ("ids renamed", "data.jsonl", renamed.join("\n")),
-        ("blank lines", "data.jsonl", rows().join("\n\n\r\n")),
-        ("a comment in the suite", "suite.yaml", format!("# a comment\n{SUITE}")),
-        (
-            "a timeout",
-            "suite.yaml",
-            SUITE.replace("endpoint: e}", "endpoint: e, timeout: 7, max_retries: 1}"),
-        ),
-        (
-            "a base URL behind an endpoint",
-            "suite.yaml",
-            SUITE.replace("endpoint: e}", "endpoint: e, base_url: http://x/v1}"),
-        ),
-        (
-            "a key variable",
-            "suite.yaml",
-            SUITE.replace("endpoint: e}", "endpoint: e, api_key_env: K}"),
-        ),
-    ] {
-        let mut session = evaluated();
-        session.system.set(file, &text);
-        let did = session.evaluate();
-        assert_eq!(did.asked, Vec::<String>::new(), "{what}");
-    }
-}
-
-#[test]
 fn a_comment_in_the_suite_runs_the_reader_alone() {
     let mut session = evaluated();
     session.system.set("suite.yaml", format!("# a comment\n{SUITE}"));
