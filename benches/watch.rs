@@ -33,6 +33,7 @@ use evalrs::base::system::os::OsSystem;
 use evalrs::effects::exec::Executing;
 use evalrs::effects::exec::Executor;
 use evalrs::effects::exec::Launch;
+use evalrs::effects::fs_watch::ChangedPaths;
 use evalrs::effects::fs_watch::FileWatch;
 use evalrs::effects::store::OutcomeStore;
 use evalrs::effects::store::SegmentStore;
@@ -216,7 +217,7 @@ struct Nothing {
 impl WatchContext for Nothing {
     fn read_again(
         &mut self,
-        _touched: Option<&BTreeSet<String>>,
+        _touched: &ChangedPaths,
     ) -> Result<Option<BTreeMap<String, String>>, Vec<Diagnostic>> {
         Ok(None)
     }

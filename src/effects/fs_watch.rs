@@ -13,6 +13,7 @@
     reason = "files are watched here, and the clock tells when a burst is over"
 )]
 
+pub(crate) mod changed_paths;
 pub(crate) mod debounce;
 mod poll;
 mod stamps;
@@ -32,7 +33,7 @@ use notify::event::{AccessKind, AccessMode};
 use notify::{ErrorKind, Event, EventKind, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
-pub use self::debounce::ChangedPaths;
+pub use self::changed_paths::ChangedPaths;
 use self::debounce::Debounce;
 use self::trail::{EntryKind, PathTrail, follow};
 use self::trail_index::TrailIndex;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::memory::MemorySystem;
 use crate::effects::exec::{Executing, Executor, Launch};
+use crate::effects::fs_watch::ChangedPaths;
 use crate::effects::store::{MemoryStore, OutcomeStore};
 use crate::engine::progress::Quiet;
 use crate::engine::resolve::settings::Settings;
@@ -97,7 +98,7 @@ impl Evaluation {
     }
 
     fn reload(&mut self, what: &str) {
-        let reloaded = self.session.reload(&self.system, None, None);
+        let reloaded = self.session.reload(&self.system, &ChangedPaths::Any, None);
         assert!(
             matches!(reloaded, Reloaded::Changed { .. } | Reloaded::Same),
             "{what}: {reloaded:?}"
@@ -458,7 +459,7 @@ fn a_broken_file_asks_nothing_and_mending_it_asks_for_what_the_edit_before_did()
     living.system.set("suite.yaml", SUITE.replace("kind?", "kinder?"));
     living.system.set("data.jsonl", "{\"input\": ");
     for _ in 0..2 {
-        let reloaded = living.session.reload(&living.system, None, None);
+        let reloaded = living.session.reload(&living.system, &ChangedPaths::Any, None);
         assert!(matches!(reloaded, Reloaded::Broken { .. }), "{reloaded:?}");
         assert_eq!(living.asked(), Vec::<String>::new());
     }

@@ -8,6 +8,7 @@ use evalrs::base::system::memory::MemorySystem;
 use evalrs::effects::exec::Executing;
 use evalrs::effects::exec::Executor;
 use evalrs::effects::exec::Launch;
+use evalrs::effects::fs_watch::ChangedPaths;
 use evalrs::effects::store::MemoryStore;
 use evalrs::effects::store::OutcomeStore;
 use evalrs::engine::progress::Quiet;
@@ -145,7 +146,7 @@ impl Loop {
     pub(crate) fn evaluate(&mut self) -> Did {
         self.session.db.take_executed();
         if self.is_loaded {
-            let reloaded = self.session.reload(&self.system, None, None);
+            let reloaded = self.session.reload(&self.system, &ChangedPaths::Any, None);
             assert!(!matches!(reloaded, Reloaded::Broken { .. }), "{reloaded:?}");
         } else {
             let diagnostics = self.session.load(&self.system);
@@ -158,8 +159,8 @@ impl Loop {
     /// Reads again what was touched, and settles whatever it found.
     pub(crate) fn reload(&mut self, touched: &[&str]) -> (Reloaded, Did) {
         self.session.db.take_executed();
-        let touched = touched.iter().map(|path| (*path).to_owned()).collect();
-        let reloaded = self.session.reload(&self.system, Some(&touched), None);
+        let touched = ChangedPaths::Only(touched.iter().map(|path| (*path).to_owned()).collect());
+        let reloaded = self.session.reload(&self.system, &touched, None);
         (reloaded, self.settle())
     }
 

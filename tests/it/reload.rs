@@ -6,6 +6,7 @@ use evalrs::base::diagnostic::Diagnostic;
 use evalrs::base::system::FileBytes;
 use evalrs::base::system::memory::MemorySystem;
 use evalrs::base::system::noted::Noted;
+use evalrs::effects::fs_watch::ChangedPaths;
 use evalrs::engine::session::Session;
 use evalrs::engine::session::reload::Reloaded;
 use evalrs::graph::Database;
@@ -54,11 +55,11 @@ fn a_touch_runs_nothing() {
     let mut session = evaluated();
     session.set("suite.yaml", SUITE);
     session.set("data.jsonl", &rows().join("\n"));
-    for touched in [None, Some(&["data.jsonl", "suite.yaml", "kind.txt", "unknown"][..])] {
-        let touched = touched.map(|paths| paths.iter().map(|path| (*path).to_owned()).collect());
+    let some = ["data.jsonl", "suite.yaml", "kind.txt", "unknown"].map(str::to_owned);
+    for touched in [ChangedPaths::Any, ChangedPaths::Only(some.into())] {
         let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "k".to_owned())]);
         session.session.db.take_executed();
-        let reloaded = session.session.reload(&session.system, touched.as_ref(), Some(environment));
+        let reloaded = session.session.reload(&session.system, &touched, Some(environment));
         assert!(matches!(reloaded, Reloaded::Same), "{reloaded:?}");
         assert_eq!(session.session.db.take_executed(), Vec::<String>::new());
     }
@@ -230,9 +231,9 @@ fn two_broken_files_are_fixed_one_after_the_other() {
 fn a_session_that_was_never_good_becomes_so() {
     let system = MemorySystem::with(&[("suite.yaml", "name: [")]);
     let mut session = fresh(&system);
-    let nothing = BTreeSet::new();
+    let nothing = ChangedPaths::default();
     for _ in 0..2 {
-        let reloaded = session.reload(&system, Some(&nothing), None);
+        let reloaded = session.reload(&system, &nothing, None);
         assert!(matches!(reloaded, Reloaded::Broken { .. }), "{reloaded:?}");
     }
     system.set(
@@ -240,10 +241,10 @@ fn a_session_that_was_never_good_becomes_so() {
         "name: s\ndataset: d.jsonl\ngraders:\n  g: {kind: tool, function: ascii_printable_only}\n",
     );
     system.set("d.jsonl", "{\"input\": \"q\", \"output\": \"a\"}\n");
-    let reloaded = session.reload(&system, Some(&nothing), None);
+    let reloaded = session.reload(&system, &nothing, None);
     let Reloaded::Changed { files, .. } = reloaded else { panic!("{reloaded:?}") };
     assert_eq!(files, ["d.jsonl", "suite.yaml"]);
-    assert!(matches!(session.reload(&system, Some(&nothing), None), Reloaded::Same));
+    assert!(matches!(session.reload(&system, &nothing, None), Reloaded::Same));
 }
 
 #[test]
@@ -257,10 +258,10 @@ fn an_environment_is_compared() {
         ("short.txt", "Short? {submission}"),
     ]);
     let mut session = fresh(&system);
-    let nothing = BTreeSet::new();
+    let nothing = ChangedPaths::default();
     let mut reload = |model: Option<&str>| {
         let model = model.map(|model| ("MODEL".to_owned(), model.to_owned()));
-        session.reload(&system, Some(&nothing), Some(model.into_iter().collect()))
+        session.reload(&system, &nothing, Some(model.into_iter().collect()))
     };
     assert!(matches!(reload(None), Reloaded::Broken { .. }));
     assert!(matches!(reload(Some("m")), Reloaded::Changed { .. }));
@@ -281,9 +282,9 @@ fn joined_recordings_are_read_again_when_they_change() {
     let mut session = fresh(&system);
     assert_eq!(session.load(&system), []);
     let mut reload = |touched: &str| {
-        let touched = BTreeSet::from([touched.to_owned()]);
+        let touched = ChangedPaths::Only(BTreeSet::from([touched.to_owned()]));
         session.db.take_executed();
-        let reloaded = session.reload(&system, Some(&touched), None);
+        let reloaded = session.reload(&system, &touched, None);
         (reloaded, session.db.take_executed().len())
     };
     assert!(matches!(reload("r/a.txt"), (Reloaded::Same, 0)));
@@ -324,7 +325,7 @@ fn whatever_a_reading_looks_for_is_named_also_when_it_is_broken() {
     ] {
         system.set(path, text);
         let noted = Noted::new(&system);
-        let reloaded = session.reload(&noted, None, None);
+        let reloaded = session.reload(&noted, &ChangedPaths::Any, None);
         assert_eq!(matches!(reloaded, Reloaded::Changed { .. }), is_good, "{reloaded:?}");
         let (looked_for, named) = (noted.take(), session.paths());
         assert!(looked_for.contains(path), "{looked_for:?}");
@@ -359,8 +360,8 @@ fn outcomes_that_no_plan_wants_go_and_the_others_stay() {
     // What was dropped comes back from the store.
     session.set("kind.txt", "Is it kind? {submission}");
     let dropped = {
-        let touched = BTreeSet::from(["kind.txt".to_owned()]);
-        session.session.reload(&session.system, Some(&touched), None);
+        let touched = ChangedPaths::Only(BTreeSet::from(["kind.txt".to_owned()]));
+        session.session.reload(&session.system, &touched, None);
         keys(&session).difference(&wanted).copied().collect::<Vec<_>>()
     };
     assert_eq!(dropped.len(), SAMPLES);
@@ -447,8 +448,8 @@ proptest! {
         prop_assert_eq!(session.load(&system), Vec::new());
         let mut good = state(&session);
         for one in saves {
-            let touched = BTreeSet::from([save(&system, one).to_owned()]);
-            let reloaded = session.reload(&system, Some(&touched), None);
+            let touched = ChangedPaths::Only(BTreeSet::from([save(&system, one).to_owned()]));
+            let reloaded = session.reload(&system, &touched, None);
             let mut other = fresh(&system);
             let said = other.load(&system);
             match reloaded {

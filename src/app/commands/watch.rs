@@ -30,7 +30,7 @@ use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::ordered_map::Ordered;
 use crate::base::system::noted::Noted;
 use crate::base::system::{FileBytes, System, join};
-use crate::effects::fs_watch::FileWatch;
+use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::saves::SaveLog;
@@ -140,9 +140,9 @@ struct Here<'a> {
 impl WatchContext for Here<'_> {
     fn read_again(
         &mut self,
-        touched: Option<&BTreeSet<String>>,
+        touched: &ChangedPaths,
     ) -> Result<Option<BTreeMap<String, String>>, Vec<Diagnostic>> {
-        if touched.is_some_and(|touched| touched.is_disjoint(&self.paths)) {
+        if !touched.has_one_of(&self.paths) {
             return Ok(None);
         }
         let cache_dir = self.args.store.cache_dir.as_deref();

@@ -10,6 +10,7 @@ use super::line_input::LineCommand;
 use super::recording::CaseNames;
 use super::session_board::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
+use crate::effects::fs_watch::ChangedPaths;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::snapshot::Snapshot;
@@ -49,11 +50,11 @@ pub enum UserInput {
 
 /// What surrounds the suite and is no part of it: the environment and the settings.
 pub trait WatchContext {
-    /// Reads it again, if one of these files is part of it; without files, in any case. Returns the environment if it
+    /// Reads it again, if one of these files may be part of it. Returns the environment if it
     /// or a setting is another one. Those that were touched while it was broken are among the files.
     fn read_again(
         &mut self,
-        touched: Option<&BTreeSet<String>>,
+        touched: &ChangedPaths,
     ) -> Result<Option<BTreeMap<String, String>>, Vec<Diagnostic>>;
     /// How the session is settled.
     fn settings(&self, session: &Session) -> Settings;

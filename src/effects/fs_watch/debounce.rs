@@ -7,21 +7,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::changed_paths::ChangedPaths;
+
 /// How long nothing more may come before a batch is over. Editors write, rename and clean up within a few milliseconds.
 pub(crate) const QUIET: Duration = Duration::from_millis(10);
 /// How long a batch may grow: whoever writes without a pause sees something happen all the same.
 pub(crate) const MAX_BATCH_TIME: Duration = Duration::from_millis(250);
 /// How many paths a batch may name. With more it is cheaper to look at everything.
 pub(crate) const MAX_PATHS: usize = 10_000;
-
-/// What was touched since the last batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChangedPaths {
-    /// These paths, as they were named.
-    Only(BTreeSet<String>),
-    /// Perhaps any: too much happened at once, or some of it was lost.
-    Any,
-}
 
 /// A batch that grows until it is due.
 #[derive(Debug, Default)]

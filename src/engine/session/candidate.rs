@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::load_state::Environment;
 use super::problems::unreadable;
-use super::reload::Environment;
 use super::{Session, SmallFile};
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system;
@@ -44,10 +44,11 @@ pub(crate) struct SuiteCandidate {
 impl SuiteCandidate {
     /// Reads what is stale in `session`, and the suite if anything of it is new.
     pub(crate) fn read(session: &Session, system: &dyn System) -> Self {
-        let (db, standing) = (&session.db, &session.load_state);
+        let db = &session.db;
+        let state = &session.load_state;
         let mut edited = BTreeMap::new();
         for (path, file) in db.files() {
-            if standing.stale.has(&path) {
+            if state.stale.has(&path) {
                 let small = SmallFile::read(system, &path, session.is_big(file));
                 if small.text != *file.text(db) {
                     edited.insert(path, small);
@@ -56,7 +57,7 @@ impl SuiteCandidate {
         }
         let files: BTreeSet<String> = edited.keys().cloned().collect();
         let held = session.root.environment(db);
-        let new = standing.environment.clone().filter(|environment| environment != held);
+        let new = state.environment.clone().filter(|environment| environment != held);
         let environment = new.as_ref().unwrap_or(held);
         let now = CandidateFiles { session, system, environment, edited: RefCell::new(edited) };
         let (fit, programs) = if files.is_empty() && new.is_none() {

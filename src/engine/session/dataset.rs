@@ -8,9 +8,9 @@ use super::problems::shortened;
 use super::read_trace::{ReadTrace, TracedFiles};
 use super::recordings;
 use super::recordings::RecordingSource;
-use super::stale::Stale;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::system::System;
+use crate::effects::fs_watch::ChangedPaths;
 use crate::pipeline::dataset::chunk;
 use crate::pipeline::dataset::chunk::{Chunked, HeldChunks};
 use crate::pipeline::dataset::fields::RowSpec;
@@ -151,7 +151,7 @@ impl HeldDataset {
     }
 
     /// The stale files that `other` was read from and this was not, or the other way round.
-    pub(crate) fn changed(&self, other: &Self, stale: &Stale) -> Vec<String> {
+    pub(crate) fn changed(&self, other: &Self, stale: &ChangedPaths) -> Vec<String> {
         let digests = |held: &Self| -> BTreeMap<String, FileDigest> {
             let recordings = held.recordings.digests();
             let own = std::iter::once((&held.path, &held.digest));
@@ -169,7 +169,7 @@ impl HeldDataset {
         &mut self,
         system: &dyn System,
         wanted: &DatasetSource<'_>,
-        stale: &Stale,
+        stale: &ChangedPaths,
         chunks: impl Fn() -> HeldChunks,
     ) -> Reread {
         let has_recordings = self.recordings.holds(system, stale);

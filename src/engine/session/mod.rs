@@ -8,13 +8,14 @@ pub(crate) mod dataset;
 pub(crate) mod digest;
 pub(crate) mod labels;
 pub(crate) mod lints;
+pub(crate) mod load_state;
 pub(crate) mod preflight;
 pub(crate) mod problems;
 pub(crate) mod programs;
+pub(crate) mod quick_checks;
 pub(crate) mod read_trace;
 pub(crate) mod recordings;
 pub mod reload;
-pub(crate) mod stale;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,12 +33,13 @@ use crate::pipeline::suite::FileText;
 use crate::pipeline::suite::source::mask_lines;
 use dataset::{DatasetSource, HeldDataset};
 use digest::FileDigest;
+use load_state::LoadState;
 use preflight::PreflightLog;
 use problems::{LoadedRows, shortened};
 use programs::ProgramSet;
 use read_trace::ReadTrace;
 use recordings::RecordingSource;
-use reload::{LoadState, needed};
+use reload::needed;
 
 /// The largest suite, rubric or other small file, in bytes.
 const SMALL_FILE_LIMIT: usize = 4 << 20;
@@ -113,7 +115,7 @@ impl Session {
     pub fn paths(&self) -> BTreeSet<String> {
         let mut paths: BTreeSet<String> =
             self.db.files().into_iter().map(|(path, _)| path).collect();
-        paths.extend(self.load_state.looked_for().cloned());
+        paths.extend(self.load_state.looked_for.iter().cloned());
         paths.extend(self.program_paths());
         paths.extend(self.program_folders());
         if let Some(suite) = self.suite() {
@@ -132,9 +134,9 @@ impl Session {
     /// files changed: then what was good is lost if they are not, unlike when it is reloaded.
     #[tracing::instrument(level = "debug", skip_all)]
     pub fn load(&mut self, system: &dyn System) -> Vec<Diagnostic> {
-        let environment = self.load_state.take_environment();
+        let environment = self.load_state.environment.take();
         Change { environment, ..Change::default() }.apply(&mut self.db, self.root);
-        self.load_state.begin();
+        self.load_state.looked_for.clear();
         let diagnostics = self.load_all(system);
         self.load_state.note(!diagnostics.iter().any(Diagnostic::is_error));
         diagnostics
@@ -152,7 +154,7 @@ impl Session {
         self.read_all_programs(system);
         diagnostics.extend(self.program_problems());
         let specs = suite.graders.iter().flat_map(GraderSpec::programs);
-        self.load_state.look_for(needed(specs, system));
+        self.load_state.looked_for.extend(needed(specs, system));
         diagnostics.extend(self.load_runs(system));
         diagnostics.extend(self.load_dataset(system, &suite));
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
@@ -249,7 +251,7 @@ impl Session {
         let (reading, origin) = match dataset::read((system, &trace), &wanted, self.held_chunks()) {
             Ok(read) => read,
             Err(diagnostics) => {
-                self.load_state.look_for(trace.take().paths().cloned());
+                self.load_state.looked_for.extend(trace.take().paths().cloned());
                 return diagnostics;
             }
         };

@@ -13,6 +13,7 @@ use super::programs::{ReadProgram, depfile_of, discovered_from};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::system::{FileBytes, System, join};
 use crate::effects::exec::{Discovered, SeenFiles, Start};
+use crate::effects::fs_watch::ChangedPaths;
 use crate::graph::inputs::{Program, ProgramState};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind};
@@ -78,9 +79,9 @@ struct FailedPreflight {
 
 impl PreflightLog {
     /// Files were saved: failed loads are retried, unless the programs themselves may have touched what is beside them.
-    fn begin(&mut self, touched: Option<&BTreeSet<String>>) {
-        let is_beside = touched.is_some_and(|touched| touched.is_subset(&self.beside));
-        self.futile_reloads = if is_beside { self.futile_reloads + 1 } else { 0 };
+    fn begin(&mut self, touched: &ChangedPaths) {
+        self.futile_reloads =
+            if touched.are_all_in(&self.beside) { self.futile_reloads + 1 } else { 0 };
         if self.futile_reloads <= MAX_FUTILE_RELOADS {
             self.failed.clear();
         }
@@ -107,8 +108,8 @@ impl PreflightLog {
 }
 
 impl Session {
-    /// These files were saved (none: any): what could not be loaded is retried.
-    pub fn retry_preflights(&mut self, touched: Option<&BTreeSet<String>>) {
+    /// Files were saved: what could not be loaded is retried.
+    pub fn retry_preflights(&mut self, touched: &ChangedPaths) {
         self.preflights.begin(touched);
     }
 
@@ -265,6 +266,7 @@ mod tests {
         python_places, script_place,
     };
     use crate::base::diagnostic::{Diagnostic, Place};
+    use crate::effects::fs_watch::ChangedPaths;
     use crate::pipeline::program::Known;
     use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
@@ -276,7 +278,7 @@ mod tests {
             let spec = ProgramSpec::new("f.py".into(), Language::Python, "f", Role::Grade);
             let problem = Diagnostic::error(Place::file("f.py"), "no");
             log.failed = vec![FailedPreflight { spec, known: Arc::default(), problem }];
-            log.begin(Some(&BTreeSet::from([path.into()])));
+            log.begin(&ChangedPaths::Only(BTreeSet::from([path.into()])));
             log.failed.is_empty()
         };
         for _ in 0..2 {

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::digest::FileDigest;
-use super::stale::Stale;
 use crate::base::system::System;
+use crate::effects::fs_watch::ChangedPaths;
 
 /// Reads files and folders, and remembers what it saw.
 pub(crate) struct ReadTrace<'a> {
@@ -51,7 +51,7 @@ impl<'a> ReadTrace<'a> {
 
 impl TracedFiles {
     /// Whether another reading would see the same, as far as `stale` leaves open.
-    pub(crate) fn holds(&self, system: &dyn System, stale: &Stale) -> bool {
+    pub(crate) fn holds(&self, system: &dyn System, stale: &ChangedPaths) -> bool {
         let is_same_folder = |(folder, names): (&String, &Option<Vec<String>>)| {
             !stale.is_near(folder) || system.list(folder) == *names
         };

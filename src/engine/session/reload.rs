@@ -3,34 +3,32 @@
 //! What files say is checked before the database sees it, so that it holds nothing but good states: a suite is read
 //! apart, of rows those that are new. Where that does not tell enough, everything is loaded into a session of its own,
 //! which says exactly what a first loading would say, and of which the chunks and files are taken if they are good.
+//!
+//! Bad rows cannot simply be values in the graph, as mistakes of a suite are: while a file is broken the screen still
+//! draws rows, prompts and verdicts of the last good state from the graph, what is queued and in flight names its cases
+//! by chunk, and mending the file must find that nothing has changed.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::candidate::{Fit, SuiteCandidate};
 use super::dataset::{DatasetReading, Reread};
 use super::lints;
+use super::load_state::Environment;
 pub use super::preflight::Preflight;
 use super::programs::ReadProgram;
-use super::stale::Stale;
 use super::{Session, SmallFile};
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::{System, folder_of, non_empty};
+use crate::effects::fs_watch::ChangedPaths;
 use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
-use crate::graph::inputs::{Chunk, File, Program};
+use crate::graph::inputs::{File, Program};
 use crate::graph::queries;
-use crate::graph::queries::Checked;
-use crate::graph::selection::Who;
-use crate::graph::{Database, Db, rows};
-use crate::pipeline::dataset::chunk::{Chunked, HeldChunks, Records};
-use crate::pipeline::dataset::labels::is_mapped;
-use crate::pipeline::evaluate::sought::{Sought, found_in};
+use crate::graph::{Database, Db};
+use crate::pipeline::dataset::chunk::{Chunked, Records};
 use crate::pipeline::spec::ProgramSpec;
 use crate::pipeline::suite::ProgramPlaces;
-
-/// Names and values of the environment.
-pub(crate) type Environment = Arc<BTreeMap<String, String>>;
 
 /// What reloading found.
 #[derive(Debug)]
@@ -56,62 +54,18 @@ pub enum Reloaded {
     },
 }
 
-/// How what a session holds stands to what its files say.
-#[derive(Debug, Default)]
-pub(crate) struct LoadState {
-    /// Whether what it holds is good.
-    is_good: bool,
-    /// What may have changed since it was.
-    pub(crate) stale: Stale,
-    /// The environment to come.
-    pub(crate) environment: Option<Environment>,
-    /// The files that were broken when they were read last.
-    broken: Option<BTreeSet<String>>,
-    /// What was looked for when they were.
-    looked_for: BTreeSet<String>,
-}
-
-impl LoadState {
-    /// Notes that everything was read, and whether it was good.
-    pub(crate) fn note(&mut self, is_good: bool) {
-        let looked_for = std::mem::take(&mut self.looked_for);
-        let looked_for = if is_good { BTreeSet::new() } else { looked_for };
-        *self = Self { is_good, looked_for, ..Self::default() };
-    }
-
-    /// Everything is read anew: nothing is looked for yet.
-    pub(crate) fn begin(&mut self) {
-        self.looked_for.clear();
-    }
-
-    /// Notes what is looked for, too, in a reading that is broken.
-    pub(crate) fn look_for(&mut self, paths: impl IntoIterator<Item = String>) {
-        self.looked_for.extend(paths);
-    }
-
-    /// The environment that the database does not know yet.
-    pub(crate) fn take_environment(&mut self) -> Option<Environment> {
-        self.environment.take()
-    }
-
-    /// The files and folders that the last reading looked for, if it was broken.
-    pub(crate) fn looked_for(&self) -> impl Iterator<Item = &String> {
-        self.looked_for.iter()
-    }
-}
-
 impl Session {
-    /// Reads again what `touched` names (none: everything), as [`Session::paths`] names it, and what was broken. The
+    /// Reads again what was `touched`, as [`Session::paths`] names it, and what was broken. The
     /// environment is compared if it is given. Nothing is executed where nothing changed. Programs that could not be
     /// loaded are not tried again unless their files changed, or [`Self::try_again`] was called.
     #[tracing::instrument(level = "debug", name = "load", skip_all)]
     pub fn reload(
         &mut self,
         system: &dyn System,
-        touched: Option<&BTreeSet<String>>,
+        touched: &ChangedPaths,
         environment: Option<BTreeMap<String, String>>,
     ) -> Reloaded {
-        self.load_state.stale.add(touched);
+        self.load_state.stale.extend(touched.clone());
         if let Some(environment) = environment {
             self.load_state.environment = Some(Arc::new(environment));
         }
@@ -138,13 +92,13 @@ impl Session {
             Err(problems) => return self.uncallable(&named, problems, system),
         }
         if matches!(fit, Fit::Unsure) {
-            return self.load_apart(system, (files, programs));
+            return self.load_apart(system, files, programs);
         }
         let reading = match self.reread_dataset(system) {
             Reread::Same => None,
-            Reread::New(reading) if self.is_surely_good(&reading.chunks) => Some(reading),
+            Reread::New(reading) if self.pass_quick_checks(&reading.chunks) => Some(reading),
             Reread::New(_) | Reread::Doubtful => {
-                return self.load_apart(system, (files, programs));
+                return self.load_apart(system, files, programs);
             }
         };
         files.extend(reading.iter().flat_map(|reading| reading.changed.iter().cloned()));
@@ -270,7 +224,8 @@ impl Session {
     fn load_apart(
         &mut self,
         system: &dyn System,
-        (mut files, programs): (BTreeSet<String>, Vec<(Program, ReadProgram)>),
+        mut files: BTreeSet<String>,
+        programs: Vec<(Program, ReadProgram)>,
     ) -> Reloaded {
         let (db, root) = (&self.db, self.root);
         let (environment, overrides) = (root.environment(db), root.overrides(db).clone());
@@ -281,7 +236,7 @@ impl Session {
         let mut apart = apart.in_workspace(&self.workspace);
         let diagnostics = apart.load(system);
         match (&self.dataset, &apart.dataset) {
-            (Some(held), Some(read)) => files.extend(held.changed(read, &Stale::All)),
+            (Some(held), Some(read)) => files.extend(held.changed(read, &ChangedPaths::Any)),
             (Some(held), None) if self.load_state.stale.has(&held.path) => {
                 files.insert(held.path.clone());
             }
@@ -327,63 +282,6 @@ impl Session {
             environment,
             dataset.map(|held| DatasetReading { chunks, held, changed: Vec::new() }),
         );
-    }
-
-    /// Whether rows that are new leave everything good, as far as that can be told from them alone.
-    fn is_surely_good(&self, chunks: &[Chunked]) -> bool {
-        let (db, root) = (&self.db, self.root);
-        let Some(spec) = queries::row_spec(db, root) else { return false };
-        // Labels that the suite names are wrong where no grader can read them.
-        if is_mapped(spec) {
-            return false;
-        }
-        let needs = queries::row_needs(db, root);
-        let fresh: Vec<&Records> = chunks.iter().filter_map(|chunk| chunk.fresh.as_ref()).collect();
-        let checked: Vec<Checked> =
-            fresh.iter().map(|records| Checked::of(records, spec)).collect();
-        let rubrics = rows::rubric_files(db, root);
-        let is_good = |checked: &Checked| {
-            checked.problems.is_empty()
-                && checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path))
-        };
-        if !checked.iter().all(is_good)
-            || fresh.iter().any(|rows| !queries::unmet_in(rows, spec, needs).is_empty())
-        {
-            return false;
-        }
-        let (stay, go) = self.staying(chunks);
-        let sought: Vec<Sought> = Sought::by_fields(spec).collect();
-        let found: Vec<Box<[bool]>> =
-            fresh.iter().map(|records| found_in(records, spec, &sought)).collect();
-        let all = rows::sought(db, root);
-        let is_found = |at: usize| {
-            let place = all.iter().position(|other| *other == sought[at]);
-            found.iter().any(|found| found[at])
-                || stay.iter().any(|chunk| place.is_some_and(|at| rows::found(db, *chunk)[at]))
-        };
-        (0..sought.len()).all(is_found) && self.are_others(&checked, &stay, &go)
-    }
-
-    /// The chunks that stay in the dataset, and those that go.
-    fn staying(&self, chunks: &[Chunked]) -> (Vec<Chunk>, Vec<Chunk>) {
-        let kept = chunks.iter().filter(|chunk| chunk.fresh.is_none());
-        let mut kept: HeldChunks = kept.map(|chunk| chunk.hash).collect();
-        let all = self.root.chunks(&self.db).iter().copied();
-        all.partition(|chunk| kept.take(chunk.records(&self.db).hash()))
-    }
-
-    /// Whether no case of the new rows claims to be one that stays, or another new one.
-    fn are_others(&self, fresh: &[Checked], stay: &[Chunk], go: &[Chunk]) -> bool {
-        let mut cases = HashSet::new();
-        let named = fresh.iter().flat_map(|checked| checked.whos.iter());
-        for who in named.filter(|who| who.content_id.is_none()) {
-            if !cases.insert(who.case()) {
-                return false;
-            }
-        }
-        let whos = |chunk: &Chunk| queries::checked(&self.db, *chunk).whos.iter();
-        let gone: HashSet<u128> = go.iter().flat_map(whos).map(Who::case).collect();
-        cases.is_subset(&gone) || !stay.iter().flat_map(whos).any(|who| cases.contains(&who.case()))
     }
 }
 

@@ -4,7 +4,6 @@
 //! which everything else still happens. Evaluations of everything go to the worker, and outcomes that land meanwhile
 //! wait for it, but for the first ones of a save: those are what somebody sits and waits for.
 
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -48,16 +47,15 @@ const MAX_LISTED: usize = 1_000;
 struct BrokenSave {
     /// When it is looked at once more before it is shown; none once it is shown.
     again: Option<Instant>,
-    /// What was touched since it was not; none if that may be anything.
-    touched: Option<BTreeSet<String>>,
+    /// What was touched since it was not.
+    touched: ChangedPaths,
     problems: Vec<Diagnostic>,
 }
 
 /// What was saved, while its programs are loaded.
 #[derive(Debug)]
 struct UntriedSave {
-    /// What was touched; none if that may be anything.
-    touched: Option<BTreeSet<String>>,
+    touched: ChangedPaths,
     /// Whether the environment or a setting is another one.
     is_around: bool,
 }
@@ -204,13 +202,12 @@ impl<'a> Control<'a> {
     async fn go_round(&mut self) -> std::io::Result<SessionEnd> {
         // Reading may take a while, and an empty screen says nothing.
         self.show()?;
-        self.read(None)?;
+        self.read(ChangedPaths::Any)?;
         loop {
             let more = self.go_on()?;
             self.show()?;
             match self.next(more).await {
-                LoopEvent::ChangedPaths(ChangedPaths::Only(paths)) => self.read(Some(paths))?,
-                LoopEvent::ChangedPaths(ChangedPaths::Any) => self.read(None)?,
+                LoopEvent::ChangedPaths(touched) => self.read(touched)?,
                 LoopEvent::Input(input) => {
                     self.is_dirty = true;
                     let board = self.views.board(self.live.session());
@@ -278,7 +275,7 @@ impl<'a> Control<'a> {
                 self.read_tried()?;
             }
         } else if self.broken.as_ref().is_some_and(is_due) {
-            self.read(Some(BTreeSet::new()))?;
+            self.read(ChangedPaths::default())?;
         }
         if !self.has_begun {
             return Ok(false);

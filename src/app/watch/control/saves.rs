@@ -1,6 +1,5 @@
 //! What a save does: files are read, compared, and what they changed is evaluated.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -12,6 +11,7 @@ use crate::app::watch::ranks::Ranks;
 use crate::app::watch::recording::rubrics;
 use crate::app::watch::session_board::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
+use crate::effects::fs_watch::ChangedPaths;
 use crate::engine::resolve::live::ResolveState;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::queries;
@@ -76,19 +76,21 @@ impl Control<'_> {
 
     /// Reads what was touched, and evaluates what that changed. What was touched while something was broken is read
     /// with it: the session may not have been told of it.
-    pub(super) fn read(&mut self, touched: Option<BTreeSet<String>>) -> std::io::Result<()> {
-        if touched.as_ref().is_none_or(|touched| !touched.is_empty()) {
-            self.live.try_again(touched.as_ref());
+    pub(super) fn read(&mut self, mut touched: ChangedPaths) -> std::io::Result<()> {
+        if !touched.is_empty() {
+            self.live.try_again(&touched);
         }
-        let held = self.broken.as_mut().map_or(Some(BTreeSet::new()), |held| held.touched.take());
-        let touched = held.zip(touched).map(|(held, touched)| &held | &touched);
+        if let Some(broken) = &mut self.broken {
+            touched.extend(std::mem::take(&mut broken.touched));
+        }
         let untried = self.untried.take();
         let was_around = untried.as_ref().is_some_and(|untried| untried.is_around);
-        let held = untried.map_or(Some(BTreeSet::new()), |untried| untried.touched);
-        let touched = held.zip(touched).map(|(held, touched)| &held | &touched);
+        if let Some(untried) = untried {
+            touched.extend(untried.touched);
+        }
         self.bring_in()?;
         let then = self.known_now();
-        let environment = match self.around.read_again(touched.as_ref()) {
+        let environment = match self.around.read_again(&touched) {
             Ok(environment) => environment,
             Err(problems) => {
                 self.look_at_files()?;
@@ -97,7 +99,7 @@ impl Control<'_> {
         };
         let is_around = environment.is_some() || was_around;
         self.name_cases();
-        let reloaded = self.live.reload(touched.as_ref(), environment);
+        let reloaded = self.live.reload(&touched, environment);
         self.take_reloaded(reloaded, UntriedSave { touched, is_around }, then.as_ref())
     }
 
@@ -175,7 +177,7 @@ impl Control<'_> {
     /// What is saved cannot be evaluated. A file may be half written: it is shown once it is broken for a moment.
     pub(super) fn found_broken(
         &mut self,
-        touched: Option<BTreeSet<String>>,
+        touched: ChangedPaths,
         problems: Vec<Diagnostic>,
     ) -> std::io::Result<()> {
         self.live.pause(true);

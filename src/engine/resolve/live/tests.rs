@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{LAST, Live, Ranking, Seat};
 use crate::base::system::memory::MemorySystem;
 use crate::effects::exec::{EndpointId, Executing, Executor, Launch, Room};
+use crate::effects::fs_watch::ChangedPaths;
 use crate::effects::store::MemoryStore;
 use crate::engine::progress::Quiet;
 use crate::engine::resolve::{settings::Settings, settle::World};
@@ -95,7 +96,7 @@ fn one_judgment_that_nobody_waits_for_makes_room_and_no_more() {
     assert_eq!((executor.asked.get(), executor.under_way.get()), (2, 2));
 
     system.set("rubric.txt", &terse);
-    assert!(matches!(live.reload(None, None), Reloaded::Changed { .. }));
+    assert!(matches!(live.reload(&ChangedPaths::Any, None), Reloaded::Changed { .. }));
     live.begin(Box::new(Alike), u64::MAX, settings());
     // Something else may happen several times before what was let go is gone.
     for _ in 0..3 {
@@ -127,7 +128,7 @@ fn a_promise_of_the_graph_that_does_not_hold_is_reported() {
     live.plan_slice();
     // Rows go away, and nobody says that what was planned is to be dropped.
     system.set("d.jsonl", ROWS.lines().next().unwrap());
-    assert!(matches!(live.reload(None, None), Reloaded::Changed { .. }));
+    assert!(matches!(live.reload(&ChangedPaths::Any, None), Reloaded::Changed { .. }));
     live.go_on();
     assert_eq!((executor.asked.get(), live.progressed().tally.pending), (1, 2));
     let bugs = live.notes().into_iter().filter(|note| note.contains("a bug in evalrs"));

@@ -1,6 +1,6 @@
 //! Loads programs: those that were saved before the session may hold them, the others before anything is keyed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -9,6 +9,7 @@ use futures_util::stream::FuturesUnordered;
 
 use super::Live;
 use crate::effects::exec::{Discovered, Executor};
+use crate::effects::fs_watch::ChangedPaths;
 use crate::engine::resolve::settings::ActionKind;
 use crate::engine::resolve::settle::Settling;
 use crate::engine::session::reload::{Preflight, Reloaded};
@@ -49,9 +50,9 @@ impl<'a> Trying<'a> {
 }
 
 impl Live<'_> {
-    /// These files were saved (none: any): programs that could not be loaded are tried again by the next
+    /// Files were saved: programs that could not be loaded are tried again by the next
     /// [`Self::reload`].
-    pub fn try_again(&mut self, touched: Option<&BTreeSet<String>>) {
+    pub fn try_again(&mut self, touched: &ChangedPaths) {
         self.settling.session.retry_preflights(touched);
     }
 
@@ -60,7 +61,7 @@ impl Live<'_> {
     /// called once [`Self::is_trying`] is over.
     pub fn reload(
         &mut self,
-        touched: Option<&BTreeSet<String>>,
+        touched: &ChangedPaths,
         environment: Option<BTreeMap<String, String>>,
     ) -> Reloaded {
         self.trying.loading.clear();

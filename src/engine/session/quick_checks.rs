@@ -1,0 +1,89 @@
+//! Whether an edit of rows leaves the dataset good, told from the new rows alone.
+//!
+//! Most saves touch a few rows of a good dataset. These checks are sufficient, not necessary: where they fail, everything
+//! is loaded apart, which says what is wrong, if something is. Where they pass, loading apart would find nothing.
+
+use std::collections::HashSet;
+
+use super::Session;
+use crate::graph::inputs::Chunk;
+use crate::graph::queries;
+use crate::graph::queries::Checked;
+use crate::graph::rows;
+use crate::graph::selection::Who;
+use crate::pipeline::dataset::chunk::{Chunked, HeldChunks, Records};
+use crate::pipeline::dataset::fields::RowSpec;
+use crate::pipeline::dataset::labels::is_mapped;
+use crate::pipeline::evaluate::sought::{Sought, found_in};
+
+/// An edit of rows: what is new, and which chunks stay and go.
+struct RowEdit<'a> {
+    fresh: Vec<&'a Records>,
+    checked: Vec<Checked>,
+    stay: Vec<Chunk>,
+    go: Vec<Chunk>,
+}
+
+impl Session {
+    /// Whether the dataset is surely good once it is made of these chunks.
+    pub(crate) fn pass_quick_checks(&self, chunks: &[Chunked]) -> bool {
+        let Some(spec) = queries::row_spec(&self.db, self.root) else { return false };
+        // Labels that the suite names are wrong where no grader can read them, which rows alone do not tell.
+        if is_mapped(spec) {
+            return false;
+        }
+        let edit = self.row_edit(chunks, spec);
+        self.are_new_rows_good(&edit, spec)
+            && self.is_every_field_found(&edit, spec)
+            && self.are_new_cases_others(&edit)
+    }
+
+    fn row_edit<'a>(&self, chunks: &'a [Chunked], spec: &RowSpec) -> RowEdit<'a> {
+        let fresh: Vec<&Records> = chunks.iter().filter_map(|chunk| chunk.fresh.as_ref()).collect();
+        let checked = fresh.iter().map(|records| Checked::of(records, spec)).collect();
+        let kept = chunks.iter().filter(|chunk| chunk.fresh.is_none());
+        let mut kept: HeldChunks = kept.map(|chunk| chunk.hash).collect();
+        let all = self.root.chunks(&self.db).iter().copied();
+        let (stay, go) = all.partition(|chunk| kept.take(chunk.records(&self.db).hash()));
+        RowEdit { fresh, checked, stay, go }
+    }
+
+    /// Whether every new row can be read, lacks nothing that graders need, and names only rubrics that are known.
+    fn are_new_rows_good(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
+        let needs = queries::row_needs(&self.db, self.root);
+        let rubrics = rows::rubric_files(&self.db, self.root);
+        let are_known =
+            |checked: &Checked| checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path));
+        edit.checked.iter().all(|checked| checked.problems.is_empty() && are_known(checked))
+            && edit.fresh.iter().all(|rows| queries::unmet_in(rows, spec, needs).is_empty())
+    }
+
+    /// Whether every path that the suite maps stands in a row: a new one, or one that stays.
+    fn is_every_field_found(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
+        let fields: Vec<Sought> = Sought::by_fields(spec).collect();
+        let in_fresh: Vec<Box<[bool]>> =
+            edit.fresh.iter().map(|records| found_in(records, spec, &fields)).collect();
+        let all = rows::sought(&self.db, self.root);
+        fields.iter().enumerate().all(|(at, field)| {
+            let ordinal = all.iter().position(|other| other == field);
+            let stays = |chunk: &Chunk| ordinal.is_some_and(|at| rows::found(&self.db, *chunk)[at]);
+            in_fresh.iter().any(|found| found[at]) || edit.stay.iter().any(stays)
+        })
+    }
+
+    /// Whether no case of the new rows claims to be one that stays, or another new one.
+    fn are_new_cases_others(&self, edit: &RowEdit<'_>) -> bool {
+        let mut cases = HashSet::new();
+        let named = edit.checked.iter().flat_map(|checked| checked.whos.iter());
+        for who in named.filter(|who| who.content_id.is_none()) {
+            if !cases.insert(who.case()) {
+                return false;
+            }
+        }
+        let whos = |chunk: &Chunk| queries::checked(&self.db, *chunk).whos.iter();
+        // Mostly the new cases are those of the rows that were edited: then the others need no look.
+        let gone: HashSet<u128> = edit.go.iter().flat_map(whos).map(Who::case).collect();
+        cases.is_subset(&gone)
+            || !edit.stay.iter().flat_map(whos).any(|who| cases.contains(&who.case()))
+    }
+}
