@@ -71,7 +71,8 @@ impl<'a> Explaining<'a> {
 
     /// Explains one case.
     pub(crate) fn case(&mut self, place: CaseRef) -> Option<Explained> {
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let (chunk, case) = place;
         let line = results::line(db, chunk, case)?;
         let head = results::head(db, chunk, case)?;

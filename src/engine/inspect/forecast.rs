@@ -183,7 +183,8 @@ impl Averages {
 
 /// The judge of an action and everything that would be sent to it.
 fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(JudgeRef, String)> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let grader = *queries::graders(db, root).get(to_ask.grader)?;
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
     let place = (to_ask.chunk, to_ask.case);
@@ -197,7 +198,8 @@ fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(JudgeRef, String)> {
 }
 
 fn model_of(session: &Session, asked: JudgeRef) -> String {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let grader = queries::graders(db, root).get(asked.grader);
     let model = grader.and_then(|grader| {
         let judge = queries::ready(db, *grader).judge()?;
@@ -208,7 +210,8 @@ fn model_of(session: &Session, asked: JudgeRef) -> String {
 
 /// What the stored judgments of each judge used, and the first of them beside what the tokenizer counts.
 fn recorded(session: &Session, preview: &Preview) -> BTreeMap<JudgeRef, RecordedUsage> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let mut usage: BTreeMap<JudgeRef, RecordedUsage> = BTreeMap::new();
     let mut seen = KeySet::default();
     for planned in planned_actions(db, root) {

@@ -116,7 +116,8 @@ fn scan(session: &mut Session, system: &dyn System) -> WaitList {
 
 /// For each grader, how many of its actions are among `keys`, each key once.
 fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let mut counts = vec![0; queries::graders(db, root).len()];
     if keys.is_empty() {
         return counts;
@@ -131,7 +132,8 @@ fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
 
 /// For each grader, whether its plans want more, or may, once what is to be asked is there.
 fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let missing: KeySet = to_ask.iter().map(|to_ask| to_ask.key).collect();
     let is_open = |grader: &Grader<'_>| {
         let method = &queries::ready(db, *grader).method;

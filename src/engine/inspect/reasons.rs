@@ -11,7 +11,8 @@ use crate::pipeline::report::settings;
 
 /// The settings of the graders that are left, as `header.json` holds them.
 pub(crate) fn grader_settings(session: &Session) -> Vec<Value> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let relative = |path: &str| session.relative(path);
     let Some(suite) = session.suite() else { return Vec::new() };
     let of = |grader: &queries::Grader<'_>| {
@@ -39,7 +40,8 @@ impl<'a> AskReasons<'a> {
 
     /// Why `to_ask`, an action of the case that `head` names, would be asked.
     pub(crate) fn reason(&self, to_ask: &ToAsk, head: &results::Head) -> Option<Reason> {
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let grader = *queries::graders(db, root).get(to_ask.grader)?;
         // A program is called once, as a judge with one vote would be asked.
         let judge = queries::ready(db, grader).judge();
@@ -49,7 +51,8 @@ impl<'a> AskReasons<'a> {
         });
         let submission = queries::graded_texts(db, to_ask.chunk, grader).get(to_ask.case)?.shown();
         let planned = queries::plans(db, to_ask.chunk, grader).get(to_ask.case)?;
-        let (input, ground_truth) = (head.input.to_string(), head.ground_truth.to_string());
+        let input = head.input.to_string();
+        let ground_truth = head.ground_truth.to_string();
         let now = Now {
             panel: self.panels.get(to_ask.grader)?,
             judge,

@@ -50,7 +50,8 @@ pub(crate) fn stored_entries(
 
 /// Where plans rest on outcomes, those must be in the graph.
 fn bring_in(session: &mut Session, keys: &[ActionKey], found: &[Option<Entry>]) {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let graders = queries::graders(db, root).iter();
     if !graders.into_iter().any(|grader| programs::rests_on_outcomes(db, *grader)) {
         return;
@@ -59,12 +60,14 @@ fn bring_in(session: &mut Session, keys: &[ActionKey], found: &[Option<Entry>]) 
         .iter()
         .zip(found)
         .filter_map(|(key, entry)| Some((*key, Arc::new(read_body(&entry.as_ref()?.body).ok()?))));
-    let (outcomes, waiting) = (outcomes.collect(), root.chunks(db).clone());
+    let outcomes = outcomes.collect();
+    let waiting = root.chunks(db).clone();
     Change { outcomes, waiting, ..Change::default() }.apply(&mut session.db, root);
 }
 
 fn each_key(session: &Session, outcomes: Outcomes<'_>, visit: &mut dyn FnMut(ActionKey)) {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     for chunk in root.chunks(db) {
         for grader in queries::graders(db, root) {
             let (ready, Threshold(threshold)) =

@@ -79,7 +79,8 @@ struct CandidateFiles<'a> {
 
 impl CandidateFiles<'_> {
     fn check(&self, changed: &BTreeSet<String>) -> (Fit, Vec<(ProgramSpec, ProgramPlaces)>) {
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let path = root.suite(db).path(db);
         let sandbox = root.overrides(db).sandbox;
         let registry = Registry { sandbox, ..crate::pipeline::registry::registry() };
@@ -101,7 +102,8 @@ impl CandidateFiles<'_> {
 
     /// Whether the suite asks nothing else of rows, and of recorded runs, than the one before.
     fn asks_the_same(&self, suite: &Suite, changed: &BTreeSet<String>) -> bool {
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let Some(before) = self.session.suite() else { return false };
         let only = &root.overrides(db).graders;
         let runs = |suite: &Suite| -> BTreeSet<String> {
@@ -122,7 +124,8 @@ impl CandidateFiles<'_> {
     }
 
     fn rubrics_of_rows_are_good(&self) -> bool {
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let folder = folder_of(root.suite(db).path(db));
         rows::rubric_files(db, root).iter().all(|path| {
             unreadable(&row_rubric(&system::join(folder, path), folder, self)).is_none()

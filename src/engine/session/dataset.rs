@@ -85,7 +85,8 @@ fn without_mark(file: &str) -> &str {
 
 /// Reads the whole dataset, its recordings by `trace`. `held` are the chunks that are there already.
 pub(crate) fn read(
-    (system, trace): (&dyn System, &ReadTrace<'_>),
+    system: &dyn System,
+    trace: &ReadTrace<'_>,
     wanted: &DatasetSource<'_>,
     held: HeldChunks,
 ) -> Result<(DatasetReading, RecordOrigins), Vec<Diagnostic>> {
@@ -113,14 +114,15 @@ fn read_bytes(
     let source = wanted.source.as_ref().map_err(|diagnostic| vec![diagnostic.clone()])?;
     let (joined, warnings) = match source {
         None => (join::alone(rows), Vec::new()),
-        Some(source) => join_with(source, trace, dataset, (rows, text))?,
+        Some(source) => join_with(source, trace, dataset, rows, text)?,
     };
     let starts: Vec<Start> = joined.iter().map(|record| record.start).collect();
     let chunks = chunk::chunks(&joined, held, &file);
     drop(joined);
     let is_cut_in_parts = source.is_none() && dataset.format == DatasetFormat::Jsonl;
     let layout = is_cut_in_parts.then(|| Layout::new(&file, &chunks, &starts));
-    let (path, recordings) = (dataset.path.clone(), trace.take());
+    let path = dataset.path.clone();
+    let recordings = trace.take();
     let lines = starts.iter().map(|start| start.line).collect();
     let held = HeldDataset { path, digest, layout, recordings, warnings, lines };
     Ok((DatasetReading { chunks, held, changed: Vec::new() }, RecordOrigins { file, starts }))
@@ -130,7 +132,8 @@ fn join_with<'a>(
     source: &RecordingSource,
     trace: &ReadTrace<'_>,
     dataset: &DatasetSpec,
-    (rows, text): (Vec<RawRecord<'a>>, &str),
+    rows: Vec<RawRecord<'a>>,
+    text: &str,
 ) -> Result<(Vec<Joined<'a>>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let recordings = recordings::read(source, trace)?;
     let files = JoinedFiles { dataset: &dataset.path, text, recordings: &source.path };
@@ -158,7 +161,8 @@ impl HeldDataset {
             let all = own.chain(recordings).filter(|(path, _)| stale.has(path));
             all.map(|(path, digest)| (path.clone(), digest.clone())).collect()
         };
-        let (before, after) = (digests(self), digests(other));
+        let before = digests(self);
+        let after = digests(other);
         let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let changed = paths.into_iter().filter(|path| before.get(*path) != after.get(*path));
         changed.cloned().collect()

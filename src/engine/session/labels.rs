@@ -35,9 +35,11 @@ impl Session {
 
     /// Says that what rows have as labels is none for any grader.
     pub(crate) fn no_labels(&self) -> Option<Diagnostic> {
-        let (db, root) = (&self.db, self.root);
+        let db = &self.db;
+        let root = self.root;
         let suite = queries::suite(db, root).suite.as_ref()?;
-        let (scales, extents) = (labels::scales(db, root), labels::row_extents(db, root));
+        let scales = labels::scales(db, root);
+        let extents = labels::row_extents(db, root);
         let is_mapped = queries::row_spec(db, root).as_ref().is_some_and(is_mapped);
         let is_read = scales.iter().any(|(name, scale)| extents.read_for(name, *scale));
         if is_read || (!is_mapped && uses_label(suite)) {
@@ -52,7 +54,8 @@ impl Session {
             // Of several graders the one whose scale held for the most rows is probably meant.
             let unread = scales.iter().filter_map(|of| Some((first_unread(db, root, of)?, of)));
             let (record, scale) = unread.rev().max_by_key(|(record, _)| *record)?;
-            let (row, what) = (self.row(record), not_a_label(std::slice::from_ref(scale)));
+            let row = self.row(record);
+            let what = not_a_label(std::slice::from_ref(scale));
             format!("`label` of row {row} is {what}: labels are not compared")
         };
         let place = Place::file(&suite.dataset.path);

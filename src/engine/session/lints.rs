@@ -88,7 +88,8 @@ fn unknown_name(grader: &GraderSpec, name: &str, compares: bool) -> Lint {
             known.join(", ")
         )
     };
-    let (grader, name) = (clipped(&grader.name), clipped(name));
+    let grader = clipped(&grader.name);
+    let name = clipped(name);
     Lint {
         message: format!(
             "the rubric of `{grader}` names `{{{name}}}`, which no row has: the judge is sent the braces"

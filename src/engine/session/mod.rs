@@ -248,7 +248,7 @@ impl Session {
     fn load_dataset(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
         let wanted = self.wanted_dataset(suite);
         let trace = ReadTrace::new(system);
-        let (reading, origin) = match dataset::read((system, &trace), &wanted, self.held_chunks()) {
+        let (reading, origin) = match dataset::read(system, &trace, &wanted, self.held_chunks()) {
             Ok(read) => read,
             Err(diagnostics) => {
                 self.load_state.looked_for.extend(trace.take().paths().cloned());

@@ -158,7 +158,8 @@ impl LoadedRows<'_> {
                 .map(|at| self.starts.get(at).copied().unwrap_or_default());
             let model =
                 duplicate.model.as_deref().map(|model| format!(", model `{}`", clipped(model)));
-            let (id, trial) = (clipped(&duplicate.id), duplicate.trial);
+            let id = clipped(&duplicate.id);
+            let trial = duplicate.trial;
             let case = format!("`{id}` (trial {trial}{})", model.unwrap_or_default());
             let message = if first == second {
                 format!("the sample {case} was recorded more than once")

@@ -71,7 +71,7 @@ impl ReadProgram {
         check_folder(spec, system)?;
         let env = passed(spec, place);
         let cwd = system.absolute(spec.cwd.as_deref().unwrap_or(non_empty(place.folder)));
-        let runtime = runtime(spec, &bytes, (&cwd, &env), system)?;
+        let runtime = runtime(spec, &bytes, &cwd, &env, system)?;
         let inputs = inputs(spec, place, system)?;
         let locks = lock_files(spec, place, system);
         let mut digests: Vec<(String, String)> = inputs
@@ -119,7 +119,8 @@ impl ReadProgram {
 
     /// What is known of it before it is known what it loads.
     fn identity(&self) -> Arc<Identity> {
-        let (spec, known) = (self.start.spec.clone(), self.known.as_ref().clone());
+        let spec = self.start.spec.clone();
+        let known = self.known.as_ref().clone();
         Arc::new(Identity { spec, known })
     }
 
@@ -147,7 +148,8 @@ impl ReadProgram {
                 None => drop(missed.insert(path.clone())),
             }
         }
-        let (dependencies, missed) = (dependencies.into_iter().collect(), Arc::new(missed));
+        let dependencies = dependencies.into_iter().collect();
+        let missed = Arc::new(missed);
         Known { dependencies, missed, ..self.known.as_ref().clone() }
     }
 }
@@ -165,7 +167,8 @@ pub(crate) fn grown(known: &Known, depfile: &Depfile, seen: &SeenFiles) -> Optio
         }
     }
     let missed = depfile.missed.iter().filter(|path| !files.contains_key(*path)).cloned().collect();
-    let (dependencies, missed) = (files.into_iter().collect(), Arc::new(missed));
+    let dependencies = files.into_iter().collect();
+    let missed = Arc::new(missed);
     Some(Known { dependencies, missed, ..known.clone() })
 }
 
@@ -318,7 +321,8 @@ fn check_folder(spec: &ProgramSpec, system: &dyn System) -> Result<(), Uncallabl
 fn runtime(
     spec: &ProgramSpec,
     bytes: &[u8],
-    (cwd, env): (&str, &[(String, Secret)]),
+    cwd: &str,
+    env: &[(String, Secret)],
     system: &dyn System,
 ) -> Result<Option<Runtime>, Uncallable> {
     let names = match (&spec.runtime, spec.language) {
@@ -371,7 +375,8 @@ fn in_keys(
     if !said.contains('/') {
         return format!("{plain} ({said})");
     }
-    let (path, workspace) = (system.absolute(said), system.absolute(non_empty(place.workspace)));
+    let path = system.absolute(said);
+    let workspace = system.absolute(non_empty(place.workspace));
     let rest = path.strip_prefix(workspace.trim_end_matches('/'));
     if rest.is_some_and(|rest| rest.starts_with('/')) {
         let home = system.absolute(non_empty(place.folder));

@@ -135,7 +135,8 @@ fn letta_files(
     names.sort_by_key(|name| run_number(name));
     let mut files = Vec::new();
     for name in names {
-        let (path, trial) = (join(folder, &name), run_number(&name).or(trial));
+        let path = join(folder, &name);
+        let trial = run_number(&name).or(trial);
         match name.rsplit_once('.') {
             Some((_, "jsonl") | ("results", "json")) => files.push((path, trial)),
             None if depth > 1 => files.extend(letta_files(&path, trace, depth - 1, trial)),
@@ -187,7 +188,7 @@ fn letta_results(
     for result in results {
         let model = result.model.clone();
         let start = starts.get(result.line.saturating_sub(1)).copied().unwrap_or_default();
-        let recording = letta_recording(result, trial, (&file_name, start));
+        let recording = letta_recording(result, trial, &file_name, start);
         let key = (recording.owner.clone(), model);
         match places.get(&key).and_then(|at| recordings.get_mut(*at)) {
             Some(earlier) => *earlier = recording,
@@ -232,7 +233,8 @@ fn line_starts(text: &str) -> Vec<Start> {
 fn letta_recording(
     result: letta_dir::LettaResult,
     trial: Option<u32>,
-    (file, start): (&Arc<str>, Start),
+    file: &Arc<str>,
+    start: Start,
 ) -> Recording {
     let run = RunIdentity { trial, model: result.model.clone() };
     let mut object = Map::new();
@@ -250,7 +252,8 @@ fn letta_recording(
         None => id_or_row(result.sample_id),
     };
     let input = (!result.input.is_null()).then_some(result.input);
-    let (text, file) = (Value::Object(object).to_string(), Arc::clone(file));
+    let text = Value::Object(object).to_string();
+    let file = Arc::clone(file);
     Recording { owner, run, text, input, file, start, verbatim: false }
 }
 
@@ -377,7 +380,8 @@ fn recording(
 ) -> Result<Recording, RowProblem> {
     let (owner, run) = owner(&row.text, spec)?;
     let text = if spec.cells { parsed_cells(&row.text, spec)? } else { row.text.to_string() };
-    let (file, start) = (Arc::clone(file), row.start);
+    let file = Arc::clone(file);
+    let start = row.start;
     Ok(Recording { owner, run, text, input: None, file, start, verbatim: !spec.cells })
 }
 

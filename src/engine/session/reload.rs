@@ -227,8 +227,10 @@ impl Session {
         mut files: BTreeSet<String>,
         programs: Vec<(Program, ReadProgram)>,
     ) -> Reloaded {
-        let (db, root) = (&self.db, self.root);
-        let (environment, overrides) = (root.environment(db), root.overrides(db).clone());
+        let db = &self.db;
+        let root = self.root;
+        let environment = root.environment(db);
+        let overrides = root.overrides(db).clone();
         let environment = self.load_state.environment.as_ref().unwrap_or(environment);
         let path = root.suite(db).path(db);
         let environment = environment.as_ref().clone();
@@ -255,7 +257,8 @@ impl Session {
     fn take_over(&mut self, apart: Self) {
         let Self { db, root, digests, mut dataset, .. } = apart;
         let text = |(path, file): (String, File)| {
-            let (text, digest) = (file.text(&db).clone(), digests.get(&path).cloned());
+            let text = file.text(&db).clone();
+            let digest = digests.get(&path).cloned();
             (path, SmallFile { text, digest })
         };
         let edited = db.files().into_iter().map(text).collect();
@@ -270,7 +273,8 @@ impl Session {
         let is_mostly_held = records.iter().filter(|(_, held)| *held).count() * 2 > records.len();
         let chunk = |(records, is_held): &(&Arc<Records>, bool)| {
             let fresh = || if is_mostly_held { records.detached() } else { (***records).clone() };
-            let (hash, fresh) = (records.hash(), (!is_held).then(fresh));
+            let hash = records.hash();
+            let fresh = (!is_held).then(fresh);
             Chunked { hash, records: records.len(), fresh }
         };
         let chunks: Vec<Chunked> = records.iter().map(chunk).collect();

@@ -49,7 +49,8 @@ pub(crate) fn undeclared(
     let text = String::from_utf8_lossy(bytes);
     let mut found: Vec<String> = imported(&text)
         .filter_map(|module| {
-            let (file, package) = (format!("{module}.py"), join(module, "__init__.py"));
+            let file = format!("{module}.py");
+            let package = join(module, "__init__.py");
             let is_package = names.iter().any(|name| name == module)
                 && system.read(&join(folder, &package)) != FileBytes::Missing;
             let is_file = names.contains(&file);

@@ -346,7 +346,8 @@ impl Session {
             sees_all: false,
         };
         let held = self.named_programs();
-        let (mut edited, mut problems): (Vec<(Program, _)>, _) = (Vec::new(), Vec::new());
+        let mut edited: Vec<(Program, ReadProgram)> = Vec::new();
+        let mut problems = Vec::new();
         for (spec, places) in named {
             let program = self.db.program(spec);
             let is_stale = |path: &String| self.load_state.stale.is_near(path);
@@ -402,7 +403,7 @@ impl Session {
             }
             let spec = program.spec(&self.db);
             match (before, known_of(program.state(&self.db))) {
-                (Some(before), Some(now)) => files.extend(changed((spec, &folder), &before, now)),
+                (Some(before), Some(now)) => files.extend(changed(spec, &folder, &before, now)),
                 _ => _ = files.insert(spec.path.clone()),
             }
         }
@@ -458,7 +459,7 @@ pub(crate) fn known_of(state: &ProgramState) -> Option<&Arc<Known>> {
 }
 
 /// The files of a program of a suite in `folder` that differ.
-fn changed((spec, folder): (&ProgramSpec, &str), before: &Known, now: &Known) -> BTreeSet<String> {
+fn changed(spec: &ProgramSpec, folder: &str, before: &Known, now: &Known) -> BTreeSet<String> {
     let mut files = BTreeSet::new();
     if before.program != now.program {
         files.insert(spec.path.clone());
