@@ -273,14 +273,12 @@ fn an_editor_that_cannot_be_started_is_named() {
     screen.end();
 }
 
-#[test]
-fn ctrl_z_gives_the_terminal_to_the_shell_until_it_is_continued() {
+/// A session that a shell with jobs started; once it is stopped, the shell goes on with `then`.
+fn screen_of_shell(then: &str) -> Screen {
     let (space, judge) = (space(2), judge());
     let mut evalrs = space.command(&[]);
     let binary = evalrs.get_program().to_string_lossy().into_owned();
-    let script = format!(
-        "{binary} watch suite.yaml --yes; printf 'the shell has it'; read line; echo \"$line\" > typed; fg"
-    );
+    let script = format!("{binary} watch suite.yaml --yes; printf 'the shell has it'; {then}; fg");
     evalrs.env("OPENAI_BASE_URL", judge.url());
     let mut shell = std::process::Command::new("/bin/bash");
     shell.args(["--norc", "-m", "-c", &script]).current_dir(space.path("."));
@@ -291,9 +289,27 @@ fn ctrl_z_gives_the_terminal_to_the_shell_until_it_is_continued() {
     screen.terminal.press(key::CTRL_Z);
     let shown = screen.terminal.wait_for("the shell has it");
     assert!(!shown.contains("idle, waiting"), "{shown}");
+    screen
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_to_the_shell_until_it_is_continued() {
+    let mut screen = screen_of_shell("read line; echo \"$line\" > typed");
     screen.terminal.press("quit e x");
     screen.terminal.press(key::ENTER);
     screen.wait_idle("start", ["1.000", " 2/2 "]);
     assert_eq!(screen.space.read("typed"), "quit e x\n");
     screen.end();
+}
+
+#[test]
+fn a_key_that_comes_while_the_session_is_continued_is_not_lost() {
+    let screen = screen_of_shell("until [ -e go ]; do :; done");
+    // Nobody reads it before the session does.
+    let Screen { space, mut terminal, .. } = screen;
+    terminal.press("q");
+    terminal.wait_for("the shell has itq");
+    space.write("go", "");
+    let (code, screen) = terminal.finish();
+    assert_eq!(code, 0, "{screen}");
 }
