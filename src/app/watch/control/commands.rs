@@ -80,12 +80,12 @@ impl Control<'_> {
             .find_map(|name| session.root.environment(&session.db).get(name).cloned())
             .filter(|editor| !editor.trim().is_empty());
         self.front.suspend()?;
-        self.editing = Some(Box::pin(edit(editor, path)));
+        self.editor = Some(Box::pin(edit(editor, path)));
         Ok(())
     }
 
     pub(super) fn edited(&mut self, done: Result<(), String>) -> std::io::Result<()> {
-        self.editing = None;
+        self.editor = None;
         let board = self.views.board(self.live.session());
         self.front.resume(&board)?;
         self.is_dirty = true;

@@ -11,13 +11,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::state::{FilesState, Phase, RecordState, TotalsState, VerdictQuota};
 use super::board::{VerdictId, WatchEvent};
 use super::frontend::{Frontend, SessionEnd, UserInput, WatchContext};
-use super::recording::CaseNames;
-use super::session_board::{BoardState, ShownEvaluation, display_name};
+use super::session_board::{BoardState, display_name};
 use super::totals::{EvaluationTotals, MovedVerdict, TotalsRequest, totals};
 use super::worker::EvaluationWorker;
-use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::engine::resolve::live::{Live, ResolveState, Seat};
 use crate::graph::queries;
@@ -30,6 +29,7 @@ use crate::pipeline::outcome::Usage;
 mod commands;
 mod render;
 mod saves;
+mod state;
 
 /// How long something broken may be a file that is only half written.
 const GRACE: Duration = Duration::from_millis(100);
@@ -41,38 +41,6 @@ const BETWEEN_TOTALS: Duration = Duration::from_millis(100);
 const URGENT: u64 = 20;
 /// Verdicts of a save that are told one by one; totals tell of the others.
 const MAX_LISTED: usize = 1_000;
-
-/// What is broken, and since when.
-#[derive(Debug)]
-struct BrokenSave {
-    /// When it is looked at once more before it is shown; none once it is shown.
-    again: Option<Instant>,
-    /// What was touched since it was not.
-    touched: ChangedPaths,
-    problems: Vec<Diagnostic>,
-}
-
-/// What was saved, while its programs are loaded.
-#[derive(Debug)]
-struct UntriedSave {
-    touched: ChangedPaths,
-    /// Whether the environment or a setting is another one.
-    is_around: bool,
-}
-
-/// An evaluation that another save came before the end of.
-#[derive(Debug)]
-struct UnrecordedSave {
-    shown: ShownEvaluation,
-    last: Option<Arc<Snapshot>>,
-}
-
-/// What was said of a save when nothing was left to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Announced {
-    Held,
-    Evaluated,
-}
 
 /// What happens next.
 enum LoopEvent {
@@ -104,37 +72,24 @@ pub struct EndedSession {
 pub struct Control<'a> {
     live: Live<'a>,
     front: &'a mut dyn Frontend,
-    around: &'a mut dyn WatchContext,
-    files: FileWatch,
+    context: &'a mut dyn WatchContext,
+    watch: FileWatch,
+    files: FilesState,
+    phase: Phase,
     worker: EvaluationWorker<Option<EvaluationTotals>>,
+    totals: TotalsState,
     views: BoardState,
-    /// Judgments of a save that are asked before anybody is.
-    preview: u64,
-    /// Raised with every beginning.
-    changes: u64,
-    totals_of: Option<u64>,
-    next_totals: Instant,
-    next_frame: Instant,
-    is_dirty: bool,
-    has_begun: bool,
-    is_planned: bool,
-    told: Option<Announced>,
-    urgent: u64,
-    /// Verdicts that were told since the save.
-    listed: usize,
+    quota: VerdictQuota,
+    record: RecordState,
+    /// The evaluation with which the session began.
     start: Option<Arc<Snapshot>>,
-    recorded: Option<Arc<Snapshot>>,
-    is_recorded: bool,
-    /// Evaluations that were superseded and are not recorded yet.
-    late: Vec<UnrecordedSave>,
-    names: CaseNames,
-    /// The version of the session with which the last save began.
-    begun_at: u64,
-    broken: Option<BrokenSave>,
-    untried: Option<UntriedSave>,
+    /// Judgments of a save that are asked before the user is.
+    preview: u64,
     /// What is probably not meant, a sentence each.
     warnings: Vec<String>,
-    editing: Option<EditorRun>,
+    is_dirty: bool,
+    next_frame: Instant,
+    editor: Option<EditorRun>,
 }
 
 type EditorRun = Pin<Box<dyn Future<Output = Result<(), String>>>>;
@@ -144,39 +99,29 @@ impl<'a> Control<'a> {
     pub fn new(
         live: Live<'a>,
         front: &'a mut dyn Frontend,
-        around: &'a mut dyn WatchContext,
-        files: FileWatch,
+        context: &'a mut dyn WatchContext,
+        watch: FileWatch,
         preview: u64,
     ) -> Self {
         let now = Instant::now();
         Self {
             live,
             front,
-            around,
-            files,
+            context,
+            watch,
+            files: FilesState::Valid,
+            phase: Phase::Loading,
             worker: EvaluationWorker::start(),
+            totals: TotalsState { changes: 0, of: None, begun_at: 0, next: now },
             views: BoardState::default(),
-            preview,
-            changes: 0,
-            totals_of: None,
-            next_totals: now,
-            next_frame: now,
-            is_dirty: true,
-            has_begun: false,
-            is_planned: false,
-            told: None,
-            urgent: 0,
-            listed: 0,
-            late: Vec::new(),
-            names: CaseNames::default(),
-            begun_at: 0,
+            quota: VerdictQuota { urgent: 0, listed: 0 },
+            record: RecordState::default(),
             start: None,
-            recorded: None,
-            is_recorded: true,
-            broken: None,
-            untried: None,
+            preview,
             warnings: Vec::new(),
-            editing: None,
+            is_dirty: true,
+            next_frame: now,
+            editor: None,
         }
     }
 
@@ -229,10 +174,10 @@ impl<'a> Control<'a> {
     /// Waits for whatever happens first; `more` if there is work left in any case.
     async fn next(&mut self, more: bool) -> LoopEvent {
         let due = self.due();
-        let Self { live, front, files, worker, editing, .. } = self;
-        let editor = async {
-            match editing {
-                Some(editing) => editing.as_mut().await,
+        let Self { live, front, watch, worker, editor, .. } = self;
+        let edited = async {
+            match editor {
+                Some(editor) => editor.as_mut().await,
                 None => std::future::pending().await,
             }
         };
@@ -244,9 +189,9 @@ impl<'a> Control<'a> {
         };
         tokio::select! {
             biased;
-            touched = files.touched() => LoopEvent::ChangedPaths(touched),
+            touched = watch.touched() => LoopEvent::ChangedPaths(touched),
             input = front.input() => LoopEvent::Input(input),
-            done = editor => LoopEvent::Edited(done),
+            done = edited => LoopEvent::Edited(done),
             done = worker.done() => LoopEvent::Totals(done.flatten()),
             () = live.wait() => LoopEvent::Changed,
             () = wait => LoopEvent::Changed,
@@ -257,35 +202,33 @@ impl<'a> Control<'a> {
 
     /// When something is to be done though nothing happens.
     fn due(&self) -> Option<Instant> {
-        let may_draw = self.is_dirty && self.editing.is_none();
+        let may_draw = self.is_dirty && self.editor.is_none();
         let frame = may_draw.then_some(self.next_frame);
-        let may_evaluate = self.is_planned && !self.worker.is_busy();
-        let totals = (may_evaluate && !self.has_totals()).then_some(self.next_totals);
-        let broken = self.broken.as_ref().filter(|_| self.untried.is_none());
-        let again = broken.and_then(|broken| broken.again);
+        let may_evaluate = self.phase.is_planned() && !self.worker.is_busy();
+        let totals = (may_evaluate && !self.has_totals()).then_some(self.totals.next);
+        let again = match &self.files {
+            FilesState::Broken(broken) => broken.again,
+            FilesState::Valid | FilesState::Preflight(_) => None,
+        };
         frame.into_iter().chain(totals).chain(again).min()
     }
 
     /// Does what can be done at once. True if there is more.
     fn go_on(&mut self) -> std::io::Result<bool> {
-        let is_due =
-            |broken: &BrokenSave| broken.again.is_some_and(|again| again <= Instant::now());
-        if self.untried.is_some() {
-            if !self.live.is_trying() {
-                self.read_tried()?;
-            }
-        } else if self.broken.as_ref().is_some_and(is_due) {
-            self.read(ChangedPaths::default())?;
+        match &self.files {
+            FilesState::Preflight(_) if !self.live.is_trying() => self.read_tried()?,
+            FilesState::Broken(broken) if broken.is_due() => self.read(ChangedPaths::default())?,
+            FilesState::Valid | FilesState::Broken(_) | FilesState::Preflight(_) => {}
         }
-        if !self.has_begun {
+        if self.phase == Phase::Loading {
             return Ok(false);
         }
-        if self.live.has_arrived() && (!self.worker.is_busy() || self.urgent > 0) {
+        if self.live.has_arrived() && (!self.worker.is_busy() || self.quota.urgent > 0) {
             self.bring_in()?;
         }
         let more = self.live.go_on();
-        if !self.is_planned && self.live.standing() != ResolveState::Planning {
-            self.is_planned = true;
+        if self.phase == Phase::Planning && self.live.standing() != ResolveState::Planning {
+            self.phase = Phase::Evaluating;
             // Only now it is known what programs load.
             self.look_at_files()?;
             self.tell(&WatchEvent::Planned)?;
@@ -309,11 +252,11 @@ impl<'a> Control<'a> {
         self.fill();
         for seat in seats {
             let Some((row, moved)) = self.moved(seat) else { continue };
-            self.urgent = self.urgent.saturating_sub(1);
-            if self.listed == MAX_LISTED {
+            self.quota.urgent = self.quota.urgent.saturating_sub(1);
+            if self.quota.listed == MAX_LISTED {
                 break;
             }
-            self.listed += 1;
+            self.quota.listed += 1;
             self.views.now.list(moved);
             let board = self.views.board(self.live.session());
             self.front.display().event(&WatchEvent::Verdict(row), &board)?;
@@ -337,19 +280,19 @@ impl<'a> Control<'a> {
 
     /// What the session holds is settled anew.
     fn change(&mut self) {
-        self.changes += 1;
+        self.totals.changes += 1;
         self.is_dirty = true;
         self.views.changed();
     }
 
     /// Identifies what the session holds: another number wherever totals may be others.
     fn version(&self) -> u64 {
-        self.changes + self.live.applied()
+        self.totals.changes + self.live.applied()
     }
 
     /// Whether what is shown is of what the session holds.
     fn has_totals(&self) -> bool {
-        self.totals_of == Some(self.version())
+        self.totals.of == Some(self.version())
     }
 
     /// Has everything evaluated, if that is worth while by now.
@@ -358,8 +301,8 @@ impl<'a> Control<'a> {
             self.live.standing(),
             ResolveState::Done | ResolveState::Held(_) | ResolveState::Stopped(_)
         );
-        let is_early = Instant::now() < self.next_totals && !is_resting;
-        if self.has_totals() || is_early || self.worker.is_busy() || !self.is_planned {
+        let is_early = Instant::now() < self.totals.next && !is_resting;
+        if self.has_totals() || is_early || self.worker.is_busy() || !self.phase.is_planned() {
             return;
         }
         let session = self.live.session();
@@ -374,11 +317,11 @@ impl<'a> Control<'a> {
 
     /// Takes in what is known of everything.
     fn take(&mut self, totals: EvaluationTotals) {
-        if totals.of < self.begun_at {
+        if totals.of < self.totals.begun_at {
             return;
         }
-        self.totals_of = Some(totals.of);
-        self.next_totals = Instant::now() + BETWEEN_TOTALS;
+        self.totals.of = Some(totals.of);
+        self.totals.next = Instant::now() + BETWEEN_TOTALS;
         self.views.now.take(totals);
         let session = self.live.session();
         for metric in &mut self.views.now.overview.metrics {
@@ -399,30 +342,34 @@ impl<'a> Control<'a> {
 
     /// Says that nothing is left to do, once it is so and everything is known.
     fn say_rest(&mut self) -> std::io::Result<()> {
-        let told = match self.live.standing() {
-            ResolveState::Planning | ResolveState::Asking => {
-                self.told = None;
-                return Ok(());
-            }
-            ResolveState::Held(_) => Announced::Held,
-            ResolveState::Done | ResolveState::Stopped(_) => Announced::Evaluated,
-        };
-        let is_known = self.has_totals() && !self.live.has_arrived();
-        if !self.is_planned || !is_known || self.told == Some(told) {
+        if !self.phase.is_planned() {
             return Ok(());
         }
-        self.told = Some(told);
+        let phase = match self.live.standing() {
+            // A refreshed verdict is asked for after everything was announced.
+            ResolveState::Planning | ResolveState::Asking => {
+                self.phase = Phase::Evaluating;
+                return Ok(());
+            }
+            ResolveState::Held(_) => Phase::Paused,
+            ResolveState::Done | ResolveState::Stopped(_) => Phase::Settled,
+        };
+        let is_known = self.has_totals() && !self.live.has_arrived();
+        if !is_known || self.phase == phase {
+            return Ok(());
+        }
+        self.phase = phase;
         self.is_dirty = true;
-        if told == Announced::Held {
+        if phase == Phase::Paused {
             // It may be put aside by the next save, which shall not wait for names.
             self.name_cases();
-            self.write_late()?;
+            self.write_records()?;
             return self.tell(&WatchEvent::Paused);
         }
-        if !self.is_recorded {
+        if self.record.is_due {
             self.views.now.remember_means();
         }
-        self.record()?;
+        self.record_now()?;
         self.forget();
         // Programs may have loaded more when they were called.
         self.look_at_files()?;
@@ -432,7 +379,7 @@ impl<'a> Control<'a> {
     /// Tells how far it came.
     fn end(&mut self) -> std::io::Result<()> {
         self.bring_in()?;
-        self.record()?;
+        self.record_now()?;
         self.tell(&WatchEvent::Ended)
     }
 

@@ -20,14 +20,14 @@ impl Control<'_> {
     /// Draws the board, if something changed since it was drawn last and it may be drawn again.
     pub(super) fn show(&mut self) -> std::io::Result<()> {
         let now = Instant::now();
-        if !self.is_dirty || now < self.next_frame || self.editing.is_some() {
+        if !self.is_dirty || now < self.next_frame || self.editor.is_some() {
             return Ok(());
         }
         self.fill();
         self.mark_under_way();
         self.is_dirty = false;
         self.next_frame = now + FRAME;
-        let lines = self.around.lines();
+        let lines = self.context.lines();
         for line in lines {
             self.tell(&WatchEvent::Note(line))?;
         }
@@ -63,7 +63,7 @@ impl Control<'_> {
         };
         let limits = self.live.limits();
         (overview.spent.budget, overview.spent.max_calls) = (limits.max_cost, limits.max_calls);
-        overview.waiting = self.around.waiting();
+        overview.waiting = self.context.waiting();
         overview.notes = self.warnings.iter().cloned().chain(self.live.notes()).collect();
         if let (Activity::Paused { .. }, 1..) = (&overview.state, overview.save) {
             overview.notes.push(

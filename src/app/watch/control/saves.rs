@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::{BrokenSave, Control, GRACE, URGENT, UnrecordedSave, UntriedSave};
+use super::state::{BrokenSave, FilesState, Phase, PreflightSave, UnrecordedSave, VerdictQuota};
+use super::{Control, GRACE};
 use crate::app::watch::board::WatchEvent;
 use crate::app::watch::frontend::FinishedSave;
 use crate::app::watch::ranks::Ranks;
@@ -22,26 +23,27 @@ use crate::pipeline::key::KeySet;
 const MAX_CHUNKS_ALONE: usize = 64;
 
 impl Control<'_> {
-    /// Keeps what became of the save, once, after those that were superseded. That it cannot be written ends nothing: the
+    /// Records what became of the save, once, after those that were superseded. That it cannot be written ends nothing: the
     /// next one writes both.
-    pub(super) fn record(&mut self) -> std::io::Result<()> {
+    pub(super) fn record_now(&mut self) -> std::io::Result<()> {
         self.fill();
         self.name_cases();
         self.record_later();
-        self.write_late()
+        self.write_records()
     }
 
     /// Notes what the cases of the session are called, before it may hold others.
     pub(super) fn name_cases(&mut self) {
-        self.names.add(self.live.session());
+        self.record.names.add(self.live.session());
     }
 
     /// Writes what was put aside.
-    pub(super) fn write_late(&mut self) -> std::io::Result<()> {
-        for UnrecordedSave { shown, last } in std::mem::take(&mut self.late) {
-            let (session, names) = (self.live.session(), &self.names);
+    pub(super) fn write_records(&mut self) -> std::io::Result<()> {
+        for UnrecordedSave { shown, last } in std::mem::take(&mut self.record.unwritten) {
+            let session = self.live.session();
+            let names = &self.record.names;
             let saved = FinishedSave { session, shown: &shown, last: last.as_ref(), names };
-            if let Err(error) = self.around.record(&saved) {
+            if let Err(error) = self.context.record(&saved) {
                 self.tell(&WatchEvent::Note(format!("the record cannot be written: {error}")))?;
             }
         }
@@ -50,14 +52,14 @@ impl Control<'_> {
 
     /// Puts the evaluation that is shown aside for the record, once: writing it would keep a save waiting.
     pub(super) fn record_later(&mut self) {
-        if std::mem::replace(&mut self.is_recorded, true) {
+        if !std::mem::take(&mut self.record.is_due) {
             return;
         }
         let shown = self.views.now.clone();
         let snapshot = shown.snapshot.clone();
-        let last = self.recorded.clone();
-        self.late.push(UnrecordedSave { shown, last });
-        self.recorded = snapshot.or(self.recorded.take());
+        let last = self.record.last.clone();
+        self.record.unwritten.push(UnrecordedSave { shown, last });
+        self.record.last = snapshot.or(self.record.last.take());
     }
 
     /// Drops the outcomes that nobody can ask to see again without looking into the store.
@@ -80,67 +82,80 @@ impl Control<'_> {
         if !touched.is_empty() {
             self.live.try_again(&touched);
         }
-        if let Some(broken) = &mut self.broken {
-            touched.extend(std::mem::take(&mut broken.touched));
-        }
-        let untried = self.untried.take();
-        let was_around = untried.as_ref().is_some_and(|untried| untried.is_around);
-        if let Some(untried) = untried {
-            touched.extend(untried.touched);
-        }
+        let earlier = self.take_files();
+        touched.extend(earlier.touched);
         self.bring_in()?;
         let then = self.known_now();
-        let environment = match self.around.read_again(&touched) {
+        let environment = match self.context.read_again(&touched) {
             Ok(environment) => environment,
             Err(problems) => {
                 self.look_at_files()?;
-                return self.found_broken(touched, problems);
+                let has_new_context = earlier.has_new_context;
+                let save = PreflightSave { touched, has_new_context, broken: earlier.broken };
+                return self.found_broken(save, problems);
             }
         };
-        let is_around = environment.is_some() || was_around;
+        let has_new_context = environment.is_some() || earlier.has_new_context;
         self.name_cases();
         let reloaded = self.live.reload(&touched, environment);
-        self.take_reloaded(reloaded, UntriedSave { touched, is_around }, then.as_ref())
+        let save = PreflightSave { touched, has_new_context, broken: earlier.broken };
+        self.take_reloaded(reloaded, save, then.as_ref())
+    }
+
+    /// What was saved since the files were valid last, which counts as saved now; they are taken for valid until they are
+    /// read again.
+    fn take_files(&mut self) -> PreflightSave {
+        match std::mem::replace(&mut self.files, FilesState::Valid) {
+            FilesState::Preflight(save) => save,
+            FilesState::Broken(mut broken) => {
+                let touched = std::mem::take(&mut broken.touched);
+                PreflightSave { touched, has_new_context: false, broken: Some(broken) }
+            }
+            FilesState::Valid => {
+                let touched = ChangedPaths::default();
+                PreflightSave { touched, has_new_context: false, broken: None }
+            }
+        }
     }
 
     /// Reads what was saved once more, now that its programs were loaded or could not be.
     pub(super) fn read_tried(&mut self) -> std::io::Result<()> {
-        let Some(untried) = self.untried.take() else { return Ok(()) };
+        let save = self.take_files();
         self.bring_in()?;
         let then = self.known_now();
         self.name_cases();
         let reloaded = self.live.reload_tried();
-        self.take_reloaded(reloaded, untried, then.as_ref())
+        self.take_reloaded(reloaded, save, then.as_ref())
     }
 
     fn take_reloaded(
         &mut self,
         reloaded: Reloaded,
-        read: UntriedSave,
+        save: PreflightSave,
         then: Option<&Arc<Snapshot>>,
     ) -> std::io::Result<()> {
         // A trial decides what is looked at. What is looked at anew is reported as touched: to drop what a broken program
         // is looked at for, and to look at it once more when it is broken still, would go round for ever.
         let is_decided = !matches!(reloaded, Reloaded::Untried(_));
         self.look_at_files_and(!is_decided)?;
-        let UntriedSave { touched, is_around } = read;
         match reloaded {
             Reloaded::Untried(_) => {
                 // Workers of the program as it was are gone.
                 self.live.pause(true);
-                self.untried = Some(UntriedSave { touched, is_around });
+                self.files = FilesState::Preflight(save);
                 Ok(())
             }
-            Reloaded::Broken { problems, .. } => self.found_broken(touched, problems),
+            Reloaded::Broken { problems, .. } => self.found_broken(save, problems),
             Reloaded::Changed { files, warnings } => {
                 self.mend();
                 self.save(then, files, &warnings)
             }
             Reloaded::Same => {
-                let was_shown = self.mend();
-                if is_around && self.has_begun {
+                self.mend();
+                if save.has_new_context && self.phase != Phase::Loading {
                     self.begin(then);
                 }
+                let was_shown = save.broken.is_some_and(|broken| broken.again.is_none());
                 if was_shown { self.tell(&WatchEvent::Restored) } else { Ok(()) }
             }
         }
@@ -151,7 +166,7 @@ impl Control<'_> {
         let session = self.live.session();
         match self.live.standing() {
             ResolveState::Planning => self.views.now.snapshot.clone(),
-            _ if !self.is_planned => None,
+            _ if !self.phase.is_planned() => None,
             _ => Some(Arc::new(Snapshot::take(&session.db, session.root))),
         }
     }
@@ -164,46 +179,45 @@ impl Control<'_> {
     /// Looks at every file that was read or looked for, and also at those of before if `keeps` says so.
     fn look_at_files_and(&mut self, keeps: bool) -> std::io::Result<()> {
         let mut paths = self.live.session().paths();
-        paths.extend(self.around.paths().iter().cloned());
+        paths.extend(self.context.paths().iter().cloned());
         if keeps {
-            paths.extend(self.files.looked_at().map(str::to_owned));
+            paths.extend(self.watch.looked_at().map(str::to_owned));
         }
-        for warning in self.files.look_at(&paths) {
+        for warning in self.watch.look_at(&paths) {
             self.tell(&WatchEvent::Note(warning))?;
         }
         Ok(())
     }
 
-    /// What is saved cannot be evaluated. A file may be half written: it is shown once it is broken for a moment.
-    pub(super) fn found_broken(
+    /// What was saved cannot be evaluated. A file may be half written: it is shown once it is broken for a moment.
+    fn found_broken(
         &mut self,
-        touched: ChangedPaths,
+        save: PreflightSave,
         problems: Vec<Diagnostic>,
     ) -> std::io::Result<()> {
         self.live.pause(true);
         self.is_dirty = true;
-        let held = self.broken.take();
-        let is_shown = held.as_ref().is_some_and(|held| held.again.is_none());
-        let is_over =
-            held.as_ref().and_then(|held| held.again).is_some_and(|again| again <= Instant::now());
-        let is_same = held.as_ref().is_some_and(|held| held.problems == problems);
+        let earlier = save.broken.as_ref();
+        let was_shown = earlier.is_some_and(|earlier| earlier.again.is_none());
+        let is_same = earlier.is_some_and(|earlier| earlier.problems == problems);
         // Nobody saves a file at the moment the session begins.
-        let is_told = is_shown || is_over || !self.has_begun;
-        let again = (!is_told).then(|| Instant::now() + GRACE);
-        self.broken = Some(BrokenSave { again, touched, problems: problems.clone() });
-        if !is_told || is_shown && is_same {
+        let is_shown =
+            was_shown || earlier.is_some_and(BrokenSave::is_due) || self.phase == Phase::Loading;
+        let again = (!is_shown).then(|| Instant::now() + GRACE);
+        let touched = save.touched;
+        self.files = FilesState::Broken(BrokenSave { again, touched, problems: problems.clone() });
+        if !is_shown || was_shown && is_same {
             return Ok(());
         }
         self.views.now.overview.problems = problems;
         self.tell(&WatchEvent::Broken)
     }
 
-    /// Nothing is broken any more. True if that was shown.
-    pub(super) fn mend(&mut self) -> bool {
+    /// Nothing is broken any more.
+    fn mend(&mut self) {
         self.live.pause(false);
         self.is_dirty = true;
         self.views.now.overview.problems.clear();
-        self.broken.take().is_some_and(|broken| broken.again.is_none())
     }
 
     /// A save means something: what it changed is evaluated.
@@ -213,7 +227,7 @@ impl Control<'_> {
         files: Vec<String>,
         warnings: &[Diagnostic],
     ) -> std::io::Result<()> {
-        let is_first = !self.has_begun;
+        let is_first = self.phase == Phase::Loading;
         let mut overview = self.views.now.overview.clone();
         if !is_first {
             if let Some(then) = then {
@@ -243,7 +257,7 @@ impl Control<'_> {
             previous.overview.newest = self.views.now.overview.save;
         }
         self.views.looks_back = false;
-        self.is_recorded = false;
+        self.record.is_due = true;
         self.views.now.rubrics = rubrics(self.live.session());
         self.begin(then);
         if is_first { Ok(()) } else { self.tell(&WatchEvent::Saved) }
@@ -253,12 +267,12 @@ impl Control<'_> {
     pub(super) fn begin(&mut self, then: Option<&Arc<Snapshot>>) {
         let session = self.live.session();
         let ranks = Ranks::new(then.cloned(), &self.views.now.before, &self.views);
-        let settings = self.around.settings(session);
+        let settings = self.context.settings(session);
         self.live.begin(Box::new(ranks), self.preview, settings);
-        (self.is_planned, self.told, self.urgent) = (false, None, URGENT);
-        (self.has_begun, self.listed) = (true, 0);
+        self.phase = Phase::Planning;
+        self.quota = VerdictQuota::NEW;
         self.change();
-        self.begun_at = self.version();
+        self.totals.begun_at = self.version();
         let session = self.live.session();
         if session.root.chunks(&session.db).len() > MAX_CHUNKS_ALONE {
             let root = session.root;
