@@ -220,8 +220,10 @@ impl FileWatch {
             self.poll(std::iter::empty());
             return false;
         }
-        let (mut fresh, mut refused) = (Vec::new(), BTreeMap::new());
-        let (mut restless, mut has_armed) = (names, false);
+        let mut fresh = Vec::new();
+        let mut refused = BTreeMap::new();
+        let mut restless = names;
+        let mut has_armed = false;
         for _ in 0..MAX_ROUNDS {
             self.follow(&restless);
             (fresh, refused) = self.arm();
@@ -262,7 +264,8 @@ impl FileWatch {
             let mut state = self.shared.state();
             (state.trails.folders().cloned().collect(), std::mem::take(&mut state.shaken))
         };
-        let (mut fresh, mut refused) = (Vec::new(), BTreeMap::new());
+        let mut fresh = Vec::new();
+        let mut refused = BTreeMap::new();
         let Some(watcher) = &mut self.watcher else { return (fresh, refused) };
         // First those that go: a folder that was renamed has one watch under both names, and the last word on it counts.
         self.armed.retain(|folder| {

@@ -213,10 +213,12 @@ struct Keeper<'a> {
 
 impl<'a> Keeper<'a> {
     fn new(system: &'a dyn System, surroundings: &SuiteContext) -> Self {
-        let (started, home) = (system.now(), surroundings.records());
+        let started = system.now();
+        let home = surroundings.records();
         let id = record::run_id(&started, record::last_id(system, &home).as_deref());
         let folder = join(&record::runs_of(&home), &id);
-        let (log, has_begun) = (SaveLog::new(&folder), false);
+        let log = SaveLog::new(&folder);
+        let has_begun = false;
         Self { system, folder, home, id, started, log, has_begun }
     }
 
@@ -237,7 +239,8 @@ impl<'a> Keeper<'a> {
         ended: EndedSession,
     ) -> std::io::Result<()> {
         let warning = note_used(session, surroundings, self.system);
-        let (summary, header) = (results::summary(&session.db, session.root), header(session));
+        let summary = results::summary(&session.db, session.root);
+        let header = header(session);
         let lines = || -> crate::pipeline::report::Results<'_> {
             Box::new(results::lines(&session.db, session.root))
         };

@@ -55,7 +55,8 @@ impl RunBar {
         if self.failed > 0 {
             parts.push(format!("{} failed: {}", self.failed, short(&self.last_failure)));
         }
-        let (under_way, cached) = (self.under_way, self.cached);
+        let under_way = self.under_way;
+        let cached = self.cached;
         let cost = self.used.cost.map_or_else(String::new, |cost| format!("{cost}, "));
         let tokens = count(self.used.input + self.used.output, "token");
         parts.push(format!("{under_way} under way, {cached} cached, {cost}{tokens}"));

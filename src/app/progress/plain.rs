@@ -64,7 +64,8 @@ impl<W: Write> Progress for PlainProgress<W> {
                         self.line(&format!("  failed: {}", sanitize(message)));
                     }
                 }
-                let (landed, to_ask) = (self.landed, self.to_ask().max(1));
+                let landed = self.landed;
+                let to_ask = self.to_ask().max(1);
                 if landed * 10 / to_ask != (landed - 1) * 10 / to_ask {
                     self.line(&format!("  {landed}/{to_ask} asked, {} failed", self.failed));
                 }

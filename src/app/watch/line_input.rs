@@ -96,7 +96,9 @@ impl JsonCommand {
         let simple = match self.command {
             JsonCommandKind::Refresh | JsonCommandKind::Pin => {
                 let sample_id = self.sample_id.ok_or("a wish for a verdict needs `sample_id`")?;
-                let (grader, model, trial) = (self.grader, self.model, self.trial);
+                let grader = self.grader;
+                let model = self.model;
+                let trial = self.trial;
                 let name = VerdictName { sample_id, grader, model, trial };
                 return Ok(match self.command {
                     JsonCommandKind::Pin => LineCommand::Pin(name),

@@ -254,7 +254,8 @@ fn gate_lines(gate: &GateReport, before: &GateReport, width: usize) -> Vec<Strin
         Some(status) if gate.status != Some(status) => format!(" (was {})", shout(before)),
         _ => String::new(),
     };
-    let (style, word) = (status_style(gate), shout(gate));
+    let style = status_style(gate);
+    let word = shout(gate);
     let taken = "gate ".len() + word.len() + was.len() + 2;
     let finding = verdict::finding_within(gate, width.saturating_sub(taken));
     let line = format!("gate {style}{word}{style:#}{was}  {finding}");

@@ -144,7 +144,8 @@ mod tests {
     #[test]
     fn runs_are_counted_back_within_their_suite() {
         let header = |suite: &str| format!(r#"{{"format": 1, "suite": "{suite}"}}"#);
-        let (s, other) = (header("s"), header("other"));
+        let s = header("s");
+        let other = header("other");
         let system = MemorySystem::with(&[
             ("h/runs/20260101T000000-000001/header.json", &s),
             ("h/runs/20260102T000000-000002/header.json", &other),

@@ -365,7 +365,8 @@ mod tests {
         };
         full.counts = Counts { broken: 2, ..Counts::default() };
         full.spent = Usage { input: 7, output: 1, cost: Cost::from_dollars(0.25) };
-        let (system, mut log) = (MemorySystem::default(), SaveLog::new("h/runs/1"));
+        let system = MemorySystem::default();
+        let mut log = SaveLog::new("h/runs/1");
         let records = [full, record(1, &[])];
         for record in &records {
             log.append(&system, record).unwrap();
@@ -484,7 +485,8 @@ mod tests {
     #[test]
     fn a_disk_that_was_full_loses_nothing() {
         for most in [0, 1, 40, 10_000] {
-            let (system, mut log) = (Full(MemorySystem::default(), None.into()), SaveLog::new("f"));
+            let system = Full(MemorySystem::default(), None.into());
+            let mut log = SaveLog::new("f");
             for record in session() {
                 let fails = record.save == 1;
                 *system.1.borrow_mut() = fails.then_some(most);

@@ -219,7 +219,8 @@ fn graders_of(settings: &Map<String, Value>) -> Vec<String> {
 fn rubrics_of(settings: &Map<String, Value>) -> Vec<(String, String)> {
     let graders = settings.get("graders").and_then(Value::as_array).into_iter().flatten();
     let rubric = |grader: &Value| {
-        let (name, text) = (grader.get("name")?.as_str()?, grader.get("prompt")?.as_str()?);
+        let name = grader.get("name")?.as_str()?;
+        let text = grader.get("prompt")?.as_str()?;
         Some((name.to_owned(), blake3::hash(text.as_bytes()).to_string()))
     };
     graders.filter_map(rubric).collect()
@@ -292,7 +293,8 @@ mod tests {
     }
 
     fn line(sample: &str, score: f64, digit: u8) -> String {
-        let (pass, key) = (score >= 0.5, key(digit));
+        let pass = score >= 0.5;
+        let key = key(digit);
         format!(
             r#"{{"format":1,"sample_id":"{sample}","grades":{{"g":{{"score":1,"pass":true,"error":null}},"q":{{"score":{score},"pass":{pass},"rationale":"said {score}","error":null,"key":"{key}"}}}}}}"#
         )
@@ -300,7 +302,8 @@ mod tests {
 
     fn save(number: u32, verdicts: &[(&str, f64, u8)]) -> String {
         let verdict = |(sample, score, digit): &(&str, f64, u8)| {
-            let (pass, key) = (*score >= 0.5, key(*digit));
+            let pass = *score >= 0.5;
+            let key = key(*digit);
             format!(
                 r#"{{"sample_id":"{sample}","grader":"q","before":null,"now":{{"score":{score},"pass":{pass},"key":"{key}"}}}}"#
             )
@@ -422,7 +425,8 @@ mod tests {
             let diff = with_rationales(&system, saves);
             let shown = diff.moved.iter().map(|moved| {
                 let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-                let (old, new) = (text(&moved.before.rationale), text(&moved.now.rationale));
+                let old = text(&moved.before.rationale);
+                let new = text(&moved.now.rationale);
                 format!("{}: {old} → {new}", moved.case.sample_id)
             });
             shown.collect::<Vec<_>>()

@@ -50,7 +50,8 @@ impl Run {
     }
 
     fn observations(&self, grader: &str) -> Vec<Observation> {
-        let (mut ids, mut models) = (BTreeMap::new(), BTreeMap::new());
+        let mut ids = BTreeMap::new();
+        let mut models = BTreeMap::new();
         let mut observations = Vec::new();
         for result in &self.results {
             let ordinal = u32::try_from(ids.len()).unwrap();

@@ -127,7 +127,8 @@ impl Annotations {
                 annotation.write(level, out)?;
             }
         }
-        let (failed, errored) = (count(self.failed, "failure"), count(self.errored, "grade"));
+        let failed = count(self.failed, "failure");
+        let errored = count(self.errored, "grade");
         let hidden = self.errors.hidden() + self.warnings.hidden();
         let rest = match hidden {
             0 => String::new(),

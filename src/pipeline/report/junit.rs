@@ -358,7 +358,9 @@ mod tests {
     fn parsed(xml: &str) -> (Vec<Tag>, Vec<String>) {
         let mut reader = Reader::from_str(xml);
         reader.config_mut().check_end_names = true;
-        let (mut tags, mut texts, mut text) = (Vec::new(), Vec::new(), String::new());
+        let mut tags = Vec::new();
+        let mut texts = Vec::new();
+        let mut text = String::new();
         loop {
             match reader.read_event().unwrap() {
                 Event::Start(tag) | Event::Empty(tag) => {

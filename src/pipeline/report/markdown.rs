@@ -44,7 +44,8 @@ pub(super) fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Res
     writeln!(out, "### {suite}: {}", verdict::word(&summary.gate))?;
     writeln!(out)?;
     write_gate(&summary.gate, "", out)?;
-    let (samples, results) = (count(summary.samples, "sample"), count(summary.results, "result"));
+    let samples = count(summary.samples, "sample");
+    let results = count(summary.results, "result");
     writeln!(out, "{samples}, {results}")?;
     if !summary.metrics.0.is_empty() {
         writeln!(out)?;
@@ -148,7 +149,8 @@ fn write_failures(digest: &Digest, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n<details><summary>{}</summary>\n", count(digest.failed, "failure"))?;
     for failure in &digest.failures {
         let label = code(&cut_middle(&sanitize(&failure.label(digest.trials)), LABEL));
-        let (grader, score) = (code(&failure.grader), score(failure.score));
+        let grader = code(&failure.grader);
+        let score = score(failure.score);
         let rationale = code(&cut(&sanitize(&failure.rationale), RATIONALE));
         writeln!(out, "- {label} {grader} {score}: {rationale}")?;
     }

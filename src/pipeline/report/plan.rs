@@ -324,7 +324,8 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_said() {
-        let (a, b) = (line(3, &[("first run", 3)], None), line(2, &[("first run", 2)], Some(0)));
+        let a = line(3, &[("first run", 3)], None);
+        let b = line(2, &[("first run", 2)], Some(0));
         let all = plan(vec![("a\u{202e}", a), ("b", b)], line(5, &[("first run", 5)], None));
         let basis = PlanBasis {
             previous: None,

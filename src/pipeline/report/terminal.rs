@@ -139,7 +139,8 @@ fn verdict_lines(report: &Report<'_>, width: usize) -> Vec<String> {
     let summary = report.summary;
     let word = verdict::word(&summary.gate);
     let suite = cut(&sanitize(&report.header.suite), SAMPLE);
-    let (samples, results) = (count(summary.samples, "sample"), count(summary.results, "result"));
+    let samples = count(summary.samples, "sample");
+    let results = count(summary.results, "result");
     let style = status_style(&summary.gate);
     let mut lines = vec![format!("{style}{word}{style:#}  {suite}: {samples}, {results}")];
     let finding = verdict::finding_within(&summary.gate, width);
@@ -158,7 +159,8 @@ pub(crate) fn push_conditions(
     lines: &mut Vec<String>,
 ) {
     for gate in conditions {
-        let (style, word) = (status_style(gate), verdict::word(gate));
+        let style = status_style(gate);
+        let word = verdict::word(gate);
         let indent = 2 * depth.min(width / 8);
         let room = width.saturating_sub(indent + word.len() + 2);
         let finding = verdict::finding_within(gate, room);

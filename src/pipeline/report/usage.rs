@@ -7,7 +7,8 @@ use crate::pipeline::results::usage::ModelUsage;
 /// What all judgments of a run used, in one sentence, then grader by grader and model by model where there are
 /// several. Empty where nothing was judged.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
-    let (graders, all) = (&summary.usage.0, summary.all_usage);
+    let graders = &summary.usage.0;
+    let all = summary.all_usage;
     if all.judgments == 0 {
         return Vec::new();
     }

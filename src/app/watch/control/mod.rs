@@ -387,7 +387,8 @@ impl<'a> Control<'a> {
     async fn finish(self, ending: SessionEnd) -> EndedSession {
         let Self { live, worker, .. } = self;
         drop(worker);
-        let (done, tallies) = (live.progressed(), live.tallies().to_vec());
+        let done = live.progressed();
+        let tallies = live.tallies().to_vec();
         let asked = live.asked().to_vec();
         live.finish().await;
         EndedSession { ending, tallies, asked, spent: done.used, saved: done.tally.saved }

@@ -37,7 +37,8 @@ impl Control<'_> {
 
     /// Fills in what changes all the time.
     pub(super) fn fill(&mut self) {
-        let (done, has_totals) = (self.live.progressed(), self.has_totals());
+        let done = self.live.progressed();
+        let has_totals = self.has_totals();
         let overview = &mut self.views.now.overview;
         let before = overview.spent;
         overview.actions = ActionCounts {
@@ -62,7 +63,8 @@ impl Control<'_> {
             state => state,
         };
         let limits = self.live.limits();
-        (overview.spent.budget, overview.spent.max_calls) = (limits.max_cost, limits.max_calls);
+        overview.spent.budget = limits.max_cost;
+        overview.spent.max_calls = limits.max_calls;
         overview.waiting = self.context.waiting();
         overview.notes = self.warnings.iter().cloned().chain(self.live.notes()).collect();
         if let (Activity::Paused { .. }, 1..) = (&overview.state, overview.save) {
@@ -73,7 +75,8 @@ impl Control<'_> {
         }
         // Whichever evaluation is looked at, the session is one.
         if let Some(previous) = &mut self.views.previous {
-            let (state, spent) = (overview.state.clone(), overview.spent);
+            let state = overview.state.clone();
+            let spent = overview.spent;
             let own = previous.overview.spent;
             previous.overview.spent = Spending { save: own.save, saved: own.saved, ..spent };
             previous.overview.state = state;

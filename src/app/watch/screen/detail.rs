@@ -66,13 +66,16 @@ impl DetailPane {
         let area = lines_of(area, 1, usize::from(area.height));
         self.area = area;
         let Some(detail) = detail else {
-            (self.of, self.laid_out, self.offset) = (None, None, 0);
+            self.of = None;
+            self.laid_out = None;
+            self.offset = 0;
             self.lines.clear();
             return;
         };
         draw_title(buffer, Rect { y: area.y.saturating_sub(1), height: 1, ..area }, &detail, theme);
         if self.of != Some(detail.row.id) {
-            (self.of, self.offset) = (Some(detail.row.id), 0);
+            self.of = Some(detail.row.id);
+            self.offset = 0;
         }
         let inner = inset(area, 1);
         let is_known = self
@@ -182,7 +185,8 @@ fn person(detail: &VerdictDetail, theme: Theme) -> Option<Vec<StyledText>> {
 
 /// The new text with the words that changed.
 fn difference(before: &str, now: &str, theme: Theme) -> Vec<StyledText> {
-    let (before, now) = (beginning(before).0, beginning(now).0);
+    let before = beginning(before).0;
+    let now = beginning(now).0;
     let pieces = word_diff(before, now);
     let brackets = |text: String, start: &str, end: &str| {
         if theme.has_color() { text } else { format!("{start}{text}{end}") }

@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn styles_survive_the_break() {
-        let (plain, bold) = (Style::new(), Style::new().add_modifier(Modifier::BOLD));
+        let plain = Style::new();
+        let bold = Style::new().add_modifier(Modifier::BOLD);
         let found = flow(&[("a ".into(), plain), ("b c".into(), bold)], 3);
         assert_eq!(
             found,

@@ -127,7 +127,8 @@ fn spent(spent: &Spending) -> [String; 3] {
 
 fn state(overview: &Overview, theme: Theme) -> Vec<StyledText> {
     if overview.save != overview.newest {
-        let (shown, newest) = (save(overview.save), save(overview.newest));
+        let shown = save(overview.save);
+        let newest = save(overview.newest);
         let text = format!(" looking at {shown}, the rubric before; u goes back to {newest} ");
         return vec![(text, theme.banner())];
     }
@@ -138,7 +139,8 @@ fn state(overview: &Overview, theme: Theme) -> Vec<StyledText> {
         Activity::Paused { waiting, expected } => {
             let about = expected.map_or_else(String::new, |cost| format!(", about {cost}"));
             let judged = grouped(actions.total.saturating_sub(*waiting));
-            let (total, waiting) = (grouped(actions.total), grouped(*waiting));
+            let total = grouped(actions.total);
+            let waiting = grouped(*waiting);
             vec![
                 (format!("held: {judged} of {total} judged; "), theme.doubtful()),
                 (format!("Enter asks the other {waiting}{about}"), STRONG.patch(theme.doubtful())),

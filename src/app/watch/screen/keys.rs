@@ -63,7 +63,8 @@ impl Screen {
         match code {
             KeyCode::Char('?') => self.mode = InputMode::Help { offset: 0 },
             KeyCode::Char('/') => {
-                (self.mode, self.is_alone) = (InputMode::Search, false);
+                self.mode = InputMode::Search;
+                self.is_alone = false;
             }
             KeyCode::Char('v') | KeyCode::Enter => self.is_alone = !self.is_alone,
             KeyCode::Char('l') | KeyCode::Right => self.is_alone = true,

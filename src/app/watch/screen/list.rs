@@ -96,9 +96,12 @@ impl VerdictList {
             self.offset = at.saturating_sub(was_on);
         }
         if let Some(row) = rows.get(at) {
-            (self.shown, self.at) = (Some(*row), at);
+            self.shown = Some(*row);
+            self.at = at;
         } else {
-            (self.shown, self.at, self.offset) = (None, 0, 0);
+            self.shown = None;
+            self.at = 0;
+            self.offset = 0;
         }
         self.rows = rows;
         if is_seen {
@@ -116,7 +119,9 @@ impl VerdictList {
     pub(super) fn select(&mut self, at: usize) {
         let at = at.min(self.rows.len().saturating_sub(1));
         if let Some(row) = self.rows.get(at) {
-            (self.shown, self.chosen, self.at) = (Some(*row), Some(*row), at);
+            self.shown = Some(*row);
+            self.chosen = Some(*row);
+            self.at = at;
             self.follow();
         }
     }
@@ -136,7 +141,10 @@ impl VerdictList {
 
     /// Begins at the top, for another list.
     pub(super) fn restart(&mut self) {
-        (self.chosen, self.shown, self.at, self.offset) = (None, None, 0, 0);
+        self.chosen = None;
+        self.shown = None;
+        self.at = 0;
+        self.offset = 0;
     }
 
     /// The lines that are seen at once.
@@ -185,7 +193,7 @@ impl VerdictList {
         for (line, row) in rows.iter().enumerate() {
             let area = lines_of(self.area, line, 1);
             let is_selected = self.offset + line == self.at;
-            draw_row(buffer, area, &columns, (row.as_ref(), is_selected), look.theme);
+            draw_row(buffer, area, &columns, row.as_ref(), is_selected, look.theme);
         }
         if self.rows.is_empty() {
             self.draw_nothing(buffer, look);
@@ -346,7 +354,8 @@ fn draw_row(
     buffer: &mut Buffer,
     area: Rect,
     columns: &[ListColumn],
-    (row, is_selected): (Option<&VerdictRow>, bool),
+    row: Option<&VerdictRow>,
+    is_selected: bool,
     theme: Theme,
 ) {
     let mut pen = Pen::new(buffer, area);

@@ -81,7 +81,7 @@ pub(super) fn draw(
     }
     for (line, (at, metric)) in metrics.iter().enumerate().skip(offset).take(height).enumerate() {
         let is_selected = shown.selected == Some(at);
-        draw_row(buffer, lines_of(table, line + 1, 1), &columns, (metric, is_selected), theme);
+        draw_row(buffer, lines_of(table, line + 1, 1), &columns, metric, is_selected, theme);
     }
     if confusion {
         let selected = shown.selected.and_then(|at| metrics.get(at));
@@ -94,7 +94,8 @@ fn draw_row(
     buffer: &mut Buffer,
     area: Rect,
     columns: &[MetricColumn],
-    (metric, is_selected): (&MetricRow, bool),
+    metric: &MetricRow,
+    is_selected: bool,
     theme: Theme,
 ) {
     let mut pen = Pen::new(buffer, area);
@@ -190,7 +191,8 @@ fn pass(metric: &MetricRow, _: usize, _: Theme) -> StyledText {
 }
 
 fn judged(metric: &MetricRow, _: usize, theme: Theme) -> StyledText {
-    let (judged, total) = (grouped(metric.judged as u64), grouped(metric.total as u64));
+    let judged = grouped(metric.judged as u64);
+    let total = grouped(metric.total as u64);
     let is_whole = metric.judged + metric.errors == metric.total;
     (format!("{judged}/{total}"), if is_whole { theme.faint() } else { theme.accent() })
 }

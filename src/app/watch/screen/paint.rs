@@ -67,7 +67,8 @@ impl<'b> Pen<'b> {
         let after = self.x.saturating_add(narrow(width)).min(self.end);
         let end = std::mem::replace(&mut self.end, after);
         self.put(text, style);
-        (self.x, self.end) = (after, end);
+        self.x = after;
+        self.end = end;
         self
     }
 
@@ -155,7 +156,8 @@ pub(super) struct VisibleRows {
 pub(super) fn fitting(columns: &[(usize, u8)], room: usize) -> Vec<bool> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
     order.sort_by_key(|at| columns[*at].1);
-    let (mut fits, mut used) = (vec![false; columns.len()], 0);
+    let mut fits = vec![false; columns.len()];
+    let mut used = 0;
     for at in order {
         let width = columns[at].0;
         if used + width <= room {

@@ -89,14 +89,14 @@ fn push(lines: &mut Vec<Vec<StyledText>>, problem: &Diagnostic, width: usize, th
             None => {
                 let is_place = line.trim_start().starts_with("-->");
                 let style = if is_place { theme.accent() } else { Style::new() };
-                push_hanging(lines, (line, style), width);
+                push_hanging(lines, line, style, width);
             }
         }
     }
 }
 
 /// A sentence whose later lines stand below the first word of the first.
-fn push_hanging(lines: &mut Vec<Vec<StyledText>>, (line, style): (&str, Style), width: usize) {
+fn push_hanging(lines: &mut Vec<Vec<StyledText>>, line: &str, style: Style, width: usize) {
     let is_mark = |char| matches!(char, ' ' | '=' | '-' | '>');
     let indent = line.find(|char| !is_mark(char)).unwrap_or(0).min(width / 2);
     let (head, rest) = line.split_at(indent);

@@ -31,7 +31,8 @@ fn buffer(screen: &mut Screen, board: &dyn Board, (width, height): (u16, u16)) -
 /// The lines of the screen, without spaces at their ends.
 fn lines(buffer: &Buffer) -> Vec<String> {
     let line = |cells: &[ratatui::buffer::Cell]| {
-        let (mut text, mut covered) = (String::new(), 0);
+        let mut text = String::new();
+        let mut covered = 0;
         for cell in cells {
             if covered == 0 {
                 text.push_str(cell.symbol());
@@ -235,7 +236,8 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
 
 #[test]
 fn a_small_screen_shows_the_list_or_the_detail() {
-    let (board, size) = (WatchFixture::small(), (58, 15));
+    let board = WatchFixture::small();
+    let size = (58, 15);
     let mut screen = screen();
     insta::assert_snapshot!(shown(&mut screen, &board, size), @r#"
      support-quality  save 3  rubrics/helpfu…  $0.31 of $1.00
@@ -490,13 +492,16 @@ fn lists_without_rows_say_what_is_not_there() {
 #[test]
 fn before_the_first_save_the_failing_ones_are_listed() {
     let mut board = WatchFixture::small();
-    (board.overview.save, board.overview.newest) = (0, 0);
+    board.overview.save = 0;
+    board.overview.newest = 0;
     let mut screen = screen();
     assert!(shown(&mut screen, &board, NARROW).contains("[failing]"));
-    (board.overview.save, board.overview.newest) = (1, 1);
+    board.overview.save = 1;
+    board.overview.newest = 1;
     assert!(shown(&mut screen, &board, NARROW).contains("[moved]"));
     press(&mut screen, &board, NARROW, "x");
-    (board.overview.save, board.overview.newest) = (2, 2);
+    board.overview.save = 2;
+    board.overview.newest = 2;
     assert!(shown(&mut screen, &board, NARROW).contains("[errors]"));
 }
 
@@ -521,7 +526,8 @@ fn no_size_panics() {
 
 #[test]
 fn colour_says_nothing_alone() {
-    let (mut plain, mut colored) = (screen(), Screen::new(ScreenOptions { color: true }));
+    let mut plain = screen();
+    let mut colored = Screen::new(ScreenOptions { color: true });
     press(&mut plain, &broken(), WIDE, "x");
     press(&mut colored, &broken(), WIDE, "x");
     let plain = buffer(&mut plain, &broken(), WIDE);

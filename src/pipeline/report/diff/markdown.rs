@@ -26,11 +26,13 @@ const RATIONALE: usize = 200;
 
 /// Writes the comparison with at most `most` verdicts that moved.
 pub(crate) fn write(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result<()> {
-    let (before, now) = (&diff.before, &diff.now);
+    let before = &diff.before;
+    let now = &diff.now;
     writeln!(out, "### {}: {}", code(&now.suite), tally(diff))?;
     writeln!(out)?;
     for (side, name, gate) in [("old", before, &diff.gate.before), ("new", now, &diff.gate.now)] {
-        let (reference, gate_word) = (code(&name.reference()), verdict::word(gate));
+        let reference = code(&name.reference());
+        let gate_word = verdict::word(gate);
         let known = if name.complete { "" } else { ", not every grade is known" };
         write!(out, "- {side}: {reference}, {gate_word}{known}")?;
         let finding = verdict::finding(gate);
@@ -103,7 +105,9 @@ fn write_moved(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result<()> 
         let name = label(&case.sample_id, case.model.as_deref(), trials.then_some(case.trial));
         let name = code(&cut(&sanitize(&name), NAME));
         let grader = code(&cut(&sanitize(grader), NAME));
-        let (movement, old, new) = (word(*movement), grade(before), grade(now));
+        let movement = word(*movement);
+        let old = grade(before);
+        let new = grade(now);
         writeln!(out, "- {movement} {name} {grader} {old} → {new}")?;
         match rationales(moved) {
             Rationales::Unknown => {}

@@ -259,7 +259,8 @@ pub(crate) fn compare(before: &Side, now: &Side, grader: Option<&str>) -> Diff {
 /// Why two evaluations are hardly worth comparing, a sentence each; empty where they are alike.
 pub(crate) fn unlike(diff: &Diff) -> Vec<String> {
     let mut reasons = Vec::new();
-    let (before, now) = (&diff.before.suite, &diff.now.suite);
+    let before = &diff.before.suite;
+    let now = &diff.now.suite;
     if before != now {
         reasons.push(format!("the suites are `{before}` and `{now}`"));
     }
@@ -268,7 +269,8 @@ pub(crate) fn unlike(diff: &Diff) -> Vec<String> {
             [] => "no grader".to_owned(),
             names => format!("`{}`", names.join("`, `")),
         };
-        let (before, now) = (named(&diff.graders_only_before), named(&diff.graders_only_now));
+        let before = named(&diff.graders_only_before);
+        let now = named(&diff.graders_only_now);
         reasons.push(format!("no grader is in both: {before} against {now}"));
     }
     if diff.cases.both == 0 {
@@ -318,7 +320,8 @@ fn matched<'a>(before: &'a Side, now: &'a Side) -> (Vec<Match<'a>>, CasesDiff) {
     let by_name: HashMap<&CaseName, &SideCase> =
         before.cases.iter().map(|case| (&case.name, case)).collect();
     let mut samples: HashMap<&str, u32> = HashMap::new();
-    let (mut found, mut cases) = (Vec::new(), CasesDiff::default());
+    let mut found = Vec::new();
+    let mut cases = CasesDiff::default();
     for case in &now.cases {
         let Some(before) = by_name.get(&case.name) else {
             cases.only_now.add(&case.name);
@@ -343,10 +346,12 @@ fn grader_diff(
     matches: &[Match<'_>],
     moved: &mut Vec<Moved>,
 ) -> GraderDiff {
-    let (mut pairs, mut counts) = (Vec::new(), Counts::default());
+    let mut pairs = Vec::new();
+    let mut counts = Counts::default();
     for pair in matches {
         let of = |case: &SideCase, at: usize| case.grades.get(at).copied().flatten();
-        let (before, now) = (of(pair.before, in_before), of(pair.now, in_now));
+        let before = of(pair.before, in_before);
+        let now = of(pair.now, in_now);
         // Neither knows of it: the grader does not grade this case.
         if before.is_none() && now.is_none() {
             continue;

@@ -52,7 +52,8 @@ pub(super) fn changes(before: &Side, now: &Side, graders: &[&str]) -> Vec<Settin
 pub(super) fn file_changes(before: &Side, now: &Side) -> Vec<SettingChange> {
     let mut found = Vec::new();
     if let (Some(old), Some(new)) = (&before.inputs, &now.inputs) {
-        let (old, new) = (Value::Object(old.clone()), Value::Object(new.clone()));
+        let old = Value::Object(old.clone());
+        let new = Value::Object(new.clone());
         push("", Some(&old), Some(&new), &mut found);
     }
     found
@@ -171,7 +172,8 @@ mod tests {
     #[test]
     fn files_are_compared_by_digest() {
         let of = |inputs: Value| Side { inputs: inputs.as_object().cloned(), ..Side::default() };
-        let (old, new) = (of(json!({"a": "1", "b": "2"})), of(json!({"b": "3", "c": "4"})));
+        let old = of(json!({"a": "1", "b": "2"}));
+        let new = of(json!({"b": "3", "c": "4"}));
         let expected = ["b \"2\" \"3\"", "c - \"4\"", "a \"1\" -"];
         assert_eq!(shown(&old, &new), expected);
         assert_eq!(shown(&old, &Side::default()), Vec::<String>::new());

@@ -56,7 +56,8 @@ fn moves(diff: &Diff) -> Vec<String> {
     let shown = |moved: &super::Moved| {
         let CaseName { sample_id, model, trial } = &moved.case;
         let model = model.as_deref().unwrap_or_default();
-        let (grader, kind) = (&moved.grader, super::text::word(moved.movement));
+        let grader = &moved.grader;
+        let kind = super::text::word(moved.movement);
         format!("{kind} {sample_id}/{model}/{trial} {grader} {:+}", moved.distance())
     };
     diff.moved.iter().map(shown).collect()
@@ -92,7 +93,8 @@ fn verdicts_are_matched_by_name_and_sorted_by_what_they_mean() {
         diff.graders.0.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
         ["k", "g"]
     );
-    let (k, g) = (diff.graders.get("k").unwrap(), diff.graders.get("g").unwrap());
+    let k = diff.graders.get("k").unwrap();
+    let g = diff.graders.get("g").unwrap();
     // `c` has no grade by `k` before: it is no pair. `d` was an error of `g`.
     assert_eq!((k.paired.n, k.counts.new, k.counts.unchanged), (5, 1, 3));
     assert_eq!((g.paired.n, g.paired.fixed, g.paired.broken), (5, 1, 2));
@@ -176,7 +178,8 @@ fn hostile() -> Diff {
     before.gate = gate(GateStatus::Passed, 0.9);
     now.gate = gate(GateStatus::Failed, 0.7);
     before.name.at = Some("2026-01-01T00:00:00Z".to_owned());
-    (now.name.save, now.name.complete) = (Some(3), false);
+    now.name.save = Some(3);
+    now.name.complete = false;
     now.name.files = vec!["rubric.txt".to_owned()];
     let mut diff = compare(&before, &now, None);
     diff.moved[0].before.rationale =

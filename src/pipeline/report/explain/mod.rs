@@ -190,7 +190,8 @@ pub(crate) fn changed_values(
     after: ShortValue<'_>,
 ) -> Vec<ValueChange> {
     let change = |name: &String| {
-        let (before, after) = (before(name)?, after(name)?);
+        let before = before(name)?;
+        let after = after(name)?;
         (before != after).then(|| ValueChange { name: name.clone(), before, after })
     };
     names.iter().filter_map(change).collect()

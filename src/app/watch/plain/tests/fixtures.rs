@@ -168,7 +168,8 @@ pub(crate) fn start() -> BoardFixture {
 pub(crate) fn unmoved() -> BoardFixture {
     let mut made = start();
     let overview = &mut made.overview;
-    (overview.save, overview.newest) = (3, 3);
+    overview.save = 3;
+    overview.newest = 3;
     overview.files = vec!["suite.yaml".to_owned()];
     overview.gate = gate(GateStatus::Passed, 0.83);
     overview.gate_before = gate(GateStatus::Passed, 0.83);
@@ -195,7 +196,8 @@ pub(crate) fn moved() -> BoardFixture {
     };
     overview.spent.save = usage(50_000, 0.06);
     overview.spent.session = usage(51_000, 0.0612);
-    (overview.spent.budget, overview.spent.max_calls) = (Cost::from_dollars(1.0), Some(500));
+    overview.spent.budget = Cost::from_dollars(1.0);
+    overview.spent.max_calls = Some(500);
     overview.spent.calls = 102;
     overview.metrics[0].since_last = Some(0.05);
     overview.metrics[1].since_last = Some(-0.0126);
@@ -267,7 +269,8 @@ pub(crate) fn broken() -> BoardFixture {
 pub(crate) fn held() -> BoardFixture {
     let mut made = start();
     let overview = &mut made.overview;
-    (overview.save, overview.newest) = (1, 1);
+    overview.save = 1;
+    overview.newest = 1;
     overview.files = vec!["rubric.txt".to_owned()];
     overview.state = Activity::Paused { waiting: 980, expected: Cost::from_dollars(0.12) };
     overview.actions =
