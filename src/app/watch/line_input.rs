@@ -80,11 +80,11 @@ pub(crate) fn parse(line: &str, json: bool) -> Result<LineCommand, String> {
         "u" | "undo" => Ok(LineCommand::Undo),
         object if json => {
             let line: JsonCommand = serde_json::from_str(object)
-                .map_err(|error| format!("this line is no wish: {error}"))?;
+                .map_err(|error| format!("invalid command: {error}"))?;
             line.request()
         }
         other => Err(format!(
-            "`{}` is no wish: an empty line asks the rest, `u` looks back, `q` ends",
+            "unknown command `{}`: an empty line resumes, `u` shows the previous save, `q` quits",
             clipped(other)
         )),
     }
@@ -95,7 +95,7 @@ impl JsonCommand {
         let names = self.grader.is_some() || self.model.is_some() || self.trial.is_some();
         let simple = match self.command {
             JsonCommandKind::Refresh | JsonCommandKind::Pin => {
-                let sample_id = self.sample_id.ok_or("a wish for a verdict needs `sample_id`")?;
+                let sample_id = self.sample_id.ok_or("`refresh` and `pin` need `sample_id`")?;
                 let grader = self.grader;
                 let model = self.model;
                 let trial = self.trial;
@@ -110,7 +110,7 @@ impl JsonCommand {
             JsonCommandKind::Undo => LineCommand::Undo,
         };
         if names || self.sample_id.is_some() {
-            return Err("only `refresh` and `pin` are wishes for a verdict".to_owned());
+            return Err("only `refresh` and `pin` take a verdict".to_owned());
         }
         Ok(simple)
     }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_wishes() {
+    fn lines_are_commands() {
         let quality = VerdictName { grader: Some("quality".to_owned()), ..name("a") };
         let second = VerdictName { model: Some("m".to_owned()), trial: Some(1), ..name("a") };
         let table = [
@@ -237,18 +237,20 @@ mod tests {
                 r#"{"command":"refresh","sample_id":"a","model":"m","trial":1}"#,
                 Ok(LineCommand::Refresh(second)),
             ),
-            (true, r#"{"command":"pin"}"#, Err("a wish for a verdict needs `sample_id`")),
+            (true, r#"{"command":"pin"}"#, Err("`refresh` and `pin` need `sample_id`")),
             (
                 true,
                 r#"{"command":"quit","sample_id":"a"}"#,
-                Err("only `refresh` and `pin` are wishes for a verdict"),
+                Err("only `refresh` and `pin` take a verdict"),
             ),
             (
                 false,
                 "x\n",
-                Err("`x` is no wish: an empty line asks the rest, `u` looks back, `q` ends"),
+                Err(
+                    "unknown command `x`: an empty line resumes, `u` shows the previous save, `q` quits",
+                ),
             ),
-            (true, "[", Err("this line is no wish: EOF while parsing a list at line 1 column 1")),
+            (true, "[", Err("invalid command: EOF while parsing a list at line 1 column 1")),
         ];
         for (json, line, expected) in table {
             assert_eq!(parse(line, json), expected.map_err(str::to_owned), "{line}");
@@ -309,10 +311,10 @@ mod tests {
         let parts: [&[u8]; 5] = [b"\n", long.as_bytes(), b"u\n", full.as_bytes(), b"\xff\nq"];
         let mut requests = CommandReader::new(std::io::Cursor::new(parts.concat()), false);
         assert_eq!(requests.next().await, Ok(LineCommand::RunRest));
-        assert!(requests.next().await.unwrap_err().starts_with("`xxx"));
+        assert!(requests.next().await.unwrap_err().starts_with("unknown command `xxx"));
         assert_eq!(requests.next().await, Ok(LineCommand::Undo));
         assert!(requests.next().await.is_err());
-        assert!(requests.next().await.unwrap_err().starts_with("`\u{fffd}`"));
+        assert!(requests.next().await.unwrap_err().starts_with("unknown command `\u{fffd}`"));
         assert_eq!(requests.next().await, Ok(LineCommand::Quit));
         while !requests.lines.is_closed() {
             tokio::task::yield_now().await;

@@ -109,7 +109,7 @@ impl Display for PlainDisplay<'_> {
             WatchEvent::Broken => return self.broken(overview),
             WatchEvent::Restored => {
                 let shown = shown_name(overview.save);
-                self.line(&format!("mended: {shown} holds"), GOOD)?;
+                self.line(&format!("fixed: {shown} still holds"), GOOD)?;
             }
             WatchEvent::Planned => {
                 if let Some(plan) = planned(overview) {

@@ -80,7 +80,7 @@ fn each_save_is_a_block_of_lines() {
     save(&space, "suite.yaml", SUITE);
     let noted = {
         lines.say("what?");
-        lines.until("no wish")
+        lines.until("unknown command")
     };
     assert!(noted.contains("`what?`"), "{noted}");
     for expected in [

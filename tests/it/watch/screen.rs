@@ -83,7 +83,7 @@ fn the_screen_follows_the_rubric_there_and_back() {
 
      input
      q
-     q quit  f failing  a all  / search  p pin  u undo view  e edit rubric  r refresh  v detail  ? help
+     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     "#);
     assert_eq!(screen.judge.count(), 12);
     screen.terminal.press("u");

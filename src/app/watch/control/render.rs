@@ -68,10 +68,7 @@ impl Control<'_> {
         overview.waiting = self.context.waiting();
         overview.notes = self.warnings.iter().cloned().chain(self.live.notes()).collect();
         if let (Activity::Paused { .. }, 1..) = (&overview.state, overview.save) {
-            overview.notes.push(
-                "asked first is what failed before: how it moved says little of the rest"
-                    .to_owned(),
-            );
+            overview.notes.push("failing samples come first: not representative yet".to_owned());
         }
         // Whichever evaluation is looked at, the session is one.
         if let Some(previous) = &mut self.views.previous {

@@ -135,7 +135,7 @@ fn what_is_broken_shows_its_place_and_what_still_holds() {
     error: cannot read the rubric
     --> rubric.txt
     still showing save 3
-    mended: save 3 holds
+    fixed: save 3 still holds
     "#);
     let mut nothing = BoardFixture::default();
     nothing.overview.problems = broken.overview.problems;

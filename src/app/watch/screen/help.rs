@@ -117,7 +117,7 @@ pub(super) fn draw_footer(
     theme: Theme,
 ) {
     let is_held = matches!(overview.state, Activity::Paused { .. });
-    let undo = if overview.save == overview.newest { "undo view" } else { "back" };
+    let undo = if overview.save == overview.newest { "prev save" } else { "back" };
     let has_before = overview.newest > 0;
     // Whether it matters, its rank, the key, what it does.
     let all = [

@@ -164,7 +164,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
                                                                                  │   model        gpt-4o-mini                                  ▐
                                                                                  │ * system       You judge answers of a support desk. Be str… ▐
                                                                                  │   temperature  0
-     q quit  m moved  f failing  a all  / search  p pin  u undo view  e edit rubric  r refresh  v detail  ? help
+     q quit  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     "#);
 }
 
@@ -200,7 +200,7 @@ fn a_medium_screen_shows_the_detail_below() {
      Yes! You can return it within 30 days of purchase.
 
      ground truth
-     q quit  f failing  a all  / search  p pin  u undo view  e edit rubric  r refresh  v detail  ? help
+     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     "#);
 }
 
@@ -230,7 +230,7 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
      friendly-]{+but does not say who pays for the return+}. A customer would [-be
      content-]{+have to ask again+}.
 
-     q quit  f failing  a all  / search  p pin  u undo view  e edit rubric  ? help
+     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  ? help
     "#);
 }
 
@@ -254,7 +254,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
        ✓ △  0.700 → 0.800  注文の状況を確認する     helpful
        ✗ ▼  0.500 → 0.250  cancel order             grounded…
 
-     q quit  f failing  a all  / search  u undo view  ? help
+     q quit  f failing  a all  / search  u prev save  ? help
     "#);
     press(&mut screen, &board, size, "v");
     insta::assert_snapshot!(shown(&mut screen, &board, size), @r#"
@@ -272,7 +272,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
      The answer names the [-return-]{+refund+} window of 30
      days{+,+} [-and is friendly-]{+but does not say who
      pays for the return+}. A customer would [-be
-     q quit  h list  u undo view  e edit rubric  ? help
+     q quit  h list  u prev save  e edit rubric  ? help
     "#);
 }
 
@@ -328,7 +328,7 @@ fn labels_are_compared() {
                                                                                  │
                                                                                  │ key 3f2a9c0d1e4b5a69
                                                                                  │   model        gpt-4o-mini
-     q quit  m moved  f failing  a all  / search  p pin  u undo view  e edit rubric  r refresh  v detail  ? help
+     q quit  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     "#);
 }
 
@@ -354,7 +354,7 @@ fn what_is_held_says_how_it_goes_on() {
     let lines: Vec<&str> = shown.lines().collect();
     insta::assert_snapshot!([lines[2], lines[23]].join("\n"), @r#"
     held: 20 of 1,000 judged; Enter asks the other 980, about $0.12
-    q quit  Enter run the rest  f failing  a all  / search  u undo view  ? help
+    q quit  Enter run the rest  f failing  a all  / search  u prev save  ? help
     "#);
 }
 
@@ -398,7 +398,7 @@ fn a_broken_file_is_shown_over_the_last_good_results() {
     ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042               helpful▐
        ✓ ▲ fixed     0.300 → 0.850 +0.550  greeting-in-german               helpful
        !   error             error         a-sample-whose-…the-column-0007  helpful
-     q quit  f failing  a all  / search  p pin  u undo view  e edit rubric  ? help
+     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  ? help
     "#);
 }
 
@@ -460,7 +460,7 @@ fn all_keys_are_told() {
      Hi,              ╰ ? or Esc closes ─────────────────────────────────────────────╯
 
      I bought a lamp three weeks ago and it flickers.
-     q quit  f failing  a all  / search  p pin  u undo view  e edit rubric  r refresh  v detail  ? help
+     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     "#);
     // Where there is no room for all of them they scroll.
     press(&mut screen, &board, NARROW, "jjjjjjjjjjjjjjjjjjj");
