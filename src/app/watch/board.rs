@@ -116,9 +116,10 @@ pub struct Spending {
 }
 
 /// One grader's aggregates.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MetricRow {
     /// The grader's key in the suite.
+    #[serde(skip)]
     pub grader: String,
     /// Its name for people.
     pub label: String,
@@ -137,6 +138,7 @@ pub struct MetricRow {
     /// How far the mean moved since the session began, counted alike.
     pub since_start: Option<f64>,
     /// The means of the finished evaluations so far, the oldest first, at most [`MAX_HISTORY`].
+    #[serde(skip)]
     pub history: Vec<f64>,
     /// How far it agrees with the labels of people; none where no row has one.
     pub labels: Option<LabelAgreement>,

@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::board::{
-    ActionCounts, Activity, Board, Display, Overview, VerdictDetail, VerdictFilter, VerdictId,
-    VerdictRow, WatchEvent,
+    ActionCounts, Activity, Board, Display, MetricRow, Overview, VerdictDetail, VerdictFilter,
+    VerdictId, VerdictRow, WatchEvent,
 };
 use super::plain::without_time;
 use crate::base::diagnostic::{Diagnostic, Severity};
@@ -22,7 +22,6 @@ use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
 use crate::pipeline::gate::GateReport;
-use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
 
@@ -274,7 +273,7 @@ struct EvaluatedEvent<'a> {
     newest: u32,
     suite: &'a str,
     files: &'a [String],
-    metrics: Ordered<MetricJson<'a>>,
+    metrics: Ordered<&'a MetricRow>,
     gate: &'a GateReport,
     gate_before: &'a GateReport,
     counts: CountsJson,
@@ -314,19 +313,6 @@ impl CountsJson {
             pending: counts.pending,
         }
     }
-}
-
-#[derive(Serialize)]
-struct MetricJson<'a> {
-    label: &'a str,
-    mean: Option<f64>,
-    pass_rate: Option<f64>,
-    judged: usize,
-    errors: usize,
-    total: usize,
-    since_last: Option<f64>,
-    since_start: Option<f64>,
-    labels: Option<LabelAgreement>,
 }
 
 #[derive(Serialize)]
@@ -376,22 +362,8 @@ impl<'a> EvaluatedEvent<'a> {
     }
 }
 
-fn metrics(overview: &Overview) -> Ordered<MetricJson<'_>> {
-    let metrics = overview.metrics.iter().map(|row| {
-        let metric = MetricJson {
-            label: &row.label,
-            mean: row.mean,
-            pass_rate: row.pass_rate,
-            judged: row.judged,
-            errors: row.errors,
-            total: row.total,
-            since_last: row.since_last,
-            since_start: row.since_start,
-            labels: row.labels,
-        };
-        (row.grader.clone(), metric)
-    });
-    Ordered(metrics.collect())
+fn metrics(overview: &Overview) -> Ordered<&MetricRow> {
+    Ordered(overview.metrics.iter().map(|row| (row.grader.clone(), row)).collect())
 }
 
 impl SpendingJson {
