@@ -13,7 +13,7 @@ use crate::effects::record::reference::{LATEST, NotFound, Reference, SaveAt, fin
 use crate::effects::record::runs_of;
 use crate::effects::record::saves::read_saves;
 use crate::effects::record::side::{NoSide, add_rationales, read_side};
-use crate::pipeline::report::diff::{Diff, Side, compare, unlike, write, write_markdown};
+use crate::pipeline::report::diff::{Diff, DiffSide, compare, unlike, write, write_markdown};
 
 /// Compares two recorded evaluations. That something moved is no failure.
 pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -164,7 +164,7 @@ fn record(run: &str, home: &str, console: &Console<'_>) -> Result<PastRun, Error
 }
 
 /// Reads a side, and says what could not be read.
-fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<Side, Error> {
+fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, Error> {
     let (past, save) = evaluation;
     let read = read_side(console.system, past, *save).map_err(|error| {
         let run = sanitize(&past.id);
@@ -193,7 +193,7 @@ fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<Side, Erro
     Ok(read.side)
 }
 
-fn only_known_grader(args: &DiffArgs, sides: [&Side; 2]) -> Result<(), Error> {
+fn only_known_grader(args: &DiffArgs, sides: [&DiffSide; 2]) -> Result<(), Error> {
     let Some(wanted) = &args.grader else { return Ok(()) };
     if sides.iter().any(|side| side.graders.contains(wanted)) {
         return Ok(());

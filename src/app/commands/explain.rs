@@ -17,7 +17,7 @@ use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::{queries, results};
 use crate::pipeline::report::explain as report;
-use crate::pipeline::report::explain::Explanation;
+use crate::pipeline::report::explain::ExplainReport;
 use crate::pipeline::results::FORMAT;
 
 /// How many earlier runs are looked through for one that differs.
@@ -50,7 +50,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let mut explaining = Explaining::new(&session, &mut layers, &reasons, &earlier);
     let explained = places.into_iter().filter_map(|place| explaining.case(place)).collect();
     let explanation =
-        Explanation { format: FORMAT, suite, sample_id: args.sample.clone(), results: explained };
+        ExplainReport { format: FORMAT, suite, sample_id: args.sample.clone(), results: explained };
     if args.json {
         console.write_json(&explanation)?;
     } else {

@@ -10,12 +10,12 @@ use crate::engine::resolve::settle::Settled;
 use crate::engine::session::Session;
 use crate::graph::queries::gate_rule;
 use crate::pipeline::outcome::ActionTally;
-use crate::pipeline::report::ending::Ending;
+use crate::pipeline::report::ending::RunEnding;
 use crate::pipeline::report::github;
 use crate::pipeline::report::github::Annotations;
 use crate::pipeline::report::junit::Document;
 use crate::pipeline::report::labels::labelled;
-use crate::pipeline::report::origin::Origin;
+use crate::pipeline::report::origin::ReportOrigin;
 use crate::pipeline::report::terminal;
 use crate::pipeline::report::terminal::{TerminalFacts, TerminalOptions};
 use crate::pipeline::report::{Report, json, jsonl, markdown};
@@ -41,7 +41,7 @@ pub(super) struct Reports<'a> {
 pub(super) struct EvaluationReport<'a> {
     pub(super) report: &'a Report<'a>,
     pub(super) facts: &'a TerminalFacts,
-    pub(super) origin: &'a Origin,
+    pub(super) origin: &'a ReportOrigin,
 }
 
 impl<'a> Reports<'a> {
@@ -123,14 +123,14 @@ pub(super) fn origin(
     format: Format,
     session: &Session,
     system: &dyn System,
-) -> Origin {
+) -> ReportOrigin {
     let gate = gate_rule(&session.db, session.root);
     let gated = gate.as_ref().map(|gate| {
         crate::pipeline::gate::graders(gate).into_iter().map(str::to_owned).collect::<Vec<String>>()
     });
     let roots = Roots::of(format, system);
     let (dataset, lines) = session.rows();
-    Origin {
+    ReportOrigin {
         command: suite.to_owned(),
         suite: roots.shown(suite, system),
         dataset: dataset.and_then(|path| roots.shown(path, system)),
@@ -183,7 +183,7 @@ pub(super) fn terminal_facts(
         seconds: Some(seconds),
         report,
         suite: suite.to_owned(),
-        ending: Ending {
+        ending: RunEnding {
             code,
             out_of_budget: settled.out_of_budget,
             store_failed: settled.write_error.is_some(),

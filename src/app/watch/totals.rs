@@ -68,7 +68,7 @@ pub(super) struct TotalsRequest {
 pub(super) fn totals(db: &Database, wanted: &TotalsRequest) -> EvaluationTotals {
     let TotalsRequest { of, root, before, start } = wanted;
     let snapshot = Arc::new(Snapshot::take(db, *root));
-    let comparing = Comparison { snapshot: &snapshot, before, start: start.as_deref() };
+    let comparing = SnapshotComparison { snapshot: &snapshot, before, start: start.as_deref() };
     let mut counts = Counts::default();
     let mut moved = Vec::new();
     let graders = queries::graders(db, *root).iter().enumerate();
@@ -83,13 +83,13 @@ pub(super) fn totals(db: &Database, wanted: &TotalsRequest) -> EvaluationTotals 
     EvaluationTotals { of: *of, snapshot, metrics, counts, moved, gate }
 }
 
-struct Comparison<'a> {
+struct SnapshotComparison<'a> {
     snapshot: &'a Snapshot,
     before: &'a PriorVerdicts,
     start: Option<&'a Snapshot>,
 }
 
-impl Comparison<'_> {
+impl SnapshotComparison<'_> {
     /// Counts how the verdicts of a grader moved.
     fn count(&self, grader: usize, counts: &mut Counts, moved: &mut Vec<MovedVerdict>) {
         let name = &self.snapshot.graders[grader].name;

@@ -16,14 +16,14 @@ use crate::base::text::count;
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::report::diff::{
-    CaseName, Moved, MovedGrade, Side, SideCase, SideGrade, SideName,
+    CaseName, DiffSide, Moved, MovedGrade, SideCase, SideGrade, SideName,
 };
 
 /// A side, and what could not be read of it, a sentence each.
 #[derive(Debug)]
 pub(crate) struct ReadSide {
     /// The side.
-    pub side: Side,
+    pub side: DiffSide,
     /// The sentences.
     pub warnings: Vec<String>,
 }
@@ -87,7 +87,7 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
     let facts: RunSummary = json(system, &join(&past.folder, "run.json")).unwrap_or_default();
     let summary: GateOf = json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
     let pending = facts.actions.values().filter_map(|tally| tally.get("pending")?.as_u64());
-    let side = Side {
+    let side = DiffSide {
         name: SideName {
             at: facts.started.clone(),
             results: cases.read.len(),
@@ -132,7 +132,7 @@ fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bo
     // The header is that of the last evaluation, written when the session ended.
     let is_last = saves.records.last().is_some_and(|last| last.save == record.save);
     let header = (is_last && has_results).then_some(&past.header);
-    let side = Side {
+    let side = DiffSide {
         name: SideName {
             save: Some(record.save),
             at: Some(record.at.clone()).filter(|at| !at.is_empty()),

@@ -21,9 +21,9 @@ const COMPARED: usize = 60;
 
 /// What was found in one pass over the results.
 #[derive(Debug, Default)]
-pub(crate) struct Digest {
+pub(crate) struct ReportDigest {
     /// The first failures in dataset order, as many as asked for.
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) failures: Vec<FailedResult>,
     /// All failures.
     pub(crate) failed: usize,
     /// Grades that could not be made, by message: the most frequent first, then as they came.
@@ -38,7 +38,7 @@ pub(crate) struct Digest {
 
 /// A grade that did not pass.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct FailedResult {
     pub(crate) sample_id: String,
     pub(crate) model: Option<String>,
     pub(crate) trial: u32,
@@ -64,7 +64,7 @@ pub(crate) struct ErrorGroup {
     pub(crate) at: usize,
 }
 
-impl Digest {
+impl ReportDigest {
     /// Reads all results and keeps the first `keep` failures.
     pub(crate) fn of(results: impl Iterator<Item = ResultLine>, keep: usize) -> Self {
         Self::of_graders(results, keep, &|_| true)
@@ -132,8 +132,8 @@ impl Digest {
     }
 }
 
-fn failure(at: usize, result: &ResultLine, grader: &str, grade: &GradeLine) -> Failure {
-    Failure {
+fn failure(at: usize, result: &ResultLine, grader: &str, grade: &GradeLine) -> FailedResult {
+    FailedResult {
         sample_id: result.sample_id.clone(),
         model: result.model.clone(),
         trial: result.trial,
@@ -183,7 +183,7 @@ pub(crate) fn label(sample_id: &str, model: Option<&str>, trial: Option<u32>) ->
     format!("{sample_id}{model}{trial}")
 }
 
-impl Failure {
+impl FailedResult {
     /// The name of its result.
     pub(crate) fn label(&self, trials: bool) -> String {
         label(&self.sample_id, self.model.as_deref(), trials.then_some(self.trial))
@@ -235,7 +235,7 @@ mod tests {
                 .collect(),
             ..fixtures::empty()
         };
-        let digest = Digest::of(run.results.iter().cloned(), 3);
+        let digest = ReportDigest::of(run.results.iter().cloned(), 3);
         assert_eq!((digest.failed, digest.errored, digest.trials), (250, 500, false));
         let ids: Vec<_> = digest.failures.iter().map(|failure| &failure.sample_id).collect();
         assert_eq!(ids, ["s2", "s6", "s10"]);

@@ -1,12 +1,12 @@
 //! Why a run exits with 3, in one sentence with its cure.
 
-use super::digest::{Digest, ErrorGroup};
+use super::digest::{ErrorGroup, ReportDigest};
 use crate::base::text::{count, sanitize};
 use crate::pipeline::gate::{GateReport, GateStatus};
 
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ending {
+pub(crate) struct RunEnding {
     /// The exit code.
     pub code: u8,
     /// Whether the budget was used up.
@@ -20,14 +20,19 @@ pub(crate) struct Ending {
 /// The exit code of a run that is incomplete or undecided.
 const INCOMPLETE: u8 = 3;
 
-impl Ending {
+impl RunEnding {
     /// Whether grades that could not be made decided the exit code.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.code == INCOMPLETE
     }
 
     /// Why the exit code is 3, and what to do; nothing for other codes. `suite` is named as on the command line.
-    pub(crate) fn reason(&self, gate: &GateReport, digest: &Digest, suite: &str) -> Option<String> {
+    pub(crate) fn reason(
+        &self,
+        gate: &GateReport,
+        digest: &ReportDigest,
+        suite: &str,
+    ) -> Option<String> {
         if !self.is_incomplete() {
             return None;
         }
@@ -95,15 +100,15 @@ mod tests {
     use super::*;
     use crate::pipeline::report::fixtures;
 
-    fn reason(ending: &Ending, status: Option<GateStatus>, kinds: &[&str]) -> Option<String> {
+    fn reason(ending: &RunEnding, status: Option<GateStatus>, kinds: &[&str]) -> Option<String> {
         let errors = kinds.iter().enumerate().map(|(at, kind)| fixtures::errored(at, kind, "why"));
         let gate = GateReport { status, ..GateReport::default() };
-        ending.reason(&gate, &Digest::of(errors, 0), "a/suite.yaml")
+        ending.reason(&gate, &ReportDigest::of(errors, 0), "a/suite.yaml")
     }
 
     #[test]
     fn the_reason_of_exit_code_3_names_its_cure() {
-        let incomplete = Ending { code: 3, ..Ending::default() };
+        let incomplete = RunEnding { code: 3, ..RunEnding::default() };
         let undecided = Some(GateStatus::Undecided);
         let cases = [
             reason(&incomplete, undecided, &["not_stored"]),
@@ -112,10 +117,14 @@ mod tests {
             reason(&incomplete, None, &["argument"]),
             reason(&incomplete, undecided, &[]),
             reason(&incomplete, undecided, &["not_asked", "not_asked", "invalid_reply"]),
-            reason(&Ending { in_vain: 2, ..incomplete.clone() }, None, &[]),
-            reason(&Ending { out_of_budget: true, ..incomplete.clone() }, None, &["not_asked"; 2]),
-            reason(&Ending { store_failed: true, ..incomplete }, None, &["timeout"]),
-            reason(&Ending { code: 1, ..Ending::default() }, None, &["timeout"]),
+            reason(&RunEnding { in_vain: 2, ..incomplete.clone() }, None, &[]),
+            reason(
+                &RunEnding { out_of_budget: true, ..incomplete.clone() },
+                None,
+                &["not_asked"; 2],
+            ),
+            reason(&RunEnding { store_failed: true, ..incomplete }, None, &["timeout"]),
+            reason(&RunEnding { code: 1, ..RunEnding::default() }, None, &["timeout"]),
         ];
         let lines = cases.map(|reason| reason.unwrap_or_else(|| "-".to_owned()));
         insta::assert_snapshot!(lines.join("\n"), @r"

@@ -7,9 +7,9 @@
 
 use std::io::{self, Write};
 
-use super::digest::{Digest, ErrorGroup, Failure};
-use super::ending::{Ending, cure};
-use super::origin::Origin;
+use super::digest::{ErrorGroup, FailedResult, ReportDigest};
+use super::ending::{RunEnding, cure};
+use super::origin::ReportOrigin;
 use super::{Report, markdown, verdict};
 use crate::base::text::{count, cut, sanitize, score};
 use crate::pipeline::gate::GateStatus;
@@ -23,15 +23,15 @@ const MESSAGE: usize = 1000;
 /// The annotations of all suites of a command.
 #[derive(Debug, Default)]
 pub(crate) struct Annotations {
-    errors: Kind,
-    warnings: Kind,
+    errors: AnnotationKind,
+    warnings: AnnotationKind,
     failed: usize,
     errored: usize,
 }
 
 /// The annotations of one kind.
 #[derive(Debug, Default)]
-struct Kind {
+struct AnnotationKind {
     /// The first of each rank, as they came.
     kept: Vec<(AnnotationRank, Annotation)>,
     all: usize,
@@ -64,14 +64,14 @@ impl Annotations {
     pub(crate) fn add(
         &mut self,
         report: &Report<'_>,
-        origin: &Origin,
-        ending: &Ending,
+        origin: &ReportOrigin,
+        ending: &RunEnding,
         failures: usize,
     ) {
         let gate = &report.summary.gate;
         let digest = |counted: bool| {
             let counts = |grader: &str| origin.counts(grader) == counted;
-            Digest::of_graders((report.results)(), failures.min(SHOWN), &counts)
+            ReportDigest::of_graders((report.results)(), failures.min(SHOWN), &counts)
         };
         let counted = digest(true);
         let others = origin.gated.as_ref().map(|_| digest(false)).unwrap_or_default();
@@ -99,8 +99,8 @@ impl Annotations {
     /// they decide the exit code: else they warn.
     fn add_digest(
         &mut self,
-        digest: &Digest,
-        origin: &Origin,
+        digest: &ReportDigest,
+        origin: &ReportOrigin,
         [missing, failing]: [bool; 2],
         rank: AnnotationRank,
     ) {
@@ -138,7 +138,7 @@ impl Annotations {
     }
 }
 
-impl Kind {
+impl AnnotationKind {
     fn push(&mut self, rank: AnnotationRank, make: impl FnOnce() -> Annotation) {
         self.all += 1;
         if self.kept.iter().filter(|(other, _)| *other == rank).count() < SHOWN {
@@ -151,7 +151,7 @@ impl Kind {
     }
 }
 
-fn of_failure(failure: &Failure, trials: bool, origin: &Origin) -> Annotation {
+fn of_failure(failure: &FailedResult, trials: bool, origin: &ReportOrigin) -> Annotation {
     Annotation {
         place: row(failure.at, origin),
         title: format!("{}: {}", failure.grader, failure.label(trials)),
@@ -159,7 +159,7 @@ fn of_failure(failure: &Failure, trials: bool, origin: &Origin) -> Annotation {
     }
 }
 
-fn of_group(group: &ErrorGroup, origin: &Origin) -> Annotation {
+fn of_group(group: &ErrorGroup, origin: &ReportOrigin) -> Annotation {
     let ErrorGroup { kind, message, sample_id, grader, .. } = group;
     Annotation {
         place: row(group.at, origin),
@@ -171,7 +171,7 @@ fn of_group(group: &ErrorGroup, origin: &Origin) -> Annotation {
     }
 }
 
-fn row(at: usize, origin: &Origin) -> Option<(String, Option<u32>)> {
+fn row(at: usize, origin: &ReportOrigin) -> Option<(String, Option<u32>)> {
     origin.row(at).map(|(file, line)| (file.to_owned(), Some(line)))
 }
 
@@ -219,9 +219,9 @@ mod tests {
     use crate::pipeline::report::fixtures;
     use crate::pipeline::report::fixtures::Run;
 
-    fn origin(gated: &[&str]) -> Origin {
+    fn origin(gated: &[&str]) -> ReportOrigin {
         let gated: Vec<String> = gated.iter().map(|name| (*name).to_owned()).collect();
-        Origin {
+        ReportOrigin {
             command: "evals/suite.yaml".to_owned(),
             suite: Some("evals/suite.yaml".to_owned()),
             dataset: Some("evals/da,ta.jsonl".to_owned()),
@@ -230,11 +230,11 @@ mod tests {
         }
     }
 
-    fn code(code: u8) -> Ending {
-        Ending { code, ..Ending::default() }
+    fn code(code: u8) -> RunEnding {
+        RunEnding { code, ..RunEnding::default() }
     }
 
-    fn annotated(runs: &[(&Run, Origin, Ending)], failures: usize) -> String {
+    fn annotated(runs: &[(&Run, ReportOrigin, RunEnding)], failures: usize) -> String {
         let mut all = Annotations::default();
         for (run, origin, ending) in runs {
             run.written(|report, _| {

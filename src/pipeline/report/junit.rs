@@ -15,8 +15,8 @@ use quick_xml::events::{BytesDecl, BytesStart, BytesText, Event};
 use quick_xml::writer::ElementWriter;
 
 use super::digest::{label, reason};
-use super::ending::Ending;
-use super::origin::Origin;
+use super::ending::RunEnding;
+use super::origin::ReportOrigin;
 use super::{Report, verdict};
 use crate::base::text::{cut, sanitize, score};
 use crate::pipeline::gate::GateStatus;
@@ -32,7 +32,7 @@ const ROOT: &str = "<testsuites>";
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     suites: Vec<String>,
-    counts: Counts,
+    counts: JunitCounts,
     body: Vec<u8>,
 }
 
@@ -41,11 +41,11 @@ impl Document {
     pub(crate) fn add(
         &mut self,
         report: &Report<'_>,
-        origin: &Origin,
-        ending: &Ending,
+        origin: &ReportOrigin,
+        ending: &RunEnding,
     ) -> io::Result<()> {
         let suite = clean(&report.header.suite).into_owned();
-        let part = Part { report, origin, ending, suite };
+        let part = JunitPart { report, origin, ending, suite };
         let (counts, trials) = part.counted();
         let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
         xml.write_event(Event::Start(BytesStart::new("testsuites")))?;
@@ -85,19 +85,19 @@ impl Document {
 
 /// Test cases and what became of them.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct JunitCounts {
     tests: usize,
     failures: usize,
     errors: usize,
     skipped: usize,
 }
 
-impl Counts {
-    fn add(&mut self, case: Case) {
+impl JunitCounts {
+    fn add(&mut self, case: JunitCase) {
         self.tests += 1;
-        self.failures += usize::from(case == Case::Failure);
-        self.errors += usize::from(case == Case::Error);
-        self.skipped += usize::from(case == Case::Skipped);
+        self.failures += usize::from(case == JunitCase::Failure);
+        self.errors += usize::from(case == JunitCase::Error);
+        self.skipped += usize::from(case == JunitCase::Skipped);
     }
 
     fn plus(self, other: &Self) -> Self {
@@ -122,7 +122,7 @@ impl Counts {
 
 /// What becomes of a test case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Case {
+enum JunitCase {
     Passed,
     /// It did not pass, and the run does not mind.
     Tolerated,
@@ -132,30 +132,31 @@ enum Case {
 }
 
 /// One evaluation of a document.
-struct Part<'a, 'r> {
+struct JunitPart<'a, 'r> {
     report: &'a Report<'r>,
-    origin: &'a Origin,
-    ending: &'a Ending,
+    origin: &'a ReportOrigin,
+    ending: &'a RunEnding,
     /// The name of its suite.
     suite: String,
 }
 
-impl Part<'_, '_> {
-    fn case(&self, grader: &str, grade: &GradeLine) -> Case {
+impl JunitPart<'_, '_> {
+    fn case(&self, grader: &str, grade: &GradeLine) -> JunitCase {
         let blamed = self.origin.blames(grader, self.report.summary.gate.status);
         match &grade.error {
-            Some(_) if blamed || self.ending.is_incomplete() => Case::Error,
-            Some(_) => Case::Skipped,
-            None if grade.pass => Case::Passed,
-            None if blamed => Case::Failure,
-            None => Case::Tolerated,
+            Some(_) if blamed || self.ending.is_incomplete() => JunitCase::Error,
+            Some(_) => JunitCase::Skipped,
+            None if grade.pass => JunitCase::Passed,
+            None if blamed => JunitCase::Failure,
+            None => JunitCase::Tolerated,
         }
     }
 
     /// The counts of every grader, and whether there are several trials.
-    fn counted(&self) -> (Vec<(String, Counts)>, bool) {
+    fn counted(&self) -> (Vec<(String, JunitCounts)>, bool) {
         let graders = self.report.summary.metrics.0.iter();
-        let mut all: Vec<_> = graders.map(|(name, _)| (name.clone(), Counts::default())).collect();
+        let mut all: Vec<_> =
+            graders.map(|(name, _)| (name.clone(), JunitCounts::default())).collect();
         let mut trials = false;
         for result in (self.report.results)() {
             trials |= result.trial > 0;
@@ -169,14 +170,14 @@ impl Part<'_, '_> {
     }
 
     /// Writes the gate as a test suite of one case, if there is one.
-    fn write_gate<W: Write>(&self, xml: &mut Writer<W>) -> io::Result<Counts> {
+    fn write_gate<W: Write>(&self, xml: &mut Writer<W>) -> io::Result<JunitCounts> {
         let gate = &self.report.summary.gate;
-        let mut counts = Counts::default();
+        let mut counts = JunitCounts::default();
         let case = match gate.status {
             None => return Ok(counts),
-            Some(GateStatus::Passed) => Case::Passed,
-            Some(GateStatus::Failed) => Case::Failure,
-            Some(GateStatus::Undecided) => Case::Error,
+            Some(GateStatus::Passed) => JunitCase::Passed,
+            Some(GateStatus::Failed) => JunitCase::Failure,
+            Some(GateStatus::Undecided) => JunitCase::Error,
         };
         counts.add(case);
         let name = format!("{}.gate", self.suite);
@@ -190,10 +191,10 @@ impl Part<'_, '_> {
                     .with_attribute(("classname", name.as_str()))
                     .with_attribute(("time", "0"))
                     .with_attributes(self.origin.suite.iter().map(|file| ("file", file.as_str())));
-                if case == Case::Passed {
+                if case == JunitCase::Passed {
                     return test.write_empty().map(drop);
                 }
-                let element = if case == Case::Failure { "failure" } else { "error" };
+                let element = if case == JunitCase::Failure { "failure" } else { "error" };
                 let told = TestCaseResult { element, message: &finding, kind: "gate" };
                 test.write_inner_content(|xml| told.write(xml, &finding)).map(drop)
             })
@@ -204,7 +205,7 @@ impl Part<'_, '_> {
         &self,
         xml: &mut Writer<W>,
         grader: &str,
-        counts: &Counts,
+        counts: &JunitCounts,
         trials: bool,
     ) -> io::Result<()> {
         let name = format!("{}.{}", self.suite, clean(grader));
@@ -284,7 +285,7 @@ impl Part<'_, '_> {
         grade: &GradeLine,
     ) -> io::Result<()> {
         let case = self.case(grader, grade);
-        if case == Case::Passed {
+        if case == JunitCase::Passed {
             return element.write_empty().map(drop);
         }
         let text = reason(result, grader, grade);
@@ -296,13 +297,13 @@ impl Part<'_, '_> {
         let told = |element: &'static str| TestCaseResult { element, message: &message, kind };
         element
             .write_inner_content(|xml| match case {
-                Case::Passed | Case::Tolerated => xml
+                JunitCase::Passed | JunitCase::Tolerated => xml
                     .create_element("system-out")
                     .write_text_content(BytesText::new(&clean(&message)))
                     .map(drop),
-                Case::Failure => told("failure").write(xml, &text),
-                Case::Error => told("error").write(xml, &text),
-                Case::Skipped => told("skipped").write(xml, &text),
+                JunitCase::Failure => told("failure").write(xml, &text),
+                JunitCase::Error => told("error").write(xml, &text),
+                JunitCase::Skipped => told("skipped").write(xml, &text),
             })
             .map(drop)
     }
@@ -329,7 +330,7 @@ impl TestCaseResult<'_> {
 fn suite_element<'w, W: Write>(
     xml: &'w mut Writer<W>,
     name: &str,
-    counts: &Counts,
+    counts: &JunitCounts,
 ) -> ElementWriter<'w, W> {
     let attributes = counts.attributes();
     xml.create_element("testsuite")
@@ -386,21 +387,21 @@ mod tests {
         }
     }
 
-    fn origin(gated: &[&str]) -> Origin {
+    fn origin(gated: &[&str]) -> ReportOrigin {
         let gated: Vec<String> = gated.iter().map(|name| (*name).to_owned()).collect();
-        Origin {
+        ReportOrigin {
             suite: Some("suite.yaml".to_owned()),
             dataset: Some("data<.jsonl".to_owned()),
             lines: vec![2, 3, 4, 5],
             gated: (!gated.is_empty()).then_some(gated),
-            ..Origin::default()
+            ..ReportOrigin::default()
         }
     }
 
-    fn written(runs: &[(&Run, Origin, u8)]) -> String {
+    fn written(runs: &[(&Run, ReportOrigin, u8)]) -> String {
         let mut document = Document::default();
         for (run, origin, code) in runs {
-            let ending = Ending { code: *code, ..Ending::default() };
+            let ending = RunEnding { code: *code, ..RunEnding::default() };
             run.written(|report, _| document.add(report, origin, &ending));
         }
         let mut out = Vec::new();
@@ -510,7 +511,7 @@ mod tests {
 
     #[test]
     fn nothing_is_a_document_too() {
-        let (tags, _) = parsed(&written(&[(&fixtures::empty(), Origin::default(), 0)]));
+        let (tags, _) = parsed(&written(&[(&fixtures::empty(), ReportOrigin::default(), 0)]));
         assert_eq!(tags.len(), 1);
         assert_eq!(tags[0].1[1], ("tests".to_owned(), "0".to_owned()));
     }

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::digest::{Digest, ErrorGroup};
+use super::digest::{ErrorGroup, ReportDigest};
 use super::{Report, human, usage, verdict};
 use crate::base::ordered_map::Ordered;
 use crate::base::text::{
@@ -28,7 +28,7 @@ const LABEL: usize = 60;
 
 /// Writes the report with at most `failures` failures.
 pub(crate) fn write(report: &Report<'_>, failures: usize, out: &mut dyn Write) -> io::Result<()> {
-    let digest = Digest::of((report.results)(), failures);
+    let digest = ReportDigest::of((report.results)(), failures);
     write_summary(report, out)?;
     if let Some(line) = digest.empty_line() {
         writeln!(out, "\n{line}")?;
@@ -142,7 +142,7 @@ fn write_rest(rest: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
     if rest == 0 { Ok(()) } else { writeln!(out, "\n{} not shown", count(rest, noun)) }
 }
 
-fn write_failures(digest: &Digest, out: &mut dyn Write) -> io::Result<()> {
+fn write_failures(digest: &ReportDigest, out: &mut dyn Write) -> io::Result<()> {
     if digest.failed == 0 {
         return Ok(());
     }
@@ -159,7 +159,7 @@ fn write_failures(digest: &Digest, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n</details>")
 }
 
-fn write_errors(digest: &Digest, out: &mut dyn Write) -> io::Result<()> {
+fn write_errors(digest: &ReportDigest, out: &mut dyn Write) -> io::Result<()> {
     if digest.errored == 0 {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use crate::pipeline::gate::GateStatus;
 
 /// Where the results of an evaluation came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct ReportOrigin {
     /// The suite as it was named on the command line.
     pub command: String,
     /// The suite file as CI knows it: relative to the repository or the working directory. None outside of both.
@@ -18,7 +18,7 @@ pub(crate) struct Origin {
     pub gated: Option<Vec<String>>,
 }
 
-impl Origin {
+impl ReportOrigin {
     /// The file and the line of the row of result `at`.
     pub(crate) fn row(&self, at: usize) -> Option<(&str, u32)> {
         let file = self.dataset.as_deref()?;
@@ -47,15 +47,15 @@ impl Origin {
 
 #[cfg(test)]
 mod tests {
-    use super::Origin;
+    use super::ReportOrigin;
     use crate::base::ordered_map::Ordered;
     use crate::pipeline::gate::GateStatus;
 
     #[test]
     fn only_what_the_gate_looks_at_is_blamed() {
         let gated = Some(vec!["a".to_owned()]);
-        let origin = Origin { gated, ..Origin::default() };
-        let open = Origin::default();
+        let origin = ReportOrigin { gated, ..ReportOrigin::default() };
+        let open = ReportOrigin::default();
         for (status, [a, b, without]) in [
             (Some(GateStatus::Failed), [true, false, true]),
             (Some(GateStatus::Undecided), [true, false, true]),
@@ -73,8 +73,8 @@ mod tests {
     #[test]
     fn a_row_has_a_line_where_both_are_known() {
         let dataset = Some("d.jsonl".to_owned());
-        let origin = Origin { dataset, lines: vec![3, 0], ..Origin::default() };
+        let origin = ReportOrigin { dataset, lines: vec![3, 0], ..ReportOrigin::default() };
         assert_eq!([0, 1, 2].map(|at| origin.row(at)), [Some(("d.jsonl", 3)), None, None]);
-        assert_eq!(Origin { lines: vec![3], ..Origin::default() }.row(0), None);
+        assert_eq!(ReportOrigin { lines: vec![3], ..ReportOrigin::default() }.row(0), None);
     }
 }

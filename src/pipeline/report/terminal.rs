@@ -9,8 +9,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::digest::{Digest, label};
-use super::ending::Ending;
+use super::digest::{ReportDigest, label};
+use super::ending::RunEnding;
 use super::{Report, human, usage, verdict};
 use crate::base::ordered_map::Ordered;
 use crate::base::text::table::{Cell, blocks, lines, name, number, words};
@@ -67,7 +67,7 @@ pub(crate) struct TerminalFacts {
     /// The suite as it was named on the command line.
     pub suite: String,
     /// How the run ended.
-    pub ending: Ending,
+    pub ending: RunEnding,
     /// The graders that the gate looks at; none without a gate.
     pub gated: Option<Vec<String>>,
 }
@@ -94,7 +94,7 @@ pub(crate) fn write(
     options: TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let digest = Digest::of((report.results)(), options.failures);
+    let digest = ReportDigest::of((report.results)(), options.failures);
     let summary = report.summary;
     let width = options.width;
     let head = [verdict_lines(report, width), metric_lines(&summary.metrics, width)];
@@ -306,7 +306,7 @@ fn group_lines(
     lines
 }
 
-fn failure_lines(digest: &Digest, facts: &TerminalFacts, width: usize) -> Vec<String> {
+fn failure_lines(digest: &ReportDigest, facts: &TerminalFacts, width: usize) -> Vec<String> {
     if digest.failed == 0 {
         return Vec::new();
     }
@@ -349,7 +349,7 @@ pub(crate) fn case_name(sample_id: &str, model: Option<&str>, trial: Option<u32>
     label(&sample_id, model.as_deref(), trial)
 }
 
-fn error_lines(digest: &Digest, width: usize) -> Vec<String> {
+fn error_lines(digest: &ReportDigest, width: usize) -> Vec<String> {
     if digest.errored == 0 {
         return Vec::new();
     }
@@ -378,7 +378,7 @@ fn error_lines(digest: &Digest, width: usize) -> Vec<String> {
 
 fn fact_lines(
     summary: &Summary,
-    digest: &Digest,
+    digest: &ReportDigest,
     facts: &TerminalFacts,
     width: usize,
 ) -> Vec<String> {
@@ -402,11 +402,11 @@ fn fact_lines(
 }
 
 /// Why the exit code is 3 and what to do: one line, with a command to copy, so the terminal breaks it and nothing is cut.
-fn ending_lines(report: &Report<'_>, digest: &Digest, facts: &TerminalFacts) -> Vec<String> {
+fn ending_lines(report: &Report<'_>, digest: &ReportDigest, facts: &TerminalFacts) -> Vec<String> {
     let gated = facts.gated.as_ref().filter(|_| facts.ending.is_incomplete());
     let of_gate = gated.map(|gated| {
         let counts = |grader: &str| gated.iter().any(|name| name == grader);
-        Digest::of_graders((report.results)(), 0, &counts)
+        ReportDigest::of_graders((report.results)(), 0, &counts)
     });
     // Where the gate lacks nothing, the others are why the run is incomplete.
     let lacking = of_gate.as_ref().filter(|of_gate| of_gate.errored > 0).unwrap_or(digest);
@@ -452,7 +452,7 @@ mod tests {
             seconds: Some(12.34),
             report: Some(".evalrs/runs/7".to_owned()),
             suite: "suite.yaml".to_owned(),
-            ending: Ending::default(),
+            ending: RunEnding::default(),
             gated: None,
         }
     }
@@ -468,7 +468,7 @@ mod tests {
 
     #[test]
     fn hostile_texts_stay_texts() {
-        let ending = Ending { code: 3, ..Ending::default() };
+        let ending = RunEnding { code: 3, ..RunEnding::default() };
         let facts = TerminalFacts { ending, ..facts() };
         insta::assert_snapshot!(plain(&fixtures::hostile(), &facts, 100), @r"
         undecided  support-bot: 2 samples, 4 results

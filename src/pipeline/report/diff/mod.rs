@@ -29,7 +29,7 @@ const NAMED: usize = 5;
 
 /// One of the two evaluations.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Side {
+pub(crate) struct DiffSide {
     /// Which it is.
     pub name: SideName,
     /// The settings that decided its results, as `header.json` holds them; none where they are not recorded.
@@ -222,7 +222,7 @@ pub(crate) struct MovedGrade {
 }
 
 /// Compares two evaluations; with a name, only that grader.
-pub(crate) fn compare(before: &Side, now: &Side, grader: Option<&str>) -> Diff {
+pub(crate) fn compare(before: &DiffSide, now: &DiffSide, grader: Option<&str>) -> Diff {
     let is_wanted = |name: &&String| grader.is_none_or(|wanted| wanted == name.as_str());
     let graders = common_graders(before, now, &is_wanted);
     let (pairs, cases) = matched(before, now);
@@ -236,7 +236,7 @@ pub(crate) fn compare(before: &Side, now: &Side, grader: Option<&str>) -> Diff {
         let far = |moved: &Moved| Reverse(Far(moved.distance().abs()));
         (rank(left), far(left)).cmp(&(rank(right), far(right)))
     });
-    let only = |one: &Side, other: &Side| -> Vec<String> {
+    let only = |one: &DiffSide, other: &DiffSide| -> Vec<String> {
         let names = one.graders.iter().filter(is_wanted);
         names.filter(|name| !other.graders.contains(name)).cloned().collect()
     };
@@ -299,8 +299,8 @@ impl Ord for Far {
 
 /// The graders that both have, in the order of the second, and where their grades stand in both.
 fn common_graders(
-    before: &Side,
-    now: &Side,
+    before: &DiffSide,
+    now: &DiffSide,
     is_wanted: &dyn Fn(&&String) -> bool,
 ) -> Vec<(String, [usize; 2])> {
     let place = |name: &String| before.graders.iter().position(|other| other == name);
@@ -316,7 +316,7 @@ struct Match<'a> {
 }
 
 /// The cases of both, in the order of the second, and those of only one.
-fn matched<'a>(before: &'a Side, now: &'a Side) -> (Vec<Match<'a>>, CasesDiff) {
+fn matched<'a>(before: &'a DiffSide, now: &'a DiffSide) -> (Vec<Match<'a>>, CasesDiff) {
     let by_name: HashMap<&CaseName, &SideCase> =
         before.cases.iter().map(|case| (&case.name, case)).collect();
     let mut samples: HashMap<&str, u32> = HashMap::new();

@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Side;
+use super::DiffSide;
 
 /// A setting or a file that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,11 +21,11 @@ pub(crate) struct SettingChange {
 /// The settings that differ: those of the evaluation, then those of `graders`.
 ///
 /// Of evaluations in the middle of a session only the digests of the rubrics are known, and compared.
-pub(super) fn changes(before: &Side, now: &Side, graders: &[&str]) -> Vec<SettingChange> {
+pub(super) fn changes(before: &DiffSide, now: &DiffSide, graders: &[&str]) -> Vec<SettingChange> {
     let mut found = Vec::new();
     let (Some(old), Some(new)) = (&before.settings, &now.settings) else {
         for grader in graders {
-            let digest = |side: &Side| {
+            let digest = |side: &DiffSide| {
                 let known = side.rubrics.iter().find(|(name, _)| name == grader);
                 known.map(|(_, digest)| json!({"blake3": digest}))
             };
@@ -49,7 +49,7 @@ pub(super) fn changes(before: &Side, now: &Side, graders: &[&str]) -> Vec<Settin
 }
 
 /// The files that differ, by the digests of their bytes.
-pub(super) fn file_changes(before: &Side, now: &Side) -> Vec<SettingChange> {
+pub(super) fn file_changes(before: &DiffSide, now: &DiffSide) -> Vec<SettingChange> {
     let mut found = Vec::new();
     if let (Some(old), Some(new)) = (&before.inputs, &now.inputs) {
         let old = Value::Object(old.clone());
@@ -114,13 +114,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{changes, file_changes};
-    use crate::pipeline::report::diff::Side;
+    use crate::pipeline::report::diff::DiffSide;
 
-    fn side(settings: &Value) -> Side {
-        Side { settings: settings.as_object().cloned(), ..Side::default() }
+    fn side(settings: &Value) -> DiffSide {
+        DiffSide { settings: settings.as_object().cloned(), ..DiffSide::default() }
     }
 
-    fn shown(before: &Side, now: &Side) -> Vec<String> {
+    fn shown(before: &DiffSide, now: &DiffSide) -> Vec<String> {
         let all = changes(before, now, &["g", "k"]).into_iter().chain(file_changes(before, now));
         let text = |value: Option<Value>| value.map_or_else(|| "-".to_owned(), |v| v.to_string());
         all.map(|change| format!("{} {} {}", change.path, text(change.before), text(change.now)))
@@ -160,9 +160,9 @@ mod tests {
 
     #[test]
     fn in_the_middle_of_a_session_rubrics_are_compared_by_digest() {
-        let of = |digest: &str| Side {
+        let of = |digest: &str| DiffSide {
             rubrics: vec![("g".to_owned(), digest.to_owned())],
-            ..Side::default()
+            ..DiffSide::default()
         };
         assert_eq!(shown(&of("a"), &of("b")), ["g.rubric.blake3 \"a\" \"b\""]);
         assert_eq!(shown(&of("a"), &of("a")), Vec::<String>::new());
@@ -171,11 +171,12 @@ mod tests {
 
     #[test]
     fn files_are_compared_by_digest() {
-        let of = |inputs: Value| Side { inputs: inputs.as_object().cloned(), ..Side::default() };
+        let of =
+            |inputs: Value| DiffSide { inputs: inputs.as_object().cloned(), ..DiffSide::default() };
         let old = of(json!({"a": "1", "b": "2"}));
         let new = of(json!({"b": "3", "c": "4"}));
         let expected = ["b \"2\" \"3\"", "c - \"4\"", "a \"1\" -"];
         assert_eq!(shown(&old, &new), expected);
-        assert_eq!(shown(&old, &Side::default()), Vec::<String>::new());
+        assert_eq!(shown(&old, &DiffSide::default()), Vec::<String>::new());
     }
 }

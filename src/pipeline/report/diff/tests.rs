@@ -3,7 +3,7 @@
 use anstream::adapter::strip_str;
 use serde_json::{Value, json};
 
-use super::{CaseName, Diff, Side, SideCase, SideGrade, SideName, compare, unlike};
+use super::{CaseName, Diff, DiffSide, SideCase, SideGrade, SideName, compare, unlike};
 use crate::base::text::columns;
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::key::ActionKey;
@@ -25,7 +25,7 @@ fn grade(text: &str) -> Option<SideGrade> {
 }
 
 /// Graders, then a line a case: `sample/model/trial grade grade`.
-fn side(run: &str, graders: &[&str], cases: &[&str]) -> Side {
+fn side(run: &str, graders: &[&str], cases: &[&str]) -> DiffSide {
     let case = |text: &&str| {
         let mut words = text.split(' ');
         let mut name = words.next().unwrap().split('/');
@@ -38,7 +38,7 @@ fn side(run: &str, graders: &[&str], cases: &[&str]) -> Side {
             grades: words.map(grade).collect(),
         }
     };
-    Side {
+    DiffSide {
         name: SideName {
             suite: "support".to_owned(),
             run: run.to_owned(),
@@ -48,7 +48,7 @@ fn side(run: &str, graders: &[&str], cases: &[&str]) -> Side {
         },
         graders: graders.iter().map(|name| (*name).to_owned()).collect(),
         cases: cases.iter().map(case).collect(),
-        ..Side::default()
+        ..DiffSide::default()
     }
 }
 

@@ -22,7 +22,7 @@ const ABSENT: &str = "(absent)";
 
 /// Everything that is known of the grades of one sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Explanation {
+pub(crate) struct ExplainReport {
     /// The version of this shape.
     pub format: u32,
     /// The suite's name.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
-use super::{Against, Explained, ExplainedAction, ExplainedGrade, Explanation, Kept};
+use super::{Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept};
 use crate::base::text::table::{Cell, lines, words as text_cell};
 use crate::base::text::word_diff::{render, word_diff};
 use crate::base::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
@@ -30,7 +30,7 @@ const CONTEXT: usize = 6;
 
 /// Writes the explanation for a terminal of `width` columns.
 pub(crate) fn write(
-    explanation: &Explanation,
+    explanation: &ExplainReport,
     width: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -257,7 +257,7 @@ mod tests {
     use crate::pipeline::key::Ingredient;
     use crate::pipeline::outcome::{Failure, FailureKind};
     use crate::pipeline::report::explain::{
-        Against, Explained, ExplainedAction, ExplainedGrade, Explanation, Kept, TextChange,
+        Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange,
         ValueChange,
     };
     use crate::pipeline::results::GradeLine;
@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    fn explanation() -> Explanation {
+    fn explanation() -> ExplainReport {
         let failure = Failure {
             kind: FailureKind::Refused,
             message: format!("no {EVIL}"),
@@ -352,7 +352,7 @@ mod tests {
             ground_truth: json!(null),
             graders: Ordered(vec![(EVIL.to_owned(), grade)]),
         };
-        Explanation {
+        ExplainReport {
             format: 1,
             suite: "support".to_owned(),
             sample_id: EVIL.to_owned(),
