@@ -32,7 +32,7 @@ const PYTHON_LOCKS: [&str; 5] =
     ["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "requirements.txt"];
 
 /// Lists the names in a folder, sorted; none if there is no such folder. The folder that paths start from is empty text.
-pub(crate) type List<'a> = &'a dyn Fn(&str) -> Option<Vec<String>>;
+pub(crate) type ListFolder<'a> = &'a dyn Fn(&str) -> Option<Vec<String>>;
 
 /// What patterns expand to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(crate) struct Expanded {
 /// Expands files, folders (everything below them) and patterns of `*`, `?`, `[..]`, `{a,b}` and `**`.
 ///
 /// A pattern that ends in a wildcard matches files alone; one that ends in a name or in `/` matches folders too.
-pub(crate) fn expand(patterns: &[String], list: List<'_>) -> Expanded {
+pub(crate) fn expand(patterns: &[String], list: ListFolder<'_>) -> Expanded {
     let mut expanded = Expanded::default();
     for pattern in patterns {
         let mut walk =
@@ -91,7 +91,7 @@ fn too_many(pattern: &str) -> String {
 
 /// The lock file that stands for the packages installed in `folder`, which is in a `node_modules` or a virtual
 /// environment: the nearest one, from the folder upwards.
-pub(crate) fn lock_file(folder: &str, list: List<'_>) -> Option<String> {
+pub(crate) fn lock_file(folder: &str, list: ListFolder<'_>) -> Option<String> {
     let is_node = folder.split('/').any(|part| part == PACKAGES);
     let names: &[&str] = if is_node { &LOCKS } else { &PYTHON_LOCKS };
     let mut folder = folder.trim_end_matches('/');
@@ -121,7 +121,7 @@ fn join(folder: &str, name: &str) -> String {
 
 /// The expansion of one pattern.
 struct Walk<'a> {
-    list: List<'a>,
+    list: ListFolder<'a>,
     files: Vec<String>,
     packages: Vec<String>,
     folders: usize,

@@ -21,7 +21,7 @@ use oxc_parser::{ParseOptions, Parser, ParserReturn};
 use oxc_span::SourceType;
 
 #[cfg(feature = "typescript")]
-use self::shape::Shape;
+use self::shape::ModuleShape;
 
 /// What is left of a module without its types.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,10 +111,10 @@ fn strip_here(path: &str, source: &str) -> Result<Stripped, SyntaxProblem> {
         return Err(SyntaxProblem::of(source, diagnostic));
     }
     let (code, shape) = if kind.is_javascript() {
-        (source.to_owned(), Shape::of(&parsed))
+        (source.to_owned(), ModuleShape::of(&parsed))
     } else {
         let code = erase::erase(&allocator, parsed.program)?;
-        let shape = Shape::of(&parse(&allocator, &code, kind.with_javascript(true)));
+        let shape = ModuleShape::of(&parse(&allocator, &code, kind.with_javascript(true)));
         (code, shape)
     };
     let is_module = match extension {

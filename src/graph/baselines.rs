@@ -12,7 +12,7 @@ use super::inputs::{Chunk, File, Root};
 use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::evaluate::baseline;
-use crate::pipeline::evaluate::baseline::{RecordedRun, Submitted};
+use crate::pipeline::evaluate::baseline::{RecordedRun, RecordedSubmission};
 use crate::pipeline::spec::{CompareTo, GraderKind};
 use crate::pipeline::suite::FileText;
 
@@ -77,7 +77,11 @@ pub fn recorded_run(db: &dyn Db, file: File) -> RunReading {
 
 /// What the run that a grader compares with submitted for each case of a chunk.
 #[salsa::tracked]
-fn submitted<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Option<Submitted>]> {
+fn submitted<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+) -> Arc<[Option<RecordedSubmission>]> {
     let Some(path) = run_of(db, grader) else { return Arc::default() };
     let run = &recorded_run(db, db.file(&baseline::results_file(path))).run;
     let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
@@ -91,7 +95,7 @@ fn submitted<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Op
 
 /// What a recorded run submitted for the cases of a chunk; nothing for graders that compare with none.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Baselines<'db>(&'db [Option<Submitted>]);
+pub(crate) struct Baselines<'db>(&'db [Option<RecordedSubmission>]);
 
 impl<'db> Baselines<'db> {
     /// Those of `grader`. Graders that compare with no run get no query of their own.
@@ -100,7 +104,7 @@ impl<'db> Baselines<'db> {
     }
 
     /// That of a case.
-    pub(crate) fn case(self, at: usize) -> Option<&'db Submitted> {
+    pub(crate) fn case(self, at: usize) -> Option<&'db RecordedSubmission> {
         self.0.get(at)?.as_ref()
     }
 }

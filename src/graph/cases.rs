@@ -3,7 +3,7 @@
 use super::Db;
 use super::graders::{row_spec, suite, with_graded};
 use super::inputs::{Chunk, Overrides, Root};
-use super::selection::{Narrowing, Place, Selection, Who, select};
+use super::selection::{CaseOrdinals, Narrowing, SelectableCase, Selection, select};
 use crate::pipeline::dataset::Sample;
 use crate::pipeline::dataset::chunk::Records;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
@@ -16,7 +16,7 @@ use crate::pipeline::spec::Suite;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Who each case is.
-    pub whos: Vec<Who>,
+    pub whos: Vec<SelectableCase>,
     /// What is wrong: record, problem.
     pub problems: Vec<(usize, RowProblem)>,
     /// Rubrics that rows name: record, path from the suite's folder.
@@ -31,9 +31,10 @@ impl Checked {
             match row::check(record, spec) {
                 Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
                     let content_id = id.is_none().then(|| row::content_id(record, spec));
-                    checked
-                        .whos
-                        .push(Who { identity: Identity { id, model, trial, tags }, content_id });
+                    checked.whos.push(SelectableCase {
+                        identity: Identity { id, model, trial, tags },
+                        content_id,
+                    });
                     checked.rubric_files.extend(rubric_path.map(|path| (at, path)));
                 }
                 // What is wrong with the row is wrong with all its cases, and said once.
@@ -123,7 +124,7 @@ pub fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
 /// Which cases are evaluated.
 #[salsa::tracked]
 pub fn selection(db: &dyn Db, root: Root) -> Selection {
-    let whos: Vec<&[Who]> =
+    let whos: Vec<&[SelectableCase]> =
         root.chunks(db).iter().map(|chunk| checked(db, *chunk).whos.as_slice()).collect();
     select(&whos, narrowing(db, root))
 }
@@ -141,7 +142,7 @@ pub fn mask(db: &dyn Db, chunk: Chunk) -> Box<[bool]> {
 }
 
 /// The places of a chunk's cases.
-pub fn places(db: &dyn Db, chunk: Chunk) -> &[Place] {
+pub fn places(db: &dyn Db, chunk: Chunk) -> &[CaseOrdinals] {
     let root = chunk.root(db);
     let at = ordinals(db, root).get(&chunk);
     at.and_then(|at| selection(db, root).places.get(*at)).map_or(&[], |places| &places[..])

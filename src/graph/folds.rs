@@ -21,7 +21,7 @@ use crate::pipeline::metric::agreement::Agreement;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::metric::{Metric, Observation};
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::results::usage::{ModelUsage, Usage};
+use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
 
 /// A grader's grades in dataset order.
 #[salsa::tracked]
@@ -145,14 +145,14 @@ pub fn agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Agreement>
 
 /// What the judgments behind a grader's grades used when they were made, each once; none if there are none.
 #[salsa::tracked]
-pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Usage> {
+pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<GraderUsage> {
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
     let mut of_judges = vec![ModelUsage::default(); judge.rubric.judges.len()];
     each_judgment(db, grader, &mut KeySet::default(), &mut |ballot, outcome| {
         of_judges[judge.ballot(ballot).judge].add(outcome);
     });
     let models = judge.rubric.judges.iter().map(|judge| judge.model.as_str());
-    let usage = Usage::of(models.zip(of_judges));
+    let usage = GraderUsage::of(models.zip(of_judges));
     (usage.judgments > 0).then_some(usage)
 }
 

@@ -16,7 +16,7 @@ use crate::pipeline::grade;
 use crate::pipeline::grade::reference::ReferencePattern;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider::PROVIDERS;
-use crate::pipeline::program::Identity;
+use crate::pipeline::program::ProgramIdentity;
 use crate::pipeline::registry;
 use crate::pipeline::spec::{
     ExtractorSpec, Gate, GraderKind, ProgramSpec, RewardSpec, Suite, TargetSpec,
@@ -197,20 +197,27 @@ pub fn row_file(db: &dyn Db, root: Root, path: &str) -> FileText {
 }
 
 /// A program with what is known of its files; none until that is all. An error says why it cannot be called.
-pub(crate) fn identity(db: &dyn Db, spec: &ProgramSpec) -> Result<Option<Arc<Identity>>, String> {
+pub(crate) fn identity(
+    db: &dyn Db,
+    spec: &ProgramSpec,
+) -> Result<Option<Arc<ProgramIdentity>>, String> {
     match db.program(spec).state(db) {
         ProgramState::Unread => Ok(None),
         ProgramState::Broken(why) => Err(why.to_string()),
         ProgramState::Read(_) if spec.language.has_worker() => Ok(None),
         ProgramState::Read(known) | ProgramState::Known(known) => {
             let known = known.as_ref().clone();
-            Ok(Some(Arc::new(Identity { spec: spec.clone(), known })))
+            Ok(Some(Arc::new(ProgramIdentity { spec: spec.clone(), known })))
         }
     }
 }
 
 /// How a grader grades that is a program.
-fn method(db: &dyn Db, spec: &ProgramSpec, by: impl FnOnce(Arc<Identity>) -> Method) -> Method {
+fn method(
+    db: &dyn Db,
+    spec: &ProgramSpec,
+    by: impl FnOnce(Arc<ProgramIdentity>) -> Method,
+) -> Method {
     match identity(db, spec) {
         Ok(Some(identity)) => by(identity),
         Ok(None) => Method::Unread,

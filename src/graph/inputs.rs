@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::pipeline::dataset::chunk::Records;
-use crate::pipeline::program::{Known, Uncallable};
+use crate::pipeline::program::{ProgramFingerprint, Uncallable};
 use crate::pipeline::spec::{ProgramSpec, SandboxKind};
 use crate::pipeline::suite::FileText;
 
@@ -34,9 +34,9 @@ pub enum ProgramState {
     /// It cannot be called: why.
     Broken(Uncallable),
     /// Its files are read, but not those that it loads: which those are is not known.
-    Read(Arc<Known>),
+    Read(Arc<ProgramFingerprint>),
     /// All its files are read.
-    Known(Arc<Known>),
+    Known(Arc<ProgramFingerprint>),
 }
 
 /// One evaluation: a suite file and everything that is not in it. Never replaced, only updated.

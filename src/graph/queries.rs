@@ -21,7 +21,7 @@ pub use super::labels::labels;
 use super::{Db, programs};
 use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::evaluate;
-use crate::pipeline::evaluate::rewards::{Said, plan_reward};
+use crate::pipeline::evaluate::rewards::{OtherGrade, plan_reward};
 use crate::pipeline::evaluate::{Case, Planned, Submission};
 use crate::pipeline::extract::Extractor;
 use crate::pipeline::spec::GraderKind;
@@ -122,7 +122,7 @@ fn reward_plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<
 }
 
 /// What all graders but rewards say of a case. Only for queries that have read their chunk's epoch.
-pub(crate) fn said(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<Said> {
+pub(crate) fn said(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<OtherGrade> {
     let others = graders(db, chunk.root(db))
         .iter()
         .filter(|other| !matches!(other.kind(db), GraderKind::Reward(_)));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
-use super::selection::{Who, named};
+use super::selection::{SelectableCase, named};
 use super::{Database, Db, folds, programs};
 use crate::base::diagnostic::suggest;
 use crate::base::ordered_map::Ordered;
@@ -19,7 +19,7 @@ use crate::pipeline::dataset::{GroundTruth, Input};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::programs::extraction_action;
 use crate::pipeline::evaluate::rewards::reward_action;
-use crate::pipeline::evaluate::{Case, Graded, Planned, ReadyGrader, Submission};
+use crate::pipeline::evaluate::{Case, FinishedGrade, Planned, ReadyGrader, Submission};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::results::{FORMAT, GradeLine, ResultLine, Summary, TurnLine, usable_labels};
 use crate::pipeline::spec::GraderKind;
@@ -184,7 +184,9 @@ pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
     const MOST: usize = 20_000;
     let ids = || {
         let chunks = root.chunks(db).iter();
-        chunks.flat_map(|chunk| queries::checked(db, *chunk).whos.iter().map(Who::id)).take(MOST)
+        chunks
+            .flat_map(|chunk| queries::checked(db, *chunk).whos.iter().map(SelectableCase::id))
+            .take(MOST)
     };
     let bare = |id: &str| id.replace(|c: char| c.is_ascii_digit(), "");
     // Ids that differ in their number alone are no slips of one another.
@@ -248,9 +250,14 @@ fn grade_line(
 }
 
 /// The grade as it stands; one that still waits is errored, never a verdict.
-fn grade_now(db: &Database, planned: &Planned, ready: &ReadyGrader, threshold: f64) -> Graded {
+fn grade_now(
+    db: &Database,
+    planned: &Planned,
+    ready: &ReadyGrader,
+    threshold: f64,
+) -> FinishedGrade {
     let outcomes = |key| db.outcome(key);
-    evaluate::grade(planned, ready, &outcomes, threshold).unwrap_or_else(|| Graded {
+    evaluate::grade(planned, ready, &outcomes, threshold).unwrap_or_else(|| FinishedGrade {
         grade: Grade::failed("not_asked", "the run ended before the judge answered"),
         per_turn: None,
     })

@@ -8,14 +8,14 @@ use crate::pipeline::delta::CaseId;
 
 /// Who a case is; ids that come from content already filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Who {
+pub struct SelectableCase {
     /// What the row says.
     pub identity: Identity,
     /// The digest of what the sample is, where the row has no id.
     pub content_id: Option<Box<str>>,
 }
 
-impl Who {
+impl SelectableCase {
     /// The id before an occurrence is added.
     pub fn id(&self) -> &str {
         self.identity.id.as_deref().or(self.content_id.as_deref()).unwrap_or_default()
@@ -33,8 +33,8 @@ impl Who {
 
 /// A case among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The ordinal of its sample, or [`Place::OUT`].
+pub struct CaseOrdinals {
+    /// The ordinal of its sample, or [`CaseOrdinals::OUT`].
     pub sample: u32,
     /// The ordinal of its model.
     pub model: u32,
@@ -42,7 +42,7 @@ pub struct Place {
     pub occurrence: u32,
 }
 
-impl Place {
+impl CaseOrdinals {
     /// The sample ordinal of a case that is not evaluated.
     pub const OUT: u32 = u32::MAX;
 
@@ -71,7 +71,7 @@ pub struct Duplicate {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The places of each chunk's cases, in the order of the chunks.
-    pub places: Vec<Arc<[Place]>>,
+    pub places: Vec<Arc<[CaseOrdinals]>>,
     /// The models in order of appearance; `None` is a row that names none.
     pub models: Vec<Option<String>>,
     /// How many samples are evaluated.
@@ -100,7 +100,7 @@ pub struct Narrowing {
 }
 
 /// Selects over the cases of every chunk, in order.
-pub(crate) fn select(chunks: &[&[Who]], narrowing: &Narrowing) -> Selection {
+pub(crate) fn select(chunks: &[&[SelectableCase]], narrowing: &Narrowing) -> Selection {
     let mut selecting = Selecting::new(narrowing);
     let mut record = 0;
     let mut places = Vec::with_capacity(chunks.len());
@@ -118,7 +118,7 @@ pub(crate) fn select(chunks: &[&[Who]], narrowing: &Narrowing) -> Selection {
 /// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory.
 struct Selecting<'a> {
     narrowing: &'a Narrowing,
-    /// Sample → its ordinal or [`Place::OUT`], or nothing while no trial of it is in.
+    /// Sample → its ordinal or [`CaseOrdinals::OUT`], or nothing while no trial of it is in.
     samples: HashMap<u128, Option<u32>>,
     /// Case → the record it was first seen in, and how often.
     cases: HashMap<u128, (usize, u32)>,
@@ -132,19 +132,19 @@ impl<'a> Selecting<'a> {
         Self { narrowing, samples, cases, models, done: Selection::default() }
     }
 
-    fn place(&mut self, who: &Who, record: usize) -> Place {
+    fn place(&mut self, who: &SelectableCase, record: usize) -> CaseOrdinals {
         let occurrence = self.occurrence(who, record);
         let trial_is_in = self.narrowing.trials.is_none_or(|trials| who.identity.trial < trials);
         let sample = self.sample(who, occurrence, trial_is_in);
-        if sample == Place::OUT {
-            return Place { sample: Place::OUT, model: 0, occurrence };
+        if sample == CaseOrdinals::OUT {
+            return CaseOrdinals { sample: CaseOrdinals::OUT, model: 0, occurrence };
         }
         self.done.cases += 1;
-        Place { sample, model: self.model(who.identity.model.as_ref()), occurrence }
+        CaseOrdinals { sample, model: self.model(who.identity.model.as_ref()), occurrence }
     }
 
     /// How often the same case was seen, this time included. Only rows without ids may be seen twice.
-    fn occurrence(&mut self, who: &Who, record: usize) -> u32 {
+    fn occurrence(&mut self, who: &SelectableCase, record: usize) -> u32 {
         let (first, count) = self.cases.entry(who.case()).or_insert((record, 0));
         *count += 1;
         if who.content_id.is_some() {
@@ -164,13 +164,13 @@ impl<'a> Selecting<'a> {
 
     /// The ordinal of a case's sample. The first case whose trial is in decides whether the sample is: one that has
     /// no such trial takes no place of `max_samples`.
-    fn sample(&mut self, who: &Who, occurrence: u32, trial_is_in: bool) -> u32 {
+    fn sample(&mut self, who: &SelectableCase, occurrence: u32, trial_is_in: bool) -> u32 {
         let key = hash(&[who.id()], occurrence);
         let seen = self.samples.get(&key).copied();
         self.done.all_samples += usize::from(seen.is_none());
         if !trial_is_in {
             self.samples.entry(key).or_insert(None);
-            return Place::OUT;
+            return CaseOrdinals::OUT;
         }
         if let Some(Some(ordinal)) = seen {
             return ordinal;
@@ -185,7 +185,7 @@ impl<'a> Selecting<'a> {
             self.done.samples += 1;
             self.done.samples as u32 - 1
         } else {
-            Place::OUT
+            CaseOrdinals::OUT
         };
         self.samples.insert(key, Some(ordinal));
         ordinal
@@ -209,7 +209,7 @@ pub(crate) fn named(id: &str, occurrence: u32) -> String {
 }
 
 /// Identifies a case whatever its place in the dataset: the digest of the names of sample and model, and the trial.
-pub(crate) fn case_id(who: &Who, place: Place) -> CaseId {
+pub(crate) fn case_id(who: &SelectableCase, place: CaseOrdinals) -> CaseId {
     let model = who.identity.model.as_deref();
     let is_named = if model.is_some() { "m" } else { "" };
     let sample = named(who.id(), place.occurrence);
@@ -228,19 +228,22 @@ fn hash(texts: &[&str], number: u32) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Narrowing, Place, Selection, Who, select};
+    use super::{CaseOrdinals, Narrowing, SelectableCase, Selection, select};
     use crate::pipeline::dataset::row::Identity;
 
-    fn who(id: &str, model: Option<&str>, trial: u32, tags: &[&str]) -> Who {
+    fn who(id: &str, model: Option<&str>, trial: u32, tags: &[&str]) -> SelectableCase {
         let (id, content_id) = match id.strip_prefix('#') {
             Some(content) => (None, Some(content.into())),
             None => (Some(id.to_owned()), None),
         };
         let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
-        Who { identity: Identity { id, model: model.map(str::to_owned), trial, tags }, content_id }
+        SelectableCase {
+            identity: Identity { id, model: model.map(str::to_owned), trial, tags },
+            content_id,
+        }
     }
 
-    fn run(whos: &[Who], narrowing: &Narrowing) -> Selection {
+    fn run(whos: &[SelectableCase], narrowing: &Narrowing) -> Selection {
         let narrowing = Narrowing { cases_per_record: 1, ..narrowing.clone() };
         let (left, right) = whos.split_at(whos.len() / 2);
         select(&[left, right], &narrowing)
@@ -279,7 +282,7 @@ mod tests {
         );
         assert!(selection.duplicates.is_empty());
         assert_eq!(samples(&selection), [Some(0), Some(1), Some(2)]);
-        assert_eq!(selection.places[1][1], Place { sample: 2, model: 0, occurrence: 2 });
+        assert_eq!(selection.places[1][1], CaseOrdinals { sample: 2, model: 0, occurrence: 2 });
     }
 
     #[test]

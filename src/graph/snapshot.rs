@@ -12,7 +12,7 @@ use super::selection::case_id;
 use super::{Database, Db};
 use crate::pipeline::delta::{CaseId, Cell};
 use crate::pipeline::evaluate;
-use crate::pipeline::evaluate::{Graded, Outcomes, Planned, ReadyGrader};
+use crate::pipeline::evaluate::{FinishedGrade, Outcomes, Planned, ReadyGrader};
 use crate::pipeline::key::ActionKey;
 
 /// Who the cases of a chunk are; none of those that are not evaluated.
@@ -90,7 +90,7 @@ pub struct Snapshot {
     pub graders: Vec<GraderThen>,
     /// Where its cases stood.
     pub index: Arc<CaseIndex>,
-    parts: Vec<Part>,
+    parts: Vec<ChunkSnapshot>,
 }
 
 /// A grader as it was.
@@ -105,14 +105,14 @@ pub struct GraderThen {
 
 /// A chunk, grader by grader.
 #[derive(Clone, Debug)]
-struct Part {
+struct ChunkSnapshot {
     plans: Box<[Arc<[Planned]>]>,
     cells: Box<[Arc<[Cell]>]>,
 }
 
 /// What two snapshots have in common of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Same {
+pub enum SnapshotOverlap {
     /// Plans and grades.
     Grades,
     /// The plans.
@@ -123,16 +123,16 @@ pub enum Same {
 
 /// A grade that was known, and what it was made from.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownGrade {
     /// The grade.
     pub cell: Cell,
     planned: Planned,
     grader: GraderThen,
 }
 
-impl Known {
+impl KnownGrade {
     /// The whole grade, as long as the outcomes behind it are known.
-    pub fn grade(&self, outcomes: Outcomes<'_>) -> Option<Graded> {
+    pub fn grade(&self, outcomes: Outcomes<'_>) -> Option<FinishedGrade> {
         evaluate::grade(&self.planned, &self.grader.ready, outcomes, self.grader.threshold)
     }
 
@@ -156,7 +156,7 @@ impl Snapshot {
             let ready = Arc::clone(queries::ready(db, *grader));
             GraderThen { name: grader.name(db).clone(), threshold, ready }
         });
-        let parts = root.chunks(db).iter().map(|chunk| Part {
+        let parts = root.chunks(db).iter().map(|chunk| ChunkSnapshot {
             plans: now.iter().map(|grader| plans(db, *chunk, *grader).clone()).collect(),
             cells: now.iter().map(|grader| Arc::clone(&cells(db, *chunk, *grader).cells)).collect(),
         });
@@ -185,27 +185,36 @@ impl Snapshot {
     }
 
     /// A grade that is known, and what it was made from: that of the case at a place of the index.
-    pub fn known_at(&self, (chunk, at): (usize, usize), grader: usize) -> Option<Known> {
+    pub fn known_at(&self, (chunk, at): (usize, usize), grader: usize) -> Option<KnownGrade> {
         let cell = self.cell_at((chunk, at), grader).filter(|cell| cell.is_known())?;
         let planned = self.parts.get(chunk)?.plans.get(grader)?.get(at)?.clone();
-        Some(Known { cell, planned, grader: self.graders.get(grader)?.clone() })
+        Some(KnownGrade { cell, planned, grader: self.graders.get(grader)?.clone() })
     }
 
     /// Whether another snapshot had the same plans for all cases of a chunk, or the very same grades.
-    pub fn has_same(&self, chunk: usize, grader: usize, (other, of_other): (&Self, usize)) -> Same {
+    pub fn has_same(
+        &self,
+        chunk: usize,
+        grader: usize,
+        (other, of_other): (&Self, usize),
+    ) -> SnapshotOverlap {
         if !Arc::ptr_eq(&self.index, &other.index) {
-            return Same::Nothing;
+            return SnapshotOverlap::Nothing;
         }
         let (Some(now), Some(then)) = (self.parts.get(chunk), other.parts.get(chunk)) else {
-            return Same::Nothing;
+            return SnapshotOverlap::Nothing;
         };
         let is_same = |now: Option<&Arc<[Planned]>>, then: Option<&Arc<[Planned]>>| {
             now.zip(then).is_some_and(|(now, then)| Arc::ptr_eq(now, then))
         };
         if !is_same(now.plans.get(grader), then.plans.get(of_other)) {
-            return Same::Nothing;
+            return SnapshotOverlap::Nothing;
         }
-        if now.cells.get(grader) == then.cells.get(of_other) { Same::Grades } else { Same::Plans }
+        if now.cells.get(grader) == then.cells.get(of_other) {
+            SnapshotOverlap::Grades
+        } else {
+            SnapshotOverlap::Plans
+        }
     }
 
     /// Whether another snapshot had the same plan for a case at the same place.

@@ -95,7 +95,7 @@ impl Movement {
 /// How many grades moved in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Counts {
+pub struct MovementCounts {
     /// See [`Movement::Broken`].
     pub broken: usize,
     /// See [`Movement::Errored`].
@@ -116,7 +116,7 @@ pub struct Counts {
     pub pending: usize,
 }
 
-impl Counts {
+impl MovementCounts {
     /// Counts one more.
     pub fn add(&mut self, movement: Movement) {
         let count = match movement {
@@ -141,7 +141,7 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, CellState, Counts, Movement};
+    use super::{Cell, CellState, Movement, MovementCounts};
 
     fn cell(text: &str) -> Option<Cell> {
         let (state, score) = text.split_at(1);
@@ -176,7 +176,7 @@ mod tests {
             ("f0", "e", Movement::Errored),
             ("p1", "e", Movement::Errored),
         ];
-        let mut counts = Counts::default();
+        let mut counts = MovementCounts::default();
         for (before, now, expected) in table {
             let movement = Movement::of(cell(before), cell(now).unwrap());
             assert_eq!(movement, expected, "{before} → {now}");

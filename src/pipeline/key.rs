@@ -46,7 +46,7 @@ pub(crate) fn hashed(walk: impl FnOnce(&mut dyn Ingredients)) -> ActionKey {
 
 /// What `walk` visits, for people.
 pub(crate) fn explained(walk: impl FnOnce(&mut dyn Ingredients)) -> Vec<Ingredient> {
-    let mut explanation = Explanation(Vec::new());
+    let mut explanation = IngredientList(Vec::new());
     walk(&mut explanation);
     explanation.0
 }
@@ -153,9 +153,9 @@ pub struct Ingredient {
     pub number: bool,
 }
 
-struct Explanation(Vec<Ingredient>);
+struct IngredientList(Vec<Ingredient>);
 
-impl Ingredients for Explanation {
+impl Ingredients for IngredientList {
     fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
         let end = value.and_then(end_of_preview);
         let digest = end.and(value).map(|text| blake3::hash(text.as_bytes()).to_hex().to_string());

@@ -308,14 +308,14 @@ pub struct Stored {
     #[serde(default)]
     pub key_version: u32,
     /// Where the judgment comes from.
-    #[serde(default, skip_serializing_if = "Origin::is_asked")]
-    pub origin: Origin,
+    #[serde(default, skip_serializing_if = "JudgmentOrigin::is_asked")]
+    pub origin: JudgmentOrigin,
 }
 
 /// Where a judgment comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum JudgmentOrigin {
     /// The judge was asked.
     #[default]
     Asked,
@@ -323,7 +323,7 @@ pub enum Origin {
     Imported(String),
 }
 
-impl Origin {
+impl JudgmentOrigin {
     fn is_asked(&self) -> bool {
         *self == Self::Asked
     }
@@ -333,7 +333,14 @@ impl Stored {
     /// What is kept of `outcome`, asked at `at`, whose key is made of `ingredients`.
     pub fn new(ingredients: Vec<Ingredient>, outcome: Outcome, at: String) -> Self {
         let by = concat!("evalrs ", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { outcome, ingredients, at, by, key_version: KEY_VERSION, origin: Origin::Asked }
+        Self {
+            outcome,
+            ingredients,
+            at,
+            by,
+            key_version: KEY_VERSION,
+            origin: JudgmentOrigin::Asked,
+        }
     }
 
     /// The key that the kept ingredients come to; none where it was made in another way than keys are now.

@@ -168,7 +168,7 @@ impl Texts {
 
 /// What the previous run says of the same case and grader.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Before<'a> {
+pub(crate) enum PreviousCase<'a> {
     /// There was none.
     NoRun,
     /// It had no such grader.
@@ -188,7 +188,7 @@ pub(crate) enum Before<'a> {
 
 /// Why the store does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum StoreMiss {
     /// It has nothing under the key, or nothing that can be read.
     Nothing,
     /// It has an outcome that is asked anew.
@@ -199,7 +199,7 @@ pub(crate) enum Held {
 
 /// The action as it would be asked now.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Now<'a> {
+pub(crate) struct PlannedJudgment<'a> {
     /// The grader's settings.
     pub panel: &'a Panel,
     /// The ordinal of the judge in its grader.
@@ -213,28 +213,28 @@ pub(crate) struct Now<'a> {
     /// The key of the grader's first judgment of the case.
     pub first_key: ActionKey,
     /// Why the store does not answer.
-    pub held: Held,
+    pub held: StoreMiss,
 }
 
 /// The reason: the first in the order of [`Reason`] that applies.
-pub(crate) fn reason(before: &Before<'_>, now: &Now<'_>) -> Reason {
+pub(crate) fn reason(before: &PreviousCase<'_>, now: &PlannedJudgment<'_>) -> Reason {
     match now.held {
-        Held::Refreshed => return Reason::Refreshed,
-        Held::Failed => return Reason::FailedBefore,
-        Held::Nothing => {}
+        StoreMiss::Refreshed => return Reason::Refreshed,
+        StoreMiss::Failed => return Reason::FailedBefore,
+        StoreMiss::Nothing => {}
     }
     match before {
-        Before::NoRun => Reason::FirstRun,
-        Before::NoGrader => Reason::NewGrader,
-        Before::NoSample => Reason::NewSample,
-        Before::Case { panel, texts, key } => edit(panel, *texts, now).unwrap_or_else(|| {
+        PreviousCase::NoRun => Reason::FirstRun,
+        PreviousCase::NoGrader => Reason::NewGrader,
+        PreviousCase::NoSample => Reason::NewSample,
+        PreviousCase::Case { panel, texts, key } => edit(panel, *texts, now).unwrap_or_else(|| {
             if is_same(panel, *key, now) { Reason::NotStored } else { rest(panel) }
         }),
     }
 }
 
 /// The first difference that the records show.
-fn edit(past: &Panel, texts: Texts, now: &Now<'_>) -> Option<Reason> {
+fn edit(past: &Panel, texts: Texts, now: &PlannedJudgment<'_>) -> Option<Reason> {
     let mut judge_before = None;
     if let (Some(judges), Some(_)) = (&past.judges, &now.panel.judges) {
         let Some(found) = now.panel.judge_before(now.judge, judges) else {
@@ -267,7 +267,7 @@ fn edit(past: &Panel, texts: Texts, now: &Now<'_>) -> Option<Reason> {
 
 /// Whether the action is the one of then, as far as the one recorded key tells: it is that of the first judge, and says
 /// nothing where that one changed.
-fn is_same(past: &Panel, key: Option<ActionKey>, now: &Now<'_>) -> bool {
+fn is_same(past: &Panel, key: Option<ActionKey>, now: &PlannedJudgment<'_>) -> bool {
     let first = |panel: &Panel| panel.judges.as_ref().and_then(|judges| judges.first().cloned());
     key == Some(now.first_key) || (past.judges.is_some() && first(past) != first(now.panel))
 }
@@ -282,7 +282,7 @@ fn rest(past: &Panel) -> Reason {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Before, Held, Now, Panel, Reason, Texts, reason};
+    use super::{Panel, PlannedJudgment, PreviousCase, Reason, StoreMiss, Texts, reason};
     use crate::pipeline::key::ActionKey;
 
     fn panel(settings: &Value) -> Panel {
@@ -317,15 +317,15 @@ mod tests {
         expected: Reason,
     ) {
         let (past, present) = (panel(&settings()), panel(now));
-        let before = Before::Case { panel: &past, texts: texts(), key: Some(KEY) };
-        let now = Now {
+        let before = PreviousCase::Case { panel: &past, texts: texts(), key: Some(KEY) };
+        let now = PlannedJudgment {
             panel: &present,
             judge,
             vote,
             texts: texts_now,
             own_rubric: false,
             first_key: key,
-            held: Held::Nothing,
+            held: StoreMiss::Nothing,
         };
         assert_eq!(reason(&before, &now), expected, "{now:?}");
     }
@@ -392,9 +392,9 @@ mod tests {
     fn what_was_not_there_and_what_is_asked_anew_come_first() {
         let (past, present) =
             (panel(&settings()), panel(&edited(|all| all["prompt"] = json!("x"))));
-        let case = Before::Case { panel: &past, texts: texts(), key: Some(KEY) };
+        let case = PreviousCase::Case { panel: &past, texts: texts(), key: Some(KEY) };
         let of = |before, held, own_rubric| {
-            let now = Now {
+            let now = PlannedJudgment {
                 panel: &present,
                 judge: 0,
                 vote: 0,
@@ -405,13 +405,17 @@ mod tests {
             };
             reason(&before, &now)
         };
-        assert_eq!(of(Before::NoRun, Held::Nothing, false), Reason::FirstRun);
-        assert_eq!(of(Before::NoGrader, Held::Nothing, false), Reason::NewGrader);
-        assert_eq!(of(Before::NoSample, Held::Nothing, false), Reason::NewSample);
-        assert_eq!(of(Before::NoSample, Held::Refreshed, false), Reason::Refreshed);
-        assert_eq!(of(case, Held::Failed, false), Reason::FailedBefore);
-        assert_eq!(of(case, Held::Nothing, false), Reason::RubricEdited);
-        assert_eq!(of(case, Held::Nothing, true), Reason::SampleEdited, "it brings its own rubric");
+        assert_eq!(of(PreviousCase::NoRun, StoreMiss::Nothing, false), Reason::FirstRun);
+        assert_eq!(of(PreviousCase::NoGrader, StoreMiss::Nothing, false), Reason::NewGrader);
+        assert_eq!(of(PreviousCase::NoSample, StoreMiss::Nothing, false), Reason::NewSample);
+        assert_eq!(of(PreviousCase::NoSample, StoreMiss::Refreshed, false), Reason::Refreshed);
+        assert_eq!(of(case, StoreMiss::Failed, false), Reason::FailedBefore);
+        assert_eq!(of(case, StoreMiss::Nothing, false), Reason::RubricEdited);
+        assert_eq!(
+            of(case, StoreMiss::Nothing, true),
+            Reason::SampleEdited,
+            "it brings its own rubric"
+        );
     }
 
     #[test]
@@ -419,15 +423,15 @@ mod tests {
         let past = panel(&json!({"name": "quality", "model": "a"}));
         let present = panel(&settings());
         let of = |texts_now, key| {
-            let before = Before::Case { panel: &past, texts: texts(), key: Some(KEY) };
-            let now = Now {
+            let before = PreviousCase::Case { panel: &past, texts: texts(), key: Some(KEY) };
+            let now = PlannedJudgment {
                 panel: &present,
                 judge: 0,
                 vote: 0,
                 texts: texts_now,
                 own_rubric: false,
                 first_key: key,
-                held: Held::Nothing,
+                held: StoreMiss::Nothing,
             };
             reason(&before, &now)
         };

@@ -15,14 +15,14 @@ use super::metric::agreement::Agreement;
 use super::metric::labels::LabelAgreement;
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
-use usage::{ModelUsage, Usage};
+use usage::{GraderUsage, ModelUsage};
 
 /// The version of every file of a run record.
 pub const FORMAT: u32 = 1;
 
 /// What was evaluated: `header.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Header {
+pub struct ReportHeader {
     /// [`FORMAT`].
     pub format: u32,
     /// The suite's name.
@@ -120,7 +120,7 @@ pub struct Summary {
     #[serde(skip_serializing_if = "has_none")]
     pub label_agreement: Ordered<LabelAgreement>,
     /// Grader → what its judgments used, whenever they were made.
-    pub usage: Ordered<Usage>,
+    pub usage: Ordered<GraderUsage>,
     /// What the judgments cost when they were made, in US dollars, where prices are known.
     pub cost: Option<Cost>,
     /// What all judgments used, each once: graders may share some.

@@ -6,10 +6,10 @@ use crate::base::ordered_map::Ordered;
 use crate::engine::inspect::reasons::grader_settings;
 use crate::engine::session::Session;
 use crate::graph::queries::{gate_rule, narrowing};
-use crate::pipeline::results::{FORMAT, Header};
+use crate::pipeline::results::{FORMAT, ReportHeader};
 
 /// The header of a session that is loaded.
-pub(super) fn header(session: &Session) -> Header {
+pub(super) fn header(session: &Session) -> ReportHeader {
     let suite = session.suite();
     let inputs =
         session.digests().into_iter().map(|(path, digest)| (session.relative(&path), digest));
@@ -23,7 +23,7 @@ pub(super) fn header(session: &Session) -> Header {
         ("graders".to_owned(), Value::Array(grader_settings(session))),
         ("gate".to_owned(), json!(gate)),
     ]);
-    Header {
+    ReportHeader {
         format: FORMAT,
         suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
         description: suite.and_then(|suite| suite.description.clone()),

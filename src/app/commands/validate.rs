@@ -15,7 +15,7 @@ use crate::engine::session::Session;
 use crate::graph::Database;
 use crate::graph::inputs::Overrides;
 use crate::pipeline::grade;
-use crate::pipeline::program::Part;
+use crate::pipeline::program::UncallablePart;
 use crate::pipeline::spec::Language;
 use crate::pipeline::spec::{GraderKind, GraderSpec, RewardSpec};
 use crate::pipeline::suite::canonical::canonical;
@@ -71,7 +71,7 @@ fn check_programs(session: &Session, system: &dyn System) -> Vec<Diagnostic> {
         let place = match line {
             // What is wrong with starting an executable is not about a line in it.
             None if start.spec.language == Language::Executable => {
-                session.place_of(&start.spec, &Part::File)
+                session.place_of(&start.spec, &UncallablePart::File)
             }
             None => Place::file(path),
             Some(line) => {

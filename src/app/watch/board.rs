@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::base::diagnostic::Diagnostic;
 use crate::base::price::Cost;
-use crate::pipeline::delta::{Cell, Counts, Movement};
+use crate::pipeline::delta::{Cell, Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
@@ -48,7 +48,7 @@ pub struct Overview {
     /// One for each grader, in the order of the suite.
     pub metrics: Vec<MetricRow>,
     /// How many verdicts moved since the evaluation before.
-    pub counts: Counts,
+    pub counts: MovementCounts,
     /// What is wrong with the files as they are saved; what else is shown is of the last ones that were right.
     pub problems: Vec<Diagnostic>,
     /// What endpoints wait for, a sentence each: a rate limit until some time.

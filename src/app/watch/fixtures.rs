@@ -7,7 +7,7 @@ use super::board::{
     VerdictFilter, VerdictId, VerdictRow,
 };
 use crate::base::price::Cost;
-use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
+use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
@@ -28,7 +28,7 @@ impl WatchFixture {
     /// The third save of a rubric: one verdict is broken, one is fixed, one an error.
     pub(crate) fn small() -> Self {
         let details = details();
-        let mut counts = Counts { unchanged: 994, ..Counts::default() };
+        let mut counts = MovementCounts { unchanged: 994, ..MovementCounts::default() };
         for detail in &details {
             counts.add(detail.row.movement);
         }
@@ -117,7 +117,7 @@ fn used(dollars: f64) -> Usage {
     Usage { input: 12_000, output: 900, cost: cost(dollars) }
 }
 
-fn overview(counts: Counts) -> Overview {
+fn overview(counts: MovementCounts) -> Overview {
     Overview {
         suite: "support-quality".to_owned(),
         save: 3,

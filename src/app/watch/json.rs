@@ -20,7 +20,7 @@ use super::plain::without_time;
 use crate::base::diagnostic::{Diagnostic, Severity};
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
-use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
+use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
@@ -300,7 +300,7 @@ struct CountsJson {
 }
 
 impl CountsJson {
-    fn of(counts: &Counts) -> Self {
+    fn of(counts: &MovementCounts) -> Self {
         Self {
             broken: counts.broken,
             errored: counts.errored,

@@ -18,7 +18,7 @@ use super::board::{
     ActionCounts, Activity, Board, Display, MetricRow, Overview, Spending, WatchEvent,
 };
 use crate::base::price::Cost;
-use crate::base::text::table::{Cell, lines, number, words};
+use crate::base::text::table::{TableCell, lines, number, words};
 use crate::base::text::{columns, count, cut, percent, sanitize, score_or_dash, wrapped};
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::outcome::Usage;
@@ -281,7 +281,7 @@ fn metric_lines(overview: &Overview, width: usize) -> Vec<String> {
         (true, "errors"),
         (has_start, "since start"),
     ];
-    let shown = |cells: [Cell; 6]| cells.into_iter().zip(all).filter(|(_, (shown, _))| *shown);
+    let shown = |cells: [TableCell; 6]| cells.into_iter().zip(all).filter(|(_, (shown, _))| *shown);
     let titles = all.map(|(_, name)| number(name).styled(TITLE));
     let mut rows = vec![Vec::from([title("grader")])];
     rows[0].extend(shown(titles).map(|(cell, _)| cell));
@@ -293,7 +293,7 @@ fn metric_lines(overview: &Overview, width: usize) -> Vec<String> {
     lines(&rows, width)
 }
 
-fn metric_cells(metric: &MetricRow) -> [Cell; 6] {
+fn metric_cells(metric: &MetricRow) -> [TableCell; 6] {
     [
         number(score_or_dash(metric.mean)),
         change_cell(metric.since_last),
@@ -304,7 +304,7 @@ fn metric_cells(metric: &MetricRow) -> [Cell; 6] {
     ]
 }
 
-fn change_cell(change: Option<f64>) -> Cell {
+fn change_cell(change: Option<f64>) -> TableCell {
     let text = change.map_or_else(|| "-".to_owned(), signed);
     let style = match text.as_bytes() {
         [b'+', ..] => GOOD,

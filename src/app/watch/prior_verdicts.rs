@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::graph::snapshot::{Known, Same, Snapshot};
+use crate::graph::snapshot::{KnownGrade, Snapshot, SnapshotOverlap};
 use crate::pipeline::delta::{CaseId, Cell};
 use crate::pipeline::key::ActionKey;
 
@@ -15,7 +15,7 @@ use crate::pipeline::key::ActionKey;
 pub struct PriorVerdicts {
     whole: Option<Arc<Snapshot>>,
     /// What evaluations that were not finished found out since, by case and grader.
-    over: HashMap<(CaseId, u32), Known>,
+    over: HashMap<(CaseId, u32), KnownGrade>,
     /// The graders of those, by their ordinals there.
     names: Vec<String>,
 }
@@ -36,7 +36,8 @@ impl PriorVerdicts {
             let same = whole.as_ref().and_then(|whole| Some((whole, whole.grader(name)?)));
             let same = same.map(|(whole, at)| (whole.as_ref(), at));
             for (chunk, cases) in snapshot.index.chunks().enumerate() {
-                let is_same = |same| snapshot.has_same(chunk, grader, same) != Same::Nothing;
+                let is_same =
+                    |same| snapshot.has_same(chunk, grader, same) != SnapshotOverlap::Nothing;
                 if over.is_empty() && same.is_some_and(is_same) {
                     continue;
                 }
@@ -62,7 +63,7 @@ impl PriorVerdicts {
     }
 
     /// The same with what it was made from.
-    pub fn known(&self, case: CaseId, grader: &str) -> Option<Known> {
+    pub fn known(&self, case: CaseId, grader: &str) -> Option<KnownGrade> {
         if let Some(known) = self.laid_over(case, grader) {
             return Some(known.clone());
         }
@@ -91,7 +92,7 @@ impl PriorVerdicts {
         }
     }
 
-    fn laid_over(&self, case: CaseId, grader: &str) -> Option<&Known> {
+    fn laid_over(&self, case: CaseId, grader: &str) -> Option<&KnownGrade> {
         if self.over.is_empty() {
             return None;
         }

@@ -9,7 +9,7 @@ use crate::effects::record::saves::{SaveRecord, SavedGrade, SavedMetric, SavedVe
 use crate::engine::session::Session;
 use crate::graph::queries;
 use crate::graph::selection::named;
-use crate::graph::snapshot::{CaseIndex, Same, Snapshot, case_index};
+use crate::graph::snapshot::{CaseIndex, Snapshot, SnapshotOverlap, case_index};
 use crate::pipeline::delta::{CaseId, Cell, CellState};
 use crate::pipeline::results::FORMAT;
 use crate::pipeline::spec::GraderKind;
@@ -115,8 +115,9 @@ fn verdicts(now: &Snapshot, last: Option<&Arc<Snapshot>>, names: &CaseNames) -> 
     };
     for (ordinal, grader) in now.graders.iter().enumerate() {
         let then = last.and_then(|last| Some((last.as_ref(), last.grader(&grader.name)?)));
-        let is_other =
-            |chunk| then.is_none_or(|then| now.has_same(chunk, ordinal, then) != Same::Grades);
+        let is_other = |chunk| {
+            then.is_none_or(|then| now.has_same(chunk, ordinal, then) != SnapshotOverlap::Grades)
+        };
         let others = now.index.chunks().enumerate().filter(|(chunk, _)| is_other(*chunk));
         for (case, _) in others.flat_map(|(_, cases)| cases) {
             let before = then.and_then(|(last, at)| grade(last, case, at));

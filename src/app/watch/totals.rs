@@ -12,7 +12,7 @@ use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::graph::snapshot::Snapshot;
 use crate::graph::{Database, folds};
-use crate::pipeline::delta::{CaseId, Cell, CellState, Counts, Movement};
+use crate::pipeline::delta::{CaseId, Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
 
 /// What is said of an evaluation as a whole.
@@ -25,7 +25,7 @@ pub struct EvaluationTotals {
     /// One for each grader, in the order of the suite; without a history.
     pub metrics: Vec<MetricRow>,
     /// How many verdicts moved.
-    pub counts: Counts,
+    pub counts: MovementCounts,
     /// Those that moved, those that matter most first.
     pub moved: Vec<MovedVerdict>,
     /// What the gate says.
@@ -69,7 +69,7 @@ pub(super) fn totals(db: &Database, wanted: &TotalsRequest) -> EvaluationTotals 
     let TotalsRequest { of, root, before, start } = wanted;
     let snapshot = Arc::new(Snapshot::take(db, *root));
     let comparing = SnapshotComparison { snapshot: &snapshot, before, start: start.as_deref() };
-    let mut counts = Counts::default();
+    let mut counts = MovementCounts::default();
     let mut moved = Vec::new();
     let graders = queries::graders(db, *root).iter().enumerate();
     let metrics = graders
@@ -91,7 +91,7 @@ struct SnapshotComparison<'a> {
 
 impl SnapshotComparison<'_> {
     /// Counts how the verdicts of a grader moved.
-    fn count(&self, grader: usize, counts: &mut Counts, moved: &mut Vec<MovedVerdict>) {
+    fn count(&self, grader: usize, counts: &mut MovementCounts, moved: &mut Vec<MovedVerdict>) {
         let name = &self.snapshot.graders[grader].name;
         let whole = self.before.whole().and_then(|whole| Some((whole, whole.grader(name)?)));
         let is_same_index =

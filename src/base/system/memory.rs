@@ -11,12 +11,12 @@ use super::{Contents, FileBytes, System};
 #[derive(Debug, Default)]
 pub struct MemorySystem {
     files: Rc<RefCell<BTreeMap<String, FileBytes>>>,
-    programs: RefCell<BTreeMap<String, Program>>,
+    programs: RefCell<BTreeMap<String, MemoryProgram>>,
 }
 
 /// A program that is installed.
 #[derive(Debug)]
-struct Program {
+struct MemoryProgram {
     path: String,
     version: String,
 }
@@ -59,7 +59,7 @@ impl MemorySystem {
 
     /// Installs a program, or another version of it.
     pub fn set_program(&self, name: &str, path: &str, version: &str) {
-        let program = Program { path: path.to_owned(), version: version.to_owned() };
+        let program = MemoryProgram { path: path.to_owned(), version: version.to_owned() };
         self.programs.borrow_mut().insert(name.to_owned(), program);
     }
 

@@ -122,7 +122,7 @@ impl System for OsSystem {
         environment: &BTreeMap<String, String>,
     ) -> Option<String> {
         let metadata = std::fs::metadata(path).ok()?;
-        let question = Question {
+        let question = VersionQuestion {
             path: path.to_owned(),
             written: metadata.modified().ok(),
             cwd: cwd.to_owned(),
@@ -154,7 +154,7 @@ impl System for OsSystem {
 
 /// All that the version of a program hangs on, as far as it can be seen.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Question {
+struct VersionQuestion {
     path: String,
     written: Option<SystemTime>,
     cwd: String,
@@ -162,8 +162,8 @@ struct Question {
 }
 
 /// What programs said of their versions; none for those that did not say it.
-fn versions() -> MutexGuard<'static, BTreeMap<Question, Option<String>>> {
-    static VERSIONS: Mutex<BTreeMap<Question, Option<String>>> = Mutex::new(BTreeMap::new());
+fn versions() -> MutexGuard<'static, BTreeMap<VersionQuestion, Option<String>>> {
+    static VERSIONS: Mutex<BTreeMap<VersionQuestion, Option<String>>> = Mutex::new(BTreeMap::new());
     VERSIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

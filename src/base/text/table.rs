@@ -20,7 +20,7 @@ const GAP: &str = "  ";
 
 /// One cell. Its text is harmless and on one line.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub(crate) struct TableCell {
     text: String,
     style: Style,
     right: bool,
@@ -28,21 +28,21 @@ pub(crate) struct Cell {
 }
 
 /// A cell of text, which may be cut at its end.
-pub(crate) fn words(text: &str) -> Cell {
-    Cell { text: sanitize(text), style: Style::new(), right: false, is_name: false }
+pub(crate) fn words(text: &str) -> TableCell {
+    TableCell { text: sanitize(text), style: Style::new(), right: false, is_name: false }
 }
 
 /// A cell with a name, which may be cut in its middle.
-pub(crate) fn name(text: &str) -> Cell {
-    Cell { is_name: true, ..words(text) }
+pub(crate) fn name(text: &str) -> TableCell {
+    TableCell { is_name: true, ..words(text) }
 }
 
 /// A cell of numbers, which stand to the right and are never cut.
-pub(crate) fn number(text: impl Into<String>) -> Cell {
-    Cell { text: text.into(), style: Style::new(), right: true, is_name: false }
+pub(crate) fn number(text: impl Into<String>) -> TableCell {
+    TableCell { text: text.into(), style: Style::new(), right: true, is_name: false }
 }
 
-impl Cell {
+impl TableCell {
     /// The same cell in a style.
     pub(crate) fn styled(self, style: Style) -> Self {
         Self { style, ..self }
@@ -55,7 +55,7 @@ impl Cell {
 }
 
 /// The rows as lines of at most `width` columns. The first row decides how many columns there are.
-pub(crate) fn lines(rows: &[Vec<Cell>], width: usize) -> Vec<String> {
+pub(crate) fn lines(rows: &[Vec<TableCell>], width: usize) -> Vec<String> {
     let widths = fitted(rows, width);
     let dropped = widths.len() < rows.first().map_or(0, Vec::len);
     rows.iter()
@@ -72,7 +72,7 @@ pub(crate) fn lines(rows: &[Vec<Cell>], width: usize) -> Vec<String> {
 
 /// The rows as blocks of lines of at most `width` columns, each with the first `fixed` columns and as many of the others
 /// as fit, so that none is left out.
-pub(crate) fn blocks(rows: &[Vec<Cell>], fixed: usize, width: usize) -> Vec<Vec<String>> {
+pub(crate) fn blocks(rows: &[Vec<TableCell>], fixed: usize, width: usize) -> Vec<Vec<String>> {
     let widths = natural(rows);
     // Names among the fixed columns can be cut.
     let names: usize = widths.iter().take(fixed).map(|width| width.min(&PROSE) + GAP.len()).sum();
@@ -89,7 +89,7 @@ pub(crate) fn blocks(rows: &[Vec<Cell>], fixed: usize, width: usize) -> Vec<Vec<
         }
     }
     let block = |group: &Vec<usize>| {
-        let of_row = |row: &Vec<Cell>| -> Vec<Cell> {
+        let of_row = |row: &Vec<TableCell>| -> Vec<TableCell> {
             let columns = (0..fixed).chain(group.iter().copied());
             columns.filter_map(|at| row.get(at).cloned()).collect()
         };
@@ -99,7 +99,7 @@ pub(crate) fn blocks(rows: &[Vec<Cell>], fixed: usize, width: usize) -> Vec<Vec<
 }
 
 /// The width of every column whose cells are all shown whole.
-fn natural(rows: &[Vec<Cell>]) -> Vec<usize> {
+fn natural(rows: &[Vec<TableCell>]) -> Vec<usize> {
     let widest = |at: usize| {
         let cells = rows.iter().filter_map(|row| row.get(at));
         cells.map(|cell| columns(&cell.text)).max().unwrap_or(0)
@@ -108,7 +108,7 @@ fn natural(rows: &[Vec<Cell>]) -> Vec<usize> {
 }
 
 /// The width of every column that is shown.
-fn fitted(rows: &[Vec<Cell>], width: usize) -> Vec<usize> {
+fn fitted(rows: &[Vec<TableCell>], width: usize) -> Vec<usize> {
     let columns_of = |at: usize| rows.iter().filter_map(move |row| row.get(at));
     let mut widths = natural(rows);
     let textual: Vec<bool> =
@@ -139,7 +139,7 @@ fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
 }
 
-fn joined(row: &[Cell], widths: &[usize]) -> String {
+fn joined(row: &[TableCell], widths: &[usize]) -> String {
     let mut line = String::new();
     let mut pending = 0;
     for (at, (cell, &width)) in row.iter().zip(widths).enumerate() {
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn blocks_leave_no_column_out() {
-        let row = |cells: [&str; 5]| -> Vec<Cell> {
+        let row = |cells: [&str; 5]| -> Vec<TableCell> {
             let [first, rest @ ..] = cells;
             std::iter::once(name(first)).chain(rest.map(number)).collect()
         };

@@ -13,17 +13,17 @@ const OTHERS: &str = "*";
 
 /// A module as others see it.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct ModuleShape {
     /// Whether only an ES module has this syntax.
     pub(super) is_module: bool,
     /// What it exports as an ES module.
     exports: BTreeSet<String>,
-    common: Common,
+    common: CommonJsExports,
 }
 
-impl Shape {
+impl ModuleShape {
     pub(super) fn of(parsed: &ParserReturn<'_>) -> Self {
-        let mut common = Common::default();
+        let mut common = CommonJsExports::default();
         common.visit_program(&parsed.program);
         let record = &parsed.module_record;
         Self { is_module: record.has_module_syntax, exports: exports(record), common }
@@ -51,13 +51,13 @@ fn exports(record: &ModuleRecord<'_>) -> BTreeSet<String> {
 
 /// What a module exports as `CommonJS`, as far as it is assigned in the usual ways.
 #[derive(Debug, Default)]
-struct Common {
+struct CommonJsExports {
     exports: BTreeSet<String>,
     /// Whether `module` or `exports` is used at all.
     is_used: bool,
 }
 
-impl Common {
+impl CommonJsExports {
     fn add_object(&mut self, object: &ObjectExpression<'_>) {
         for property in &object.properties {
             let name = match property {
@@ -69,7 +69,7 @@ impl Common {
     }
 }
 
-impl<'a> Visit<'a> for Common {
+impl<'a> Visit<'a> for CommonJsExports {
     fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
         self.is_used |= matches!(it.name.as_str(), "module" | "exports");
     }

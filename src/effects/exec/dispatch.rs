@@ -12,7 +12,7 @@ use super::{
     Loading, Notice, Room, Start,
 };
 use crate::pipeline::key::ActionKey;
-use crate::pipeline::program::Identity;
+use crate::pipeline::program::ProgramIdentity;
 
 /// An executor for each kind of action.
 pub(crate) struct Executors {
@@ -39,7 +39,7 @@ impl Executor for Executors {
         self.programs.load(start, base)
     }
 
-    fn take_discovered(&self) -> Vec<(Arc<Identity>, Discovered)> {
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
         self.programs.take_discovered()
     }
 

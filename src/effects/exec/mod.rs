@@ -37,7 +37,7 @@ use crate::pipeline::action::Action;
 use crate::pipeline::judge::{JudgeAction, secret_parameters};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, Outcome};
-use crate::pipeline::program::{Identity, ProgramAction};
+use crate::pipeline::program::{ProgramAction, ProgramIdentity};
 use crate::pipeline::spec::Patience;
 use crate::pipeline::spec::{ProgramSpec, is_secret};
 use limit::LimitSettings;
@@ -309,7 +309,7 @@ pub trait Executor {
 
     /// What programs were seen to load since the last call, beside what [`Self::load`] told of them: each as it was when
     /// it was called.
-    fn take_discovered(&self) -> Vec<(Arc<Identity>, Discovered)> {
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
         Vec::new()
     }
 

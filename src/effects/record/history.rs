@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::read::{PastLine, PastRun, runs};
 use crate::base::system::System;
 use crate::pipeline::key::ActionKey;
-use crate::pipeline::reason::{Before, Panel, Texts};
+use crate::pipeline::reason::{Panel, PreviousCase, Texts};
 
 /// How many runs are read back at most.
 const MAX_RUNS: usize = 10;
@@ -59,9 +59,9 @@ impl History {
     }
 
     /// What was asked of a case by `grader`.
-    pub(crate) fn before(&self, case: (&str, Option<&str>, u32), grader: &str) -> Before<'_> {
+    pub(crate) fn before(&self, case: (&str, Option<&str>, u32), grader: &str) -> PreviousCase<'_> {
         if self.runs.is_empty() {
-            return Before::NoRun;
+            return PreviousCase::NoRun;
         }
         let name: CaseIdentity = (case.0.to_owned(), case.1.map(str::to_owned), case.2);
         let mut had_grader = false;
@@ -70,10 +70,10 @@ impl History {
             had_grader = true;
             if let Some(Some(asked)) = run.cases.get(&name).and_then(|case| case.get(at)) {
                 let panel = &run.panels[at].1;
-                return Before::Case { panel, texts: asked.texts, key: asked.key };
+                return PreviousCase::Case { panel, texts: asked.texts, key: asked.key };
             }
         }
-        if had_grader { Before::NoSample } else { Before::NoGrader }
+        if had_grader { PreviousCase::NoSample } else { PreviousCase::NoGrader }
     }
 }
 
@@ -117,7 +117,7 @@ impl AskedKeys {
 mod tests {
     use super::History;
     use crate::base::system::memory::MemorySystem;
-    use crate::pipeline::reason::Before;
+    use crate::pipeline::reason::PreviousCase;
 
     fn header(graders: &str, samples: &str) -> String {
         format!(
@@ -133,11 +133,11 @@ mod tests {
 
     fn before(history: &History, id: &str, grader: &str) -> &'static str {
         match history.before((id, None, 0), grader) {
-            Before::NoRun => "no run",
-            Before::NoGrader => "no grader",
-            Before::NoSample => "no sample",
-            Before::Case { panel, .. } if panel.votes == 2 => "new",
-            Before::Case { .. } => "old",
+            PreviousCase::NoRun => "no run",
+            PreviousCase::NoGrader => "no grader",
+            PreviousCase::NoSample => "no sample",
+            PreviousCase::Case { panel, .. } if panel.votes == 2 => "new",
+            PreviousCase::Case { .. } => "old",
         }
     }
 

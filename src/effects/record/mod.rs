@@ -20,7 +20,7 @@ use crate::base::system::{FileBytes, System, join};
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::report::{Report, jsonl};
-use crate::pipeline::results::Header;
+use crate::pipeline::results::ReportHeader;
 
 /// What belongs to one process: `run.json`.
 #[derive(Clone, Debug, Serialize)]
@@ -74,7 +74,7 @@ pub(crate) fn write(
 pub(crate) fn write_header(
     system: &dyn System,
     folder: &str,
-    header: &Header,
+    header: &ReportHeader,
 ) -> std::io::Result<()> {
     write_json(system, &join(folder, "header.json"), header)
 }

@@ -12,7 +12,7 @@ use super::lines::{RecordLine, each_line};
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{FileBytes, System, join};
 use crate::base::text::count;
-use crate::pipeline::delta::Counts;
+use crate::pipeline::delta::MovementCounts;
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
@@ -51,7 +51,7 @@ pub(crate) struct SaveRecord {
     pub gate: GateReport,
     /// How many verdicts moved since the evaluation before.
     #[serde(default)]
-    pub counts: Counts,
+    pub counts: MovementCounts,
     /// Judgments sent to a judge.
     #[serde(default)]
     pub asked: u64,
@@ -275,7 +275,7 @@ mod tests {
     use crate::base::price::Cost;
     use crate::base::system::memory::MemorySystem;
     use crate::base::system::{Contents, FileBytes, System};
-    use crate::pipeline::delta::Counts;
+    use crate::pipeline::delta::MovementCounts;
     use crate::pipeline::gate::{GateReport, GateStatus};
     use crate::pipeline::metric::labels::LabelAgreement;
     use crate::pipeline::outcome::Usage;
@@ -363,7 +363,7 @@ mod tests {
             conditions: vec![GateReport::default()],
             ..GateReport::default()
         };
-        full.counts = Counts { broken: 2, ..Counts::default() };
+        full.counts = MovementCounts { broken: 2, ..MovementCounts::default() };
         full.spent = Usage { input: 7, output: 1, cost: Cost::from_dollars(0.25) };
         let system = MemorySystem::default();
         let mut log = SaveLog::new("h/runs/1");

@@ -21,7 +21,7 @@ use crate::pipeline::grade;
 use crate::pipeline::judge::question::Order;
 use crate::pipeline::key::{ActionKey, Ingredient};
 use crate::pipeline::outcome::Stored;
-use crate::pipeline::reason::{Held, Reason};
+use crate::pipeline::reason::{Reason, StoreMiss};
 use crate::pipeline::report::explain::{
     Against, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange, ValueChange,
     changed_values, differing, short_ingredient, short_setting,
@@ -115,7 +115,7 @@ impl<'a> Explaining<'a> {
                 turn,
                 ballot,
                 key,
-                held: Held::Nothing,
+                held: StoreMiss::Nothing,
             });
         });
         for to_ask in to_explain {

@@ -22,7 +22,7 @@ use crate::pipeline::evaluate::rewards::ReadyReward;
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::{Outcome, Usage, read_body};
-use crate::pipeline::reason::Held;
+use crate::pipeline::reason::StoreMiss;
 
 /// What settling would find and ask.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ pub(crate) struct ToAsk {
     /// The action.
     pub key: ActionKey,
     /// Why the store does not answer.
-    pub held: Held,
+    pub held: StoreMiss,
 }
 
 /// Brings in everything that the store has, and says what else would be asked.
@@ -94,7 +94,7 @@ pub(crate) fn preview(
         turn: waiting.turn,
         ballot: waiting.ballot,
         key: waiting.key,
-        held: held.get(&waiting.key).copied().unwrap_or(Held::Nothing),
+        held: held.get(&waiting.key).copied().unwrap_or(StoreMiss::Nothing),
     });
     preview.to_ask = to_ask.collect();
     preview.failures = by_grader(session, &replayed);
@@ -153,7 +153,7 @@ fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
 #[derive(Default)]
 struct StoreLookup {
     preview: Preview,
-    held: KeyMap<Held>,
+    held: KeyMap<StoreMiss>,
     /// The stored failures that would stand for an answer.
     replayed: KeySet,
 }
@@ -177,7 +177,11 @@ impl StoreLookup {
         if found.is_none()
             && let Ok(outcome) = read_body(&entry.body)
         {
-            let held = if reader.refreshed.has(entry.key) { Held::Refreshed } else { Held::Failed };
+            let held = if reader.refreshed.has(entry.key) {
+                StoreMiss::Refreshed
+            } else {
+                StoreMiss::Failed
+            };
             self.held.insert(entry.key, held);
             self.note(&[(entry.key, Arc::new(outcome))]);
         }

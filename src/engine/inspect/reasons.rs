@@ -6,7 +6,7 @@ use super::preview::ToAsk;
 use crate::effects::record::history::History;
 use crate::engine::session::Session;
 use crate::graph::{queries, results};
-use crate::pipeline::reason::{Now, Panel, Reason, Texts, reason};
+use crate::pipeline::reason::{Panel, PlannedJudgment, Reason, Texts, reason};
 use crate::pipeline::report::settings;
 
 /// The settings of the graders that are left, as `header.json` holds them.
@@ -53,7 +53,7 @@ impl<'a> AskReasons<'a> {
         let planned = queries::plans(db, to_ask.chunk, grader).get(to_ask.case)?;
         let input = head.input.to_string();
         let ground_truth = head.ground_truth.to_string();
-        let now = Now {
+        let now = PlannedJudgment {
             panel: self.panels.get(to_ask.grader)?,
             judge,
             vote,

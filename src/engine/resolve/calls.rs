@@ -21,7 +21,7 @@ use crate::engine::session::programs::is_current;
 use crate::pipeline::action::Action;
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, read_body};
-use crate::pipeline::program::{Identity, ProgramAction};
+use crate::pipeline::program::{ProgramAction, ProgramIdentity};
 
 /// Calls looked up at once.
 const LOOKED_UP: usize = 512;
@@ -328,7 +328,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
     /// Drops what is being executed and keeps what has landed.
     async fn finish(self, end: Result<End, StoreError>) -> Called {
         let system = self.calls.system;
-        let is_current = |identity: &Identity| is_current(identity, "", system);
+        let is_current = |identity: &ProgramIdentity| is_current(identity, "", system);
         let persisted = self.in_flight.finish(system, &is_current).await;
         Called {
             end: end.and_then(|end| persisted.map(|()| end)),

@@ -24,7 +24,7 @@ use crate::graph::inputs::Program;
 use crate::pipeline::action::Action;
 use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
-use crate::pipeline::program::Identity;
+use crate::pipeline::program::ProgramIdentity;
 
 /// The most outcomes that have landed and wait for the disk before nothing more is asked.
 const MAX_UNWRITTEN: usize = 100;
@@ -269,7 +269,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
     pub(crate) fn write_landed(
         &mut self,
         system: &dyn System,
-        is_current: &dyn Fn(&Identity) -> bool,
+        is_current: &dyn Fn(&ProgramIdentity) -> bool,
     ) {
         let is_idle = self.landed.is_empty() && self.also.is_empty();
         if is_idle || self.writer.is_writing() || self.waits_for_more() {
@@ -306,7 +306,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
     pub(crate) async fn finish(
         mut self,
         system: &dyn System,
-        is_current: &dyn Fn(&Identity) -> bool,
+        is_current: &dyn Fn(&ProgramIdentity) -> bool,
     ) -> Result<(), StoreError> {
         self.stop();
         loop {
@@ -401,8 +401,8 @@ impl InFlight<'_> {
 }
 
 /// What programs gave whose files have changed is no result of what their keys say.
-fn drop_outdated<T>(batch: &mut [Landed<T>], is_current: &dyn Fn(&Identity) -> bool) {
-    let mut known: Vec<(Arc<Identity>, bool)> = Vec::new();
+fn drop_outdated<T>(batch: &mut [Landed<T>], is_current: &dyn Fn(&ProgramIdentity) -> bool) {
+    let mut known: Vec<(Arc<ProgramIdentity>, bool)> = Vec::new();
     for landed in batch {
         let Action::Program(action) = &landed.action else { continue };
         let identity = &action.identity;

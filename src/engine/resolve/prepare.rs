@@ -14,14 +14,14 @@ use crate::engine::session::programs::{
 };
 use crate::pipeline::key::{ActionKey, key_of};
 use crate::pipeline::outcome::Stored;
-use crate::pipeline::program::{Depfile, Identity};
+use crate::pipeline::program::{Depfile, ProgramIdentity};
 use crate::pipeline::spec::ProgramSpec;
 
 /// A program that can be called.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// All that the keys of its calls hold besides what it is handed.
-    pub identity: Arc<Identity>,
+    pub identity: Arc<ProgramIdentity>,
     /// How it is started.
     pub start: Arc<Start>,
     loads: RefCell<Loads>,
@@ -81,7 +81,7 @@ pub(crate) async fn prepare(
         }
     }
     let known = read.loading(&loads.depfile, &loads.seen, "", system);
-    let (identity, start) = (Arc::new(Identity { spec, known }), Arc::clone(&read.start));
+    let (identity, start) = (Arc::new(ProgramIdentity { spec, known }), Arc::clone(&read.start));
     Ok(Prepared { identity, start, loads: RefCell::new(loads) })
 }
 
@@ -106,7 +106,7 @@ impl Prepared {
     /// gave.
     pub(crate) fn discovered(
         &self,
-        all: &[(Arc<Identity>, Discovered)],
+        all: &[(Arc<ProgramIdentity>, Discovered)],
         system: &dyn System,
     ) -> Vec<Entry> {
         let mut loads = self.loads.borrow_mut();
@@ -133,7 +133,7 @@ impl Prepared {
         store: &dyn OutcomeStore,
     ) -> Result<(), StoreError> {
         let Loads { depfile, seen, .. } = &*self.loads.borrow();
-        let Identity { spec, known } = self.identity.as_ref();
+        let ProgramIdentity { spec, known } = self.identity.as_ref();
         if !is_outgrown(known, depfile) {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl Prepared {
             return Ok(());
         }
         let known = grown;
-        let settings = Arc::new(Identity { spec: spec.clone(), known }).settings();
+        let settings = Arc::new(ProgramIdentity { spec: spec.clone(), known }).settings();
         let whole = settings.iter().find(|part| part.name == "dependencies");
         let moved = |entry: Entry| {
             let mut stored: Stored = serde_json::from_str(&entry.body).ok()?;
@@ -174,7 +174,7 @@ mod tests {
     use crate::pipeline::action::Action;
     use crate::pipeline::key::ActionKey;
     use crate::pipeline::outcome::{Outcome, Reply, Stored};
-    use crate::pipeline::program::{Identity, Known, ProgramAction};
+    use crate::pipeline::program::{ProgramAction, ProgramFingerprint, ProgramIdentity};
     use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     /// Loads whatever it is asked to, which loads nothing else.
@@ -227,7 +227,7 @@ mod tests {
         futures_util::FutureExt::now_or_never(prepare(spec, place)).unwrap().unwrap()
     }
 
-    fn action(identity: &Arc<Identity>, at: usize) -> Action {
+    fn action(identity: &Arc<ProgramIdentity>, at: usize) -> Action {
         Action::Program(ProgramAction { identity: Arc::clone(identity), input: at.to_string() })
     }
 
@@ -258,8 +258,11 @@ mod tests {
             assert_eq!(prepared.discovered(&seen, &system), [], "that is known");
             prepared.complete_keys(&keys, &store).unwrap();
             let dependencies = vec![("late.py".to_owned(), "d".to_owned())];
-            let Identity { spec, known } = prepared.identity.as_ref().clone();
-            let whole = Arc::new(Identity { spec, known: Known { dependencies, ..known } });
+            let ProgramIdentity { spec, known } = prepared.identity.as_ref().clone();
+            let whole = Arc::new(ProgramIdentity {
+                spec,
+                known: ProgramFingerprint { dependencies, ..known },
+            });
             let keys: Vec<ActionKey> = (0..count).map(|at| action(&whole, at).key()).collect();
             let held = store.store.get_many(&keys);
             assert_eq!(

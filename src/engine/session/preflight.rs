@@ -17,7 +17,7 @@ use crate::effects::fs_watch::ChangedPaths;
 use crate::graph::inputs::{Program, ProgramState};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind};
-use crate::pipeline::program::Known;
+use crate::pipeline::program::ProgramFingerprint;
 use crate::pipeline::spec::ProgramSpec;
 
 /// Capacity of the cache of successful loads.
@@ -65,7 +65,7 @@ pub(crate) struct PreflightLog {
 struct PassedPreflight {
     spec: ProgramSpec,
     /// Its files and those that it loaded, as they were then.
-    known: Known,
+    known: ProgramFingerprint,
     discovered: Option<Discovered>,
 }
 
@@ -73,7 +73,7 @@ struct PassedPreflight {
 #[derive(Debug)]
 struct FailedPreflight {
     spec: ProgramSpec,
-    known: Arc<Known>,
+    known: Arc<ProgramFingerprint>,
     problem: Diagnostic,
 }
 
@@ -152,7 +152,12 @@ impl Session {
             .find(|passed| self.is_unchanged(&passed.known, read, system))
     }
 
-    fn is_unchanged(&self, known: &Known, read: &ReadProgram, system: &dyn System) -> bool {
+    fn is_unchanged(
+        &self,
+        known: &ProgramFingerprint,
+        read: &ReadProgram,
+        system: &dyn System,
+    ) -> bool {
         // Digesting what it loads reads files: only where all else is the same.
         if !is_same_but_for_dependencies(known, &read.known) {
             return false;
@@ -211,10 +216,10 @@ impl Session {
 }
 
 /// Whether all that is known of a program without loading it is the same. No file is read for it.
-fn is_same_but_for_dependencies(one: &Known, other: &Known) -> bool {
+fn is_same_but_for_dependencies(one: &ProgramFingerprint, other: &ProgramFingerprint) -> bool {
     let dependencies = other.dependencies.clone();
     let missed = Arc::clone(&other.missed);
-    Known { dependencies, missed, ..one.clone() } == *other
+    ProgramFingerprint { dependencies, missed, ..one.clone() } == *other
 }
 
 /// Says why a program cannot be loaded, and where.
@@ -267,7 +272,7 @@ mod tests {
     };
     use crate::base::diagnostic::{Diagnostic, Place};
     use crate::effects::fs_watch::ChangedPaths;
-    use crate::pipeline::program::Known;
+    use crate::pipeline::program::ProgramFingerprint;
     use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     #[test]
@@ -293,7 +298,11 @@ mod tests {
         let mut log = PreflightLog::default();
         for at in 0..MAX_PASSED + 3 {
             let spec = ProgramSpec::new(format!("{at}.py"), Language::Python, "f", Role::Grade);
-            log.remember(PassedPreflight { spec, known: Known::default(), discovered: None });
+            log.remember(PassedPreflight {
+                spec,
+                known: ProgramFingerprint::default(),
+                discovered: None,
+            });
         }
         let paths = [&log.passed[0], &log.passed[MAX_PASSED - 1]].map(|passed| &passed.spec.path);
         assert_eq!((paths, log.passed.len()), ([&"3.py".into(), &"202.py".into()], MAX_PASSED));

@@ -26,8 +26,8 @@ use crate::effects::exec::program::environment_of;
 use crate::effects::exec::{Discovered, Runtime, Secret, SeenFiles, Start};
 use crate::pipeline::action::Action;
 use crate::pipeline::program::{
-    DependenciesAction, Depfile, DepfileFormat, FOLDER, Identity, Known, MISSING, Part, Uncallable,
-    file_digest, minor_version, runtimes, shebang,
+    DependenciesAction, Depfile, DepfileFormat, FOLDER, MISSING, ProgramFingerprint,
+    ProgramIdentity, Uncallable, UncallablePart, file_digest, minor_version, runtimes, shebang,
 };
 use crate::pipeline::spec::{Language, ProgramSpec, Variable};
 
@@ -51,7 +51,7 @@ pub(crate) struct ProgramContext<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct ReadProgram {
     /// What is known of it, without what it loads.
-    pub known: Arc<Known>,
+    pub known: Arc<ProgramFingerprint>,
     /// How it is started.
     pub start: Arc<Start>,
     /// Its own file and its declared inputs: what it may read without being told of.
@@ -82,7 +82,7 @@ impl ReadProgram {
         digests.sort();
         digests.dedup();
         let home = system.absolute(non_empty(place.folder));
-        let known = Known {
+        let known = ProgramFingerprint {
             path: seen_from(&home, &system.absolute(&spec.path)),
             program: hex(&bytes),
             runtime: runtime
@@ -118,10 +118,10 @@ impl ReadProgram {
     }
 
     /// What is known of it before it is known what it loads.
-    fn identity(&self) -> Arc<Identity> {
+    fn identity(&self) -> Arc<ProgramIdentity> {
         let spec = self.start.spec.clone();
         let known = self.known.as_ref().clone();
-        Arc::new(Identity { spec, known })
+        Arc::new(ProgramIdentity { spec, known })
     }
 
     /// What is known of it once it is known what it loads, seen from the suite's folder. What was `seen` of the files is
@@ -132,7 +132,7 @@ impl ReadProgram {
         seen: &SeenFiles,
         folder: &str,
         system: &dyn System,
-    ) -> Known {
+    ) -> ProgramFingerprint {
         let mut dependencies = BTreeMap::new();
         for path in &depfile.files {
             let seen = seen.get(path).cloned().flatten();
@@ -150,14 +150,18 @@ impl ReadProgram {
         }
         let dependencies = dependencies.into_iter().collect();
         let missed = Arc::new(missed);
-        Known { dependencies, missed, ..self.known.as_ref().clone() }
+        ProgramFingerprint { dependencies, missed, ..self.known.as_ref().clone() }
     }
 }
 
 /// What is known of a program that was seen to load more than that: the files of `depfile`, which holds those known
 /// before. What it gave rests on what was `seen` of them, and not on what they are by now. None if that is not known of
 /// each.
-pub(crate) fn grown(known: &Known, depfile: &Depfile, seen: &SeenFiles) -> Option<Known> {
+pub(crate) fn grown(
+    known: &ProgramFingerprint,
+    depfile: &Depfile,
+    seen: &SeenFiles,
+) -> Option<ProgramFingerprint> {
     let mut files: BTreeMap<String, String> = known.dependencies.iter().cloned().collect();
     for path in &depfile.files {
         if !files.contains_key(path) {
@@ -169,31 +173,31 @@ pub(crate) fn grown(known: &Known, depfile: &Depfile, seen: &SeenFiles) -> Optio
     let missed = depfile.missed.iter().filter(|path| !files.contains_key(*path)).cloned().collect();
     let dependencies = files.into_iter().collect();
     let missed = Arc::new(missed);
-    Some(Known { dependencies, missed, ..known.clone() })
+    Some(ProgramFingerprint { dependencies, missed, ..known.clone() })
 }
 
 /// Whether a depfile lists what is not known of a program.
-pub(crate) fn is_outgrown(known: &Known, depfile: &Depfile) -> bool {
+pub(crate) fn is_outgrown(known: &ProgramFingerprint, depfile: &Depfile) -> bool {
     let known_count = known.dependencies.len() + known.missed.len();
     let is_file = |path: &String| known.dependencies.iter().any(|(file, _)| file == path);
     depfile.files.len() + depfile.missed.len() != known_count || !depfile.files.iter().all(is_file)
 }
 
 /// All that is known of what a program loads.
-pub(crate) fn depfile_of(known: &Known) -> Depfile {
+pub(crate) fn depfile_of(known: &ProgramFingerprint) -> Depfile {
     let files = known.dependencies.iter().map(|(path, _)| path.clone()).collect();
     Depfile { files, missed: known.missed.as_ref().clone(), ..Depfile::default() }
 }
 
 /// The action that finds out which files a program loads, whichever are known of them.
-pub(crate) fn dependencies_action(identity: Arc<Identity>) -> Action {
+pub(crate) fn dependencies_action(identity: Arc<ProgramIdentity>) -> Action {
     Action::Dependencies(DependenciesAction { identity, format: DepfileFormat::All })
 }
 
 /// Whether the files of a program still are what its keys say. What it gave while somebody edited them may be of
 /// either state, and is kept under neither.
-pub(crate) fn is_current(identity: &Identity, folder: &str, system: &dyn System) -> bool {
-    let Identity { spec, known } = identity;
+pub(crate) fn is_current(identity: &ProgramIdentity, folder: &str, system: &dyn System) -> bool {
+    let ProgramIdentity { spec, known } = identity;
     let is_same = |(path, held): &(String, String)| state(&join(folder, path), system) == *held;
     let mut folders = Folders::of(system);
     digest(&spec.path, system) == known.program
@@ -282,7 +286,7 @@ fn digest(path: &str, system: &dyn System) -> String {
 /// The bytes of a program's file, which may be executed if that is how it runs.
 fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable> {
     let path = spec.path.as_str();
-    let error = |message: String| Uncallable::new(Part::File, message);
+    let error = |message: String| Uncallable::new(UncallablePart::File, message);
     let bytes = match system.read(path) {
         FileBytes::Bytes(bytes) => bytes,
         FileBytes::Folder => {
@@ -311,7 +315,7 @@ fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable>
 fn check_folder(spec: &ProgramSpec, system: &dyn System) -> Result<(), Uncallable> {
     match &spec.cwd {
         Some(cwd) if system.list(non_empty(cwd)).is_none() => {
-            Err(Uncallable::new(Part::Cwd, format!("`cwd`: there is no folder `{cwd}`")))
+            Err(Uncallable::new(UncallablePart::Cwd, format!("`cwd`: there is no folder `{cwd}`")))
         }
         _ => Ok(()),
     }
@@ -337,16 +341,16 @@ fn runtime(
     let Some(path) = found else {
         if spec.language == Language::Executable && spec.runtime.is_none() {
             let message = format!("its first line asks for `{}`, which is not installed", names[0]);
-            return Err(Uncallable::new(Part::File, message));
+            return Err(Uncallable::new(UncallablePart::File, message));
         }
         let names = names.join("`, `");
         return Err(match &spec.runtime {
             Some(said) => {
                 let place = if said.contains('/') { "" } else { " in PATH" };
                 let message = format!("`runtime`: there is no program `{names}`{place}");
-                Uncallable::new(Part::Runtime, message)
+                Uncallable::new(UncallablePart::Runtime, message)
             }
-            None => Uncallable::new(Part::File, "nothing here runs it")
+            None => Uncallable::new(UncallablePart::File, "nothing here runs it")
                 .hint(format!("install one of `{names}`, or name another with `runtime`")),
         });
     };
@@ -392,7 +396,7 @@ fn inputs(
     system: &dyn System,
 ) -> Result<Vec<String>, Uncallable> {
     let error = |input: Option<&String>, message: String| {
-        Uncallable::new(Part::Inputs(input.cloned()), format!("`inputs`: {message}"))
+        Uncallable::new(UncallablePart::Inputs(input.cloned()), format!("`inputs`: {message}"))
     };
     let list = |folder: &str| system.list(non_empty(&join(place.folder, folder)));
     let Expanded { mut files, packages, unmatched, problem } = glob::expand(&spec.inputs, &list);
@@ -482,7 +486,7 @@ mod tests {
     use super::{ProgramContext, ReadProgram, grown, is_current};
     use crate::base::system::memory::MemorySystem;
     use crate::effects::exec::SeenFiles;
-    use crate::pipeline::program::{Depfile, Identity, Known, MISSING};
+    use crate::pipeline::program::{Depfile, MISSING, ProgramFingerprint, ProgramIdentity};
     use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
     /// The files in a list of `path digest`; `?` is a digest that nobody knows.
@@ -545,14 +549,15 @@ mod tests {
             let seen = seen.iter().map(|path| ((*path).to_owned(), Some(MISSING.to_owned())));
             program.loading(&depfile, &seen.collect(), "/w/s", &system)
         };
-        let names = |known: &Known| {
+        let names = |known: &ProgramFingerprint| {
             let names = known.dependencies.iter().map(|(path, _)| path.clone());
             (names.collect::<Vec<_>>().join(" "), known.missed.len())
         };
         assert_eq!(names(&known(&[])), ("a.py gone.py sub sub/b.py".to_owned(), 2));
         // What was made since it was looked for is not what was loaded.
         assert_eq!(names(&known(&["a.py", "sub"])), ("gone.py sub/b.py".to_owned(), 4));
-        let identity = |known: Known| Identity { spec: program.start.spec.clone(), known };
+        let identity =
+            |known: ProgramFingerprint| ProgramIdentity { spec: program.start.spec.clone(), known };
         assert!(is_current(&identity(known(&[])), "/w/s", &system));
         assert!(!is_current(&identity(known(&["a.py"])), "/w/s", &system));
         system.set("/w/s/../c.py", "c");
@@ -572,7 +577,8 @@ mod tests {
             ("a 1", "b 2, c ?", None),
             ("a 1", &*format!("b {MISSING}"), None),
         ] {
-            let known = Known { dependencies: pairs(held), ..Known::default() };
+            let known =
+                ProgramFingerprint { dependencies: pairs(held), ..ProgramFingerprint::default() };
             let digest = |digest: String| (digest != "?").then_some(digest);
             let seen: SeenFiles =
                 pairs(seen).into_iter().map(|(path, state)| (path, digest(state))).collect();

@@ -10,7 +10,7 @@ use crate::graph::inputs::Chunk;
 use crate::graph::queries;
 use crate::graph::queries::Checked;
 use crate::graph::rows;
-use crate::graph::selection::Who;
+use crate::graph::selection::SelectableCase;
 use crate::pipeline::dataset::chunk::{Chunked, HeldChunks, Records};
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::dataset::labels::is_mapped;
@@ -82,7 +82,7 @@ impl Session {
         }
         let whos = |chunk: &Chunk| queries::checked(&self.db, *chunk).whos.iter();
         // Mostly the new cases are those of the rows that were edited: then the others need no look.
-        let gone: HashSet<u128> = edit.go.iter().flat_map(whos).map(Who::case).collect();
+        let gone: HashSet<u128> = edit.go.iter().flat_map(whos).map(SelectableCase::case).collect();
         cases.is_subset(&gone)
             || !edit.stay.iter().flat_map(whos).any(|who| cases.contains(&who.case()))
     }

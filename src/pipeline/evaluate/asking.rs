@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Case, Method, Part, Planned, ReadyGrader, RubricFiles, Submission, pairwise, programs,
+    Case, CasePart, Method, Planned, ReadyGrader, RubricFiles, Submission, pairwise, programs,
     unreadable,
 };
 use crate::base::path::Row;
@@ -16,7 +16,7 @@ use crate::pipeline::judge::template::Placeholders;
 use crate::pipeline::judge::{Judge, JudgeAction};
 
 /// Everything the judges of a grader are shown of one submission.
-struct Shown<'a> {
+struct JudgeInput<'a> {
     judge: &'a Judge,
     submission: &'a str,
     row: Row<'a>,
@@ -27,10 +27,10 @@ struct Shown<'a> {
     vars: Map<String, Value>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> JudgeInput<'a> {
     /// None if a file must be read first; a grade if the judges cannot be asked.
     fn new(
-        part: &Part<'a>,
+        part: &CasePart<'a>,
         judge: &'a Judge,
         (grader, files): (&ReadyGrader, RubricFiles<'_>),
         submission: &'a str,
@@ -69,12 +69,14 @@ impl<'a> Shown<'a> {
 
 /// The actions that judge one submission.
 pub(super) fn plan(
-    part: &Part<'_>,
+    part: &CasePart<'_>,
     judge: &Judge,
     with: (&ReadyGrader, RubricFiles<'_>),
     text: &str,
 ) -> Result<Planned, Grade> {
-    let Some(shown) = Shown::new(part, judge, with, text)? else { return Ok(Planned::Blocked) };
+    let Some(shown) = JudgeInput::new(part, judge, with, text)? else {
+        return Ok(Planned::Blocked);
+    };
     let key = |ballot| shown.action(ballot).map(|action| Action::Judge(action).key());
     let (first, confirming) = (judge.first_ballots(), judge.confirming_ballots());
     if (first, confirming) == (1, 0) {
@@ -96,11 +98,11 @@ pub(crate) fn action(
         Submission::Turns(turns) => (Some(turn as usize), turns.get(turn as usize)?),
         submission => (None, submission),
     };
-    let part = Part { row: &opened, turn, submission, baseline: case.baseline };
+    let part = CasePart { row: &opened, turn, submission, baseline: case.baseline };
     let Submission::Text(text) = submission else { return None };
     match &grader.method {
         Method::Judge(judge) => {
-            let shown = Shown::new(&part, judge, (grader, files), text).ok()??;
+            let shown = JudgeInput::new(&part, judge, (grader, files), text).ok()??;
             shown.action(ballot).ok().map(Action::Judge)
         }
         Method::Program(identity) => {

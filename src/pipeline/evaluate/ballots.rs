@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::pairwise::{self, Orders};
-use super::{Graded, Outcomes};
+use super::{FinishedGrade, Outcomes};
 use crate::base::exact::mean;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::{Judge, reply};
@@ -19,7 +19,7 @@ use crate::pipeline::spec::Combine;
 pub(super) struct Poll<'a> {
     judge: &'a Judge,
     votes: Vec<Vote>,
-    first_failure: Option<Failed>,
+    first_failure: Option<FailedBallot>,
     usage: Usage,
     /// The model that says it answered, judge by judge.
     answered_by: Vec<Option<String>>,
@@ -30,11 +30,11 @@ struct Vote {
     /// The ordinal of the judge.
     judge: usize,
     /// None if one of its ballots failed.
-    said: Option<Said>,
+    said: Option<ScoredVote>,
 }
 
 /// A vote that did not fail.
-pub(super) struct Said {
+pub(super) struct ScoredVote {
     /// The score on the judge's own scale.
     pub(super) native: f64,
     /// Why.
@@ -44,7 +44,7 @@ pub(super) struct Said {
 }
 
 /// Why a ballot has no verdict.
-struct Failed {
+struct FailedBallot {
     kind: &'static str,
     message: String,
     reply: Option<String>,
@@ -96,10 +96,10 @@ impl<'a> Poll<'a> {
             Outcome::Reply(reply) => match reply::read(&reply.text, self.judge.question()) {
                 Ok(verdict) => return Some(verdict),
                 Err(message) => {
-                    Failed { kind: "invalid_reply", message, reply: Some(reply.text.clone()) }
+                    FailedBallot { kind: "invalid_reply", message, reply: Some(reply.text.clone()) }
                 }
             },
-            Outcome::Failure(failure) => Failed {
+            Outcome::Failure(failure) => FailedBallot {
                 kind: failure.kind.name(),
                 message: failure.message.clone(),
                 reply: failure.reply.clone(),
@@ -110,7 +110,7 @@ impl<'a> Poll<'a> {
     }
 
     /// The votes that did not fail.
-    fn said(&self) -> impl Iterator<Item = &Said> {
+    fn said(&self) -> impl Iterator<Item = &ScoredVote> {
         self.votes.iter().filter_map(|vote| vote.said.as_ref())
     }
 
@@ -133,7 +133,7 @@ impl<'a> Poll<'a> {
     }
 
     /// The grade; `confirmed` says whether a verdict below the threshold stayed there, if that was asked.
-    pub(super) fn grade(self, confirmed: Option<bool>) -> Graded {
+    pub(super) fn grade(self, confirmed: Option<bool>) -> FinishedGrade {
         let mut grade = match (self.native(), &self.first_failure) {
             (Some(native), _) => self.combine(native),
             (None, Some(failure)) => failed_grade(failure),
@@ -147,12 +147,12 @@ impl<'a> Poll<'a> {
         if failed > 0 && grade.error.is_none() {
             put(&mut grade, "failed_votes", json!(failed));
         }
-        Graded { grade, per_turn: None }
+        FinishedGrade { grade, per_turn: None }
     }
 
     /// The grade of the combined score `native`, with the rationale of the vote nearest to it.
     fn combine(&self, native: f64) -> Grade {
-        let distance = |said: &Said| (said.native - native).abs();
+        let distance = |said: &ScoredVote| (said.native - native).abs();
         let nearest = self.said().min_by(|left, right| distance(left).total_cmp(&distance(right)));
         let rationale = nearest.map(|said| said.rationale.clone()).unwrap_or_default();
         let mut grade = Grade::new(self.judge.question().unit(native), rationale);
@@ -202,12 +202,16 @@ impl<'a> Poll<'a> {
 }
 
 /// What the ballots of one vote say together.
-fn said(verdicts: Vec<Option<reply::Verdict>>, keys: &[ActionKey]) -> Option<Said> {
+fn said(verdicts: Vec<Option<reply::Verdict>>, keys: &[ActionKey]) -> Option<ScoredVote> {
     let mut verdicts = verdicts.into_iter();
     let first = verdicts.next()??;
     match verdicts.next() {
         // Adding zero turns -0.0 into 0.0: they are one score.
-        None => Some(Said { native: first.native + 0.0, rationale: first.rationale, orders: None }),
+        None => Some(ScoredVote {
+            native: first.native + 0.0,
+            rationale: first.rationale,
+            orders: None,
+        }),
         Some(second) => Some(pairwise::said(first, &second?, keys.first() == keys.last())),
     }
 }
@@ -249,7 +253,7 @@ fn spread(scores: &[f64]) -> Option<f64> {
     Some(highest - lowest)
 }
 
-fn failed_grade(failure: &Failed) -> Grade {
+fn failed_grade(failure: &FailedBallot) -> Grade {
     let mut grade = Grade::failed(failure.kind, failure.message.clone());
     if let Some(reply) = &failure.reply {
         put(&mut grade, "reply", Value::from(reply.as_str()));

@@ -24,18 +24,18 @@ struct RecordedCase {
     model: Option<String>,
     trial: u32,
     /// Grader → what it graded, sorted by grader.
-    submissions: Vec<(String, Submitted)>,
+    submissions: Vec<(String, RecordedSubmission)>,
 }
 
 /// What a grader of a recorded run graded of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Submitted {
+pub(crate) struct RecordedSubmission {
     text: Arc<str>,
     /// Empty where turns were not graded one by one.
     turns: Arc<[String]>,
 }
 
-impl Submitted {
+impl RecordedSubmission {
     /// Its text.
     pub(crate) fn text(&self) -> &str {
         &self.text
@@ -49,7 +49,7 @@ impl Submitted {
 
 /// One line of `results.jsonl`, as far as it is read.
 #[derive(Deserialize)]
-struct Line {
+struct RecordedLine {
     format: u32,
     sample_id: String,
     #[serde(default)]
@@ -58,17 +58,17 @@ struct Line {
     trial: u32,
     submissions: BTreeMap<String, String>,
     #[serde(default)]
-    grades: HashMap<String, Graded>,
+    grades: HashMap<String, RecordedGrade>,
 }
 
 #[derive(Deserialize)]
-struct Graded {
+struct RecordedGrade {
     #[serde(default)]
-    per_turn: Vec<Turn>,
+    per_turn: Vec<RecordedTurn>,
 }
 
 #[derive(Deserialize)]
-struct Turn {
+struct RecordedTurn {
     submission: String,
 }
 
@@ -104,7 +104,7 @@ impl RecordedRun {
         line: &str,
         place: impl Fn(std::ops::Range<usize>) -> Place,
     ) -> Result<(), Diagnostic> {
-        let line: Line = serde_json::from_str(line).map_err(|error| {
+        let line: RecordedLine = serde_json::from_str(line).map_err(|error| {
             let slip = slip(line, &error);
             let place = place(slip.span.clone());
             let diagnostic = slip.diagnostic("this is not a line of a recorded run", place);
@@ -136,7 +136,7 @@ impl RecordedRun {
         id: &str,
         (model, trial): (Option<&str>, u32),
         grader: &str,
-    ) -> Option<&Submitted> {
+    ) -> Option<&RecordedSubmission> {
         let cases = self.samples.get(id)?;
         let of = |(model, trial): (Option<&str>, u32)| {
             cases.iter().find(|case| case.model.as_deref() == model && case.trial == trial)
@@ -155,16 +155,16 @@ impl RecordedRun {
 /// The submissions of one line. Graders mostly share an extractor: equal texts are kept once.
 fn shared(
     submissions: BTreeMap<String, String>,
-    mut grades: HashMap<String, Graded>,
-) -> Vec<(String, Submitted)> {
-    let mut kept: Vec<(String, Submitted)> = Vec::with_capacity(submissions.len());
+    mut grades: HashMap<String, RecordedGrade>,
+) -> Vec<(String, RecordedSubmission)> {
+    let mut kept: Vec<(String, RecordedSubmission)> = Vec::with_capacity(submissions.len());
     for (grader, text) in submissions {
         let turns = grades.remove(&grader).map(|grade| grade.per_turn).unwrap_or_default();
         let turns: Vec<String> = turns.into_iter().map(|turn| turn.submission).collect();
         let alike = kept.iter().find(|(_, kept)| *kept.text == *text && *kept.turns == *turns);
         let submitted = match alike {
             Some((_, kept)) => kept.clone(),
-            None => Submitted { text: text.into(), turns: turns.into() },
+            None => RecordedSubmission { text: text.into(), turns: turns.into() },
         };
         kept.push((grader, submitted));
     }
@@ -175,7 +175,7 @@ fn shared(
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Submitted, read, results_file};
+    use super::{RecordedSubmission, read, results_file};
 
     fn line(id: &str, model: &Value, trial: u32, submissions: &Value) -> String {
         json!({
@@ -214,7 +214,11 @@ mod tests {
             ("u", None, 0, "a", None),
         ] {
             let found = run.find(id, (model, trial), grader);
-            assert_eq!(found.map(Submitted::text), expected, "{id} {model:?} {trial} {grader}");
+            assert_eq!(
+                found.map(RecordedSubmission::text),
+                expected,
+                "{id} {model:?} {trial} {grader}"
+            );
         }
         let turns = run.find("s", (None, 0), "a").map(|found| [found.turn(0), found.turn(1)]);
         assert_eq!(turns, Some([Some("t0"), None]));

@@ -13,19 +13,19 @@ use crate::base::threshold::reaches;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::program::{Identity, reply};
+use crate::pipeline::program::{ProgramIdentity, reply};
 use crate::pipeline::spec::Role;
 
 /// A finished grade.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Graded {
+pub struct FinishedGrade {
     /// The verdict.
     pub grade: Grade,
     /// The grades of single turns.
     pub per_turn: Option<Vec<Grade>>,
 }
 
-impl Graded {
+impl FinishedGrade {
     fn plain(grade: Grade) -> Self {
         Self { grade, per_turn: None }
     }
@@ -41,11 +41,11 @@ pub(crate) fn grade(
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
     threshold: f64,
-) -> Option<Graded> {
+) -> Option<FinishedGrade> {
     match planned {
-        Planned::Graded(grade) => Some(Graded::plain(grade.clone())),
+        Planned::Graded(grade) => Some(FinishedGrade::plain(grade.clone())),
         Planned::Ask(key) if let Some(identity) = grader.program() => {
-            Some(Graded::plain(of_program(identity, &*outcomes(*key)?)))
+            Some(FinishedGrade::plain(of_program(identity, &*outcomes(*key)?)))
         }
         Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
             let (poll, is_confirmation) = poll(planned, grader, outcomes, threshold)?;
@@ -54,7 +54,7 @@ pub(crate) fn grade(
             Some(poll.grade(confirmed))
         }
         Planned::Turns(turns) => {
-            let turns: Option<Vec<Graded>> =
+            let turns: Option<Vec<FinishedGrade>> =
                 turns.iter().map(|turn| self::grade(turn, grader, outcomes, threshold)).collect();
             Some(mean_of_turns(&turns?, threshold))
         }
@@ -63,7 +63,7 @@ pub(crate) fn grade(
 }
 
 /// The grade in what came of calling a program.
-fn of_program(identity: &Identity, outcome: &Outcome) -> Grade {
+fn of_program(identity: &ProgramIdentity, outcome: &Outcome) -> Grade {
     let failure = match outcome {
         Outcome::Failure(failure) => failure,
         Outcome::Reply(reply) => {
@@ -205,7 +205,7 @@ pub(crate) fn brief(
     }
 }
 
-fn mean_of_turns(turns: &[Graded], threshold: f64) -> Graded {
+fn mean_of_turns(turns: &[FinishedGrade], threshold: f64) -> FinishedGrade {
     let grades: Vec<Grade> = turns.iter().map(|turn| turn.grade.clone()).collect();
     let passed = grades.iter().filter(|grade| grade.passes(threshold)).count();
     let marks: Vec<&str> =
@@ -227,5 +227,5 @@ fn mean_of_turns(turns: &[Graded], threshold: f64) -> Graded {
             Grade::new(score, rationale).with_metadata(metadata)
         }
     };
-    Graded { grade, per_turn: Some(grades) }
+    FinishedGrade { grade, per_turn: Some(grades) }
 }

@@ -29,16 +29,18 @@ use super::grade::reference::ReferencePattern;
 use super::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_GROUND_TRUTH, Subject};
 use super::judge::Judge;
 use super::key::ActionKey;
-use super::program::Identity;
+use super::program::ProgramIdentity;
 use super::suite::FileText;
 use super::trajectory::Trajectory;
 use crate::base::path::Row;
 
 pub(crate) use asking::action;
-use baseline::Submitted;
+use baseline::RecordedSubmission;
 use rewards::ReadyReward;
 
-pub(crate) use join::{Graded, Outcomes, ballot_scores, brief, each_wanted, extracted, grade};
+pub(crate) use join::{
+    FinishedGrade, Outcomes, ballot_scores, brief, each_wanted, extracted, grade,
+};
 
 /// What a grader is given of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +95,7 @@ impl ReadyGrader {
     }
 
     /// The program that grades, if one does.
-    pub fn program(&self) -> Option<&Arc<Identity>> {
+    pub fn program(&self) -> Option<&Arc<ProgramIdentity>> {
         match &self.method {
             Method::Program(identity) | Method::Reward(ReadyReward::Program(identity)) => {
                 Some(identity)
@@ -122,7 +124,7 @@ pub enum Method {
     /// A judge.
     Judge(Box<Judge>),
     /// A program of the user.
-    Program(Arc<Identity>),
+    Program(Arc<ProgramIdentity>),
     /// What other graders say.
     Reward(ReadyReward),
     /// A program whose files are not read yet.
@@ -273,7 +275,7 @@ pub(crate) struct Case<'a> {
     /// What the extractor picked.
     pub submission: &'a Submission,
     /// What the recorded run that the grader compares with submitted for it, if it did.
-    pub baseline: Option<&'a Submitted>,
+    pub baseline: Option<&'a RecordedSubmission>,
 }
 
 /// Where a plan finds the text of a row's own rubric file.
@@ -286,7 +288,7 @@ pub(crate) fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>
         Err(problem) => return Planned::Graded(unreadable(problem)),
     };
     let part = |turn, submission| {
-        let part = Part { row: &opened, turn, submission, baseline: case.baseline };
+        let part = CasePart { row: &opened, turn, submission, baseline: case.baseline };
         plan_part(&part, grader, files)
     };
     match case.submission {
@@ -303,14 +305,14 @@ fn unreadable(problem: RowProblem) -> Grade {
 }
 
 /// A case, or one turn of it. Of its row only what the grader needs is read.
-struct Part<'a> {
+struct CasePart<'a> {
     row: &'a Opened<'a>,
     turn: Option<usize>,
     submission: &'a Submission,
-    baseline: Option<&'a Submitted>,
+    baseline: Option<&'a RecordedSubmission>,
 }
 
-impl Part<'_> {
+impl CasePart<'_> {
     fn input(&self) -> Result<String, Grade> {
         Ok(match (self.row.input().map_err(unreadable)?, self.turn) {
             (Some(Input::Turns(turns)), Some(turn)) => turns.get(turn).cloned().unwrap_or_default(),
@@ -365,7 +367,7 @@ pub(crate) fn input_text(input: &Input) -> String {
     }
 }
 
-fn plan_part(part: &Part<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
+fn plan_part(part: &CasePart<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
     let text = match part.submission {
         Submission::NoMessages => return Planned::Graded(Grade::new(0.0, EMPTY_TRAJECTORY)),
         Submission::Failed(message) => {
@@ -405,7 +407,7 @@ fn grades_without_text(grader: &ReadyGrader) -> bool {
 }
 
 fn grade_with_tool(
-    part: &Part<'_>,
+    part: &CasePart<'_>,
     tool: &ReadyTool,
     grader: &ReadyGrader,
     text: &str,

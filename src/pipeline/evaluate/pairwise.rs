@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::Part;
-use super::ballots::Said;
+use super::CasePart;
+use super::ballots::ScoredVote;
 use crate::base::path::{Row, lookup};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::reply::Verdict;
@@ -38,7 +38,7 @@ impl Orders {
 }
 
 /// What the verdicts in both orders say together; with `is_one_text` they are one verdict, on equal texts.
-pub(super) fn said(forward: Verdict, reversed: &Verdict, is_one_text: bool) -> Said {
+pub(super) fn said(forward: Verdict, reversed: &Verdict, is_one_text: bool) -> ScoredVote {
     let orders = Orders { forward: forward.score, reversed: 1.0 - reversed.score, is_one_text };
     let rationale = if orders.favoured().is_none() || forward.rationale == reversed.rationale {
         forward.rationale
@@ -46,7 +46,7 @@ pub(super) fn said(forward: Verdict, reversed: &Verdict, is_one_text: bool) -> S
         // The judge contradicts itself: neither reason alone is why.
         format!("As A: {}\nAs B: {}", forward.rationale, reversed.rationale)
     };
-    Said { native: orders.score(), rationale, orders: Some(orders) }
+    ScoredVote { native: orders.score(), rationale, orders: Some(orders) }
 }
 
 /// What is told of a single vote: the answer in each order, and the place it favours.
@@ -81,7 +81,7 @@ fn name(score: f64) -> &'static str {
 }
 
 /// The text that the submission is compared with, or why there is none to be had.
-pub(super) fn other_text(part: &Part<'_>, compare_to: &CompareTo) -> Result<String, Grade> {
+pub(super) fn other_text(part: &CasePart<'_>, compare_to: &CompareTo) -> Result<String, Grade> {
     let failed = |message: String| Err(Grade::failed("compare_to", message));
     match compare_to {
         CompareTo::Field(path) => match field(part, path) {
@@ -109,7 +109,7 @@ pub(super) fn other_text(part: &Part<'_>, compare_to: &CompareTo) -> Result<Stri
 }
 
 /// A field of the row as text; of a list, where turns are graded one by one, the item of the turn.
-fn field(part: &Part<'_>, path: &str) -> Option<String> {
+fn field(part: &CasePart<'_>, path: &str) -> Option<String> {
     let value = Row { text: part.row.record().row }.value();
     let found = match (lookup(&value, path)?, part.turn) {
         (Value::Array(items), Some(turn)) => items.get(turn)?,

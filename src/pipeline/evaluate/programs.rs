@@ -8,15 +8,15 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::rewards::Used;
-use super::{Case, Part, ReadyGrader, Submission, unreadable};
+use super::rewards::UsableGrade;
+use super::{Case, CasePart, ReadyGrader, Submission, unreadable};
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row;
 use crate::pipeline::dataset::row::{Opened, Record};
 use crate::pipeline::dataset::{GroundTruth, Input, Recorded};
 use crate::pipeline::grade::Grade;
-use crate::pipeline::program::{Identity, ProgramAction};
+use crate::pipeline::program::{ProgramAction, ProgramIdentity};
 use crate::pipeline::spec::Language;
 use crate::pipeline::trajectory::Trajectory;
 
@@ -24,7 +24,7 @@ use crate::pipeline::trajectory::Trajectory;
 #[derive(Clone, Debug)]
 pub(crate) struct ReadyExtractor {
     /// The program; none until its files are read.
-    pub program: Result<Option<Arc<Identity>>, String>,
+    pub program: Result<Option<Arc<ProgramIdentity>>, String>,
     /// Its options.
     pub config: Map<String, Value>,
     /// Whether messages of sub-agents are seen.
@@ -34,13 +34,13 @@ pub(crate) struct ReadyExtractor {
 /// What a function of Python is handed to grade.
 #[derive(Serialize)]
 struct FunctionInput<'a> {
-    sample: Sample<'a>,
+    sample: SampleInput<'a>,
     submission: &'a str,
 }
 
 /// A sample as functions see it.
 #[derive(Serialize)]
-struct Sample<'a> {
+struct SampleInput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     input: Given,
@@ -93,8 +93,8 @@ impl Given {
 
 /// The call that grades one submission.
 pub(super) fn grading(
-    part: &Part<'_>,
-    (identity, grader): (&Arc<Identity>, &ReadyGrader),
+    part: &CasePart<'_>,
+    (identity, grader): (&Arc<ProgramIdentity>, &ReadyGrader),
     submission: &str,
 ) -> Result<ProgramAction, Grade> {
     let ground_truth = part.ground_truth(grader)?;
@@ -118,7 +118,7 @@ fn text(input: &impl Serialize) -> String {
 }
 
 fn grader_input<'a>(
-    part: &Part<'_>,
+    part: &CasePart<'_>,
     include_subagents: bool,
     (output, hint): (&'a str, Option<String>),
 ) -> Result<GraderInput<'a>, RowProblem> {
@@ -147,9 +147,9 @@ fn sample<'a>(
     row: &Opened<'_>,
     turn: Option<usize>,
     ground_truth: Option<&'a str>,
-) -> Result<Sample<'a>, RowProblem> {
+) -> Result<SampleInput<'a>, RowProblem> {
     let row::Identity { id, tags, .. } = row.identity()?;
-    Ok(Sample {
+    Ok(SampleInput {
         id,
         input: Given::of(row, turn)?,
         ground_truth,
@@ -198,7 +198,7 @@ fn of_trajectory(trajectory: &Trajectory, extractor: &ReadyExtractor) -> Submiss
 
 fn extracting(
     trajectory: &Trajectory,
-    identity: &Arc<Identity>,
+    identity: &Arc<ProgramIdentity>,
     extractor: &ReadyExtractor,
 ) -> ProgramAction {
     let input = json!({
@@ -228,8 +228,8 @@ pub(crate) fn extraction_action(
 /// What a reward is made of: the sample, and for each grader its name, its grade and its submission.
 pub(super) fn rewarding(
     case: (Record<'_>, &RowSpec),
-    identity: &Arc<Identity>,
-    grades: &[Used],
+    identity: &Arc<ProgramIdentity>,
+    grades: &[UsableGrade],
 ) -> Result<ProgramAction, Grade> {
     let (record, spec) = case;
     let made = || -> Result<Value, RowProblem> {
@@ -239,14 +239,14 @@ pub(super) fn rewarding(
             GroundTruth::Turns(turns) => json!(turns).to_string(),
         });
         let trajectory = row.recorded()?.trajectory;
-        let grade = |(name, grade, _): &Used| {
+        let grade = |(name, grade, _): &UsableGrade| {
             let metadata = grade.metadata.as_deref().cloned().unwrap_or_default();
             let value = json!({
                 "score": grade.score, "rationale": grade.rationale, "metadata": metadata,
             });
             (name.clone(), value)
         };
-        let submission = |(name, _, text): &Used| (name.clone(), Value::from(text.as_str()));
+        let submission = |(name, _, text): &UsableGrade| (name.clone(), Value::from(text.as_str()));
         Ok(json!({
             "sample": sample(&row, None, truth.as_deref())?,
             "grades": grades.iter().map(grade).collect::<Map<_, _>>(),

@@ -11,7 +11,7 @@ use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::dataset::row::Record;
 use crate::pipeline::grade::Grade;
-use crate::pipeline::program::{Identity, ProgramAction};
+use crate::pipeline::program::{ProgramAction, ProgramIdentity};
 use crate::pipeline::reward::Expression;
 
 /// How a reward is made.
@@ -20,20 +20,20 @@ pub enum ReadyReward {
     /// By an expression over scores.
     Expression(Expression),
     /// By a program.
-    Program(Arc<Identity>),
+    Program(Arc<ProgramIdentity>),
 }
 
 /// What another grader says of the case: its name, its grade once it is there, and its submission.
-pub(crate) type Said = (String, Option<Grade>, String);
+pub(crate) type OtherGrade = (String, Option<Grade>, String);
 
 /// The same of one that is used: its grade is there, and no error.
-pub(super) type Used = (String, Grade, String);
+pub(super) type UsableGrade = (String, Grade, String);
 
 /// Grades the case by what others say of it, or names the action that will.
 pub(crate) fn plan_reward(
     case: (Record<'_>, &RowSpec),
     grader: &ReadyGrader,
-    said: &[Said],
+    said: &[OtherGrade],
 ) -> Planned {
     let reward = match &grader.method {
         Method::Reward(reward) => reward,
@@ -61,7 +61,7 @@ pub(crate) fn plan_reward(
 pub(crate) fn reward_action(
     case: (Record<'_>, &RowSpec),
     grader: &ReadyGrader,
-    said: &[Said],
+    said: &[OtherGrade],
 ) -> Option<ProgramAction> {
     let Method::Reward(reward @ ReadyReward::Program(identity)) = &grader.method else {
         return None;
@@ -71,7 +71,7 @@ pub(crate) fn reward_action(
 }
 
 /// The grades that a reward is made of, once all are there; a grade that says why it cannot be made, if one failed.
-fn grades(reward: &ReadyReward, said: &[Said]) -> Result<Option<Vec<Used>>, Grade> {
+fn grades(reward: &ReadyReward, said: &[OtherGrade]) -> Result<Option<Vec<UsableGrade>>, Grade> {
     let is_used = |name: &String| match reward {
         ReadyReward::Expression(expression) => expression.names.contains(name),
         ReadyReward::Program(_) => true,
@@ -88,7 +88,7 @@ fn grades(reward: &ReadyReward, said: &[Said]) -> Result<Option<Vec<Used>>, Grad
     Ok(Some(grades))
 }
 
-fn by_expression(expression: &Expression, grades: &[Used]) -> Grade {
+fn by_expression(expression: &Expression, grades: &[UsableGrade]) -> Grade {
     let score = |name: &str| {
         let grade = grades.iter().find(|(other, _, _)| other == name);
         grade.map_or(0.0, |(_, grade, _)| grade.score)

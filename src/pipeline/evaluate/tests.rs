@@ -474,7 +474,7 @@ fn scores_of_the_first_ballots_make_a_matrix() {
 }
 
 /// The grade of turns with these scores.
-fn of_turns(scores: &[f64], threshold: f64) -> super::Graded {
+fn of_turns(scores: &[f64], threshold: f64) -> super::FinishedGrade {
     let turn = |score: &f64| Planned::Graded(crate::pipeline::grade::Grade::new(*score, ""));
     let planned = Planned::Turns(scores.iter().map(turn).collect());
     grade(&planned, &ready(rubric(&["a"])), &|_| None, threshold).unwrap()

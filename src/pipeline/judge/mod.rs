@@ -79,13 +79,13 @@ pub struct Judge {
     /// What the suite says.
     pub rubric: RubricSpec,
     /// Where each judge of the rubric is asked, in their order.
-    pub seats: Vec<Seat>,
+    pub seats: Vec<JudgeEndpoint>,
     question: Question,
 }
 
 /// One judge of a rubric grader, and where it is asked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seat {
+pub struct JudgeEndpoint {
     /// Where requests go.
     pub base_url: String,
     /// What all of its actions have in common; the user message is empty.
@@ -113,7 +113,8 @@ impl Judge {
             (Some(_), _) => Question::Compare,
             (None, scale) => Question::score(scale.unwrap_or((0.0, 1.0))),
         };
-        let seats = rubric.judges.iter().map(|spec| Seat::new(spec, question, environment));
+        let seats =
+            rubric.judges.iter().map(|spec| JudgeEndpoint::new(spec, question, environment));
         Self { seats: seats.collect(), question, rubric }
     }
 
@@ -164,7 +165,7 @@ impl Judge {
     }
 }
 
-impl Seat {
+impl JudgeEndpoint {
     /// The ingredients that all keys of this judge have in common: everything but the user message and the vote.
     pub fn settings(&self) -> Vec<Ingredient> {
         let mut shared = key::explained(|to| self.blank.walk(to));

@@ -17,14 +17,14 @@ pub(crate) struct Pair {
     /// The ordinal of the sample.
     pub sample: u32,
     /// The verdict of the first evaluation.
-    pub before: Verdict,
+    pub before: PairedVerdict,
     /// The verdict of the second.
-    pub now: Verdict,
+    pub now: PairedVerdict,
 }
 
 /// A grade that could be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Verdict {
+pub(crate) struct PairedVerdict {
     /// 0.0..=1.0.
     pub score: f64,
     /// Whether it counts as a pass.
@@ -166,14 +166,14 @@ mod tests {
     use proptest::prelude::{Just, Strategy, prop};
     use proptest::{prop_assert_eq, proptest};
 
-    use super::{Pair, Paired, Verdict, mcnemar_exact};
+    use super::{Pair, Paired, PairedVerdict, mcnemar_exact};
 
     fn close(actual: f64, expected: f64) -> bool {
         (actual - expected).abs() <= 1e-9 * expected.abs().max(1e-6)
     }
 
     fn pair(sample: u32, before: f64, now: f64) -> Pair {
-        let verdict = |score: f64| Verdict { score, pass: score >= 0.75 };
+        let verdict = |score: f64| PairedVerdict { score, pass: score >= 0.75 };
         Pair { sample, before: verdict(before), now: verdict(now) }
     }
 

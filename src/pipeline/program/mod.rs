@@ -1,6 +1,6 @@
 //! Programs of the user: graders, extractors and rewards that are written in some language.
 //!
-//! Pure. What a suite says of one is a [`ProgramSpec`]; what its files are by now is [`Known`]; both, and what it is
+//! Pure. What a suite says of one is a [`ProgramSpec`]; what its files are by now is [`ProgramFingerprint`]; both, and what it is
 //! handed, are an action with a key like that of a judge; [`Uncallable`] is why one cannot be called. `reply` reads what
 //! a program gives back. Processes and workers are in `exec`, the files are found by the engine.
 
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) use depfile::Depfile;
-pub(crate) use uncallable::{Part, Uncallable};
+pub(crate) use uncallable::{Uncallable, UncallablePart};
 
 use super::key::{self, Ingredient, Ingredients};
 use super::spec::{Language, ProgramSpec, Repeat};
 
 /// What a program's files and its surroundings are by now: all that its key holds besides what it is handed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct ProgramFingerprint {
     /// Its file, from the suite's folder. It decides where modules are looked for, and so which files are loaded.
     pub path: String,
     /// The digest of its file, hexadecimal.
@@ -54,14 +54,14 @@ pub(crate) fn file_digest(bytes: Option<&[u8]>) -> String {
 
 /// As much of a program as its key holds, whatever it is handed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct ProgramIdentity {
     /// What the suite says.
     pub spec: ProgramSpec,
     /// What its files are.
-    pub known: Known,
+    pub known: ProgramFingerprint,
 }
 
-impl Identity {
+impl ProgramIdentity {
     /// The ingredients that the keys of all its calls have in common.
     pub fn settings(self: &Arc<Self>) -> Vec<Ingredient> {
         let call = ProgramAction { identity: Arc::clone(self), input: String::new() };
@@ -105,7 +105,7 @@ fn lines<'a>(all: impl Iterator<Item = (&'a String, Option<&'a String>)>) -> Str
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramAction {
     /// The program.
-    pub identity: Arc<Identity>,
+    pub identity: Arc<ProgramIdentity>,
     /// What it is handed: compact JSON.
     pub input: String,
 }
@@ -128,7 +128,7 @@ impl ProgramAction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DependenciesAction {
     /// The program.
-    pub identity: Arc<Identity>,
+    pub identity: Arc<ProgramIdentity>,
     /// What the answer holds.
     pub format: DepfileFormat,
 }
@@ -204,16 +204,17 @@ mod tests {
     use std::sync::Arc;
 
     use super::{
-        DependenciesAction, DepfileFormat, Identity, Known, ProgramAction, runtime_name, shebang,
+        DependenciesAction, DepfileFormat, ProgramAction, ProgramFingerprint, ProgramIdentity,
+        runtime_name, shebang,
     };
     use crate::pipeline::action::Action;
     use crate::pipeline::key::{ActionKey, key_of};
     use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, SandboxKind};
 
-    fn identity() -> Identity {
+    fn identity() -> ProgramIdentity {
         let spec = ProgramSpec::new("g.py".to_owned(), Language::Python, "grade", Role::Grade);
         let pair = |name: &str, digest: &str| (name.to_owned(), digest.to_owned());
-        let known = Known {
+        let known = ProgramFingerprint {
             path: "g.py".to_owned(),
             program: "p".to_owned(),
             runtime: "python 3.11".to_owned(),
@@ -223,10 +224,10 @@ mod tests {
             env: vec![("MODE".to_owned(), Some("m".to_owned())), ("TOKEN".to_owned(), None)],
             cwd: None,
         };
-        Identity { spec, known }
+        ProgramIdentity { spec, known }
     }
 
-    fn keys(identity: Identity, input: &str) -> (ActionKey, ActionKey) {
+    fn keys(identity: ProgramIdentity, input: &str) -> (ActionKey, ActionKey) {
         let identity = Arc::new(identity);
         let format = DepfileFormat::All;
         let base = DependenciesAction { identity: Arc::clone(&identity), format };
@@ -246,7 +247,7 @@ mod tests {
         insta::assert_snapshot!(whole, @"b18376befc95023b96d41f7f6dede56f1acdf2639a88df572d8d460b40f7d5f8");
     }
 
-    type Change = fn(&mut Identity);
+    type Change = fn(&mut ProgramIdentity);
 
     /// What changes the key of a call; the last also says whether it changes the base key.
     const CHANGES: &[(&str, Change, bool)] = &[

@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncallable {
     /// What is to blame.
-    pub part: Part,
+    pub part: UncallablePart,
     /// What is wrong: a lower-case fragment with names in backticks.
     pub message: String,
     /// The likely fix.
@@ -17,7 +17,7 @@ pub struct Uncallable {
 
 /// What of a program is to blame that it cannot be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum UncallablePart {
     /// Its file.
     File,
     /// What runs it, where that is said.
@@ -30,7 +30,7 @@ pub enum Part {
 
 impl Uncallable {
     /// What is wrong with a part.
-    pub fn new(part: Part, message: impl Into<String>) -> Self {
+    pub fn new(part: UncallablePart, message: impl Into<String>) -> Self {
         Self { part, message: message.into(), hint: None }
     }
 

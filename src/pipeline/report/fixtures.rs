@@ -11,13 +11,13 @@ use crate::base::price::Cost;
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::grade::GradeError;
 use crate::pipeline::metric::{Metric, Observation};
-use crate::pipeline::results::usage::{ModelUsage, Usage};
-use crate::pipeline::results::{FORMAT, GradeLine, Header, ResultLine, Summary};
+use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
+use crate::pipeline::results::{FORMAT, GradeLine, ReportHeader, ResultLine, Summary};
 use crate::pipeline::spec::Op;
 
 /// A whole run in memory.
 pub(crate) struct Run {
-    pub(crate) header: Header,
+    pub(crate) header: ReportHeader,
     pub(crate) summary: Summary,
     pub(crate) results: Vec<ResultLine>,
 }
@@ -73,7 +73,7 @@ impl Run {
 
 /// A run of nothing, without a gate.
 pub(crate) fn empty() -> Run {
-    let header = Header {
+    let header = ReportHeader {
         format: FORMAT,
         suite: "support-bot".to_owned(),
         description: None,
@@ -142,7 +142,7 @@ pub(crate) fn hostile() -> Run {
     let cost = Cost::from_dollars(0.0123);
     let all_usage =
         ModelUsage { judgments: 4, input_tokens: 1234, output_tokens: 56, cost, unpriced: 0 };
-    let usage = Usage::of([("judge-1", all_usage)].into_iter());
+    let usage = GraderUsage::of([("judge-1", all_usage)].into_iter());
     run.summary.usage = Ordered(vec![("quality|x".to_owned(), usage)]);
     run.summary.all_usage = all_usage;
     run.summary.cost = Cost::from_dollars(0.0123);

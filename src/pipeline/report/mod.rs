@@ -24,14 +24,14 @@ mod digest;
 mod fixtures;
 pub(crate) mod verdict;
 
-use super::results::{Header, ResultLine, Summary};
+use super::results::{ReportHeader, ResultLine, Summary};
 
 /// Everything a format is written from. Results are asked for, not held: a run may have many, and some formats
 /// read them more than once.
 #[derive(Clone, Copy)]
 pub struct Report<'a> {
     /// What was evaluated.
-    pub header: &'a Header,
+    pub header: &'a ReportHeader,
     /// The aggregates.
     pub summary: &'a Summary,
     /// The results from the first on, in dataset order; each call gives the same.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::base::ordered_map::Ordered;
 use crate::base::price::{Cost, as_of};
-use crate::base::text::table::{Cell, lines, name, number, words};
+use crate::base::text::table::{TableCell, lines, name, number, words};
 use crate::base::text::{about, count, cut, grouped, sanitize, wrapped};
 
 const TITLE: Style = Style::new().bold();
@@ -128,7 +128,7 @@ pub(crate) fn write(
 }
 
 /// The table, of graders that have something to ask or had; with a row for all where there are several.
-fn rows(plan: &Plan) -> Vec<Vec<Cell>> {
+fn rows(plan: &Plan) -> Vec<Vec<TableCell>> {
     let title = |text: &str| number(text).styled(TITLE);
     let mut rows = vec![vec![
         words("grader").styled(TITLE),
@@ -148,7 +148,7 @@ fn rows(plan: &Plan) -> Vec<Vec<Cell>> {
     rows
 }
 
-fn row(grader: &str, line: &PlanLine) -> Vec<Cell> {
+fn row(grader: &str, line: &PlanLine) -> Vec<TableCell> {
     let because: Vec<String> =
         line.reasons.0.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
     let estimate = |text: String| if line.asks_judges() { text } else { String::new() };

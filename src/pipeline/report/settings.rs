@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::pipeline::evaluate::ReadyGrader;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::key::Ingredient;
-use crate::pipeline::program::Identity;
+use crate::pipeline::program::ProgramIdentity;
 use crate::pipeline::spec::ProgramSpec;
 use crate::pipeline::spec::{CompareTo, GraderKind, GraderSpec, RewardSpec, RubricSpec};
 
@@ -56,7 +56,7 @@ pub(crate) fn of_grader(grader: &GraderSpec, ready: &ReadyGrader, relative: Rela
 /// The settings of a program: where it is, and the ingredients that all of its keys have in common.
 fn of_program(
     spec: &ProgramSpec,
-    identity: Option<&Arc<Identity>>,
+    identity: Option<&Arc<ProgramIdentity>>,
     relative: Relative<'_>,
 ) -> Value {
     let mut settings = match identity {

@@ -13,7 +13,7 @@ use super::digest::{ReportDigest, label};
 use super::ending::RunEnding;
 use super::{Report, human, usage, verdict};
 use crate::base::ordered_map::Ordered;
-use crate::base::text::table::{Cell, blocks, lines, name, number, words};
+use crate::base::text::table::{TableCell, blocks, lines, name, number, words};
 use crate::base::text::{
     count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
 };
@@ -212,13 +212,13 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
 }
 
 /// A number of errors, which stands out if there is one.
-pub(crate) fn error_cell(errors: usize) -> Cell {
+pub(crate) fn error_cell(errors: usize) -> TableCell {
     let style = if errors == 0 { Style::new() } else { DOUBTFUL };
     number(errors.to_string()).styled(style)
 }
 
 /// A cell above a column of text.
-pub(crate) fn title(text: &str) -> Cell {
+pub(crate) fn title(text: &str) -> TableCell {
     words(text).styled(TITLE)
 }
 
@@ -256,7 +256,7 @@ fn fine(name: &str, error: Option<f64>) -> String {
 }
 
 /// The rows under their title, if there are any, and how many more there are.
-fn with_rest(rows: &[Vec<Cell>], rest: usize, noun: &str, width: usize) -> Vec<String> {
+fn with_rest(rows: &[Vec<TableCell>], rest: usize, noun: &str, width: usize) -> Vec<String> {
     let mut shown = if rows.len() > 1 { lines(rows, width) } else { Vec::new() };
     shown.extend(not_shown(rest, noun));
     shown

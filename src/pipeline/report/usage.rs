@@ -45,7 +45,7 @@ mod tests {
     use crate::base::price::Cost;
     use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage as Used};
     use crate::pipeline::report::fixtures;
-    use crate::pipeline::results::usage::{ModelUsage, Usage};
+    use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
 
     fn used(input: u64, dollars: Option<f64>) -> Used {
         Used { input, output: 1, cost: dollars.and_then(Cost::from_dollars) }
@@ -66,7 +66,8 @@ mod tests {
         }));
         let mut dear = ModelUsage::default();
         dear.add(&reply(100, None));
-        let usage = Usage::of([("cheap", cheap), ("dear", dear), ("cheap", cheap)].into_iter());
+        let usage =
+            GraderUsage::of([("cheap", cheap), ("dear", dear), ("cheap", cheap)].into_iter());
         assert_eq!((usage.judgments, usage.input_tokens, usage.output_tokens), (3, 130, 5));
         assert_eq!(usage.by_model.get("cheap").map(|usage| usage.judgments), Some(2));
         let mut run = fixtures::empty();

@@ -8,7 +8,7 @@ use crate::pipeline::outcome::{Outcome, Usage as Used};
 
 /// What a grader's judgments used when they were made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Usage {
+pub struct GraderUsage {
     /// Judgments, each once however many grades rest on it.
     pub judgments: u64,
     /// Tokens sent.
@@ -21,7 +21,7 @@ pub struct Usage {
     pub by_model: Ordered<ModelUsage>,
 }
 
-impl Usage {
+impl GraderUsage {
     /// The sum over the judges of a grader, those of one model together.
     pub fn of<'a>(judges: impl Iterator<Item = (&'a str, ModelUsage)>) -> Self {
         let mut by_model: Vec<(String, ModelUsage)> = Vec::new();

@@ -11,7 +11,7 @@ mod tree;
 
 use std::ops::Range;
 
-use tree::{Node, Scores};
+use tree::{ExpressionNode, Scores};
 
 /// The longest expression, in bytes.
 pub(crate) const MAX_BYTES: usize = 4096;
@@ -28,7 +28,7 @@ pub struct Expression {
     pub names: Vec<String>,
     /// Where the names stand in the text, with their quotes, and the index of each.
     places: Vec<(Range<usize>, usize)>,
-    root: Node,
+    root: ExpressionNode,
 }
 
 /// What is wrong with the text of an expression.

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::tree::{Comparison, FUNCTIONS, Factor, Node, Sign};
+use super::tree::{ComparisonOp, ExpressionNode, FUNCTIONS, Factor, Sign};
 use super::{Expression, ExpressionProblem, MAX_BYTES};
 use crate::base::diagnostic::suggest;
 
@@ -209,7 +209,7 @@ struct Parser<'t> {
 
 impl Parser<'_> {
     /// `or` and what binds closer, or a conditional of them.
-    fn expression(&mut self) -> Parsed<Node> {
+    fn expression(&mut self) -> Parsed<ExpressionNode> {
         self.deeper(|parser| {
             let then = parser.any_of()?;
             if !parser.takes_word("if") {
@@ -222,11 +222,11 @@ impl Parser<'_> {
             }
             let otherwise = parser.expression()?;
             let [condition, then, otherwise] = [condition, then, otherwise].map(Box::new);
-            Ok(Node::Choice { condition, then, otherwise })
+            Ok(ExpressionNode::Choice { condition, then, otherwise })
         })
     }
 
-    fn deeper(&mut self, read: fn(&mut Self) -> Parsed<Node>) -> Parsed<Node> {
+    fn deeper(&mut self, read: fn(&mut Self) -> Parsed<ExpressionNode>) -> Parsed<ExpressionNode> {
         if self.depth == MAX_DEPTH {
             let message = format!("the expression is nested more than {MAX_DEPTH} deep");
             return Err(problem(self.here(), message));
@@ -237,20 +237,20 @@ impl Parser<'_> {
         node
     }
 
-    fn any_of(&mut self) -> Parsed<Node> {
-        self.joined("or", Self::all_of, Node::Or)
+    fn any_of(&mut self) -> Parsed<ExpressionNode> {
+        self.joined("or", Self::all_of, ExpressionNode::Or)
     }
 
-    fn all_of(&mut self) -> Parsed<Node> {
-        self.joined("and", Self::negation, Node::And)
+    fn all_of(&mut self) -> Parsed<ExpressionNode> {
+        self.joined("and", Self::negation, ExpressionNode::And)
     }
 
     fn joined(
         &mut self,
         word: &str,
-        operand: fn(&mut Self) -> Parsed<Node>,
-        node: fn(Vec<Node>) -> Node,
-    ) -> Parsed<Node> {
+        operand: fn(&mut Self) -> Parsed<ExpressionNode>,
+        node: fn(Vec<ExpressionNode>) -> ExpressionNode,
+    ) -> Parsed<ExpressionNode> {
         let first = operand(self)?;
         let mut operands = vec![first];
         while self.takes_word(word) {
@@ -262,39 +262,43 @@ impl Parser<'_> {
         }
     }
 
-    fn negation(&mut self) -> Parsed<Node> {
+    fn negation(&mut self) -> Parsed<ExpressionNode> {
         if !self.takes_word("not") {
             return self.comparison();
         }
-        Ok(Node::Not(Box::new(self.deeper(Self::negation)?)))
+        Ok(ExpressionNode::Not(Box::new(self.deeper(Self::negation)?)))
     }
 
-    fn comparison(&mut self) -> Parsed<Node> {
-        const ALL: [(&str, Comparison); 6] = [
-            ("<", Comparison::Less),
-            ("<=", Comparison::LessOrEqual),
-            (">", Comparison::Greater),
-            (">=", Comparison::GreaterOrEqual),
-            ("==", Comparison::Equal),
-            ("!=", Comparison::Unequal),
+    fn comparison(&mut self) -> Parsed<ExpressionNode> {
+        const ALL: [(&str, ComparisonOp); 6] = [
+            ("<", ComparisonOp::Less),
+            ("<=", ComparisonOp::LessOrEqual),
+            (">", ComparisonOp::Greater),
+            (">=", ComparisonOp::GreaterOrEqual),
+            ("==", ComparisonOp::Equal),
+            ("!=", ComparisonOp::Unequal),
         ];
-        self.chain(&ALL, Self::sum, Node::Compare)
+        self.chain(&ALL, Self::sum, ExpressionNode::Compare)
     }
 
-    fn sum(&mut self) -> Parsed<Node> {
-        self.chain(&[("+", Sign::Plus), ("-", Sign::Minus)], Self::product, Node::Sum)
+    fn sum(&mut self) -> Parsed<ExpressionNode> {
+        self.chain(&[("+", Sign::Plus), ("-", Sign::Minus)], Self::product, ExpressionNode::Sum)
     }
 
-    fn product(&mut self) -> Parsed<Node> {
-        self.chain(&[("*", Factor::Times), ("/", Factor::Over)], Self::prefixed, Node::Product)
+    fn product(&mut self) -> Parsed<ExpressionNode> {
+        self.chain(
+            &[("*", Factor::Times), ("/", Factor::Over)],
+            Self::prefixed,
+            ExpressionNode::Product,
+        )
     }
 
     fn chain<T: Copy>(
         &mut self,
         signs: &[(&str, T)],
-        operand: fn(&mut Self) -> Parsed<Node>,
-        node: fn(Box<Node>, Vec<(T, Node)>) -> Node,
-    ) -> Parsed<Node> {
+        operand: fn(&mut Self) -> Parsed<ExpressionNode>,
+        node: fn(Box<ExpressionNode>, Vec<(T, ExpressionNode)>) -> ExpressionNode,
+    ) -> Parsed<ExpressionNode> {
         let first = operand(self)?;
         let mut rest = Vec::new();
         while let Some((_, sign)) = signs.iter().find(|(sign, _)| self.takes_sign(sign)) {
@@ -303,9 +307,9 @@ impl Parser<'_> {
         Ok(if rest.is_empty() { first } else { node(Box::new(first), rest) })
     }
 
-    fn prefixed(&mut self) -> Parsed<Node> {
+    fn prefixed(&mut self) -> Parsed<ExpressionNode> {
         if self.takes_sign("-") {
-            return Ok(Node::Minus(Box::new(self.deeper(Self::prefixed)?)));
+            return Ok(ExpressionNode::Minus(Box::new(self.deeper(Self::prefixed)?)));
         }
         if self.takes_sign("+") {
             return self.deeper(Self::prefixed);
@@ -313,14 +317,14 @@ impl Parser<'_> {
         self.atom()
     }
 
-    fn atom(&mut self) -> Parsed<Node> {
+    fn atom(&mut self) -> Parsed<ExpressionNode> {
         let Some((token, at)) = self.tokens.get(self.next).cloned() else {
             return Err(self.unexpected(self.here()));
         };
         match token {
             Token::Number(number) => {
                 self.next += 1;
-                Ok(Node::Number(number))
+                Ok(ExpressionNode::Number(number))
             }
             Token::Quoted(name) => {
                 self.next += 1;
@@ -340,17 +344,17 @@ impl Parser<'_> {
         }
     }
 
-    fn score(&mut self, name: String, at: Range<usize>) -> Node {
+    fn score(&mut self, name: String, at: Range<usize>) -> ExpressionNode {
         let index = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.names.push(name.clone());
             self.names.len() - 1
         });
         self.places.push((at, index));
-        Node::Score(name)
+        ExpressionNode::Score(name)
     }
 
     /// The arguments of the function `name`, whose bracket is open.
-    fn call(&mut self, name: &str, at: &Range<usize>) -> Parsed<Node> {
+    fn call(&mut self, name: &str, at: &Range<usize>) -> Parsed<ExpressionNode> {
         let Some((_, function, least, most)) = FUNCTIONS.iter().find(|known| known.0 == name)
         else {
             let names = FUNCTIONS.map(|known| known.0);
@@ -375,7 +379,7 @@ impl Parser<'_> {
         }
         self.close(&open)?;
         if (*least..=*most).contains(&arguments.len()) {
-            return Ok(Node::Call(*function, arguments));
+            return Ok(ExpressionNode::Call(*function, arguments));
         }
         let message = match least {
             1 if *most > 1 => format!("`{name}` needs at least one value"),

@@ -13,25 +13,25 @@ pub(super) type Scores<'a> = &'a dyn Fn(&str) -> f64;
 
 /// A part of an expression. Chains are lists, so that no tree is deeper than the brackets of its text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Node {
+pub(super) enum ExpressionNode {
     Number(f64),
     Score(String),
-    Minus(Box<Node>),
-    Not(Box<Node>),
+    Minus(Box<ExpressionNode>),
+    Not(Box<ExpressionNode>),
     /// The first, and what is added or subtracted.
-    Sum(Box<Node>, Vec<(Sign, Node)>),
+    Sum(Box<ExpressionNode>, Vec<(Sign, ExpressionNode)>),
     /// The first, and what it is multiplied with or divided by.
-    Product(Box<Node>, Vec<(Factor, Node)>),
+    Product(Box<ExpressionNode>, Vec<(Factor, ExpressionNode)>),
     /// The first, and what each is compared with the next by.
-    Compare(Box<Node>, Vec<(Comparison, Node)>),
-    And(Vec<Node>),
-    Or(Vec<Node>),
+    Compare(Box<ExpressionNode>, Vec<(ComparisonOp, ExpressionNode)>),
+    And(Vec<ExpressionNode>),
+    Or(Vec<ExpressionNode>),
     Choice {
-        condition: Box<Node>,
-        then: Box<Node>,
-        otherwise: Box<Node>,
+        condition: Box<ExpressionNode>,
+        then: Box<ExpressionNode>,
+        otherwise: Box<ExpressionNode>,
     },
-    Call(Function, Vec<Node>),
+    Call(Function, Vec<ExpressionNode>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(super) enum Factor {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(super) enum ComparisonOp {
     Less,
     LessOrEqual,
     Greater,
@@ -56,7 +56,7 @@ pub(super) enum Comparison {
     Unequal,
 }
 
-impl Comparison {
+impl ComparisonOp {
     /// As scores are compared with thresholds. What is no number stands in no relation to anything.
     fn holds(self, left: f64, right: f64) -> bool {
         if left.is_nan() || right.is_nan() {
@@ -94,13 +94,13 @@ pub(super) const FUNCTIONS: [(&str, Function, usize, usize); 5] = [
 
 /// Why there is no value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Fault {
+pub(super) enum EvaluationFault {
     DivisionByZero,
     /// The bounds of a `clamp`.
     Bounds(f64, f64),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for EvaluationFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DivisionByZero => f.write_str("division by zero"),
@@ -111,8 +111,8 @@ impl fmt::Display for Fault {
     }
 }
 
-impl Node {
-    pub(super) fn value(&self, score: Scores<'_>) -> Result<f64, Fault> {
+impl ExpressionNode {
+    pub(super) fn value(&self, score: Scores<'_>) -> Result<f64, EvaluationFault> {
         match self {
             Self::Number(number) => Ok(*number),
             Self::Score(name) => Ok(score(name)),
@@ -127,14 +127,14 @@ impl Node {
                 if condition.holds(score)? { then } else { otherwise }.value(score)
             }
             Self::Call(function, arguments) => {
-                let values: Result<Vec<f64>, Fault> =
+                let values: Result<Vec<f64>, EvaluationFault> =
                     arguments.iter().map(|argument| argument.value(score)).collect();
                 call(*function, &values?)
             }
         }
     }
 
-    fn holds(&self, score: Scores<'_>) -> Result<bool, Fault> {
+    fn holds(&self, score: Scores<'_>) -> Result<bool, EvaluationFault> {
         self.value(score).map(is_true)
     }
 }
@@ -143,24 +143,36 @@ fn is_true(value: f64) -> bool {
     value != 0.0
 }
 
-fn sum(first: &Node, rest: &[(Sign, Node)], score: Scores<'_>) -> Result<f64, Fault> {
+fn sum(
+    first: &ExpressionNode,
+    rest: &[(Sign, ExpressionNode)],
+    score: Scores<'_>,
+) -> Result<f64, EvaluationFault> {
     rest.iter().try_fold(first.value(score)?, |sum, (sign, node)| {
         let value = node.value(score)?;
         Ok(if *sign == Sign::Plus { sum + value } else { sum - value })
     })
 }
 
-fn product(first: &Node, rest: &[(Factor, Node)], score: Scores<'_>) -> Result<f64, Fault> {
+fn product(
+    first: &ExpressionNode,
+    rest: &[(Factor, ExpressionNode)],
+    score: Scores<'_>,
+) -> Result<f64, EvaluationFault> {
     rest.iter().try_fold(first.value(score)?, |product, (factor, node)| {
         match (factor, node.value(score)?) {
             (Factor::Times, value) => Ok(product * value),
-            (Factor::Over, 0.0) => Err(Fault::DivisionByZero),
+            (Factor::Over, 0.0) => Err(EvaluationFault::DivisionByZero),
             (Factor::Over, value) => Ok(product / value),
         }
     })
 }
 
-fn compare(first: &Node, rest: &[(Comparison, Node)], score: Scores<'_>) -> Result<f64, Fault> {
+fn compare(
+    first: &ExpressionNode,
+    rest: &[(ComparisonOp, ExpressionNode)],
+    score: Scores<'_>,
+) -> Result<f64, EvaluationFault> {
     let mut left = first.value(score)?;
     for (comparison, node) in rest {
         let right = node.value(score)?;
@@ -173,7 +185,11 @@ fn compare(first: &Node, rest: &[(Comparison, Node)], score: Scores<'_>) -> Resu
 }
 
 /// The first operand that is as true as `wanted`, or else the last.
-fn first_that(wanted: bool, operands: &[Node], score: Scores<'_>) -> Result<f64, Fault> {
+fn first_that(
+    wanted: bool,
+    operands: &[ExpressionNode],
+    score: Scores<'_>,
+) -> Result<f64, EvaluationFault> {
     let mut last = f64::from(!wanted);
     for operand in operands {
         last = operand.value(score)?;
@@ -184,7 +200,7 @@ fn first_that(wanted: bool, operands: &[Node], score: Scores<'_>) -> Result<f64,
     Ok(last)
 }
 
-fn call(function: Function, values: &[f64]) -> Result<f64, Fault> {
+fn call(function: Function, values: &[f64]) -> Result<f64, EvaluationFault> {
     // What is no number stays so, whatever stands beside it.
     if values.iter().any(|value| value.is_nan()) {
         return Ok(f64::NAN);
@@ -195,7 +211,7 @@ fn call(function: Function, values: &[f64]) -> Result<f64, Fault> {
         (Function::Max, _) => Ok(all().fold(f64::NEG_INFINITY, f64::max)),
         (Function::Mean, _) => Ok(mean(values).unwrap_or(f64::NAN)),
         (Function::Clamp, [value, low, high]) if low <= high => Ok(value.clamp(*low, *high)),
-        (Function::Clamp, [_, low, high]) => Err(Fault::Bounds(*low, *high)),
+        (Function::Clamp, [_, low, high]) => Err(EvaluationFault::Bounds(*low, *high)),
         (Function::Abs | Function::Clamp, _) => {
             Ok(values.first().copied().map_or(f64::NAN, f64::abs))
         }

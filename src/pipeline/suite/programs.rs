@@ -10,7 +10,7 @@ use super::sections::SANDBOX;
 use super::source::{SourceSpan, Sources};
 use super::tree::{Style, Yaml, YamlEntry, YamlNode};
 use crate::base::diagnostic::Place;
-use crate::pipeline::program::Part;
+use crate::pipeline::program::UncallablePart;
 use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable};
 
 /// What a sandbox may be, by name.
@@ -45,12 +45,12 @@ pub struct ProgramPlaces {
 
 impl ProgramPlaces {
     /// Where a part is set; where the program is named, if the suite does not set it.
-    pub fn of(&self, part: &Part) -> &Place {
+    pub fn of(&self, part: &UncallablePart) -> &Place {
         let said = match part {
-            Part::File => None,
-            Part::Runtime => self.runtime.as_ref(),
-            Part::Cwd => self.cwd.as_ref(),
-            Part::Inputs(input) => {
+            UncallablePart::File => None,
+            UncallablePart::Runtime => self.runtime.as_ref(),
+            UncallablePart::Cwd => self.cwd.as_ref(),
+            UncallablePart::Inputs(input) => {
                 let is_it = |known: &String| input.as_ref().is_none_or(|input| input == known);
                 let found = self.inputs.iter().find(|(known, _)| is_it(known));
                 found.map(|(_, place)| place)

@@ -29,7 +29,7 @@ use crate::pipeline::evaluate::{Method, Planned};
 use crate::pipeline::judge::question::{Order, Question};
 use crate::pipeline::judge::{Ballot, Judge, reply};
 use crate::pipeline::key::KeyMap;
-use crate::pipeline::outcome::{Origin, Outcome, Reply, Stored, read_body};
+use crate::pipeline::outcome::{JudgmentOrigin, Outcome, Reply, Stored, read_body};
 use crate::pipeline::spec::DatasetFormat;
 
 /// What the rows so far hold, of all files.
@@ -374,7 +374,7 @@ impl<'a> Binder<'a> {
         let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
         let file = path.rsplit('/').next().unwrap_or(path).to_owned();
         let stored = Stored {
-            origin: Origin::Imported(file),
+            origin: JudgmentOrigin::Imported(file),
             ..Stored::new(action.ingredients(), outcome, at.to_owned())
         };
         Ok(Found::Entry(Entry { key: action.key(), generation: 0, body: stored.to_body() }))

@@ -10,7 +10,7 @@ use crate::app::cli::PlaceArgs;
 use crate::app::commands::Console;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{System, join};
-use crate::base::text::table::{Cell, lines, number, words};
+use crate::base::text::table::{TableCell, lines, number, words};
 use crate::base::text::{count, percent, sanitize};
 use crate::effects::store::{Committed, Entry, OutcomeStore, SegmentStore, Totals};
 
@@ -91,7 +91,7 @@ fn last_run(root: &str, system: &dyn System) -> Option<LastRun> {
 }
 
 impl Stats {
-    fn sections(&self) -> Vec<Vec<Vec<Cell>>> {
+    fn sections(&self) -> Vec<Vec<Vec<TableCell>>> {
         let mut sections = vec![
             self.place(),
             self.models(),
@@ -105,7 +105,7 @@ impl Stats {
         sections
     }
 
-    fn place(&self) -> Vec<Vec<Cell>> {
+    fn place(&self) -> Vec<Vec<TableCell>> {
         let Totals { entries, segments, bytes } = self.totals;
         let size = format!("{} in {}", amounts::bytes(bytes), count(segments as usize, "segment"));
         let superseded = match entries.saturating_sub(self.winning as u64) {
@@ -127,7 +127,7 @@ impl Stats {
         rows
     }
 
-    fn models(&self) -> Vec<Vec<Cell>> {
+    fn models(&self) -> Vec<Vec<TableCell>> {
         let mut rows = vec![vec![
             words("model"),
             number("judgments"),
@@ -172,13 +172,13 @@ impl Stats {
     }
 }
 
-fn counted(title: &str, counts: &[(String, u64)]) -> Vec<Vec<Cell>> {
+fn counted(title: &str, counts: &[(String, u64)]) -> Vec<Vec<TableCell>> {
     let row = |(name, count): &(String, u64)| vec![words(name), number(count.to_string())];
     let head = vec![words(title), number("judgments")];
     [head].into_iter().chain(counts.iter().map(row)).collect()
 }
 
-fn last_run_rows(run: &LastRun) -> Vec<Vec<Cell>> {
+fn last_run_rows(run: &LastRun) -> Vec<Vec<TableCell>> {
     let head = format!("last run: {}", sanitize(&run.suite));
     let mut rows =
         vec![vec![words(&head), number("cached"), number("actions"), number("hit rate")]];

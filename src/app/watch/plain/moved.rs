@@ -6,10 +6,10 @@ use anstyle::Style;
 
 use super::{INDENT, prose, signed};
 use crate::app::watch::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
-use crate::base::text::table::{Cell, lines as table_lines, number, words};
+use crate::base::text::table::{TableCell, lines as table_lines, number, words};
 use crate::base::text::word_diff::{Piece, render, word_diff};
 use crate::base::text::{count, cut, sanitize, score};
-use crate::pipeline::delta::{Cell as Grade, CellState, Counts, Movement};
+use crate::pipeline::delta::{Cell as Grade, CellState, Movement, MovementCounts};
 use crate::pipeline::report::terminal::{BAD, DOUBTFUL, FAINT, GOOD, case_name, faint};
 
 /// The most verdicts that are listed.
@@ -52,7 +52,7 @@ pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
     shown
 }
 
-fn first_counts(counts: &Counts) -> String {
+fn first_counts(counts: &MovementCounts) -> String {
     let known = counts.moved() + counts.new + counts.unchanged;
     let pending = match counts.pending {
         0 => String::new(),
@@ -62,7 +62,7 @@ fn first_counts(counts: &Counts) -> String {
 }
 
 /// `2 fixed, 1 broken, 3 raised, 1 lowered, 93 unchanged`.
-pub(super) fn counts(counts: &Counts) -> String {
+pub(super) fn counts(counts: &MovementCounts) -> String {
     let plural = |number: usize, one: &str, many: &str| match number {
         1 => format!("1 {one}"),
         _ => format!("{number} {many}"),
@@ -140,7 +140,7 @@ fn grade(grade: Grade) -> String {
     }
 }
 
-fn change(row: &VerdictRow) -> Cell {
+fn change(row: &VerdictRow) -> TableCell {
     let before = row.before.filter(|before| before.is_verdict() && row.now.is_verdict());
     let text = before
         .map_or_else(String::new, |before| format!("({})", signed(row.now.score - before.score)));

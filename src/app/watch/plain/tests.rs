@@ -9,7 +9,7 @@ use super::{PlainDisplay, without_time};
 use crate::app::watch::board::{Activity, Board, Display, VerdictFilter, WatchEvent};
 use crate::base::price::Cost;
 use crate::base::text::columns;
-use crate::pipeline::delta::Counts;
+use crate::pipeline::delta::MovementCounts;
 use crate::pipeline::gate::{GateReport, GateStatus};
 
 fn told_in(width: usize, told: &[(WatchEvent, &BoardFixture)]) -> String {
@@ -190,7 +190,7 @@ fn a_budget_that_is_used_up_is_said() {
     overview.spent.budget = Cost::from_dollars(0.1);
     overview.actions.cached = 150;
     overview.actions.waiting = 50;
-    overview.counts = Counts { unchanged: 150, pending: 50, ..Counts::default() };
+    overview.counts = MovementCounts { unchanged: 150, pending: 50, ..MovementCounts::default() };
     let story = [(WatchEvent::Evaluated, &made), (WatchEvent::Ended, &made)];
     insta::assert_snapshot!(told_in(100, &story), @r#"
     save 3: suite.yaml
@@ -281,7 +281,7 @@ fn long_lists_end_with_how_much_more_there_is() {
 
 #[test]
 fn counts_read_right() {
-    let one = Counts {
+    let one = MovementCounts {
         broken: 1,
         errored: 1,
         fixed: 1,
@@ -298,14 +298,14 @@ fn counts_read_right() {
             "1 fixed, 1 broken, 1 became an error, 1 error was answered, 1 raised, 1 lowered, 1 new, 1 unchanged, 1 not known yet",
         ),
         (
-            Counts { errored: 2, answered: 3, ..Counts::default() },
+            MovementCounts { errored: 2, answered: 3, ..MovementCounts::default() },
             "2 became errors, 3 errors were answered",
         ),
         (
-            Counts { new: 2, pending: 1, ..Counts::default() },
+            MovementCounts { new: 2, pending: 1, ..MovementCounts::default() },
             "no verdict moved: 2 new, 1 not known yet",
         ),
-        (Counts::default(), "no verdict moved"),
+        (MovementCounts::default(), "no verdict moved"),
     ];
     for (counts, expected) in table {
         assert_eq!(super::moved::counts(&counts), expected);

@@ -8,7 +8,7 @@ use super::paint::{Pen, StyledText, fitting, lines_of, rule, split_right};
 use super::theme::{STRONG, Theme, curve};
 use crate::app::watch::board::{MetricRow, Overview};
 use crate::base::text::{columns, cut, grouped, percent, sanitize, score_or_dash};
-use crate::pipeline::delta::{Counts, Movement};
+use crate::pipeline::delta::{Movement, MovementCounts};
 use crate::pipeline::metric::labels::LabelAgreement;
 
 /// The fewest and the most columns of a grader's name, and of a curve.
@@ -260,7 +260,7 @@ fn draw_confusion(buffer: &mut Buffer, area: Rect, metric: Option<&MetricRow>, t
 }
 
 /// Draws how many verdicts moved in which way, the important ones first.
-pub(super) fn draw_counts(buffer: &mut Buffer, area: Rect, counts: &Counts, theme: Theme) {
+pub(super) fn draw_counts(buffer: &mut Buffer, area: Rect, counts: &MovementCounts, theme: Theme) {
     let all = [
         (Movement::Fixed, counts.fixed, "fixed"),
         (Movement::Broken, counts.broken, "broken"),

@@ -39,7 +39,7 @@ use crate::base::system::os::OsSystem;
 use crate::pipeline::action::Action;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, Outcome};
-use crate::pipeline::program::{DependenciesAction, DepfileFormat, Identity};
+use crate::pipeline::program::{DependenciesAction, DepfileFormat, ProgramIdentity};
 use command::{Surroundings, unloadable};
 use pool::{Pool, WINDOW, not_asked};
 use world::World;
@@ -111,12 +111,12 @@ enum State {
         missed: BTreeSet<String>,
     },
     /// It is called.
-    Called(Arc<Identity>),
+    Called(Arc<ProgramIdentity>),
 }
 
 impl Known {
     /// Whether its workers run the program as it is now.
-    fn serves(&self, identity: &Arc<Identity>) -> bool {
+    fn serves(&self, identity: &Arc<ProgramIdentity>) -> bool {
         match &self.state {
             State::Loading => false,
             State::Loaded { base, digests, missed } => {
@@ -133,7 +133,7 @@ impl Known {
     }
 
     /// What was discovered since the last call, and of what.
-    fn take_discovered(&self) -> Option<(Arc<Identity>, Discovered)> {
+    fn take_discovered(&self) -> Option<(Arc<ProgramIdentity>, Discovered)> {
         let State::Called(identity) = &self.state else { return None };
         Some((Arc::clone(identity), self.pool.take_discovered()?))
     }
@@ -167,7 +167,7 @@ impl ProgramExecutor {
     }
 
     /// The workers of a program whose files are as `identity` says. Those of other files get nothing more.
-    fn pool(&self, start: &Arc<Start>, identity: &Arc<Identity>) -> Arc<Pool> {
+    fn pool(&self, start: &Arc<Start>, identity: &Arc<ProgramIdentity>) -> Arc<Pool> {
         let mut pools = self.pools.borrow_mut();
         let is_of = |known: &&mut Known| is_same(&known.pool.start, start);
         if let Some(known) = pools.iter_mut().find(is_of) {
@@ -340,7 +340,7 @@ impl Executor for ProgramExecutor {
         })
     }
 
-    fn take_discovered(&self) -> Vec<(Arc<Identity>, Discovered)> {
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
         let mut all = Vec::new();
         self.retired.borrow_mut().retain(|known| {
             // Looked at first: what has no worker by now tells of nothing more.

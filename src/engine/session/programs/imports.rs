@@ -4,7 +4,7 @@
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
 use crate::engine::session::Session;
-use crate::pipeline::program::{Part, runtime_name, shebang};
+use crate::pipeline::program::{UncallablePart, runtime_name, shebang};
 use crate::pipeline::spec::{Language, ProgramSpec};
 
 impl Session {
@@ -19,7 +19,7 @@ impl Session {
                     "`{}` imports `{path}`, which is not among its `inputs`: an edit of it grades nothing again",
                     spec.shown()
                 );
-                let place = self.place_of(spec, &Part::File);
+                let place = self.place_of(spec, &UncallablePart::File);
                 let hint = Some(format!("add it: `inputs: [{path}]`"));
                 Diagnostic { hint, ..Diagnostic::warning(place, message) }
             })

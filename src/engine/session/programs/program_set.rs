@@ -20,7 +20,9 @@ use crate::graph::inputs::{Program, ProgramState};
 use crate::graph::queries;
 use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::Failure;
-use crate::pipeline::program::{Depfile, Identity, Known, MISSING, Part, Uncallable};
+use crate::pipeline::program::{
+    Depfile, MISSING, ProgramFingerprint, ProgramIdentity, Uncallable, UncallablePart,
+};
 use crate::pipeline::spec::ProgramSpec;
 use crate::pipeline::suite::ProgramPlaces;
 
@@ -235,7 +237,7 @@ impl Session {
     ) -> Option<Entry> {
         match result {
             Err(failure) => {
-                let why = Uncallable::new(Part::File, failure.message);
+                let why = Uncallable::new(UncallablePart::File, failure.message);
                 self.set_state(program, ProgramState::Broken(why));
                 None
             }
@@ -257,7 +259,7 @@ impl Session {
     /// What programs were seen to load only when they were called: entries to be kept, at once.
     pub(crate) fn discovered(
         &mut self,
-        all: Vec<(Arc<Identity>, Discovered)>,
+        all: Vec<(Arc<ProgramIdentity>, Discovered)>,
         system: &dyn System,
     ) -> Vec<Entry> {
         let mut entries = Vec::new();
@@ -296,7 +298,7 @@ impl Session {
     /// The programs that were seen to load more than their keys hold, and what is known of each. One of which a file was
     /// edited meanwhile is none of them: it is not known what its results rest on, and the next evaluation calls it
     /// again.
-    pub(crate) fn outgrown(&self) -> Vec<(Program, Known)> {
+    pub(crate) fn outgrown(&self) -> Vec<(Program, ProgramFingerprint)> {
         let more = |(program, _): &(Program, ReadProgram)| {
             let ProgramState::Known(known) = program.state(&self.db) else { return None };
             let Listing { depfile, seen, .. } = self.programs.listing(*program)?;
@@ -307,12 +309,12 @@ impl Session {
     }
 
     /// Completes the keys of a program with everything that it was seen to load.
-    pub(crate) fn know_all(&mut self, program: Program, known: Known) {
+    pub(crate) fn know_all(&mut self, program: Program, known: ProgramFingerprint) {
         self.set_state(program, ProgramState::Known(Arc::new(known)));
     }
 
     /// Whether the files of a program still are what its keys say.
-    pub(crate) fn is_current(&self, identity: &Identity, system: &dyn System) -> bool {
+    pub(crate) fn is_current(&self, identity: &ProgramIdentity, system: &dyn System) -> bool {
         is_current(identity, self.folder(), system)
     }
 
@@ -424,7 +426,7 @@ impl Session {
     }
 
     /// Where the suite says something of a program.
-    pub fn place_of(&self, spec: &ProgramSpec, part: &Part) -> diagnostic::Place {
+    pub fn place_of(&self, spec: &ProgramSpec, part: &UncallablePart) -> diagnostic::Place {
         let places = &queries::suite(&self.db, self.root).program_places;
         match places.iter().find(|(other, _)| other == spec) {
             Some((_, places)) => places.of(part).clone(),
@@ -451,7 +453,7 @@ fn uncallable(spec: &ProgramSpec, place: diagnostic::Place, why: &Uncallable) ->
     Diagnostic { hint: why.hint.clone(), ..Diagnostic::error(place, message) }
 }
 
-pub(crate) fn known_of(state: &ProgramState) -> Option<&Arc<Known>> {
+pub(crate) fn known_of(state: &ProgramState) -> Option<&Arc<ProgramFingerprint>> {
     match state {
         ProgramState::Known(known) | ProgramState::Read(known) => Some(known),
         ProgramState::Unread | ProgramState::Broken(_) => None,
@@ -459,7 +461,12 @@ pub(crate) fn known_of(state: &ProgramState) -> Option<&Arc<Known>> {
 }
 
 /// The files of a program of a suite in `folder` that differ.
-fn changed(spec: &ProgramSpec, folder: &str, before: &Known, now: &Known) -> BTreeSet<String> {
+fn changed(
+    spec: &ProgramSpec,
+    folder: &str,
+    before: &ProgramFingerprint,
+    now: &ProgramFingerprint,
+) -> BTreeSet<String> {
     let mut files = BTreeSet::new();
     if before.program != now.program {
         files.insert(spec.path.clone());

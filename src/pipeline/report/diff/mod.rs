@@ -15,10 +15,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::base::ordered_map::Ordered;
-use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
+use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::key::ActionKey;
-use crate::pipeline::metric::paired::{Pair, Paired, Verdict};
+use crate::pipeline::metric::paired::{Pair, Paired, PairedVerdict};
 
 pub(crate) use markdown::write as write_markdown;
 pub(crate) use settings::SettingChange;
@@ -143,7 +143,7 @@ pub(crate) struct GraderDiff {
     /// The statistics of the cases that have a verdict in both.
     pub paired: Paired,
     /// How many grades moved in which way, errors included.
-    pub counts: Counts,
+    pub counts: MovementCounts,
 }
 
 /// Which cases are compared.
@@ -347,7 +347,7 @@ fn grader_diff(
     moved: &mut Vec<Moved>,
 ) -> GraderDiff {
     let mut pairs = Vec::new();
-    let mut counts = Counts::default();
+    let mut counts = MovementCounts::default();
     for pair in matches {
         let of = |case: &SideCase, at: usize| case.grades.get(at).copied().flatten();
         let before = of(pair.before, in_before);
@@ -360,7 +360,7 @@ fn grader_diff(
         counts.add(movement);
         let (Some(before), Some(now)) = (before, now) else { continue };
         if !before.error && !now.error {
-            let verdict = |grade: SideGrade| Verdict { score: grade.score, pass: grade.pass };
+            let verdict = |grade: SideGrade| PairedVerdict { score: grade.score, pass: grade.pass };
             pairs.push(Pair { sample: pair.sample, before: verdict(before), now: verdict(now) });
         }
         if movement.is_move() {

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::{Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange, SideName};
-use crate::base::text::table::{Cell, lines, number, words};
+use crate::base::text::table::{TableCell, lines, number, words};
 use crate::base::text::word_diff::{render, word_diff};
 use crate::base::text::{count, cut, percent, sanitize, score, score_or_dash, wrapped};
 use crate::pipeline::delta::Movement;
@@ -58,11 +58,11 @@ pub(crate) fn write(diff: &Diff, most: usize, width: usize, out: &mut dyn Write)
     Ok(())
 }
 
-fn title(text: &str) -> Cell {
+fn title(text: &str) -> TableCell {
     words(text).styled(TITLE)
 }
 
-fn titles(names: &[&str], numbers: &[&str]) -> Vec<Cell> {
+fn titles(names: &[&str], numbers: &[&str]) -> Vec<TableCell> {
     let numbers = numbers.iter().map(|name| number(*name).styled(TITLE));
     names.iter().map(|name| title(name)).chain(numbers).collect()
 }
@@ -86,7 +86,7 @@ fn head(diff: &Diff, width: usize) -> Vec<String> {
         }
         let at = name.at.as_deref().unwrap_or("-");
         let cells = [title(side), words(&name.reference()), words(at)];
-        cells.into_iter().chain([words(&notes.join("; "))]).collect::<Vec<Cell>>()
+        cells.into_iter().chain([words(&notes.join("; "))]).collect::<Vec<TableCell>>()
     };
     let rows = [row("old", &diff.before, &diff.gate.before), row("new", &diff.now, &diff.gate.now)];
     let mut shown = vec![format!("{TITLE}diff{TITLE:#}  {heading}"), String::new()];
@@ -161,7 +161,7 @@ fn setting(change: &SettingChange, width: usize) -> Vec<String> {
 /// A table of the graders that have a verdict in both.
 fn table(
     diff: &Diff,
-    header: Vec<Cell>,
+    header: Vec<TableCell>,
     row: &dyn Fn(&GraderDiff) -> Vec<String>,
     width: usize,
 ) -> Vec<String> {

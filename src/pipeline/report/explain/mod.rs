@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::key::Ingredient;
-use crate::pipeline::outcome::{Failure, Origin, Outcome, Stored};
+use crate::pipeline::outcome::{Failure, JudgmentOrigin, Outcome, Stored};
 use crate::pipeline::results::GradeLine;
 
 pub(crate) use text::write;
@@ -130,8 +130,8 @@ impl Kept {
             at: stored.at,
             by: stored.by,
             imported_from: match stored.origin {
-                Origin::Asked => None,
-                Origin::Imported(file) => Some(file),
+                JudgmentOrigin::Asked => None,
+                JudgmentOrigin::Imported(file) => Some(file),
             },
             layer,
             generation,

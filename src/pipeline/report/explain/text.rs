@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::{Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept};
-use crate::base::text::table::{Cell, lines, words as text_cell};
+use crate::base::text::table::{TableCell, lines, words as text_cell};
 use crate::base::text::word_diff::{render, word_diff};
 use crate::base::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
 use crate::pipeline::key::Ingredient;
@@ -157,7 +157,7 @@ fn write_action(action: &ExplainedAction, page: &mut Page<'_>) -> io::Result<()>
     if let Some(reason) = action.to_ask {
         page.field("to ask", reason)?;
     }
-    let rows: Vec<Vec<Cell>> = action.ingredients.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = action.ingredients.iter().map(row).collect();
     for line in lines(&rows, page.width.saturating_sub(page.indent)) {
         page.line(&line)?;
     }
@@ -165,7 +165,7 @@ fn write_action(action: &ExplainedAction, page: &mut Page<'_>) -> io::Result<()>
     Ok(())
 }
 
-fn row(part: &Ingredient) -> Vec<Cell> {
+fn row(part: &Ingredient) -> Vec<TableCell> {
     let digest = part.digest.as_deref().unwrap_or_default();
     let text = match (&part.preview, &part.digest) {
         (None, _) => "(absent)".to_owned(),

@@ -1,7 +1,7 @@
 //! Programs and rewards of suites, and what they read as.
 
 use super::{Memory, REGISTRY, read, read_suite, rendered, suite};
-use crate::pipeline::program::Part;
+use crate::pipeline::program::UncallablePart;
 use crate::pipeline::spec::{Gate, GraderKind, GraderSpec, RewardSpec, Suite};
 use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable};
 use crate::pipeline::suite::Registry;
@@ -244,8 +244,11 @@ fn it_is_known_where_a_suite_says_what_of_a_program() {
         assert_eq!(rendered(&reading), "");
         let mut told = Vec::new();
         for (spec, places) in &reading.program_places {
-            let inputs = spec.inputs.iter().map(|input| Part::Inputs(Some(input.clone())));
-            let parts = [Part::File, Part::Runtime, Part::Cwd].into_iter().chain(inputs);
+            let inputs =
+                spec.inputs.iter().map(|input| UncallablePart::Inputs(Some(input.clone())));
+            let parts = [UncallablePart::File, UncallablePart::Runtime, UncallablePart::Cwd]
+                .into_iter()
+                .chain(inputs);
             let places: Vec<String> =
                 parts.map(|part| format!("{part:?} {}", places.of(&part))).collect();
             told.push(format!("{}: {}", spec.path, places.join(", ")));

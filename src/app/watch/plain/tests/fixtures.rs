@@ -6,7 +6,7 @@ use crate::app::watch::board::{
 };
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::Cost;
-use crate::pipeline::delta::{Cell, CellState, Counts, Movement};
+use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
@@ -158,7 +158,7 @@ pub(crate) fn start() -> BoardFixture {
             ..Spending::default()
         },
         metrics: metrics(),
-        counts: Counts { new: 200, ..Counts::default() },
+        counts: MovementCounts { new: 200, ..MovementCounts::default() },
         ..Overview::default()
     };
     BoardFixture { overview, details: Vec::new() }
@@ -177,7 +177,7 @@ pub(crate) fn unmoved() -> BoardFixture {
     overview.spent.save = Usage::default();
     overview.metrics[0].since_last = Some(0.0);
     overview.metrics[0].since_start = Some(0.04);
-    overview.counts = Counts { unchanged: 200, ..Counts::default() };
+    overview.counts = MovementCounts { unchanged: 200, ..MovementCounts::default() };
     made
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn moved() -> BoardFixture {
     overview.metrics[0].since_last = Some(0.05);
     overview.metrics[1].since_last = Some(-0.0126);
     overview.metrics[1].since_start = Some(-0.000_4);
-    overview.counts = Counts { unchanged: 194, ..Counts::default() };
+    overview.counts = MovementCounts { unchanged: 194, ..MovementCounts::default() };
     made.with(
         ("gift-card", 0),
         (1.0, 0.5),
@@ -279,6 +279,6 @@ pub(crate) fn held() -> BoardFixture {
     overview.metrics.truncate(1);
     overview.metrics[0].since_last = Some(-0.04);
     (overview.metrics[0].judged, overview.metrics[0].total) = (20, 1000);
-    overview.counts = Counts { unchanged: 19, pending: 980, ..Counts::default() };
+    overview.counts = MovementCounts { unchanged: 19, pending: 980, ..MovementCounts::default() };
     made.with(("gift-card", 0), (0.9, 0.1), ["Right.", "Wrong."])
 }

@@ -20,7 +20,9 @@ use crate::effects::exec::{Executor, Launch, ProgramLaunch, Start};
 use crate::pipeline::action::Action;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::program::{DependenciesAction, DepfileFormat, Identity, Known, ProgramAction};
+use crate::pipeline::program::{
+    DependenciesAction, DepfileFormat, ProgramAction, ProgramFingerprint, ProgramIdentity,
+};
 use crate::pipeline::spec::Language;
 
 /// What a good program prints.
@@ -118,9 +120,10 @@ impl Scene {
     }
 
     /// A program whose file has this digest.
-    fn identity(start: &Start, digest: &str) -> Arc<Identity> {
-        let known = Known { program: digest.to_owned(), ..Known::default() };
-        Arc::new(Identity { spec: start.spec.clone(), known })
+    fn identity(start: &Start, digest: &str) -> Arc<ProgramIdentity> {
+        let known =
+            ProgramFingerprint { program: digest.to_owned(), ..ProgramFingerprint::default() };
+        Arc::new(ProgramIdentity { spec: start.spec.clone(), known })
     }
 
     /// The key of what is known of a program whose file has this digest.
