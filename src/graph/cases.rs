@@ -8,7 +8,7 @@ use crate::pipeline::dataset::Sample;
 use crate::pipeline::dataset::chunk::Records;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row;
-use crate::pipeline::dataset::row::{Identity, Record};
+use crate::pipeline::dataset::row::{RowId, RowRecord};
 use crate::pipeline::evaluate::needs::RowNeeds;
 use crate::pipeline::spec::Suite;
 
@@ -32,7 +32,7 @@ impl Checked {
                 Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
                     let content_id = id.is_none().then(|| row::content_id(record, spec));
                     checked.whos.push(SelectableCase {
-                        identity: Identity { id, model, trial, tags },
+                        identity: RowId { id, model, trial, tags },
                         content_id,
                     });
                     checked.rubric_files.extend(rubric_path.map(|path| (at, path)));
@@ -61,10 +61,10 @@ pub fn checked(db: &dyn Db, chunk: Chunk) -> Checked {
 pub fn cases<'a>(
     records: &'a Records,
     spec: &RowSpec,
-) -> impl Iterator<Item = (usize, Record<'a>)> {
+) -> impl Iterator<Item = (usize, RowRecord<'a>)> {
     let per_record = spec.cases();
     records.iter().enumerate().flat_map(move |(at, (row, recorded))| {
-        (0..per_record).map(move |case| (at, Record { row, recorded, case }))
+        (0..per_record).map(move |case| (at, RowRecord { row, recorded, case }))
     })
 }
 
@@ -82,7 +82,7 @@ pub fn unmet_in(records: &Records, spec: &RowSpec, needs: &RowNeeds) -> Vec<(usi
         return Vec::new();
     }
     let problems = |(at, (row, recorded)): (usize, _)| {
-        let problems = needs.problems(Record { row, recorded, case: 0 }, spec);
+        let problems = needs.problems(RowRecord { row, recorded, case: 0 }, spec);
         problems.into_iter().map(move |problem| (at, problem))
     };
     records.iter().enumerate().flat_map(problems).collect()

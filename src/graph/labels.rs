@@ -17,23 +17,23 @@ use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
 use crate::pipeline::dataset::labels as said;
-use crate::pipeline::dataset::labels::{Extents, Said, Scale};
+use crate::pipeline::dataset::labels::{LabelExtents, LabelScale, LabelValue};
 use crate::pipeline::spec::Label;
 use crate::pipeline::spec::{GraderKind, Suite};
 use crate::pipeline::suite::FileText;
 
 /// The scale of every grader of the suite, also of those that the command line leaves out.
 #[salsa::tracked]
-pub fn scales(db: &dyn Db, root: Root) -> Vec<(String, Scale)> {
+pub fn scales(db: &dyn Db, root: Root) -> Vec<(String, LabelScale)> {
     suite(db, root).suite.as_ref().map_or_else(Vec::new, scales_of)
 }
 
 /// The scale of every grader of a suite.
-pub(crate) fn scales_of(suite: &Suite) -> Vec<(String, Scale)> {
+pub(crate) fn scales_of(suite: &Suite) -> Vec<(String, LabelScale)> {
     suite.graders.iter().map(|grader| (grader.name.clone(), scale_of(&grader.kind))).collect()
 }
 
-fn scale_of(kind: &GraderKind) -> Scale {
+fn scale_of(kind: &GraderKind) -> LabelScale {
     match kind {
         GraderKind::Rubric(rubric) if rubric.compare_to.is_none() => rubric.scale,
         GraderKind::Tool(tool) => crate::pipeline::grade::recorded_scale(tool),
@@ -77,9 +77,9 @@ fn table(db: &dyn Db, root: Root) -> Arc<LabelTable> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RowLabels {
     /// One for each record; empty if none has any.
-    pub said: Box<[Option<Said>]>,
+    pub said: Box<[Option<LabelValue>]>,
     /// What they have in common.
-    pub extents: Extents,
+    pub extents: LabelExtents,
 }
 
 /// What the rows of a chunk have for a label.
@@ -89,7 +89,7 @@ pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
     let Some(spec) = row_spec(db, root).as_ref().filter(|spec| said::may_have_labels(spec)) else {
         return RowLabels::default();
     };
-    let mut extents = Extents::default();
+    let mut extents = LabelExtents::default();
     let mut all = Vec::new();
     for (at, (row, _)) in chunk.records(db).iter().enumerate() {
         if let Some(found) = said::of_row(row, spec) {
@@ -115,8 +115,8 @@ pub fn label_problems(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
 
 /// What the labels of all rows have in common.
 #[salsa::tracked]
-pub fn row_extents(db: &dyn Db, root: Root) -> Extents {
-    let mut all = Extents::default();
+pub fn row_extents(db: &dyn Db, root: Root) -> LabelExtents {
+    let mut all = LabelExtents::default();
     for chunk in root.chunks(db) {
         all.merge(&row_labels(db, *chunk).extents);
     }
@@ -128,7 +128,7 @@ pub fn row_extents(db: &dyn Db, root: Root) -> Extents {
 struct Readable {
     rows: bool,
     file: bool,
-    scale: Scale,
+    scale: LabelScale,
 }
 
 #[salsa::tracked(returns(copy))]
@@ -190,7 +190,7 @@ pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[O
     let root = chunk.root(db);
     let Readable { rows, file, scale } = readable(db, grader);
     let name = grader.name(db);
-    let by_row: &[Option<Said>] = if rows { &row_labels(db, chunk).said } else { &[] };
+    let by_row: &[Option<LabelValue>] = if rows { &row_labels(db, chunk).said } else { &[] };
     let by_file: &[Box<[LabelLine]>] = if file { file_labels(db, chunk) } else { &[] };
     let per_record = row_spec(db, root).as_ref().map_or(1, RowSpec::cases);
     let of_file = |case: usize| {

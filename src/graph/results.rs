@@ -14,7 +14,7 @@ use crate::base::diagnostic::suggest;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::row;
-use crate::pipeline::dataset::row::Record;
+use crate::pipeline::dataset::row::RowRecord;
 use crate::pipeline::dataset::{GroundTruth, Input};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::programs::extraction_action;
@@ -156,7 +156,7 @@ pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
 pub fn cases(
     db: &Database,
     root: Root,
-) -> impl Iterator<Item = (String, &row::Identity, Chunk, usize)> {
+) -> impl Iterator<Item = (String, &row::RowId, Chunk, usize)> {
     root.chunks(db).iter().flat_map(move |chunk| {
         let whos = queries::checked(db, *chunk).whos.iter();
         let placed = whos.zip(queries::places(db, *chunk)).enumerate();
@@ -219,12 +219,12 @@ pub fn label_of(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> O
 }
 
 /// The position of a case's record in its chunk, and the case.
-pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<(usize, Record<'_>)> {
+pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<(usize, RowRecord<'_>)> {
     let per_record = queries::row_spec(db, chunk.root(db)).as_ref()?.cases();
     let records = chunk.records(db);
     let at = case / per_record;
     let (row, recorded) = (at < records.len()).then(|| records.get(at))?;
-    Some((at, Record { row, recorded, case: case % per_record }))
+    Some((at, RowRecord { row, recorded, case: case % per_record }))
 }
 
 fn grade_line(

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::pipeline::dataset::row::Identity;
+use crate::pipeline::dataset::row::RowId;
 use crate::pipeline::delta::CaseId;
 
 /// Who a case is; ids that come from content already filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectableCase {
     /// What the row says.
-    pub identity: Identity,
+    pub identity: RowId,
     /// The digest of what the sample is, where the row has no id.
     pub content_id: Option<Box<str>>,
 }
@@ -229,7 +229,7 @@ fn hash(texts: &[&str], number: u32) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::{CaseOrdinals, Narrowing, SelectableCase, Selection, select};
-    use crate::pipeline::dataset::row::Identity;
+    use crate::pipeline::dataset::row::RowId;
 
     fn who(id: &str, model: Option<&str>, trial: u32, tags: &[&str]) -> SelectableCase {
         let (id, content_id) = match id.strip_prefix('#') {
@@ -238,7 +238,7 @@ mod tests {
         };
         let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
         SelectableCase {
-            identity: Identity { id, model: model.map(str::to_owned), trial, tags },
+            identity: RowId { id, model: model.map(str::to_owned), trial, tags },
             content_id,
         }
     }

@@ -6,7 +6,7 @@ use super::Console;
 use super::grading::{Grading, checked, read, say_ignored, write_text};
 use crate::app::cli::CalibrateArgs;
 use crate::app::error::{Error, ExitStatus};
-use crate::pipeline::inline::calibration::{Sample, report};
+use crate::pipeline::inline::calibration::{SampledResult, report};
 use crate::pipeline::inline::check;
 use crate::pipeline::inline::record::grader_input;
 use crate::pipeline::inline::sample::sample;
@@ -35,9 +35,9 @@ pub(crate) fn calibrate(
         return Ok(ExitStatus::Success);
     }
     let wanted = usize::try_from(args.sample).unwrap_or(0);
-    let mut samples: Vec<Sample> = sample(population.len(), wanted, args.seed)
+    let mut samples: Vec<SampledResult> = sample(population.len(), wanted, args.seed)
         .into_iter()
-        .map(|at| Sample { record: population[at].clone(), rescored: None })
+        .map(|at| SampledResult { record: population[at].clone(), rescored: None })
         .collect();
     if let Some(grading) = grading
         && rescore(grading, &mut samples, console)?
@@ -58,7 +58,7 @@ fn is_sampled(result: &Map<String, Value>, include_passes: bool) -> bool {
 /// Grades every sample with another grader. Says whether somebody said stop.
 fn rescore(
     grading: Grading,
-    samples: &mut [Sample],
+    samples: &mut [SampledResult],
     console: &mut Console<'_>,
 ) -> Result<bool, Error> {
     let ids: Vec<String> = samples

@@ -5,14 +5,14 @@ use std::io::Write;
 use serde_json::{Map, Value};
 
 use super::Console;
-use super::grading::{Graded, Grading, checked, read, say_ignored};
+use super::grading::{Grading, GradingTotals, checked, read, say_ignored};
 use crate::app::cli::GradeArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::System;
 use crate::base::text::{count, sanitize};
 use crate::pipeline::inline::check;
 use crate::pipeline::inline::json::number;
-use crate::pipeline::inline::lines::Line;
+use crate::pipeline::inline::lines::InlineLine;
 use crate::pipeline::inline::record::{GraderResult, grader_input, with_score};
 
 /// Grades every record of a file. The file as a whole is checked, and the grader loaded, before anything else is done.
@@ -24,7 +24,7 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
     let bytes = records(args, console.system)?;
     // Records are read again when it is their turn: all of them at once would be large.
     let records = checked(&bytes, "JSON", |line| check::graded(line).map(drop))?;
-    let lines: Vec<Line<'_>> = records.into_iter().map(|(line, ())| line).collect();
+    let lines: Vec<InlineLine<'_>> = records.into_iter().map(|(line, ())| line).collect();
     let Console { system, out, err, .. } = console;
     let mut out: Box<dyn Write + '_> = match &args.records.output {
         Some(path) => system.create(path)?,
@@ -36,12 +36,12 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
     let graded = grade_lines(grading, args.progress, &lines, out.as_mut(), *system, *err)?;
     out.flush()?;
     if args.progress {
-        let Graded { passed, failed, cached, called, .. } = graded;
+        let GradingTotals { passed, failed, cached, called, .. } = graded;
         writeln!(err, "{passed} passed, {failed} failed; {cached} cached, {called} called")?;
     }
     Ok(match graded {
-        Graded { interrupted: true, .. } => ExitStatus::Interrupted,
-        Graded { failed: 1.., .. } => ExitStatus::GateFailed,
+        GradingTotals { interrupted: true, .. } => ExitStatus::Interrupted,
+        GradingTotals { failed: 1.., .. } => ExitStatus::GateFailed,
         _ => ExitStatus::Success,
     })
 }
@@ -64,11 +64,11 @@ fn records(args: &GradeArgs, system: &dyn System) -> Result<Vec<u8>, Error> {
 fn grade_lines(
     grading: Grading,
     has_progress: bool,
-    lines: &[Line<'_>],
+    lines: &[InlineLine<'_>],
     out: &mut dyn Write,
     system: &dyn System,
     err: &mut dyn Write,
-) -> Result<Graded, Error> {
+) -> Result<GradingTotals, Error> {
     let mut next = 0;
     let mut take = |result: GraderResult, err: &mut dyn Write| {
         let record = record(lines[next]);
@@ -92,7 +92,7 @@ fn grade_lines(
 }
 
 /// The record on a line that was checked.
-fn record(line: Line<'_>) -> Map<String, Value> {
+fn record(line: InlineLine<'_>) -> Map<String, Value> {
     check::graded(line).unwrap_or_default()
 }
 

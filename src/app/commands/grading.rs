@@ -19,7 +19,7 @@ use crate::effects::store::OutcomeStore;
 use crate::engine::resolve::calls::{Called, Calls, End, Receiver, call_in_order};
 use crate::engine::resolve::prepare::{PrepareContext, Prepared, prepare};
 use crate::engine::resolve::settings::{AskPolicy, Settings};
-use crate::pipeline::inline::lines::{BadLine, Line, decode, lines};
+use crate::pipeline::inline::lines::{BadLine, InlineLine, decode, lines};
 use crate::pipeline::inline::record::{GraderResult, function_input};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
 use crate::pipeline::program::ProgramAction;
@@ -42,7 +42,7 @@ pub(super) struct Grading {
 
 /// How much was graded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Graded {
+pub(super) struct GradingTotals {
     /// Records that passed.
     pub(super) passed: u64,
     /// Records that did not.
@@ -103,7 +103,7 @@ impl Grading {
         name: &dyn Fn(usize) -> String,
         system: &dyn System,
         err: &mut dyn Write,
-    ) -> Result<Graded, Error> {
+    ) -> Result<GradingTotals, Error> {
         let identity = &self.prepared.identity;
         let calls = Calls {
             executor: self.executor.as_ref(),
@@ -117,7 +117,7 @@ impl Grading {
         let is_function = identity.spec.language == Language::Python;
         let inputs = inputs.map(|input| if is_function { function_input(&input) } else { input });
         let actions = inputs.map(|input| ProgramAction { identity: identity.clone(), input });
-        let graded = Graded::default();
+        let graded = GradingTotals::default();
         let mut taking = Taking { spec: &identity.spec, take, err, graded, error: None };
         // Listened to from now on, and not from when somebody waits.
         let stop = {
@@ -154,7 +154,7 @@ impl Grading {
         if graded.interrupted {
             writeln!(err, "interrupted: what was graded is kept, a rerun grades the rest")?;
         }
-        Ok(Graded { cached: called.cached, called: called.executed, ..graded })
+        Ok(GradingTotals { cached: called.cached, called: called.executed, ..graded })
     }
 }
 
@@ -186,7 +186,7 @@ struct Taking<'a> {
     spec: &'a ProgramSpec,
     take: Take<'a>,
     err: &'a mut dyn Write,
-    graded: Graded,
+    graded: GradingTotals,
     error: Option<Stopped>,
 }
 
@@ -287,8 +287,8 @@ pub(super) fn read(path: &str, system: &dyn System) -> Result<Vec<u8>, Error> {
 pub(super) fn checked<'t, T>(
     bytes: &'t [u8],
     what: &str,
-    check: fn(Line<'t>) -> Result<T, BadLine>,
-) -> Result<Vec<(Line<'t>, T)>, Error> {
+    check: fn(InlineLine<'t>) -> Result<T, BadLine>,
+) -> Result<Vec<(InlineLine<'t>, T)>, Error> {
     let wrong = |bad: BadLine| Error::harness_usage(sanitize(&format!("Invalid {what} {bad}")));
     let text = decode(bytes).map_err(wrong)?;
     lines(text).map(|line| check(line).map(|checked| (line, checked)).map_err(wrong)).collect()

@@ -28,7 +28,7 @@ const NAME: &str = "GRADER";
 const RECORD: &str = r#"{"input":"test","output":"hello world","hint":"world"}"#;
 
 /// A grader to start from.
-struct Grader {
+struct StarterGrader {
     file: &'static str,
     text: &'static str,
     /// Whether it is run by itself.
@@ -36,7 +36,7 @@ struct Grader {
 }
 
 /// A file to be written.
-struct File {
+struct StarterFile {
     path: String,
     text: String,
     is_executable: bool,
@@ -46,7 +46,7 @@ struct File {
 pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let grader = args.grader.map(grader);
     let files = if args.rubric { judged(&args.dir) } else { files(&args.dir, grader.as_ref()) };
-    let is_there = |file: &&File| console.system.read(&file.path) != FileBytes::Missing;
+    let is_there = |file: &&StarterFile| console.system.read(&file.path) != FileBytes::Missing;
     let there: Vec<&str> = files.iter().filter(is_there).map(|file| file.path.as_str()).collect();
     if !there.is_empty() {
         return Err(Error::plain(
@@ -64,7 +64,7 @@ pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitSta
         console.system.write(&path, &mut |to| to.write_all(text.as_bytes()))?;
         writeln!(console.out, "wrote {path}")?;
     }
-    for File { path, text, is_executable } in &files {
+    for StarterFile { path, text, is_executable } in &files {
         console.system.write(path, &mut |to| to.write_all(text.as_bytes()))?;
         if *is_executable {
             console.system.make_executable(path)?;
@@ -85,14 +85,14 @@ fn listed(names: &[&str]) -> String {
 
 fn say_next(
     args: &InitArgs,
-    grader: Option<&Grader>,
+    grader: Option<&StarterGrader>,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
     writeln!(console.out, "\nnext:")?;
     if args.dir != "." {
         writeln!(console.out, "  cd {}", args.dir)?;
     }
-    if let Some(Grader { file, is_executable, .. }) = grader {
+    if let Some(StarterGrader { file, is_executable, .. }) = grader {
         let run = if *is_executable {
             format!("./{file}")
         } else {
@@ -117,8 +117,8 @@ fn indented(text: &str) -> String {
 }
 
 /// The files of a suite with a judge.
-fn judged(dir: &str) -> Vec<File> {
-    let file = |name: &str, text: &str| File {
+fn judged(dir: &str) -> Vec<StarterFile> {
+    let file = |name: &str, text: &str| StarterFile {
         path: join(dir, name),
         text: text.to_owned(),
         is_executable: false,
@@ -130,19 +130,22 @@ fn judged(dir: &str) -> Vec<File> {
     ]
 }
 
-fn grader(language: StarterLanguage) -> Grader {
+fn grader(language: StarterLanguage) -> StarterGrader {
     let (file, text, is_executable) = match language {
         StarterLanguage::Python => ("grader.py", include_str!("init/grader.py"), true),
         StarterLanguage::Bash => ("grader.sh", include_str!("init/grader.sh"), true),
         StarterLanguage::Typescript => ("grader.ts", include_str!("init/grader.ts"), false),
         StarterLanguage::Javascript => ("grader.mjs", include_str!("init/grader.mjs"), false),
     };
-    Grader { file, text, is_executable }
+    StarterGrader { file, text, is_executable }
 }
 
-fn files(dir: &str, grader: Option<&Grader>) -> Vec<File> {
-    let plain =
-        |name: &str, text: String| File { path: join(dir, name), text, is_executable: false };
+fn files(dir: &str, grader: Option<&StarterGrader>) -> Vec<StarterFile> {
+    let plain = |name: &str, text: String| StarterFile {
+        path: join(dir, name),
+        text,
+        is_executable: false,
+    };
     let suite = match grader {
         None => CONTAINS.to_owned(),
         Some(grader) => PROGRAM.replace(NAME, grader.file),
@@ -153,9 +156,9 @@ fn files(dir: &str, grader: Option<&Grader>) -> Vec<File> {
         Some(_) => DATASET.replace(FIELDS[0], FIELDS[1]),
     };
     let mut files = vec![plain("suite.yaml", suite), plain("dataset.jsonl", dataset)];
-    if let Some(Grader { file, text, is_executable }) = grader {
+    if let Some(StarterGrader { file, text, is_executable }) = grader {
         let is_executable = *is_executable;
-        files.push(File { is_executable, ..plain(file, (*text).to_owned()) });
+        files.push(StarterFile { is_executable, ..plain(file, (*text).to_owned()) });
     }
     files
 }

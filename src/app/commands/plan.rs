@@ -124,7 +124,7 @@ fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
 fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &Forecast) -> Plan {
     let none = BTreeMap::new();
     let mut graders = Vec::new();
-    let mut all = Counts::default();
+    let mut all = PlanCounts::default();
     let mut all_reasons = BTreeMap::new();
     let mut bill = Bill::default();
     for (at, (name, tally)) in preview.tallies.iter().enumerate() {
@@ -132,7 +132,7 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
         let own_bill = forecast.graders.get(at).copied().unwrap_or_default();
         let failures = preview.failures.get(at).copied().unwrap_or_default();
         let is_open = preview.is_open.get(at).copied().unwrap_or_default();
-        let counts = Counts { total: tally.total, cached: tally.cached, failures, is_open };
+        let counts = PlanCounts { total: tally.total, cached: tally.cached, failures, is_open };
         graders.push((name.clone(), line(counts, own, own_bill)));
         all.add(counts);
         for (reason, n) in own {
@@ -145,14 +145,14 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
 
 /// How many actions there are, are stored, and are stored as failures; and whether there will be more.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct PlanCounts {
     total: u64,
     cached: u64,
     failures: u64,
     is_open: bool,
 }
 
-impl Counts {
+impl PlanCounts {
     fn add(&mut self, other: Self) {
         self.total += other.total;
         self.cached += other.cached;
@@ -161,8 +161,8 @@ impl Counts {
     }
 }
 
-fn line(counts: Counts, reasons: &BTreeMap<Reason, u64>, bill: Bill) -> PlanLine {
-    let Counts { total, cached, failures, is_open } = counts;
+fn line(counts: PlanCounts, reasons: &BTreeMap<Reason, u64>, bill: Bill) -> PlanLine {
+    let PlanCounts { total, cached, failures, is_open } = counts;
     let named = reasons.iter().map(|(reason, n)| (reason.name().to_owned(), *n));
     PlanLine {
         total,

@@ -62,7 +62,7 @@ fn run_all(
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
-    let mut used = Used::default();
+    let mut used = SpentLimits::default();
     for (at, ((surroundings, session), suite)) in loaded.into_iter().zip(suites).enumerate() {
         if at > 0 && args.format == Format::Text && !args.quiet {
             writeln!(console.out)?;
@@ -108,12 +108,12 @@ fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
 
 /// What the suites of one command have used of its limits.
 #[derive(Clone, Copy, Debug, Default)]
-struct Used {
+struct SpentLimits {
     calls: u64,
     cost: Cost,
 }
 
-impl Used {
+impl SpentLimits {
     fn add(&mut self, settled: &Settled) {
         self.calls += settled.calls;
         self.cost += settled.spent().cost.unwrap_or(Cost::ZERO);
@@ -140,7 +140,7 @@ struct SuiteRun<'a> {
 fn run_one(
     one: &SuiteRun<'_>,
     mut session: Session,
-    used: &mut Used,
+    used: &mut SpentLimits,
     reports: &mut Reports<'_>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Console;
-use super::grading::{Graded, Grading, checked, read, say_ignored, write_text};
+use super::grading::{Grading, GradingTotals, checked, read, say_ignored, write_text};
 use crate::app::cli::ValidateRefsArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::System;
@@ -65,7 +65,7 @@ fn grade_all(
     results: &mut Vec<ValidationResult>,
     system: &dyn System,
     err: &mut dyn Write,
-) -> Result<Graded, Error> {
+) -> Result<GradingTotals, Error> {
     let no_steps = json!([]);
     let inputs = cases.iter().map(|case| {
         grader_input(|name| match name {
@@ -95,7 +95,7 @@ fn grade_all(
 
 fn summarize(
     results: &[ValidationResult],
-    Graded { passed, failed, .. }: Graded,
+    GradingTotals { passed, failed, .. }: GradingTotals,
     err: &mut dyn Write,
 ) -> std::io::Result<()> {
     writeln!(err, "Results: {passed} passed, {failed} failed")?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use self::shown::Shown;
+use self::shown::ShownStatus;
 use super::breaker::EndedAction;
 use super::limit::{EndpointLimits, Hindrance, Landing, LimitSettings, Ticket, Why};
 use super::pause::Pause;
@@ -34,20 +34,20 @@ pub(crate) struct Endpoints {
     /// The most requests under way at once, over all endpoints.
     most: usize,
     start: Instant,
-    state: RefCell<State>,
+    state: RefCell<EndpointsState>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    open: Vec<Open>,
+struct EndpointsState {
+    open: Vec<OpenEndpoint>,
     under_way: usize,
     /// Why nothing at all is sent any more.
     halted: Option<Arc<str>>,
     notices: Vec<Notice>,
 }
 
-impl State {
+impl EndpointsState {
     /// Why an endpoint is closed, if it is.
     fn reason(&self, id: JudgeEndpointId) -> Option<String> {
         let open = &self.open[id.0];
@@ -61,7 +61,7 @@ impl State {
 
 /// One endpoint.
 #[derive(Debug)]
-struct Open {
+struct OpenEndpoint {
     endpoint: Endpoint,
     /// Its URL without secrets.
     url: String,
@@ -69,12 +69,12 @@ struct Open {
     /// The tokens of each request of an action that has begun and waits to be sent: they come before new ones.
     queued: Vec<u64>,
     /// What holds it back, as it was said last.
-    shown: Option<Shown>,
+    shown: Option<ShownStatus>,
     /// What was said on lines, and when.
-    told: Vec<(Discriminant<Shown>, Duration)>,
+    told: Vec<(Discriminant<ShownStatus>, Duration)>,
 }
 
-impl Open {
+impl OpenEndpoint {
     /// How many of those that wait could be sent now, as far as this endpoint has a say. More than one may be too
     /// many where the tokens of a minute are short, but never where none fits: so nobody waits in vain for them.
     fn ready(&mut self, now: Duration) -> usize {
@@ -112,7 +112,7 @@ impl Endpoints {
         // What stands after a `?` may be a key.
         let url = without_secrets(&endpoint.base_url);
         let url = url.split('?').next().unwrap_or_default().to_owned();
-        state.open.push(Open {
+        state.open.push(OpenEndpoint {
             endpoint: endpoint.clone(),
             url,
             limits: EndpointLimits::new(settings),
@@ -225,7 +225,7 @@ impl Endpoints {
                 return Err(Refused::TooLate(late(moment.saturating_sub(now), Some(why))));
             }
             None | Some(Hindrance::UntilOneLands) if end.saturating_sub(now) >= SHOWN_BACK_OFF => {
-                show(&mut state, id, Some(Shown::Again(end, why.into())), now);
+                show(&mut state, id, Some(ShownStatus::Again(end, why.into())), now);
             }
             _ => {}
         }
@@ -390,7 +390,8 @@ impl RequestSlot<'_> {
             open.limits.landed(ticket, landing, used);
         }
         let was_refused = landing != Landing::Answered;
-        if open.limits.at_once().0 != before && !matches!(open.shown, Some(Shown::Asked(..))) {
+        if open.limits.at_once().0 != before && !matches!(open.shown, Some(ShownStatus::Asked(..)))
+        {
             let fewer = fewer(open);
             show(&mut state, self.id, fewer, now);
         }
@@ -421,7 +422,7 @@ impl Drop for RequestSlot<'_> {
 
 /// What keeps a request from being sent now; a wait for a moment is shown.
 fn hindrance(
-    state: &mut State,
+    state: &mut EndpointsState,
     (id, tokens): (JudgeEndpointId, u64),
     now: Duration,
     most: usize,
@@ -433,21 +434,26 @@ fn hindrance(
     let hindrance = state.open[id.0].limits.hindrance(now, tokens);
     if let Some(Hindrance::Until(moment, why)) = hindrance {
         let shown = match why {
-            Why::Asked(_) | Why::Exhausted => Shown::Asked(moment, why),
-            Why::Requests(_) | Why::Tokens(_) => Shown::Figure(moment, why),
+            Why::Asked(_) | Why::Exhausted => ShownStatus::Asked(moment, why),
+            Why::Requests(_) | Why::Tokens(_) => ShownStatus::Figure(moment, why),
         };
         show(state, id, Some(shown), now);
     }
     hindrance.or_else(|| is_full.then_some(Hindrance::UntilOneLands))
 }
 
-fn fewer(open: &Open) -> Option<Shown> {
+fn fewer(open: &OpenEndpoint) -> Option<ShownStatus> {
     let (limit, most) = open.limits.at_once();
-    (limit < most).then_some(Shown::Fewer(limit))
+    (limit < most).then_some(ShownStatus::Fewer(limit))
 }
 
 /// Says what holds an endpoint back, where that is news.
-fn show(state: &mut State, id: JudgeEndpointId, shown: Option<Shown>, now: Duration) {
+fn show(
+    state: &mut EndpointsState,
+    id: JudgeEndpointId,
+    shown: Option<ShownStatus>,
+    now: Duration,
+) {
     let open = &mut state.open[id.0];
     if open.shown == shown {
         return;
@@ -456,7 +462,7 @@ fn show(state: &mut State, id: JudgeEndpointId, shown: Option<Shown>, now: Durat
     let Some(shown) = shown else { return state.notices.push(Notice::Going(id)) };
     let kind = std::mem::discriminant(&shown);
     let is_recent = |(told, at): &(_, Duration)| *told == kind && now.saturating_sub(*at) < QUIET;
-    let grows = matches!((&before, &shown), (Some(Shown::Fewer(before)), Shown::Fewer(limit)) if limit > before);
+    let grows = matches!((&before, &shown), (Some(ShownStatus::Fewer(before)), ShownStatus::Fewer(limit)) if limit > before);
     let is_new = !grows && !open.told.iter().any(is_recent);
     if is_new {
         open.told.retain(|(told, _)| *told != kind);

@@ -16,12 +16,12 @@ use super::limit::LimitSettings;
 use super::pause::{Pause, pause};
 use super::transport::{Broken, Route};
 use super::{
-    Changed, Endpoint, EndpointId, Executing, Executor, Header, JudgeEndpointId, JudgeLaunch,
-    Launch, Notice, Room, errors, retry,
+    Changed, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, JudgeLaunch, Launch,
+    Notice, RequestHeader, Room, errors, retry,
 };
 use crate::pipeline::judge::provider;
 use crate::pipeline::judge::provider::{
-    Answer, Auth, Correction, Ending, Provider, Request, Shape,
+    Answer, Auth, Correction, Provider, ReplyEnding, ReplyShape, Request,
 };
 use crate::pipeline::judge::{json, reply};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
@@ -40,7 +40,7 @@ pub struct HttpExecutor {
     /// 0 says nothing of single requests, 1 a line on each, 2 the bodies too.
     verbosity: u8,
     /// The strictest shape that each endpoint's model is known to take: those before it were refused.
-    shapes: RefCell<BTreeMap<[String; 3], Shape>>,
+    shapes: RefCell<BTreeMap<[String; 3], ReplyShape>>,
 }
 
 impl HttpExecutor {
@@ -61,23 +61,23 @@ impl HttpExecutor {
     }
 
     /// The shape that the next request asks for.
-    fn shape(&self, launch: &JudgeLaunch, provider: &dyn Provider) -> Shape {
+    fn shape(&self, launch: &JudgeLaunch, provider: &dyn Provider) -> ReplyShape {
         let shapes = provider.shapes();
         let wanted = match launch.action.response_format {
-            ReplyFormat::JsonSchema => Shape::Schema,
-            ReplyFormat::JsonObject => Shape::Object,
-            ReplyFormat::Text => Shape::Words,
+            ReplyFormat::JsonSchema => ReplyShape::Schema,
+            ReplyFormat::JsonObject => ReplyShape::Object,
+            ReplyFormat::Text => ReplyShape::Words,
             ReplyFormat::Auto => {
                 let known = self.shapes.borrow().get(&place(launch)).copied();
                 known.unwrap_or(shapes[0])
             }
         };
         // A provider without a JSON mode is asked in words.
-        shapes.iter().copied().find(|shape| *shape >= wanted).unwrap_or(Shape::Words)
+        shapes.iter().copied().find(|shape| *shape >= wanted).unwrap_or(ReplyShape::Words)
     }
 
     /// Whether the failure says that `shape` is not to be had, and another one is. That is remembered.
-    fn gives_way(&self, launch: &JudgeLaunch, shape: Shape, failure: &Failure) -> bool {
+    fn gives_way(&self, launch: &JudgeLaunch, shape: ReplyShape, failure: &Failure) -> bool {
         let provider = provider::find(&launch.action.provider);
         let shapes = provider.map(Provider::shapes).unwrap_or_default();
         let weaker = shapes.iter().copied().find(|weaker| *weaker > shape);
@@ -172,7 +172,7 @@ impl HttpExecutor {
         let mut last = None;
         loop {
             let slot = asking.slot(last).await?;
-            let Sent { answer, status, pause } = self.send(asking, provider, request).await;
+            let SentRequest { answer, status, pause } = self.send(asking, provider, request).await;
             let used = answer.as_ref().ok().map(|answer| answer.usage.input + answer.usage.output);
             match &answer {
                 Err(failure) if failure.kind == FailureKind::Timeout => slot.timed_out(),
@@ -192,7 +192,12 @@ impl HttpExecutor {
         }
     }
 
-    async fn send(&self, asking: &Asking<'_>, provider: &dyn Provider, request: &Request) -> Sent {
+    async fn send(
+        &self,
+        asking: &Asking<'_>,
+        provider: &dyn Provider,
+        request: &Request,
+    ) -> SentRequest {
         let (launch, begin) = (asking.launch(), self.endpoints.now());
         let url = url(&launch.base_url, &request.path);
         let client = match self.clients.client(&url) {
@@ -200,7 +205,7 @@ impl HttpExecutor {
             Err(error) => {
                 let failure =
                     plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"));
-                return Sent::broken(Broken { failure, may_pass: false });
+                return SentRequest::broken(Broken { failure, may_pass: false });
             }
         };
         let patience = asking.patience();
@@ -216,7 +221,7 @@ impl HttpExecutor {
             Err(error) => {
                 let broken = failed(&error);
                 asking.say_landed(begin, &broken.failure.message);
-                return Sent::broken(broken);
+                return SentRequest::broken(broken);
             }
         };
         let status = response.status().as_u16();
@@ -230,7 +235,7 @@ impl HttpExecutor {
             let message = format!("the reply is compressed ({encoding}), which nobody asked for");
             asking.say_landed(begin, &message);
             let failure = plain(FailureKind::Server, message);
-            return Sent::broken(Broken { failure, may_pass: false });
+            return SentRequest::broken(Broken { failure, may_pass: false });
         }
         asking.say_landed(begin, &status.to_string());
         asking.say_bodies(&request.body, read.as_deref().unwrap_or_default());
@@ -242,7 +247,7 @@ impl HttpExecutor {
         // Gateways send the refusals of servers behind them with the status of a success.
         let is_contrary = answer.is_err() && retry::classify(status).is_none();
         let status = if is_contrary { said.and_then(|said| said.status) } else { Some(status) };
-        Sent { answer, status, pause }
+        SentRequest { answer, status, pause }
     }
 
     /// What the error of a request to `url` means.
@@ -310,7 +315,7 @@ impl Executor for HttpExecutor {
 }
 
 /// What came of one request.
-struct Sent {
+struct SentRequest {
     answer: Result<Answer, Failure>,
     /// The status of the reply, if there was one that says anything of the server's load.
     status: Option<u16>,
@@ -318,7 +323,7 @@ struct Sent {
     pause: Pause,
 }
 
-impl Sent {
+impl SentRequest {
     /// Nothing came back.
     fn broken(Broken { failure, may_pass }: Broken) -> Self {
         let pause = Pause { should_retry: (!may_pass).then_some(false), ..Pause::default() };
@@ -344,7 +349,7 @@ fn prepared(
             Auth::Header(name) => sending.header(name, key.reveal()),
         };
     }
-    for Header { name, value, .. } in &launch.headers {
+    for RequestHeader { name, value, .. } in &launch.headers {
         sending = sending.header(name, value.reveal());
     }
     sending
@@ -448,25 +453,25 @@ fn verdict_text(answer: &Answer) -> Result<&str, Failure> {
     let text = answer.text.as_deref().unwrap_or_default();
     let because = |said: &str| if said.is_empty() { String::new() } else { format!(": {said}") };
     let (kind, message) = match &answer.ending {
-        Ending::Refused(said) => {
+        ReplyEnding::Refused(said) => {
             (FailureKind::Refused, format!("the judge refused{}", because(said)))
         }
-        Ending::Filtered(said) => {
+        ReplyEnding::Filtered(said) => {
             (FailureKind::Filtered, format!("a content filter stopped the reply{}", because(said)))
         }
-        Ending::Truncated => (
+        ReplyEnding::Truncated => (
             FailureKind::Truncated,
             "the reply ended at its token limit; raise `max_tokens`, which asks every row of this \
              judge again"
                 .to_owned(),
         ),
-        Ending::Broken(reason) => {
+        ReplyEnding::Broken(reason) => {
             (FailureKind::Server, format!("the model stopped without a reply: {reason}"))
         }
-        Ending::Complete if text.trim().is_empty() => {
+        ReplyEnding::Complete if text.trim().is_empty() => {
             (FailureKind::EmptyReply, "the judge replied nothing".to_owned())
         }
-        Ending::Complete => return Ok(text),
+        ReplyEnding::Complete => return Ok(text),
     };
     Err(Failure { reply: answer.text.clone(), ..Failure::new(kind, message) })
 }

@@ -221,7 +221,7 @@ pub struct JudgeLaunch {
     /// The key of the API; none sends no authorization.
     pub api_key: Option<Secret>,
     /// Further headers.
-    pub headers: Vec<Header>,
+    pub headers: Vec<RequestHeader>,
     /// How long and how often it is asked.
     pub patience: Patience,
 }
@@ -239,7 +239,7 @@ impl JudgeLaunch {
 
 /// A header of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct RequestHeader {
     /// Its name.
     pub name: String,
     /// What it says.

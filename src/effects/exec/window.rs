@@ -25,21 +25,21 @@ pub(crate) enum Figure {
 pub(crate) struct Window {
     requests: Option<u32>,
     tokens: Option<u64>,
-    entries: VecDeque<Entry>,
+    entries: VecDeque<WindowEntry>,
     /// The number of the first entry.
     first: u64,
-    spans: [Span; SPANS.len()],
+    spans: [WindowSpan; SPANS.len()],
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct WindowEntry {
     at: Duration,
     tokens: u64,
 }
 
 /// One span that ends now.
 #[derive(Clone, Copy, Debug, Default)]
-struct Span {
+struct WindowSpan {
     /// The number of the first entry in it.
     from: u64,
     /// The tokens of the entries in it.
@@ -54,7 +54,7 @@ impl Window {
             tokens: None,
             entries: VecDeque::new(),
             first: 0,
-            spans: <[Span; SPANS.len()]>::default(),
+            spans: <[WindowSpan; SPANS.len()]>::default(),
         };
         window.set(requests, tokens);
         window
@@ -87,7 +87,7 @@ impl Window {
         if self.requests.is_none() && self.tokens.is_none() {
             return number;
         }
-        self.entries.push_back(Entry { at: now, tokens });
+        self.entries.push_back(WindowEntry { at: now, tokens });
         for span in &mut self.spans {
             span.tokens = span.tokens.saturating_add(tokens);
         }
@@ -109,7 +109,7 @@ impl Window {
         self.first + self.entries.len() as u64
     }
 
-    fn entry(&self, number: u64) -> Option<Entry> {
+    fn entry(&self, number: u64) -> Option<WindowEntry> {
         self.entries.get(usize::try_from(number.checked_sub(self.first)?).ok()?).copied()
     }
 
@@ -145,7 +145,7 @@ impl Window {
         let figure = self.tokens?;
         let wanted = if part == 1 { tokens } else { 1 };
         let most_held = figure.div_ceil(part).checked_sub(wanted);
-        let Span { from, tokens: mut held } = self.spans[at];
+        let WindowSpan { from, tokens: mut held } = self.spans[at];
         let mut moment = None;
         for number in from..self.end() {
             if most_held.is_some_and(|most| held <= most) {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::settings::ActionKind;
 use super::settle::{CannotAsk, Settling};
 use super::waiting::Waiting;
-use crate::effects::exec::{Header, Secret};
+use crate::effects::exec::{RequestHeader, Secret};
 use crate::graph::queries;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider;
@@ -39,7 +39,7 @@ impl JudgeAccess<'_> {
     }
 
     /// The further headers: those of the environment, then those of the suite, which win.
-    pub(crate) fn headers(&self) -> Vec<Header> {
+    pub(crate) fn headers(&self) -> Vec<RequestHeader> {
         let mut headers = Vec::new();
         let from_environment = info(self.spec).and_then(|info| {
             let lines = self.environment.get(info.headers_variable)?.lines();
@@ -177,10 +177,10 @@ fn info(spec: &JudgeSpec) -> Option<&'static ProviderInfo> {
 }
 
 /// Names of headers know no case.
-fn put(headers: &mut Vec<Header>, name: &str, value: Secret, is_secret: bool) {
+fn put(headers: &mut Vec<RequestHeader>, name: &str, value: Secret, is_secret: bool) {
     let name = name.trim();
     headers.retain(|held| !held.name.eq_ignore_ascii_case(name));
-    headers.push(Header { name: name.to_owned(), value, is_secret });
+    headers.push(RequestHeader { name: name.to_owned(), value, is_secret });
 }
 #[cfg(test)]
 mod tests {

@@ -18,7 +18,7 @@ use crate::pipeline::dataset::join;
 use crate::pipeline::dataset::join::{Joined, JoinedFiles};
 use crate::pipeline::dataset::layout::{Layout, Recut};
 use crate::pipeline::dataset::split;
-use crate::pipeline::dataset::split::{RawRecord, Start};
+use crate::pipeline::dataset::split::{RawRecord, RecordStart};
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec};
 
 /// What a suite says of its dataset.
@@ -42,7 +42,7 @@ pub(crate) struct DatasetReading {
 pub(crate) struct RecordOrigins {
     file: Arc<String>,
     /// Where each record starts.
-    pub(crate) starts: Vec<Start>,
+    pub(crate) starts: Vec<RecordStart>,
 }
 
 impl RecordOrigins {
@@ -116,7 +116,7 @@ fn read_bytes(
         None => (join::alone(rows), Vec::new()),
         Some(source) => join_with(source, trace, dataset, rows, text)?,
     };
-    let starts: Vec<Start> = joined.iter().map(|record| record.start).collect();
+    let starts: Vec<RecordStart> = joined.iter().map(|record| record.start).collect();
     let chunks = chunk::chunks(&joined, held, &file);
     drop(joined);
     let is_cut_in_parts = source.is_none() && dataset.format == DatasetFormat::Jsonl;

@@ -10,7 +10,7 @@ use crate::base::system::System;
 use crate::graph::inputs::Root;
 use crate::graph::{Database, labels, queries};
 use crate::pipeline::dataset::label_file::some_of;
-use crate::pipeline::dataset::labels::{Scale, is_mapped, not_a_label};
+use crate::pipeline::dataset::labels::{LabelScale, is_mapped, not_a_label};
 use crate::pipeline::spec::{GraderKind, Suite};
 use crate::pipeline::suite::FileText;
 
@@ -93,7 +93,7 @@ fn hint(is_mapped: bool) -> &'static str {
 }
 
 /// The first row, from 0, whose label is none on the scale of a grader.
-fn first_unread(db: &Database, root: Root, (name, scale): &(String, Scale)) -> Option<usize> {
+fn first_unread(db: &Database, root: Root, (name, scale): &(String, LabelScale)) -> Option<usize> {
     let mut before = 0;
     for chunk in root.chunks(db) {
         let said = labels::row_labels(db, *chunk).said.iter();

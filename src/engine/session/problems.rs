@@ -11,9 +11,9 @@ use crate::graph::inputs::Root;
 use crate::graph::selection::Duplicate;
 use crate::graph::{Database, labels, queries, rows};
 use crate::pipeline::dataset::cells::{column_names, short_row};
-use crate::pipeline::dataset::fields::{Fields, RowProblem};
+use crate::pipeline::dataset::fields::{RowFields, RowProblem};
 use crate::pipeline::dataset::split;
-use crate::pipeline::dataset::split::{SHOWN_PROBLEMS, Start};
+use crate::pipeline::dataset::split::{RecordStart, SHOWN_PROBLEMS};
 use crate::pipeline::evaluate::sought::Sought;
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec};
 use crate::pipeline::suite::{FileText, RowRubric};
@@ -27,7 +27,7 @@ pub(crate) struct LoadedRows<'a> {
     /// The text of the dataset.
     pub(crate) text: &'a str,
     /// Where each record starts.
-    pub(crate) starts: &'a [Start],
+    pub(crate) starts: &'a [RecordStart],
 }
 
 impl LoadedRows<'_> {
@@ -72,7 +72,7 @@ impl LoadedRows<'_> {
             let said = reading.field_places.iter().find(|(key, _)| key == name);
             let place = said.map_or_else(|| Place::file(&dataset.path), |(_, place)| place.clone());
             let hint =
-                first_row().and_then(|(row, _)| instead(&Fields::new(row, spec).ok()?, path));
+                first_row().and_then(|(row, _)| instead(&RowFields::new(row, spec).ok()?, path));
             let message = format!("no row of the dataset has `{path}`");
             found.push(Diagnostic { hint, ..Diagnostic::error(place, message) });
         }
@@ -193,11 +193,11 @@ pub(crate) fn unreadable(rubric: &RowRubric) -> Option<Unreadable<'_>> {
 }
 
 /// What a row has instead of what stands at no `path` of it: the names beside the last step that is wrong.
-fn instead(fields: &Fields<'_>, path: &str) -> Option<String> {
+fn instead(fields: &RowFields<'_>, path: &str) -> Option<String> {
     if let Some((parent, last)) = path.rsplit_once('.')
         && let Some(raw) = fields.at_path(parent)
     {
-        let inner = Fields::new(raw.get(), fields.spec()).ok()?;
+        let inner = RowFields::new(raw.get(), fields.spec()).ok()?;
         return Some(match suggest(last, inner.names()) {
             Some(near) => format!("did you mean `{parent}.{}`?", clipped(near)),
             None => format!("`{parent}` of the first row has {}", inner.some_names()),

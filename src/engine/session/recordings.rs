@@ -13,11 +13,13 @@ use super::read_trace::ReadTrace;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::json_syntax::slip;
 use crate::base::system::join;
-use crate::pipeline::dataset::fields::{Fields, RowProblem, RowSpec, deep_problem, parsed_cells};
-use crate::pipeline::dataset::join::{Owner, Recording, RunIdentity};
+use crate::pipeline::dataset::fields::{
+    RowFields, RowProblem, RowSpec, deep_problem, parsed_cells,
+};
+use crate::pipeline::dataset::join::{Owner, RecordedTrajectory, RunIdentity};
 use crate::pipeline::dataset::row::check_recording;
 use crate::pipeline::dataset::split;
-use crate::pipeline::dataset::split::{RECORD_LIMIT, Start};
+use crate::pipeline::dataset::split::{RECORD_LIMIT, RecordStart};
 use crate::pipeline::spec::{DatasetFormat, FieldMap};
 use crate::pipeline::trajectory::letta_dir;
 
@@ -53,7 +55,7 @@ impl RecordingSource {
 pub(crate) fn read(
     source: &RecordingSource,
     trace: &ReadTrace<'_>,
-) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+) -> Result<Vec<RecordedTrajectory>, Vec<Diagnostic>> {
     let path = &source.path;
     let Some(names) = trace.list(path) else {
         let bytes = trace.read(path).map_err(|reason| source.unreadable(&reason))?;
@@ -107,7 +109,10 @@ fn text_of(path: &str, trace: &ReadTrace<'_>) -> Result<String, Vec<Diagnostic>>
     decoded(path, &bytes)
 }
 
-fn from_letta_folder(path: &str, trace: &ReadTrace<'_>) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+fn from_letta_folder(
+    path: &str,
+    trace: &ReadTrace<'_>,
+) -> Result<Vec<RecordedTrajectory>, Vec<Diagnostic>> {
     let mut recordings = Vec::new();
     for (file, trial) in letta_files(path, trace, 2, None) {
         let text = text_of(&file, trace)?;
@@ -173,7 +178,7 @@ fn letta_results(
     file: &str,
     text: &str,
     trial: Option<u32>,
-) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+) -> Result<Vec<RecordedTrajectory>, Vec<Diagnostic>> {
     let results = letta_dir::read_results(text)
         .map_err(|problem| vec![letta_problem(file, text, &problem)])?;
     let starts = line_starts(text);
@@ -182,7 +187,7 @@ fn letta_results(
         let place = split::record_place(file, text, *start, Some(0..1));
         return Err(vec![split::too_long(place, line.len())]);
     }
-    let mut recordings: Vec<Recording> = Vec::with_capacity(results.len());
+    let mut recordings: Vec<RecordedTrajectory> = Vec::with_capacity(results.len());
     let mut places: HashMap<(Owner, Option<String>), usize> = HashMap::new();
     let file_name: Arc<str> = file.into();
     for result in results {
@@ -224,18 +229,18 @@ fn letta_problem(file: &str, text: &str, problem: &letta_dir::LettaProblem) -> D
 }
 
 /// Where every line of a file starts.
-fn line_starts(text: &str) -> Vec<Start> {
+fn line_starts(text: &str) -> Vec<RecordStart> {
     let offsets =
         std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
-    offsets.zip(1..).map(|(offset, line)| Start { line, column: 0, offset }).collect()
+    offsets.zip(1..).map(|(offset, line)| RecordStart { line, column: 0, offset }).collect()
 }
 
 fn letta_recording(
     result: letta_dir::LettaResult,
     trial: Option<u32>,
     file: &Arc<str>,
-    start: Start,
-) -> Recording {
+    start: RecordStart,
+) -> RecordedTrajectory {
     let run = RunIdentity { trial, model: result.model.clone() };
     let mut object = Map::new();
     object.insert("trajectory".to_owned(), result.trajectory);
@@ -254,7 +259,7 @@ fn letta_recording(
     let input = (!result.input.is_null()).then_some(result.input);
     let text = Value::Object(object).to_string();
     let file = Arc::clone(file);
-    Recording { owner, run, text, input, file, start, verbatim: false }
+    RecordedTrajectory { owner, run, text, input, file, start, verbatim: false }
 }
 
 /// One file a sample, named by its id.
@@ -262,7 +267,7 @@ fn from_folder(
     path: &str,
     names: &[String],
     trace: &ReadTrace<'_>,
-) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+) -> Result<Vec<RecordedTrajectory>, Vec<Diagnostic>> {
     let mut recordings = Vec::new();
     for name in names {
         let Some((id, extension)) = name.rsplit_once('.') else { continue };
@@ -279,13 +284,13 @@ fn from_folder(
             "jsonl" => json!({"trajectory": parsed_lines(&file, &text)?}),
             _ => json!({"output": text}),
         };
-        recordings.push(Recording {
+        recordings.push(RecordedTrajectory {
             owner: Owner::Id(id.to_owned()),
             run: RunIdentity::default(),
             text: object.to_string(),
             input: None,
             file: file.into(),
-            start: Start { line: 1, ..Start::default() },
+            start: RecordStart { line: 1, ..RecordStart::default() },
             verbatim: false,
         });
     }
@@ -321,7 +326,7 @@ fn parsed_lines(file: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
 }
 
 /// A file of records with an id each.
-fn from_file(path: &str, text: &str) -> Result<Vec<Recording>, Vec<Diagnostic>> {
+fn from_file(path: &str, text: &str) -> Result<Vec<RecordedTrajectory>, Vec<Diagnostic>> {
     if is_letta_file(text) {
         return letta_results(path, text, None);
     }
@@ -377,12 +382,12 @@ fn recording(
     row: &split::RawRecord<'_>,
     spec: &RowSpec,
     file: &Arc<str>,
-) -> Result<Recording, RowProblem> {
+) -> Result<RecordedTrajectory, RowProblem> {
     let (owner, run) = owner(&row.text, spec)?;
     let text = if spec.cells { parsed_cells(&row.text, spec)? } else { row.text.to_string() };
     let file = Arc::clone(file);
     let start = row.start;
-    Ok(Recording { owner, run, text, input: None, file, start, verbatim: !spec.cells })
+    Ok(RecordedTrajectory { owner, run, text, input: None, file, start, verbatim: !spec.cells })
 }
 
 /// Letta result lines wrap a `result`, or name sample and model; the oldest files are one object
@@ -405,7 +410,7 @@ fn owner(row: &str, spec: &RowSpec) -> Result<(Owner, RunIdentity), RowProblem> 
     if let Some(at) = split::too_deep(row) {
         return Err(deep_problem(at));
     }
-    let fields = Fields::new(row, spec)?;
+    let fields = RowFields::new(row, spec)?;
     let id = fields.raw("id").and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
     match id {
         Some(Value::String(id)) => Ok((Owner::Id(id), RunIdentity::of(&fields))),

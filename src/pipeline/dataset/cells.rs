@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::split::{
-    LineCounter, RECORD_LIMIT, RawRecord, Start, line_place, record_place, too_long,
+    LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, record_place, too_long,
 };
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 
@@ -63,7 +63,7 @@ pub(crate) fn column_names(text: &str) -> Vec<String> {
 
 /// What is odd about the row that starts at `start`, if it has fewer cells than there are columns: a cell that is not
 /// there is empty, but may not have been meant to be.
-pub(crate) fn short_row(text: &str, start: Start) -> Option<String> {
+pub(crate) fn short_row(text: &str, start: RecordStart) -> Option<String> {
     let columns = column_names(text).len();
     let rest = text.get(start.offset..)?;
     let mut reader =
@@ -113,7 +113,7 @@ fn check_headers(path: &str, text: &str, headers: &[String]) -> Result<(), Vec<D
 fn row_problem(
     path: &str,
     text: &str,
-    start: Start,
+    start: RecordStart,
     (bytes, cells, columns): (std::ops::Range<usize>, usize, usize),
 ) -> Option<Diagnostic> {
     let written = text.get(bytes.clone()).unwrap_or_default();

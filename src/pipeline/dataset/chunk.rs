@@ -11,7 +11,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::join::Joined;
-use super::split::Start;
+use super::split::RecordStart;
 
 /// A record whose hash has these bits clear ends its chunk: one in 64.
 const CUT_MASK: u64 = 63;
@@ -24,20 +24,20 @@ const MOST_BYTES: usize = 1 << 20;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Records {
     hash: u128,
-    text: Text,
-    spans: Box<[Span]>,
+    text: ChunkText,
+    spans: Box<[RecordSpan]>,
 }
 
 /// The text of a chunk: its own, or a part of the file that all chunks of a first reading share.
 #[derive(Clone, PartialEq, Eq)]
-enum Text {
+enum ChunkText {
     Own(Box<str>),
     Shared { file: Arc<String>, from: usize },
 }
 
 /// A row and what was recorded for it, as bytes of the chunk's text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Span {
+struct RecordSpan {
     start: u32,
     row_end: u32,
     end: u32,
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Records {
 impl Records {
     /// A chunk without records: what an unused slot holds.
     pub fn empty() -> Self {
-        Self { hash: 0, text: Text::Own(Box::default()), spans: Box::default() }
+        Self { hash: 0, text: ChunkText::Own(Box::default()), spans: Box::default() }
     }
 
     /// Identifies the content within this process.
@@ -73,10 +73,10 @@ impl Records {
     /// The row and the recorded text of record `at`, below [`Records::len`].
     pub fn get(&self, at: usize) -> (&str, &str) {
         let text = match &self.text {
-            Text::Own(text) => text,
-            Text::Shared { file, from } => &file[*from..],
+            ChunkText::Own(text) => text,
+            ChunkText::Shared { file, from } => &file[*from..],
         };
-        let Span { start, row_end, end } = self.spans[at];
+        let RecordSpan { start, row_end, end } = self.spans[at];
         (&text[start as usize..row_end as usize], &text[row_end as usize..end as usize])
     }
 
@@ -93,7 +93,7 @@ impl Records {
             .map(|(row, recorded)| Joined {
                 row: row.into(),
                 recorded: recorded.into(),
-                start: Start::default(),
+                start: RecordStart::default(),
             })
             .collect();
         Self::own(self.hash, &joined)
@@ -110,9 +110,9 @@ impl Records {
             text.push_str(&record.row);
             let row_end = text.len() as u32;
             text.push_str(&record.recorded);
-            spans.push(Span { start, row_end, end: text.len() as u32 });
+            spans.push(RecordSpan { start, row_end, end: text.len() as u32 });
         }
-        Self { hash, text: Text::Own(text.into_boxed_str()), spans: spans.into_boxed_slice() }
+        Self { hash, text: ChunkText::Own(text.into_boxed_str()), spans: spans.into_boxed_slice() }
     }
 
     /// Records that are parts of `file`, if all of them are.
@@ -126,10 +126,10 @@ impl Records {
             let start =
                 within(&record.row).filter(|_| record.recorded.is_empty())?.checked_sub(from)?;
             let end = u32::try_from(start + record.row.len()).ok()?;
-            Some(Span { start: start as u32, row_end: end, end })
+            Some(RecordSpan { start: start as u32, row_end: end, end })
         };
-        let spans: Option<Box<[Span]>> = records.iter().map(span).collect();
-        Some(Self { hash, text: Text::Shared { file: Arc::clone(file), from }, spans: spans? })
+        let spans: Option<Box<[RecordSpan]>> = records.iter().map(span).collect();
+        Some(Self { hash, text: ChunkText::Shared { file: Arc::clone(file), from }, spans: spans? })
     }
 }
 
@@ -252,14 +252,14 @@ mod tests {
 
     use super::{Chunked, HeldChunks, Records};
     use crate::pipeline::dataset::join::Joined;
-    use crate::pipeline::dataset::split::Start;
+    use crate::pipeline::dataset::split::RecordStart;
 
     fn joined(rows: impl IntoIterator<Item = String>) -> Vec<Joined<'static>> {
         rows.into_iter()
             .map(|row| Joined {
                 row: Cow::Owned(row),
                 recorded: Cow::Borrowed("r"),
-                start: Start::default(),
+                start: RecordStart::default(),
             })
             .collect()
     }
@@ -281,7 +281,7 @@ mod tests {
             .map(|row| Joined {
                 row: Cow::Borrowed(row),
                 recorded: Cow::Borrowed(""),
-                start: Start::default(),
+                start: RecordStart::default(),
             })
             .collect();
         let first = super::chunks(&joined, HeldChunks::default(), &file);
@@ -331,7 +331,7 @@ mod tests {
             chunks(&[Joined {
                 row: row.into(),
                 recorded: recorded.into(),
-                start: Start::default(),
+                start: RecordStart::default(),
             }])
         };
         assert_ne!(make("ab", "c")[0].hash(), make("a", "bc")[0].hash());

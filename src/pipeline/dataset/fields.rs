@@ -177,13 +177,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
 
 /// A row taken apart.
 #[derive(Debug)]
-pub struct Fields<'a> {
+pub struct RowFields<'a> {
     pub(super) row: &'a str,
     pub(super) members: RawObject<'a>,
     pub(super) spec: &'a RowSpec,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> RowFields<'a> {
     /// Takes `row` apart; every member is still unread.
     pub fn new(row: &'a str, spec: &'a RowSpec) -> Result<Self, RowProblem> {
         let members = serde_json::from_str(row).map_err(|error| syntax_problem(row, &error))?;
@@ -320,7 +320,7 @@ fn raw_at<'a>(raw: &'a RawValue, path: &str) -> Option<&'a RawValue> {
 
 /// A CSV row as the JSON row it stands for: our names, and what stands in cells parsed.
 pub fn parsed_cells(row: &str, spec: &RowSpec) -> Result<String, RowProblem> {
-    let fields = Fields::new(row, spec)?;
+    let fields = RowFields::new(row, spec)?;
     let mut parsed = Map::new();
     for (name, _) in FIELDS {
         if let Some(value) = fields.value(name)? {

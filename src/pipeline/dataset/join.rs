@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::fields::{Fields, RowSpec, json_text};
-use super::split::{RawRecord, Start, record_place};
+use super::fields::{RowFields, RowSpec, json_text};
+use super::split::{RawRecord, RecordStart, record_place};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 
 /// A dataset row with what was recorded for it; several rows of one sample are its trials and models.
@@ -21,7 +21,7 @@ pub(crate) struct Joined<'a> {
     /// The JSON text of the joined recording; empty if the row carries its own.
     pub recorded: Cow<'a, str>,
     /// Where the row starts.
-    pub start: Start,
+    pub start: RecordStart,
 }
 
 /// What a recording says it belongs to.
@@ -47,7 +47,7 @@ pub(crate) struct RunIdentity {
 
 impl RunIdentity {
     /// What the fields say. A value of a wrong type is another's problem.
-    pub(crate) fn of(fields: &Fields<'_>) -> Self {
+    pub(crate) fn of(fields: &RowFields<'_>) -> Self {
         let trial = fields.value("trial").ok().flatten();
         let trial = trial.and_then(|trial| u32::try_from(trial.as_u64()?).ok());
         Self { trial, model: fields.text("model").ok().flatten() }
@@ -99,7 +99,7 @@ fn compatibility<T: PartialEq>(row: Option<&T>, recording: Option<&T>) -> Compat
 
 /// One recorded trajectory.
 #[derive(Clone, Debug)]
-pub(crate) struct Recording {
+pub(crate) struct RecordedTrajectory {
     /// Which sample it is of.
     pub owner: Owner,
     /// The repetition and the model it says it is of.
@@ -111,12 +111,12 @@ pub(crate) struct Recording {
     /// The file it stands in.
     pub file: Arc<str>,
     /// Where it starts in that file.
-    pub start: Start,
+    pub start: RecordStart,
     /// Whether `text` is what stands there, and not made of it.
     pub verbatim: bool,
 }
 
-impl Recording {
+impl RecordedTrajectory {
     /// What it belongs to, for messages.
     fn name(&self) -> String {
         match &self.owner {
@@ -151,7 +151,7 @@ pub(crate) const NOT_RECORDED: &str = "null";
 /// are said and stay, recordings without a row are said and left out.
 pub(crate) fn join<'a>(
     rows: Vec<RawRecord<'a>>,
-    recordings: Vec<Recording>,
+    recordings: Vec<RecordedTrajectory>,
     spec: &RowSpec,
     files: JoinedFiles<'_>,
 ) -> (Vec<Joined<'a>>, Vec<Diagnostic>) {
@@ -161,12 +161,12 @@ pub(crate) fn join<'a>(
     let mut left = Leftovers {
         without: Vec::new(),
         has_ids: false,
-        owned: some_of(recordings.iter().map(Recording::name)),
-        by_row: matches!(recordings.first(), Some(Recording { owner: Owner::Row(_), .. })),
+        owned: some_of(recordings.iter().map(RecordedTrajectory::name)),
+        by_row: matches!(recordings.first(), Some(RecordedTrajectory { owner: Owner::Row(_), .. })),
         unused: 0,
     };
     let mut joined = Vec::with_capacity(recordings.len());
-    let mut own: Vec<Vec<Recording>> = claims.iter().map(|_| Vec::new()).collect();
+    let mut own: Vec<Vec<RecordedTrajectory>> = claims.iter().map(|_| Vec::new()).collect();
     for (recording, row) in recordings.into_iter().zip(assigned) {
         match row.and_then(|row| own.get_mut(row)) {
             Some(own) => own.push(recording),
@@ -210,7 +210,7 @@ struct RowIdentity {
 
 impl RowIdentity {
     fn of(at: usize, row: &str, spec: &RowSpec) -> Self {
-        let fields = Fields::new(row, spec).ok();
+        let fields = RowFields::new(row, spec).ok();
         let id = fields.as_ref().and_then(row_id);
         let run = fields.as_ref().map(RunIdentity::of).unwrap_or_default();
         Self { name: id.clone().unwrap_or_else(|| format!("row {}", at + 1)), id, run }
@@ -240,7 +240,7 @@ impl<'t, 'a> RowIndex<'t, 'a> {
 
     /// The row of each recording. Of several rows that it fits, the one that says most, then the first. One that does not
     /// say its trial or model fits a row that does only where no other recording is surely that row's.
-    fn assign(&self, recordings: &[Recording]) -> Vec<Option<usize>> {
+    fn assign(&self, recordings: &[RecordedTrajectory]) -> Vec<Option<usize>> {
         let mut has_own = vec![false; self.claims.len()];
         let mut assigned = Vec::with_capacity(recordings.len());
         for recording in recordings {
@@ -261,7 +261,7 @@ impl<'t, 'a> RowIndex<'t, 'a> {
 
     fn fitting(
         &self,
-        recording: &Recording,
+        recording: &RecordedTrajectory,
         fit: Compatibility,
     ) -> impl DoubleEndedIterator<Item = usize> + use<'_, 't, 'a> {
         let run = recording.run.clone();
@@ -270,7 +270,7 @@ impl<'t, 'a> RowIndex<'t, 'a> {
     }
 
     /// The rows of a recording's sample.
-    fn rows_of(&self, recording: &Recording) -> Vec<usize> {
+    fn rows_of(&self, recording: &RecordedTrajectory) -> Vec<usize> {
         let of_id = |id: &str| self.by_id.get(id).cloned().unwrap_or_default();
         let number = match &recording.owner {
             Owner::Id(id) => return of_id(id),
@@ -292,7 +292,7 @@ impl<'t, 'a> RowIndex<'t, 'a> {
     }
 }
 
-fn row_id(fields: &Fields<'_>) -> Option<String> {
+fn row_id(fields: &RowFields<'_>) -> Option<String> {
     let value: Value = serde_json::from_str(fields.raw("id")?.get()).ok()?;
     match value {
         Value::String(text) => Some(text),
@@ -301,9 +301,9 @@ fn row_id(fields: &Fields<'_>) -> Option<String> {
     }
 }
 
-fn input_differs(row: &str, spec: &RowSpec, recording: &Recording) -> bool {
+fn input_differs(row: &str, spec: &RowSpec, recording: &RecordedTrajectory) -> bool {
     let Some(recorded) = &recording.input else { return false };
-    let Ok(fields) = Fields::new(row, spec) else { return false };
+    let Ok(fields) = RowFields::new(row, spec) else { return false };
     let written: Option<Value> =
         fields.raw("input").and_then(|raw| serde_json::from_str(raw.get()).ok());
     match written {
@@ -325,7 +325,7 @@ fn input_differs(row: &str, spec: &RowSpec, recording: &Recording) -> bool {
 fn input_mismatch(
     row: &RawRecord<'_>,
     files: JoinedFiles<'_>,
-    (name, recording): (&str, &Recording),
+    (name, recording): (&str, &RecordedTrajectory),
 ) -> Diagnostic {
     let place = record_place(files.dataset, files.text, row.start, None);
     let recorded = recording.input.as_ref().map(json_text).unwrap_or_default();
@@ -415,19 +415,19 @@ fn counted(count: usize, [one, many]: [&str; 2]) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{JoinedFiles, Owner, Recording, RunIdentity, join};
+    use super::{JoinedFiles, Owner, RecordedTrajectory, RunIdentity, join};
     use crate::pipeline::dataset::fields::RowSpec;
-    use crate::pipeline::dataset::split::{Start, split};
+    use crate::pipeline::dataset::split::{RecordStart, split};
     use crate::pipeline::spec::{DatasetFormat, FieldMap};
 
     /// A recording: `s/1/m=q` is of the sample `s`, trial 1, model `m`, made with the input `q`; `#3` is of row 3.
-    fn recording(said: &str) -> Recording {
+    fn recording(said: &str) -> RecordedTrajectory {
         let (name, input) = said.split_once('=').map_or((said, None), |(name, q)| (name, Some(q)));
         let mut parts = name.split('/');
         let owner = parts.next().unwrap_or_default();
         let mut part = || parts.next().filter(|part| !part.is_empty()).map(str::to_owned);
         let trial = part().map(|trial| trial.parse().unwrap());
-        Recording {
+        RecordedTrajectory {
             owner: match (owner.strip_prefix('#'), owner.parse()) {
                 (Some(row), _) => Owner::Row(row.parse().unwrap()),
                 (None, Ok(number)) => Owner::IdOrRow(number),
@@ -437,7 +437,7 @@ mod tests {
             text: said.to_owned(),
             input: input.map(Value::from),
             file: "t.jsonl".into(),
-            start: Start::default(),
+            start: RecordStart::default(),
             verbatim: false,
         }
     }

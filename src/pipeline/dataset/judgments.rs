@@ -7,19 +7,19 @@ use serde_json::Value;
 use crate::base::path::{Row, lookup};
 
 /// What a field of a judgment is called in a row if nobody says.
-const NAMES: [(Field, &[&str]); 7] = [
-    (Field::Id, &["id", "sample_id"]),
-    (Field::Model, &["model"]),
-    (Field::Trial, &["trial"]),
-    (Field::Judge, &["judge"]),
-    (Field::Vote, &["vote"]),
-    (Field::Score, &["score"]),
-    (Field::Rationale, &["rationale", "feedback", "explanation", "reason"]),
+const NAMES: [(JudgmentField, &[&str]); 7] = [
+    (JudgmentField::Id, &["id", "sample_id"]),
+    (JudgmentField::Model, &["model"]),
+    (JudgmentField::Trial, &["trial"]),
+    (JudgmentField::Judge, &["judge"]),
+    (JudgmentField::Vote, &["vote"]),
+    (JudgmentField::Score, &["score"]),
+    (JudgmentField::Rationale, &["rationale", "feedback", "explanation", "reason"]),
 ];
 
 /// A field of a judgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Field {
+pub(crate) enum JudgmentField {
     /// The sample.
     Id,
     /// The model that was run.
@@ -36,7 +36,7 @@ pub(crate) enum Field {
     Rationale,
 }
 
-impl Field {
+impl JudgmentField {
     /// The field that `--fields` calls `name`.
     pub(crate) fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(_, names)| names[0] == name).map(|(field, _)| *field)
@@ -68,26 +68,29 @@ pub(crate) struct Judgment {
 }
 
 /// The judgments of one row: several if its score is a list. `paths` say where fields stand that go by other names.
-pub(crate) fn judgments(row: Row<'_>, paths: &[(Field, String)]) -> Result<Vec<Judgment>, String> {
+pub(crate) fn judgments(
+    row: Row<'_>,
+    paths: &[(JudgmentField, String)],
+) -> Result<Vec<Judgment>, String> {
     let row = row.value();
-    let get = |field: Field| value(&row, field, paths);
-    let id = match get(Field::Id) {
+    let get = |field: JudgmentField| value(&row, field, paths);
+    let id = match get(JudgmentField::Id) {
         Some(Value::String(text)) if !text.is_empty() => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
         _ => return Err("the row has no id".to_owned()),
     };
-    let model = get(Field::Model).and_then(Value::as_str).map(str::to_owned);
-    let judge = get(Field::Judge).and_then(Value::as_str).map(str::to_owned);
-    let trial = whole(get(Field::Trial), "trial")?.unwrap_or(0);
-    let vote = whole(get(Field::Vote), "vote")?;
-    let rationale = get(Field::Rationale);
-    let scores: Vec<&Value> = match get(Field::Score) {
+    let model = get(JudgmentField::Model).and_then(Value::as_str).map(str::to_owned);
+    let judge = get(JudgmentField::Judge).and_then(Value::as_str).map(str::to_owned);
+    let trial = whole(get(JudgmentField::Trial), "trial")?.unwrap_or(0);
+    let vote = whole(get(JudgmentField::Vote), "vote")?;
+    let rationale = get(JudgmentField::Rationale);
+    let scores: Vec<&Value> = match get(JudgmentField::Score) {
         None | Some(Value::Null) => return Err("the row has no score".to_owned()),
         Some(Value::Array(scores)) if vote.is_none() => scores.iter().collect(),
         Some(score) => vec![score],
     };
-    let is_list =
-        scores.len() > 1 || vote.is_none() && get(Field::Score).is_some_and(Value::is_array);
+    let is_list = scores.len() > 1
+        || vote.is_none() && get(JudgmentField::Score).is_some_and(Value::is_array);
     let of = |(at, score): (usize, &Value)| {
         Ok(Judgment {
             id: id.clone(),
@@ -105,7 +108,11 @@ pub(crate) fn judgments(row: Row<'_>, paths: &[(Field, String)]) -> Result<Vec<J
     scores.into_iter().enumerate().map(of).collect()
 }
 
-fn value<'v>(row: &'v Value, field: Field, paths: &[(Field, String)]) -> Option<&'v Value> {
+fn value<'v>(
+    row: &'v Value,
+    field: JudgmentField,
+    paths: &[(JudgmentField, String)],
+) -> Option<&'v Value> {
     let said = paths.iter().find(|(said, _)| *said == field);
     let value = match said {
         Some((_, path)) => lookup(row, path),
@@ -148,13 +155,13 @@ fn text(value: Option<&Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Field, judgments};
+    use super::{JudgmentField, judgments};
     use crate::base::path::Row;
 
     type Short<'a> = (&'a str, Option<u32>, f64, &'a str);
 
-    fn check(row: &str, paths: &[(Field, &str)], expected: Result<&[Short<'_>], &str>) {
-        let paths: Vec<(Field, String)> =
+    fn check(row: &str, paths: &[(JudgmentField, &str)], expected: Result<&[Short<'_>], &str>) {
+        let paths: Vec<(JudgmentField, String)> =
             paths.iter().map(|(field, path)| (*field, (*path).to_owned())).collect();
         let read = judgments(Row { text: row }, &paths);
         let short = |read: &'_ [super::Judgment]| -> Vec<(String, Option<u32>, f64, String)> {
@@ -185,7 +192,11 @@ mod tests {
         );
         check(r#"{"id": "a", "vote": "2", "score": 1}"#, &[], Ok(&[("a", Some(2), 1.0, "")]));
         let votes: &[Short<'_>] = &[("1", Some(0), 4.0, "x"), ("1", Some(1), 5.0, "y")];
-        let paths = [(Field::Id, "idx"), (Field::Score, "gpt.score"), (Field::Rationale, "why")];
+        let paths = [
+            (JudgmentField::Id, "idx"),
+            (JudgmentField::Score, "gpt.score"),
+            (JudgmentField::Rationale, "why"),
+        ];
         check(r#"{"idx": 1, "gpt": {"score": [4, 5]}, "why": ["x", "y"]}"#, &paths, Ok(votes));
         check(
             r#"{"id": "a", "score": [3], "rationale": ["z"]}"#,

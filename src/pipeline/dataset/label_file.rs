@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::cells::column_names;
-use super::fields::{Fields, RowProblem, RowSpec, deep_problem};
-use super::labels::{Extents, Said, Scales};
+use super::fields::{RowFields, RowProblem, RowSpec, deep_problem};
+use super::labels::{LabelExtents, LabelValue, Scales};
 use super::split::{self, RawRecord, too_deep};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::json_syntax::kind_of;
@@ -26,7 +26,7 @@ pub(crate) struct LabelLine {
     /// For this grader alone.
     pub grader: Option<String>,
     /// The label; never one for each of some graders.
-    pub said: Said,
+    pub said: LabelValue,
 }
 
 impl LabelLine {
@@ -48,7 +48,7 @@ pub(crate) struct LabelTable {
     /// Sample → its lines, those that say more first.
     pub samples: BTreeMap<String, Vec<LabelLine>>,
     /// What they have in common.
-    pub extents: Extents,
+    pub extents: LabelExtents,
 }
 
 /// A file of labels, and everything that is wrong with it.
@@ -86,7 +86,7 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales) -> LabelReading {
     }
     let spec =
         RowSpec { cells: format == DatasetFormat::Csv, fields: FieldMap::default(), format: None };
-    let mut reading = Reading {
+    let mut reading = LabelReader {
         scales,
         seen: HashMap::new(),
         foreign: Foreign::default(),
@@ -140,20 +140,20 @@ fn said_of_labels(mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
 type Of = (String, Option<String>, Option<u32>, Option<String>);
 
 /// What was read so far.
-struct Reading<'a> {
+struct LabelReader<'a> {
     scales: &'a Scales,
     /// The label and the line it stands on.
-    seen: HashMap<Of, (Said, u32)>,
+    seen: HashMap<Of, (LabelValue, u32)>,
     foreign: Foreign,
     table: LabelTable,
 }
 
-impl Reading<'_> {
+impl LabelReader<'_> {
     fn row(&mut self, row: &RawRecord<'_>, spec: &RowSpec) -> Result<(), RowProblem> {
         if let Some(at) = too_deep(&row.text) {
             return Err(deep_problem(at));
         }
-        let fields = Fields::new(&row.text, spec)?;
+        let fields = RowFields::new(&row.text, spec)?;
         if let Some((name, raw)) = fields.members.twice() {
             let message = format!("the key `{}` appears twice in the line", clipped(name));
             return Err(RowProblem::new(message).at(&row.text, raw));
@@ -163,14 +163,14 @@ impl Reading<'_> {
         let (model, trial) = (text_of(&fields, "model")?, trial_of(&fields)?);
         let Some(said) = said_of(&fields, grader.as_deref(), self.scales)? else { return Ok(()) };
         match said {
-            Said::Each(each) => each.into_iter().try_for_each(|(grader, said)| {
+            LabelValue::Each(each) => each.into_iter().try_for_each(|(grader, said)| {
                 self.add((id.clone(), model.clone(), trial, Some(grader)), said, row)
             }),
             said => self.add((id, model, trial, grader), said, row),
         }
     }
 
-    fn add(&mut self, of: Of, said: Said, row: &RawRecord<'_>) -> Result<(), RowProblem> {
+    fn add(&mut self, of: Of, said: LabelValue, row: &RawRecord<'_>) -> Result<(), RowProblem> {
         let (id, model, trial, grader) = of.clone();
         if let Some(name) = grader.as_deref().filter(|name| !self.knows(name)) {
             self.foreign.add(name);
@@ -198,16 +198,16 @@ impl Reading<'_> {
 
 /// The label of a line, if it says one; for its `grader`, if it names one.
 fn said_of(
-    fields: &Fields<'_>,
+    fields: &RowFields<'_>,
     grader: Option<&str>,
     scales: &Scales,
-) -> Result<Option<Said>, RowProblem> {
+) -> Result<Option<LabelValue>, RowProblem> {
     let Some(raw) = fields.members.get("label") else {
         // An empty cell is a sample without a label yet.
         return if fields.spec().cells { Ok(None) } else { Err(no_label(fields)) };
     };
     let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-    let Some(mut said) = Said::of(&value, fields.spec().cells) else { return Ok(None) };
+    let Some(mut said) = LabelValue::of(&value, fields.spec().cells) else { return Ok(None) };
     let own: Vec<_> = match grader {
         Some(grader) => scales.iter().filter(|(name, _)| name == grader).cloned().collect(),
         None => scales.to_vec(),
@@ -216,8 +216,8 @@ fn said_of(
         // Its grader is another suite's.
         return Ok(Some(said));
     }
-    if grader.is_some() && matches!(said, Said::Each(_)) {
-        said = Said::Strange;
+    if grader.is_some() && matches!(said, LabelValue::Each(_)) {
+        said = LabelValue::Strange;
     }
     match said.problem(&own) {
         Some(problem) => Err(problem.at(fields.row, raw)),
@@ -225,11 +225,11 @@ fn said_of(
     }
 }
 
-fn no_label(fields: &Fields<'_>) -> RowProblem {
+fn no_label(fields: &RowFields<'_>) -> RowProblem {
     RowProblem::new(format!("the line has no `label`, only {}", fields.some_names())).hint(HINT)
 }
 
-fn id_of(fields: &Fields<'_>) -> Result<String, RowProblem> {
+fn id_of(fields: &RowFields<'_>) -> Result<String, RowProblem> {
     match fields.value("id")? {
         Some(Value::String(id)) if !id.is_empty() => Ok(id),
         Some(Value::Number(id)) if !id.is_f64() => Ok(id.to_string()),
@@ -241,13 +241,13 @@ fn id_of(fields: &Fields<'_>) -> Result<String, RowProblem> {
     }
 }
 
-fn trial_of(fields: &Fields<'_>) -> Result<Option<u32>, RowProblem> {
+fn trial_of(fields: &RowFields<'_>) -> Result<Option<u32>, RowProblem> {
     let Some(value) = fields.value("trial")? else { return Ok(None) };
     let trial = value.as_u64().and_then(|trial| u32::try_from(trial).ok());
     trial.map(Some).ok_or_else(|| fields.wrong("trial", "a whole number from 0", &value))
 }
 
-fn text_of(fields: &Fields<'_>, name: &str) -> Result<Option<String>, RowProblem> {
+fn text_of(fields: &RowFields<'_>, name: &str) -> Result<Option<String>, RowProblem> {
     let Some(raw) = fields.members.get(name) else { return Ok(None) };
     match serde_json::from_str(raw.get()).unwrap_or_default() {
         Value::Null => Ok(None),
@@ -301,9 +301,9 @@ pub(crate) fn some_of(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::read;
-    use crate::pipeline::dataset::labels::{Said, Scale};
+    use crate::pipeline::dataset::labels::{LabelScale, LabelValue};
 
-    fn scales() -> [(String, Scale); 2] {
+    fn scales() -> [(String, LabelScale); 2] {
         [("exact".to_owned(), (0.0, 1.0)), ("helpful".to_owned(), (1.0, 5.0))]
     }
 
@@ -323,7 +323,7 @@ mod tests {
         let table = &expected.table.samples;
         assert_eq!(table.keys().collect::<Vec<_>>(), ["1", "b"]);
         let own: Vec<_> = table["b"].iter().map(|line| (line.trial, line.said.clone())).collect();
-        assert_eq!(own, [(Some(2), Said::Pass(true)), (None, Said::Pass(false))]);
+        assert_eq!(own, [(Some(2), LabelValue::Pass(true)), (None, LabelValue::Pass(false))]);
         for (path, text) in [("l.json", array.as_str()), ("l", &array), ("l.csv", csv), ("l", csv)]
         {
             assert_eq!(read(path, text, &scales()), expected, "{path}");

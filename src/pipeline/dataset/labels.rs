@@ -1,37 +1,37 @@
 //! Labels that people gave: what a row or a line of a file says, and which scale it can be read on.
 //!
 //! Pure reading. A label is written on the scale of whichever grader it is compared with, and many datasets have a
-//! field of that name which holds something else: so what is written is kept as it is, and [`Extents`] say what all
+//! field of that name which holds something else: so what is written is kept as it is, and [`LabelExtents`] say what all
 //! labels of a place have in common. A grader is compared with all of its labels or with none.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::fields::{Fields, RowProblem, RowSpec};
+use super::fields::{RowFields, RowProblem, RowSpec};
 use crate::base::diagnostic::clipped;
 use crate::pipeline::spec::Label;
 
 /// The least and the greatest score of a grader, as people and judges write them.
-pub(crate) type Scale = (f64, f64);
+pub(crate) type LabelScale = (f64, f64);
 
 /// The scales of the graders of a suite, in its order.
-pub(crate) type Scales = [(String, Scale)];
+pub(crate) type Scales = [(String, LabelScale)];
 
 /// A label as it is written.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum LabelValue {
     /// Whether it passes.
     Pass(bool),
     /// A score on the scale of the grader.
     Number(f64),
     /// One for each of some graders.
-    Each(Box<[(String, Said)]>),
+    Each(Box<[(String, LabelValue)]>),
     /// Something that is no label.
     Strange,
 }
 
-impl Said {
+impl LabelValue {
     /// What `value` says; none if it says nothing. `cells` are of CSV: text, also where it is a number.
     pub(crate) fn of(value: &Value, cells: bool) -> Option<Self> {
         match value {
@@ -85,7 +85,7 @@ impl Said {
     }
 
     /// The label on the scale of a grader; none if it is none there.
-    pub(crate) fn on(&self, (min, max): Scale) -> Option<Label> {
+    pub(crate) fn on(&self, (min, max): LabelScale) -> Option<Label> {
         match self {
             Self::Pass(pass) => Some(Label::Pass(*pass)),
             Self::Number(number) => (min..=max)
@@ -102,7 +102,7 @@ impl Said {
             RowProblem::new(format!("{what} is {}", not_a_label(scales)))
                 .label("expected a score, true, false, \"pass\" or \"fail\"")
         };
-        let reads = |said: &Self, scale: Scale| said.on(scale).is_some();
+        let reads = |said: &Self, scale: LabelScale| said.on(scale).is_some();
         match self {
             Self::Each(each) => each.iter().find_map(|(name, said)| {
                 let known = scales.iter().find(|(grader, _)| grader == name)?;
@@ -129,7 +129,7 @@ pub(crate) fn not_a_label(scales: &Scales) -> String {
 
 /// What the labels of some place that are meant for one grader have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Extent {
+pub(crate) struct LabelExtent {
     /// Whether one of them is no label on any scale.
     strange: bool,
     /// The least number, or infinity.
@@ -138,18 +138,18 @@ pub(crate) struct Extent {
     most: f64,
 }
 
-impl Extent {
+impl LabelExtent {
     /// That of no labels.
     const NOTHING: Self = Self { strange: false, least: f64::INFINITY, most: f64::NEG_INFINITY };
 
-    fn add(&mut self, said: &Said) {
+    fn add(&mut self, said: &LabelValue) {
         match said {
-            Said::Pass(_) => {}
-            Said::Number(number) => {
+            LabelValue::Pass(_) => {}
+            LabelValue::Number(number) => {
                 self.least = self.least.min(*number);
                 self.most = self.most.max(*number);
             }
-            Said::Each(_) | Said::Strange => self.strange = true,
+            LabelValue::Each(_) | LabelValue::Strange => self.strange = true,
         }
     }
 
@@ -159,32 +159,32 @@ impl Extent {
         self.most = self.most.max(other.most);
     }
 
-    fn is_on(&self, (min, max): Scale) -> bool {
+    fn is_on(&self, (min, max): LabelScale) -> bool {
         !self.strange && self.least >= min && self.most <= max
     }
 }
 
 /// What the labels of some place have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Extents {
+pub(crate) struct LabelExtents {
     /// Those for all graders.
-    plain: Option<Extent>,
+    plain: Option<LabelExtent>,
     /// Those for single graders of the suite.
-    each: BTreeMap<String, Extent>,
+    each: BTreeMap<String, LabelExtent>,
     /// The name of a grader that the suite does not have.
     pub foreign: Option<String>,
 }
 
-impl Extents {
+impl LabelExtents {
     /// Adds a label of all graders, or of one.
-    pub(crate) fn add(&mut self, grader: Option<&str>, said: &Said, scales: &Scales) {
+    pub(crate) fn add(&mut self, grader: Option<&str>, said: &LabelValue, scales: &Scales) {
         match (said, grader) {
-            (Said::Each(each), None) => {
+            (LabelValue::Each(each), None) => {
                 each.iter().for_each(|(name, said)| self.add(Some(name), said, scales));
             }
-            (said, None) => self.plain.get_or_insert(Extent::NOTHING).add(said),
+            (said, None) => self.plain.get_or_insert(LabelExtent::NOTHING).add(said),
             (said, Some(name)) if scales.iter().any(|(grader, _)| grader == name) => {
-                self.each.entry(name.to_owned()).or_insert(Extent::NOTHING).add(said);
+                self.each.entry(name.to_owned()).or_insert(LabelExtent::NOTHING).add(said);
             }
             (_, Some(name)) => {
                 self.foreign.get_or_insert_with(|| name.to_owned());
@@ -195,10 +195,10 @@ impl Extents {
     /// Adds all of `other`, which stands after these.
     pub(crate) fn merge(&mut self, other: &Self) {
         if let Some(plain) = &other.plain {
-            self.plain.get_or_insert(Extent::NOTHING).merge(plain);
+            self.plain.get_or_insert(LabelExtent::NOTHING).merge(plain);
         }
         for (name, extent) in &other.each {
-            self.each.entry(name.clone()).or_insert(Extent::NOTHING).merge(extent);
+            self.each.entry(name.clone()).or_insert(LabelExtent::NOTHING).merge(extent);
         }
         if self.foreign.is_none() {
             self.foreign.clone_from(&other.foreign);
@@ -211,7 +211,7 @@ impl Extents {
     }
 
     /// Whether some are meant for `grader`, and all of those are labels on its scale.
-    pub(crate) fn read_for(&self, grader: &str, scale: Scale) -> bool {
+    pub(crate) fn read_for(&self, grader: &str, scale: LabelScale) -> bool {
         let mut extents = self.plain.iter().chain(self.each.get(grader)).peekable();
         extents.peek().is_some() && extents.all(|extent| extent.is_on(scale))
     }
@@ -230,22 +230,22 @@ pub(crate) fn is_mapped(spec: &RowSpec) -> bool {
 }
 
 /// The label of a row, if it has something there.
-pub(crate) fn of_row(row: &str, spec: &RowSpec) -> Option<Said> {
+pub(crate) fn of_row(row: &str, spec: &RowSpec) -> Option<LabelValue> {
     // Most rows have none, and need not be taken apart to know it. Its letters may be written as escapes.
     let may_have = is_mapped(spec) || row.contains("\"label\"") || row.contains("\\u006");
     if !may_have {
         return None;
     }
-    let raw = Fields::new(row, spec).ok()?.raw("label")?;
+    let raw = RowFields::new(row, spec).ok()?.raw("label")?;
     // What is nested too deep to be read is no label.
     serde_json::from_str(raw.get())
-        .map_or(Some(Said::Strange), |value| Said::of(&value, spec.cells))
+        .map_or(Some(LabelValue::Strange), |value| LabelValue::of(&value, spec.cells))
 }
 
 /// What is wrong with the label of a row, where the suite says that it is one.
 pub(crate) fn problem_of_row(row: &str, spec: &RowSpec, scales: &Scales) -> Option<RowProblem> {
     let problem = of_row(row, spec)?.problem(scales)?;
-    let fields = Fields::new(row, spec).ok()?;
+    let fields = RowFields::new(row, spec).ok()?;
     Some(match fields.raw("label") {
         Some(raw) => problem.at(row, raw),
         None => problem,
@@ -256,15 +256,15 @@ pub(crate) fn problem_of_row(row: &str, spec: &RowSpec, scales: &Scales) -> Opti
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Extents, Said, Scale, may_have_labels, of_row};
+    use super::{LabelExtents, LabelScale, LabelValue, may_have_labels, of_row};
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::spec::FieldMap;
     use crate::pipeline::spec::Label;
 
-    const UNIT: Scale = (0.0, 1.0);
-    const STARS: Scale = (1.0, 5.0);
+    const UNIT: LabelScale = (0.0, 1.0);
+    const STARS: LabelScale = (1.0, 5.0);
 
-    fn scales() -> [(String, Scale); 2] {
+    fn scales() -> [(String, LabelScale); 2] {
         [("exact".to_owned(), UNIT), ("helpful".to_owned(), STARS)]
     }
 
@@ -289,39 +289,42 @@ mod tests {
             (json!("cat"), None, None),
             (json!([1]), None, None),
         ] {
-            let said = Said::of(&value, false).unwrap();
+            let said = LabelValue::of(&value, false).unwrap();
             assert_eq!((said.on(UNIT), said.on(STARS)), (unit, stars), "{value}");
         }
         for nothing in [json!(null), json!(""), json!(" ")] {
-            assert_eq!(Said::of(&nothing, false), None);
+            assert_eq!(LabelValue::of(&nothing, false), None);
         }
     }
 
     #[test]
     fn cells_are_text() {
         for (cell, expected) in [
-            ("0.5", Said::Number(0.5)),
-            (" 4 ", Said::Number(4.0)),
-            ("TRUE", Said::Pass(true)),
-            ("false", Said::Pass(false)),
-            ("pass", Said::Pass(true)),
-            ("nan", Said::Strange),
-            ("inf", Said::Strange),
-            ("1e999", Said::Strange),
-            ("yes", Said::Strange),
-            ("{\"a\": 1", Said::Strange),
-            ("{\"a\": \"1\"}", Said::Each(Box::new([("a".to_owned(), Said::Number(1.0))]))),
+            ("0.5", LabelValue::Number(0.5)),
+            (" 4 ", LabelValue::Number(4.0)),
+            ("TRUE", LabelValue::Pass(true)),
+            ("false", LabelValue::Pass(false)),
+            ("pass", LabelValue::Pass(true)),
+            ("nan", LabelValue::Strange),
+            ("inf", LabelValue::Strange),
+            ("1e999", LabelValue::Strange),
+            ("yes", LabelValue::Strange),
+            ("{\"a\": 1", LabelValue::Strange),
+            (
+                "{\"a\": \"1\"}",
+                LabelValue::Each(Box::new([("a".to_owned(), LabelValue::Number(1.0))])),
+            ),
         ] {
-            assert_eq!(Said::of(&Value::from(cell), true), Some(expected), "{cell}");
+            assert_eq!(LabelValue::of(&Value::from(cell), true), Some(expected), "{cell}");
         }
     }
 
     #[test]
     fn one_for_each_grader_names_them() {
-        let said = Said::of(&json!({"helpful": 4, "exact": {"a": 1}, "other": null}), false);
+        let said = LabelValue::of(&json!({"helpful": 4, "exact": {"a": 1}, "other": null}), false);
         let said = said.unwrap();
-        assert_eq!(said.for_grader("helpful"), Some(&Said::Number(4.0)));
-        assert_eq!(said.for_grader("exact"), Some(&Said::Strange));
+        assert_eq!(said.for_grader("helpful"), Some(&LabelValue::Number(4.0)));
+        assert_eq!(said.for_grader("exact"), Some(&LabelValue::Strange));
         assert_eq!(said.for_grader("other"), None);
         assert_eq!(said.on(UNIT), None);
     }
@@ -340,7 +343,7 @@ mod tests {
                 Some("the `label` for `exact` is neither a score from 0 to 1 nor pass or fail"),
             ),
         ] {
-            let found = Said::of(&value, false).unwrap().problem(&scales());
+            let found = LabelValue::of(&value, false).unwrap().problem(&scales());
             assert_eq!(found.map(|found| found.message).as_deref(), problem, "{value}");
         }
     }
@@ -359,9 +362,9 @@ mod tests {
             (vec![json!({"helpful": 4}), json!(0)], true, false),
             (vec![json!({"other": 4})], false, false),
         ] {
-            let mut parts = [Extents::default(), Extents::default()];
+            let mut parts = [LabelExtents::default(), LabelExtents::default()];
             for (at, label) in labels.iter().enumerate() {
-                parts[at % 2].add(None, &Said::of(label, false).unwrap(), &scales());
+                parts[at % 2].add(None, &LabelValue::of(label, false).unwrap(), &scales());
             }
             let [mut all, rest] = parts;
             all.merge(&rest);
@@ -382,12 +385,12 @@ mod tests {
             format: None,
         };
         let row = r#"{"label": 1, "human": {"ok": false}, "l\u0061bel2": 3}"#;
-        assert_eq!(of_row(row, &spec(&[])), Some(Said::Number(1.0)));
-        assert_eq!(of_row(row, &spec(&[("label", "human.ok")])), Some(Said::Pass(false)));
-        assert_eq!(of_row(r#"{"l\u0061bel": "fail"}"#, &spec(&[])), Some(Said::Pass(false)));
+        assert_eq!(of_row(row, &spec(&[])), Some(LabelValue::Number(1.0)));
+        assert_eq!(of_row(row, &spec(&[("label", "human.ok")])), Some(LabelValue::Pass(false)));
+        assert_eq!(of_row(r#"{"l\u0061bel": "fail"}"#, &spec(&[])), Some(LabelValue::Pass(false)));
         assert_eq!(of_row(r#"{"input": "label"}"#, &spec(&[])), None);
         let deep = format!("{{\"label\": {}1{}}}", "[".repeat(200), "]".repeat(200));
-        assert_eq!(of_row(&deep, &spec(&[])), Some(Said::Strange));
+        assert_eq!(of_row(&deep, &spec(&[])), Some(LabelValue::Strange));
         assert!(may_have_labels(&spec(&[("id", "labels")])));
         assert!(!may_have_labels(&spec(&[("ground_truth", "label.name")])));
     }

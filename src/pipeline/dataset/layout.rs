@@ -11,12 +11,12 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::chunk::{Chunked, Cutter, HeldChunks, Records};
 use super::join::Joined;
-use super::split::{RECORD_LIMIT, Start, trimmed_line};
+use super::split::{RECORD_LIMIT, RecordStart, trimmed_line};
 
 /// The chunks of a file, one after the other, up to its end.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    extents: Vec<Extent>,
+    extents: Vec<ChunkExtent>,
     /// The file, as long as its extents are not hashed: a run that reads it once never needs that.
     unhashed: Option<Arc<String>>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Layout {
 /// The lines of one chunk: from after the last line of the one before to the end of its own last line. Of the last
 /// chunk, up to the end of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Extent {
+struct ChunkExtent {
     bytes: usize,
     raw: u128,
     chunk: u128,
@@ -42,7 +42,7 @@ pub(crate) struct Recut {
 
 /// What of a file stands as it was.
 #[derive(Debug)]
-struct Same {
+struct UnchangedParts {
     /// So many extents at its front, and where they end.
     front: (usize, usize),
     /// The first of the extents at its back, and where that starts.
@@ -52,7 +52,7 @@ struct Same {
 impl Layout {
     /// The layout of `file`, whose `chunks` hold the records that start at `starts`; its byte order mark counts in none
     /// of those.
-    pub(crate) fn new(file: &Arc<String>, chunks: &[Chunked], starts: &[Start]) -> Self {
+    pub(crate) fn new(file: &Arc<String>, chunks: &[Chunked], starts: &[RecordStart]) -> Self {
         let mark = file.len() - file.strip_prefix('\u{feff}').unwrap_or(file).len();
         let mut extents = Vec::with_capacity(chunks.len());
         let (mut from, mut next) = (0, 0);
@@ -63,7 +63,7 @@ impl Layout {
             let end = if next < starts.len() { line_end() } else { None };
             let end = end.map_or(file.len(), |at| last + at + 1);
             let (bytes, records) = (end - from, chunk.records);
-            extents.push(Extent { bytes, raw: 0, chunk: chunk.hash, records });
+            extents.push(ChunkExtent { bytes, raw: 0, chunk: chunk.hash, records });
             from = end;
         }
         Self { extents, unhashed: Some(Arc::clone(file)) }
@@ -84,7 +84,7 @@ impl Layout {
     /// or if anything looks wrong in it.
     pub(crate) fn recut(&mut self, bytes: &[u8], held: HeldChunks) -> Option<Recut> {
         self.let_go();
-        let Same { front, back: (mut back, mut next) } = self.same(bytes);
+        let UnchangedParts { front, back: (mut back, mut next) } = self.same(bytes);
         if next == front.1 && bytes.len() == self.bytes() {
             return Some(Recut { chunks: None, layout: self.with(&[], 0..0) });
         }
@@ -124,8 +124,11 @@ impl Layout {
         for extent in kept {
             held.take(extent.chunk);
         }
-        let old =
-            |extent: &Extent| Chunked { hash: extent.chunk, records: extent.records, fresh: None };
+        let old = |extent: &ChunkExtent| Chunked {
+            hash: extent.chunk,
+            records: extent.records,
+            fresh: None,
+        };
         let mut chunks: Vec<Chunked> = self.extents[..front].iter().map(old).collect();
         chunks.extend(middle.chunks.into_iter().map(|records| Chunked {
             hash: records.hash(),
@@ -141,15 +144,15 @@ impl Layout {
     }
 
     /// This layout with `extents` in place of some of its own.
-    fn with(&self, extents: &[Extent], replaced: std::ops::Range<usize>) -> Self {
+    fn with(&self, extents: &[ChunkExtent], replaced: std::ops::Range<usize>) -> Self {
         let (front, back) = (&self.extents[..replaced.start], &self.extents[replaced.end..]);
         Self { extents: [front, extents, back].concat(), unhashed: None }
     }
 
     /// What of the file stands as it was. The last extent ends with the file and not with a line: it is the same at the
     /// end alone.
-    fn same(&self, bytes: &[u8]) -> Same {
-        let is_at = |extent: &Extent, from: usize| {
+    fn same(&self, bytes: &[u8]) -> UnchangedParts {
+        let is_at = |extent: &ChunkExtent, from: usize| {
             bytes.get(from..from + extent.bytes).is_some_and(|found| xxh3_128(found) == extent.raw)
         };
         let mut front = (0, 0);
@@ -165,7 +168,7 @@ impl Layout {
             let Some(from) = from.filter(|from| is_at(extent, *from)) else { break };
             back = (back.0 - 1, from);
         }
-        Same { front, back }
+        UnchangedParts { front, back }
     }
 }
 
@@ -179,7 +182,7 @@ struct Middle<'a> {
     chunk_from: usize,
     begun: Vec<Joined<'a>>,
     chunks: Vec<Records>,
-    extents: Vec<Extent>,
+    extents: Vec<ChunkExtent>,
 }
 
 impl<'a> Middle<'a> {
@@ -209,7 +212,7 @@ impl<'a> Middle<'a> {
                 continue;
             }
             let (row, recorded) = (Cow::Borrowed(row), Cow::Borrowed(""));
-            let record = Joined { row, recorded, start: Start::default() };
+            let record = Joined { row, recorded, start: RecordStart::default() };
             let ended = self.cutter.push(&record);
             self.begun.push(record);
             if let Some(hash) = ended {
@@ -235,7 +238,7 @@ impl<'a> Middle<'a> {
 
     fn add(&mut self, chunk: u128, lines: &[u8]) {
         let records = std::mem::take(&mut self.begun);
-        self.extents.push(Extent {
+        self.extents.push(ChunkExtent {
             bytes: lines.len(),
             raw: xxh3_128(lines),
             chunk,
@@ -259,7 +262,7 @@ mod tests {
     use crate::pipeline::dataset::chunk::HeldChunks;
     use crate::pipeline::dataset::join;
     use crate::pipeline::dataset::split;
-    use crate::pipeline::dataset::split::Start;
+    use crate::pipeline::dataset::split::RecordStart;
     use crate::pipeline::spec::DatasetFormat;
 
     /// A chunk: its hash and its records.
@@ -271,7 +274,7 @@ mod tests {
         let file = Arc::new(String::from_utf8(bytes.to_vec()).ok()?);
         let text = file.strip_prefix('\u{feff}').unwrap_or(&file);
         let rows = join::alone(split::split("data.jsonl", text, DatasetFormat::Jsonl).ok()?);
-        let starts: Vec<Start> = rows.iter().map(|row| row.start).collect();
+        let starts: Vec<RecordStart> = rows.iter().map(|row| row.start).collect();
         let chunks = chunk::chunks(&rows, HeldChunks::default(), &file);
         let mut layout = Layout::new(&file, &chunks, &starts);
         layout.let_go();

@@ -7,15 +7,18 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Recorded;
-use super::fields::{Fields, RowProblem, deepest, json_text};
+use super::fields::{RowFields, RowProblem, deepest, json_text};
 use super::join::NOT_RECORDED;
-use super::row::{Record, joined_spec};
+use super::row::{RowRecord, joined_spec};
 use crate::base::diagnostic::clipped;
 use crate::pipeline::trajectory;
 use crate::pipeline::trajectory::{Trajectory, TrajectoryProblem};
 
 /// Reads what was recorded of the target for a case.
-pub(super) fn recorded(fields: &Fields<'_>, record: Record<'_>) -> Result<Recorded, RowProblem> {
+pub(super) fn recorded(
+    fields: &RowFields<'_>,
+    record: RowRecord<'_>,
+) -> Result<Recorded, RowProblem> {
     if let Some((name, path)) = fields.spec.fields.outputs.get(record.case) {
         return output_at(fields, name, path);
     }
@@ -26,16 +29,16 @@ pub(super) fn recorded(fields: &Fields<'_>, record: Record<'_>) -> Result<Record
         return Err(RowProblem::new("no trajectory was recorded for this sample"));
     }
     let joined_spec = joined_spec(fields.spec);
-    let nothing = |fields: &Fields<'_>| {
+    let nothing = |fields: &RowFields<'_>| {
         RowProblem::new("the recording has no `output`, `trajectory` or `messages`")
             .hint(format!("it has {}", fields.some_names()))
     };
-    let read = |fields: Fields<'_>| recorded_of(&fields)?.ok_or_else(|| nothing(&fields));
-    Fields::new(record.recorded, &joined_spec).and_then(read).map_err(RowProblem::of_recording)
+    let read = |fields: RowFields<'_>| recorded_of(&fields)?.ok_or_else(|| nothing(&fields));
+    RowFields::new(record.recorded, &joined_spec).and_then(read).map_err(RowProblem::of_recording)
 }
 
 /// What the fields record; none if they hold nothing recorded.
-fn recorded_of(fields: &Fields<'_>) -> Result<Option<Recorded>, RowProblem> {
+fn recorded_of(fields: &RowFields<'_>) -> Result<Option<Recorded>, RowProblem> {
     let TrajectoryAttempt { trajectory, problem } = attempt(fields)?;
     let is_alone = trajectory.is_none() && problem.is_none();
     let value = fields.value("output")?;
@@ -63,7 +66,7 @@ struct TrajectoryAttempt {
 }
 
 /// Reads the trajectory of a row. What the suite maps goes before what is only called so, and must be one.
-fn attempt(fields: &Fields<'_>) -> Result<TrajectoryAttempt, RowProblem> {
+fn attempt(fields: &RowFields<'_>) -> Result<TrajectoryAttempt, RowProblem> {
     let mut found = TrajectoryAttempt { trajectory: None, problem: None };
     let mut names = ["trajectory", "messages"];
     names.sort_by_key(|name| fields.mapped(name).is_none());
@@ -92,7 +95,7 @@ fn attempt(fields: &Fields<'_>) -> Result<TrajectoryAttempt, RowProblem> {
 }
 
 /// Why a key of the row that is called like a trajectory is not read as one, where that stops nothing.
-pub(super) fn ignored(fields: &Fields<'_>, record: Record<'_>) -> Option<RowProblem> {
+pub(super) fn ignored(fields: &RowFields<'_>, record: RowRecord<'_>) -> Option<RowProblem> {
     let has_own = record.recorded.is_empty() && fields.spec.fields.outputs.is_empty();
     // Without an answer beside it, a row that records no trajectory is wrong anyway.
     if !has_own || fields.raw("output").is_none() {
@@ -103,7 +106,7 @@ pub(super) fn ignored(fields: &Fields<'_>, record: Record<'_>) -> Option<RowProb
 }
 
 fn not_a_trajectory(
-    fields: &Fields<'_>,
+    fields: &RowFields<'_>,
     name: &str,
     raw: Option<&RawValue>,
     problem: &TrajectoryProblem,
@@ -146,7 +149,7 @@ fn answer_in(value: &Value, path: &str) -> Option<String> {
 }
 
 /// Structured output, or messages that are not as they should be.
-fn not_an_output(fields: &Fields<'_>, value: &Value, problem: &TrajectoryProblem) -> RowProblem {
+fn not_an_output(fields: &RowFields<'_>, value: &Value, problem: &TrajectoryProblem) -> RowProblem {
     let raw = fields.raw("output");
     let members = value.as_object().filter(|_| problem.pointer.is_empty());
     let Some(members) = members.filter(|_| trajectory::detect(value).is_none()) else {
@@ -164,7 +167,7 @@ fn not_an_output(fields: &Fields<'_>, value: &Value, problem: &TrajectoryProblem
     raw.map_or(wrong.clone(), |raw| wrong.at(fields.row, raw))
 }
 
-fn output_at(fields: &Fields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
+fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
     let Some(raw) = fields.at_path(path) else {
         let message = format!("the row has nothing at `{path}`, the output of `{name}`");
         return Err(RowProblem::new(message)
@@ -185,7 +188,7 @@ fn output_at(fields: &Fields<'_>, name: &str, path: &str) -> Result<Recorded, Ro
     }
 }
 
-fn nothing_recorded(fields: &Fields<'_>) -> RowProblem {
+fn nothing_recorded(fields: &RowFields<'_>) -> RowProblem {
     let problem = RowProblem::new(
         "nothing was recorded for this row: it has no `output`, `trajectory` or `messages`",
     );
@@ -202,7 +205,7 @@ fn nothing_recorded(fields: &Fields<'_>) -> RowProblem {
 }
 
 /// Where the answer stands in a log of requests and responses.
-fn response_hint(fields: &Fields<'_>) -> Option<String> {
+fn response_hint(fields: &RowFields<'_>) -> Option<String> {
     let found = |path: &&str| fields.at_path(&format!("{path}choices[0].message")).is_some();
     let path = ["", "response.", "body.", "response.body."].into_iter().find(found)?;
     Some(format!(
@@ -211,7 +214,7 @@ fn response_hint(fields: &Fields<'_>) -> Option<String> {
 }
 
 /// What to do with a session of Claude Code in place of a dataset.
-pub(super) fn session_hint(fields: &Fields<'_>) -> Option<&'static str> {
+pub(super) fn session_hint(fields: &RowFields<'_>) -> Option<&'static str> {
     let value: Value = serde_json::from_str(fields.row).ok()?;
     trajectory::is_event(&value).then_some(
         "this looks like a line of a Claude Code session: save the session as `sessions/ID.jsonl`, say `target: {kind: recorded, path: sessions}`, and give the dataset one row for it: {\"id\": \"ID\", \"input\": \"…\"}",

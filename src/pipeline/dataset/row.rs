@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{FIELDS, Fields, RowProblem, RowSpec, deep_problem, json_text};
+use super::fields::{FIELDS, RowFields, RowProblem, RowSpec, deep_problem, json_text};
 use super::join::NOT_RECORDED;
 use super::recorded::{ignored, recorded, session_hint};
 use super::split::too_deep;
@@ -12,11 +12,11 @@ use super::{GroundTruth, Input, Recorded, Sample};
 use crate::base::diagnostic::clipped;
 use crate::base::json_syntax::kind_of;
 use crate::pipeline::spec::FieldMap;
-use crate::pipeline::trajectory::{Body, Trajectory};
+use crate::pipeline::trajectory::{MessageBody, Trajectory};
 
 /// One record: a dataset row, and what another file recorded for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
+pub struct RowRecord<'a> {
     /// The JSON text of the dataset row.
     pub row: &'a str,
     /// The JSON text of the joined record of a trajectory file; empty if there is none.
@@ -27,7 +27,7 @@ pub struct Record<'a> {
 
 /// What identifies a case: id, model and trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct RowId {
     /// The id as written, or none: then it comes from the content.
     pub id: Option<String>,
     /// The model that was run.
@@ -40,24 +40,24 @@ pub struct Identity {
 
 /// A record taken apart, of which each part is read when it is asked for.
 #[derive(Debug)]
-pub(crate) struct Opened<'a> {
-    fields: Fields<'a>,
-    record: Record<'a>,
+pub(crate) struct OpenedRow<'a> {
+    fields: RowFields<'a>,
+    record: RowRecord<'a>,
 }
 
-impl<'a> Opened<'a> {
+impl<'a> OpenedRow<'a> {
     /// Takes the record apart.
-    pub(crate) fn new(record: Record<'a>, spec: &'a RowSpec) -> Result<Self, RowProblem> {
-        Ok(Self { fields: Fields::new(record.row, spec)?, record })
+    pub(crate) fn new(record: RowRecord<'a>, spec: &'a RowSpec) -> Result<Self, RowProblem> {
+        Ok(Self { fields: RowFields::new(record.row, spec)?, record })
     }
 
     /// The record.
-    pub(crate) fn record(&self) -> Record<'a> {
+    pub(crate) fn record(&self) -> RowRecord<'a> {
         self.record
     }
 
     /// Who the case is.
-    pub(crate) fn identity(&self) -> Result<Identity, RowProblem> {
+    pub(crate) fn identity(&self) -> Result<RowId, RowProblem> {
         identity_of(&self.fields, self.record)
     }
 
@@ -155,7 +155,7 @@ impl<'a> Opened<'a> {
     }
 }
 
-fn identity_of(fields: &Fields<'_>, record: Record<'_>) -> Result<Identity, RowProblem> {
+fn identity_of(fields: &RowFields<'_>, record: RowRecord<'_>) -> Result<RowId, RowProblem> {
     let mut trial = read_trial(fields)?;
     let mut model = read_model(fields)?;
     if !matches!(record.recorded, "" | NOT_RECORDED) {
@@ -166,12 +166,7 @@ fn identity_of(fields: &Fields<'_>, record: Record<'_>) -> Result<Identity, RowP
     if let Some((name, _)) = fields.spec.fields.outputs.get(record.case) {
         model = Some(name.clone());
     }
-    Ok(Identity {
-        id: read_id(fields)?,
-        model,
-        trial: trial.unwrap_or(0),
-        tags: read_tags(fields)?,
-    })
+    Ok(RowId { id: read_id(fields)?, model, trial: trial.unwrap_or(0), tags: read_tags(fields)? })
 }
 
 /// The trial and the model that a joined recording names.
@@ -180,15 +175,15 @@ fn recorded_identity(
     spec: &RowSpec,
 ) -> Result<(Option<u32>, Option<String>), RowProblem> {
     let spec = joined_spec(spec);
-    let read = |fields: &Fields<'_>| Ok((read_trial(fields)?, read_model(fields)?));
-    Fields::new(text, &spec).and_then(|fields| read(&fields)).map_err(RowProblem::of_recording)
+    let read = |fields: &RowFields<'_>| Ok((read_trial(fields)?, read_model(fields)?));
+    RowFields::new(text, &spec).and_then(|fields| read(&fields)).map_err(RowProblem::of_recording)
 }
 
 /// Everything that is wrong with a recording before it is joined with a row.
 pub(crate) fn check_recording(text: &str, spec: &RowSpec) -> Result<(), RowProblem> {
     let spec = joined_spec(spec);
     recorded_identity(text, &spec)?;
-    Opened::new(Record { row: "{}", recorded: text, case: 0 }, &spec)?.recorded().map(drop)
+    OpenedRow::new(RowRecord { row: "{}", recorded: text, case: 0 }, &spec)?.recorded().map(drop)
 }
 
 /// Records of a trajectory file use our own names.
@@ -196,7 +191,7 @@ pub(super) fn joined_spec(spec: &RowSpec) -> RowSpec {
     RowSpec { cells: false, fields: FieldMap::default(), format: spec.format }
 }
 
-fn read_id(fields: &Fields<'_>) -> Result<Option<String>, RowProblem> {
+fn read_id(fields: &RowFields<'_>) -> Result<Option<String>, RowProblem> {
     match fields.value("id")? {
         None => Ok(None),
         Some(empty @ Value::String(_)) if empty == "" => {
@@ -212,7 +207,7 @@ fn read_id(fields: &Fields<'_>) -> Result<Option<String>, RowProblem> {
     }
 }
 
-fn read_trial(fields: &Fields<'_>) -> Result<Option<u32>, RowProblem> {
+fn read_trial(fields: &RowFields<'_>) -> Result<Option<u32>, RowProblem> {
     match fields.value("trial")? {
         None => Ok(None),
         Some(value) => match value.as_u64().and_then(|trial| u32::try_from(trial).ok()) {
@@ -222,11 +217,11 @@ fn read_trial(fields: &Fields<'_>) -> Result<Option<u32>, RowProblem> {
     }
 }
 
-fn read_model(fields: &Fields<'_>) -> Result<Option<String>, RowProblem> {
+fn read_model(fields: &RowFields<'_>) -> Result<Option<String>, RowProblem> {
     fields.text("model")
 }
 
-fn read_tags(fields: &Fields<'_>) -> Result<Vec<String>, RowProblem> {
+fn read_tags(fields: &RowFields<'_>) -> Result<Vec<String>, RowProblem> {
     let wrong = |found: &Value| fields.wrong("tags", "a list of strings", found);
     let wrong_tag = |item: &Value| {
         let message = format!("an entry of `tags` is {}", kind_of(item));
@@ -244,11 +239,11 @@ fn read_tags(fields: &Fields<'_>) -> Result<Vec<String>, RowProblem> {
 }
 
 /// Reads a case, without its trajectory.
-pub(crate) fn sample(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
-    sample_of(&Opened::new(record, spec)?)
+pub(crate) fn sample(record: RowRecord<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
+    sample_of(&OpenedRow::new(record, spec)?)
 }
 
-fn sample_of(opened: &Opened<'_>) -> Result<Sample, RowProblem> {
+fn sample_of(opened: &OpenedRow<'_>) -> Result<Sample, RowProblem> {
     let identity = opened.identity()?;
     Ok(Sample {
         id: identity.id,
@@ -263,7 +258,7 @@ fn sample_of(opened: &Opened<'_>) -> Result<Sample, RowProblem> {
     })
 }
 
-fn no_input(fields: &Fields<'_>) -> RowProblem {
+fn no_input(fields: &RowFields<'_>) -> RowProblem {
     let session = session_hint(fields).map(str::to_owned);
     let hint = session.or_else(|| fields.instead_of("input")).unwrap_or_else(|| {
         let names = fields.some_names();
@@ -274,7 +269,7 @@ fn no_input(fields: &Fields<'_>) -> RowProblem {
     RowProblem::new("the row has no `input`").hint(hint)
 }
 
-fn read_input(fields: &Fields<'_>) -> Result<Option<Input>, RowProblem> {
+fn read_input(fields: &RowFields<'_>) -> Result<Option<Input>, RowProblem> {
     let expected = "a string, a list of strings (one a turn) or a list of chat messages";
     match fields.value("input")? {
         None => Ok(None),
@@ -296,14 +291,14 @@ fn read_input(fields: &Fields<'_>) -> Result<Option<Input>, RowProblem> {
 /// Without an `input`, what the user said in the trajectory.
 fn input_of(trajectory: &Trajectory) -> Option<Input> {
     let said = trajectory.messages(false).filter_map(|message| match &message.body {
-        Body::User(text) => Some(text.clone()),
+        MessageBody::User(text) => Some(text.clone()),
         _ => None,
     });
     said.into_iter().next().map(Input::Text)
 }
 
 fn read_ground_truth(
-    fields: &Fields<'_>,
+    fields: &RowFields<'_>,
     input: Option<&Input>,
 ) -> Result<Option<GroundTruth>, RowProblem> {
     let Some(value) = fields.value("ground_truth")? else { return Ok(None) };
@@ -339,11 +334,11 @@ fn counted(count: usize, [one, many]: [&str; 2]) -> String {
 }
 
 /// Everything that is wrong with a case, cheapest first: what the queries later rely on.
-pub(crate) fn check(record: Record<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
+pub(crate) fn check(record: RowRecord<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
     if let Some(at) = too_deep(record.row) {
         return Err(deep_problem(at));
     }
-    let opened = Opened::new(record, spec)?;
+    let opened = OpenedRow::new(record, spec)?;
     let fields = &opened.fields;
     if let Some((name, raw)) = fields.members.twice() {
         let problem =
@@ -370,9 +365,9 @@ const SAMPLE: [&str; 6] =
 
 /// Stands for the id of a row without one: a digest of what the sample is. Of a row without an `input` that is what was
 /// said before the target's first answer.
-pub(crate) fn content_id(record: Record<'_>, spec: &RowSpec) -> Box<str> {
+pub(crate) fn content_id(record: RowRecord<'_>, spec: &RowSpec) -> Box<str> {
     let mut sample = Map::new();
-    if let Ok(opened) = Opened::new(Record { case: 0, ..record }, spec) {
+    if let Ok(opened) = OpenedRow::new(RowRecord { case: 0, ..record }, spec) {
         let value = |name: &str| Some((name.to_owned(), opened.fields.value(name).ok()??));
         sample.extend(SAMPLE.into_iter().filter_map(value));
         if !sample.contains_key("input") && record.recorded != NOT_RECORDED {
@@ -389,15 +384,15 @@ pub(crate) fn content_id(record: Record<'_>, spec: &RowSpec) -> Box<str> {
 /// What was said before the target said or did anything.
 fn opening(trajectory: &Trajectory) -> Vec<String> {
     let said = trajectory.messages(false).map_while(|message| match &message.body {
-        Body::System(text) => Some(format!("system: {text}")),
-        Body::User(text) => Some(format!("user: {text}")),
+        MessageBody::System(text) => Some(format!("system: {text}")),
+        MessageBody::User(text) => Some(format!("user: {text}")),
         _ => None,
     });
     said.collect()
 }
 
 /// Two aliases of one field, and neither is our name nor mapped.
-fn ambiguous(fields: &Fields<'_>) -> Result<(), RowProblem> {
+fn ambiguous(fields: &RowFields<'_>) -> Result<(), RowProblem> {
     for (name, aliases) in FIELDS {
         let mapped = fields.spec.fields.paths.iter().any(|(ours, _)| ours == name);
         if mapped || fields.members.get(name).is_some() {

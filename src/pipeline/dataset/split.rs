@@ -23,7 +23,7 @@ pub(crate) const SHOWN_PROBLEMS: usize = 20;
 
 /// Where a record starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Start {
+pub(crate) struct RecordStart {
     /// The line, from 1.
     pub line: u32,
     /// The byte column in that line, from 0.
@@ -38,7 +38,7 @@ pub(crate) struct RawRecord<'a> {
     /// The JSON text of the row.
     pub text: Cow<'a, str>,
     /// Where it starts in the file.
-    pub start: Start,
+    pub start: RecordStart,
 }
 
 /// The bytes of a file as text, without a byte order mark; a diagnostic for anything that is no text.
@@ -129,7 +129,7 @@ fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagno
         }
         let column = (trimmed.as_ptr().addr() - raw.as_ptr().addr()) as u32;
         let offset = trimmed.as_ptr().addr() - text.as_ptr().addr();
-        let start = Start { line, column, offset };
+        let start = RecordStart { line, column, offset };
         records.push(RawRecord { text: Cow::Borrowed(trimmed), start });
     }
     if problems.is_empty() { Ok(records) } else { Err(problems) }
@@ -220,18 +220,18 @@ pub(super) struct LineCounter {
 
 impl LineCounter {
     /// Where `offset`, no less than the last one, stands.
-    pub(super) fn advance(&mut self, text: &str, offset: usize) -> Start {
+    pub(super) fn advance(&mut self, text: &str, offset: usize) -> RecordStart {
         for at in memchr::memchr_iter(b'\n', &text.as_bytes()[self.counted..offset]) {
             self.line += 1;
             self.line_start = self.counted + at + 1;
         }
         self.counted = offset;
-        Start { line: self.line + 1, column: (offset - self.line_start) as u32, offset }
+        RecordStart { line: self.line + 1, column: (offset - self.line_start) as u32, offset }
     }
 }
 
 /// The line a record starts on, marked from its start to its end.
-pub(crate) fn line_place(path: &str, text: &str, start: Start) -> Place {
+pub(crate) fn line_place(path: &str, text: &str, start: RecordStart) -> Place {
     record_place(path, text, start, None)
 }
 
@@ -241,7 +241,7 @@ pub(crate) fn line_place(path: &str, text: &str, start: Start) -> Place {
 pub(crate) fn record_place(
     path: &str,
     text: &str,
-    start: Start,
+    start: RecordStart,
     span: Option<Range<usize>>,
 ) -> Place {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

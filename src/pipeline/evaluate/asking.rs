@@ -10,7 +10,7 @@ use super::{
 };
 use crate::base::path::Row;
 use crate::pipeline::action::Action;
-use crate::pipeline::dataset::row::Opened;
+use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::template::Placeholders;
 use crate::pipeline::judge::{Judge, JudgeAction};
@@ -93,7 +93,7 @@ pub(crate) fn action(
     files: RubricFiles<'_>,
     [turn, ballot]: [u32; 2],
 ) -> Option<Action> {
-    let opened = Opened::new(case.record, case.spec).ok()?;
+    let opened = OpenedRow::new(case.record, case.spec).ok()?;
     let (turn, submission) = match case.submission {
         Submission::Turns(turns) => (Some(turn as usize), turns.get(turn as usize)?),
         submission => (None, submission),

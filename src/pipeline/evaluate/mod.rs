@@ -21,7 +21,7 @@ use serde_json::json;
 
 use super::action::Action;
 use super::dataset::fields::{RowProblem, RowSpec};
-use super::dataset::row::{Opened, Record};
+use super::dataset::row::{OpenedRow, RowRecord};
 use super::dataset::{GroundTruth, Input, Recorded};
 use super::extract::{ExtractError, ExtractFrom, Extractor};
 use super::grade::ToolGrader;
@@ -223,7 +223,7 @@ impl Planned {
 pub(crate) type Picker = Result<Extractor, ExtractError>;
 
 /// Picks the submission of a case.
-pub(crate) fn submission(record: Record<'_>, spec: &RowSpec, extractor: &Picker) -> Submission {
+pub(crate) fn submission(record: RowRecord<'_>, spec: &RowSpec, extractor: &Picker) -> Submission {
     match submission_or_problem(record, spec, extractor) {
         Ok(submission) => submission,
         Err(problem) => Submission::Failed(problem.message.into()),
@@ -231,11 +231,11 @@ pub(crate) fn submission(record: Record<'_>, spec: &RowSpec, extractor: &Picker)
 }
 
 fn submission_or_problem(
-    record: Record<'_>,
+    record: RowRecord<'_>,
     spec: &RowSpec,
     extractor: &Picker,
 ) -> Result<Submission, RowProblem> {
-    let opened = Opened::new(record, spec)?;
+    let opened = OpenedRow::new(record, spec)?;
     let recorded = opened.recorded()?;
     if opened.may_be_per_turn()
         && let Some(GroundTruth::Turns(turns)) = opened.ground_truth()?
@@ -249,7 +249,7 @@ fn submission_or_problem(
     Ok(pick(&recorded, record, extractor))
 }
 
-fn pick(recorded: &Recorded, record: Record<'_>, extractor: &Picker) -> Submission {
+fn pick(recorded: &Recorded, record: RowRecord<'_>, extractor: &Picker) -> Submission {
     if recorded.trajectory.is_empty() {
         return Submission::NoMessages;
     }
@@ -269,7 +269,7 @@ fn pick(recorded: &Recorded, record: Record<'_>, extractor: &Picker) -> Submissi
 #[derive(Debug)]
 pub(crate) struct Case<'a> {
     /// The record.
-    pub record: Record<'a>,
+    pub record: RowRecord<'a>,
     /// How records are read.
     pub spec: &'a RowSpec,
     /// What the extractor picked.
@@ -283,7 +283,7 @@ pub(crate) type RubricFiles<'a> = &'a dyn Fn(&str) -> FileText;
 
 /// Grades the case, or names the actions that will.
 pub(crate) fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
-    let opened = match Opened::new(case.record, case.spec) {
+    let opened = match OpenedRow::new(case.record, case.spec) {
         Ok(opened) => opened,
         Err(problem) => return Planned::Graded(unreadable(problem)),
     };
@@ -306,7 +306,7 @@ fn unreadable(problem: RowProblem) -> Grade {
 
 /// A case, or one turn of it. Of its row only what the grader needs is read.
 struct CasePart<'a> {
-    row: &'a Opened<'a>,
+    row: &'a OpenedRow<'a>,
     turn: Option<usize>,
     submission: &'a Submission,
     baseline: Option<&'a RecordedSubmission>,

@@ -4,7 +4,7 @@
 
 use crate::base::diagnostic::clipped;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
-use crate::pipeline::dataset::row::{Opened, Record};
+use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
 use crate::pipeline::grade;
 use crate::pipeline::judge::template;
 use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec};
@@ -85,8 +85,8 @@ impl RowNeeds {
     }
 
     /// What a row lacks. Of a row that cannot be read at all, something else is wrong.
-    pub fn problems(&self, record: Record<'_>, spec: &RowSpec) -> Vec<RowProblem> {
-        let Ok(row) = Opened::new(record, spec) else { return Vec::new() };
+    pub fn problems(&self, record: RowRecord<'_>, spec: &RowSpec) -> Vec<RowProblem> {
+        let Ok(row) = OpenedRow::new(record, spec) else { return Vec::new() };
         let mut problems = self.without_vars(&row);
         problems.extend(self.without_input(&row));
         problems.extend(self.with_several_truths(&row));
@@ -94,7 +94,7 @@ impl RowNeeds {
         problems
     }
 
-    fn without_vars(&self, row: &Opened<'_>) -> Vec<RowProblem> {
+    fn without_vars(&self, row: &OpenedRow<'_>) -> Vec<RowProblem> {
         // A row with a rubric of its own is not judged by the grader's.
         if self.vars.is_empty() || has_own_rubric(row) {
             return Vec::new();
@@ -108,7 +108,7 @@ impl RowNeeds {
         self.vars.iter().filter_map(missing).collect()
     }
 
-    fn without_input(&self, row: &Opened<'_>) -> Option<RowProblem> {
+    fn without_input(&self, row: &OpenedRow<'_>) -> Option<RowProblem> {
         if self.input.is_empty() {
             return None;
         }
@@ -127,7 +127,7 @@ impl RowNeeds {
         Some(RowProblem { message, ..problem })
     }
 
-    fn with_several_truths(&self, row: &Opened<'_>) -> Option<RowProblem> {
+    fn with_several_truths(&self, row: &OpenedRow<'_>) -> Option<RowProblem> {
         let (grader, function) = self.one_truth.as_ref()?;
         let problem = row.no_single_truth()?;
         let grader = clipped(grader);
@@ -137,13 +137,13 @@ impl RowNeeds {
         Some(RowProblem { message, ..problem }.hint(hint))
     }
 
-    fn without_trajectory(&self, row: &Opened<'_>) -> Option<RowProblem> {
+    fn without_trajectory(&self, row: &OpenedRow<'_>) -> Option<RowProblem> {
         self.trajectory.as_ref()?;
         row.no_trajectory()
     }
 }
 
-fn has_own_rubric(row: &Opened<'_>) -> bool {
+fn has_own_rubric(row: &OpenedRow<'_>) -> bool {
     row.rubric().is_ok_and(|own| own.is_some()) || row.rubric_path().is_ok_and(|own| own.is_some())
 }
 

@@ -13,7 +13,7 @@ use super::{Case, CasePart, ReadyGrader, Submission, unreadable};
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row;
-use crate::pipeline::dataset::row::{Opened, Record};
+use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
 use crate::pipeline::dataset::{GroundTruth, Input, Recorded};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::program::{ProgramAction, ProgramIdentity};
@@ -78,7 +78,7 @@ enum Given {
 }
 
 impl Given {
-    fn of(row: &Opened<'_>, turn: Option<usize>) -> Result<Self, RowProblem> {
+    fn of(row: &OpenedRow<'_>, turn: Option<usize>) -> Result<Self, RowProblem> {
         Ok(match (row.input()?, turn) {
             (Some(Input::Text(text)), _) => Self::Text(text),
             (Some(Input::Turns(mut turns)), Some(turn)) if turn < turns.len() => {
@@ -144,11 +144,11 @@ fn has_trace(recorded: &Recorded) -> bool {
 
 /// A sample, or one turn of it.
 fn sample<'a>(
-    row: &Opened<'_>,
+    row: &OpenedRow<'_>,
     turn: Option<usize>,
     ground_truth: Option<&'a str>,
 ) -> Result<SampleInput<'a>, RowProblem> {
-    let row::Identity { id, tags, .. } = row.identity()?;
+    let row::RowId { id, tags, .. } = row.identity()?;
     Ok(SampleInput {
         id,
         input: Given::of(row, turn)?,
@@ -164,12 +164,12 @@ fn sample<'a>(
 /// The submission of a case that a program extracts: pending with the action that does, for each turn where input and
 /// ground truth are lists.
 pub(crate) fn extraction(
-    record: Record<'_>,
+    record: RowRecord<'_>,
     spec: &RowSpec,
     extractor: &ReadyExtractor,
 ) -> Submission {
     let extracted = || -> Result<Submission, RowProblem> {
-        let opened = Opened::new(record, spec)?;
+        let opened = OpenedRow::new(record, spec)?;
         let recorded = opened.recorded()?;
         if opened.may_be_per_turn()
             && let Some(GroundTruth::Turns(turns)) = opened.ground_truth()?
@@ -215,7 +215,7 @@ pub(crate) fn extraction_action(
     turn: u32,
     extractor: &ReadyExtractor,
 ) -> Option<ProgramAction> {
-    let opened = Opened::new(case.record, case.spec).ok()?;
+    let opened = OpenedRow::new(case.record, case.spec).ok()?;
     let recorded = opened.recorded().ok()?;
     let identity = extractor.program.as_ref().ok()?.as_ref()?;
     let trajectory = match case.submission {
@@ -227,13 +227,13 @@ pub(crate) fn extraction_action(
 
 /// What a reward is made of: the sample, and for each grader its name, its grade and its submission.
 pub(super) fn rewarding(
-    case: (Record<'_>, &RowSpec),
+    case: (RowRecord<'_>, &RowSpec),
     identity: &Arc<ProgramIdentity>,
     grades: &[UsableGrade],
 ) -> Result<ProgramAction, Grade> {
     let (record, spec) = case;
     let made = || -> Result<Value, RowProblem> {
-        let row = Opened::new(record, spec)?;
+        let row = OpenedRow::new(record, spec)?;
         let truth = row.ground_truth()?.map(|truth| match truth {
             GroundTruth::Text(text) => text,
             GroundTruth::Turns(turns) => json!(turns).to_string(),

@@ -9,7 +9,7 @@ use super::Method;
 use super::{Planned, ReadyGrader, programs};
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::RowSpec;
-use crate::pipeline::dataset::row::Record;
+use crate::pipeline::dataset::row::RowRecord;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::program::{ProgramAction, ProgramIdentity};
 use crate::pipeline::reward::Expression;
@@ -31,7 +31,7 @@ pub(super) type UsableGrade = (String, Grade, String);
 
 /// Grades the case by what others say of it, or names the action that will.
 pub(crate) fn plan_reward(
-    case: (Record<'_>, &RowSpec),
+    case: (RowRecord<'_>, &RowSpec),
     grader: &ReadyGrader,
     said: &[OtherGrade],
 ) -> Planned {
@@ -59,7 +59,7 @@ pub(crate) fn plan_reward(
 
 /// Renders the action of a reward again.
 pub(crate) fn reward_action(
-    case: (Record<'_>, &RowSpec),
+    case: (RowRecord<'_>, &RowSpec),
     grader: &ReadyGrader,
     said: &[OtherGrade],
 ) -> Option<ProgramAction> {

@@ -2,7 +2,7 @@
 
 use crate::base::path::Row;
 use crate::pipeline::dataset::chunk::Records;
-use crate::pipeline::dataset::fields::{Fields, RowSpec};
+use crate::pipeline::dataset::fields::{RowFields, RowSpec};
 use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::grade;
 use crate::pipeline::judge::template::open_names;
@@ -46,7 +46,7 @@ impl Sought {
     }
 
     fn is_in(&self, row: &str, spec: &RowSpec) -> bool {
-        let Ok(fields) = Fields::new(row, spec) else {
+        let Ok(fields) = RowFields::new(row, spec) else {
             // A row that cannot be taken apart is another problem than a path that leads nowhere.
             return matches!(self, Self::Path(_));
         };
@@ -60,7 +60,7 @@ impl Sought {
 }
 
 /// Whether the row may record more than an answer.
-fn has_trajectory(fields: &Fields<'_>) -> bool {
+fn has_trajectory(fields: &RowFields<'_>) -> bool {
     let outputs = fields.spec().fields.outputs.iter().map(|(_, path)| fields.at_path(path));
     let answers = outputs.chain([fields.raw("output")]);
     fields.raw("trajectory").is_some()
@@ -69,7 +69,7 @@ fn has_trajectory(fields: &Fields<'_>) -> bool {
 }
 
 /// Whether `{name}` stands for something in this row.
-fn stands_for(name: &str, row: &str, fields: &Fields<'_>) -> bool {
+fn stands_for(name: &str, row: &str, fields: &RowFields<'_>) -> bool {
     if let Some(path) = name.strip_prefix("row.") {
         return Row { text: row }.get(path).is_some();
     }

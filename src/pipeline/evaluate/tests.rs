@@ -14,7 +14,7 @@ use super::{
 };
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::RowSpec;
-use crate::pipeline::dataset::row::Record;
+use crate::pipeline::dataset::row::RowRecord;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
@@ -56,7 +56,7 @@ impl<'a> Sample<'a> {
         };
         let spec = RowSpec::new(&dataset, None);
         of(&Case {
-            record: Record { row: self.row, recorded: "", case: 0 },
+            record: RowRecord { row: self.row, recorded: "", case: 0 },
             spec: &spec,
             submission: &self.submission,
             baseline: self.run.find("s", (None, 0), "kind"),

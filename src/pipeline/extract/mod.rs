@@ -20,7 +20,7 @@ pub(crate) use options::check_options;
 
 use self::options::{ExtractorInfo, Options, Pick};
 use super::spec::ExtractorSpec;
-use super::trajectory::{Body, Message, ToolCall, Trajectory};
+use super::trajectory::{Message, MessageBody, ToolCall, Trajectory};
 use crate::base::path::Row;
 
 /// The built-in extractors, sorted by id.
@@ -131,7 +131,7 @@ impl<'a> ExtractView<'a> {
 
 fn assistant(message: &Message) -> Option<&str> {
     match &message.body {
-        Body::Assistant(text) => Some(text),
+        MessageBody::Assistant(text) => Some(text),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ExtractView;
 use super::options::{ExtractorInfo, Opt, OptionKind, Pick};
-use crate::pipeline::trajectory::Body;
+use crate::pipeline::trajectory::MessageBody;
 
 /// The option of extractors of one tool.
 const TOOL: &[Opt] =
@@ -47,7 +47,7 @@ fn tool_output(from: &ExtractView<'_>, tool_name: &str) -> String {
         None => earlier.filter(|call| call.id.is_none()).count(),
     };
     let mut returns = from.messages().filter_map(|message| match &message.body {
-        Body::ToolReturn(answer) if answer.call_id == call.id => Some(&answer.output),
+        MessageBody::ToolReturn(answer) if answer.call_id == call.id => Some(&answer.output),
         _ => None,
     });
     returns.nth(skip).cloned().unwrap_or_default()

@@ -18,7 +18,7 @@ use super::text::{explained, reference, regex_failure, unusable_reference, verdi
 use super::{Grade, Subject};
 use crate::base::python::lower;
 use crate::pipeline::spec::OptionProblem;
-use crate::pipeline::trajectory::{Body, ToolCall};
+use crate::pipeline::trajectory::{MessageBody, ToolCall};
 
 /// Most calls that are paired with one another where order does not count.
 const MAX_PAIRED: usize = 1000;
@@ -78,7 +78,7 @@ pub(super) const NO_TOOL_ERRORS: GraderInfo = GraderInfo {
 pub(super) fn no_tool_errors(subject: &Subject<'_>) -> Grade {
     let messages = subject.trajectory.messages(subject.include_subagents);
     let failed = messages
-        .filter(|message| matches!(&message.body, Body::ToolReturn(answer) if answer.failed))
+        .filter(|message| matches!(&message.body, MessageBody::ToolReturn(answer) if answer.failed))
         .count();
     let wrong = (failed > 0).then(|| format!("{failed} failed"));
     explained("No tool errors", wrong)

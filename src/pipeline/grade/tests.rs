@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{GRADERS, Grade, Subject, ToolGrader, compile, find};
 use crate::base::path::Row;
 use crate::pipeline::spec::{OptionProblem, ToolSpec};
-use crate::pipeline::trajectory::{Body, Message, ToolCall, ToolReturn, Trajectory, Turn};
+use crate::pipeline::trajectory::{Message, MessageBody, ToolCall, ToolReturn, Trajectory, Turn};
 
 mod calls;
 mod options;

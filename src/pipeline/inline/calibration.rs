@@ -16,7 +16,7 @@ const STEPS: usize = 5;
 
 /// A result to be checked by somebody.
 #[derive(Clone, Debug)]
-pub(crate) struct Sample {
+pub(crate) struct SampledResult {
     /// The result as it was recorded, with its score.
     pub record: Map<String, Value>,
     /// What another grader says of it.
@@ -24,7 +24,7 @@ pub(crate) struct Sample {
 }
 
 /// The report, without a line break at its end. `generated` is the time, RFC 3339.
-pub(crate) fn report(samples: &[Sample], generated: &str) -> String {
+pub(crate) fn report(samples: &[SampledResult], generated: &str) -> String {
     let mut text = format!(
         "# Grader Calibration Report\n\nGenerated: {generated}\nSamples: {}\n\n## Instructions\n\n\
          Read each sample and mark one box:\n\n\
@@ -40,7 +40,11 @@ pub(crate) fn report(samples: &[Sample], generated: &str) -> String {
     text
 }
 
-fn write_sample(to: &mut String, ordinal: usize, Sample { record, rescored }: &Sample) {
+fn write_sample(
+    to: &mut String,
+    ordinal: usize,
+    SampledResult { record, rescored }: &SampledResult,
+) {
     let text = |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default();
     let mut block = |lines: &str| {
         to.push('\n');
@@ -136,7 +140,7 @@ fn first(text: &str, most: usize) -> &str {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Sample, fenced, report, snippet};
+    use super::{SampledResult, fenced, report, snippet};
     use crate::pipeline::inline::record::GraderResult;
 
     #[test]
@@ -156,9 +160,8 @@ mod tests {
             };
         let plain =
             json!({"id": "b", "input": "q", "output": "o", "score": {"pass": false, "score": 0}});
-        let samples = [(record, Some(rescored)), (plain, None)].map(|(record, rescored)| Sample {
-            record: record.as_object().unwrap().clone(),
-            rescored,
+        let samples = [(record, Some(rescored)), (plain, None)].map(|(record, rescored)| {
+            SampledResult { record: record.as_object().unwrap().clone(), rescored }
         });
         let text = report(&samples, "2026-01-01T00:00:00Z").replace(&"é".repeat(500), "(500 é)");
         insta::assert_snapshot!(text, @r"

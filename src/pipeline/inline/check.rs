@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::lines::{BadLine, Line, object};
+use super::lines::{BadLine, InlineLine, object};
 use super::recorded::graded_records;
 use crate::base::json_syntax::kind_of;
 
-type Record = Map<String, Value>;
+type JsonObject = Map<String, Value>;
 
 /// A member of a record.
 struct Member {
@@ -86,7 +86,7 @@ fn is_score(value: &Value) -> bool {
 }
 
 /// The record on a line that is graded: it needs an input and an output, whatever they are.
-pub(crate) fn graded(line: Line<'_>) -> Result<Record, BadLine> {
+pub(crate) fn graded(line: InlineLine<'_>) -> Result<JsonObject, BadLine> {
     let record = object(line)?;
     match ["input", "output"].into_iter().find(|name| !record.contains_key(*name)) {
         None => Ok(record),
@@ -95,7 +95,7 @@ pub(crate) fn graded(line: Line<'_>) -> Result<Record, BadLine> {
 }
 
 /// The case on a line of a file of prompts.
-pub(crate) fn prompt(line: Line<'_>) -> Result<Record, BadLine> {
+pub(crate) fn prompt(line: InlineLine<'_>) -> Result<JsonObject, BadLine> {
     let record = object(line)?;
     members("", &record, PROMPT).map_err(|reason| bad(line, reason))?;
     Ok(record)
@@ -103,7 +103,7 @@ pub(crate) fn prompt(line: Line<'_>) -> Result<Record, BadLine> {
 
 /// The results on a line that is calibrated: one, or of a line of `evalrs run` one a grade. What calibration does not
 /// look at need not be there: what was graded from other tools' records is calibrated too.
-pub(crate) fn results(line: Line<'_>) -> Result<Vec<Record>, BadLine> {
+pub(crate) fn results(line: InlineLine<'_>) -> Result<Vec<JsonObject>, BadLine> {
     let record = object(line)?;
     if let Some(records) = graded_records(&record) {
         return Ok(records);
@@ -112,11 +112,11 @@ pub(crate) fn results(line: Line<'_>) -> Result<Vec<Record>, BadLine> {
     Ok(vec![record])
 }
 
-fn bad(line: Line<'_>, reason: String) -> BadLine {
+fn bad(line: InlineLine<'_>, reason: String) -> BadLine {
     BadLine { number: line.number, reason }
 }
 
-fn result_members(record: &Record) -> Result<(), String> {
+fn result_members(record: &JsonObject) -> Result<(), String> {
     members("", record, RESULT)?;
     if let Some(Value::Object(score)) = record.get("score") {
         members("score.", score, SCORE)?;
@@ -142,7 +142,7 @@ fn step(at: usize, value: &Value) -> Result<(), String> {
     members(&format!("trajectory[{at}]."), step, expected)
 }
 
-fn members(prefix: &str, record: &Record, expected: &[Member]) -> Result<(), String> {
+fn members(prefix: &str, record: &JsonObject, expected: &[Member]) -> Result<(), String> {
     for Member { name, is_required, expected, holds } in expected {
         match record.get(*name) {
             Some(value) if holds(value) => {}
@@ -160,12 +160,12 @@ fn members(prefix: &str, record: &Record, expected: &[Member]) -> Result<(), Str
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Record, graded, prompt, results};
-    use crate::pipeline::inline::lines::{BadLine, Line};
+    use super::{JsonObject, graded, prompt, results};
+    use crate::pipeline::inline::lines::{BadLine, InlineLine};
 
-    fn told(read: fn(Line<'_>) -> Result<Record, BadLine>, record: &Value) -> String {
+    fn told(read: fn(InlineLine<'_>) -> Result<JsonObject, BadLine>, record: &Value) -> String {
         let text = record.to_string();
-        match read(Line { number: 7, text: &text }) {
+        match read(InlineLine { number: 7, text: &text }) {
             Ok(read) => {
                 assert_eq!(Value::Object(read), *record, "a record is taken as it is");
                 String::new()
@@ -175,7 +175,7 @@ mod tests {
     }
 
     /// The only result of a line.
-    fn one(line: Line<'_>) -> Result<Record, BadLine> {
+    fn one(line: InlineLine<'_>) -> Result<JsonObject, BadLine> {
         results(line).map(|mut results| results.remove(0))
     }
 

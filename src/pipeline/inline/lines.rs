@@ -10,7 +10,7 @@ use crate::base::json_syntax::slip;
 
 /// A line with something on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Line<'t> {
+pub(crate) struct InlineLine<'t> {
     /// Its number in the file, from 1.
     pub number: usize,
     /// What it says.
@@ -43,18 +43,18 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<&str, BadLine> {
 
 /// The lines with something on them. One of white space alone is such a line where another one follows: it then is no
 /// JSON.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> + Clone {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = InlineLine<'_>> + Clone {
     let is_space = |char: char| char.is_whitespace() || char == '\u{feff}';
     let rest = text.trim_start_matches(is_space);
     let skipped = text[..text.len() - rest.len()].bytes().filter(|byte| *byte == b'\n').count();
     let lines = rest.trim_end_matches(is_space).split('\n').enumerate();
     lines
-        .map(move |(at, text)| Line { number: skipped + at + 1, text })
+        .map(move |(at, text)| InlineLine { number: skipped + at + 1, text })
         .filter(|line| !line.text.is_empty())
 }
 
 /// The object on a line.
-pub(crate) fn object(line: Line<'_>) -> Result<Map<String, Value>, BadLine> {
+pub(crate) fn object(line: InlineLine<'_>) -> Result<Map<String, Value>, BadLine> {
     let wrong = |reason| BadLine { number: line.number, reason };
     if line.text.trim().is_empty() {
         return Err(wrong("expected an object, found white space".to_owned()));

@@ -2,23 +2,23 @@
 
 use serde_json::{Map, Value, json};
 
-type Record = Map<String, Value>;
+type JsonRecord = Map<String, Value>;
 
 /// The grades of a result line as graded records; none if the record is no such line. A grade that could not be made is
 /// no verdict that anybody could check, and is left out.
-pub(crate) fn graded_records(line: &Record) -> Option<Vec<Record>> {
+pub(crate) fn graded_records(line: &JsonRecord) -> Option<Vec<JsonRecord>> {
     let id = line.get("sample_id")?.as_str()?;
     let grades = line.get("grades")?.as_object()?;
     let made = grades.iter().filter(|(_, grade)| grade.get("error").is_none_or(Value::is_null));
     Some(made.filter_map(|(grader, grade)| record(line, id, grader, grade)).collect())
 }
 
-fn record(line: &Record, id: &str, grader: &str, grade: &Value) -> Option<Record> {
+fn record(line: &JsonRecord, id: &str, grader: &str, grade: &Value) -> Option<JsonRecord> {
     let trial = line.get("trial").and_then(Value::as_u64).filter(|trial| *trial > 0);
     let trial = trial.map_or_else(String::new, |trial| format!(" [trial {trial}]"));
     let model = line.get("model").and_then(Value::as_str);
     let model = model.map_or_else(String::new, |model| format!(" [{model}]"));
-    let mut record = Record::new();
+    let mut record = JsonRecord::new();
     record.insert("id".to_owned(), json!(format!("{id}{model}{trial}, {grader}")));
     record.insert("input".to_owned(), input(line.get("input")));
     let output = line.get("submissions").and_then(|submissions| submissions.get(grader));

@@ -4,35 +4,38 @@
 
 use serde_json::Value;
 
-use super::node::Node;
+use super::node::RecordedNode;
 use super::read::{Turns, flatten, part_text};
-use super::{Body, ToolCall, ToolReturn, TrajectoryProblem};
+use super::{MessageBody, ToolCall, ToolReturn, TrajectoryProblem};
 
 /// Reads one message.
-pub(super) fn read(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+pub(super) fn read(
+    message: RecordedNode<'_, '_>,
+    turns: &mut Turns,
+) -> Result<(), TrajectoryProblem> {
     message.object("a chat message (an object)")?;
     let content = message.get("content");
     match message.get("role").text("a role (a string)")? {
-        "system" => turns.push(Body::System(flatten(content)?)),
+        "system" => turns.push(MessageBody::System(flatten(content)?)),
         "user" => user(content, false, turns)?,
         "assistant" => {
-            for body in bodies(content, Body::Assistant)? {
+            for body in bodies(content, MessageBody::Assistant)? {
                 turns.push(body);
             }
         }
-        _ => turns.push(Body::Other(message.value().clone())),
+        _ => turns.push(MessageBody::Other(message.value().clone())),
     }
     Ok(())
 }
 
 /// Reads the content of a user message. Neither tool results nor prompts of sub-agents start a turn.
 pub(super) fn user(
-    content: Node<'_, '_>,
+    content: RecordedNode<'_, '_>,
     subagent: bool,
     turns: &mut Turns,
 ) -> Result<(), TrajectoryProblem> {
-    let bodies = bodies(content, Body::User)?;
-    if !subagent && !bodies.iter().any(|body| matches!(body, Body::ToolReturn(_))) {
+    let bodies = bodies(content, MessageBody::User)?;
+    if !subagent && !bodies.iter().any(|body| matches!(body, MessageBody::ToolReturn(_))) {
         turns.start();
     }
     for body in bodies {
@@ -43,9 +46,9 @@ pub(super) fn user(
 
 /// Reads the blocks of a content. Neighbouring texts are one text, joined with one space.
 pub(super) fn bodies(
-    content: Node<'_, '_>,
-    said: fn(String) -> Body,
-) -> Result<Vec<Body>, TrajectoryProblem> {
+    content: RecordedNode<'_, '_>,
+    said: fn(String) -> MessageBody,
+) -> Result<Vec<MessageBody>, TrajectoryProblem> {
     if let Some(text) = content.as_str() {
         return Ok(if text.is_empty() { Vec::new() } else { vec![said(text.to_owned())] });
     }
@@ -59,14 +62,14 @@ pub(super) fn bodies(
 /// The blocks of one message.
 #[derive(Debug)]
 struct Blocks {
-    bodies: Vec<Body>,
+    bodies: Vec<MessageBody>,
     /// The texts since the last block of another kind.
     text: String,
-    said: fn(String) -> Body,
+    said: fn(String) -> MessageBody,
 }
 
 impl Blocks {
-    fn read(&mut self, block: Node<'_, '_>) -> Result<(), TrajectoryProblem> {
+    fn read(&mut self, block: RecordedNode<'_, '_>) -> Result<(), TrajectoryProblem> {
         if block.as_str().is_some() || block.get("type").as_str() == Some("text") {
             let text = part_text(block)?.unwrap_or_default();
             if !self.text.is_empty() && !text.is_empty() {
@@ -87,7 +90,7 @@ impl Blocks {
         }
     }
 
-    fn done(mut self) -> Vec<Body> {
+    fn done(mut self) -> Vec<MessageBody> {
         self.end_text();
         self.bodies
     }
@@ -95,26 +98,26 @@ impl Blocks {
 
 /// A block that is no text. Tools the server runs itself have kinds of their own (`server_tool_use`,
 /// `web_search_tool_result`) and are calls like any other.
-fn other_block(block: Node<'_, '_>) -> Result<Body, TrajectoryProblem> {
+fn other_block(block: RecordedNode<'_, '_>) -> Result<MessageBody, TrajectoryProblem> {
     block.object("a content block (an object)")?;
     let kind = block.get("type").text("a block type (a string)")?;
     if kind == "thinking" {
-        return flatten(block.get("thinking")).map(Body::Reasoning);
+        return flatten(block.get("thinking")).map(MessageBody::Reasoning);
     }
     if kind.ends_with("tool_use") {
-        return Ok(Body::ToolCall(ToolCall {
+        return Ok(MessageBody::ToolCall(ToolCall {
             id: block.get("id").to_text(),
             name: block.get("name").text("the name of a tool")?.to_owned(),
             arguments: block.get("input").to_json_text(),
         }));
     }
     if kind.ends_with("tool_result") {
-        return tool_result(block).map(Body::ToolReturn);
+        return tool_result(block).map(MessageBody::ToolReturn);
     }
-    Ok(Body::Other(block.value().clone()))
+    Ok(MessageBody::Other(block.value().clone()))
 }
 
-fn tool_result(block: Node<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
+fn tool_result(block: RecordedNode<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
     let content = block.get("content");
     let kind = content.get("type").to_text().unwrap_or_default();
     let output = match content.value() {

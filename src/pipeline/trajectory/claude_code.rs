@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::node::Node;
+use super::node::RecordedNode;
 use super::read::Turns;
-use super::{Body, TrajectoryProblem, anthropic};
+use super::{MessageBody, TrajectoryProblem, anthropic};
 
 /// The events in JSON Lines text as one list; none if a line is no object or no line is an event.
 pub(super) fn events(text: &str) -> Option<Value> {
@@ -37,12 +37,15 @@ pub(crate) fn is_event(value: &Value) -> bool {
 }
 
 /// Reads the lines.
-pub(super) fn read(lines: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
-    let events: Vec<Node<'_, '_>> = lines.items("a list of Claude Code events")?.collect();
+pub(super) fn read(
+    lines: RecordedNode<'_, '_>,
+    turns: &mut Turns,
+) -> Result<(), TrajectoryProblem> {
+    let events: Vec<RecordedNode<'_, '_>> = lines.items("a list of Claude Code events")?.collect();
     for entry in merge(&events) {
         match entry {
-            Entry::Assistant(lines) => assistant(&lines, turns)?,
-            Entry::Line(line) => single(*line, turns)?,
+            MessageEvents::Assistant(lines) => assistant(&lines, turns)?,
+            MessageEvents::Line(line) => single(*line, turns)?,
         }
     }
     Ok(())
@@ -51,21 +54,21 @@ pub(super) fn read(lines: Node<'_, '_>, turns: &mut Turns) -> Result<(), Traject
 /// How many messages of the assistant the lines hold, sub-agents included.
 #[cfg(test)]
 pub(super) fn assistant_messages(lines: &Value) -> usize {
-    let root = Node::root(lines);
-    let events: Vec<Node<'_, '_>> = root.items("events").into_iter().flatten().collect();
-    merge(&events).iter().filter(|entry| matches!(entry, Entry::Assistant(_))).count()
+    let root = RecordedNode::root(lines);
+    let events: Vec<RecordedNode<'_, '_>> = root.items("events").into_iter().flatten().collect();
+    merge(&events).iter().filter(|entry| matches!(entry, MessageEvents::Assistant(_))).count()
 }
 
 /// A line, or all lines of one message of the assistant.
 #[derive(Debug)]
-enum Entry<'a, 'p, 'v> {
-    Assistant(Vec<&'a Node<'p, 'v>>),
-    Line(&'a Node<'p, 'v>),
+enum MessageEvents<'a, 'p, 'v> {
+    Assistant(Vec<&'a RecordedNode<'p, 'v>>),
+    Line(&'a RecordedNode<'p, 'v>),
 }
 
 /// Brings the lines of each message id together where the first of them stands; never across turns,
 /// because mocks and proxies use the same id again.
-fn merge<'a, 'p, 'v>(events: &'a [Node<'p, 'v>]) -> Vec<Entry<'a, 'p, 'v>> {
+fn merge<'a, 'p, 'v>(events: &'a [RecordedNode<'p, 'v>]) -> Vec<MessageEvents<'a, 'p, 'v>> {
     let mut entries = Vec::new();
     let mut places = HashMap::new();
     for event in events {
@@ -73,22 +76,22 @@ fn merge<'a, 'p, 'v>(events: &'a [Node<'p, 'v>]) -> Vec<Entry<'a, 'p, 'v>> {
             if divides(*event) {
                 places.clear();
             }
-            entries.push(Entry::Line(event));
+            entries.push(MessageEvents::Line(event));
             continue;
         }
         let message = event.value().get("message");
         let id = message.and_then(|message| message.get("id")).and_then(Value::as_str);
         let place = id.map_or(entries.len(), |id| *places.entry(id).or_insert(entries.len()));
         match entries.get_mut(place) {
-            Some(Entry::Assistant(lines)) => lines.push(event),
-            _ => entries.push(Entry::Assistant(vec![event])),
+            Some(MessageEvents::Assistant(lines)) => lines.push(event),
+            _ => entries.push(MessageEvents::Assistant(vec![event])),
         }
     }
     entries
 }
 
 /// Whether a line ends a turn or starts one.
-fn divides(line: Node<'_, '_>) -> bool {
+fn divides(line: RecordedNode<'_, '_>) -> bool {
     let blocks = line.value().pointer("/message/content").and_then(Value::as_array);
     let answers =
         blocks.is_some_and(|blocks| blocks.iter().any(|b| b.get("tool_use_id").is_some()));
@@ -100,15 +103,15 @@ fn divides(line: Node<'_, '_>) -> bool {
 }
 
 /// One message of the assistant. Texts that only the end of a line divides are one text.
-fn assistant(lines: &[&Node<'_, '_>], turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn assistant(lines: &[&RecordedNode<'_, '_>], turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     let subagent = lines.first().is_some_and(|line| is_subagent(**line));
-    let mut bodies: Vec<Body> = Vec::new();
+    let mut bodies: Vec<MessageBody> = Vec::new();
     for line in lines {
         let message = line.get("message");
         message.object("a message (an object)")?;
-        for body in anthropic::bodies(message.get("content"), Body::Assistant)? {
+        for body in anthropic::bodies(message.get("content"), MessageBody::Assistant)? {
             match (bodies.last_mut(), body) {
-                (Some(Body::Assistant(before)), Body::Assistant(text)) => {
+                (Some(MessageBody::Assistant(before)), MessageBody::Assistant(text)) => {
                     before.push(' ');
                     before.push_str(&text);
                 }
@@ -122,7 +125,7 @@ fn assistant(lines: &[&Node<'_, '_>], turns: &mut Turns) -> Result<(), Trajector
     Ok(())
 }
 
-fn single(line: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn single(line: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     line.object("a Claude Code event (an object)")?;
     let subtype = line.get("subtype");
     match line.get("type").text("an event type (a string)")? {
@@ -134,33 +137,33 @@ fn single(line: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem
         // Names the session's tools and model, which are settings of the target and no message.
         "system" if subtype.as_str() == Some("init") => {}
         "result" => result(line, turns),
-        _ => turns.push_of(Body::Other(line.value().clone()), is_subagent(line)),
+        _ => turns.push_of(MessageBody::Other(line.value().clone()), is_subagent(line)),
     }
     Ok(())
 }
 
 /// The last line of a turn repeats its last answer, which counts only if nothing else was said.
-fn result(line: Node<'_, '_>, turns: &mut Turns) {
+fn result(line: RecordedNode<'_, '_>, turns: &mut Turns) {
     let silent = !turns
         .last()
         .iter()
-        .any(|message| !message.subagent && matches!(message.body, Body::Assistant(_)));
+        .any(|message| !message.subagent && matches!(message.body, MessageBody::Assistant(_)));
     if let Some(text) = line.get("result").as_str().filter(|text| silent && !text.is_empty()) {
-        turns.push(Body::Assistant(text.to_owned()));
+        turns.push(MessageBody::Assistant(text.to_owned()));
     }
     turns.end();
 }
 
 /// Whether a sub-agent wrote the line: streams name the call that started it, session files a side chain.
-fn is_subagent(line: Node<'_, '_>) -> bool {
+fn is_subagent(line: RecordedNode<'_, '_>) -> bool {
     !line.get("parent_tool_use_id").is_nothing() || is_true(line, "isSidechain")
 }
 
 /// Whether Claude Code wrote the line itself, in the name of the user.
-fn is_meta(line: Node<'_, '_>) -> bool {
+fn is_meta(line: RecordedNode<'_, '_>) -> bool {
     is_true(line, "isMeta") || is_true(line, "isSynthetic")
 }
 
-fn is_true(line: Node<'_, '_>, key: &str) -> bool {
+fn is_true(line: RecordedNode<'_, '_>, key: &str) -> bool {
     line.get(key).value() == &Value::Bool(true)
 }

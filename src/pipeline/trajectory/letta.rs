@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 
-use super::node::Node;
+use super::node::RecordedNode;
 use super::read::{Turns, flatten};
-use super::{Body, ToolCall, ToolReturn, TrajectoryProblem};
+use super::{MessageBody, ToolCall, ToolReturn, TrajectoryProblem};
 
 /// The kinds of messages and of notes between them that Letta writes.
 const TYPES: [&str; 15] = [
@@ -35,29 +35,36 @@ pub(super) fn is_message(message: &Value) -> bool {
 }
 
 /// Reads one message.
-pub(super) fn read(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+pub(super) fn read(
+    message: RecordedNode<'_, '_>,
+    turns: &mut Turns,
+) -> Result<(), TrajectoryProblem> {
     message.object("a Letta message (an object)")?;
     match message.get("message_type").text("a Letta message type (a string)")? {
-        "system_message" => turns.push(Body::System(flatten(message.get("content"))?)),
+        "system_message" => turns.push(MessageBody::System(flatten(message.get("content"))?)),
         "user_message" => {
             let text = flatten(message.get("content"))?;
             turns.start();
-            turns.push(Body::User(text));
+            turns.push(MessageBody::User(text));
         }
-        "assistant_message" => turns.push(Body::Assistant(assistant(message.get("content"))?)),
-        "reasoning_message" => turns.push(Body::Reasoning(flatten(message.get("reasoning"))?)),
+        "assistant_message" => {
+            turns.push(MessageBody::Assistant(assistant(message.get("content"))?))
+        }
+        "reasoning_message" => {
+            turns.push(MessageBody::Reasoning(flatten(message.get("reasoning"))?))
+        }
         "hidden_reasoning_message" if message.get("hidden_reasoning").as_str().is_some() => {
-            turns.push(Body::Reasoning(flatten(message.get("hidden_reasoning"))?));
+            turns.push(MessageBody::Reasoning(flatten(message.get("hidden_reasoning"))?));
         }
         "tool_call_message" => calls(message, turns)?,
         "tool_return_message" => returns(message, turns)?,
-        _ => turns.push(Body::Other(message.value().clone())),
+        _ => turns.push(MessageBody::Other(message.value().clone())),
     }
     Ok(())
 }
 
 /// Extractors read this text, so it has to be there. Parts without text say nothing.
-fn assistant(content: Node<'_, '_>) -> Result<String, TrajectoryProblem> {
+fn assistant(content: RecordedNode<'_, '_>) -> Result<String, TrajectoryProblem> {
     if content.is_nothing() {
         return Err(content.problem("a string or a list of content parts"));
     }
@@ -65,20 +72,20 @@ fn assistant(content: Node<'_, '_>) -> Result<String, TrajectoryProblem> {
 }
 
 /// `tool_calls` (a list or one object) decides; older files have only `tool_call`.
-fn calls(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn calls(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     let several = message.get("tool_calls");
     if several.value().as_array().is_some_and(|calls| !calls.is_empty()) {
         for call in several.items("a list of tool calls")? {
-            turns.push(Body::ToolCall(call_of(call)?));
+            turns.push(MessageBody::ToolCall(call_of(call)?));
         }
         return Ok(());
     }
     let one = if several.value().is_object() { several } else { message.get("tool_call") };
-    turns.push(Body::ToolCall(call_of(one)?));
+    turns.push(MessageBody::ToolCall(call_of(one)?));
     Ok(())
 }
 
-fn call_of(call: Node<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
+fn call_of(call: RecordedNode<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
     call.object("a tool call (an object)")?;
     Ok(ToolCall {
         id: call.get("tool_call_id").to_text(),
@@ -88,7 +95,7 @@ fn call_of(call: Node<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
 }
 
 /// Newer servers answer parallel calls in one message; its own fields then repeat the first answer.
-fn returns(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn returns(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     let several = message.get("tool_returns");
     let complete = several.value().as_array().is_some_and(|returns| {
         !returns.is_empty()
@@ -97,16 +104,16 @@ fn returns(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryPro
                 .all(|one| one.get("tool_call_id").is_some() && one.get("tool_return").is_some())
     });
     if !complete {
-        turns.push(Body::ToolReturn(return_of(message)?));
+        turns.push(MessageBody::ToolReturn(return_of(message)?));
         return Ok(());
     }
     for one in several.items("a list of tool returns")? {
-        turns.push(Body::ToolReturn(return_of(one)?));
+        turns.push(MessageBody::ToolReturn(return_of(one)?));
     }
     Ok(())
 }
 
-fn return_of(answer: Node<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
+fn return_of(answer: RecordedNode<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
     Ok(ToolReturn {
         call_id: answer.get("tool_call_id").to_text(),
         output: flatten(answer.get("tool_return"))?,

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::normal::{Pairing, stable};
-use super::{Body, Trajectory};
+use super::{MessageBody, Trajectory};
 
 /// The `message_type` of messages of unknown kinds that have none.
 const OTHER: &str = "other";
@@ -24,13 +24,17 @@ impl Trajectory {
     }
 }
 
-fn message_of<'a>(body: &'a Body, pairing: &mut Pairing<'a>) -> Value {
+fn message_of<'a>(body: &'a MessageBody, pairing: &mut Pairing<'a>) -> Value {
     match body {
-        Body::System(text) => json!({"message_type": "system_message", "content": text}),
-        Body::User(text) => json!({"message_type": "user_message", "content": text}),
-        Body::Assistant(text) => json!({"message_type": "assistant_message", "content": text}),
-        Body::Reasoning(text) => json!({"message_type": "reasoning_message", "reasoning": text}),
-        Body::ToolCall(call) => {
+        MessageBody::System(text) => json!({"message_type": "system_message", "content": text}),
+        MessageBody::User(text) => json!({"message_type": "user_message", "content": text}),
+        MessageBody::Assistant(text) => {
+            json!({"message_type": "assistant_message", "content": text})
+        }
+        MessageBody::Reasoning(text) => {
+            json!({"message_type": "reasoning_message", "reasoning": text})
+        }
+        MessageBody::ToolCall(call) => {
             let call = json!({
                 "name": call.name,
                 "arguments": call.arguments,
@@ -39,13 +43,13 @@ fn message_of<'a>(body: &'a Body, pairing: &mut Pairing<'a>) -> Value {
             // Older functions read the one, newer functions the other.
             json!({"message_type": "tool_call_message", "tool_call": call, "tool_calls": [call]})
         }
-        Body::ToolReturn(answer) => json!({
+        MessageBody::ToolReturn(answer) => json!({
             "message_type": "tool_return_message",
             "tool_return": answer.output,
             "status": if answer.failed { "error" } else { "success" },
             "tool_call_id": pairing.answered(answer).map(call_id),
         }),
-        Body::Other(value) => other(stable(value)),
+        MessageBody::Other(value) => other(stable(value)),
     }
 }
 

@@ -48,14 +48,14 @@ pub struct Turn {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     /// What it says or does.
-    pub body: Body,
+    pub body: MessageBody,
     /// Whether a sub-agent sent it, not the target itself.
     pub subagent: bool,
 }
 
 /// What a message says or does. One recorded message may become several of these, in order.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Body {
+pub enum MessageBody {
     /// Instructions to the target.
     System(String),
     /// What the user said.
@@ -140,21 +140,21 @@ impl fmt::Display for TrajectoryProblem {
 impl Trajectory {
     /// The trajectory of a target of which only the last answer is known: one assistant message.
     pub fn from_output(text: &str) -> Self {
-        let message = Message { body: Body::Assistant(text.to_owned()), subagent: false };
+        let message = Message { body: MessageBody::Assistant(text.to_owned()), subagent: false };
         Self { turns: vec![Turn { messages: vec![message] }], agent_state: None }
     }
 
     /// Whether it is one answer and nothing else.
     pub fn is_one_answer(&self) -> bool {
         let mut messages = self.turns.iter().flat_map(|turn| &turn.messages);
-        messages.next().is_some_and(|message| matches!(message.body, Body::Assistant(_)))
+        messages.next().is_some_and(|message| matches!(message.body, MessageBody::Assistant(_)))
             && messages.next().is_none()
     }
 
     /// The text of the last message of the target itself, sub-agents not asked.
     pub fn final_output(&self) -> Option<&str> {
         self.messages(false).rev().find_map(|message| match &message.body {
-            Body::Assistant(text) => Some(text.as_str()),
+            MessageBody::Assistant(text) => Some(text.as_str()),
             _ => None,
         })
     }
@@ -184,7 +184,7 @@ impl Trajectory {
     /// The calls of tools in order.
     pub fn tool_calls(&self, include_subagents: bool) -> impl Iterator<Item = &ToolCall> {
         self.messages(include_subagents).filter_map(|message| match &message.body {
-            Body::ToolCall(call) => Some(call),
+            MessageBody::ToolCall(call) => Some(call),
             _ => None,
         })
     }

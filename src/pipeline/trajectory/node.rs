@@ -10,14 +10,14 @@ use super::TrajectoryProblem;
 
 /// A value inside a recorded trajectory. An absent member is a null that says so in problems.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node<'p, 'v> {
+pub(super) struct RecordedNode<'p, 'v> {
     value: Option<&'v Value>,
-    parent: Option<&'p Node<'p, 'v>>,
-    step: Step<'p>,
+    parent: Option<&'p RecordedNode<'p, 'v>>,
+    step: PointerStep<'p>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step<'p> {
+enum PointerStep<'p> {
     Root,
     Key(&'p str),
     Index(usize),
@@ -25,10 +25,10 @@ enum Step<'p> {
 
 static NULL: Value = Value::Null;
 
-impl<'p, 'v> Node<'p, 'v> {
+impl<'p, 'v> RecordedNode<'p, 'v> {
     /// The outermost value.
     pub(super) fn root(value: &'v Value) -> Self {
-        Self { value: Some(value), parent: None, step: Step::Root }
+        Self { value: Some(value), parent: None, step: PointerStep::Root }
     }
 
     /// The value itself, null if it is absent.
@@ -37,11 +37,15 @@ impl<'p, 'v> Node<'p, 'v> {
     }
 
     /// The member `key`; absent too if this is no object.
-    pub(super) fn get<'q>(&'q self, key: &'q str) -> Node<'q, 'v>
+    pub(super) fn get<'q>(&'q self, key: &'q str) -> RecordedNode<'q, 'v>
     where
         'p: 'q,
     {
-        Node { value: self.value().get(key), parent: Some(self), step: Step::Key(key) }
+        RecordedNode {
+            value: self.value().get(key),
+            parent: Some(self),
+            step: PointerStep::Key(key),
+        }
     }
 
     /// Whether it is absent or null.
@@ -53,15 +57,15 @@ impl<'p, 'v> Node<'p, 'v> {
     pub(super) fn items<'q>(
         &'q self,
         expected: &'static str,
-    ) -> Result<impl Iterator<Item = Node<'q, 'v>>, TrajectoryProblem>
+    ) -> Result<impl Iterator<Item = RecordedNode<'q, 'v>>, TrajectoryProblem>
     where
         'p: 'q,
     {
         let items = self.value().as_array().ok_or_else(|| self.problem(expected))?;
-        Ok(items.iter().enumerate().map(move |(index, item)| Node {
+        Ok(items.iter().enumerate().map(move |(index, item)| RecordedNode {
             value: Some(item),
             parent: Some(self),
-            step: Step::Index(index),
+            step: PointerStep::Index(index),
         }))
     }
 
@@ -112,11 +116,11 @@ impl<'p, 'v> Node<'p, 'v> {
     }
 
     fn pointer(&self) -> String {
-        let mut pointer = self.parent.map(Node::pointer).unwrap_or_default();
+        let mut pointer = self.parent.map(RecordedNode::pointer).unwrap_or_default();
         match self.step {
-            Step::Root => {}
-            Step::Key(key) => pointer = format!("{pointer}/{key}"),
-            Step::Index(index) => pointer = format!("{pointer}/{index}"),
+            PointerStep::Root => {}
+            PointerStep::Key(key) => pointer = format!("{pointer}/{key}"),
+            PointerStep::Index(index) => pointer = format!("{pointer}/{index}"),
         }
         pointer
     }

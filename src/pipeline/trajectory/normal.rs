@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Message, ToolCall, ToolReturn, Trajectory};
+use super::{Message, MessageBody, ToolCall, ToolReturn, Trajectory};
 
 impl Trajectory {
     /// The turns as lists of `{"role": ..}` objects; messages of sub-agents only if asked for.
@@ -33,20 +33,24 @@ impl Trajectory {
         let mut calls = Vec::new();
         for message in self.messages(include_subagents) {
             match &message.body {
-                Body::Assistant(text) => steps.push(json!({"type": "message", "content": text})),
-                Body::Reasoning(text) => steps.push(json!({"type": "thought", "content": text})),
-                Body::ToolCall(call) => {
+                MessageBody::Assistant(text) => {
+                    steps.push(json!({"type": "message", "content": text}))
+                }
+                MessageBody::Reasoning(text) => {
+                    steps.push(json!({"type": "thought", "content": text}))
+                }
+                MessageBody::ToolCall(call) => {
                     calls.push(steps.len());
                     steps.push(call_step(call));
                 }
-                Body::ToolReturn(answer) => {
+                MessageBody::ToolReturn(answer) => {
                     let place = pairing.answered(answer).and_then(|call| calls.get(call - 1));
                     if let Some(step) = place.and_then(|place| steps.get_mut(*place)) {
                         finish(step, answer);
                     }
                 }
-                Body::Other(value) if is_plan(value) => steps.push(value.clone()),
-                Body::System(_) | Body::User(_) | Body::Other(_) => {}
+                MessageBody::Other(value) if is_plan(value) => steps.push(value.clone()),
+                MessageBody::System(_) | MessageBody::User(_) | MessageBody::Other(_) => {}
             }
         }
         steps
@@ -87,23 +91,23 @@ impl<'a> Pairing<'a> {
 
 fn message_json<'a>(message: &'a Message, pairing: &mut Pairing<'a>) -> Value {
     let mut value = match &message.body {
-        Body::System(text) => json!({"role": "system", "content": text}),
-        Body::User(text) => json!({"role": "user", "content": text}),
-        Body::Assistant(text) => json!({"role": "assistant", "content": text}),
-        Body::Reasoning(text) => json!({"role": "reasoning", "content": text}),
-        Body::ToolCall(call) => json!({
+        MessageBody::System(text) => json!({"role": "system", "content": text}),
+        MessageBody::User(text) => json!({"role": "user", "content": text}),
+        MessageBody::Assistant(text) => json!({"role": "assistant", "content": text}),
+        MessageBody::Reasoning(text) => json!({"role": "reasoning", "content": text}),
+        MessageBody::ToolCall(call) => json!({
             "role": "tool_call",
             "call": pairing.call(),
             "name": call.name,
             "arguments": call.arguments,
         }),
-        Body::ToolReturn(answer) => json!({
+        MessageBody::ToolReturn(answer) => json!({
             "role": "tool_return",
             "call": pairing.answered(answer),
             "output": answer.output,
             "failed": answer.failed,
         }),
-        Body::Other(value) => json!({"role": "other", "message": stable(value)}),
+        MessageBody::Other(value) => json!({"role": "other", "message": stable(value)}),
     };
     if message.subagent {
         value["subagent"] = Value::Bool(true);

@@ -2,61 +2,64 @@
 //!
 //! The format has no sign of a failed call, so no return read here is marked as one.
 
-use super::node::Node;
+use super::node::RecordedNode;
 use super::read::{Turns, flatten};
-use super::{Body, ToolCall, ToolReturn, TrajectoryProblem};
+use super::{MessageBody, ToolCall, ToolReturn, TrajectoryProblem};
 
 /// Reads one message.
-pub(super) fn read(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+pub(super) fn read(
+    message: RecordedNode<'_, '_>,
+    turns: &mut Turns,
+) -> Result<(), TrajectoryProblem> {
     message.object("a chat message (an object)")?;
     let content = message.get("content");
     match message.get("role").text("a role (a string)")? {
-        "system" | "developer" => turns.push(Body::System(flatten(content)?)),
+        "system" | "developer" => turns.push(MessageBody::System(flatten(content)?)),
         "user" => {
             let text = flatten(content)?;
             turns.start();
-            turns.push(Body::User(text));
+            turns.push(MessageBody::User(text));
         }
         "assistant" => assistant(message, turns)?,
-        "tool" | "function" => turns.push(Body::ToolReturn(ToolReturn {
+        "tool" | "function" => turns.push(MessageBody::ToolReturn(ToolReturn {
             call_id: message.get("tool_call_id").to_text(),
             output: flatten(content)?,
             says_error: false,
             failed: false,
         })),
-        _ => turns.push(Body::Other(message.value().clone())),
+        _ => turns.push(MessageBody::Other(message.value().clone())),
     }
     Ok(())
 }
 
 /// What was thought, then what was said, then what was called.
-fn assistant(message: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn assistant(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     if let Some(thought) = message.get("reasoning_content").as_str().filter(|text| !text.is_empty())
     {
-        turns.push(Body::Reasoning(thought.to_owned()));
+        turns.push(MessageBody::Reasoning(thought.to_owned()));
     }
     let text = flatten(message.get("content"))?;
     let refusal = message.get("refusal").as_str().unwrap_or_default();
     match text.as_str() {
         "" if refusal.is_empty() => {}
-        "" => turns.push(Body::Assistant(refusal.to_owned())),
-        _ => turns.push(Body::Assistant(text)),
+        "" => turns.push(MessageBody::Assistant(refusal.to_owned())),
+        _ => turns.push(MessageBody::Assistant(text)),
     }
     let calls = message.get("tool_calls");
     if !calls.is_nothing() {
         for call in calls.items("a list of tool calls")? {
-            turns.push(Body::ToolCall(tool_call(call)?));
+            turns.push(MessageBody::ToolCall(tool_call(call)?));
         }
     }
     let legacy = message.get("function_call");
     if !legacy.is_nothing() {
-        turns.push(Body::ToolCall(function(legacy, None)?));
+        turns.push(MessageBody::ToolCall(function(legacy, None)?));
     }
     Ok(())
 }
 
 /// A call of a function, of a custom tool, or one written without the inner object.
-fn tool_call(call: Node<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
+fn tool_call(call: RecordedNode<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
     let fields = call.object("a tool call (an object)")?;
     let id = call.get("id").to_text();
     if fields.contains_key("custom") {
@@ -73,12 +76,15 @@ fn tool_call(call: Node<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
     function(call.get("function"), id)
 }
 
-fn function(function: Node<'_, '_>, id: Option<String>) -> Result<ToolCall, TrajectoryProblem> {
+fn function(
+    function: RecordedNode<'_, '_>,
+    id: Option<String>,
+) -> Result<ToolCall, TrajectoryProblem> {
     function.object("a function (an object)")?;
     let arguments = function.get("arguments").to_json_text();
     Ok(ToolCall { id, name: name(function)?, arguments })
 }
 
-fn name(of: Node<'_, '_>) -> Result<String, TrajectoryProblem> {
+fn name(of: RecordedNode<'_, '_>) -> Result<String, TrajectoryProblem> {
     of.get("name").text("the name of a tool").map(str::to_owned)
 }

@@ -6,10 +6,10 @@
 
 use serde_json::Value;
 
-use super::node::Node;
+use super::node::RecordedNode;
 use super::{
-    Body, Message, Trajectory, TrajectoryFormat, TrajectoryProblem, Turn, anthropic, claude_code,
-    detect, letta, openai, steps,
+    Message, MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, Turn, anthropic,
+    claude_code, detect, letta, openai, steps,
 };
 
 /// Reads a recorded trajectory: of `format`, or of whichever format it looks like.
@@ -20,10 +20,10 @@ pub(crate) fn read(
     value: &Value,
     format: Option<TrajectoryFormat>,
 ) -> Result<Trajectory, TrajectoryProblem> {
-    let root = Node::root(value);
+    let root = RecordedNode::root(value);
     if let (None | Some(TrajectoryFormat::ClaudeCode), Value::String(text)) = (format, value) {
         return match claude_code::events(text) {
-            Some(events) => read_list(Node::root(&events), TrajectoryFormat::ClaudeCode),
+            Some(events) => read_list(RecordedNode::root(&events), TrajectoryFormat::ClaudeCode),
             None if format.is_none() => Ok(Trajectory::from_output(text)),
             None => Err(root.problem("lines of Claude Code events")),
         };
@@ -51,7 +51,8 @@ pub(crate) fn read(
 /// Whether there are messages, and none of them was understood.
 fn is_foreign(trajectory: &Trajectory) -> bool {
     let mut messages = trajectory.messages(true).peekable();
-    messages.peek().is_some() && messages.all(|message| matches!(message.body, Body::Other(_)))
+    messages.peek().is_some()
+        && messages.all(|message| matches!(message.body, MessageBody::Other(_)))
 }
 
 /// Whether a format was told by a kind of message that it alone has; chat messages are told by having a role.
@@ -61,7 +62,7 @@ fn is_of_kinds(format: Option<TrajectoryFormat>) -> bool {
 }
 
 fn read_list(
-    list: Node<'_, '_>,
+    list: RecordedNode<'_, '_>,
     format: TrajectoryFormat,
 ) -> Result<Trajectory, TrajectoryProblem> {
     let mut turns = Turns::default();
@@ -77,7 +78,7 @@ fn read_list(
 }
 
 fn read_messages(
-    list: Node<'_, '_>,
+    list: RecordedNode<'_, '_>,
     format: TrajectoryFormat,
     turns: &mut Turns,
 ) -> Result<(), TrajectoryProblem> {
@@ -99,13 +100,13 @@ fn read_messages(
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     done: Vec<Turn>,
-    state: State,
+    state: TurnState,
     calls: usize,
 }
 
 /// How far the last turn is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum TurnState {
     /// No user message has been seen yet: the next one belongs to this turn.
     #[default]
     Opening,
@@ -121,39 +122,39 @@ impl Turns {
     /// Begins a turn that is given as a list.
     pub(super) fn given(&mut self) {
         self.done.push(Turn::default());
-        self.state = State::Given;
+        self.state = TurnState::Given;
     }
 
     /// Says that a message of the user follows, which starts a turn.
     pub(super) fn start(&mut self) {
         match self.state {
-            State::Given => {}
-            State::Opening => self.state = State::Running,
-            State::Running | State::Over => {
+            TurnState::Given => {}
+            TurnState::Opening => self.state = TurnState::Running,
+            TurnState::Running | TurnState::Over => {
                 self.done.push(Turn::default());
-                self.state = State::Running;
+                self.state = TurnState::Running;
             }
         }
     }
 
     /// Says that the last turn is over.
     pub(super) fn end(&mut self) {
-        if self.state != State::Given && !self.done.is_empty() {
-            self.state = State::Over;
+        if self.state != TurnState::Given && !self.done.is_empty() {
+            self.state = TurnState::Over;
         }
     }
 
     /// Adds a message of the target itself or of its user.
-    pub(super) fn push(&mut self, body: Body) {
+    pub(super) fn push(&mut self, body: MessageBody) {
         self.push_of(body, false);
     }
 
     /// Adds a message, perhaps of a sub-agent.
-    pub(super) fn push_of(&mut self, body: Body, subagent: bool) {
-        if self.state == State::Over {
+    pub(super) fn push_of(&mut self, body: MessageBody, subagent: bool) {
+        if self.state == TurnState::Over {
             self.start();
         }
-        self.calls += usize::from(matches!(body, Body::ToolCall(_)));
+        self.calls += usize::from(matches!(body, MessageBody::ToolCall(_)));
         let message = Message { body, subagent };
         match self.done.last_mut() {
             Some(turn) => turn.messages.push(message),
@@ -174,7 +175,7 @@ impl Turns {
 
 /// The text of a message content: a string as it is, of a list the `text` of its parts joined with one
 /// space. Parts without text (images) say nothing.
-pub(super) fn flatten(content: Node<'_, '_>) -> Result<String, TrajectoryProblem> {
+pub(super) fn flatten(content: RecordedNode<'_, '_>) -> Result<String, TrajectoryProblem> {
     match content.value() {
         Value::Null => Ok(String::new()),
         Value::String(text) => Ok(text.clone()),
@@ -190,7 +191,9 @@ pub(super) fn flatten(content: Node<'_, '_>) -> Result<String, TrajectoryProblem
 }
 
 /// The text of one part of a content, if it has any.
-pub(super) fn part_text<'v>(part: Node<'_, 'v>) -> Result<Option<&'v str>, TrajectoryProblem> {
+pub(super) fn part_text<'v>(
+    part: RecordedNode<'_, 'v>,
+) -> Result<Option<&'v str>, TrajectoryProblem> {
     if let Some(text) = part.as_str() {
         return Ok(Some(text));
     }

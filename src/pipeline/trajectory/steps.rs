@@ -4,31 +4,32 @@
 
 use serde_json::{Value, json};
 
-use super::node::Node;
+use super::node::RecordedNode;
 use super::read::{Turns, flatten};
-use super::{Body, ToolCall, ToolReturn, TrajectoryProblem};
+use super::{MessageBody, ToolCall, ToolReturn, TrajectoryProblem};
 
 /// Reads one step.
-pub(super) fn read(step: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+pub(super) fn read(step: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     step.object("a step (an object)")?;
     match step.get("type").text("a step type (a string)")? {
-        "thought" => turns.push(Body::Reasoning(flatten(step.get("content"))?)),
-        "message" => turns.push(Body::Assistant(flatten(step.get("content"))?)),
+        "thought" => turns.push(MessageBody::Reasoning(flatten(step.get("content"))?)),
+        "message" => turns.push(MessageBody::Assistant(flatten(step.get("content"))?)),
         "tool_call" => tool_call(step, turns)?,
         "plan" => {
-            turns
-                .push(Body::Other(json!({"type": "plan", "entries": step.get("entries").value()})));
+            turns.push(MessageBody::Other(
+                json!({"type": "plan", "entries": step.get("entries").value()}),
+            ));
         }
-        _ => turns.push(Body::Other(step.value().clone())),
+        _ => turns.push(MessageBody::Other(step.value().clone())),
     }
     Ok(())
 }
 
 /// A call, and its return if the step says what came of it.
-fn tool_call(step: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn tool_call(step: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     let id = Some((turns.call_count() + 1).to_string());
     let input = step.get("input");
-    turns.push(Body::ToolCall(ToolCall {
+    turns.push(MessageBody::ToolCall(ToolCall {
         id: id.clone(),
         name: step.get("name").text("the name of a tool")?.to_owned(),
         arguments: if input.is_nothing() { String::new() } else { input.value().to_string() },
@@ -39,7 +40,7 @@ fn tool_call(step: Node<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProb
     let has_output = !matches!(output.value(), Value::Null);
     // Captured steps say that a call is completed and not what it returned.
     if failed || has_output || status == Some("completed") {
-        turns.push(Body::ToolReturn(ToolReturn {
+        turns.push(MessageBody::ToolReturn(ToolReturn {
             call_id: id,
             output: output.to_json_text(),
             says_error: step.get("status").as_str() == Some("error"),

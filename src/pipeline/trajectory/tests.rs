@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Body, Message, Trajectory, TrajectoryFormat, detect, read};
+use super::{Message, MessageBody, Trajectory, TrajectoryFormat, detect, read};
 use crate::test_data;
 
 /// A trajectory as short text: one line a turn, `~` before what sub-agents did, `!` after failures.
 fn show(trajectory: &Trajectory) -> String {
     let message = |message: &Message| {
         let text = match &message.body {
-            Body::System(text) => format!("sys {text}"),
-            Body::User(text) => format!("user {text}"),
-            Body::Assistant(text) => format!("said {text}"),
-            Body::Reasoning(text) => format!("thought {text}"),
-            Body::ToolCall(call) => {
+            MessageBody::System(text) => format!("sys {text}"),
+            MessageBody::User(text) => format!("user {text}"),
+            MessageBody::Assistant(text) => format!("said {text}"),
+            MessageBody::Reasoning(text) => format!("thought {text}"),
+            MessageBody::ToolCall(call) => {
                 format!(
                     "call {}({})#{}",
                     call.name,
@@ -23,7 +23,7 @@ fn show(trajectory: &Trajectory) -> String {
                     call.id.as_deref().unwrap_or("-")
                 )
             }
-            Body::ToolReturn(answer) => {
+            MessageBody::ToolReturn(answer) => {
                 let mark = if answer.failed { "!" } else { "" };
                 format!(
                     "return {}#{}{mark}",
@@ -31,7 +31,7 @@ fn show(trajectory: &Trajectory) -> String {
                     answer.call_id.as_deref().unwrap_or("-")
                 )
             }
-            Body::Other(value) => {
+            MessageBody::Other(value) => {
                 let kind =
                     ["message_type", "type", "role"].iter().find_map(|key| value[*key].as_str());
                 format!("other {}", kind.unwrap_or_default())
@@ -489,7 +489,7 @@ fn by_name(trajectories: &[Trajectory], include_subagents: bool) -> BTreeMap<Str
     counts
 }
 
-fn count(trajectories: &[Trajectory], of: fn(&Body) -> bool) -> u64 {
+fn count(trajectories: &[Trajectory], of: fn(&MessageBody) -> bool) -> u64 {
     let messages = trajectories.iter().flat_map(|one| one.messages(true));
     messages.filter(|message| of(&message.body)).count() as u64
 }
@@ -519,19 +519,28 @@ fn real_openai_episodes_have_the_known_counts() {
     );
 
     let roles = &expected["roles"];
-    let said = count(&trajectories, |body| matches!(body, Body::Assistant(_)));
+    let said = count(&trajectories, |body| matches!(body, MessageBody::Assistant(_)));
     let silent = expected["assistant_messages_with_null_content"].as_u64().expect("a count");
     assert_eq!(
-        json!(count(&trajectories, |body| matches!(body, Body::System(_)))),
+        json!(count(&trajectories, |body| matches!(body, MessageBody::System(_)))),
         roles["system"]
     );
-    assert_eq!(json!(count(&trajectories, |body| matches!(body, Body::User(_)))), roles["user"]);
     assert_eq!(
-        json!(count(&trajectories, |body| matches!(body, Body::ToolReturn(_)))),
+        json!(count(&trajectories, |body| matches!(body, MessageBody::User(_)))),
+        roles["user"]
+    );
+    assert_eq!(
+        json!(count(&trajectories, |body| matches!(body, MessageBody::ToolReturn(_)))),
         roles["tool"]
     );
     assert_eq!(json!(said + silent), roles["assistant"]);
-    assert_eq!(count(&trajectories, |body| matches!(body, Body::Other(_) | Body::Reasoning(_))), 0);
+    assert_eq!(
+        count(&trajectories, |body| matches!(
+            body,
+            MessageBody::Other(_) | MessageBody::Reasoning(_)
+        )),
+        0
+    );
     assert_eq!(json!(by_name(&trajectories, false)), expected["tool_calls_by_name"]);
     assert_eq!(json!(trajectories.iter().map(|one| one.turns.len()).sum::<usize>()), roles["user"]);
     let idle = trajectories.iter().filter(|one| one.tool_calls(false).next().is_none()).count();
@@ -550,11 +559,13 @@ fn a_real_claude_code_session_has_the_known_counts() {
     assert_eq!(json!(by_name(&trajectories, true)), expected["tool_uses_by_name"]);
     assert_eq!(json!(trajectory.tool_calls(true).count()), expected["tool_uses"]);
     assert_eq!(json!(trajectory.tool_calls(false).count()), expected["tool_uses_top_level_only"]);
-    let failed =
-        count(&trajectories, |body| matches!(body, Body::ToolReturn(answer) if answer.failed));
+    let failed = count(
+        &trajectories,
+        |body| matches!(body, MessageBody::ToolReturn(answer) if answer.failed),
+    );
     assert_eq!(json!(failed), expected["tool_results_is_error"]);
-    assert_eq!(count(&trajectories, |body| matches!(body, Body::ToolReturn(_))), 21);
-    assert_eq!(count(&trajectories, |body| matches!(body, Body::Other(_))), 0);
+    assert_eq!(count(&trajectories, |body| matches!(body, MessageBody::ToolReturn(_))), 21);
+    assert_eq!(count(&trajectories, |body| matches!(body, MessageBody::Other(_))), 0);
     assert_eq!(trajectory.turns.len(), 1);
 
     let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");

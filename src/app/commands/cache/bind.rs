@@ -22,9 +22,9 @@ use crate::graph::inputs::{Chunk, Overrides};
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::graph::results;
-use crate::pipeline::dataset::judgments::{Field, Judgment, judgments};
+use crate::pipeline::dataset::judgments::{Judgment, JudgmentField, judgments};
 use crate::pipeline::dataset::split;
-use crate::pipeline::dataset::split::Start;
+use crate::pipeline::dataset::split::RecordStart;
 use crate::pipeline::evaluate::{Method, Planned};
 use crate::pipeline::judge::question::{Order, Question};
 use crate::pipeline::judge::{Ballot, Judge, reply};
@@ -34,7 +34,7 @@ use crate::pipeline::spec::DatasetFormat;
 
 /// What the rows so far hold, of all files.
 #[derive(Default)]
-struct Seen {
+struct ReadRows {
     /// The next vote of a sample, model, trial and judge whose rows number none.
     next_votes: HashMap<(String, Option<String>, u32, usize), u32>,
     /// The row that each action was first judged in.
@@ -67,7 +67,7 @@ impl Judged {
     }
 }
 
-impl Seen {
+impl ReadRows {
     fn next_vote(&mut self, judgment: &Judgment, judge: usize) -> u32 {
         let who = (judgment.id.clone(), judgment.model.clone(), judgment.trial, judge);
         let next = self.next_votes.entry(who).or_default();
@@ -78,7 +78,7 @@ impl Seen {
 
 /// What came of the rows of one file.
 #[derive(Default)]
-struct Bound {
+struct BoundFile {
     /// The entries, each with its sample.
     entries: Vec<(String, Entry)>,
     /// Judgments in the file.
@@ -102,7 +102,7 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
     while session.read_unread(console.system) {}
     let binder = Binder::new(&session, grader)?;
     let at = console.system.now();
-    let (mut files, mut seen) = (Vec::new(), Seen::default());
+    let (mut files, mut seen) = (Vec::new(), ReadRows::default());
     for path in &args.files {
         let bytes = console.system.read(path).into_bytes().map_err(|reason| {
             Error::plain(format!("cannot read `{path}`: {reason}"), "nothing was imported")
@@ -185,16 +185,16 @@ enum ImportComparison {
 }
 
 /// Reads `--fields id=idx,score=gpt4.score`.
-fn paths(fields: &[String]) -> Result<Vec<(Field, String)>, Error> {
+fn paths(fields: &[String]) -> Result<Vec<(JudgmentField, String)>, Error> {
     let read = |field: &String| {
         let (name, path) = field.split_once('=')?;
-        Some((Field::named(name.trim())?, path.trim().to_owned()))
+        Some((JudgmentField::named(name.trim())?, path.trim().to_owned()))
     };
     fields
         .iter()
         .map(|field| {
             read(field).ok_or_else(|| {
-                let names: Vec<&str> = Field::names().collect();
+                let names: Vec<&str> = JudgmentField::names().collect();
                 Error::plain(
                     format!("`--fields` has `{field}`, which is not NAME=PATH"),
                     format!("names are `{}`", names.join("`, `")),
@@ -205,7 +205,7 @@ fn paths(fields: &[String]) -> Result<Vec<(Field, String)>, Error> {
 }
 
 /// A case of a sample: its model and trial, and where it is planned.
-struct Case {
+struct PlannedCase {
     model: Option<String>,
     trial: u32,
     chunk: Chunk,
@@ -216,7 +216,7 @@ struct Binder<'a> {
     session: &'a Session,
     grader: Grader<'a>,
     judge: &'a Judge,
-    cases: BTreeMap<String, Vec<Case>>,
+    cases: BTreeMap<String, Vec<PlannedCase>>,
 }
 
 impl<'a> Binder<'a> {
@@ -242,9 +242,9 @@ impl<'a> Binder<'a> {
                 return Err(Error::Plain { message, hint: None });
             }
         };
-        let mut cases: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+        let mut cases: BTreeMap<String, Vec<PlannedCase>> = BTreeMap::new();
         for (id, who, chunk, at) in results::cases(db, root) {
-            let case = Case { model: who.model.clone(), trial: who.trial, chunk, at };
+            let case = PlannedCase { model: who.model.clone(), trial: who.trial, chunk, at };
             cases.entry(id).or_default().push(case);
         }
         Ok(Self { session, grader, judge, cases })
@@ -255,16 +255,16 @@ impl<'a> Binder<'a> {
         &self,
         path: &str,
         bytes: &[u8],
-        paths: &[(Field, String)],
+        paths: &[(JudgmentField, String)],
         at: &str,
-        seen: &mut Seen,
-    ) -> Result<Bound, Vec<Diagnostic>> {
+        seen: &mut ReadRows,
+    ) -> Result<BoundFile, Vec<Diagnostic>> {
         let text = split::decode(path, bytes).map_err(|problem| vec![problem])?;
         let format = DatasetFormat::of_name(path).unwrap_or(DatasetFormat::Jsonl);
         let rows = split::split(path, text, format)?;
-        let (mut bound, mut problems) = (Bound::default(), Vec::new());
+        let (mut bound, mut problems) = (BoundFile::default(), Vec::new());
         for row in &rows {
-            let mut problem = |start: Start, message: String| {
+            let mut problem = |start: RecordStart, message: String| {
                 let place = split::line_place(path, text, start);
                 problems.push(Diagnostic::error(place, message));
             };
@@ -279,7 +279,7 @@ impl<'a> Binder<'a> {
                 bound.judgments += 1;
                 let next = |judge| seen.next_vote(&judgment, judge);
                 match self.entry(&judgment, next, path, at) {
-                    Ok(Found::Entry(entry)) => match seen.rows.entry(entry.key) {
+                    Ok(BoundRow::Entry(entry)) => match seen.rows.entry(entry.key) {
                         hash_map::Entry::Vacant(vacant) => {
                             vacant.insert(Judged {
                                 id: judgment.id.clone(),
@@ -295,8 +295,8 @@ impl<'a> Binder<'a> {
                             problem(row.start, held.get().in_contrast_to(&judgment.id));
                         }
                     },
-                    Ok(Found::Stranger) => bound.strangers += 1,
-                    Ok(Found::Unwanted) => bound.unwanted += 1,
+                    Ok(BoundRow::Stranger) => bound.strangers += 1,
+                    Ok(BoundRow::Unwanted) => bound.unwanted += 1,
                     Err(message) => problem(row.start, message),
                 }
             }
@@ -353,8 +353,8 @@ impl<'a> Binder<'a> {
         next: impl FnOnce(usize) -> u32,
         path: &str,
         at: &str,
-    ) -> Result<Found, String> {
-        let Some(case) = self.case(judgment)? else { return Ok(Found::Stranger) };
+    ) -> Result<BoundRow, String> {
+        let Some(case) = self.case(judgment)? else { return Ok(BoundRow::Stranger) };
         let seat = self.seat(judgment)?;
         let vote = judgment.vote.unwrap_or_else(|| next(seat));
         let text = json!({"rationale": judgment.rationale, "score": judgment.score}).to_string();
@@ -370,17 +370,17 @@ impl<'a> Binder<'a> {
         let action = ballot.filter(|_| is_planned).and_then(|ballot| {
             results::action_of(db, (case.chunk, case.at), self.grader, [0, ballot])
         });
-        let Some(action) = action else { return Ok(Found::Unwanted) };
+        let Some(action) = action else { return Ok(BoundRow::Unwanted) };
         let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
         let file = path.rsplit('/').next().unwrap_or(path).to_owned();
         let stored = Stored {
             origin: JudgmentOrigin::Imported(file),
             ..Stored::new(action.ingredients(), outcome, at.to_owned())
         };
-        Ok(Found::Entry(Entry { key: action.key(), generation: 0, body: stored.to_body() }))
+        Ok(BoundRow::Entry(Entry { key: action.key(), generation: 0, body: stored.to_body() }))
     }
 
-    fn case(&self, judgment: &Judgment) -> Result<Option<&Case>, String> {
+    fn case(&self, judgment: &Judgment) -> Result<Option<&PlannedCase>, String> {
         let of_sample = self.cases.get(&judgment.id).map_or(&[][..], Vec::as_slice);
         let mut fitting = of_sample.iter().filter(|case| {
             case.trial == judgment.trial
@@ -416,7 +416,7 @@ impl<'a> Binder<'a> {
 }
 
 /// What a judgment belongs to.
-enum Found {
+enum BoundRow {
     Entry(Entry),
     Stranger,
     Unwanted,

@@ -15,9 +15,9 @@ const AGES: [(i64, &str, &str); 3] =
 
 /// Judgments by what they have in common.
 #[derive(Debug, Default)]
-pub(super) struct Digest {
+pub(super) struct StoreDigest {
     now: i64,
-    models: BTreeMap<String, Model>,
+    models: BTreeMap<String, ModelTotals>,
     replies: u64,
     failures: BTreeMap<String, u64>,
     /// Bodies that are no outcome of this version.
@@ -31,7 +31,7 @@ pub(super) struct Digest {
 
 /// The judgments of one model.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Model {
+pub(super) struct ModelTotals {
     pub(super) judgments: u64,
     /// Tokens sent.
     pub(super) input: u64,
@@ -44,7 +44,7 @@ pub(super) struct Model {
 /// What is read of a body.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Body {
+struct StoredBody {
     outcome: Sides,
     origin: Value,
     at: String,
@@ -54,27 +54,27 @@ struct Body {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Sides {
-    reply: Option<Side>,
-    failure: Option<Side>,
+    reply: Option<StoredSide>,
+    failure: Option<StoredSide>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Side {
+struct StoredSide {
     model: Option<String>,
     kind: Option<String>,
-    usage: Option<Usage>,
+    usage: Option<StoredUsage>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct StoredUsage {
     input: u64,
     output: u64,
     cost: Option<f64>,
 }
 
-impl Digest {
+impl StoreDigest {
     /// Nothing yet, `now` in seconds of Unix time.
     pub(super) fn at(now: i64) -> Self {
         Self { now, ..Self::default() }
@@ -82,7 +82,7 @@ impl Digest {
 
     /// Adds the body of an entry. Costs are added in this order: let it be that of the keys.
     pub(super) fn add(&mut self, body: &str) {
-        let body: Body = serde_json::from_str(body).unwrap_or_default();
+        let body: StoredBody = serde_json::from_str(body).unwrap_or_default();
         let side = match (body.outcome.reply, body.outcome.failure) {
             (Some(reply), _) => {
                 self.replies += 1;
@@ -95,7 +95,7 @@ impl Digest {
             }
             (None, None) => {
                 self.not_understood += 1;
-                Side::default()
+                StoredSide::default()
             }
         };
         *self.origins.entry(origin(&body.origin)).or_default() += 1;
@@ -125,7 +125,7 @@ impl Digest {
     }
 
     /// The models by name.
-    pub(super) fn models(&self) -> &BTreeMap<String, Model> {
+    pub(super) fn models(&self) -> &BTreeMap<String, ModelTotals> {
         &self.models
     }
 
@@ -162,7 +162,7 @@ impl Digest {
             .models
             .iter()
             .map(|(name, model)| {
-                let Model { judgments, input, output, cost } = model;
+                let ModelTotals { judgments, input, output, cost } = model;
                 let object = json!({
                     "judgments": judgments, "input_tokens": input, "output_tokens": output, "cost": cost,
                 });
@@ -273,12 +273,12 @@ impl LastRun {
 mod tests {
     use serde_json::json;
 
-    use super::{DAY, Digest, Hits, LastRun, Model, seconds};
+    use super::{DAY, Hits, LastRun, ModelTotals, StoreDigest, seconds};
 
     const NOW: &str = "2026-03-01T12:00:00Z";
 
-    fn digest(bodies: &[serde_json::Value]) -> Digest {
-        let mut digest = Digest::at(seconds(NOW).unwrap());
+    fn digest(bodies: &[serde_json::Value]) -> StoreDigest {
+        let mut digest = StoreDigest::at(seconds(NOW).unwrap());
         for body in bodies {
             digest.add(&body.to_string());
         }
@@ -299,7 +299,7 @@ mod tests {
             reply(None, json!(null)),
             json!({"outcome": {"failure": failure}, "ingredients": ingredients}),
         ]);
-        let model = |judgments, input, output, cost| Model { judgments, input, output, cost };
+        let model = |judgments, input, output, cost| ModelTotals { judgments, input, output, cost };
         let expected = [
             ("a", model(3, 16, 4, Some(0.75))),
             ("b", model(1, 3, 1, None)),

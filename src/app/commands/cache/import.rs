@@ -18,7 +18,7 @@ use crate::effects::store::{Entry, MemoryStore, OutcomeStore, SegmentStore, Stor
 use crate::pipeline::key::ActionKey;
 
 /// A file whose lines were read.
-struct Read<'a> {
+struct ReadFile<'a> {
     path: &'a str,
     /// The winning entry of each key.
     entries: Vec<Entry>,
@@ -28,13 +28,13 @@ struct Read<'a> {
 /// Imports every file, or none if one of them cannot be read; incomplete where lines are bad.
 pub(super) fn import(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let files = args.files.iter().map(|path| read(path, console));
-    let files: Vec<Read<'_>> = files.collect::<Result<_, _>>()?;
+    let files: Vec<ReadFile<'_>> = files.collect::<Result<_, _>>()?;
     let suite = args.suite.as_deref();
     let dir = surroundings(suite, &args.store, console)?.cache_dir;
     let store = SegmentStore::open(&dir);
     let mut keys = Vec::new();
     let mut said: Vec<Value> = Vec::new();
-    for Read { path, entries, bad } in &files {
+    for ReadFile { path, entries, bad } in &files {
         let new = match merge(entries, &store) {
             Ok(new) => new,
             Err(error) => {
@@ -65,7 +65,7 @@ pub(super) fn import(args: &ImportArgs, console: &mut Console<'_>) -> Result<Exi
     Ok(if bad.is_empty() { ExitStatus::Success } else { ExitStatus::Incomplete })
 }
 
-fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<Read<'a>, Error> {
+fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<ReadFile<'a>, Error> {
     let bytes = console.system.read(path).into_bytes().map_err(|reason| {
         Error::plain(
             format!("cannot read `{path}`: {reason}"),
@@ -81,7 +81,7 @@ fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<Read<'a>, Error> {
     let keys = winners.keys();
     let entries = winners.get_many(&keys).into_iter().flatten().collect();
     let bad = report.problems.into_iter().chain(refused).collect();
-    Ok(Read { path, entries, bad })
+    Ok(ReadFile { path, entries, bad })
 }
 
 /// Keeps the entries that win over what is there, and says how many those are.

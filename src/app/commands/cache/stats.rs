@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::digest::{Digest, LastRun};
+use super::digest::{LastRun, StoreDigest};
 use super::{amounts, surroundings_of};
 use crate::app::cli::PlaceArgs;
 use crate::app::commands::Console;
@@ -25,7 +25,7 @@ struct Stats {
     winning: usize,
     /// Committed files with their judgments.
     committed: Vec<(String, usize)>,
-    digest: Digest,
+    digest: StoreDigest,
     last_run: Option<LastRun>,
 }
 
@@ -71,8 +71,8 @@ fn judgments(path: &str, system: &dyn System) -> usize {
     committed.keys().len()
 }
 
-fn digest(store: &dyn OutcomeStore, now: &str) -> Digest {
-    let mut digest = Digest::at(amounts::seconds(now).unwrap_or_default());
+fn digest(store: &dyn OutcomeStore, now: &str) -> StoreDigest {
+    let mut digest = StoreDigest::at(amounts::seconds(now).unwrap_or_default());
     for keys in store.keys().chunks(AT_ONCE) {
         for Entry { body, .. } in store.get_many(keys).into_iter().flatten() {
             digest.add(&body);

@@ -8,7 +8,7 @@ use crate::effects::exec::limit::Why;
 
 /// What holds an endpoint back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum ShownStatus {
     /// The server asked to wait until then.
     Asked(Duration, Why),
     /// A figure of a minute is used up until then.
@@ -19,7 +19,7 @@ pub(super) enum Shown {
     Fewer(usize),
 }
 
-impl Shown {
+impl ShownStatus {
     /// What is said of the endpoint at `url`, which may be sent at most `most` requests at once.
     pub(super) fn words(&self, url: &str, most: usize, now: Duration) -> String {
         let left = |moment: Duration| time(moment.saturating_sub(now));

@@ -2,7 +2,7 @@
 
 use super::{HttpExecutor, plain, url, verdict_text};
 use crate::effects::exec::{JudgeEndpointId, JudgeLaunch};
-use crate::pipeline::judge::provider::{Answer, Ending, Shape, find, is_about_shape};
+use crate::pipeline::judge::provider::{Answer, ReplyEnding, ReplyShape, find, is_about_shape};
 use crate::pipeline::judge::{JudgeAction, test_data};
 use crate::pipeline::outcome::{FailureKind, Usage};
 use crate::pipeline::spec::{Patience, ReplyFormat};
@@ -61,12 +61,12 @@ fn every_ending_but_a_complete_text_is_a_failure_of_its_own() {
     use FailureKind::{EmptyReply, Filtered, Refused, Truncated};
     let reason = || "why".to_owned();
     for (text, ending, expected) in [
-        (Some("{}"), Ending::Complete, Ok("{}")),
-        (Some(" \n"), Ending::Complete, Err((EmptyReply, "the judge replied nothing"))),
-        (None, Ending::Complete, Err((EmptyReply, "the judge replied nothing"))),
+        (Some("{}"), ReplyEnding::Complete, Ok("{}")),
+        (Some(" \n"), ReplyEnding::Complete, Err((EmptyReply, "the judge replied nothing"))),
+        (None, ReplyEnding::Complete, Err((EmptyReply, "the judge replied nothing"))),
         (
             Some("{\"sc"),
-            Ending::Truncated,
+            ReplyEnding::Truncated,
             Err((
                 Truncated,
                 "the reply ended at its token limit; raise `max_tokens`, which asks every row of this judge again",
@@ -74,14 +74,14 @@ fn every_ending_but_a_complete_text_is_a_failure_of_its_own() {
         ),
         (
             None,
-            Ending::Broken(reason()),
+            ReplyEnding::Broken(reason()),
             Err((FailureKind::Server, "the model stopped without a reply: why")),
         ),
-        (None, Ending::Refused(reason()), Err((Refused, "the judge refused: why"))),
-        (None, Ending::Refused(String::new()), Err((Refused, "the judge refused"))),
+        (None, ReplyEnding::Refused(reason()), Err((Refused, "the judge refused: why"))),
+        (None, ReplyEnding::Refused(String::new()), Err((Refused, "the judge refused"))),
         (
             Some("half"),
-            Ending::Filtered(reason()),
+            ReplyEnding::Filtered(reason()),
             Err((Filtered, "a content filter stopped the reply: why")),
         ),
     ] {
@@ -117,7 +117,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
 }
 
 /// What is asked for after each of these shapes was refused, and at last.
-fn asked_for(launch: &JudgeLaunch, refused: &[Shape]) -> (Vec<bool>, Shape) {
+fn asked_for(launch: &JudgeLaunch, refused: &[ReplyShape]) -> (Vec<bool>, ReplyShape) {
     let executor = HttpExecutor::new(1);
     let failure = plain(FailureKind::BadRequest, "no `response_format` here".to_owned());
     let gave_way = refused.iter().map(|shape| executor.gives_way(launch, *shape, &failure));
@@ -128,7 +128,7 @@ fn asked_for(launch: &JudgeLaunch, refused: &[Shape]) -> (Vec<bool>, Shape) {
 #[test]
 fn a_refused_shape_gives_way_unless_the_suite_asks_for_it() {
     use ReplyFormat::{Auto, JsonObject, JsonSchema, Text};
-    use Shape::{Object, Schema, Words};
+    use ReplyShape::{Object, Schema, Words};
     for (provider, format, refused, gave_way, expected) in [
         ("openai", Auto, &[][..], &[][..], Schema),
         ("openai", Auto, &[Schema], &[true], Object),
@@ -157,6 +157,6 @@ fn only_a_bad_request_gives_way() {
         (FailureKind::BadRequest, "no such model"),
     ] {
         let failure = plain(kind, message.to_owned());
-        assert!(!executor.gives_way(&launch, Shape::Schema, &failure), "{message}");
+        assert!(!executor.gives_way(&launch, ReplyShape::Schema, &failure), "{message}");
     }
 }

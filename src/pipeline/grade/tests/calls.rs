@@ -4,12 +4,12 @@ use super::*;
 
 fn call(name: &str, arguments: &str) -> Message {
     let call = ToolCall { id: None, name: name.to_owned(), arguments: arguments.to_owned() };
-    Message { body: Body::ToolCall(call), subagent: false }
+    Message { body: MessageBody::ToolCall(call), subagent: false }
 }
 
 fn answer(failed: bool) -> Message {
     let answer = ToolReturn { call_id: None, output: "x".to_owned(), says_error: false, failed };
-    Message { body: Body::ToolReturn(answer), subagent: false }
+    Message { body: MessageBody::ToolReturn(answer), subagent: false }
 }
 
 fn of_subagent(message: Message) -> Message {

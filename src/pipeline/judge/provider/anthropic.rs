@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Auth, Complaint, Correction, Ending, Provider, ProviderInfo, Request, Shape, count,
-    joined, put_extra_body, put_settings, text_at,
+    Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
+    count, joined, put_extra_body, put_settings, text_at,
 };
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::judge::question::Question;
@@ -48,11 +48,16 @@ impl Provider for Anthropic {
         &INFO
     }
 
-    fn shapes(&self) -> &'static [Shape] {
-        &[Shape::Schema, Shape::Words]
+    fn shapes(&self) -> &'static [ReplyShape] {
+        &[ReplyShape::Schema, ReplyShape::Words]
     }
 
-    fn request(&self, action: &JudgeAction, shape: Shape, corrections: &[Correction]) -> Request {
+    fn request(
+        &self,
+        action: &JudgeAction,
+        shape: ReplyShape,
+        corrections: &[Correction],
+    ) -> Request {
         let mut messages = vec![json!({"role": "user", "content": action.user})];
         for correction in corrections {
             let told = correction.message(action.question);
@@ -81,9 +86,11 @@ impl Provider for Anthropic {
         // Thinking is a block of another type.
         let texts = blocks.iter().filter(|block| text_at(block, "/type") == "text");
         let ending = match text_at(body, "/stop_reason") {
-            "refusal" => Ending::Refused(text_at(body, "/stop_details/explanation").to_owned()),
-            "max_tokens" | "model_context_window_exceeded" => Ending::Truncated,
-            _ => Ending::Complete,
+            "refusal" => {
+                ReplyEnding::Refused(text_at(body, "/stop_details/explanation").to_owned())
+            }
+            "max_tokens" | "model_context_window_exceeded" => ReplyEnding::Truncated,
+            _ => ReplyEnding::Complete,
         };
         // What is read from the cache or written to it is not counted among the input.
         let sent = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
@@ -129,9 +136,10 @@ fn is_claude_after_4_6(model: &str) -> bool {
     (major, minor) > (4, 6)
 }
 
-fn output_config(shape: Shape, question: Question) -> Option<Value> {
+fn output_config(shape: ReplyShape, question: Question) -> Option<Value> {
     let schema = without_bounds(question.schema());
-    (shape == Shape::Schema).then(|| json!({"format": {"type": "json_schema", "schema": schema}}))
+    (shape == ReplyShape::Schema)
+        .then(|| json!({"format": {"type": "json_schema", "schema": schema}}))
 }
 
 /// The schema without the bounds of numbers, which the API refuses. The prompt says them, and who reads the reply

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Auth, Complaint, Correction, Ending, Provider, ProviderInfo, Request, Shape, count,
-    joined, put_extra_body, put_settings, text_at,
+    Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
+    count, joined, put_extra_body, put_settings, text_at,
 };
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::outcome::{FailureKind, Usage};
@@ -53,18 +53,23 @@ impl Provider for Google {
         &INFO
     }
 
-    fn shapes(&self) -> &'static [Shape] {
-        &[Shape::Schema, Shape::Object, Shape::Words]
+    fn shapes(&self) -> &'static [ReplyShape] {
+        &[ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words]
     }
 
-    fn request(&self, action: &JudgeAction, shape: Shape, corrections: &[Correction]) -> Request {
+    fn request(
+        &self,
+        action: &JudgeAction,
+        shape: ReplyShape,
+        corrections: &[Correction],
+    ) -> Request {
         let said = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
         let mut contents = vec![said("user", &action.user)];
         for correction in corrections {
             contents.push(said("model", &correction.reply));
             contents.push(said("user", &correction.message(action.question)));
         }
-        let is_json = shape != Shape::Words;
+        let is_json = shape != ReplyShape::Words;
         let mut config = Map::new();
         put_settings(
             &mut config,
@@ -74,7 +79,10 @@ impl Provider for Google {
                 ("maxOutputTokens", action.max_tokens.map(Value::from)),
                 ("topP", action.top_p.map(Value::from)),
                 ("responseMimeType", is_json.then(|| Value::from("application/json"))),
-                ("responseJsonSchema", (shape == Shape::Schema).then(|| action.question.schema())),
+                (
+                    "responseJsonSchema",
+                    (shape == ReplyShape::Schema).then(|| action.question.schema()),
+                ),
             ],
         );
         let mut body = Map::new();
@@ -97,13 +105,13 @@ impl Provider for Google {
         let reason = text_at(candidate, "/finishReason");
         let ending = match reason {
             _ if !blocked.is_empty() => {
-                Ending::Filtered(format!("the prompt is blocked, {blocked}"))
+                ReplyEnding::Filtered(format!("the prompt is blocked, {blocked}"))
             }
-            "MAX_TOKENS" => Ending::Truncated,
-            _ if FILTERS.contains(&reason) => Ending::Filtered(reason.to_owned()),
-            "" | "STOP" => Ending::Complete,
+            "MAX_TOKENS" => ReplyEnding::Truncated,
+            _ if FILTERS.contains(&reason) => ReplyEnding::Filtered(reason.to_owned()),
+            "" | "STOP" => ReplyEnding::Complete,
             // Reasons such as OTHER say nothing of the prompt.
-            _ => Ending::Broken(reason.to_owned()),
+            _ => ReplyEnding::Broken(reason.to_owned()),
         };
         let parts = candidate.pointer("/content/parts").and_then(Value::as_array);
         let is_thought = |part: &Value| part.get("thought") == Some(&Value::Bool(true));
@@ -111,7 +119,7 @@ impl Provider for Google {
         let text = joined(parts.filter_map(|part| part.get("text")?.as_str()));
         let has_text = text.as_deref().is_some_and(|text| !text.trim().is_empty());
         let ending = match ending {
-            Ending::Broken(_) if has_text => Ending::Complete,
+            ReplyEnding::Broken(_) if has_text => ReplyEnding::Complete,
             ending => ending,
         };
         Ok(Answer {

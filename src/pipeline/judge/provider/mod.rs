@@ -84,10 +84,15 @@ pub trait Provider: Sync {
     fn info(&self) -> &'static ProviderInfo;
 
     /// The ways in which it can be asked for the shape of a reply, the strictest first; the last always works.
-    fn shapes(&self) -> &'static [Shape];
+    fn shapes(&self) -> &'static [ReplyShape];
 
     /// The request for an action; `corrections` are earlier replies that were no verdicts.
-    fn request(&self, action: &JudgeAction, shape: Shape, corrections: &[Correction]) -> Request;
+    fn request(
+        &self,
+        action: &JudgeAction,
+        shape: ReplyShape,
+        corrections: &[Correction],
+    ) -> Request;
 
     /// What a successful response says, or why it is none of this API.
     fn answer(&self, body: &Value) -> Result<Answer, String>;
@@ -155,7 +160,7 @@ pub enum Auth {
 
 /// A way to ask for the shape of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Shape {
+pub enum ReplyShape {
     /// By a JSON schema.
     Schema,
     /// As some JSON object.
@@ -164,7 +169,7 @@ pub enum Shape {
     Words,
 }
 
-impl Shape {
+impl ReplyShape {
     /// The `response_format` that asks for it.
     pub fn name(self) -> &'static str {
         match self {
@@ -208,7 +213,7 @@ pub struct Answer {
     /// The text of the reply, if there is one.
     pub text: Option<String>,
     /// How the reply ended.
-    pub ending: Ending,
+    pub ending: ReplyEnding,
     /// The model that says it answered.
     pub model: Option<String>,
     /// What the request used, with what it cost where the server says so.
@@ -221,10 +226,10 @@ impl Answer {
     pub fn map_texts(self, map: &dyn Fn(&str) -> String) -> Self {
         let mapped = |text: Option<String>| text.map(|text| map(&text));
         let ending = match self.ending {
-            Ending::Refused(words) => Ending::Refused(map(&words)),
-            Ending::Filtered(words) => Ending::Filtered(map(&words)),
-            Ending::Broken(words) => Ending::Broken(map(&words)),
-            ending @ (Ending::Complete | Ending::Truncated) => ending,
+            ReplyEnding::Refused(words) => ReplyEnding::Refused(map(&words)),
+            ReplyEnding::Filtered(words) => ReplyEnding::Filtered(map(&words)),
+            ReplyEnding::Broken(words) => ReplyEnding::Broken(map(&words)),
+            ending @ (ReplyEnding::Complete | ReplyEnding::Truncated) => ending,
         };
         Self { text: mapped(self.text), model: mapped(self.model), ending, usage: self.usage }
     }
@@ -247,7 +252,7 @@ impl From<FailureKind> for Complaint {
 
 /// How a reply ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ReplyEnding {
     /// At its end.
     Complete,
     /// At its token limit.

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Auth, Complaint, Correction, Ending, Provider, ProviderInfo, Request, Shape, count,
-    joined, put_extra_body, put_settings, text_at,
+    Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
+    count, joined, put_extra_body, put_settings, text_at,
 };
 use crate::base::price::Cost;
 use crate::pipeline::judge::JudgeAction;
@@ -63,11 +63,16 @@ impl Provider for OpenAi {
         &INFO
     }
 
-    fn shapes(&self) -> &'static [Shape] {
-        &[Shape::Schema, Shape::Object, Shape::Words]
+    fn shapes(&self) -> &'static [ReplyShape] {
+        &[ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words]
     }
 
-    fn request(&self, action: &JudgeAction, shape: Shape, corrections: &[Correction]) -> Request {
+    fn request(
+        &self,
+        action: &JudgeAction,
+        shape: ReplyShape,
+        corrections: &[Correction],
+    ) -> Request {
         let mut messages = vec![
             json!({"role": "system", "content": action.system}),
             json!({"role": "user", "content": action.user}),
@@ -102,10 +107,10 @@ impl Provider for OpenAi {
         let refusal = refusal(message);
         let ending = match text_at(choice, "/finish_reason") {
             "error" => return Err("a choice that ended with an error".to_owned()),
-            _ if !refusal.is_empty() => Ending::Refused(refusal),
-            "content_filter" => Ending::Filtered(filtered_for(choice)),
-            "length" => Ending::Truncated,
-            _ => Ending::Complete,
+            _ if !refusal.is_empty() => ReplyEnding::Refused(refusal),
+            "content_filter" => ReplyEnding::Filtered(filtered_for(choice)),
+            "length" => ReplyEnding::Truncated,
+            _ => ReplyEnding::Complete,
         };
         let cost = body.pointer("/usage/cost").and_then(Value::as_f64);
         Ok(Answer {
@@ -174,14 +179,14 @@ fn filtered_for(choice: &Value) -> String {
     names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn response_format(shape: Shape, question: Question) -> Option<Value> {
+fn response_format(shape: ReplyShape, question: Question) -> Option<Value> {
     match shape {
-        Shape::Schema => Some(json!({
+        ReplyShape::Schema => Some(json!({
             "type": "json_schema",
             "json_schema": {"name": "verdict", "strict": true, "schema": question.schema()},
         })),
-        Shape::Object => Some(json!({"type": "json_object"})),
-        Shape::Words => None,
+        ReplyShape::Object => Some(json!({"type": "json_object"})),
+        ReplyShape::Words => None,
     }
 }
 

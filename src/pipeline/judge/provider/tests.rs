@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Complaint, Correction, Ending, PROVIDERS, Shape, effective_temperature, find,
+    Answer, Complaint, Correction, PROVIDERS, ReplyEnding, ReplyShape, effective_temperature, find,
     unsupported,
 };
 use crate::base::price::Cost;
@@ -18,7 +18,7 @@ fn action(model: &str) -> JudgeAction {
     test_data::action(model, "Is it kind?")
 }
 
-fn body(provider: &str, action: &JudgeAction, shape: Shape) -> Value {
+fn body(provider: &str, action: &JudgeAction, shape: ReplyShape) -> Value {
     Value::Object(find(provider).unwrap().request(action, shape, &[]).body)
 }
 
@@ -29,7 +29,7 @@ fn anthropic_is_asked_as_its_api_wants() {
         JudgeAction { max_tokens: Some(64), top_p: Some(0.75), ..action("claude-haiku-4-5") };
     let correction = Correction { reply: "9".to_owned(), fault: "too much".to_owned() };
     let told = correction.message(settings.question);
-    let request = provider.request(&settings, Shape::Schema, &[correction]);
+    let request = provider.request(&settings, ReplyShape::Schema, &[correction]);
     assert_eq!(request.path, "/v1/messages");
     let schema = json!({
         "type": "object",
@@ -51,10 +51,11 @@ fn anthropic_is_asked_as_its_api_wants() {
         "output_config": {"format": {"type": "json_schema", "schema": schema}},
     });
     assert_eq!(Value::Object(request.body), expected);
-    let in_words = body("anthropic", &action("m"), Shape::Words);
+    let in_words = body("anthropic", &action("m"), ReplyShape::Words);
     assert_eq!((&in_words["max_tokens"], in_words.get("output_config")), (&json!(4096), None));
     let compare = JudgeAction { question: Question::Compare, ..action("m") };
-    let schema = &body("anthropic", &compare, Shape::Schema)["output_config"]["format"]["schema"];
+    let schema =
+        &body("anthropic", &compare, ReplyShape::Schema)["output_config"]["format"]["schema"];
     assert_eq!(*schema, Question::Compare.schema());
 }
 
@@ -69,7 +70,7 @@ fn google_is_asked_as_its_api_wants() {
     };
     let correction = Correction { reply: "9".to_owned(), fault: "too much".to_owned() };
     let told = correction.message(settings.question);
-    let request = provider.request(&settings, Shape::Schema, &[correction]);
+    let request = provider.request(&settings, ReplyShape::Schema, &[correction]);
     assert_eq!(request.path, "/v1beta/models/gemini-2.5-flash:generateContent");
     let expected = json!({
         "systemInstruction": {"parts": [{"text": "You judge."}]},
@@ -90,10 +91,10 @@ fn google_is_asked_as_its_api_wants() {
     assert_eq!(Value::Object(request.body), expected);
     let config = |shape| body("google", &action("m"), shape)["generationConfig"].clone();
     let expected = json!({"temperature": 0.5, "responseMimeType": "application/json"});
-    assert_eq!(config(Shape::Object), expected);
-    assert_eq!(config(Shape::Words), json!({"temperature": 0.5}));
+    assert_eq!(config(ReplyShape::Object), expected);
+    assert_eq!(config(ReplyShape::Words), json!({"temperature": 0.5}));
     let nothing = JudgeAction { temperature: None, ..action("m") };
-    assert_eq!(body("google", &nothing, Shape::Words).get("generationConfig"), None);
+    assert_eq!(body("google", &nothing, ReplyShape::Words).get("generationConfig"), None);
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn the_name_of_a_model_stays_one_segment_of_the_path() {
         ("team/gemini", "models/team%2Fgemini"),
         ("models/../x?key=1#é", "models/..%2Fx%3Fkey%3D1%23%C3%A9"),
     ] {
-        let request = find("google").unwrap().request(&action(model), Shape::Words, &[]);
+        let request = find("google").unwrap().request(&action(model), ReplyShape::Words, &[]);
         assert_eq!(request.path, format!("/v1beta/{expected}:generateContent"));
     }
 }
@@ -113,7 +114,7 @@ fn the_name_of_a_model_stays_one_segment_of_the_path() {
 fn further_members_are_merged_over_ours() {
     let with = |provider: &str, extra: &Value| {
         let extra_body = extra.to_string();
-        body(provider, &JudgeAction { extra_body, ..action("m") }, Shape::Schema)
+        body(provider, &JudgeAction { extra_body, ..action("m") }, ReplyShape::Schema)
     };
     let google = with(
         "google",
@@ -131,7 +132,7 @@ fn further_members_are_merged_over_ours() {
     assert_eq!(openai["messages"], json!([]));
 }
 
-fn answer(text: Option<&str>, ending: Ending) -> Answer {
+fn answer(text: Option<&str>, ending: ReplyEnding) -> Answer {
     let text = text.map(str::to_owned);
     Answer { text, ending, model: None, usage: Usage::default() }
 }
@@ -171,28 +172,28 @@ fn openai_answers_are_read() {
         "choices": [{"message": {"content": 7, "refusal": null}}],
         "usage": {"prompt_tokens": u64::MAX, "completion_tokens": -1, "cost": -1},
     });
-    let seven = answer(Some("7"), Ending::Complete);
+    let seven = answer(Some("7"), ReplyEnding::Complete);
     check_answers(
         "openai",
         &[
-            (of(json!({"content": parts}), "stop"), Ok(answer(Some("ab"), Ending::Complete))),
-            (of(json!({"content": []}), "stop"), Ok(answer(None, Ending::Complete))),
-            (of(json!({"content": "{"}), "length"), Ok(answer(Some("{"), Ending::Truncated))),
+            (of(json!({"content": parts}), "stop"), Ok(answer(Some("ab"), ReplyEnding::Complete))),
+            (of(json!({"content": []}), "stop"), Ok(answer(None, ReplyEnding::Complete))),
+            (of(json!({"content": "{"}), "length"), Ok(answer(Some("{"), ReplyEnding::Truncated))),
             (
                 of(json!({"content": null, "refusal": "no"}), "stop"),
-                Ok(answer(None, Ending::Refused("no".to_owned()))),
+                Ok(answer(None, ReplyEnding::Refused("no".to_owned()))),
             ),
             (
                 of(json!({"content": refused}), "stop"),
-                Ok(answer(None, Ending::Refused("I will not".to_owned()))),
+                Ok(answer(None, ReplyEnding::Refused("I will not".to_owned()))),
             ),
-            (azure, Ok(answer(Some("half"), Ending::Filtered("violence".to_owned())))),
+            (azure, Ok(answer(Some("half"), ReplyEnding::Filtered("violence".to_owned())))),
             (
                 full,
                 Ok(Answer {
                     model: Some("m-1".to_owned()),
                     usage: Usage { input: 3, output: 4, cost: Cost::from_dollars(0.000_25) },
-                    ..answer(Some("a"), Ending::Complete)
+                    ..answer(Some("a"), ReplyEnding::Complete)
                 }),
             ),
             (odd, Ok(Answer { usage: Usage { input: 1 << 40, output: 0, cost: None }, ..seven })),
@@ -224,17 +225,17 @@ fn anthropic_answers_are_read() {
     check_answers(
         "anthropic",
         &[
-            (of("end_turn"), Ok(answer(Some("a"), Ending::Complete))),
-            (of("max_tokens"), Ok(answer(Some("a"), Ending::Truncated))),
-            (of("model_context_window_exceeded"), Ok(answer(Some("a"), Ending::Truncated))),
-            (of("refusal"), Ok(answer(Some("a"), Ending::Refused(String::new())))),
-            (refused, Ok(answer(None, Ending::Refused("no".to_owned())))),
+            (of("end_turn"), Ok(answer(Some("a"), ReplyEnding::Complete))),
+            (of("max_tokens"), Ok(answer(Some("a"), ReplyEnding::Truncated))),
+            (of("model_context_window_exceeded"), Ok(answer(Some("a"), ReplyEnding::Truncated))),
+            (of("refusal"), Ok(answer(Some("a"), ReplyEnding::Refused(String::new())))),
+            (refused, Ok(answer(None, ReplyEnding::Refused("no".to_owned())))),
             (
                 full,
                 Ok(Answer {
                     model: Some("claude-1".to_owned()),
                     usage: Usage { input: 321, output: 4, cost: None },
-                    ..answer(Some("ab"), Ending::Complete)
+                    ..answer(Some("ab"), ReplyEnding::Complete)
                 }),
             ),
             (json!({"content": "a"}), Err("no content")),
@@ -258,30 +259,30 @@ fn google_answers_are_read() {
             "thoughtsTokenCount": 50, "totalTokenCount": 57},
     });
     let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
-    let filtered = |reason: &str| Ending::Filtered(reason.to_owned());
+    let filtered = |reason: &str| ReplyEnding::Filtered(reason.to_owned());
     let mut cases = vec![
-        (of("STOP"), Ok(answer(Some("a"), Ending::Complete))),
-        (of("MAX_TOKENS"), Ok(answer(Some("a"), Ending::Truncated))),
+        (of("STOP"), Ok(answer(Some("a"), ReplyEnding::Complete))),
+        (of("MAX_TOKENS"), Ok(answer(Some("a"), ReplyEnding::Truncated))),
         (blocked, Ok(answer(None, filtered("the prompt is blocked, SAFETY")))),
         (
             json!({"candidates": [{"finishReason": "MAX_TOKENS"}]}),
-            Ok(answer(None, Ending::Truncated)),
+            Ok(answer(None, ReplyEnding::Truncated)),
         ),
         (
             full,
             Ok(Answer {
                 model: Some("gemini-1".to_owned()),
                 usage: Usage { input: 3, output: 54, cost: None },
-                ..answer(Some("ab"), Ending::Complete)
+                ..answer(Some("ab"), ReplyEnding::Complete)
             }),
         ),
         (json!({"candidates": []}), Err("no candidates")),
         (json!("text"), Err("no candidates")),
     ];
     for reason in ["OTHER", "LANGUAGE", "MALFORMED_FUNCTION_CALL", "SOMETHING_NEW"] {
-        cases.push((of(reason), Ok(answer(Some("a"), Ending::Complete))));
+        cases.push((of(reason), Ok(answer(Some("a"), ReplyEnding::Complete))));
         let without = json!({"candidates": [{"finishReason": reason}]});
-        cases.push((without, Ok(answer(None, Ending::Broken(reason.to_owned())))));
+        cases.push((without, Ok(answer(None, ReplyEnding::Broken(reason.to_owned())))));
     }
     for reason in ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"]
     {
@@ -349,7 +350,7 @@ fn what_a_provider_cannot_take_has_a_reason() {
 fn every_provider_can_be_asked_in_words_and_at_a_tidy_url() {
     for provider in PROVIDERS {
         let (info, shapes) = (provider.info(), provider.shapes());
-        assert_eq!(shapes.last(), Some(&Shape::Words), "{}", info.id);
+        assert_eq!(shapes.last(), Some(&ReplyShape::Words), "{}", info.id);
         assert!(shapes.is_sorted(), "{}: the strictest first", info.id);
         assert!(!info.base_url.ends_with('/'), "{}", info.id);
         assert!(!info.key_variables.is_empty(), "{}", info.id);
