@@ -27,8 +27,8 @@ use evalrs::effects::store::OutcomeStore;
 use evalrs::effects::store::SegmentStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::settings::Settings;
+use evalrs::engine::resolve::settle::Effects;
 use evalrs::engine::resolve::settle::SettledPlans;
-use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;
 use evalrs::graph::Database;
@@ -111,7 +111,7 @@ fn settle_and_fold(
     plans: &mut SettledPlans,
     store: Arc<dyn OutcomeStore>,
 ) -> (usize, Arc<dyn OutcomeStore>) {
-    let world = World { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
+    let world = Effects { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
     let settings = Settings { max_concurrent: 64, ..Settings::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let shared = Arc::clone(&store);

@@ -21,8 +21,8 @@ use evalrs::effects::exec::http::HttpExecutor;
 use evalrs::effects::store::SegmentStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::settings::Settings;
+use evalrs::engine::resolve::settle::Effects;
 use evalrs::engine::resolve::settle::SettledPlans;
-use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;
 use evalrs::graph::Database;
@@ -66,7 +66,7 @@ fn ask_with_evalrs(folder: &Path) -> [f64; 2] {
     let mut session = Session::new(Database::default(), &suite, environment, Overrides::default());
     assert!(session.load(&OsSystem).is_empty());
     let executor = HttpExecutor::new(CONCURRENCY);
-    let world = World { system: &OsSystem, executor: &executor, progress: &mut Quiet };
+    let world = Effects { system: &OsSystem, executor: &executor, progress: &mut Quiet };
     let settings = Settings { max_concurrent: CONCURRENCY, ..Settings::default() };
     let store = Arc::new(SegmentStore::open(folder.join("cache")));
     let mut plans = SettledPlans::default();

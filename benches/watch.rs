@@ -40,8 +40,8 @@ use evalrs::effects::store::SegmentStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::live::Live;
 use evalrs::engine::resolve::settings::Settings;
+use evalrs::engine::resolve::settle::Effects;
 use evalrs::engine::resolve::settle::SettledPlans;
-use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;
 use evalrs::graph::Database;
@@ -263,7 +263,7 @@ fn watch(script: &mut Script) {
     let mut session = session(&folder);
     let mut around = Nothing::default();
     let mut quiet = Quiet;
-    let world = World { system: &OsSystem, executor: &Instantly, progress: &mut quiet };
+    let world = Effects { system: &OsSystem, executor: &Instantly, progress: &mut quiet };
     let live = Live::new(&mut session, store(&folder), world, settings());
     let files = FileWatch::new(None).unwrap();
     let control = Control::new(live, script, &mut around, files, u64::MAX);
@@ -276,7 +276,7 @@ fn run(folder: &Path) -> f64 {
     let start = Instant::now();
     let mut session = session(folder);
     assert!(session.load(&OsSystem).is_empty());
-    let world = World { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
+    let world = Effects { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let settings = settings();
     let mut plans = SettledPlans::default();

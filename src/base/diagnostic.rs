@@ -184,7 +184,8 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let (message, label) = (printable(&self.message), self.label.as_deref().map(printable));
+        let message = printable(&self.message);
+        let label = self.label.as_deref().map(printable);
         let mut group = Group::with_title(level.primary_title(message));
         match &self.place {
             Some(place) if place.line > 0 => {

@@ -249,7 +249,8 @@ fn braces(pattern: &str) -> Option<Vec<String>> {
         match first_braces(&pattern) {
             None => done.push(pattern),
             Some((start, end)) => {
-                let (before, after) = (&pattern[..start], &pattern[end + 1..]);
+                let before = &pattern[..start];
+                let after = &pattern[end + 1..];
                 let choices = choices(&pattern[start + 1..end]);
                 open.extend(choices.into_iter().map(|choice| format!("{before}{choice}{after}")));
             }
@@ -283,7 +284,9 @@ fn first_braces(pattern: &str) -> Option<(usize, usize)> {
 
 /// What is between the commas of `text` that are in no braces.
 fn choices(text: &str) -> Vec<&str> {
-    let (mut all, mut from, mut depth) = (Vec::new(), 0, 0_usize);
+    let mut all = Vec::new();
+    let mut from = 0;
+    let mut depth = 0_usize;
     for (at, char) in text.char_indices() {
         match char {
             '{' => depth += 1,
@@ -305,7 +308,8 @@ fn choices(text: &str) -> Vec<&str> {
 fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
-    let (mut p, mut n) = (0, 0);
+    let mut p = 0;
+    let mut n = 0;
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         if pattern.get(p) == Some(&'*') {

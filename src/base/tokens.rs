@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn hostile_text_is_only_text() {
-        let (mega, some) = (1 << 20, 1 << 16);
+        let mega = 1 << 20;
+        let some = 1 << 16;
         let cases = [
             ("a".repeat(mega), "letters"),
             ("\0".repeat(mega), "NUL"),
@@ -138,7 +139,8 @@ mod tests {
     #[test]
     fn a_long_text_has_about_the_tokens_of_its_parts() {
         let sentence = "The quick brown fox jumps over 13 lazy dogs. ";
-        let (few, many) = (estimate(&sentence.repeat(10)), estimate(&sentence.repeat(10_000)));
+        let few = estimate(&sentence.repeat(10));
+        let many = estimate(&sentence.repeat(10_000));
         assert!((few * 1000).abs_diff(many) < many / 100, "{few} and {many}");
     }
 

@@ -15,7 +15,7 @@ use crate::effects::fs_watch::ChangedPaths;
 use crate::effects::store::{MemoryStore, OutcomeStore};
 use crate::engine::progress::Quiet;
 use crate::engine::resolve::settings::Settings;
-use crate::engine::resolve::settle::{SettledPlans, World, settle};
+use crate::engine::resolve::settle::{Effects, SettledPlans, settle};
 use crate::engine::session::Session;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::Database;
@@ -108,9 +108,10 @@ impl Evaluation {
     /// Settles, and returns what was asked for, sorted.
     fn asked(&mut self) -> Vec<String> {
         let executor = Scripted::default();
-        let world = World { system: &self.system, executor: &executor, progress: &mut Quiet };
+        let world = Effects { system: &self.system, executor: &executor, progress: &mut Quiet };
         let store = Arc::clone(&self.store);
-        let (settings, stop) = (Settings::default(), std::future::pending());
+        let settings = Settings::default();
+        let stop = std::future::pending();
         let settling = settle(&mut self.session, store, world, &settings, &mut self.plans, stop);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(settling).unwrap();

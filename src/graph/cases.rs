@@ -14,7 +14,7 @@ use crate::pipeline::spec::Suite;
 
 /// What a chunk's records say about themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedRecords {
     /// Who each case is.
     pub whos: Vec<SelectableCase>,
     /// What is wrong: record, problem.
@@ -23,7 +23,7 @@ pub struct Checked {
     pub rubric_files: Vec<(usize, String)>,
 }
 
-impl Checked {
+impl CheckedRecords {
     /// What `records` say, whether the database holds them or not.
     pub fn of(records: &Records, spec: &RowSpec) -> Self {
         let mut checked = Self::default();
@@ -52,9 +52,9 @@ impl Checked {
 
 /// The cases of a chunk and everything that is wrong with them.
 #[salsa::tracked]
-pub fn checked(db: &dyn Db, chunk: Chunk) -> Checked {
-    let Some(spec) = row_spec(db, chunk.root(db)) else { return Checked::default() };
-    Checked::of(chunk.records(db), spec)
+pub fn checked(db: &dyn Db, chunk: Chunk) -> CheckedRecords {
+    let Some(spec) = row_spec(db, chunk.root(db)) else { return CheckedRecords::default() };
+    CheckedRecords::of(chunk.records(db), spec)
 }
 
 /// The cases of some records: the position of the record, and the case.

@@ -159,7 +159,8 @@ pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<GraderUsage> {
 /// What the judgments behind all grades used, each once: graders may share some.
 #[salsa::tracked]
 pub fn usage_of_all(db: &dyn Db, root: Root) -> ModelUsage {
-    let (mut seen, mut all) = (KeySet::default(), ModelUsage::default());
+    let mut seen = KeySet::default();
+    let mut all = ModelUsage::default();
     for grader in graders(db, root) {
         each_judgment(db, *grader, &mut seen, &mut |_, outcome| all.add(outcome));
     }
@@ -173,7 +174,8 @@ fn each_judgment<'db>(
     seen: &mut KeySet,
     visit: &mut dyn FnMut(u32, &Outcome),
 ) {
-    let (ready, Threshold(threshold)) = (queries::ready(db, grader), grader.pass_threshold(db));
+    let ready = queries::ready(db, grader);
+    let Threshold(threshold) = grader.pass_threshold(db);
     if !matches!(ready.method, Method::Judge(_)) {
         return;
     }

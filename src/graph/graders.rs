@@ -101,7 +101,8 @@ pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
     wanted
         .map(|grader| {
             let pattern = grader.ground_truth_pattern.clone();
-            let (extractor, kind) = (grader.extractor.clone(), grader.kind.clone());
+            let extractor = grader.extractor.clone();
+            let kind = grader.kind.clone();
             Grader::new(
                 db,
                 root,

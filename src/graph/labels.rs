@@ -133,7 +133,9 @@ struct Readable {
 
 #[salsa::tracked(returns(copy))]
 fn readable<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Readable {
-    let (root, name, kind) = (grader.root(db), grader.name(db), grader.kind(db));
+    let root = grader.root(db);
+    let name = grader.name(db);
+    let kind = grader.kind(db);
     let scale = scale_of(kind);
     let is_mapped = row_spec(db, root).as_ref().is_some_and(said::is_mapped);
     Readable {

@@ -16,7 +16,8 @@ use crate::pipeline::spec::{ExtractorSpec, GraderKind, Repeat, RewardSpec};
 /// The extractor of a grader, where it is a program.
 pub(crate) fn ready_extractor(db: &dyn Db, spec: &ExtractorSpec) -> Option<ReadyExtractor> {
     let program = identity(db, spec.program.as_deref()?);
-    let (config, include_subagents) = (spec.options(), spec.include_subagents);
+    let config = spec.options();
+    let include_subagents = spec.include_subagents;
     Some(ReadyExtractor { program, config, include_subagents })
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::baselines::Baselines;
 pub use super::cases::{
-    Checked, cases, checked, mask, narrowing, needs_of, places, row_needs, selection, unmet,
+    CheckedRecords, cases, checked, mask, narrowing, needs_of, places, row_needs, selection, unmet,
     unmet_in,
 };
 pub use super::graders::{
@@ -58,7 +58,8 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
         return reward_plans(db, chunk, grader);
     }
     let baselines = Baselines::of(db, chunk, grader);
-    let (grader, submissions) = (ready(db, grader), graded_texts(db, chunk, grader));
+    let submissions = graded_texts(db, chunk, grader);
+    let grader = ready(db, grader);
     let files = |path: &str| row_file(db, chunk.root(db), path);
     let of = cases(chunk.records(db), spec).zip(submissions.iter()).zip(mask(db, chunk).iter());
     of.enumerate()
@@ -88,7 +89,8 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
         // Reading the epoch is what makes this query run again when outcomes arrive.
         let _ = chunk.epoch(db);
     }
-    let (ready, outcomes) = (ready(db, grader), |key| db.outcome(key));
+    let ready = ready(db, grader);
+    let outcomes = |key| db.outcome(key);
     let cell = |planned: &Planned| {
         if *planned == Planned::Skipped {
             return Cell { score: 0.0, state: CellState::Skipped };

@@ -128,7 +128,9 @@ struct Selecting<'a> {
 
 impl<'a> Selecting<'a> {
     fn new(narrowing: &'a Narrowing) -> Self {
-        let (samples, cases, models) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let samples = HashMap::new();
+        let cases = HashMap::new();
+        let models = HashMap::new();
         Self { narrowing, samples, cases, models, done: Selection::default() }
     }
 

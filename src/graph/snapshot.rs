@@ -160,7 +160,8 @@ impl Snapshot {
             plans: now.iter().map(|grader| plans(db, *chunk, *grader).clone()).collect(),
             cells: now.iter().map(|grader| Arc::clone(&cells(db, *chunk, *grader).cells)).collect(),
         });
-        let (graders, parts) = (then.collect(), parts.collect());
+        let graders = then.collect();
+        let parts = parts.collect();
         Self { graders, parts, index: case_index(db, root) }
     }
 

@@ -322,7 +322,9 @@ mod tests {
         use Aggregation::{Accuracy, AvgScore, Max, Median, Min};
         use GateStatus::{Failed, Passed, Undecided};
         let rule = |op, value| Some(PassRule { op, value });
-        let (one, half, none) = (Some(1.0), Some(0.5), None);
+        let one = Some(1.0);
+        let half = Some(0.5);
+        let none = None;
         #[rustfmt::skip]
         let cases = [
             (AvgScore, Op::Gte, 0.75, None, vec![one, half], Passed, [0.75, 0.75, 0.75]),
@@ -396,8 +398,9 @@ mod tests {
 
     #[test]
     fn weights_are_shares() {
-        let (half, one, split) =
-            (grades(&[Some(0.5)]), grades(&[Some(1.0)]), grades(&[Some(1.0), None]));
+        let half = grades(&[Some(0.5)]);
+        let one = grades(&[Some(1.0)]);
+        let split = grades(&[Some(1.0), None]);
         let find = |grader: &str| match grader {
             "half" => Some(half.as_slice()),
             "one" => Some(one.as_slice()),
@@ -562,7 +565,8 @@ mod tests {
         }
 
         fn holds(self, op: Op, other: Self) -> bool {
-            let (left, right) = (self.0 * other.1, other.0 * self.1);
+            let left = self.0 * other.1;
+            let right = other.0 * self.1;
             match op {
                 Op::Gt => left > right,
                 Op::Gte => left >= right,
@@ -650,7 +654,8 @@ mod tests {
         #[test]
         fn a_decided_answer_never_flips(grades in some_grades(), gate in some_condition()) {
             let report = decide(&gate, &|_| Some(grades.as_slice()));
-            let (lowest, highest) = (report.lowest.unwrap(), report.highest.unwrap());
+            let lowest = report.lowest.unwrap();
+            let highest = report.highest.unwrap();
             prop_assert!(lowest <= report.value.unwrap() && report.value.unwrap() <= highest);
             let possible = statuses(&gate, &grades);
             let op = report.op.unwrap();

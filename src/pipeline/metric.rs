@@ -322,7 +322,8 @@ mod tests {
 
     #[test]
     fn curves_average_over_samples_with_enough_trials() {
-        let (pass, fail) = (graded(0, 1.0), graded(0, 0.0));
+        let pass = graded(0, 1.0);
+        let fail = graded(0, 0.0);
         let of = |sample, grade| Observation { sample, ..grade };
         let grades = [pass, fail, pass, of(1, fail), of(1, pass), errored(1), of(2, pass)];
         let metric = Metric::of(&grades);

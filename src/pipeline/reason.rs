@@ -316,7 +316,8 @@ mod tests {
         (texts_now, key): (Texts, ActionKey),
         expected: Reason,
     ) {
-        let (past, present) = (panel(&settings()), panel(now));
+        let past = panel(&settings());
+        let present = panel(now);
         let before = PreviousCase::Case { panel: &past, texts: texts(), key: Some(KEY) };
         let now = PlannedJudgment {
             panel: &present,
@@ -390,8 +391,8 @@ mod tests {
 
     #[test]
     fn what_was_not_there_and_what_is_asked_anew_come_first() {
-        let (past, present) =
-            (panel(&settings()), panel(&edited(|all| all["prompt"] = json!("x"))));
+        let past = panel(&settings());
+        let present = panel(&edited(|all| all["prompt"] = json!("x")));
         let case = PreviousCase::Case { panel: &past, texts: texts(), key: Some(KEY) };
         let of = |before, held, own_rubric| {
             let now = PlannedJudgment {

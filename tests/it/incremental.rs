@@ -13,8 +13,8 @@ use evalrs::effects::store::MemoryStore;
 use evalrs::effects::store::OutcomeStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::settings::Settings;
+use evalrs::engine::resolve::settle::Effects;
 use evalrs::engine::resolve::settle::SettledPlans;
-use evalrs::engine::resolve::settle::World;
 use evalrs::engine::resolve::settle::settle;
 use evalrs::engine::session::Session;
 use evalrs::engine::session::reload::Reloaded;
@@ -167,7 +167,7 @@ impl Loop {
     /// Asks what is missing, and folds the summary.
     fn settle(&mut self) -> Did {
         let executor = Counting(self.answers, std::cell::RefCell::default());
-        let world = World { system: &self.system, executor: &executor, progress: &mut Quiet };
+        let world = Effects { system: &self.system, executor: &executor, progress: &mut Quiet };
         let settings = Settings::default();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let settling = settle(

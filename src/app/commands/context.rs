@@ -10,7 +10,7 @@ use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::{Cost, Prices};
 use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
 use crate::effects::store::{
-    Checked, Committed, Entry, Layered, MemoryStore, OutcomeStore, SegmentStore,
+    Committed, Entry, EntryCheck, Layered, MemoryStore, OutcomeStore, SegmentStore,
 };
 use crate::engine::inspect::explain::Layers;
 use crate::engine::resolve::budget::SpendingLimits;
@@ -63,7 +63,8 @@ impl SuiteContext {
     /// `path` seen from the root of the workspace; from that of the file system where it is not inside.
     pub fn in_workspace(&self, path: &str, system: &dyn System) -> String {
         let whole = |path: &str| without_parents(&system.absolute(non_empty(path)));
-        let (path, root) = (whole(path), whole(&self.root));
+        let path = whole(path);
+        let root = whole(&self.root);
         let inside = path.strip_prefix(root.trim_end_matches('/'));
         inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(&path).to_owned()
     }
@@ -85,7 +86,8 @@ impl SuiteContext {
 
     /// How a session over `suite` is settled.
     pub(crate) fn settings(&self, said: CliOverrides, suite: Option<&Suite>) -> Settings {
-        let (workspace, default) = (&self.workspace, Settings::default());
+        let workspace = &self.workspace;
+        let default = Settings::default();
         Settings {
             max_concurrent: said
                 .max_concurrent
@@ -145,12 +147,12 @@ impl SuiteContext {
 }
 
 /// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.
-pub(super) fn check_entry(entry: &Entry) -> Result<Checked, String> {
+pub(super) fn check_entry(entry: &Entry) -> Result<EntryCheck, String> {
     let stored: Stored =
         serde_json::from_str(&entry.body).map_err(|error| format!("is not an outcome: {error}"))?;
     match stored.key() {
-        None => Ok(Checked::Read),
-        Some(key) if key == entry.key => Ok(Checked::Recomputed),
+        None => Ok(EntryCheck::Read),
+        Some(key) if key == entry.key => Ok(EntryCheck::Recomputed),
         Some(key) => Err(format!("was asked under another key: its ingredients come to {key}")),
     }
 }
@@ -227,7 +229,7 @@ fn shorter(shown: &str, absolute: &str) -> String {
 mod tests {
     use super::{SuiteContext, check_entry};
     use crate::base::system::memory::MemorySystem;
-    use crate::effects::store::{Checked, Entry};
+    use crate::effects::store::{Entry, EntryCheck};
     use crate::pipeline::key::{ActionKey, KEY_VERSION};
 
     #[test]
@@ -271,12 +273,12 @@ mod tests {
             )
         };
         let entry = |body: String| Entry { key: ActionKey([1; 32]), generation: 0, body };
-        assert_eq!(check_entry(&entry(body(KEY_VERSION - 1, "judge"))), Ok(Checked::Read));
+        assert_eq!(check_entry(&entry(body(KEY_VERSION - 1, "judge"))), Ok(EntryCheck::Read));
         let error = check_entry(&entry(body(KEY_VERSION, "judge"))).unwrap_err();
         let key = error.strip_prefix("was asked under another key: its ingredients come to ");
         let key = ActionKey::parse(key.unwrap()).unwrap();
         let right = Entry { key, ..entry(body(KEY_VERSION, "judge")) };
-        assert_eq!(check_entry(&right), Ok(Checked::Recomputed));
+        assert_eq!(check_entry(&right), Ok(EntryCheck::Recomputed));
         assert!(check_entry(&Entry { key, ..entry(body(KEY_VERSION, "program")) }).is_err());
         for body in ["{}", r#"{"outcome":{"vision":1}}"#, r#"{"outcome":{"reply":{}}}"#] {
             let error = check_entry(&entry(body.to_owned())).unwrap_err();

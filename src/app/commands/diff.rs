@@ -135,7 +135,8 @@ fn evaluations(
 /// The run of the same suite before `now`.
 fn before(now: &PastRun, home: &str, console: &Console<'_>) -> Result<PastRun, Error> {
     run_before(console.system, home, now).ok_or_else(|| {
-        let (run, suite) = (sanitize(&now.id), sanitize(&now.header.suite));
+        let run = sanitize(&now.id);
+        let suite = sanitize(&now.header.suite);
         Error::plain(
             format!("`{run}` is the only recorded run of the suite `{suite}`"),
             "run it once more after an edit, then compare",

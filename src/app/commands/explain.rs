@@ -61,7 +61,8 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
 
 /// The cases of the sample that are asked for, in dataset order.
 fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<CaseRef>, Error> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let mut all = Vec::new();
     for chunk in root.chunks(db) {
         for case in 0..queries::places(db, *chunk).len() {

@@ -81,7 +81,8 @@ impl Grading {
             store: store.as_ref(),
         };
         let prepared = runtime.block_on(prepare(spec, place)).map_err(Error::harness_usage)?;
-        let (frozen, refresh) = (args.frozen, args.refresh);
+        let frozen = args.frozen;
+        let refresh = args.refresh;
         Ok(Self {
             surroundings,
             prepared,

@@ -103,7 +103,8 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         let done = watch::watch(args, console);
         return ended(done, console.err);
     }
-    let (mut out, mut err) = (UntilClosed(Some(console.out)), UntilClosed(Some(console.err)));
+    let mut out = UntilClosed(Some(console.out));
+    let mut err = UntilClosed(Some(console.err));
     let mut console = Console {
         system: console.system,
         out: &mut out,

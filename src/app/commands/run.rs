@@ -24,7 +24,7 @@ use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::budget::SpendingLimits;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
-use crate::engine::resolve::settle::{CannotAsk, Settled, SettledPlans, World, settle};
+use crate::engine::resolve::settle::{CannotAsk, Effects, Settled, SettledPlans, settle};
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
@@ -255,8 +255,11 @@ fn settle_here(
         (false, true) => Box::new(RunBar::default()),
         (false, false) => Box::new(PlainProgress::new(&mut *console.err)),
     };
-    let world =
-        World { system: console.system, executor: executor.as_ref(), progress: progress.as_mut() };
+    let world = Effects {
+        system: console.system,
+        executor: executor.as_ref(),
+        progress: progress.as_mut(),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Listened to from now on, and not from when somebody waits.
     let stop = {

@@ -43,7 +43,8 @@ fn is_narrowed(session: &Session) -> bool {
 /// The keys of everything that is planned, sorted. Plans wait for files that rows name until those are read.
 fn planned_keys(session: &mut Session, system: &dyn System) -> Vec<ActionKey> {
     loop {
-        let (db, root) = (&session.db, session.root);
+        let db = &session.db;
+        let root = session.root;
         let mut keys: Vec<ActionKey> = planned_actions(db, root).map(|action| action.key).collect();
         if !session.read_unread(system) {
             keys.sort_unstable();

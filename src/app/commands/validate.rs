@@ -103,7 +103,8 @@ pub(crate) fn say(diagnostics: &[Diagnostic], err: &mut dyn Write) -> std::io::R
 }
 
 fn describe(path: &str, session: &Session, out: &mut dyn Write) -> std::io::Result<()> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let selection = crate::graph::queries::selection(db, root);
     let Some(suite) = session.suite() else { return Ok(()) };
     writeln!(out, "{path}: valid")?;

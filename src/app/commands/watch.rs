@@ -36,7 +36,7 @@ use crate::effects::record::RunFacts;
 use crate::effects::record::saves::SaveLog;
 use crate::engine::resolve::live::Live;
 use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
-use crate::engine::resolve::settle::World;
+use crate::engine::resolve::settle::Effects;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::{Database, results};
@@ -82,7 +82,7 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
     let context = runtime.enter();
     let mut front = front(args, console)?;
     drop(context);
-    let world = World { system, executor: executor.as_ref(), progress: &mut progress };
+    let world = Effects { system, executor: executor.as_ref(), progress: &mut progress };
     let live = Live::new(&mut session, store, world, settings);
     let control = Control::new(live, front.as_mut(), &mut here, files, preview);
     let ended = runtime.block_on(control.run());

@@ -24,7 +24,9 @@ pub(crate) struct Flow<S> {
 impl<S: Copy + PartialEq> Flow<S> {
     /// No text yet, in lines of at most `width` columns, at least 2.
     pub(crate) fn new(width: usize) -> Self {
-        let (done, line, width) = (Vec::new(), Vec::new(), width.max(2));
+        let done = Vec::new();
+        let line = Vec::new();
+        let width = width.max(2);
         Self { width, done, line, columns: 0, place: None, goes_on: false }
     }
 

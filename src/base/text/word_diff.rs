@@ -48,7 +48,8 @@ pub(crate) enum Piece {
 pub(crate) fn word_diff(old: &str, new: &str) -> Vec<Piece> {
     let (start, end) = common_ends(old, new);
     let middle = |text: &str| start..text.len() - end;
-    let (old_middle, new_middle) = (&old[middle(old)], &new[middle(new)]);
+    let old_middle = &old[middle(old)];
+    let new_middle = &new[middle(new)];
     let mut changes = Changes::default();
     changes.same(&old[..start]);
     let mut room = MOST_WORDS;
@@ -61,11 +62,13 @@ pub(crate) fn word_diff(old: &str, new: &str) -> Vec<Piece> {
 
 /// The bytes of whole words that both texts begin with, and those that the rest of both ends with.
 fn common_ends(old: &str, new: &str) -> (usize, usize) {
-    let (old, new): (Vec<&str>, Vec<&str>) = (words(old).collect(), words(new).collect());
+    let old: Vec<&str> = words(old).collect();
+    let new: Vec<&str> = words(new).collect();
     let alike = |(old, new): &(&&str, &&str)| old == new;
     let starts: Vec<usize> =
         old.iter().zip(&new).take_while(alike).map(|(word, _)| word.len()).collect();
-    let (old, new) = (&old[starts.len()..], &new[starts.len()..]);
+    let old = &old[starts.len()..];
+    let new = &new[starts.len()..];
     let end = old.iter().rev().zip(new.iter().rev()).take_while(alike);
     (starts.iter().sum(), end.map(|(word, _)| word.len()).sum())
 }
@@ -175,7 +178,8 @@ impl Changes {
             return;
         }
         compare(&old_lines, &new_lines, |tag, old, new| {
-            let (old, new) = (old.concat(), new.concat());
+            let old = old.concat();
+            let new = new.concat();
             match tag {
                 DiffTag::Equal => self.same(&old),
                 _ if self.compare_words(&old, &new, room) => {}
@@ -295,7 +299,8 @@ fn context(text: &str, before: usize, after: usize) -> String {
     if between.len() <= CONTEXT_WORD && between.split_whitespace().nth(1).is_none() {
         return sanitize(text);
     }
-    let (head, tail) = (sanitize(&text[..start]), sanitize(&text[end..]));
+    let head = sanitize(&text[..start]);
+    let tail = sanitize(&text[end..]);
     format!("{} … {}", head.trim_end(), tail.trim_start())
 }
 

@@ -177,7 +177,8 @@ mod tests {
     /// another prompt.
     fn both_closed_by(events: &[Option<(FailureKind, &str)>]) -> [Option<usize>; 2] {
         let mut breaker = Breaker::new(3);
-        let (mut closed, mut model_closed) = (None, None);
+        let mut closed = None;
+        let mut model_closed = None;
         for (event, number) in events.iter().zip(1..) {
             let failure = event.map(|(kind, message)| failure(kind, message));
             let prompt = number.to_string();
@@ -203,7 +204,8 @@ mod tests {
         let high = Some((InvalidReply, "asked 3 times: `score` is \"high\", not a number"));
         let low = Some((InvalidReply, "asked 3 times: `score` is \"low one\", not a number"));
         let empty = Some((EmptyReply, "the judge replied nothing"));
-        let (refused, server) = (Some((Refused, "no")), Some((Server, "boom")));
+        let refused = Some((Refused, "no"));
+        let server = Some((Server, "boom"));
         for (events, expected) in [
             (&[prose, prose, prose][..], Some(3)),
             (&[prose, cut, prose], Some(3)),
@@ -236,8 +238,10 @@ mod tests {
 
     #[test]
     fn failures_that_are_alike_close_in_a_row() {
-        let (server, other) = (Some((Server, "the judge answered 500: boom")), (Server, "gone"));
-        let (refused, bad) = (Some((Refused, "no")), Some((BadRequest, "too long: 90 tokens")));
+        let server = Some((Server, "the judge answered 500: boom"));
+        let other = (Server, "gone");
+        let refused = Some((Refused, "no"));
+        let bad = Some((BadRequest, "too long: 90 tokens"));
         for (events, expected) in [
             (&[server, server, server][..], Some(3)),
             (&[server, server], None),

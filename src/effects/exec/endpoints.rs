@@ -98,7 +98,8 @@ pub(crate) enum Refused {
 impl Endpoints {
     /// No endpoints yet, of which at most `most` requests will be under way at once.
     pub(crate) fn new(most: usize) -> Self {
-        let (state, changed) = (RefCell::default(), Notify::new());
+        let state = RefCell::default();
+        let changed = Notify::new();
         Self { most: most.max(1), start: Instant::now(), state, changed }
     }
 
@@ -148,7 +149,8 @@ impl Endpoints {
 
     /// Whether an action of this endpoint may start.
     pub(crate) fn room(&self, id: JudgeEndpointId) -> Room {
-        let (mut state, now) = (self.state.borrow_mut(), self.now());
+        let mut state = self.state.borrow_mut();
+        let now = self.now();
         // Places are those of all endpoints, and a place that is free is seen here before those who wait are woken:
         // it is theirs, whichever endpoint they ask.
         let ready: usize = state.open.iter_mut().map(|open| open.ready(now)).sum();
@@ -174,7 +176,8 @@ impl Endpoints {
     }
 
     fn admit(&self, id: JudgeEndpointId, tokens: u64) -> Result<RequestSlot<'_>, Hindrance> {
-        let (mut state, now) = (self.state.borrow_mut(), self.now());
+        let mut state = self.state.borrow_mut();
+        let now = self.now();
         if let Some(hindrance) = hindrance(&mut state, (id, tokens), now, self.most) {
             return Err(hindrance);
         }
@@ -219,7 +222,8 @@ impl Endpoints {
         (end, until): (Duration, Duration),
         why: &str,
     ) -> Result<(), Refused> {
-        let (mut state, now) = (self.state.borrow_mut(), self.now());
+        let mut state = self.state.borrow_mut();
+        let now = self.now();
         match hindrance(&mut state, (id, 1), now, self.most) {
             Some(Hindrance::Until(moment, why)) if moment > until => {
                 return Err(Refused::TooLate(late(moment.saturating_sub(now), Some(why))));
@@ -260,7 +264,8 @@ impl Endpoints {
     /// Resolves when an answer of `room` may have changed, or there are notices.
     pub(crate) fn changed(&self) -> Changed<'_> {
         let changed = self.changed.notified();
-        let (mut state, now) = (self.state.borrow_mut(), self.now());
+        let mut state = self.state.borrow_mut();
+        let now = self.now();
         if !state.notices.is_empty() {
             return Box::pin(std::future::ready(()));
         }

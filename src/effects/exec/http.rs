@@ -198,7 +198,8 @@ impl HttpExecutor {
         provider: &dyn Provider,
         request: &Request,
     ) -> SentRequest {
-        let (launch, begin) = (asking.launch(), self.endpoints.now());
+        let launch = asking.launch();
+        let begin = self.endpoints.now();
         let url = url(&launch.base_url, &request.path);
         let client = match self.clients.client(&url) {
             Ok(client) => client,
@@ -383,7 +384,8 @@ fn url(base_url: &str, path: &str) -> String {
     };
     let base = base.trim_end_matches('/');
     let mut segments = base.rsplit('/');
-    let (last, before) = (segments.next(), segments.next());
+    let last = segments.next();
+    let before = segments.next();
     // Vertex AI has its models under the publisher, behind the version.
     let has_version = last.is_some_and(is_version) || before == Some("publishers");
     let (version, _) = path[1..].split_once('/').unwrap_or_default();

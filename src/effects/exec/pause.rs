@@ -98,7 +98,8 @@ fn length(seconds: f64) -> Option<Duration> {
 
 /// The seconds of a length with units, such as `1h2m3.5s` or `20ms`.
 fn with_units(text: &str) -> Option<f64> {
-    let (mut rest, mut seconds) = (text, 0.0);
+    let mut rest = text;
+    let mut seconds = 0.0;
     while !rest.is_empty() {
         let number_end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
         let (number, after) = rest.split_at(number_end);
@@ -227,7 +228,8 @@ mod tests {
 
     #[test]
     fn what_a_refusal_asks_for_counts_most() {
-        let (retry_after, exhausted) = (ms(5), Some(MOST_ASKED));
+        let retry_after = ms(5);
+        let exhausted = Some(MOST_ASKED);
         for (pause, refused, expected) in [
             (Pause { retry_after, exhausted, ..Pause::default() }, true, ms(5)),
             (Pause { exhausted, ..Pause::default() }, true, ms(600_000)),

@@ -257,9 +257,11 @@ mod tests {
     fn no_minute_holds_more_than_its_figures() {
         let mut random = fastrand::Rng::with_seed(7);
         for round in 0..60 {
-            let (requests, tokens) = (random.u32(1..40), random.u64(50..2000));
+            let requests = random.u32(1..40);
+            let tokens = random.u64(50..2000);
             let mut window = Window::new(Some(requests), Some(tokens));
-            let (mut now, mut sent) = (Duration::ZERO, Vec::new());
+            let mut now = Duration::ZERO;
+            let mut sent = Vec::new();
             for _ in 0..200 {
                 now += Duration::from_millis(random.u64(0..3000));
                 let estimate = random.u64(1..400);

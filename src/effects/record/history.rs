@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn what_a_narrowed_run_left_out_is_that_of_the_run_before_it() {
-        let (old, new) = (r#"{"name": "g"}"#, r#"{"name": "g", "votes": 2}"#);
+        let old = r#"{"name": "g"}"#;
+        let new = r#"{"name": "g", "votes": 2}"#;
         let all = line("a", "g") + &line("b", "g");
         let system = MemorySystem::with(&[
             ("h/runs/0/header.json", &header(new, "[]")),

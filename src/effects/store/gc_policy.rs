@@ -44,7 +44,8 @@ pub(super) fn fates(
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     // Stable: of equals the first stays.
     order.sort_by(|left, right| {
-        let (left, right) = (&candidates[*left], &candidates[*right]);
+        let left = &candidates[*left];
+        let right = &candidates[*right];
         let winner = (right.rank, right.digest).cmp(&(left.rank, left.digest));
         left.key.cmp(&right.key).then(winner)
     });

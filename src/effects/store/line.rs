@@ -134,7 +134,8 @@ pub(super) fn scan(
     mut visit: impl FnMut(ScannedEntry),
 ) -> io::Result<Scanned> {
     let Position { mut offset, mut line } = from;
-    let (mut skipped, mut conflicts) = (Vec::new(), 0);
+    let mut skipped = Vec::new();
+    let mut conflicts = 0;
     let mut is_conflict = false;
     let mut buffer = Vec::new();
     loop {

@@ -27,7 +27,7 @@ pub use memory::MemoryStore;
 pub use segments::{SegmentStore, Totals};
 pub use sweep::{Sweep, SweepError, Swept, sweep};
 pub use uses::{Run, note_used};
-pub use verify::{Check, Checked, VerifyReport, read_lines, verify};
+pub use verify::{Check, EntryCheck, VerifyReport, read_lines, verify};
 
 /// How many warnings a store gives: a file of garbage has millions of bad lines.
 const WARNING_LIMIT: usize = 1000;

@@ -66,7 +66,8 @@ fn create_unlocked(folder: &Path) -> Result<Own, StoreError> {
     fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
     keep_out_of_git(folder);
     let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    let (process, random) = (std::process::id(), fastrand::u64(..));
+    let process = std::process::id();
+    let random = fastrand::u64(..);
     let name = format!("{millis:011x}-{process}-{random:016x}.jsonl");
     let path = folder.join(&name);
     let file = File::options().append(true).create_new(true).open(&path);

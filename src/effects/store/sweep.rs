@@ -279,7 +279,8 @@ impl Survey {
     fn copy(&self, at: usize, fates: &[Fate], writer: &SegmentStore) -> Result<(), StoreError> {
         let path = &self.closed[at].path;
         let mut known = self.entries(at).map(|at| (&self.candidates[at], fates[at])).peekable();
-        let (mut batch, mut size) = (Vec::new(), 0);
+        let mut batch = Vec::new();
+        let mut size = 0;
         let mut written = Ok(());
         let mut missing = 0;
         let scanned = scan_file(path, Position::START, |found| {

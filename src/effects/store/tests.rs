@@ -50,7 +50,7 @@ fn fresh() -> TempDir {
 
 /// What [`verify`](super::verify) finds where every body is right.
 fn verify(dir: &Path) -> VerifyReport {
-    super::verify(dir, &|_| Ok(Checked::Read))
+    super::verify(dir, &|_| Ok(EntryCheck::Read))
 }
 
 /// A cache folder with one segment of these bytes.
@@ -322,7 +322,7 @@ fn what_others_write_is_seen_however_much_is_known() {
 fn a_committed_entry_that_is_wrong_hides_no_right_one() {
     let [good, bad] = [entry(1, 0, "{}"), entry(1, 9, r#"{"bad":1}"#)];
     let check: Check<'static> = &|entry| {
-        if entry.body.contains("bad") { Err("is bad".to_owned()) } else { Ok(Checked::Read) }
+        if entry.body.contains("bad") { Err("is bad".to_owned()) } else { Ok(EntryCheck::Read) }
     };
     for lines in [[good.clone(), bad.clone()], [bad.clone(), good.clone()]] {
         let mut committed = Committed::checked(check);
@@ -420,7 +420,8 @@ fn threads_that_write_at_once_see_each_other() {
     let keys: Vec<ActionKey> = (0..60).map(key).collect();
     std::thread::scope(|scope| {
         for writer in 0..3_u8 {
-            let (dir, keys) = (dir.path(), &keys);
+            let dir = dir.path();
+            let keys = &keys;
             scope.spawn(move || {
                 let store = SegmentStore::open(dir);
                 for batch in (0..20_u8).collect::<Vec<_>>().chunks(4) {
@@ -522,7 +523,7 @@ fn a_conflict_of_git_is_named_once_with_its_cure() {
     assert!(warnings[0].starts_with("`a:1` is an unresolved conflict of git: "), "{warnings:?}");
     assert!(warnings[0].contains("merge=union"), "{warnings:?}");
     assert_eq!(warnings[1], "skipped the stored outcome at `a:6`: not an entry");
-    let report = read_lines("a", text.as_bytes(), &|_| Ok(Checked::Read), &mut |_| ());
+    let report = read_lines("a", text.as_bytes(), &|_| Ok(EntryCheck::Read), &mut |_| ());
     assert_eq!((report.problems.len(), report.conflicts), (2, 1));
 }
 
@@ -543,7 +544,8 @@ fn replies_win_over_all_layers_then_the_highest_generation_and_the_digest_breaks
     let failure = r#"{"outcome":{"failure":{"kind":"refused","message":"no"}}}"#;
     // As somebody else may write it.
     let written = r#"{"at":"","outcome":{"usage":{},"reply":{"text":""}}}"#;
-    let (low, high) = (r#"{"a":2}"#, r#"{"a":1}"#);
+    let low = r#"{"a":2}"#;
+    let high = r#"{"a":1}"#;
     assert!(blake3::hash(low.as_bytes()).as_bytes() < blake3::hash(high.as_bytes()).as_bytes());
     let cases = [
         (vec![(0, low)], vec![], (0, low)),

@@ -48,7 +48,8 @@ pub fn note_used(
     keys.sort_unstable();
     keys.dedup();
     let folder = use_folder(dir);
-    let (day, suffix) = (day_of(now), suffix_of(suite));
+    let day = day_of(now);
+    let suffix = suffix_of(suite);
     if let Some(run) = run {
         note_last(&folder, suite, run, &keys)?;
     }

@@ -11,7 +11,7 @@ use super::{Entry, WARNING_LIMIT};
 
 /// What a check could do with an intact entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checked {
+pub enum EntryCheck {
     /// Its body was read.
     Read,
     /// Its body was read, and its key is what the body says it was made of.
@@ -19,7 +19,7 @@ pub enum Checked {
 }
 
 /// Looks into an entry, or says what is wrong with it.
-pub type Check<'a> = &'a (dyn Fn(&Entry) -> Result<Checked, String> + Send + Sync);
+pub type Check<'a> = &'a (dyn Fn(&Entry) -> Result<EntryCheck, String> + Send + Sync);
 
 /// What [`verify`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl VerifyReport {
         match check(&found.entry) {
             Ok(checked) => {
                 self.entries += 1;
-                self.recomputed += u64::from(checked == Checked::Recomputed);
+                self.recomputed += u64::from(checked == EntryCheck::Recomputed);
                 return true;
             }
             Err(reason) => {

@@ -70,8 +70,8 @@ fn each_key(session: &Session, outcomes: Outcomes<'_>, visit: &mut dyn FnMut(Act
     let root = session.root;
     for chunk in root.chunks(db) {
         for grader in queries::graders(db, root) {
-            let (ready, Threshold(threshold)) =
-                (queries::ready(db, *grader), grader.pass_threshold(db));
+            let ready = queries::ready(db, *grader);
+            let Threshold(threshold) = grader.pass_threshold(db);
             for planned in queries::plans(db, *chunk, *grader).iter() {
                 each_wanted(planned, ready, (outcomes, threshold), &mut |_, _, key| visit(key));
             }

@@ -33,7 +33,8 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(limits: SpendingLimits) -> Self {
-        let (spent, reserved) = (Cost::ZERO, Cost::ZERO);
+        let spent = Cost::ZERO;
+        let reserved = Cost::ZERO;
         Self { limits, calls: 0, landed: 0, received: 0, spent, reserved }
     }
 

@@ -102,7 +102,8 @@ impl Settling<'_> {
         }
         self.check_prices()?;
         let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let grader = queries::graders(db, root)[grader as usize];
         let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
         let spec = &rubric.judges[at];
@@ -142,7 +143,8 @@ impl Settling<'_> {
         if waiting.is_extraction {
             return None;
         }
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
         let judge = queries::ready(db, grader).judge()?;
         Some((judge, judge.ballot(waiting.ballot).judge))

@@ -61,7 +61,8 @@ impl<'a> Settling<'a> {
         waiting: &Waiting,
         endpoint: EndpointId,
     ) -> Result<Launch, &'static str> {
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let grader = queries::graders(db, root).get(waiting.grader as usize);
         let grader = *grader.ok_or("its grader is gone")?;
         let place = (waiting.chunk, waiting.case as usize);
@@ -206,7 +207,8 @@ impl<'a> Settling<'a> {
         if !discovered.is_empty() {
             in_flight.keep_also(self.session.discovered(discovered, self.world.system));
         }
-        let (session, system) = (&*self.session, self.world.system);
+        let session = &*self.session;
+        let system = self.world.system;
         in_flight.write_landed(system, &|identity| session.is_current(identity, system));
         self.tell();
     }
@@ -295,7 +297,8 @@ impl<'a> Settling<'a> {
             self.tally(waiting.grader).asked += 1;
             self.settled.asked.push(waiting.key);
             self.world.progress.event(&Event::Asked);
-            let (executor, prices) = (self.world.executor, &self.settings.prices);
+            let executor = self.world.executor;
+            let prices = &self.settings.prices;
             in_flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
             if self.allowance == 0 {
                 blocked = blocked.or(Some(Blocked::Held));

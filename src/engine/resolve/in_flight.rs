@@ -76,7 +76,8 @@ impl<T> Landed<T> {
             return;
         }
         let message = format!("what was answered cannot be kept: {error}");
-        let (reply, usage) = (Some(std::mem::take(&mut reply.text)), reply.usage);
+        let usage = reply.usage;
+        let reply = Some(std::mem::take(&mut reply.text));
         let failure = Failure::new(FailureKind::NotKept, message);
         self.outcome = Outcome::Failure(Failure { reply, usage, ..failure });
     }
@@ -181,7 +182,8 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         executor: &'a dyn Executor,
         prices: &Arc<Prices>,
     ) {
-        let (action, endpoint) = (launch.action(), launch.endpoint());
+        let action = launch.action();
+        let endpoint = launch.endpoint();
         // It takes its place at once, before anybody asks for room again.
         let executing = executor.execute(launch);
         let prices = Arc::clone(prices);
@@ -275,7 +277,8 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         if is_idle || self.writer.is_writing() || self.waits_for_more() {
             return;
         }
-        let (mut batch, at) = (std::mem::take(&mut self.landed), system.now());
+        let mut batch = std::mem::take(&mut self.landed);
+        let at = system.now();
         let also = std::mem::take(&mut self.also);
         drop_outdated(&mut batch, is_current);
         self.unpaid = 0;
@@ -381,7 +384,8 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
             landed.waiting = action.waiting;
             superseded = action.superseded;
         }
-        let (waiting, endpoint) = (landed.waiting, landed.endpoint);
+        let waiting = landed.waiting;
+        let endpoint = landed.endpoint;
         let usage = landed.outcome.usage();
         self.unpaid += usize::from(landed.action.model().is_none());
         self.landed.push(landed);

@@ -15,7 +15,7 @@ use super::in_flight::{InFlight, Landed};
 use super::outstanding::Outstanding;
 use super::queues::Queues;
 use super::settings::Settings;
-use super::settle::{CannotAsk, Settling, World};
+use super::settle::{CannotAsk, Effects, Settling};
 use super::waiting::Waiting;
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
@@ -94,7 +94,7 @@ impl<'a> Live<'a> {
     pub fn new(
         session: &'a mut Session,
         store: Arc<dyn OutcomeStore>,
-        world: World<'a>,
+        world: Effects<'a>,
         settings: Settings,
     ) -> Self {
         Self {
@@ -469,8 +469,8 @@ fn wanted(db: &Database, (chunk, case, ordinal): Seat) -> Vec<(u32, u32, ActionK
         return Vec::new();
     };
     let Some(planned) = queries::plans(db, chunk, *grader).get(case) else { return Vec::new() };
-    let (outcomes, Threshold(threshold)) =
-        (|key| crate::graph::Db::outcome(db, key), grader.pass_threshold(db));
+    let outcomes = |key| crate::graph::Db::outcome(db, key);
+    let Threshold(threshold) = grader.pass_threshold(db);
     let mut wanted = Vec::new();
     let mut visit = |turn, ballot, key| wanted.push((turn, ballot, key));
     each_wanted(planned, queries::ready(db, *grader), (&outcomes, threshold), &mut visit);
@@ -479,7 +479,8 @@ fn wanted(db: &Database, (chunk, case, ordinal): Seat) -> Vec<(u32, u32, ActionK
 
 /// The chunks in the order in which they are planned: by their rank, then as they stand.
 fn chunks_by_rank(session: &Session, ranking: &dyn Ranking) -> VecDeque<Chunk> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let chunks = root.chunks(db).iter().copied().enumerate();
     let mut ordered: Vec<(u8, Chunk)> =
         chunks.map(|(at, chunk)| (ranking.of_chunk(db, (at, chunk)), chunk)).collect();

@@ -92,7 +92,8 @@ impl Settling<'_> {
         if outgrown.is_empty() || self.settled.write_error.is_some() {
             return;
         }
-        let (extracted, planned) = (extractions(self.session), plans(self.session));
+        let extracted = extractions(self.session);
+        let planned = plans(self.session);
         for (program, known) in outgrown {
             self.session.know_all(program, known);
         }
@@ -113,9 +114,11 @@ impl Settling<'_> {
     ) {
         // By their seats: what rests on others wants nothing until those are there, so `now` may be shorter.
         let before: HashMap<PlannedCall, ActionKey> = before.iter().copied().collect();
-        let (db, at) = (&self.session.db, self.world.system.now());
+        let db = &self.session.db;
+        let at = self.world.system.now();
         let graders = queries::graders(db, self.session.root);
-        let (mut outcomes, mut waiting) = (Vec::new(), Vec::new());
+        let mut outcomes = Vec::new();
+        let mut waiting = Vec::new();
         let mut moving = Moving {
             entries: Vec::new(),
             store: self.store.as_ref(),
@@ -183,7 +186,8 @@ impl Moving<'_> {
 
 /// The actions that extract submissions, in order.
 fn extractions(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     let mut all = Vec::new();
     for chunk in root.chunks(db) {
         for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
@@ -207,7 +211,8 @@ fn extractions(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
 
 /// The actions of all plans, in order.
 fn plans(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
-    let (db, root) = (&session.db, session.root);
+    let db = &session.db;
+    let root = session.root;
     planned_actions(db, root)
         .filter(|action| matches!(action.planned, Planned::Ask(_) | Planned::Turns(_)))
         .map(|action| {

@@ -63,7 +63,8 @@ impl ToKeep<'_> {
         };
         let mut text = body(self.outcome);
         if text.len() > BODY_LIMIT {
-            let (size, most) = (text.len() >> 20, BODY_LIMIT >> 20);
+            let size = text.len() >> 20;
+            let most = BODY_LIMIT >> 20;
             let message =
                 format!("the result has {size} MiB, more than the {most} MiB that can be kept");
             let usage = Some(self.outcome.usage());
@@ -201,7 +202,9 @@ mod tests {
         said: &str,
         generation: u32,
     ) -> (String, bool, Option<(String, u32)>) {
-        let (action, mut outcome, mut in_vain) = (action(), outcome(said), None);
+        let action = action();
+        let mut outcome = outcome(said);
+        let mut in_vain = None;
         let to_keep = ToKeep {
             action: &action,
             key: KEY,

@@ -81,7 +81,8 @@ pub(crate) async fn prepare(
         }
     }
     let known = read.loading(&loads.depfile, &loads.seen, "", system);
-    let (identity, start) = (Arc::new(ProgramIdentity { spec, known }), Arc::clone(&read.start));
+    let identity = Arc::new(ProgramIdentity { spec, known });
+    let start = Arc::clone(&read.start);
     Ok(Prepared { identity, start, loads: RefCell::new(loads) })
 }
 

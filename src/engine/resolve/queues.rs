@@ -321,7 +321,8 @@ mod tests {
 
     /// A queue whose actions are named after their endpoints, `a` or `b`.
     fn queue(actions: &[&'static str]) -> (Doorkeeper, Queues<&'static str>) {
-        let (executor, mut queues) = (Doorkeeper::default(), Queues::new());
+        let executor = Doorkeeper::default();
+        let mut queues = Queues::new();
         for action in actions {
             let queue = queues.queue(endpoint(&action[..1]), "open", SETTINGS);
             queues.push(queue, 0, *action);
@@ -337,7 +338,8 @@ mod tests {
 
     #[test]
     fn graders_that_share_an_endpoint_share_the_smaller_figures() {
-        let (executor, mut queues) = (Doorkeeper::default(), Queues::<()>::new());
+        let executor = Doorkeeper::default();
+        let mut queues = Queues::<()>::new();
         let other = LimitSettings {
             most: 7,
             requests_per_minute: Some(60),
@@ -410,7 +412,8 @@ mod tests {
 
     #[test]
     fn models_of_one_endpoint_are_asked_in_the_order_of_the_queue() {
-        let (executor, mut queues) = (Doorkeeper::default(), Queues::new());
+        let executor = Doorkeeper::default();
+        let mut queues = Queues::new();
         for (action, model) in [("a1", "m"), ("a2", "n"), ("a3", "m"), ("a4", "n")] {
             let queue = queues.queue(endpoint("a"), model, SETTINGS);
             queues.push(queue, 0, action);

@@ -56,13 +56,15 @@ impl<'a> Settling<'a> {
     ) -> Option<impl Future<Output = CalledAgain> + use<'a>> {
         let before = self.session.db.outcome(waiting.key)?;
         let launch = self.launch(waiting, EndpointId::Program).ok()?;
-        let (waiting, executing) = (*waiting, self.world.executor.execute(launch));
+        let waiting = *waiting;
+        let executing = self.world.executor.execute(launch);
         Some(async move { CalledAgain { waiting, before, now: executing.await } })
     }
 
     /// What is repeated of what was asked.
     pub(crate) fn to_repeat(&self, asked: &KeySet) -> Vec<Waiting> {
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let mut all = Vec::new();
         for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
             let program = queries::ready(db, *grader).program();
@@ -82,9 +84,11 @@ impl<'a> Settling<'a> {
 
     /// What a second call gave instead, if something else.
     pub(crate) fn difference(&self, again: &CalledAgain) -> Option<String> {
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let CalledAgain { waiting, before, now } = again;
-        let (before, now) = (told(before), told(now));
+        let before = told(before);
+        let now = told(now);
         if before == now {
             return None;
         }

@@ -27,7 +27,7 @@ use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{ActionTally, Failure, FailureKind, Outcome, Usage};
 
 /// The outside, as far as settling needs it.
-pub struct World<'a> {
+pub struct Effects<'a> {
     /// Reads files that rows name, and the clock.
     pub system: &'a dyn System,
     /// Executes actions.
@@ -113,7 +113,7 @@ pub enum CannotAsk {
 pub async fn settle<'a>(
     session: &'a mut Session,
     store: Arc<dyn OutcomeStore>,
-    world: World<'a>,
+    world: Effects<'a>,
     settings: &Settings,
     plans: &mut SettledPlans,
     stop: impl Future<Output = ()>,
@@ -153,7 +153,7 @@ pub async fn settle<'a>(
 pub(crate) struct Settling<'a> {
     pub(crate) session: &'a mut Session,
     pub(crate) store: Arc<dyn OutcomeStore>,
-    pub(crate) world: World<'a>,
+    pub(crate) world: Effects<'a>,
     pub(crate) settings: Settings,
     pub(crate) list: WaitList,
     pub(crate) budget: Budget,
@@ -171,7 +171,7 @@ impl<'a> Settling<'a> {
     pub(crate) fn new(
         session: &'a mut Session,
         store: Arc<dyn OutcomeStore>,
-        world: World<'a>,
+        world: Effects<'a>,
         settings: Settings,
     ) -> Self {
         Self {
@@ -241,7 +241,8 @@ impl<'a> Settling<'a> {
     }
 
     fn look_up_once(&mut self) {
-        let (settings, warnings) = (&self.settings, &mut self.settled.warnings);
+        let settings = &self.settings;
+        let warnings = &mut self.settled.warnings;
         let replayed = &mut self.settled.replayed_failures;
         let refreshed = Refreshed::of(self.session, &settings.refresh);
         let reader = StoredReader { session: self.session, settings, refreshed };

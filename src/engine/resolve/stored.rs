@@ -65,7 +65,8 @@ impl StoredReader<'_> {
         if waiting.is_extraction {
             return program_reply::submission(text).map(drop);
         }
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let Some(grader) = queries::graders(db, root).get(waiting.grader as usize) else {
             return Ok(());
         };
@@ -78,7 +79,8 @@ impl StoredReader<'_> {
     }
 
     fn is_judged(&self, waiting: &Waiting) -> bool {
-        let (db, root) = (&self.session.db, self.session.root);
+        let db = &self.session.db;
+        let root = self.session.root;
         let grader = queries::graders(db, root).get(waiting.grader as usize);
         grader.is_some_and(|grader| matches!(grader.kind(db), GraderKind::Rubric(_)))
     }

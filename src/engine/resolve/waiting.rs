@@ -74,7 +74,9 @@ impl Waiting {
         (turn, ballot): (u32, u32),
         key: ActionKey,
     ) -> Self {
-        let (generation, is_extraction, expected) = (0, false, Cost::ZERO);
+        let generation = 0;
+        let is_extraction = false;
+        let expected = Cost::ZERO;
         Self { chunk, grader, case, turn, ballot, key, generation, is_extraction, expected }
     }
 
@@ -97,7 +99,8 @@ pub(crate) enum Refreshed {
 impl Refreshed {
     /// Those that `refresh` asks for.
     pub(crate) fn of(session: &Session, refresh: &Refresh) -> Self {
-        let (db, root) = (&session.db, session.root);
+        let db = &session.db;
+        let root = session.root;
         let mut keys = KeySet::default();
         match refresh {
             Refresh::All => return Self::All,
@@ -165,7 +168,8 @@ impl WaitList {
     /// Scans the plans of these chunks, those apart that were settled before. Each chunk once.
     #[tracing::instrument(level = "debug", name = "plan", skip_all, fields(chunks = chunks.len()))]
     pub(crate) fn scan_chunks(&mut self, session: &Session, chunks: &[Chunk]) {
-        let (db, from) = (&session.db, self.scanned.len());
+        let db = &session.db;
+        let from = self.scanned.len();
         let graders = queries::graders(db, session.root);
         for chunk in chunks {
             let plans: Plans = graders
@@ -282,7 +286,8 @@ impl WaitList {
 
     /// The chunks that still wait, though what they want is known by now: it came when nobody could tell them.
     pub(crate) fn take_untold(&mut self, session: &Session) -> Vec<Chunk> {
-        let (db, root) = (&session.db, session.root);
+        let db = &session.db;
+        let root = session.root;
         let is_pending = |chunk: &Chunk| {
             queries::graders(db, root).iter().any(|grader| {
                 let cells = queries::cells(db, *chunk, *grader).cells.iter();
@@ -299,7 +304,8 @@ impl WaitList {
         store: &dyn OutcomeStore,
         usable: &mut dyn FnMut(&Entry, &Waiting) -> Option<Outcome>,
     ) -> (Vec<(ActionKey, Arc<Outcome>)>, Vec<Chunk>) {
-        let (mut found, mut waited) = (Vec::new(), HashSet::new());
+        let mut found = Vec::new();
+        let mut waited = HashSet::new();
         for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             for (waiting, entry) in batch.iter().zip(store.get_many(&keys)) {
@@ -376,7 +382,8 @@ fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
     let of_grader =
         |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
             let ready = queries::ready(&session.db, *grader);
-            let (mut actions, mut stay) = (0, true);
+            let mut actions = 0;
+            let mut stay = true;
             for planned in plans.iter() {
                 stay &= *planned != Planned::Blocked;
                 each_wanted(planned, ready, (&known, *threshold), &mut |_, _, key| {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::Session;
 use crate::graph::inputs::Chunk;
 use crate::graph::queries;
-use crate::graph::queries::Checked;
+use crate::graph::queries::CheckedRecords;
 use crate::graph::rows;
 use crate::graph::selection::SelectableCase;
 use crate::pipeline::dataset::chunk::{Chunked, HeldChunks, Records};
@@ -19,7 +19,7 @@ use crate::pipeline::evaluate::sought::{Sought, found_in};
 /// An edit of rows: what is new, and which chunks stay and go.
 struct RowEdit<'a> {
     fresh: Vec<&'a Records>,
-    checked: Vec<Checked>,
+    checked: Vec<CheckedRecords>,
     stay: Vec<Chunk>,
     go: Vec<Chunk>,
 }
@@ -40,7 +40,7 @@ impl Session {
 
     fn row_edit<'a>(&self, chunks: &'a [Chunked], spec: &RowSpec) -> RowEdit<'a> {
         let fresh: Vec<&Records> = chunks.iter().filter_map(|chunk| chunk.fresh.as_ref()).collect();
-        let checked = fresh.iter().map(|records| Checked::of(records, spec)).collect();
+        let checked = fresh.iter().map(|records| CheckedRecords::of(records, spec)).collect();
         let kept = chunks.iter().filter(|chunk| chunk.fresh.is_none());
         let mut kept: HeldChunks = kept.map(|chunk| chunk.hash).collect();
         let all = self.root.chunks(&self.db).iter().copied();
@@ -52,8 +52,9 @@ impl Session {
     fn are_new_rows_good(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
         let needs = queries::row_needs(&self.db, self.root);
         let rubrics = rows::rubric_files(&self.db, self.root);
-        let are_known =
-            |checked: &Checked| checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path));
+        let are_known = |checked: &CheckedRecords| {
+            checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path))
+        };
         edit.checked.iter().all(|checked| checked.problems.is_empty() && are_known(checked))
             && edit.fresh.iter().all(|rows| queries::unmet_in(rows, spec, needs).is_empty())
     }

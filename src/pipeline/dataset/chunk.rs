@@ -197,7 +197,8 @@ pub(crate) fn chunks(
 /// Where the chunks are, and the hash of each.
 fn cuts(records: &[Joined<'_>]) -> Vec<(Range<usize>, u128)> {
     let mut cuts = Vec::with_capacity(records.len() / 48 + 1);
-    let (mut from, mut cutter) = (0, Cutter::default());
+    let mut from = 0;
+    let mut cutter = Cutter::default();
     for (at, record) in records.iter().enumerate() {
         if let Some(hash) = cutter.push(record) {
             cuts.push((from..at + 1, hash));

@@ -329,7 +329,8 @@ fn input_mismatch(
 ) -> Diagnostic {
     let place = record_place(files.dataset, files.text, row.start, None);
     let recorded = recording.input.as_ref().map(json_text).unwrap_or_default();
-    let (name, file) = (clipped(name), files.recordings);
+    let name = clipped(name);
+    let file = files.recordings;
     Diagnostic::error(place, format!("`{name}` was recorded with another input in `{file}`"))
         .label(format!("recorded with `{}`", clipped(&recorded)))
         .hint("results belong to the dataset they were made with: they join by equal ids, else by row number")
@@ -386,7 +387,8 @@ impl Leftovers {
     }
 
     fn nothing_joined(&self, some: &str, files: JoinedFiles<'_>) -> Diagnostic {
-        let (owned, rows) = (&self.owned, self.without.len());
+        let owned = &self.owned;
+        let rows = self.without.len();
         let message =
             format!("no sample of `{}` has a trajectory in `{}`", files.dataset, files.recordings);
         let hint = match some {

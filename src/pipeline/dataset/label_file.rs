@@ -160,7 +160,8 @@ impl LabelReader<'_> {
         }
         let id = id_of(&fields)?;
         let grader = text_of(&fields, "grader")?;
-        let (model, trial) = (text_of(&fields, "model")?, trial_of(&fields)?);
+        let model = text_of(&fields, "model")?;
+        let trial = trial_of(&fields)?;
         let Some(said) = said_of(&fields, grader.as_deref(), self.scales)? else { return Ok(()) };
         match said {
             LabelValue::Each(each) => each.into_iter().try_for_each(|(grader, said)| {
@@ -343,7 +344,8 @@ mod tests {
         let reading = read("l.jsonl", &lines.join("\n"), &scales());
         assert_eq!(reading.problems, []);
         let of = reading.table.samples["a"].iter().map(|line| {
-            let (grader, model) = (line.grader.as_deref(), line.model.as_deref());
+            let grader = line.grader.as_deref();
+            let model = line.model.as_deref();
             (grader.unwrap_or("-"), line.trial, model.unwrap_or("-"))
         });
         assert_eq!(

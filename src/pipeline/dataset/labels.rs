@@ -270,7 +270,8 @@ mod tests {
 
     #[test]
     fn labels_are_read_on_the_scale_of_a_grader() {
-        let (pass, score) = (Label::Pass, Label::Score);
+        let pass = Label::Pass;
+        let score = Label::Score;
         // What is written in JSON, and as it reads on 0 to 1 and on 1 to 5.
         for (value, unit, stars) in [
             (json!(true), Some(pass(true)), Some(pass(true))),

@@ -55,14 +55,16 @@ impl Layout {
     pub(crate) fn new(file: &Arc<String>, chunks: &[Chunked], starts: &[RecordStart]) -> Self {
         let mark = file.len() - file.strip_prefix('\u{feff}').unwrap_or(file).len();
         let mut extents = Vec::with_capacity(chunks.len());
-        let (mut from, mut next) = (0, 0);
+        let mut from = 0;
+        let mut next = 0;
         for chunk in chunks {
             next += chunk.records;
             let last = starts.get(next.saturating_sub(1)).map_or(0, |start| mark + start.offset);
             let line_end = || memchr::memchr(b'\n', &file.as_bytes()[last..]);
             let end = if next < starts.len() { line_end() } else { None };
             let end = end.map_or(file.len(), |at| last + at + 1);
-            let (bytes, records) = (end - from, chunk.records);
+            let bytes = end - from;
+            let records = chunk.records;
             extents.push(ChunkExtent { bytes, raw: 0, chunk: chunk.hash, records });
             from = end;
         }
@@ -145,7 +147,8 @@ impl Layout {
 
     /// This layout with `extents` in place of some of its own.
     fn with(&self, extents: &[ChunkExtent], replaced: std::ops::Range<usize>) -> Self {
-        let (front, back) = (&self.extents[..replaced.start], &self.extents[replaced.end..]);
+        let front = &self.extents[..replaced.start];
+        let back = &self.extents[replaced.end..];
         Self { extents: [front, extents, back].concat(), unhashed: None }
     }
 
@@ -211,7 +214,8 @@ impl<'a> Middle<'a> {
             if row.is_empty() {
                 continue;
             }
-            let (row, recorded) = (Cow::Borrowed(row), Cow::Borrowed(""));
+            let row = Cow::Borrowed(row);
+            let recorded = Cow::Borrowed("");
             let record = Joined { row, recorded, start: RecordStart::default() };
             let ended = self.cutter.push(&record);
             self.begun.push(record);

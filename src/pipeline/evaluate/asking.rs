@@ -78,7 +78,8 @@ pub(super) fn plan(
         return Ok(Planned::Blocked);
     };
     let key = |ballot| shown.action(ballot).map(|action| Action::Judge(action).key());
-    let (first, confirming) = (judge.first_ballots(), judge.confirming_ballots());
+    let first = judge.first_ballots();
+    let confirming = judge.confirming_ballots();
     if (first, confirming) == (1, 0) {
         return Ok(Planned::Ask(key(0)?));
     }

@@ -80,7 +80,8 @@ pub(crate) fn results_file(path: &str) -> String {
 
 /// Reads `results.jsonl`, whose name is `path`. Stops after so many bad lines: then it is something else.
 pub(crate) fn read(path: &str, text: &str) -> (RecordedRun, Vec<Diagnostic>) {
-    let (mut run, mut problems) = (RecordedRun::default(), Vec::new());
+    let mut run = RecordedRun::default();
+    let mut problems = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         if line.trim().is_empty() {
             continue;

@@ -120,7 +120,8 @@ fn outcomes(planned: &Planned, shorts: &[&str]) -> KeyMap<Arc<Outcome>> {
 
 /// The grade in short, without what every grade has.
 fn joined(rubric: RubricSpec, shorts: &str) -> Value {
-    let (grader, sample) = (ready(rubric), Sample::new(ROW));
+    let grader = ready(rubric);
+    let sample = Sample::new(ROW);
     let planned = sample.plan(&grader);
     let shorts: Vec<&str> = shorts.split(' ').collect();
     let outcomes = outcomes(&planned, &shorts);
@@ -337,7 +338,8 @@ fn of_two_submissions_one_wins_in_both_orders_or_neither() {
 #[test]
 fn a_text_compared_with_itself_is_one_action_and_a_tie() {
     let row = ROW.replace("\"hi\"", "\"hello\"");
-    let (grader, sample) = (ready(comparing(1)), Sample::new(&row));
+    let grader = ready(comparing(1));
+    let sample = Sample::new(&row);
     let planned = sample.plan(&grader);
     let all = keys(&planned);
     assert_eq!((all.len(), all[0]), (2, all[1]));
@@ -433,7 +435,8 @@ fn turns_are_compared_turn_by_turn() {
         (CompareTo::Field("one".to_owned()), RecordedRun::default(), [Some("xc"), Some("yc")]),
         (CompareTo::Run("r".to_owned()), run, [Some("xd"), None]),
     ] {
-        let (grader, sample) = (graders(compare_to), sample(run));
+        let grader = graders(compare_to);
+        let sample = sample(run);
         let shown = [0, 1].map(|turn| {
             let action =
                 sample.with(|case| action(case, &grader, &|_| FileText::Missing, [turn, 0]));

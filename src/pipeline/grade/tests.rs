@@ -47,7 +47,8 @@ fn kind(grade: &Grade) -> &str {
 
 #[test]
 fn exact_match_is_that_of_letta() {
-    let (yes, no) = ("Exact match: True", "Exact match: False");
+    let yes = "Exact match: True";
+    let no = "Exact match: False";
     check(
         "exact_match",
         &[
@@ -68,7 +69,8 @@ fn exact_match_is_that_of_letta() {
 
 #[test]
 fn contains_is_that_of_letta() {
-    let (yes, no) = ("Contains ground_truth: True", "Contains ground_truth: False");
+    let yes = "Contains ground_truth: True";
+    let no = "Contains ground_truth: False";
     check(
         "contains",
         &[
@@ -88,7 +90,8 @@ fn contains_is_that_of_letta() {
 
 #[test]
 fn regex_match_is_that_of_letta() {
-    let (yes, no) = ("Regex match: True", "Regex match: False");
+    let yes = "Regex match: True";
+    let no = "Regex match: False";
     let uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
     check(
         "regex_match",
@@ -143,7 +146,8 @@ fn ascii_printable_only_is_that_of_letta() {
 
 #[test]
 fn text_is_compared_as_loosely_as_wanted() {
-    let (yes, no) = ("String match: True", "String match: False");
+    let yes = "String match: True";
+    let no = "String match: False";
     check(
         "string-match",
         &[
@@ -175,8 +179,10 @@ fn text_is_compared_as_loosely_as_wanted() {
     assert_eq!(kind(&grade("levenshtein", &json!({}), &long.0, Some(&long.1))), "too_large");
     let alike = grade("levenshtein", &json!({}), &long.0, Some(&long.0[1..]));
     assert_eq!(alike.rationale, "Edit distance: 1 of 20000 characters");
-    let (yes, no) = ("One of 2 accepted answers: True", "One of 2 accepted answers: False");
-    let (listed, unlisted) = ("One of 2 accepted values: True", "One of 2 accepted values: False");
+    let yes = "One of 2 accepted answers: True";
+    let no = "One of 2 accepted answers: False";
+    let listed = "One of 2 accepted values: True";
+    let unlisted = "One of 2 accepted values: False";
     check(
         "one_of",
         &[
@@ -278,7 +284,8 @@ fn numbers_are_compared_however_written() {
 
 #[test]
 fn json_is_compared_as_json() {
-    let (yes, no) = ("JSON match: True", |why: &str| format!("JSON match: False ({why})"));
+    let yes = "JSON match: True";
+    let no = |why: &str| format!("JSON match: False ({why})");
     let object = r#"{"a": 1, "b": [1.0, {"c": "x"}]}"#;
     check(
         "json_match",
@@ -326,7 +333,8 @@ fn json_is_checked_against_a_schema() {
     let schema = json!({"schema": {
         "type": "object", "required": ["name"], "properties": {"age": {"type": "integer", "minimum": 0}}
     }});
-    let (yes, no) = ("JSON schema: True", |why: &str| format!("JSON schema: False ({why})"));
+    let yes = "JSON schema: True";
+    let no = |why: &str| format!("JSON schema: False ({why})");
     let many = no(
         "`/0`: value is not of type \"string\"; `/1`: value is not of type \"string\"; `/2`: value is not of type \"string\"; `/3`: value is not of type \"string\"; `/4`: value is not of type \"string\"; +2 more",
     );

@@ -73,7 +73,9 @@ pub(crate) fn grader_input<'v>(of: impl Fn(&str) -> Option<&'v Value>) -> String
 pub(crate) fn function_input(grader_input: &str) -> String {
     let mut given: Map<String, Value> = serde_json::from_str(grader_input).unwrap_or_default();
     let mut take = |name: &str| given.shift_remove(name).unwrap_or_default();
-    let (input, submission, hint) = (take("input"), take("output"), take("hint"));
+    let input = take("input");
+    let submission = take("output");
+    let hint = take("hint");
     let metadata = match take("metadata") {
         Value::Null => Value::Object(Map::new()),
         metadata => metadata,

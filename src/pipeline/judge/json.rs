@@ -20,7 +20,8 @@ pub(crate) fn read(bytes: &[u8]) -> serde_json::Result<Value> {
 /// The text with every escape of half a surrogate pair replaced by that of the replacement character.
 pub(crate) fn without_halves(text: &str) -> Cow<'_, str> {
     let mut mended = String::new();
-    let (mut kept, mut at) = (0, 0);
+    let mut kept = 0;
+    let mut at = 0;
     while let Some(found) = text[at..].find('\\') {
         at += found;
         let length = match unit(&text[at..]) {

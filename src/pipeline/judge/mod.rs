@@ -145,7 +145,8 @@ impl Judge {
             Some(at) => (at, self.rubric.confirm_fails, self.rubric.votes),
         };
         let orders = self.question.orders();
-        let (cast, order) = (at / orders, at % orders);
+        let cast = at / orders;
+        let order = at % orders;
         let order = if order == 0 { Order::Forward } else { Order::Reversed };
         let votes = votes.max(1);
         Ballot { judge: (cast / votes) as usize, vote: first + cast % votes, order }

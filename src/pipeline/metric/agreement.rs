@@ -145,7 +145,8 @@ fn cohen_kappa(both: &[(f64, f64)]) -> Option<f64> {
 /// that no table of all pairs of scores is needed.
 fn quadratic_weighted_kappa(both: &[(f64, f64)]) -> Option<f64> {
     let (ones, others): (Vec<f64>, Vec<f64>) = both.iter().copied().unzip();
-    let (one_mean, other_mean) = (mean(&ones)?, mean(&others)?);
+    let one_mean = mean(&ones)?;
+    let other_mean = mean(&others)?;
     // Asked of the scores: rounded means of equal scores may differ from them.
     if are_equal(&ones) || are_equal(&others) {
         return None;

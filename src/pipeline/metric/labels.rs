@@ -106,8 +106,8 @@ impl LabelAgreement {
             let weight = share(labels[verdict] + verdicts[label]) * (1.0 - kappa);
             share(count) * weight * weight
         };
-        let (expected, rest) =
-            (by_chance as f64 / (n * n) as f64, beyond_chance as f64 / (n * n) as f64);
+        let expected = by_chance as f64 / (n * n) as f64;
+        let rest = beyond_chance as f64 / (n * n) as f64;
         let shift = kappa - expected * (1.0 - kappa);
         let spread = agreed(0, both_pass)
             + agreed(1, both_fail)

@@ -126,7 +126,8 @@ fn changed_samples(pairs: &[Pair]) -> (usize, usize) {
         .map(|pair| (pair.sample, i64::from(pair.now.pass) - i64::from(pair.before.pass)))
         .collect();
     by_sample.sort_unstable();
-    let (mut fixed, mut broken) = (0, 0);
+    let mut fixed = 0;
+    let mut broken = 0;
     for sample in by_sample.chunk_by(|left, right| left.0 == right.0) {
         let net: i64 = sample.iter().map(|(_, change)| change).sum();
         fixed += usize::from(net > 0);
@@ -142,7 +143,8 @@ fn changed_samples(pairs: &[Pair]) -> (usize, usize) {
 /// changes to be independent. Trials of one sample are not, so that a sample is to be counted once, by the sign of what
 /// changed in all; with one case a sample this is the same.
 pub(crate) fn mcnemar_exact(fixed: usize, broken: usize) -> Option<f64> {
-    let (few, n) = (fixed.min(broken), fixed + broken);
+    let few = fixed.min(broken);
+    let n = fixed + broken;
     if n == 0 {
         return None;
     }
@@ -150,7 +152,8 @@ pub(crate) fn mcnemar_exact(fixed: usize, broken: usize) -> Option<f64> {
     let steps = (0..few).map(|i| ((n - i) as f64 / (i + 1) as f64).ln());
     let largest = sum(steps.chain([-(n as f64) * std::f64::consts::LN_2]));
     // The terms below the largest, each in its proportion to it: every factor is below 1.
-    let (mut term, mut tail) = (1.0, 1.0);
+    let mut term = 1.0;
+    let mut tail = 1.0;
     for i in (1..=few).rev() {
         term *= i as f64 / (n - i + 1) as f64;
         tail += term;

@@ -103,7 +103,8 @@ impl<'de> Deserialize<'de> for Doubled {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Doubled, A::Error> {
-                let (mut members, mut doubled) = (Map::new(), None);
+                let mut members = Map::new();
+                let mut doubled = None;
                 while let Some((key, value)) = map.next_entry::<String, Value>()? {
                     match members.get(&key) {
                         Some(before) if !is_same(before, &value) => {

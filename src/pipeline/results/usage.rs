@@ -25,7 +25,8 @@ impl GraderUsage {
     /// The sum over the judges of a grader, those of one model together.
     pub fn of<'a>(judges: impl Iterator<Item = (&'a str, ModelUsage)>) -> Self {
         let mut by_model: Vec<(String, ModelUsage)> = Vec::new();
-        let (mut judgments, mut all) = (0, Used::default());
+        let mut judgments = 0;
+        let mut all = Used::default();
         for (model, usage) in judges {
             judgments += usage.judgments;
             all = all + usage.used();

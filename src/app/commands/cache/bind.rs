@@ -102,7 +102,8 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
     while session.read_unread(console.system) {}
     let binder = Binder::new(&session, grader)?;
     let at = console.system.now();
-    let (mut files, mut seen) = (Vec::new(), ReadRows::default());
+    let mut files = Vec::new();
+    let mut seen = ReadRows::default();
     for path in &args.files {
         let bytes = console.system.read(path).into_bytes().map_err(|reason| {
             Error::plain(format!("cannot read `{path}`: {reason}"), "nothing was imported")
@@ -125,7 +126,8 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
             return Ok(ExitStatus::Incomplete);
         }
         nothing_bound &= bound.entries.is_empty();
-        let (new, there) = (fresh.len(), bound.entries.len() - fresh.len() - other + bound.twice);
+        let new = fresh.len();
+        let there = bound.entries.len() - fresh.len() - other + bound.twice;
         said.push(json!({
             "path": path, "judgments": bound.judgments, "new": new, "already_there": there,
             "of_another_score": other, "of_no_sample": bound.strangers,
@@ -221,7 +223,8 @@ struct Binder<'a> {
 
 impl<'a> Binder<'a> {
     fn new(session: &'a Session, name: &str) -> Result<Self, Error> {
-        let (db, root) = (&session.db, session.root);
+        let db = &session.db;
+        let root = session.root;
         let graders = queries::graders(db, root);
         let Some(grader) = graders.iter().find(|grader| grader.name(db) == name).copied() else {
             let known: Vec<&str> = graders.iter().map(|grader| grader.name(db).as_str()).collect();
@@ -262,7 +265,8 @@ impl<'a> Binder<'a> {
         let text = split::decode(path, bytes).map_err(|problem| vec![problem])?;
         let format = DatasetFormat::of_name(path).unwrap_or(DatasetFormat::Jsonl);
         let rows = split::split(path, text, format)?;
-        let (mut bound, mut problems) = (BoundFile::default(), Vec::new());
+        let mut bound = BoundFile::default();
+        let mut problems = Vec::new();
         for row in &rows {
             let mut problem = |start: RecordStart, message: String| {
                 let place = split::line_place(path, text, start);

@@ -119,7 +119,8 @@ mod tests {
             generation,
             body: body.to_owned(),
         };
-        let (low, high) = (r#"{"a":2}"#, r#"{"a":1}"#);
+        let low = r#"{"a":2}"#;
+        let high = r#"{"a":1}"#;
         let cases = [
             (vec![], vec![entry(1, 0, low)], 1),
             (vec![entry(1, 0, low)], vec![entry(1, 0, low)], 0),

@@ -104,7 +104,8 @@ fn far_apart_changes_of_a_large_text_are_found() {
     let filler = text("", "");
     let filler = filler.strip_prefix("start ").unwrap().strip_suffix(" end").unwrap();
     assert!(words(filler).count() > MOST_WORDS);
-    let (old, new) = (text("one", "two"), text("eins", "zwei"));
+    let old = text("one", "two");
+    let new = text("eins", "zwei");
     let expected = format!("start [-one-]{{+eins+}}{filler}[-two-]{{+zwei+}} end");
     assert!(shown(&old, &new) == expected);
 }

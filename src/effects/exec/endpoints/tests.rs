@@ -26,7 +26,8 @@ fn on_still_clock<T>(test: impl Future<Output = T>) -> T {
 }
 
 fn endpoint(url: &str) -> Endpoint {
-    let (provider, api_key) = ("openai".to_owned(), Some(Secret::new("key".to_owned())));
+    let provider = "openai".to_owned();
+    let api_key = Some(Secret::new("key".to_owned()));
     Endpoint { provider, base_url: url.to_owned(), api_key }
 }
 
@@ -79,11 +80,10 @@ fn an_endpoint_is_opened_once_and_shown_without_secrets() {
 fn requests_at_once_are_counted_by_endpoint_and_over_all() {
     on_still_clock(async {
         let endpoints = Endpoints::new(3);
-        let (a, b) = (
-            open(&endpoints, "a", LimitSettings { most: 2, ..SETTINGS }),
-            open(&endpoints, "b", SETTINGS),
-        );
-        let (one, two) = (slot(&endpoints, a).await, slot(&endpoints, a).await);
+        let a = open(&endpoints, "a", LimitSettings { most: 2, ..SETTINGS });
+        let b = open(&endpoints, "b", SETTINGS);
+        let one = slot(&endpoints, a).await;
+        let two = slot(&endpoints, a).await;
         assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Full, Room::Now));
         let three = slot(&endpoints, b).await;
         assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Full, Room::Full));
@@ -117,8 +117,10 @@ fn a_place_belongs_to_who_waits_for_it_at_another_endpoint() {
     on_still_clock(async {
         let endpoints = Endpoints::new(2);
         let limits = LimitSettings { tokens_per_minute: Some(600), ..SETTINGS };
-        let (a, b) = (open(&endpoints, "a", limits), open(&endpoints, "b", SETTINGS));
-        let (one, two) = (slot(&endpoints, b).await, slot(&endpoints, b).await);
+        let a = open(&endpoints, "a", limits);
+        let b = open(&endpoints, "b", SETTINGS);
+        let one = slot(&endpoints, b).await;
+        let two = slot(&endpoints, b).await;
         let again = endpoints.enter(a, 600);
         let more = endpoints.enter(a, 600);
         one.landed(Some(200), &Pause::default(), None);
@@ -127,7 +129,8 @@ fn a_place_belongs_to_who_waits_for_it_at_another_endpoint() {
         two.landed(Some(200), &Pause::default(), None);
         assert_eq!(endpoints.room(b), Room::Now, "the other one has no tokens left");
         drop((again, more));
-        let (one, two) = (slot(&endpoints, b).await, slot(&endpoints, b).await);
+        let one = slot(&endpoints, b).await;
+        let two = slot(&endpoints, b).await;
         let c = open(&endpoints, "c", SETTINGS);
         let waits = endpoints.enter(c, 1);
         drop(one);
@@ -143,7 +146,8 @@ fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
     on_still_clock(async {
         let endpoints = Endpoints::new(4);
         let id = open(&endpoints, "http://a", SETTINGS);
-        let (one, two) = (slot(&endpoints, id).await, slot(&endpoints, id).await);
+        let one = slot(&endpoints, id).await;
+        let two = slot(&endpoints, id).await;
         one.landed(Some(429), &asks(12), None);
         two.landed(Some(200), &Pause::default(), None);
         assert_eq!(endpoints.room(id), Room::Later);
@@ -177,7 +181,8 @@ fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
 fn one_endpoint_waits_and_another_does_not() {
     on_still_clock(async {
         let endpoints = Endpoints::new(4);
-        let (a, b) = (open(&endpoints, "a", SETTINGS), open(&endpoints, "b", SETTINGS));
+        let a = open(&endpoints, "a", SETTINGS);
+        let b = open(&endpoints, "b", SETTINGS);
         slot(&endpoints, a).await.landed(Some(503), &asks(600), None);
         let queued = endpoints.enter(a, 1);
         for _ in 0..20 {
@@ -231,7 +236,8 @@ fn sent_at(settings: LimitSettings, tokens: &[u64], used: Option<u64>) -> (Vec<u
         let id = open(&endpoints, "a", settings);
         let times = RefCell::new(Vec::new());
         let send = |tokens: u64| {
-            let (endpoints, times) = (&endpoints, &times);
+            let endpoints = &endpoints;
+            let times = &times;
             async move {
                 let slot = endpoints.enter(id, tokens).slot(Duration::MAX).await.unwrap();
                 times.borrow_mut().push(endpoints.now().as_secs());
@@ -323,7 +329,8 @@ fn nothing_is_sent_after_a_halt_but_what_is_under_way_lands() {
     on_still_clock(async {
         let endpoints = Endpoints::new(4);
         let limits = LimitSettings { most: 1, ..SETTINGS };
-        let (a, b) = (open(&endpoints, "a", limits), open(&endpoints, "b", limits));
+        let a = open(&endpoints, "a", limits);
+        let b = open(&endpoints, "b", limits);
         let held = slot(&endpoints, a).await;
         let queued = endpoints.enter(a, 1).slot(Duration::MAX);
         let sleeping = endpoints.back_off(b, Duration::from_mins(1), Duration::MAX, "");

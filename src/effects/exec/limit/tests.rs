@@ -115,7 +115,8 @@ fn who_gives_up_makes_room_and_says_nothing_of_the_server() {
 #[test]
 fn failures_that_are_alike_close_the_endpoint() {
     let mut limits = EndpointLimits::new(LimitSettings { identical_failures: 2, ..SETTINGS });
-    let (kind, message) = (FailureKind::Unauthorized, "the judge answered 401: who".to_owned());
+    let kind = FailureKind::Unauthorized;
+    let message = "the judge answered 401: who".to_owned();
     let failure = Failure::new(kind, message);
     ended(&mut limits, "a", Some(&failure));
     ended(&mut limits, "b", None);
@@ -134,7 +135,8 @@ fn new_settings_keep_what_was_learnt() {
     let mut limits = EndpointLimits::new(figures);
     let ticket = limits.admit(s(0), 1).unwrap();
     limits.landed(ticket, Landing::Overloaded, None);
-    let (kind, message) = (FailureKind::Server, String::new());
+    let kind = FailureKind::Server;
+    let message = String::new();
     ended(&mut limits, "a", Some(&Failure::new(kind, message)));
     limits.set(LimitSettings { most: 6, ..figures });
     assert_eq!((limits.closed().is_some(), limits.at_once()), (true, (4, 6)));

@@ -18,7 +18,7 @@ use super::endings::{self, Ending, who};
 use super::group::Group;
 use super::messages;
 use super::tail::{self, Printed, Tail};
-use super::world::World;
+use super::world::ProgramWorld;
 use super::{changed_meanwhile, files};
 use crate::effects::exec::Start;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
@@ -39,7 +39,7 @@ pub(super) async fn run(
     start: &Arc<Start>,
     surroundings: Surroundings<'_>,
     input: &str,
-    world: &Arc<World>,
+    world: &Arc<ProgramWorld>,
 ) -> Outcome {
     for _ in 0..MOST_RUNS {
         let begin = files::now();
@@ -55,7 +55,7 @@ async fn run_once(
     start: &Arc<Start>,
     surroundings: Surroundings<'_>,
     input: &str,
-    world: &Arc<World>,
+    world: &Arc<ProgramWorld>,
 ) -> Outcome {
     let guard = world.guard();
     let child = match surroundings.spawn(start).await {
@@ -115,8 +115,11 @@ struct Ended {
 
 /// Feeds a process and reads what it writes, all at once, until it has ended.
 async fn to_its_end(mut child: Child, group: &Group, streams: Streams<'_>, input: &str) -> Ended {
-    let (mut output, mut is_too_much) = (Vec::new(), false);
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let mut output = Vec::new();
+    let mut is_too_much = false;
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    let stderr = child.stderr.take();
     let mut ended = None;
     {
         let mut feeding = pin!(feed(stdin, input));
@@ -126,7 +129,9 @@ async fn to_its_end(mut child: Child, group: &Group, streams: Streams<'_>, input
                 tail::read(stderr, streams.tail, |bytes| streams.printed.see(bytes)).await;
             }
         });
-        let (mut is_fed, mut is_read, mut is_erred) = (false, false, false);
+        let mut is_fed = false;
+        let mut is_read = false;
+        let mut is_erred = false;
         let mut grace = Instant::now();
         while ended.is_none() || !(is_read && is_erred) {
             select! {

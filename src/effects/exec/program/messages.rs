@@ -17,7 +17,7 @@ use crate::pipeline::spec::Language;
 /// A line of a worker. It is one of `loaded`, `unloadable`, `result` and `error`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Message<'a> {
+pub(super) struct WorkerMessage<'a> {
     pub(super) loaded: Option<Loaded>,
     pub(super) unloadable: Option<Unloadable>,
     pub(super) id: Option<u64>,
@@ -106,7 +106,7 @@ pub(super) struct Raised {
     details: String,
 }
 
-impl<'a> Message<'a> {
+impl<'a> WorkerMessage<'a> {
     /// Reads a line. What is none is shown in the error.
     pub(super) fn read(line: &'a [u8]) -> Result<Self, String> {
         serde_json::from_slice(line).map_err(|_| {
@@ -230,18 +230,18 @@ fn detailed(start: &Start, details: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::test_data::{function_of, start_of};
-    use super::{Loaded, Message, load_line, result, without_secrets, write_request};
+    use super::{Loaded, WorkerMessage, load_line, result, without_secrets, write_request};
     use crate::effects::exec::Secret;
     use crate::pipeline::outcome::Outcome;
 
     #[test]
     fn lines_are_read_and_written() {
-        let message = Message::read(br#"{"id":3,"result":null,"files":["/b","/a"]}"#);
+        let message = WorkerMessage::read(br#"{"id":3,"result":null,"files":["/b","/a"]}"#);
         let mut message = message.unwrap();
         assert_eq!((message.id, message.result.unwrap().get()), (Some(3), "null"));
         assert_eq!(message.reported().unwrap().files, ["/b", "/a"]);
-        assert!(Message::read(br#"{"id":3}"#).unwrap().result.is_none());
-        let problem = Message::read(b"hello \xff").unwrap_err();
+        assert!(WorkerMessage::read(br#"{"id":3}"#).unwrap().result.is_none());
+        let problem = WorkerMessage::read(b"hello \xff").unwrap_err();
         assert_eq!(problem, "what came from its worker is not a message: hello \u{fffd}");
         let mut line = Vec::new();
         write_request(7, r#"{"a":1}"#, &mut line);

@@ -42,7 +42,7 @@ use crate::pipeline::outcome::{Failure, Outcome};
 use crate::pipeline::program::{DependenciesAction, DepfileFormat, ProgramIdentity};
 use command::{Surroundings, unloadable};
 use pool::{Pool, WINDOW, not_asked};
-use world::World;
+use world::ProgramWorld;
 
 /// What is told of a call during which the files of its program changed.
 pub(crate) fn changed_meanwhile() -> Failure {
@@ -74,7 +74,7 @@ impl ProgramSettings {
 /// Executes programs. Everything it started ends with it.
 #[derive(Debug)]
 pub(crate) struct ProgramExecutor {
-    world: Arc<World>,
+    world: Arc<ProgramWorld>,
     /// Places for executables.
     places: Semaphore,
     /// Calls that were begun and are not over.
@@ -93,12 +93,12 @@ pub(crate) struct ProgramExecutor {
 #[derive(Debug)]
 struct Known {
     pool: Arc<Pool>,
-    state: State,
+    state: WorkerFilesState,
 }
 
 /// What the files of a program were when its workers were started.
 #[derive(Debug)]
-enum State {
+enum WorkerFilesState {
     /// It is being loaded, or that was given up.
     Loading,
     /// It was loaded and not called yet.
@@ -118,8 +118,8 @@ impl Known {
     /// Whether its workers run the program as it is now.
     fn serves(&self, identity: &Arc<ProgramIdentity>) -> bool {
         match &self.state {
-            State::Loading => false,
-            State::Loaded { base, digests, missed } => {
+            WorkerFilesState::Loading => false,
+            WorkerFilesState::Loaded { base, digests, missed } => {
                 let format = DepfileFormat::All;
                 let action = DependenciesAction { identity: Arc::clone(identity), format };
                 let dependencies = &identity.known.dependencies;
@@ -128,13 +128,13 @@ impl Known {
                     && digests.iter().all(is_held)
                     && !dependencies.iter().any(|(path, _)| is_among(path, missed))
             }
-            State::Called(own) => Arc::ptr_eq(own, identity) || own == identity,
+            WorkerFilesState::Called(own) => Arc::ptr_eq(own, identity) || own == identity,
         }
     }
 
     /// What was discovered since the last call, and of what.
     fn take_discovered(&self) -> Option<(Arc<ProgramIdentity>, Discovered)> {
-        let State::Called(identity) = &self.state else { return None };
+        let WorkerFilesState::Called(identity) = &self.state else { return None };
         Some((Arc::clone(identity), self.pool.take_discovered()?))
     }
 }
@@ -144,10 +144,10 @@ impl ProgramExecutor {
     pub(crate) fn new(settings: ProgramSettings) -> Self {
         let settings = ProgramSettings { workers: settings.workers.max(1), ..settings };
         let environment = environment::passed_on(OsSystem.environment());
-        Self::of(World::new(settings, environment))
+        Self::of(ProgramWorld::new(settings, environment))
     }
 
-    fn of(world: World) -> Self {
+    fn of(world: ProgramWorld) -> Self {
         Self {
             places: Semaphore::new(world.settings.workers),
             world: Arc::new(world),
@@ -172,17 +172,18 @@ impl ProgramExecutor {
         let is_of = |known: &&mut Known| is_same(&known.pool.start, start);
         if let Some(known) = pools.iter_mut().find(is_of) {
             if known.serves(identity) {
-                if !matches!(known.state, State::Called(_)) {
-                    known.state = State::Called(Arc::clone(identity));
+                if !matches!(known.state, WorkerFilesState::Called(_)) {
+                    known.state = WorkerFilesState::Called(Arc::clone(identity));
                 }
                 return Arc::clone(&known.pool);
             }
-            let (pool, state) = (self.new_pool(start), State::Called(Arc::clone(identity)));
+            let pool = self.new_pool(start);
+            let state = WorkerFilesState::Called(Arc::clone(identity));
             self.retire(std::mem::replace(known, Known { pool, state }));
             return Arc::clone(&known.pool);
         }
         let pool = self.new_pool(start);
-        let state = State::Called(Arc::clone(identity));
+        let state = WorkerFilesState::Called(Arc::clone(identity));
         pools.push(Known { pool: Arc::clone(&pool), state });
         pool
     }
@@ -191,7 +192,7 @@ impl ProgramExecutor {
     fn fresh_pool(&self, start: &Arc<Start>) -> Arc<Pool> {
         let mut pools = self.pools.borrow_mut();
         let pool = self.new_pool(start);
-        let known = Known { pool: Arc::clone(&pool), state: State::Loading };
+        let known = Known { pool: Arc::clone(&pool), state: WorkerFilesState::Loading };
         match pools.iter_mut().find(|known| is_same(&known.pool.start, start)) {
             Some(place) => self.retire(std::mem::replace(place, known)),
             None => pools.push(known),
@@ -212,7 +213,7 @@ impl ProgramExecutor {
         let missed = loaded.iter().flat_map(|discovered| &discovered.missed).cloned().collect();
         let mut pools = self.pools.borrow_mut();
         if let Some(known) = pools.iter_mut().find(|known| Arc::ptr_eq(&known.pool, &pool)) {
-            known.state = State::Loaded { base, digests, missed };
+            known.state = WorkerFilesState::Loaded { base, digests, missed };
         }
         loaded
     }

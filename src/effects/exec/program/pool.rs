@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::group::Group;
 use super::serving;
-use super::world::World;
+use super::world::ProgramWorld;
 use crate::effects::exec::{Discovered, Start, see};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
 
@@ -59,7 +59,7 @@ enum PoolState {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Workers {
     last_id: u64,
     queue: VecDeque<Job>,
     /// What is asked alone.
@@ -87,18 +87,18 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Pool {
     pub(super) start: Arc<Start>,
-    pub(super) world: Arc<World>,
-    state: Mutex<State>,
+    pub(super) world: Arc<ProgramWorld>,
+    state: Mutex<Workers>,
     pub(super) wake: Notify,
 }
 
 impl Pool {
     /// A pool without workers.
-    pub(super) fn new(start: Arc<Start>, world: Arc<World>) -> Self {
+    pub(super) fn new(start: Arc<Start>, world: Arc<ProgramWorld>) -> Self {
         Self { start, world, state: Mutex::default(), wake: Notify::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Workers> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -136,13 +136,13 @@ impl Pool {
         loaded.await.unwrap_or_else(|_| Err(given_up()))
     }
 
-    fn start_first(self: &Arc<Self>, state: &mut State) {
+    fn start_first(self: &Arc<Self>, state: &mut Workers) {
         if state.workers == 0 {
             self.start_worker(state);
         }
     }
 
-    fn start_worker(self: &Arc<Self>, state: &mut State) {
+    fn start_worker(self: &Arc<Self>, state: &mut Workers) {
         state.workers += 1;
         tokio::spawn(serving::run(WorkerSlot(Arc::clone(self))));
     }
@@ -396,7 +396,7 @@ fn skip_dropped(queue: &mut VecDeque<Job>) {
     while queue.pop_front_if(|job| job.answer.is_closed()).is_some() {}
 }
 
-fn end_all(state: &mut State, outcome: &Outcome) {
+fn end_all(state: &mut Workers, outcome: &Outcome) {
     let suspects = std::mem::take(&mut state.suspects);
     for job in suspects.into_iter().chain(std::mem::take(&mut state.queue)) {
         job.end(outcome.clone());

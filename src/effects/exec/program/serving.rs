@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::endings::{self, who};
 use super::files;
-use super::messages::{self, Message};
+use super::messages::{self, WorkerMessage};
 use super::pool::{Job, Pool, WorkerSlot};
 use super::worker::{Fault, Worker};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
@@ -19,7 +19,8 @@ use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
 pub(super) async fn run(seat: WorkerSlot) {
     let pool = Arc::clone(&seat.0);
     loop {
-        let (begin, began) = (Instant::now(), files::now());
+        let begin = Instant::now();
+        let began = files::now();
         let (worker, mut loaded) = match Worker::start(&pool).await {
             Ok(started) => started,
             Err(failure) => return pool.cannot_load(&failure),
@@ -144,7 +145,7 @@ impl<'a> Serving<'a> {
     fn take_replies(&mut self) -> Result<(), Fault> {
         let mut count = 0;
         while let Some(line) = self.worker.replies.next() {
-            let mut message = Message::read(line).map_err(Fault::Garbage)?;
+            let mut message = WorkerMessage::read(line).map_err(Fault::Garbage)?;
             if let Some(reported) = message.reported() {
                 self.pool.discovered(files::seen(reported, self.began));
             }
@@ -182,7 +183,8 @@ impl<'a> Serving<'a> {
             String::new()
         };
         let stderr = self.worker.stderr(self.pool);
-        let (now, limit) = (Instant::now(), self.limit);
+        let now = Instant::now();
+        let limit = self.limit;
         let mut jobs: Vec<Sent> = std::mem::take(&mut self.unanswered).into_values().collect();
         let was_alone = jobs.len() == 1;
         // Of requests that overlap, those that were just sent are not to blame for the silence.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::world::World;
+use super::world::ProgramWorld;
 use crate::effects::exec::Start;
 
 /// The bytes of it that are kept and shown.
@@ -83,14 +83,14 @@ pub(super) async fn read(
 /// Says what a program writes to its standard error, line by line, where that is wanted.
 pub(super) struct Printed {
     start: Arc<Start>,
-    world: Arc<World>,
+    world: Arc<ProgramWorld>,
     /// The line that has no end yet.
     open: Vec<u8>,
 }
 
 impl Printed {
     /// What a program prints; nothing yet.
-    pub(super) fn of(start: &Arc<Start>, world: &Arc<World>) -> Self {
+    pub(super) fn of(start: &Arc<Start>, world: &Arc<ProgramWorld>) -> Self {
         Self { start: Arc::clone(start), world: Arc::clone(world), open: Vec::new() }
     }
 

@@ -23,7 +23,8 @@ pub(super) fn start_of(path: &str) -> Start {
 /// A function of the file at `path`, run by `runtime` at a path of its own.
 pub(super) fn function_of(path: &str, runtime: (&str, &str)) -> Start {
     let spec = ProgramSpec::new(path.to_owned(), Language::Python, "grade", Role::Grade);
-    let (name, file) = (runtime.0.to_owned(), runtime.1.to_owned());
+    let name = runtime.0.to_owned();
+    let file = runtime.1.to_owned();
     let runtime = Some(Runtime { name, path: file, version: String::new() });
     Start { spec, runtime, ..start_of(path) }
 }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::command::{Surroundings, WorkerPlace, unloadable};
 use super::endings::{Ending, seconds};
 use super::group::Group;
-use super::messages::{self, Loaded, Message};
+use super::messages::{self, Loaded, WorkerMessage};
 use super::pool::Pool;
 use super::tail::{self, Printed, Tail};
 use crate::base::system::os::forget_versions;
@@ -52,7 +52,8 @@ pub(super) enum Fault {
 impl Worker {
     /// Starts a worker and has it load its program.
     pub(super) async fn start(pool: &Pool) -> Result<(Self, Loaded), Failure> {
-        let (start, world) = (&*pool.start, &*pool.world);
+        let start = &*pool.start;
+        let world = &*pool.world;
         let bwrap = world.bwrap_for(start).await?;
         let (entry, folder) = world.worker(start.spec.language)?;
         let own = world.stripper.first().map(String::as_str);
@@ -108,15 +109,17 @@ impl Worker {
             Ok(Err(_)) => format!("the worker of `{shown}` does not stop to write"),
             Ok(Ok(())) => {
                 let line = self.replies.take_line();
-                match Message::read(&line) {
-                    Ok(Message { loaded: Some(loaded), .. }) => match loaded.other_version(start) {
-                        None => return Ok(loaded),
-                        Some(problem) => {
-                            forget_versions();
-                            problem
+                match WorkerMessage::read(&line) {
+                    Ok(WorkerMessage { loaded: Some(loaded), .. }) => {
+                        match loaded.other_version(start) {
+                            None => return Ok(loaded),
+                            Some(problem) => {
+                                forget_versions();
+                                problem
+                            }
                         }
-                    },
-                    Ok(Message { unloadable: Some(said), .. }) => {
+                    }
+                    Ok(WorkerMessage { unloadable: Some(said), .. }) => {
                         let said = messages::not_loaded(start, &said, None);
                         let stderr =
                             said.stderr.clone().or_else(|| tail::text_of(&self.tail, start));

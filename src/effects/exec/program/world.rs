@@ -20,7 +20,7 @@ const LEAST_TO_LOAD_MS: u64 = 15_000;
 
 /// What all programs share.
 #[derive(Debug)]
-pub(super) struct World {
+pub(super) struct ProgramWorld {
     pub(super) settings: ProgramSettings,
     /// The variables that every program sees.
     pub(super) environment: BTreeMap<String, String>,
@@ -37,7 +37,7 @@ pub(super) struct World {
     told: Notify,
 }
 
-impl World {
+impl ProgramWorld {
     /// A world in which nothing was started yet.
     pub(super) fn new(settings: ProgramSettings, environment: BTreeMap<String, String>) -> Self {
         let own = std::env::current_exe().ok();

@@ -6,7 +6,8 @@ use super::*;
 fn sealed() -> (TempDir, PathBuf, PathBuf) {
     let dir = fresh();
     SegmentStore::open(dir.path()).put_many(&three()).unwrap();
-    let (segments, indexes) = (files(dir.path(), ".jsonl"), files(dir.path(), ".idx"));
+    let segments = files(dir.path(), ".jsonl");
+    let indexes = files(dir.path(), ".idx");
     assert_eq!((segments.len(), indexes.len()), (1, 1));
     assert_eq!(files(dir.path(), ".tmp"), [] as [PathBuf; 0]);
     (dir, segments[0].clone(), indexes[0].clone())
@@ -15,7 +16,8 @@ fn sealed() -> (TempDir, PathBuf, PathBuf) {
 #[test]
 fn a_side_file_is_believed_only_while_it_is_right() {
     let (dir, segment, index) = sealed();
-    let (text, side) = (fs::read(&segment).unwrap(), fs::read(&index).unwrap());
+    let text = fs::read(&segment).unwrap();
+    let side = fs::read(&index).unwrap();
     assert_eq!(side.len(), 16 + 3 * 40 + 4);
     for cut in 0..side.len() {
         fs::write(&index, &side[..cut]).unwrap();

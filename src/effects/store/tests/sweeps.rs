@@ -209,7 +209,8 @@ fn writers_and_readers_notice_nothing_of_sweeps_beside_them() {
     let left = AtomicUsize::new(2);
     std::thread::scope(|scope| {
         for writer in 0..2_u8 {
-            let (dir, left) = (dir.path(), &left);
+            let dir = dir.path();
+            let left = &left;
             scope.spawn(move || {
                 let store = SegmentStore::open(dir);
                 // A segment for every put: most sweeps meet one that is being made or closed.

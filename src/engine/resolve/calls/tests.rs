@@ -30,7 +30,9 @@ struct Scripted {
 
 impl Scripted {
     fn new(turns: fn(usize) -> usize) -> Self {
-        let (called, flying, most) = (RefCell::default(), Cell::new(0), Cell::new(0));
+        let called = RefCell::default();
+        let flying = Cell::new(0);
+        let most = Cell::new(0);
         Self { turns, fails: |_| false, called, flying, most }
     }
 }

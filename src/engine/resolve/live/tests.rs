@@ -10,7 +10,7 @@ use crate::effects::exec::{EndpointId, Executing, Executor, Launch, Room};
 use crate::effects::fs_watch::ChangedPaths;
 use crate::effects::store::MemoryStore;
 use crate::engine::progress::Quiet;
-use crate::engine::resolve::{settings::Settings, settle::World};
+use crate::engine::resolve::{settings::Settings, settle::Effects};
 use crate::engine::session::Session;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::Database;
@@ -80,15 +80,17 @@ impl Ranking for Alike {
 #[test]
 fn one_judgment_that_nobody_waits_for_makes_room_and_no_more() {
     let rubric = |what| format!("Is it {what}? {{submission}}");
-    let (polite, terse) = (rubric("polite"), rubric("terse"));
+    let polite = rubric("polite");
+    let terse = rubric("terse");
     let files = [("suite.yaml", SUITE), ("d.jsonl", ROWS), ("rubric.txt", &polite)];
     let system = MemorySystem::with(&files);
     let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "k".to_owned())]);
     let mut session =
         Session::new(Database::default(), "suite.yaml", environment, Overrides::default());
     assert_eq!(session.load(&system), []);
-    let (executor, mut quiet) = (Silent::default(), Quiet);
-    let world = World { system: &system, executor: &executor, progress: &mut quiet };
+    let executor = Silent::default();
+    let mut quiet = Quiet;
+    let world = Effects { system: &system, executor: &executor, progress: &mut quiet };
     let settings = || Settings { max_concurrent: MOST, ..Settings::default() };
     let mut live = Live::new(&mut session, Arc::new(MemoryStore::default()), world, settings());
     live.begin(Box::new(Alike), u64::MAX, settings());
@@ -121,7 +123,7 @@ fn a_promise_of_the_graph_that_does_not_hold_is_reported() {
     assert_eq!(session.load(&system), []);
     let executor = Silent::default();
     let mut quiet = Quiet;
-    let world = World { system: &system, executor: &executor, progress: &mut quiet };
+    let world = Effects { system: &system, executor: &executor, progress: &mut quiet };
     let store = Arc::new(MemoryStore::default());
     let mut live = Live::new(&mut session, store, world, Settings::default());
     live.begin(Box::new(Alike), u64::MAX, Settings::default());

@@ -129,7 +129,8 @@ impl Live<'_> {
     /// Whether it is known which files programs load. Where no store tells, they are loaded: nothing is planned until
     /// then, because nothing could be keyed.
     pub(crate) fn has_loaded_programs(&mut self) -> bool {
-        let (settling, in_flight) = (&mut self.settling, &mut self.in_flight);
+        let settling = &mut self.settling;
+        let in_flight = &mut self.in_flight;
         if in_flight.is_loading() {
             return false;
         }

@@ -192,7 +192,8 @@ pub struct Correction {
 impl Correction {
     /// The message that tells the judge.
     pub fn message(&self, question: Question) -> String {
-        let (fault, shape) = (&self.fault, question.shape());
+        let fault = &self.fault;
+        let shape = question.shape();
         format!("That is no valid verdict: {fault}. Reply again with one JSON object: {shape}.")
     }
 }

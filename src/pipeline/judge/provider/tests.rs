@@ -349,7 +349,8 @@ fn what_a_provider_cannot_take_has_a_reason() {
 #[test]
 fn every_provider_can_be_asked_in_words_and_at_a_tidy_url() {
     for provider in PROVIDERS {
-        let (info, shapes) = (provider.info(), provider.shapes());
+        let info = provider.info();
+        let shapes = provider.shapes();
         assert_eq!(shapes.last(), Some(&ReplyShape::Words), "{}", info.id);
         assert!(shapes.is_sorted(), "{}: the strictest first", info.id);
         assert!(!info.base_url.ends_with('/'), "{}", info.id);

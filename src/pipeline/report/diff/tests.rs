@@ -161,8 +161,8 @@ fn hostile() -> Diff {
         let names = ["a\u{1b}[2J", "b", "c|`x`", "d", "e", "f"];
         names.iter().zip(scores).map(|(name, score)| format!("{name} {score} 1")).collect()
     };
-    let (old, new) =
-        (cases(["1", "0.25", "1", "0", "0.5", "1"]), cases(["0", "1", "e", "1", "0.75", "1"]));
+    let old = cases(["1", "0.25", "1", "0", "0.5", "1"]);
+    let new = cases(["0", "1", "e", "1", "0.75", "1"]);
     let mut old: Vec<&str> = old.iter().map(String::as_str).collect();
     let mut new: Vec<&str> = new.iter().map(String::as_str).collect();
     old.push("only-old 1 1");

@@ -172,7 +172,8 @@ fn paths_start_from_the_file_that_wrote_them_and_inputs_from_the_suite() {
     assert_eq!(rendered(&reading), "");
     let suite = reading.suite.expect("a suite");
     let [b, c, a] = &suite.graders[..] else { panic!("three graders") };
-    let (a, b) = (program_of(a), program_of(b));
+    let a = program_of(a);
+    let b = program_of(b);
     assert_eq!(a.path, "suites/p");
     assert_eq!(a.inputs, ["../y", "x"]);
     assert_eq!(a.runtime.as_deref(), Some("suites/bin/py"));

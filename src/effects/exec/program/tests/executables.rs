@@ -145,7 +145,8 @@ fn a_runtime_runs_what_does_not_run_by_itself() {
     let mut start = scene.executable("");
     std::fs::write(&start.path, format!("echo '{PASS}'")).unwrap();
     let runtime = |path: &str| {
-        let (name, version) = ("sh".to_owned(), String::new());
+        let name = "sh".to_owned();
+        let version = String::new();
         Some(Runtime { name, path: path.to_owned(), version })
     };
     start.runtime = runtime("/bin/sh");
@@ -226,7 +227,8 @@ fn only_so_many_run_at_once_and_the_time_of_the_others_does_not() {
     let script = format!("echo + >> log; sleep 0.1; echo - >> log; echo '{PASS}'");
     let outcomes = run(scene.calls(&Arc::new(scene.executable(&script)), 16));
     assert!(outcomes.iter().all(|outcome| shown(outcome) == PASS), "{outcomes:?}");
-    let (mut running, mut most) = (0, 0);
+    let mut running = 0;
+    let mut most = 0;
     for sign in scene.text("log").lines() {
         running += if sign == "+" { 1 } else { -1 };
         most = most.max(running);

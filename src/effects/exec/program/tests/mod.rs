@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::files::WorkerFiles;
 use super::test_data::{environment, function_of, start_of};
-use super::world::World;
+use super::world::ProgramWorld;
 use super::{ProgramExecutor, ProgramSettings};
 use crate::effects::exec::{Executor, Launch, ProgramLaunch, Start};
 use crate::pipeline::action::Action;
@@ -68,7 +68,7 @@ impl Scene {
         std::fs::create_dir(&home).unwrap();
         let home = home.to_string_lossy();
         let environment = environment(&[("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", &home)]);
-        let mut world = World::new(settings, environment);
+        let mut world = ProgramWorld::new(settings, environment);
         world.worker_files = stand_in;
         world.least_to_load_ms = 0;
         Self { folder, executor: ProgramExecutor::of(world), limit: 10_000 }
