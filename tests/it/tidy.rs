@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests read the tree themselves")]
 
 mod imports;
+mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,44 @@ const MODULES: &[(&str, &[&str])] = &[("engine", &["progress", "session", "resol
 /// Floors that are pure, and what else they may not use.
 const PURE: &[&str] = &["base", "pipeline", "graph"];
 const EFFECTS: &[&str] = &["tokio", "reqwest"];
+
+/// Functions that still take a tuple by its parts: none may be added.
+const TUPLES_TO_GO: &[&str] = &[
+    "src/app/watch/control/mod.rs moved",
+    "src/app/watch/ranks.rs of_chunk",
+    "src/app/watch/ranks.rs of",
+    "src/base/glob.rs any_depth",
+    "src/effects/exec/asking.rs new",
+    "src/effects/exec/endpoints.rs check_pause",
+    "src/effects/exec/endpoints.rs hindrance",
+    "src/effects/exec/http.rs understood",
+    "src/effects/exec/program/serving.rs new",
+    "src/effects/store/uses.rs note",
+    "src/engine/resolve/live.rs prefer",
+    "src/engine/resolve/live.rs wanted",
+    "src/engine/resolve/settle.rs give_up",
+    "src/engine/resolve/waiting.rs new",
+    "src/engine/session/labels.rs first_unread",
+    "src/graph/results.rs grade_line",
+    "src/graph/results.rs action_of",
+    "src/graph/snapshot.rs cell_at",
+    "src/graph/snapshot.rs known_at",
+    "src/graph/snapshot.rs has_same",
+    "src/graph/snapshot.rs has_same_plan",
+    "src/pipeline/dataset/cells.rs row_problem",
+    "src/pipeline/dataset/join.rs input_mismatch",
+    "src/pipeline/dataset/labels.rs on",
+    "src/pipeline/dataset/labels.rs is_on",
+    "src/pipeline/dataset/layout.rs joined",
+    "src/pipeline/evaluate/asking.rs new",
+    "src/pipeline/evaluate/baseline.rs find",
+    "src/pipeline/evaluate/join.rs each_wanted",
+    "src/pipeline/evaluate/programs.rs grading",
+    "src/pipeline/evaluate/programs.rs grader_input",
+    "src/pipeline/judge/question.rs score",
+    "src/pipeline/judge/reply.rs score",
+    "src/pipeline/judge/template.rs user_message",
+];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
@@ -161,4 +200,16 @@ fn effects_are_opened_only_where_they_belong() {
         .map(|(name, _)| name)
         .collect();
     assert_eq!(opened, Vec::<String>::new(), "files that lift the ban on effects");
+}
+
+#[test]
+fn types_have_names_of_their_own_and_tuples_stand_for_no_names() {
+    let mut shapes = shapes::shapes();
+    shapes.types.retain(|_, files| files.len() > 1);
+    assert_eq!(shapes.types, BTreeMap::new(), "types that share a name: put the owner in front");
+    assert_eq!(
+        shapes.tuple_parameters, TUPLES_TO_GO,
+        "tuples as parameters: name them, and shorten the list"
+    );
+    assert_eq!(shapes.tuple_lets, Vec::<String>::new(), "`let (a, b) = (x, y)` in files");
 }

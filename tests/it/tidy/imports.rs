@@ -49,7 +49,7 @@ pub(super) fn modules_in_order(floor: &str) -> Vec<String> {
 }
 
 /// Whether a file holds nothing but tests or what they are made of.
-fn is_test(file: &str) -> bool {
+pub(super) fn is_test(file: &str) -> bool {
     Path::new(file)
         .with_extension("")
         .components()
@@ -130,7 +130,7 @@ impl<'ast> Visit<'ast> for Visitor {
     }
 }
 
-fn is_for_tests(attributes: &[Attribute]) -> bool {
+pub(super) fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.meta.to_token_stream().to_string().contains("test")
