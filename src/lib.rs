@@ -2,7 +2,7 @@
 //!
 //! A *suite* names a dataset, a target, extractors, graders and a gate. Every step between those files and the
 //! report is a query of an incremental database; every expensive effect is an *action* with a content-addressed
-//! key, executed once per key and kept on disk. Six floors, each of which may use only those above it in this list:
+//! key, executed once per key and kept on disk. Six floors, each of which may use only those before it:
 //!
 //! 1. [`base`] knows nothing of evaluation: diagnostics, text, files and the clock behind a trait, tokens, prices.
 //! 2. [`pipeline`] is pure, in the order of the data: a suite is read, rows are cut and read, what a target did is
@@ -16,12 +16,12 @@
 //!
 //! The first three floors are pure but for [`base::system`]: no file, clock, environment or socket.
 
-pub mod app;
 pub mod base;
+pub mod pipeline;
+pub mod graph;
 pub mod effects;
 pub mod engine;
-pub mod graph;
-pub mod pipeline;
+pub mod app;
 
 #[cfg(test)]
 mod test_data;
