@@ -193,6 +193,7 @@ fn replaced(from: &str, to: &str) -> Edit {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table is as long as what it lists")]
 fn edits_of_the_suite_ask_for_what_changes_a_question() {
     let panel = "panel: [{model: judge-1, endpoint: test}, {model: judge-2, endpoint: test}]";
     let third = "  third: {kind: rubric, prompt: 'Is {submission} kind?', model: judge-1, endpoint: test}\n";

@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_key_stays_what_it_is() {
         assert_eq!(KEY_CONTEXT, "evalrs action v2");
-        assert!(KEY_CONTEXT.ends_with(&format!(" v{}", KEY_VERSION)));
+        assert!(KEY_CONTEXT.ends_with(&format!(" v{KEY_VERSION}")));
         // Computed with Python's blake3 from the layout that `KeyHasher::field` describes.
         let expected = "31ec39318166ba67998f42b3c834383a45b496d78641ba11d46170d0939ce902";
         let key = key_of(action());

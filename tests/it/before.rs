@@ -249,9 +249,10 @@ fn judge() -> Judge {
             return Answer::text(&verdict.to_string());
         }
         let verdict = json!({"score": length % 5 + 1, "rationale": format!("length {length}")});
-        match question.contains("tone") || question.contains("manner") {
-            true => Answer::text(&verdict.to_string()),
-            false => Answer::score(score),
+        if question.contains("tone") || question.contains("manner") {
+            Answer::text(&verdict.to_string())
+        } else {
+            Answer::score(score)
         }
     })
 }

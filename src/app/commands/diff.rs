@@ -12,7 +12,7 @@ use crate::effects::record::read::PastRun;
 use crate::effects::record::reference::{LATEST, NotFound, Reference, SaveAt, find, run_before};
 use crate::effects::record::runs_of;
 use crate::effects::record::saves::read_saves;
-use crate::effects::record::side::{NoSide, add_rationales, read_side};
+use crate::effects::record::side::{SideError, add_rationales, read_side};
 use crate::pipeline::report::diff::{Diff, DiffSide, compare, unlike, write, write_markdown};
 
 /// Compares two recorded evaluations. That something moved is no failure.
@@ -170,15 +170,15 @@ fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, 
     let read = read_side(console.system, past, *save).map_err(|error| {
         let run = sanitize(&past.id);
         match error {
-            NoSide::NoResults => Error::plain(
+            SideError::WithoutResults => Error::plain(
                 format!("the record `{run}` has no results"),
                 format!("the run did not end; see `{}`", sanitize(&past.folder)),
             ),
-            NoSide::NoSession => Error::plain(
+            SideError::NotASession => Error::plain(
                 format!("`{run}` is not a session of `watch`: it has no saves"),
                 "name it without `@`",
             ),
-            NoSide::NoSave(numbers) => {
+            SideError::UnknownSave(numbers) => {
                 let [first, last] = [numbers.first(), numbers.last()]
                     .map(|number| number.copied().unwrap_or_default());
                 Error::plain(

@@ -70,11 +70,11 @@ impl Display for JsonDisplay<'_> {
                 return self.line("saved", overview, &SavedEvent { files: &overview.files });
             }
             WatchEvent::Broken => {
-                self.line("broken_files", overview, &BrokenEvent::of(overview))?
+                self.line("broken_files", overview, &BrokenEvent::of(overview))?;
             }
             WatchEvent::Restored => self.line("fixed_files", overview, &EmptyEvent {})?,
             WatchEvent::Planned => {
-                self.line("planned", overview, &PlannedEvent::of(&overview.actions))?
+                self.line("planned", overview, &PlannedEvent::of(&overview.actions))?;
             }
             WatchEvent::Verdict(id) => {
                 if let Some(detail) = board.detail(*id) {
@@ -83,7 +83,7 @@ impl Display for JsonDisplay<'_> {
             }
             WatchEvent::Paused => self.line("paused", overview, &PausedEvent::of(overview))?,
             WatchEvent::Evaluated => {
-                self.line("evaluated", overview, &EvaluatedEvent::of(board))?
+                self.line("evaluated", overview, &EvaluatedEvent::of(board))?;
             }
             WatchEvent::Note(text) => self.line("note", overview, &TextEvent { text })?,
             WatchEvent::Ended => self.line("ended", overview, &EndedEvent::of(overview))?,

@@ -30,13 +30,13 @@ pub(crate) struct ReadSide {
 
 /// Why a record has no such side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NoSide {
+pub(crate) enum SideError {
     /// It has neither results nor saves.
-    NoResults,
+    WithoutResults,
     /// It is no record of a session.
-    NoSession,
+    NotASession,
     /// The session has no such save; these are the numbers of those it has.
-    NoSave(Vec<u32>),
+    UnknownSave(Vec<u32>),
 }
 
 /// Reads the results of a run, or the verdicts of a save.
@@ -46,7 +46,7 @@ pub(crate) fn read_side(
     system: &dyn System,
     past: &PastRun,
     save: Option<SaveAt>,
-) -> Result<ReadSide, NoSide> {
+) -> Result<ReadSide, SideError> {
     let has_results = system.open(&join(&past.folder, RESULTS)).is_ok();
     if save.is_none() && has_results {
         return Ok(read_run(system, past));
@@ -63,9 +63,9 @@ pub(crate) fn read_side(
     };
     match record {
         Some(record) => Ok(read_save(past, &saves, record, has_results)),
-        None if save.is_none() => Err(NoSide::NoResults),
-        None if saves.records.is_empty() => Err(NoSide::NoSession),
-        None => Err(NoSide::NoSave(numbers())),
+        None if save.is_none() => Err(SideError::WithoutResults),
+        None if saves.records.is_empty() => Err(SideError::NotASession),
+        None => Err(SideError::UnknownSave(numbers())),
     }
 }
 
@@ -278,7 +278,7 @@ impl CaseResults {
 
 #[cfg(test)]
 mod tests {
-    use super::{NoSide, ReadSide, add_rationales, read_side};
+    use super::{ReadSide, SideError, add_rationales, read_side};
     use crate::base::system::memory::MemorySystem;
     use crate::effects::record::read::{PastRun, open};
     use crate::effects::record::reference::SaveAt;
@@ -332,7 +332,7 @@ mod tests {
         open(system, "r", "r").unwrap()
     }
 
-    fn read(system: &MemorySystem, save: Option<SaveAt>) -> Result<ReadSide, NoSide> {
+    fn read(system: &MemorySystem, save: Option<SaveAt>) -> Result<ReadSide, SideError> {
         read_side(system, &past(system), save)
     }
 
@@ -367,8 +367,8 @@ mod tests {
         assert_eq!((run.graders, run.name.results), (vec!["q".to_owned(), "g".to_owned()], 2));
         assert_eq!(run.rubrics[0].1, blake3::hash(b"Kind?").to_string());
         for (save, expected) in [
-            (SaveAt::Number(3), NoSide::NoSave(vec![0, 1, 2])),
-            (SaveAt::FromEnd(4), NoSide::NoSave(vec![0, 1, 2])),
+            (SaveAt::Number(3), SideError::UnknownSave(vec![0, 1, 2])),
+            (SaveAt::FromEnd(4), SideError::UnknownSave(vec![0, 1, 2])),
         ] {
             assert_eq!(read(&system, Some(save)).unwrap_err(), expected);
         }
@@ -376,8 +376,8 @@ mod tests {
         let found = read(&system, None).unwrap();
         assert_eq!((found.side.name.save, found.side.settings), (Some(2), None), "it never ended");
         system.remove("r/saves.jsonl");
-        assert_eq!(read(&system, None).unwrap_err(), NoSide::NoResults);
-        assert_eq!(read(&system, Some(SaveAt::Number(0))).unwrap_err(), NoSide::NoSession);
+        assert_eq!(read(&system, None).unwrap_err(), SideError::WithoutResults);
+        assert_eq!(read(&system, Some(SaveAt::Number(0))).unwrap_err(), SideError::NotASession);
     }
 
     #[test]

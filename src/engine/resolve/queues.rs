@@ -314,9 +314,9 @@ mod tests {
         }
     }
 
-    fn endpoint(url: &str) -> Option<Endpoint> {
+    fn endpoint(url: &str) -> Endpoint {
         let provider = "openai".to_owned();
-        Some(Endpoint { provider, base_url: url.to_owned(), api_key: None })
+        Endpoint { provider, base_url: url.to_owned(), api_key: None }
     }
 
     /// A queue whose actions are named after their endpoints, `a` or `b`.
@@ -324,7 +324,7 @@ mod tests {
         let executor = Doorkeeper::default();
         let mut queues = Queues::new();
         for action in actions {
-            let queue = queues.queue(endpoint(&action[..1]), "open", SETTINGS);
+            let queue = queues.queue(Some(endpoint(&action[..1])), "open", SETTINGS);
             queues.push(queue, 0, *action);
         }
         queues.open(&executor);
@@ -346,9 +346,9 @@ mod tests {
             tokens_per_minute: Some(8),
             identical_failures: 0,
         };
-        let first = queues.queue(endpoint("a"), "m", SETTINGS);
-        assert_eq!(queues.queue(endpoint("a"), "m", other), first);
-        assert_ne!(queues.queue(endpoint("b"), "m", other), first);
+        let first = queues.queue(Some(endpoint("a")), "m", SETTINGS);
+        assert_eq!(queues.queue(Some(endpoint("a")), "m", other), first);
+        assert_ne!(queues.queue(Some(endpoint("b")), "m", other), first);
         queues.open(&executor);
         let shared = LimitSettings { most: 4, identical_failures: 5, ..other };
         let opened = executor.opened.into_inner();
@@ -396,10 +396,10 @@ mod tests {
     #[test]
     fn a_model_that_is_closed_leaves_others_of_its_endpoint_alone() {
         let (executor, mut queues) = queue(&["a1", "b1"]);
-        let closed = queues.queue(endpoint("a"), "closed", SETTINGS);
+        let closed = queues.queue(Some(endpoint("a")), "closed", SETTINGS);
         queues.push(closed, 0, "a2");
         queues.push(closed, 0, "a3");
-        let open = queues.queue(endpoint("a"), "open", SETTINGS);
+        let open = queues.queue(Some(endpoint("a")), "open", SETTINGS);
         queues.push(open, 0, "a4");
         let first = queues.next(&executor, false).unwrap();
         queues.put_back(first);
@@ -415,7 +415,7 @@ mod tests {
         let executor = Doorkeeper::default();
         let mut queues = Queues::new();
         for (action, model) in [("a1", "m"), ("a2", "n"), ("a3", "m"), ("a4", "n")] {
-            let queue = queues.queue(endpoint("a"), model, SETTINGS);
+            let queue = queues.queue(Some(endpoint("a")), model, SETTINGS);
             queues.push(queue, 0, action);
         }
         queues.open(&executor);

@@ -156,7 +156,7 @@ impl WaitList {
             .collect();
         let repeats = graders().map(|grader| programs::repeats(&session.db, *grader)).collect();
         let settled = std::mem::take(&mut self.settled);
-        *self = Self { tallies, repeats, settled, ..Self::default() };
+        *self = Self { tallies, settled, repeats, ..Self::default() };
     }
 
     /// Starts over and scans the plans that are new since the session was settled last.

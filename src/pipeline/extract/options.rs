@@ -58,9 +58,12 @@ impl ExtractorInfo {
     }
 }
 
+/// A function that picks.
+type PickFn = dyn Fn(&ExtractView<'_>) -> Result<String, ExtractError> + Send + Sync;
+
 /// What an extractor with its options does.
 #[derive(Clone)]
-pub(super) struct Pick(Arc<dyn Fn(&ExtractView<'_>) -> Result<String, ExtractError> + Send + Sync>);
+pub(super) struct Pick(Arc<PickFn>);
 
 impl Pick {
     /// An extractor that may fail.

@@ -38,7 +38,6 @@ pub(super) const PATTERN: ExtractorInfo = ExtractorInfo {
         Ok(Pick::new(move |from| pattern.extract(from.said().rev())))
     },
     check: group_problem,
-    ..ExtractorInfo::PLAIN
 };
 
 /// A pattern and what is taken of its matches.

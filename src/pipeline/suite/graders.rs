@@ -348,7 +348,7 @@ fn python_extractor(
     let spec = programs::with_settings(spec, field, &inner, reader);
     inner.finish(&mut reader.findings);
     Some(ExtractorSpec {
-        name: reader.findings.sources.from_suite(field.value.span.file, name),
+        name: reader.findings.sources.relative_to_suite(field.value.span.file, name),
         config: Value::Object(config?).to_string(),
         include_subagents: false,
         program: Some(Box::new(spec?)),

@@ -245,7 +245,7 @@ fn inputs(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Vec<(String, Sou
             reader.findings.error(node.span, "an item of `inputs` is empty").hint =
                 Some("name a file, a folder, or a pattern such as `data/*.json`".to_owned());
         }
-        all.push((reader.findings.sources.from_suite(node.span.file, text), node.span));
+        all.push((reader.findings.sources.relative_to_suite(node.span.file, text), node.span));
     }
     Some(all)
 }

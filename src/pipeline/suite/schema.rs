@@ -20,7 +20,7 @@ pub(crate) fn suite_schema() -> Value {
     // A section may name further ones, and itself.
     while let Some((name, section)) = definitions.sections.get(defs.len()).cloned() {
         let properties = definitions.properties(section.fields());
-        defs.insert(name, object(properties));
+        defs.insert(name, object(&properties));
     }
     let required = SUITE.fields().filter(|field| field.is_required).map(|field| field.name);
     let mut schema = json!({
@@ -29,13 +29,13 @@ pub(crate) fn suite_schema() -> Value {
         "anyOf": [{"required": ["extends"]}, {"required": required.collect::<Vec<_>>()}],
         "$defs": defs,
     });
-    if let (Some(members), Value::Object(suite)) = (schema.as_object_mut(), object(properties)) {
+    if let (Some(members), Value::Object(suite)) = (schema.as_object_mut(), object(&properties)) {
         members.extend(suite);
     }
     schema
 }
 
-fn object(properties: Map<String, Value>) -> Value {
+fn object(properties: &Map<String, Value>) -> Value {
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 

@@ -87,7 +87,7 @@ impl Sources {
     }
 
     /// `path` as written in `file`, from the folder of the suite, which is the first file.
-    pub(crate) fn from_suite(&self, file: u32, path: &str) -> String {
+    pub(crate) fn relative_to_suite(&self, file: u32, path: &str) -> String {
         let joined = self.join(file, path);
         let suite = self.path(0);
         let folder = suite.rfind(['/', '\\']).map_or("", |slash| &suite[..=slash]);

@@ -48,10 +48,10 @@ pub(super) fn read(
             turns.push(MessageBody::User(text));
         }
         "assistant_message" => {
-            turns.push(MessageBody::Assistant(assistant(message.get("content"))?))
+            turns.push(MessageBody::Assistant(assistant(message.get("content"))?));
         }
         "reasoning_message" => {
-            turns.push(MessageBody::Reasoning(flatten(message.get("reasoning"))?))
+            turns.push(MessageBody::Reasoning(flatten(message.get("reasoning"))?));
         }
         "hidden_reasoning_message" if message.get("hidden_reasoning").as_str().is_some() => {
             turns.push(MessageBody::Reasoning(flatten(message.get("hidden_reasoning"))?));

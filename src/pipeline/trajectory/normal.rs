@@ -34,10 +34,10 @@ impl Trajectory {
         for message in self.messages(include_subagents) {
             match &message.body {
                 MessageBody::Assistant(text) => {
-                    steps.push(json!({"type": "message", "content": text}))
+                    steps.push(json!({"type": "message", "content": text}));
                 }
                 MessageBody::Reasoning(text) => {
-                    steps.push(json!({"type": "thought", "content": text}))
+                    steps.push(json!({"type": "thought", "content": text}));
                 }
                 MessageBody::ToolCall(call) => {
                     calls.push(steps.len());

@@ -25,7 +25,7 @@ pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
         let mut keys = BTreeSet::new();
         let report = match console.system.read(&path).into_bytes() {
             Ok(bytes) => store::read_lines(&path, &bytes, &check_entry, &mut |entry| {
-                _ = keys.insert(entry.key)
+                _ = keys.insert(entry.key);
             }),
             Err(reason) => VerifyReport {
                 problems: vec![format!("cannot read `{path}`: {reason}")],

@@ -80,7 +80,7 @@ fn events(name: &str) -> Vec<Event> {
     vec![Event::Key(key)]
 }
 
-/// Presses keys one after the other, and draws after each. Returns what the user command_of.
+/// Presses keys one after the other, and draws after each. Returns what the user `command_of`.
 fn press(screen: &mut Screen, board: &dyn Board, size: (u16, u16), keys: &str) -> Vec<UserCommand> {
     let mut commands = Vec::new();
     buffer(screen, board, size);

@@ -59,7 +59,7 @@ enum PoolState {
 }
 
 #[derive(Debug, Default)]
-struct Workers {
+struct WorkerQueue {
     last_id: u64,
     queue: VecDeque<Job>,
     /// What is asked alone.
@@ -88,7 +88,7 @@ struct Workers {
 pub(super) struct Pool {
     pub(super) start: Arc<Start>,
     pub(super) world: Arc<ProgramWorld>,
-    state: Mutex<Workers>,
+    state: Mutex<WorkerQueue>,
     pub(super) wake: Notify,
 }
 
@@ -98,7 +98,7 @@ impl Pool {
         Self { start, world, state: Mutex::default(), wake: Notify::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, Workers> {
+    fn state(&self) -> MutexGuard<'_, WorkerQueue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -136,13 +136,13 @@ impl Pool {
         loaded.await.unwrap_or_else(|_| Err(given_up()))
     }
 
-    fn start_first(self: &Arc<Self>, state: &mut Workers) {
+    fn start_first(self: &Arc<Self>, state: &mut WorkerQueue) {
         if state.workers == 0 {
             self.start_worker(state);
         }
     }
 
-    fn start_worker(self: &Arc<Self>, state: &mut Workers) {
+    fn start_worker(self: &Arc<Self>, state: &mut WorkerQueue) {
         state.workers += 1;
         tokio::spawn(serving::run(WorkerSlot(Arc::clone(self))));
     }
@@ -396,7 +396,7 @@ fn skip_dropped(queue: &mut VecDeque<Job>) {
     while queue.pop_front_if(|job| job.answer.is_closed()).is_some() {}
 }
 
-fn end_all(state: &mut Workers, outcome: &Outcome) {
+fn end_all(state: &mut WorkerQueue, outcome: &Outcome) {
     let suspects = std::mem::take(&mut state.suspects);
     for job in suspects.into_iter().chain(std::mem::take(&mut state.queue)) {
         job.end(outcome.clone());

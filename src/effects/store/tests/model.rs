@@ -89,7 +89,7 @@ proptest! {
                     stores[by].put_many(&entries).unwrap();
                     memory.put_many(&entries).unwrap();
                 }
-                Step::Ask { by } => check(&mut stores[by], &model),
+                Step::Ask { by } => check(&stores[by], &model),
                 Step::Sweep => {
                     let pack = Sweep { unused_since: None, max_size: None, made: &|_| 0, dry_run: false };
                     prop_assert_eq!(sweep(dir.path(), &pack).unwrap().problems, [] as [String; 0]);
