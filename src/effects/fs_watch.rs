@@ -1,7 +1,7 @@
 //! Tells which files were saved: the only code that knows notify.
 //!
 //! Watched are folders, never files, because a file that is saved by a rename takes its watch away with it. Which folders,
-//! `trail` says; which changes matter, `trails`; when a burst is over, [`Debounce`]. A change that nobody looks at is dropped
+//! `trail` says; which changes matter, `trails`; when a burst is over, `debounce`. A change that nobody looks at is dropped
 //! where it is heard, and what matters is kept as a set of names under a lock: however much happens, it takes no more
 //! memory than the paths that are looked at.
 //!

@@ -2,7 +2,7 @@
 //!
 //! The key is one walk over an action's ingredients: [`Ingredients`] has an implementation that hashes
 //! and one that explains, so what `explain` shows can never drift from what is hashed. A change in what an
-//! ingredient means must raise [`KEY_VERSION`].
+//! ingredient means must raise `KEY_VERSION`.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

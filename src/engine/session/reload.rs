@@ -57,7 +57,7 @@ pub enum Reloaded {
 impl Session {
     /// Reads again what was `touched`, as [`Session::paths`] names it, and what was broken. The
     /// environment is compared if it is given. Nothing is executed where nothing changed. Programs that could not be
-    /// loaded are not tried again unless their files changed, or [`Self::try_again`] was called.
+    /// loaded are not tried again unless their files changed, or `try_again` was called.
     #[tracing::instrument(level = "debug", name = "load", skip_all)]
     pub fn reload(
         &mut self,

@@ -1,7 +1,7 @@
 //! The formats that results are written in, one file a format.
 //!
 //! A report is a function of inputs and outcomes alone: no clock, no absolute path, nothing of what was
-//! cached. What belongs to one process stands in [`crate::effects::record`].
+//! cached. What belongs to one process stands in `effects::record`.
 
 pub(crate) mod diff;
 pub(crate) mod ending;
