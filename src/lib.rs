@@ -16,6 +16,14 @@
 //!
 //! The first three floors are pure but for [`base::system`]: no file, clock, environment or socket.
 
+#![cfg_attr(
+    not(feature = "judge"),
+    expect(
+        dead_code,
+        reason = "limits, prompts and replies of judges are built in without their executor too"
+    )
+)]
+
 pub mod base;
 pub mod pipeline;
 pub mod graph;

@@ -89,7 +89,7 @@ pub(crate) fn strip(path: &str, source: &str) -> Result<Stripped, SyntaxProblem>
 
 /// Says that this build cannot do it.
 #[cfg(not(feature = "typescript"))]
-pub fn strip(_path: &str, _source: &str) -> Result<Stripped, SyntaxProblem> {
+pub(crate) fn strip(_path: &str, _source: &str) -> Result<Stripped, SyntaxProblem> {
     let message = "this evalrs was built without the feature `typescript`: install bun or deno to run TypeScript";
     Err(SyntaxProblem { message: message.to_owned(), line: 1, column: 1 })
 }
