@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use evalrs::base::system::os::OsSystem;
-use evalrs::effects::exec::http::HttpExecutor;
+use evalrs::effects::exec::judges::http::HttpExecutor;
 use evalrs::effects::store::SegmentStore;
 use evalrs::engine::progress::Quiet;
 use evalrs::engine::resolve::settings::Settings;

@@ -108,7 +108,7 @@ class Loading(WorkerCase):
                 assert pickle.loads(pickle.dumps(Point(3))) == Point(3)
                 assert sys.modules[__name__].Point is Point
                 assert sys.path[0] == os.path.dirname(__file__), sys.path
-                assert not any("program/python" in folder for folder in sys.path), sys.path
+                assert not any("programs/python" in folder for folder in sys.path), sys.path
                 assert sys.argv == [__file__]
                 return [__name__, os.path.basename(__file__)]
         """

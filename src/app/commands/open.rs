@@ -7,8 +7,8 @@ use crate::app::error::Error;
 use crate::base::diagnostic::Diagnostic;
 use crate::base::text::count;
 use crate::effects::exec::Executor;
-use crate::effects::exec::dispatch::Executors;
-use crate::effects::exec::program::{ProgramExecutor, ProgramSettings};
+use crate::effects::exec::executor::Executors;
+use crate::effects::exec::programs::{ProgramExecutor, ProgramSettings};
 use crate::engine::resolve::settings::Refresh;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
@@ -112,7 +112,7 @@ pub(super) fn executor(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
 
 #[cfg(feature = "judge")]
 fn judges(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
-    let executor = crate::effects::exec::http::HttpExecutor::new(concurrency);
+    let executor = crate::effects::exec::judges::http::HttpExecutor::new(concurrency);
     Box::new(executor.with_verbosity(verbosity))
 }
 

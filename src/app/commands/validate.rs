@@ -10,7 +10,7 @@ use crate::app::error::{Error, ExitStatus};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::system::{FileBytes, System};
 use crate::base::text::count;
-use crate::effects::exec::program::check::check;
+use crate::effects::exec::programs::check::check;
 use crate::engine::session::Session;
 use crate::graph::Database;
 use crate::graph::inputs::Overrides;

@@ -1,32 +1,14 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 //!
-//! `program` runs programs, `dispatch` executes either. `http` asks judges, action by action (`asking`), through a `client`,
-//! whose errors `transport` puts into words; `endpoints` says who may ask when, by the rules of `limit` (with `window` and `breaker`); `pause` and `retry` read what a server says of
-//! another attempt.
+//! `judges` asks over HTTP, `programs` runs executables and workers, and `executor` hands each action to the one that knows it.
 
-#[cfg(feature = "judge")]
-pub(crate) mod asking;
-pub(crate) mod breaker;
-#[cfg(feature = "judge")]
-mod client;
-pub(crate) mod dispatch;
 pub(crate) mod editor;
+pub(crate) mod executor;
 #[cfg(feature = "judge")]
-pub(crate) mod endpoints;
-#[cfg(feature = "judge")]
-mod errors;
-#[cfg(feature = "judge")]
-pub mod http;
-pub(crate) mod limit;
+pub mod judges;
 #[cfg(not(feature = "judge"))]
 pub(crate) mod no_judges;
-pub(crate) mod pause;
-pub(crate) mod program;
-#[cfg(feature = "judge")]
-pub(crate) mod retry;
-#[cfg(feature = "judge")]
-mod transport;
-pub(crate) mod window;
+pub(crate) mod programs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -38,9 +20,7 @@ use crate::pipeline::judge::{JudgeAction, secret_parameters};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, Outcome};
 use crate::pipeline::program::{ProgramAction, ProgramIdentity};
-use crate::pipeline::spec::Patience;
-use crate::pipeline::spec::{ProgramSpec, is_secret};
-use limit::LimitSettings;
+use crate::pipeline::spec::{Patience, ProgramSpec, is_secret};
 
 /// Who is asked. Requests to one endpoint share its limits, whoever sends them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +31,39 @@ pub struct Endpoint {
     pub base_url: String,
     /// The key of the API: limits are those of an account.
     pub api_key: Option<Secret>,
+}
+
+/// What the user allows of one endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitSettings {
+    /// The most requests at once, at least 1.
+    pub most: usize,
+    /// The most requests of any minute.
+    pub requests_per_minute: Option<u32>,
+    /// The most tokens of any minute, sent and received.
+    pub tokens_per_minute: Option<u64>,
+    /// So many failures that are alike, in a row, close the endpoint; 0 never does.
+    pub identical_failures: u32,
+}
+
+impl LimitSettings {
+    /// The settings that keep both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        fn smaller<T: Ord>(left: Option<T>, right: Option<T>) -> Option<T> {
+            left.into_iter().chain(right).min()
+        }
+        let identical = smaller(
+            Some(self.identical_failures).filter(|most| *most > 0),
+            Some(other.identical_failures).filter(|most| *most > 0),
+        );
+        Self {
+            most: self.most.min(other.most),
+            requests_per_minute: smaller(self.requests_per_minute, other.requests_per_minute),
+            tokens_per_minute: smaller(self.tokens_per_minute, other.tokens_per_minute),
+            identical_failures: identical.unwrap_or(0),
+        }
+    }
 }
 
 /// An endpoint that an executor of judges knows: its ordinal.

@@ -12,8 +12,9 @@ use super::queues::{ClosedQueue, Next, Queues};
 use super::settle::Settling;
 use super::waiting::Waiting;
 use crate::base::price::Cost;
-use crate::effects::exec::limit::LimitSettings;
-use crate::effects::exec::{Endpoint, EndpointId, JudgeLaunch, Launch, Notice, ProgramLaunch};
+use crate::effects::exec::{
+    Endpoint, EndpointId, JudgeLaunch, Launch, LimitSettings, Notice, ProgramLaunch,
+};
 use crate::effects::store::{Entry, StoreError};
 use crate::engine::progress::Event;
 use crate::graph::{Database, Db, queries, results};

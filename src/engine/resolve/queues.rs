@@ -6,8 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::effects::exec::limit::LimitSettings;
-use crate::effects::exec::{Endpoint, EndpointId, Executor, JudgeEndpointId, Room};
+use crate::effects::exec::{Endpoint, EndpointId, Executor, JudgeEndpointId, LimitSettings, Room};
 
 /// Where an action stands in the whole queue: those of a lower rank come first, among equals the earlier one.
 type At = (u8, usize);
@@ -274,9 +273,8 @@ mod tests {
     use std::cell::RefCell;
 
     use super::{ClosedQueue, Queues};
-    use crate::effects::exec::limit::LimitSettings;
     use crate::effects::exec::{
-        Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch, Room,
+        Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch, LimitSettings, Room,
     };
 
     const SETTINGS: LimitSettings = LimitSettings {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::budget::SpendingLimits;
 use crate::base::price::Prices;
-use crate::effects::exec::limit::LimitSettings;
+use crate::effects::exec::LimitSettings;
 
 /// How a session is settled.
 #[derive(Clone, Debug)]

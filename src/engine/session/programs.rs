@@ -21,8 +21,8 @@ use crate::base::diagnostic::suggest;
 use crate::base::glob;
 use crate::base::glob::Expanded;
 use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
-pub(crate) use crate::effects::exec::program::changed_meanwhile;
-use crate::effects::exec::program::environment_of;
+pub(crate) use crate::effects::exec::programs::changed_meanwhile;
+use crate::effects::exec::programs::environment_of;
 use crate::effects::exec::{Discovered, Runtime, Secret, SeenFiles, Start};
 use crate::pipeline::action::Action;
 use crate::pipeline::program::{

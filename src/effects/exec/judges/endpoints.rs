@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 use self::shown::ShownStatus;
 use super::breaker::EndedAction;
-use super::limit::{EndpointLimits, Hindrance, Landing, LimitSettings, Ticket, Why};
+use super::limit::{EndpointLimits, Hindrance, Landing, Ticket, Why};
 use super::pause::Pause;
-use super::{Changed, Endpoint, JudgeEndpointId, Notice, Room};
 use crate::base::text::time;
+use crate::effects::exec::{Changed, Endpoint, JudgeEndpointId, LimitSettings, Notice, Room};
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::judge::without_secrets;
 use crate::pipeline::outcome::{FailureKind, Outcome};

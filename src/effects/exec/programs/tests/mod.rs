@@ -16,7 +16,7 @@ use super::files::WorkerFiles;
 use super::test_data::{environment, function_of, start_of};
 use super::world::ProgramWorld;
 use super::{ProgramExecutor, ProgramSettings};
-use crate::effects::exec::{Executor, Launch, ProgramLaunch, Start};
+use crate::effects::exec::{ProgramLaunch, Start};
 use crate::pipeline::action::Action;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
@@ -133,10 +133,10 @@ impl Scene {
     }
 
     /// A call of a program whose file has this digest.
-    fn launch(start: &Arc<Start>, input: &str, digest: &str) -> Launch {
+    fn launch(start: &Arc<Start>, input: &str, digest: &str) -> ProgramLaunch {
         let identity = Self::identity(start, digest);
         let action = ProgramAction { identity, input: input.to_owned() };
-        Launch::Program(ProgramLaunch { action, start: Arc::clone(start) })
+        ProgramLaunch { action, start: Arc::clone(start) }
     }
 
     /// What comes of so many calls at once.

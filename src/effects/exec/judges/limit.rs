@@ -13,39 +13,7 @@ use std::time::Duration;
 use super::breaker::{Breaker, EndedAction};
 use super::window::{Figure, Window};
 use crate::base::text::count;
-
-/// What the user allows of one endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitSettings {
-    /// The most requests at once, at least 1.
-    pub most: usize,
-    /// The most requests of any minute.
-    pub requests_per_minute: Option<u32>,
-    /// The most tokens of any minute, sent and received.
-    pub tokens_per_minute: Option<u64>,
-    /// So many failures that are alike, in a row, close the endpoint; 0 never does.
-    pub identical_failures: u32,
-}
-
-impl LimitSettings {
-    /// The settings that keep both.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        fn smaller<T: Ord>(left: Option<T>, right: Option<T>) -> Option<T> {
-            left.into_iter().chain(right).min()
-        }
-        let identical = smaller(
-            Some(self.identical_failures).filter(|most| *most > 0),
-            Some(other.identical_failures).filter(|most| *most > 0),
-        );
-        Self {
-            most: self.most.min(other.most),
-            requests_per_minute: smaller(self.requests_per_minute, other.requests_per_minute),
-            tokens_per_minute: smaller(self.tokens_per_minute, other.tokens_per_minute),
-            identical_failures: identical.unwrap_or(0),
-        }
-    }
-}
+use crate::effects::exec::LimitSettings;
 
 /// The limits of one endpoint, and what counts against them.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::{Endpoints, Entered, Refused, RequestSlot};
-use crate::effects::exec::limit::LimitSettings;
-use crate::effects::exec::pause::Pause;
+use crate::effects::exec::LimitSettings;
+use crate::effects::exec::judges::pause::Pause;
 use crate::effects::exec::{Endpoint, JudgeEndpointId, Notice, Room, Secret};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::text::time;
-use crate::effects::exec::limit::Why;
+use crate::effects::exec::judges::limit::Why;
 
 /// What holds an endpoint back.
 #[derive(Clone, Debug, PartialEq, Eq)]

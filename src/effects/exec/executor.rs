@@ -5,11 +5,10 @@ use std::sync::Arc;
 use futures_util::future::select;
 use tracing::{Instrument, debug_span};
 
-use super::limit::LimitSettings;
-use super::program::ProgramExecutor;
+use super::programs::ProgramExecutor;
 use super::{
     Changed, Discovered, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch,
-    Loading, Notice, Room, Start,
+    LimitSettings, Loading, Notice, Room, Start,
 };
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::program::ProgramIdentity;
@@ -28,7 +27,7 @@ impl Executor for Executors {
             Launch::Judge(_) => {
                 (debug_span!("action", kind = "judge"), self.judges.execute(launch))
             }
-            Launch::Program(_) => {
+            Launch::Program(launch) => {
                 (debug_span!("action", kind = "program"), self.programs.execute(launch))
             }
         };
@@ -60,7 +59,7 @@ impl Executor for Executors {
     fn room(&self, endpoint: EndpointId) -> Room {
         match endpoint {
             EndpointId::Judge(_) => self.judges.room(endpoint),
-            EndpointId::Program => self.programs.room(endpoint),
+            EndpointId::Program => self.programs.room(),
         }
     }
 

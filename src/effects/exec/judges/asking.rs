@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::JudgeLaunch;
 use super::endpoints::{Endpoints, Entered, Refused, RequestSlot};
 use crate::base::text::time;
+use crate::effects::exec::JudgeLaunch;
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::outcome::{Failure, FailureKind};
 

@@ -2,7 +2,7 @@
 
 use super::{PASS, Scene, run, shown};
 use crate::effects::exec::Start;
-use crate::effects::exec::program::sandbox;
+use crate::effects::exec::programs::sandbox;
 use crate::pipeline::spec::SandboxKind;
 
 /// Whether there are sandboxes here.

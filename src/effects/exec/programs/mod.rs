@@ -30,10 +30,7 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 pub(crate) use environment::environment_of;
 
-use super::{
-    Changed, Discovered, EndpointId, Executing, Executor, Launch, Loading, Notice, ProgramLaunch,
-    Room, Start,
-};
+use super::{Changed, Discovered, Executing, Loading, Notice, ProgramLaunch, Room, Start};
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
 use crate::pipeline::action::Action;
@@ -166,36 +163,32 @@ impl ProgramExecutor {
         (2 * WINDOW * workers).max(2 * overlapping)
     }
 
-    /// The workers of a program whose files are as `identity` says. Those of other files get nothing more.
+    /// The workers of a program whose files are as `identity` says.
     fn pool(&self, start: &Arc<Start>, identity: &Arc<ProgramIdentity>) -> Arc<Pool> {
+        let state = WorkerFilesState::Called(Arc::clone(identity));
         let mut pools = self.pools.borrow_mut();
-        let is_of = |known: &&mut Known| is_same(&known.pool.start, start);
-        if let Some(known) = pools.iter_mut().find(is_of) {
-            if known.serves(identity) {
-                if !matches!(known.state, WorkerFilesState::Called(_)) {
-                    known.state = WorkerFilesState::Called(Arc::clone(identity));
-                }
-                return Arc::clone(&known.pool);
-            }
-            let pool = self.new_pool(start);
-            let state = WorkerFilesState::Called(Arc::clone(identity));
-            self.retire(std::mem::replace(known, Known { pool, state }));
+        let known = pools.iter_mut().find(|known| is_same(&known.pool.start, start));
+        if let Some(known) = known
+            && known.serves(identity)
+        {
+            known.state = state;
             return Arc::clone(&known.pool);
         }
-        let pool = self.new_pool(start);
-        let state = WorkerFilesState::Called(Arc::clone(identity));
-        pools.push(Known { pool: Arc::clone(&pool), state });
-        pool
+        drop(pools);
+        self.new_pool(start, state)
     }
 
-    /// Workers for a program whose files may have changed.
-    fn fresh_pool(&self, start: &Arc<Start>) -> Arc<Pool> {
+    /// Workers for a program whose files may have changed. Those that it had get nothing more.
+    fn new_pool(&self, start: &Arc<Start>, state: WorkerFilesState) -> Arc<Pool> {
         let mut pools = self.pools.borrow_mut();
-        let pool = self.new_pool(start);
-        let known = Known { pool: Arc::clone(&pool), state: WorkerFilesState::Loading };
+        let pool = Arc::new(Pool::new(Arc::clone(start), Arc::clone(&self.world)));
+        let new = Known { pool: Arc::clone(&pool), state };
         match pools.iter_mut().find(|known| is_same(&known.pool.start, start)) {
-            Some(place) => self.retire(std::mem::replace(place, known)),
-            None => pools.push(known),
+            Some(known) => {
+                known.pool.retire();
+                self.retired.borrow_mut().push(std::mem::replace(known, new));
+            }
+            None => pools.push(new),
         }
         pool
     }
@@ -206,7 +199,7 @@ impl ProgramExecutor {
         start: &Arc<Start>,
         base: ActionKey,
     ) -> Result<Discovered, Failure> {
-        let pool = self.fresh_pool(start);
+        let pool = self.new_pool(start, WorkerFilesState::Loading);
         let loaded = pool.load().await;
         let digests = loaded.iter().flat_map(|discovered| discovered.files.values().flatten());
         let digests = digests.cloned().collect();
@@ -216,15 +209,6 @@ impl ProgramExecutor {
             known.state = WorkerFilesState::Loaded { base, digests, missed };
         }
         loaded
-    }
-
-    fn new_pool(&self, start: &Arc<Start>) -> Arc<Pool> {
-        Arc::new(Pool::new(Arc::clone(start), Arc::clone(&self.world)))
-    }
-
-    fn retire(&self, known: Known) {
-        known.pool.retire();
-        self.retired.borrow_mut().push(known);
     }
 
     async fn call(&self, launch: ProgramLaunch) -> Outcome {
@@ -279,6 +263,76 @@ impl ProgramExecutor {
     }
 }
 
+/// What an [`Executor`](super::Executor) does, for programs.
+impl ProgramExecutor {
+    pub(crate) fn execute(&self, launch: ProgramLaunch) -> Executing<'_> {
+        let under_way = UnderWay::new(&self.under_way);
+        Box::pin(async move {
+            let start = Arc::clone(&launch.start);
+            let outcome = self.call(launch).await;
+            drop(under_way);
+            self.tell_where(&start, &outcome);
+            endings::at_a_limit(&start, outcome)
+        })
+    }
+
+    pub(crate) fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
+        Box::pin(async move {
+            if !start.spec.language.has_worker() {
+                return Ok(Discovered::default());
+            }
+            for _ in 0..MOST_LOADS {
+                let begin = files::now();
+                let discovered = self.load_afresh(&start, base).await?;
+                // What was saved meanwhile may be loaded in either state.
+                let is_known = discovered.files.values().all(Option::is_some);
+                if is_known && !files::is_newer(&start.path, begin) {
+                    return Ok(discovered);
+                }
+            }
+            Err(unloadable("its files change while it is loaded"))
+        })
+    }
+
+    pub(crate) fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+        let mut all = Vec::new();
+        self.retired.borrow_mut().retain(|known| {
+            // Looked at first: what has no worker by now tells of nothing more.
+            let is_gone = known.pool.is_gone();
+            all.extend(known.take_discovered());
+            !is_gone
+        });
+        all.extend(self.pools.borrow().iter().filter_map(Known::take_discovered));
+        all
+    }
+
+    pub(crate) fn begin(&self) {
+        *self.closed.borrow_mut() = None;
+        self.pools.borrow().iter().for_each(|known| known.pool.forgive());
+    }
+
+    pub(crate) fn halt(&self, reason: &str) {
+        *self.closed.borrow_mut() = Some(reason.to_owned());
+        self.closing.notify_waiters();
+        self.pools.borrow().iter().for_each(|known| known.pool.halt(reason));
+    }
+
+    pub(crate) fn room(&self) -> Room {
+        if let Some(reason) = &*self.closed.borrow() {
+            return Room::Closed(reason.clone());
+        }
+        if self.under_way.get() < self.most() { Room::Now } else { Room::Full }
+    }
+
+    pub(crate) fn changed(&self) -> Changed<'_> {
+        Box::pin(self.world.said())
+    }
+
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        self.world.take_notices()
+    }
+}
+
 /// Whether a path that is seen from some folder may be one of these, which are absolute. That two are taken for one costs
 /// no more than the start of another worker.
 fn is_among(path: &str, all: &BTreeSet<String>) -> bool {
@@ -305,78 +359,6 @@ impl<'a> UnderWay<'a> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
-    }
-}
-
-impl Executor for ProgramExecutor {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
-        let Launch::Program(launch) = launch else {
-            return Box::pin(std::future::ready(not_asked("judges are not asked here")));
-        };
-        let under_way = UnderWay::new(&self.under_way);
-        Box::pin(async move {
-            let start = Arc::clone(&launch.start);
-            let outcome = self.call(launch).await;
-            drop(under_way);
-            self.tell_where(&start, &outcome);
-            endings::at_a_limit(&start, outcome)
-        })
-    }
-
-    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
-        Box::pin(async move {
-            if !start.spec.language.has_worker() {
-                return Ok(Discovered::default());
-            }
-            for _ in 0..MOST_LOADS {
-                let begin = files::now();
-                let discovered = self.load_afresh(&start, base).await?;
-                // What was saved meanwhile may be loaded in either state.
-                let is_known = discovered.files.values().all(Option::is_some);
-                if is_known && !files::is_newer(&start.path, begin) {
-                    return Ok(discovered);
-                }
-            }
-            Err(unloadable("its files change while it is loaded"))
-        })
-    }
-
-    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
-        let mut all = Vec::new();
-        self.retired.borrow_mut().retain(|known| {
-            // Looked at first: what has no worker by now tells of nothing more.
-            let is_gone = known.pool.is_gone();
-            all.extend(known.take_discovered());
-            !is_gone
-        });
-        all.extend(self.pools.borrow().iter().filter_map(Known::take_discovered));
-        all
-    }
-
-    fn begin(&self) {
-        *self.closed.borrow_mut() = None;
-        self.pools.borrow().iter().for_each(|known| known.pool.forgive());
-    }
-
-    fn halt(&self, reason: &str) {
-        *self.closed.borrow_mut() = Some(reason.to_owned());
-        self.closing.notify_waiters();
-        self.pools.borrow().iter().for_each(|known| known.pool.halt(reason));
-    }
-
-    fn room(&self, _endpoint: EndpointId) -> Room {
-        if let Some(reason) = &*self.closed.borrow() {
-            return Room::Closed(reason.clone());
-        }
-        if self.under_way.get() < self.most() { Room::Now } else { Room::Full }
-    }
-
-    fn changed(&self) -> Changed<'_> {
-        Box::pin(self.world.said())
-    }
-
-    fn take_notices(&self) -> Vec<Notice> {
-        self.world.take_notices()
     }
 }
 

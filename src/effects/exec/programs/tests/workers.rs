@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{PASS, Scene, run, shown, stderr};
-use crate::effects::exec::program::ProgramSettings;
-use crate::effects::exec::{Discovered, Executor, Notice, Secret};
+use crate::effects::exec::programs::ProgramSettings;
+use crate::effects::exec::{Discovered, Notice, Secret};
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::program::{MISSING, file_digest};
 

@@ -12,16 +12,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::asking::{Asking, estimate};
 use super::client::{Clients, Trust};
 use super::endpoints::{Endpoints, Entered};
-use super::limit::LimitSettings;
 use super::pause::{Pause, pause};
 use super::transport::{Broken, Route};
-use super::{
+use super::{errors, retry};
+use crate::effects::exec::{
     Changed, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, JudgeLaunch, Launch,
-    Notice, RequestHeader, Room, errors, retry,
+    LimitSettings, Notice, RequestHeader, Room,
 };
-use crate::pipeline::judge::provider;
 use crate::pipeline::judge::provider::{
-    Answer, Auth, Correction, Provider, ReplyEnding, ReplyShape, Request,
+    self, Answer, Auth, Correction, Provider, ReplyEnding, ReplyShape, Request,
 };
 use crate::pipeline::judge::{json, reply};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{PASS, Scene, run, shown, stderr};
-use crate::effects::exec::{EndpointId, Executor, Room, Runtime, Secret};
+use crate::effects::exec::{Room, Runtime, Secret};
 use crate::pipeline::outcome::Outcome;
 
 fn check(script: &str, expected: &str) -> Outcome {
@@ -259,9 +259,9 @@ fn what_waits_is_not_started_after_a_halt() {
     let shown: Vec<String> = outcomes.iter().map(shown).collect();
     assert_eq!(shown, [PASS, PASS, "not_asked: not asked: the disk is full"]);
     let closed = Room::Closed("the disk is full".to_owned());
-    assert_eq!(scene.executor.room(EndpointId::Program), closed);
+    assert_eq!(scene.executor.room(), closed);
     scene.executor.begin();
-    assert_eq!(scene.executor.room(EndpointId::Program), Room::Now);
+    assert_eq!(scene.executor.room(), Room::Now);
     assert_eq!(super::shown(&run(scene.calls(&start, 1))[0]), PASS);
 }
 
