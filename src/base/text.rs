@@ -48,28 +48,30 @@ pub(crate) fn time(length: std::time::Duration) -> String {
     }
 }
 
-/// The text if it fits in `width` columns, else its beginning and an ellipsis.
+/// The text, [sanitized](sanitize), if it fits in `width` columns, else its beginning and an ellipsis.
 ///
 /// Characters without a width of their own are limited too: a thousand accents on one letter are cut.
 pub(crate) fn cut(text: &str, width: usize) -> String {
-    if fits(text, width) {
-        return text.to_owned();
+    let text = sanitize(text);
+    if fits(&text, width) {
+        return text;
     }
     let Some(room) = width.checked_sub(1) else { return String::new() };
-    let mut kept = beginning(text, room);
+    let mut kept = beginning(&text, room);
     kept.push('…');
     kept
 }
 
-/// Harmless text in at most `width` columns, its middle replaced by a `…` where it is longer: what tells names apart
-/// stands at either end of them.
+/// The text, [sanitized](sanitize), with an ellipsis for its middle where it is wider than `width` columns: names differ
+/// at either end.
 pub(crate) fn cut_middle(text: &str, width: usize) -> String {
-    if fits(text, width) {
-        return text.to_owned();
+    let text = sanitize(text);
+    if fits(&text, width) {
+        return text;
     }
     let Some(room) = width.checked_sub(1) else { return String::new() };
     let end_room = room / 2;
-    format!("{}…{}", beginning(text, room - end_room), end(text, end_room))
+    format!("{}…{}", beginning(&text, room - end_room), end(&text, end_room))
 }
 
 fn fits(text: &str, width: usize) -> bool {
@@ -164,10 +166,10 @@ pub(crate) fn about(n: u64) -> String {
     grouped(n.saturating_add(unit / 2) / unit * unit)
 }
 
-/// Harmless text as lines of at most `width` columns, broken at spaces where there are any.
+/// The text, [sanitized](sanitize), as lines of at most `width` columns, broken at spaces where there are any.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in sanitize(text).split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
             Some(line) if columns(line) + 1 + columns(word) <= width => {
                 line.push(' ');

@@ -65,7 +65,7 @@ impl RunBar {
 }
 
 fn short(text: &str) -> String {
-    cut(&sanitize(text), MAX_COLUMNS)
+    cut(text, MAX_COLUMNS)
 }
 
 /// Rate and time left: neither is known before something landed.

@@ -73,7 +73,7 @@ impl<'a> PlainDisplay<'a> {
     fn say_waits(&mut self, overview: &Overview) -> io::Result<()> {
         for wait in &overview.waiting {
             if self.waits.insert(without_time(wait).to_owned()) {
-                self.line(&sanitize(wait), DOUBTFUL)?;
+                self.line(wait, DOUBTFUL)?;
             }
         }
         Ok(())
@@ -119,7 +119,7 @@ impl Display for PlainDisplay<'_> {
             WatchEvent::Verdict(_) => {}
             WatchEvent::Paused => self.block(&heading(overview), &held_block(board, width))?,
             WatchEvent::Evaluated => self.block(&heading(overview), &block(board, width))?,
-            WatchEvent::Note(note) => self.line(&sanitize(note), Style::new())?,
+            WatchEvent::Note(note) => self.line(note, Style::new())?,
             WatchEvent::Ended => {
                 let line = ended(overview);
                 self.block(&line, &[])?;
@@ -154,9 +154,8 @@ fn heading(overview: &Overview) -> String {
     if overview.save != overview.newest {
         let _ = write!(heading, " of {}", overview.newest);
     }
-    let files: Vec<String> = overview.files.iter().map(|file| sanitize(file)).collect();
-    if !files.is_empty() {
-        let _ = write!(heading, ": {}", files.join(", "));
+    if !overview.files.is_empty() {
+        let _ = write!(heading, ": {}", overview.files.join(", "));
     }
     heading
 }
@@ -170,10 +169,10 @@ fn block(board: &dyn Board, width: usize) -> Vec<String> {
     lines.extend(moved::lines(board, width));
     lines.extend(agreement::lines(board, width));
     for note in &overview.notes {
-        lines.extend(prose(&sanitize(note), Style::new(), width));
+        lines.extend(prose(note, Style::new(), width));
     }
     if let Activity::Stopped(why) = &overview.state {
-        lines.extend(prose(&format!("stopped: {}", sanitize(why)), DOUBTFUL, width));
+        lines.extend(prose(&format!("stopped: {why}"), DOUBTFUL, width));
     }
     lines
 }
@@ -353,12 +352,13 @@ fn ended(overview: &Overview) -> String {
     format!("end: {saves}, {}", session(&overview.spent))
 }
 
-/// Harmless text in a style, on as many lines as it takes.
+/// Text in a style, on as many lines as it takes.
 fn prose(text: &str, style: Style, width: usize) -> Vec<String> {
-    if columns(text) <= width {
+    let text = sanitize(text);
+    if columns(&text) <= width {
         return vec![format!("{style}{text}{style:#}")];
     }
-    let lines = wrapped(text, width.saturating_sub(INDENT.len()));
+    let lines = wrapped(&text, width.saturating_sub(INDENT.len()));
     let indent = |at: usize| if at == 0 { "" } else { INDENT };
     let lines = lines.iter().enumerate();
     lines.map(|(at, line)| format!("{}{style}{line}{style:#}", indent(at))).collect()

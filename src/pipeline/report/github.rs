@@ -181,7 +181,7 @@ impl Annotation {
             let line = line.map_or_else(String::new, |line| format!("line={line},"));
             format!("file={},{line}", escape_property(&sanitize(file)))
         });
-        let title = escape_property(&cut(&sanitize(&self.title), MESSAGE));
+        let title = escape_property(&cut(&self.title, MESSAGE));
         // Line breaks are kept, escaped: an annotation may have several lines.
         let lines: Vec<String> = self.message.lines().map(sanitize).collect();
         let message: String = lines.join("\n").chars().take(MESSAGE).collect();

@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::base::text::{count, cut, percent, sanitize, wrapped};
+use crate::base::text::{count, cut, percent, wrapped};
 use crate::pipeline::metric::agreement::{Agreement, Alpha, PairAgreement};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::results::Summary;
@@ -17,7 +17,7 @@ const UNDEFINED: &str = "not defined";
 /// One line for each grader that has several judgments a submission and one for each that has labels, in the order of
 /// the suite.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
-    let name = |grader: &str| cut(&sanitize(grader), GRADER);
+    let name = |grader: &str| cut(grader, GRADER);
     let votes = summary.agreement.0.iter();
     let votes = votes.map(|(grader, agreement)| votes_line(&name(grader), agreement));
     let labels = summary.label_agreement.0.iter();

@@ -318,7 +318,7 @@ struct TestCaseResult<'a> {
 
 impl TestCaseResult<'_> {
     fn write<W: Write>(&self, xml: &mut Writer<W>, text: &str) -> io::Result<()> {
-        let message = cut(&sanitize(self.message), MESSAGE);
+        let message = cut(self.message, MESSAGE);
         xml.create_element(self.element)
             .with_attribute(("message", clean(&message).as_ref()))
             .with_attribute(("type", clean(self.kind).as_ref()))

@@ -148,10 +148,10 @@ fn write_failures(digest: &ReportDigest, out: &mut dyn Write) -> io::Result<()> 
     }
     writeln!(out, "\n<details><summary>{}</summary>\n", count(digest.failed, "failure"))?;
     for failure in &digest.failures {
-        let label = code(&cut_middle(&sanitize(&failure.label(digest.trials)), LABEL));
+        let label = code(&cut_middle(&failure.label(digest.trials), LABEL));
         let grader = code(&failure.grader);
         let score = score(failure.score);
-        let rationale = code(&cut(&sanitize(&failure.rationale), RATIONALE));
+        let rationale = code(&cut(&failure.rationale, RATIONALE));
         writeln!(out, "- {label} {grader} {score}: {rationale}")?;
     }
     let rest = digest.failed - digest.failures.len();
@@ -167,8 +167,8 @@ fn write_errors(digest: &ReportDigest, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n<details><summary>{errored} could not be made</summary>\n")?;
     let shown = &digest.errors[..digest.errors.len().min(ERRORS)];
     for ErrorGroup { kind, message, count, sample_id, grader, .. } in shown {
-        let message = code(&cut(&sanitize(message), RATIONALE));
-        let first = format!("{} {}", code(&cut_middle(&sanitize(sample_id), LABEL)), code(grader));
+        let message = code(&cut(message, RATIONALE));
+        let first = format!("{} {}", code(&cut_middle(sample_id, LABEL)), code(grader));
         writeln!(out, "- {count} × {}: {message}, first {first}", code(kind))?;
     }
     let rest = digest.errored - shown.iter().map(|group| group.count).sum::<usize>();

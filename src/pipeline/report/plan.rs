@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::base::ordered_map::Ordered;
 use crate::base::price::{Cost, as_of};
 use crate::base::text::table::{TableCell, lines, name, number, words};
-use crate::base::text::{about, count, cut, grouped, sanitize, wrapped};
+use crate::base::text::{about, count, cut, grouped, wrapped};
 
 const TITLE: Style = Style::new().bold();
 /// Why more may be asked than is planned.
@@ -103,7 +103,7 @@ pub(crate) fn write(
     width: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let suite = cut(&sanitize(&plan.suite), width.saturating_sub(6));
+    let suite = cut(&plan.suite, width.saturating_sub(6));
     writeln!(out, "{TITLE}plan{TITLE:#}  {suite}")?;
     let rows = rows(plan);
     if rows.len() > 1 {
@@ -115,12 +115,12 @@ pub(crate) fn write(
         .chain(replayed(&plan.totals))
         .chain(unkeyed(basis));
     for sentence in sentences {
-        for line in wrapped(&sanitize(&sentence), width) {
+        for line in wrapped(&sentence, width) {
             writeln!(out, "{line}")?;
         }
     }
     for note in notes(&plan.totals, basis) {
-        for line in wrapped(&sanitize(&note), width) {
+        for line in wrapped(&note, width) {
             writeln!(out, "{FAINT}{line}{FAINT:#}")?;
         }
     }

@@ -138,7 +138,7 @@ fn rows_in(room: usize, each: usize, most: usize) -> usize {
 fn verdict_lines(report: &Report<'_>, width: usize) -> Vec<String> {
     let summary = report.summary;
     let word = verdict::word(&summary.gate);
-    let suite = cut(&sanitize(&report.header.suite), SAMPLE);
+    let suite = cut(&report.header.suite, SAMPLE);
     let samples = count(summary.samples, "sample");
     let results = count(summary.results, "result");
     let style = status_style(&summary.gate);
@@ -279,9 +279,10 @@ fn group_lines(
     let Some((_, first)) = groups.first() else { return Vec::new() };
     let mut header = vec![title(noun), number("n").styled(TITLE)];
     header.extend(
-        first.0.iter().map(|(grader, _)| {
-            words(&cut_middle(&sanitize(grader), GRADER)).styled(TITLE).at_right()
-        }),
+        first
+            .0
+            .iter()
+            .map(|(grader, _)| words(&cut_middle(grader, GRADER)).styled(TITLE).at_right()),
     );
     let mut rows = vec![header];
     for (group, metrics) in groups {
@@ -324,7 +325,7 @@ fn failure_lines(digest: &ReportDigest, facts: &TerminalFacts, width: usize) -> 
                 failure.model.as_deref(),
                 digest.trials.then_some(failure.trial),
             )),
-            name(&cut_middle(&sanitize(&failure.grader), GRADER)),
+            name(&cut_middle(&failure.grader, GRADER)),
             number(score(failure.score)).styled(BAD),
             words(&failure.rationale),
         ]);
@@ -344,8 +345,8 @@ fn failure_lines(digest: &ReportDigest, facts: &TerminalFacts, width: usize) -> 
 
 /// The name of a result, every part of it harmless and cut by itself.
 pub(crate) fn case_name(sample_id: &str, model: Option<&str>, trial: Option<u32>) -> String {
-    let sample_id = cut_middle(&sanitize(sample_id), SAMPLE);
-    let model = model.map(|model| cut_middle(&sanitize(model), MODEL));
+    let sample_id = cut_middle(sample_id, SAMPLE);
+    let model = model.map(|model| cut_middle(model, MODEL));
     label(&sample_id, model.as_deref(), trial)
 }
 
@@ -359,13 +360,9 @@ fn error_lines(digest: &ReportDigest, width: usize) -> Vec<String> {
     for group in digest.errors.iter().take(ERRORS) {
         rows.push(vec![
             number(format!("{} ×", group.count)),
-            words(&cut(&sanitize(&group.kind), GRADER)),
-            words(&cut(&sanitize(&group.message), width)),
-            words(&format!(
-                "first {} {}",
-                cut_middle(&sanitize(&group.sample_id), SAMPLE),
-                group.grader
-            )),
+            words(&cut(&group.kind, GRADER)),
+            words(&cut(&group.message, width)),
+            words(&format!("first {} {}", cut_middle(&group.sample_id, SAMPLE), group.grader)),
         ]);
     }
     shown.extend(lines(&rows, width));
@@ -384,7 +381,7 @@ fn fact_lines(
 ) -> Vec<String> {
     let mut shown: Vec<String> = digest.empty_line().into_iter().collect();
     shown.extend(human::lines_within(summary, width));
-    shown.extend(usage::lines(summary).iter().map(|line| sanitize(line)));
+    shown.extend(usage::lines(summary));
     let counts = [("made", facts.asked), ("cached", facts.cached), ("failed", facts.failed)];
     let mut parts: Vec<String> = counts
         .into_iter()

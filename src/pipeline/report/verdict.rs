@@ -1,6 +1,6 @@
 //! What the gate says, in one sentence. Every format for people uses these words.
 
-use crate::base::text::{columns, cut, sanitize};
+use crate::base::text::{columns, cut};
 use crate::pipeline::gate::sign;
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::spec::Op;
@@ -39,7 +39,7 @@ pub(crate) fn finding_within(gate: &GateReport, width: usize) -> String {
         (_, Some(value)) => format!(": {}", telling(value, gate)),
     };
     let room = width.saturating_sub(columns(&value)).max(1);
-    format!("{}{value}", cut(&sanitize(&rule(gate)), room))
+    format!("{}{value}", cut(&rule(gate), room))
 }
 
 fn rule(gate: &GateReport) -> String {

@@ -6,7 +6,7 @@ use super::moved::case;
 use super::prose;
 use crate::app::watch::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::base::text::table::{lines as table_lines, number, words};
-use crate::base::text::{count, cut, percent, sanitize, score, score_or_dash};
+use crate::base::text::{count, cut, percent, score, score_or_dash};
 use crate::pipeline::delta::CellState;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::report::terminal::{BAD, TITLE, faint, title};
@@ -23,7 +23,7 @@ pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
     let mut shown = Vec::new();
     for metric in &board.overview().metrics {
         if let Some(labels) = &metric.labels {
-            let grader = cut(&sanitize(&metric.label), GRADER);
+            let grader = cut(&metric.label, GRADER);
             let sentence = format!("labels of {grader}: {}", sentence(labels));
             shown.extend(prose(&sentence, Style::new(), width));
             if labels.n > 0 {
@@ -98,7 +98,7 @@ fn disagreements(board: &dyn Board, width: usize) -> Vec<String> {
             words(&row.grader),
             words(&verdict(row)),
             words(&row.label.map_or_else(String::new, label)),
-            words(&cut(&sanitize(rationale.as_deref().unwrap_or_default()), width)),
+            words(&cut(rationale.as_deref().unwrap_or_default(), width)),
         ]);
     }
     let mut shown = table_lines(&rows, width);

@@ -8,7 +8,7 @@ use super::{INDENT, prose, signed};
 use crate::app::watch::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::base::text::table::{TableCell, lines as table_lines, number, words};
 use crate::base::text::word_diff::{Piece, render, word_diff};
-use crate::base::text::{count, cut, sanitize, score};
+use crate::base::text::{count, cut, score};
 use crate::pipeline::delta::{Cell as Grade, CellState, Movement, MovementCounts};
 use crate::pipeline::report::terminal::{BAD, DOUBTFUL, FAINT, GOOD, case_name, faint};
 
@@ -154,7 +154,7 @@ fn rationale_lines(detail: &VerdictDetail, width: usize) -> Vec<String> {
     let row = &detail.row;
     let before = row.before.filter(|before| before.is_verdict() && row.now.is_verdict());
     let Some(before) = before.and(detail.rationale_before.as_deref()) else {
-        let line = cut(&sanitize(beginning(now)), width);
+        let line = cut(beginning(now), width);
         return if line.is_empty() { Vec::new() } else { vec![faint(&line)] };
     };
     let pieces = word_diff(beginning(before), beginning(now));
@@ -173,8 +173,8 @@ fn first_change(pieces: Vec<Piece>, width: usize) -> Vec<String> {
     let mut rest = pieces.into_iter().skip_while(|piece| !is_change(piece));
     let shorter = |piece: Piece| match piece {
         Piece::Same(text) => Piece::Same(text),
-        Piece::Removed(text) => Piece::Removed(cut(&sanitize(&text), room)),
-        Piece::Added(text) => Piece::Added(cut(&sanitize(&text), room)),
+        Piece::Removed(text) => Piece::Removed(cut(&text, room)),
+        Piece::Added(text) => Piece::Added(cut(&text, room)),
     };
     let first: Vec<Piece> = rest.by_ref().take_while(is_change).map(shorter).collect();
     let mut lines: Vec<String> = first

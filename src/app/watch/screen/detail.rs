@@ -99,7 +99,7 @@ impl DetailPane {
 
 fn draw_title(buffer: &mut Buffer, area: Rect, detail: &VerdictDetail, theme: Theme) {
     let row = &detail.row;
-    let grader = format!(" {} ", cut(&sanitize(&row.grader), 24));
+    let grader = format!(" {} ", cut(&row.grader, 24));
     let (area, right) = split_right(area, columns(&grader) + 1);
     Pen::new(buffer, right).put(&grader, theme.faint());
     let mut pen = Pen::new(buffer, area);
@@ -265,9 +265,9 @@ impl DetailPage {
         for row in ingredients {
             let (mark, style) =
                 if row.is_new { ("* ", self.theme.accent()) } else { ("  ", self.theme.faint()) };
-            let name = cut(&sanitize(&row.name), width);
+            let name = cut(&row.name, width);
             let gap = " ".repeat(width - columns(&name) + 2);
-            let preview = cut(&sanitize(&row.preview), self.width.saturating_sub(width + 4));
+            let preview = cut(&row.preview, self.width.saturating_sub(width + 4));
             self.lines.push(vec![
                 (mark.to_owned(), self.theme.accent()),
                 (name + &gap, style),

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use super::paint::{StyledText, inset, lines_of, sides, width_of};
 use super::theme::{STRONG, Theme, used};
 use crate::app::watch::board::{ActionCounts, Activity, Overview, Spending};
-use crate::base::text::{count, cut, grouped, sanitize};
+use crate::base::text::{count, cut, grouped};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::report::verdict;
 
@@ -55,7 +55,7 @@ pub(super) fn save(number: u32) -> String {
 }
 
 fn title(overview: &Overview, theme: Theme) -> Vec<StyledText> {
-    let suite = cut(&sanitize(&overview.suite), SUITE);
+    let suite = cut(&overview.suite, SUITE);
     let mut runs =
         vec![(suite, STRONG), (format!("  {}", save(overview.save)), STRONG.patch(theme.accent()))];
     if !overview.files.is_empty() {

@@ -171,7 +171,7 @@ fn judged_width(overview: &Overview) -> usize {
 }
 
 fn grader(metric: &MetricRow, width: usize, _: Theme) -> StyledText {
-    (cut(&sanitize(&metric.label), width), STRONG)
+    (cut(&metric.label, width), STRONG)
 }
 
 fn mean(metric: &MetricRow, _: usize, _: Theme) -> StyledText {
@@ -230,7 +230,7 @@ fn draw_confusion(buffer: &mut Buffer, area: Rect, metric: Option<&MetricRow>, t
     titles.skip(1).put(" ✓ pass ", theme.faint()).skip(2).put(" ✗ fail ", theme.faint());
     let labels = metric.labels.unwrap_or_default();
     let LabelAgreement { both_pass, false_pass, false_fail, both_fail, .. } = labels;
-    let name = cut(&sanitize(&metric.label), 10);
+    let name = cut(&metric.label, 10);
     let rows = [("✓ pass", [both_pass, false_pass]), ("✗ fail", [false_fail, both_fail])];
     for (line, (says, counts)) in rows.into_iter().enumerate() {
         let mut pen = Pen::new(buffer, lines_of(area, line + 1, 1));

@@ -46,7 +46,7 @@ impl<'b> Pen<'b> {
     pub(super) fn put(&mut self, text: &str, style: Style) -> &mut Self {
         let room = self.room();
         if room > 0 {
-            let text = cut(&sanitize(text), room);
+            let text = cut(text, room);
             // What was there before, a line across, leaves nothing of its style.
             let style = Style::reset().patch(style);
             (self.x, _) = self.buffer.set_stringn(self.x, self.y, text, room, style);
@@ -74,7 +74,7 @@ impl<'b> Pen<'b> {
 
     /// Writes the text at the right of `width` columns and goes to their end.
     pub(super) fn cell_right(&mut self, text: &str, width: usize, style: Style) -> &mut Self {
-        let text = cut(&sanitize(text), width);
+        let text = cut(text, width);
         let before = width.saturating_sub(columns(&text));
         self.skip(before).cell(&text, width - before, style)
     }

@@ -10,7 +10,7 @@ use super::text::{
 };
 use super::{Diff, GraderDiff, Moved, SettingChange};
 use crate::base::text::word_diff::{render, word_diff};
-use crate::base::text::{count, cut, sanitize};
+use crate::base::text::{count, cut};
 use crate::pipeline::report::digest::label;
 use crate::pipeline::report::markdown::code;
 use crate::pipeline::report::verdict;
@@ -60,7 +60,7 @@ fn write_table(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
     for (name, grader) in diff.graders.0.iter().filter(judged).take(ROWS) {
         let mut cells = score_cells(&grader.paired);
         cells.extend(pass_cells(&grader.paired));
-        writeln!(out, "| {} | {} |", code(&cut(&sanitize(name), NAME)), cells.join(" | "))?;
+        writeln!(out, "| {} | {} |", code(&cut(name, NAME)), cells.join(" | "))?;
     }
     write_rest(diff.graders.0.len().saturating_sub(ROWS), "grader", out)
 }
@@ -73,10 +73,10 @@ fn write_settings(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
         let SettingChange { path, before, now } = change;
         let text = |value: &Option<Value>| match value {
             None | Some(Value::Null) => "absent".to_owned(),
-            Some(Value::String(text)) => code(&cut(&sanitize(text), NAME)),
-            Some(value) => code(&cut(&sanitize(&value.to_string()), NAME)),
+            Some(Value::String(text)) => code(&cut(text, NAME)),
+            Some(value) => code(&cut(&value.to_string(), NAME)),
         };
-        let path = code(&cut(&sanitize(path), NAME));
+        let path = code(&cut(path, NAME));
         if let Some(changed) = long_change(change, RATIONALE) {
             writeln!(out, "- {path}: {}", on_one_line(&changed))?;
             continue;
@@ -103,8 +103,8 @@ fn write_moved(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result<()> 
     for moved in diff.moved.iter().take(most) {
         let Moved { case, grader, movement, before, now } = moved;
         let name = label(&case.sample_id, case.model.as_deref(), trials.then_some(case.trial));
-        let name = code(&cut(&sanitize(&name), NAME));
-        let grader = code(&cut(&sanitize(grader), NAME));
+        let name = code(&cut(&name, NAME));
+        let grader = code(&cut(grader, NAME));
         let movement = word(*movement);
         let old = grade(before);
         let new = grade(now);
@@ -112,7 +112,7 @@ fn write_moved(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result<()> 
         match rationales(moved) {
             Rationales::Unknown => {}
             Rationales::One(text) => {
-                writeln!(out, "  - {}", code(&cut(&sanitize(&text), RATIONALE)))?;
+                writeln!(out, "  - {}", code(&cut(&text, RATIONALE)))?;
             }
             Rationales::Both(before, now) => {
                 let changed = render(&word_diff(before, now), RATIONALE, CONTEXT);

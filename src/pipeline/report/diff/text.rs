@@ -108,7 +108,7 @@ fn settings(diff: &Diff, width: usize) -> Vec<String> {
         shown.push(faint(&format!("{} more", count(rest, "setting"))));
     }
     if let Some(files) = files(diff) {
-        shown.extend(wrapped(&sanitize(&files), width));
+        shown.extend(wrapped(&files, width));
     }
     shown
 }
@@ -141,7 +141,7 @@ pub(super) fn long_change(change: &SettingChange, width: usize) -> Option<Vec<St
 }
 
 fn setting(change: &SettingChange, width: usize) -> Vec<String> {
-    let path = cut(&sanitize(&change.path), NAME.min(width / 2));
+    let path = cut(&change.path, NAME.min(width / 2));
     if let Some(changed) = long_change(change, width.saturating_sub(2)) {
         let changed = changed.iter().map(|line| format!("  {line}"));
         return std::iter::once(format!("{TITLE}{path}{TITLE:#}")).chain(changed).collect();
@@ -155,7 +155,7 @@ fn setting(change: &SettingChange, width: usize) -> Vec<String> {
     };
     let room = width.saturating_sub(path.len() + 2);
     let values = format!("{} → {}", text(&change.before), text(&change.now));
-    vec![format!("{TITLE}{path}{TITLE:#}  {}", cut(&sanitize(&values), room))]
+    vec![format!("{TITLE}{path}{TITLE:#}  {}", cut(&values, room))]
 }
 
 /// A table of the graders that have a verdict in both.
@@ -169,7 +169,7 @@ fn table(
     let mut rows = vec![header];
     rows.extend(judged().map(|(name, grader)| {
         let numbers = row(grader).into_iter().map(number);
-        std::iter::once(words(&cut(&sanitize(name), NAME))).chain(numbers).collect()
+        std::iter::once(words(&cut(name, NAME))).chain(numbers).collect()
     }));
     if rows.len() > 1 { lines(&rows, width) } else { Vec::new() }
 }
@@ -225,7 +225,7 @@ pub(super) fn not_compared(diff: &Diff) -> Vec<String> {
         let names = only.first.iter().map(|name| {
             label(&name.sample_id, name.model.as_deref(), trials.then_some(name.trial))
         });
-        let names: Vec<String> = names.map(|name| cut(&sanitize(&name), NAME)).collect();
+        let names: Vec<String> = names.map(|name| cut(&name, NAME)).collect();
         let more = if only.count > names.len() { ", …" } else { "" };
         let counted = count(only.count, "result");
         (only.count > 0)
@@ -247,7 +247,7 @@ pub(super) fn not_compared(diff: &Diff) -> Vec<String> {
 
 fn left_out(diff: &Diff, width: usize) -> Vec<String> {
     let sentences = not_compared(diff).into_iter();
-    sentences.flat_map(|sentence| wrapped(&sanitize(&sentence), width)).collect()
+    sentences.flat_map(|sentence| wrapped(&sentence, width)).collect()
 }
 
 /// Whether results are to be told apart by their trials.
@@ -323,8 +323,7 @@ fn verdict_lines(moved: &Moved, trials: bool, width: usize) -> Vec<String> {
     let name = label(&case.sample_id, case.model.as_deref(), trials.then_some(case.trial));
     let scores = format!("{} → {}", grade(&moved.before), grade(&moved.now));
     let room = width.saturating_sub(10 + 2 + scores.len()) / 2;
-    let [name, grader] =
-        [name, moved.grader.clone()].map(|text| cut(&sanitize(&text), room.min(NAME)));
+    let [name, grader] = [name, moved.grader.clone()].map(|text| cut(&text, room.min(NAME)));
     let movement = word(moved.movement);
     let mut shown = vec![format!("{style}{movement:<8}{style:#}  {name}  {grader}  {scores}")];
     shown.extend(
@@ -336,7 +335,7 @@ fn verdict_lines(moved: &Moved, trials: bool, width: usize) -> Vec<String> {
 /// What changed in the judge's words; of words that are known on one side only, their beginning.
 fn rationale_lines(moved: &Moved, width: usize) -> Vec<String> {
     let alone = |text: String| -> Vec<String> {
-        let text = cut(&sanitize(&text), width * LINES);
+        let text = cut(&text, width * LINES);
         wrapped(&text, width).iter().map(|line| faint(line)).collect()
     };
     match rationales(moved) {

@@ -42,7 +42,7 @@ pub(crate) fn write(
         let trial = several_trials.then_some(result.trial);
         let name = label(&explanation.sample_id, result.model.as_deref(), trial);
         let suite = sanitize(&explanation.suite);
-        let title = cut_middle(&sanitize(&name), width.saturating_sub(suite.len() + 2).max(20));
+        let title = cut_middle(&name, width.saturating_sub(suite.len() + 2).max(20));
         writeln!(out, "{TITLE}{title}{TITLE:#}  {FAINT}{}{FAINT:#}", cut(&suite, width / 2))?;
         let mut page = Page { width, indent: 0, out: &mut *out };
         page.field("input", &plain(&result.input))?;
@@ -82,7 +82,7 @@ impl Page<'_> {
     /// A label and a text that may take some lines.
     fn field(&mut self, label: &str, text: &str) -> io::Result<()> {
         let room = self.width.saturating_sub(self.indent + LABEL).max(8);
-        let mut lines = wrapped(&cut(&sanitize(text), room * LINES), room);
+        let mut lines = wrapped(&cut(text, room * LINES), room);
         if lines.is_empty() {
             lines.push("(empty)".to_owned());
         }
@@ -95,7 +95,7 @@ impl Page<'_> {
 }
 
 fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::Result<()> {
-    let name = cut_middle(&sanitize(name), page.width / 2);
+    let name = cut_middle(name, page.width / 2);
     let verdict = match &grade.grade {
         None => format!("{DOUBTFUL}not judged yet{DOUBTFUL:#}"),
         Some(line) if line.error.is_some() => format!("{DOUBTFUL}error{DOUBTFUL:#}"),
@@ -144,7 +144,7 @@ fn write_action(action: &ExplainedAction, page: &mut Page<'_>) -> io::Result<()>
         Some(false) => ", in order",
         Some(true) => ", the other way round",
     };
-    let model = cut_middle(&sanitize(&action.model), page.width / 2);
+    let model = cut_middle(&action.model, page.width / 2);
     let which = format!("of {model}, vote {}{turn}{order}", action.vote);
     let which = cut(&which, page.width.saturating_sub(page.indent + "judgment ".len()));
     page.line(&format!("{TITLE}judgment{TITLE:#} {which}"))?;
