@@ -87,8 +87,8 @@ fn submitted<'db>(
     let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
     let found = whos.map(|(who, place)| {
         let identity = &who.identity;
-        let case = (identity.model.as_deref(), identity.trial);
-        run.find(&named(who.id(), place.occurrence), case, grader.name(db)).cloned()
+        let id = named(who.id(), place.occurrence);
+        run.find(&id, identity.model.as_deref(), identity.trial, grader.name(db)).cloned()
     });
     found.collect()
 }

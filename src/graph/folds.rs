@@ -184,9 +184,9 @@ fn each_judgment<'db>(
         // Reading the epoch is what makes the query run again when outcomes arrive.
         let _ = chunk.epoch(db);
         for planned in queries::plans(db, *chunk, grader).iter() {
-            each_wanted(planned, ready, (&outcomes, threshold), &mut |_, ballot, key| {
+            each_wanted(planned, ready, &outcomes, threshold, &mut |ballot, key| {
                 if let (true, Some(outcome)) = (seen.insert(key), db.outcome(key)) {
-                    visit(ballot, &outcome);
+                    visit(ballot.ballot, &outcome);
                 }
             });
         }

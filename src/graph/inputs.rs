@@ -66,6 +66,17 @@ pub struct Chunk {
     pub epoch: u64,
 }
 
+/// A grade of the evaluation, or what is to become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CellId {
+    /// The chunk of its case.
+    pub chunk: Chunk,
+    /// The case in its chunk.
+    pub case: usize,
+    /// The ordinal of the grader.
+    pub grader: usize,
+}
+
 /// What the command line says over the suite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {

@@ -1,24 +1,19 @@
 //! The actions of plans: the one walk over chunks, graders, cases and keys.
 
 use super::Db;
-use super::inputs::{Chunk, Root};
+use super::inputs::{CellId, Chunk, Root};
 use super::queries::{Grader, graders, plans};
-use crate::pipeline::evaluate::Planned;
+use crate::pipeline::evaluate::{BallotId, Planned};
 use crate::pipeline::key::ActionKey;
 
 /// An action of a plan, whether it is wanted by now or not.
 #[derive(Clone, Copy)]
 pub(crate) struct PlannedAction<'db> {
-    pub(crate) chunk: Chunk,
-    /// The ordinal of the grader.
-    pub(crate) ordinal: usize,
+    pub(crate) cell: CellId,
     pub(crate) grader: Grader<'db>,
-    /// The case in its chunk.
-    pub(crate) case: usize,
     /// What is planned for the case.
     pub(crate) planned: &'db Planned,
-    pub(crate) turn: u32,
-    pub(crate) ballot: u32,
+    pub(crate) ballot: BallotId,
     pub(crate) key: ActionKey,
 }
 
@@ -54,16 +49,8 @@ fn in_chunk<'db>(
     grader: Grader<'db>,
 ) -> impl Iterator<Item = PlannedAction<'db>> {
     plans(db, chunk, grader).iter().enumerate().flat_map(move |(case, planned)| {
+        let cell = CellId { chunk, case, grader: ordinal };
         let keys = planned.keys().into_iter();
-        keys.map(move |(turn, ballot, key)| PlannedAction {
-            chunk,
-            ordinal,
-            grader,
-            case,
-            planned,
-            turn,
-            ballot,
-            key,
-        })
+        keys.map(move |(ballot, key)| PlannedAction { cell, grader, planned, ballot, key })
     })
 }

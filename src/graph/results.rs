@@ -19,7 +19,7 @@ use crate::pipeline::dataset::{GroundTruth, Input};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::programs::extraction_action;
 use crate::pipeline::evaluate::rewards::reward_action;
-use crate::pipeline::evaluate::{Case, FinishedGrade, Planned, ReadyGrader, Submission};
+use crate::pipeline::evaluate::{BallotId, Case, FinishedGrade, Planned, ReadyGrader, Submission};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::results::{FORMAT, GradeLine, ResultLine, Summary, TurnLine, usable_labels};
 use crate::pipeline::spec::GraderKind;
@@ -136,7 +136,7 @@ pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
     let mut grades = Vec::new();
     for grader in queries::graders(db, chunk.root(db)) {
         let submission = queries::graded_texts(db, chunk, *grader).get(case)?.clone();
-        let grade = grade_line(db, (chunk, case), *grader, &submission)?;
+        let grade = grade_line(db, chunk, case, *grader, &submission)?;
         submissions.push((grader.name(db).clone(), submission.shown()));
         grades.push((grader.name(db).clone(), grade));
     }
@@ -229,7 +229,8 @@ pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<(usize, RowRe
 
 fn grade_line(
     db: &Database,
-    (chunk, case): (Chunk, usize),
+    chunk: Chunk,
+    case: usize,
     grader: Grader<'_>,
     submission: &Submission,
 ) -> Option<GradeLine> {
@@ -243,7 +244,7 @@ fn grade_line(
         pass,
         rationale: graded.grade.rationale.into_owned(),
         error: graded.grade.error.map(|error| *error),
-        key: planned.keys().first().map(|(_, _, key)| key.to_string()),
+        key: planned.first_key().map(|key| key.to_string()),
         metadata: graded.grade.metadata.map_or_else(Map::new, |metadata| *metadata),
         per_turn,
     })
@@ -285,9 +286,10 @@ fn turn_lines(grades: Vec<Grade>, submission: &Submission) -> Vec<TurnLine> {
 /// the action.
 pub fn action_of(
     db: &Database,
-    (chunk, case): (Chunk, usize),
+    chunk: Chunk,
+    case: usize,
     grader: Grader<'_>,
-    turn_and_ballot: [u32; 2],
+    ballot: BallotId,
 ) -> Option<Action> {
     let root = chunk.root(db);
     let spec = queries::row_spec(db, root).as_ref()?;
@@ -300,15 +302,14 @@ pub fn action_of(
     let submissions = queries::graded_texts(db, chunk, grader);
     let baseline = Baselines::of(db, chunk, grader).case(case);
     let case = Case { record, spec, submission: submissions.get(case)?, baseline };
-    let [turn, _] = turn_and_ballot;
     let submission = match case.submission {
-        Submission::Turns(turns) => turns.get(turn as usize)?,
+        Submission::Turns(turns) => turns.get(ballot.turn)?,
         submission => submission,
     };
     if matches!(submission, Submission::Pending(_)) {
         let extractor = programs::ready_extractor(db, grader.extractor(db))?;
-        return extraction_action(&case, turn, &extractor).map(Action::Program);
+        return extraction_action(&case, ballot.turn, &extractor).map(Action::Program);
     }
     let files = |path: &str| queries::row_file(db, root, path);
-    evaluate::action(&case, queries::ready(db, grader), &files, turn_and_ballot)
+    evaluate::action(&case, queries::ready(db, grader), &files, ballot)
 }

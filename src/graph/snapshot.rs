@@ -28,21 +28,29 @@ pub fn case_ids(db: &dyn Db, chunk: Chunk) -> Arc<[Option<CaseId>]> {
 pub struct CaseIndex {
     /// The cases of each chunk.
     chunks: Vec<Arc<[Option<CaseId>]>>,
-    /// Case → ordinal of its chunk, and place in it.
-    places: HashMap<CaseId, (u32, u32)>,
+    places: HashMap<CaseId, CasePlace>,
+}
+
+/// Where a case stands in the dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CasePlace {
+    /// The ordinal of its chunk.
+    pub chunk: usize,
+    /// The place in there.
+    pub case: usize,
 }
 
 impl CaseIndex {
-    /// The ordinal of the case's chunk, and the place in it.
-    pub fn place(&self, case: CaseId) -> Option<(usize, usize)> {
-        self.places.get(&case).map(|(chunk, at)| (*chunk as usize, *at as usize))
+    /// Where a case stands.
+    pub fn place(&self, case: CaseId) -> Option<CasePlace> {
+        self.places.get(&case).copied()
     }
 
-    /// Every case with the ordinal of its chunk and the place in it, in dataset order.
-    pub fn cases(&self) -> impl Iterator<Item = (CaseId, (usize, usize))> {
-        self.chunks.iter().enumerate().flat_map(|(chunk, ids)| {
-            ids.iter().enumerate().filter_map(move |(at, case)| Some(((*case)?, (chunk, at))))
-        })
+    /// Every case, in dataset order.
+    pub fn cases(&self) -> impl Iterator<Item = (CaseId, CasePlace)> {
+        self.chunks()
+            .enumerate()
+            .flat_map(|(chunk, cases)| cases.map(move |(id, case)| (id, CasePlace { chunk, case })))
     }
 
     /// The cases of each chunk, with their places in it; of those that are evaluated.
@@ -74,12 +82,8 @@ impl CaseIndex {
 #[salsa::tracked(returns(clone))]
 pub fn case_index(db: &dyn Db, root: Root) -> Arc<CaseIndex> {
     let mut index = CaseIndex::default();
-    for (chunk, at) in root.chunks(db).iter().zip(0..) {
-        let ids = case_ids(db, *chunk);
-        let cases = ids.iter().zip(0..).filter_map(|(case, place)| Some(((*case)?, (at, place))));
-        index.places.extend(cases);
-        index.chunks.push(ids);
-    }
+    index.chunks = root.chunks(db).iter().map(|chunk| case_ids(db, *chunk)).collect();
+    index.places = index.cases().collect();
     Arc::new(index)
 }
 
@@ -138,12 +142,12 @@ impl KnownGrade {
 
     /// The key of its first action; none if it has none.
     pub fn key(&self) -> Option<ActionKey> {
-        self.planned.keys().first().map(|(_, _, key)| *key)
+        self.planned.first_key()
     }
 
     /// Visits the keys of its actions.
     pub fn each_key(&self, visit: &mut dyn FnMut(ActionKey)) {
-        self.planned.each_key(&mut |_, _, key| visit(key));
+        self.planned.each_key(&mut |_, key| visit(key));
     }
 }
 
@@ -180,15 +184,19 @@ impl Snapshot {
         self.parts.get(chunk)?.cells.get(grader).map(|cells| &cells[..])
     }
 
+    fn plans(&self, chunk: usize, grader: usize) -> Option<&Arc<[Planned]>> {
+        self.parts.get(chunk)?.plans.get(grader)
+    }
+
     /// The grade of the case at a place of the index.
-    pub fn cell_at(&self, (chunk, at): (usize, usize), grader: usize) -> Option<Cell> {
-        self.parts.get(chunk)?.cells.get(grader)?.get(at).copied()
+    pub fn cell_at(&self, place: CasePlace, grader: usize) -> Option<Cell> {
+        self.cells(place.chunk, grader)?.get(place.case).copied()
     }
 
     /// A grade that is known, and what it was made from: that of the case at a place of the index.
-    pub fn known_at(&self, (chunk, at): (usize, usize), grader: usize) -> Option<KnownGrade> {
-        let cell = self.cell_at((chunk, at), grader).filter(|cell| cell.is_known())?;
-        let planned = self.parts.get(chunk)?.plans.get(grader)?.get(at)?.clone();
+    pub fn known_at(&self, place: CasePlace, grader: usize) -> Option<KnownGrade> {
+        let cell = self.cell_at(place, grader).filter(|cell| cell.is_known())?;
+        let planned = self.plans(place.chunk, grader)?.get(place.case)?.clone();
         Some(KnownGrade { cell, planned, grader: self.graders.get(grader)?.clone() })
     }
 
@@ -197,21 +205,16 @@ impl Snapshot {
         &self,
         chunk: usize,
         grader: usize,
-        (other, of_other): (&Self, usize),
+        other: &Self,
+        of_other: usize,
     ) -> SnapshotOverlap {
         if !Arc::ptr_eq(&self.index, &other.index) {
             return SnapshotOverlap::Nothing;
         }
-        let (Some(now), Some(then)) = (self.parts.get(chunk), other.parts.get(chunk)) else {
-            return SnapshotOverlap::Nothing;
-        };
-        let is_same = |now: Option<&Arc<[Planned]>>, then: Option<&Arc<[Planned]>>| {
-            now.zip(then).is_some_and(|(now, then)| Arc::ptr_eq(now, then))
-        };
-        if !is_same(now.plans.get(grader), then.plans.get(of_other)) {
-            return SnapshotOverlap::Nothing;
-        }
-        if now.cells.get(grader) == then.cells.get(of_other) {
+        let plans = self.plans(chunk, grader).zip(other.plans(chunk, of_other));
+        if !plans.is_some_and(|(now, then)| Arc::ptr_eq(now, then)) {
+            SnapshotOverlap::Nothing
+        } else if self.cells(chunk, grader) == other.cells(chunk, of_other) {
             SnapshotOverlap::Grades
         } else {
             SnapshotOverlap::Plans
@@ -221,23 +224,22 @@ impl Snapshot {
     /// Whether another snapshot had the same plan for a case at the same place.
     pub fn has_same_plan(
         &self,
-        (chunk, at): (usize, usize),
+        place: CasePlace,
         grader: usize,
-        (other, of_other): (&Self, usize),
+        other: &Self,
+        of_other: usize,
     ) -> bool {
-        let plans = |of: &Self, grader: usize| of.parts.get(chunk)?.plans.get(grader).cloned();
-        let is_same = |(now, then): (Arc<[Planned]>, Arc<[Planned]>)| {
-            Arc::ptr_eq(&now, &then) || now.get(at) == then.get(at)
-        };
+        let plans = self.plans(place.chunk, grader).zip(other.plans(place.chunk, of_other));
         Arc::ptr_eq(&self.index, &other.index)
-            && plans(self, grader).zip(plans(other, of_other)).is_some_and(is_same)
+            && plans.is_some_and(|(now, then)| {
+                Arc::ptr_eq(now, then) || now.get(place.case) == then.get(place.case)
+            })
     }
 
     /// The key of the first action behind a grade; none if it has none.
     pub fn key(&self, case: CaseId, grader: usize) -> Option<ActionKey> {
-        let (chunk, at) = self.index.place(case)?;
-        let keys = self.parts.get(chunk)?.plans.get(grader)?.get(at)?.keys();
-        keys.first().map(|(_, _, key)| *key)
+        let place = self.index.place(case)?;
+        self.plans(place.chunk, grader)?.get(place.case)?.first_key()
     }
 
     /// Whether every grade is known.
@@ -251,7 +253,7 @@ impl Snapshot {
     /// Visits the keys of every plan.
     pub fn each_key(&self, visit: &mut dyn FnMut(ActionKey)) {
         for planned in self.parts.iter().flat_map(|part| part.plans.iter()).flat_map(|p| p.iter()) {
-            planned.each_key(&mut |_, _, key| visit(key));
+            planned.each_key(&mut |_, key| visit(key));
         }
     }
 }

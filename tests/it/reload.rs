@@ -346,7 +346,7 @@ fn outcomes_that_no_plan_wants_go_and_the_others_stay() {
                 queries::graders(db, root).iter().map(move |grader| (chunk, grader))
             }) {
                 for planned in queries::plans(db, *chunk, *grader).iter() {
-                    planned.each_key(&mut |_, _, key| _ = keys.insert(key));
+                    planned.each_key(&mut |_, key| _ = keys.insert(key));
                 }
             }
             keys

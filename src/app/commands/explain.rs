@@ -9,12 +9,12 @@ use crate::base::system::{System, join};
 use crate::effects::record::history::History;
 use crate::effects::record::read::{PastRun, open, runs};
 use crate::effects::record::runs_of;
-use crate::engine::inspect::explain::{CaseRef, Earlier, Explaining};
+use crate::engine::inspect::explain::{Earlier, Explaining};
 use crate::engine::inspect::preview::preview;
 use crate::engine::inspect::reasons::AskReasons;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
-use crate::graph::inputs::Overrides;
+use crate::graph::inputs::{Chunk, Overrides};
 use crate::graph::{queries, results};
 use crate::pipeline::report::explain as report;
 use crate::pipeline::report::explain::ExplainReport;
@@ -48,7 +48,8 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let reasons = AskReasons::new(&session, &history);
     let mut layers = surroundings.layers(console.system);
     let mut explaining = Explaining::new(&session, &mut layers, &reasons, &earlier);
-    let explained = places.into_iter().filter_map(|place| explaining.case(place)).collect();
+    let explained =
+        places.into_iter().filter_map(|place| explaining.case(place.0, place.1)).collect();
     let explanation =
         ExplainReport { format: FORMAT, suite, sample_id: args.sample.clone(), results: explained };
     if args.json {
@@ -60,7 +61,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
 }
 
 /// The cases of the sample that are asked for, in dataset order.
-fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<CaseRef>, Error> {
+fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<(Chunk, usize)>, Error> {
     let db = &session.db;
     let root = session.root;
     let mut all = Vec::new();
@@ -73,7 +74,7 @@ fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<CaseRef>, Error> 
         args.trial.is_none_or(|trial| trial == head.trial)
             && args.model.as_ref().is_none_or(|model| Some(model) == head.model.as_ref())
     };
-    let wanted: Vec<CaseRef> =
+    let wanted: Vec<(Chunk, usize)> =
         all.iter().filter(|(_, head)| is_wanted(head)).map(|(place, _)| *place).collect();
     if !wanted.is_empty() {
         return Ok(wanted);

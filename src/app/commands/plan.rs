@@ -16,7 +16,7 @@ use crate::engine::inspect::preview::{Preview, preview};
 use crate::engine::inspect::reasons::AskReasons;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
-use crate::graph::inputs::Chunk;
+use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::results;
 use crate::pipeline::reason::Reason;
 use crate::pipeline::report::plan as report;
@@ -110,12 +110,12 @@ fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
     let mut heads: HashMap<(Chunk, usize), Option<results::Head>> = HashMap::new();
     let mut counted = Reasons::new();
     for to_ask in &preview.to_ask {
-        let place = (to_ask.chunk, to_ask.case);
+        let CellId { chunk, case, grader } = to_ask.cell;
         let head =
-            heads.entry(place).or_insert_with(|| results::head(&session.db, place.0, place.1));
+            heads.entry((chunk, case)).or_insert_with(|| results::head(&session.db, chunk, case));
         let Some(head) = head else { continue };
         let Some(reason) = ask_reasons.reason(to_ask, head) else { continue };
-        *counted.entry(to_ask.grader).or_default().entry(reason).or_default() += 1;
+        *counted.entry(grader).or_default().entry(reason).or_default() += 1;
     }
     counted
 }

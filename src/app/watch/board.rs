@@ -21,7 +21,7 @@ pub struct VerdictId {
     /// The case.
     pub case: CaseId,
     /// The grader.
-    pub grader: u32,
+    pub grader: usize,
 }
 
 /// Everything that is shown at once.

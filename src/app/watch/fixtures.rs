@@ -206,7 +206,7 @@ fn details() -> Vec<VerdictDetail> {
 
 fn detail(
     case: u128,
-    grader: u32,
+    grader: usize,
     sample: &str,
     (before, now): (Option<Cell>, Cell),
 ) -> VerdictDetail {
@@ -216,7 +216,7 @@ fn detail(
         sample_id: sample.to_owned(),
         model: None,
         trial: 0,
-        grader: ["helpful", "grounded in sources"][grader as usize].to_owned(),
+        grader: ["helpful", "grounded in sources"][grader].to_owned(),
         before,
         now,
         movement: if is_error { Movement::Errored } else { Movement::of(before, now) },

@@ -248,7 +248,7 @@ fn movement_name(movement: Movement) -> &'static str {
 
 /// The name of the row's grader in the suite.
 pub(super) fn grader_key<'a>(overview: &'a Overview, row: &'a VerdictRow) -> &'a str {
-    overview.metrics.get(row.id.grader as usize).map_or(&row.grader, |metric| &metric.grader)
+    overview.metrics.get(row.id.grader).map_or(&row.grader, |metric| &metric.grader)
 }
 
 #[derive(Serialize)]

@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn verdicts_are_found_by_name() {
         let board = fixtures::moved();
-        let id = |sample_id: &str, grader: u32| {
+        let id = |sample_id: &str, grader: usize| {
             let ids = board.rows(VerdictFilter::All, "");
             let is_it = |row: &crate::app::watch::board::VerdictRow| {
                 row.sample_id == sample_id && row.id.grader == grader

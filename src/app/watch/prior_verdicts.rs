@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::graph::snapshot::{KnownGrade, Snapshot, SnapshotOverlap};
+use crate::graph::snapshot::{CasePlace, KnownGrade, Snapshot, SnapshotOverlap};
 use crate::pipeline::delta::{CaseId, Cell};
 use crate::pipeline::key::ActionKey;
 
@@ -36,13 +36,17 @@ impl PriorVerdicts {
             let same = whole.as_ref().and_then(|whole| Some((whole, whole.grader(name)?)));
             let same = same.map(|(whole, at)| (whole.as_ref(), at));
             for (chunk, cases) in snapshot.index.chunks().enumerate() {
-                let is_same =
-                    |same| snapshot.has_same(chunk, grader, same) != SnapshotOverlap::Nothing;
+                let is_same = |(then, of_then)| {
+                    snapshot.has_same(chunk, grader, then, of_then) != SnapshotOverlap::Nothing
+                };
                 if over.is_empty() && same.is_some_and(is_same) {
                     continue;
                 }
-                for (case, place) in cases.map(|(case, at)| (case, (chunk, at))) {
-                    if same.is_some_and(|same| snapshot.has_same_plan(place, grader, same)) {
+                for (case, at) in cases {
+                    let place = CasePlace { chunk, case: at };
+                    let is_same =
+                        |(then, of_then)| snapshot.has_same_plan(place, grader, then, of_then);
+                    if same.is_some_and(is_same) {
                         over.remove(&(case, ordinal));
                     } else if let Some(known) = snapshot.known_at(place, grader) {
                         over.insert((case, ordinal), known);

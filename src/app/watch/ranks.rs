@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::prior_verdicts::PriorVerdicts;
 use super::session_board::BoardState;
-use crate::engine::resolve::live::{LAST, Ranking, Seat};
-use crate::graph::inputs::Chunk;
+use crate::engine::resolve::live::{LAST, Ranking};
+use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::snapshot::{Snapshot, case_ids};
@@ -54,7 +54,7 @@ impl Ranks {
 }
 
 impl Ranking for Ranks {
-    fn of_chunk(&self, db: &Database, (ordinal, chunk): (usize, Chunk)) -> u8 {
+    fn of_chunk(&self, db: &Database, ordinal: usize, chunk: Chunk) -> u8 {
         let Some(then) = &self.then else { return LAST };
         let Some(rows) =
             then.index.ids(ordinal).filter(|ids| Arc::ptr_eq(ids, &case_ids(db, chunk)))
@@ -87,10 +87,11 @@ impl Ranking for Ranks {
         }
     }
 
-    fn of(&self, db: &Database, (chunk, at, ordinal): Seat) -> u8 {
+    fn of(&self, db: &Database, cell: CellId) -> u8 {
+        let CellId { chunk, case: at, grader } = cell;
         let rank = || {
             let case = case_ids(db, chunk).get(at).copied().flatten()?;
-            let grader = *queries::graders(db, chunk.root(db)).get(ordinal as usize)?;
+            let grader = *queries::graders(db, chunk.root(db)).get(grader)?;
             let Threshold(threshold) = grader.pass_threshold(db);
             let is_doubtful = self.known(case, grader.name(db)).is_some_and(|cell| {
                 let label = || results::label_of(db, chunk, at, grader);

@@ -80,13 +80,13 @@ impl CaseNames {
             return;
         }
         let chunks = session.root.chunks(db);
-        for (case, (chunk, at)) in index.cases() {
+        for (case, at) in index.cases() {
             if self.known.contains_key(&case) {
                 continue;
             }
-            let Some(chunk) = chunks.get(chunk) else { continue };
-            let who = queries::checked(db, *chunk).whos.get(at);
-            if let Some((who, place)) = who.zip(queries::places(db, *chunk).get(at)) {
+            let Some(chunk) = chunks.get(at.chunk) else { continue };
+            let who = queries::checked(db, *chunk).whos.get(at.case);
+            if let Some((who, place)) = who.zip(queries::places(db, *chunk).get(at.case)) {
                 let identity = &who.identity;
                 let sample = named(who.id(), place.occurrence);
                 self.known.insert(case, (sample, identity.model.clone(), identity.trial));
@@ -116,7 +116,9 @@ fn verdicts(now: &Snapshot, last: Option<&Arc<Snapshot>>, names: &CaseNames) -> 
     for (ordinal, grader) in now.graders.iter().enumerate() {
         let then = last.and_then(|last| Some((last.as_ref(), last.grader(&grader.name)?)));
         let is_other = |chunk| {
-            then.is_none_or(|then| now.has_same(chunk, ordinal, then) != SnapshotOverlap::Grades)
+            then.is_none_or(|(last, of_last)| {
+                now.has_same(chunk, ordinal, last, of_last) != SnapshotOverlap::Grades
+            })
         };
         let others = now.index.chunks().enumerate().filter(|(chunk, _)| is_other(*chunk));
         for (case, _) in others.flat_map(|(_, cases)| cases) {

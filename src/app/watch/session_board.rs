@@ -137,17 +137,17 @@ impl SessionBoard<'_> {
 
     /// Where a case stands now.
     fn place(&self, case: CaseId) -> Option<(Chunk, usize)> {
-        let (chunk, at) = case_index(self.db(), self.session.root).place(case)?;
-        Some((*self.session.root.chunks(self.db()).get(chunk)?, at))
+        let place = case_index(self.db(), self.session.root).place(case)?;
+        Some((*self.session.root.chunks(self.db()).get(place.chunk)?, place.case))
     }
 
-    fn grader(&self, ordinal: u32) -> Option<Grader<'_>> {
+    fn grader(&self, ordinal: usize) -> Option<Grader<'_>> {
         let graders = queries::graders(self.db(), self.session.root);
         let then = self.views.shown().snapshot.as_ref().filter(|_| self.views.looks_back);
         match then {
-            None => graders.get(ordinal as usize).copied(),
+            None => graders.get(ordinal).copied(),
             Some(then) => {
-                let name = &then.graders.get(ordinal as usize)?.name;
+                let name = &then.graders.get(ordinal)?.name;
                 graders.iter().find(|grader| grader.name(self.db()) == name).copied()
             }
         }
@@ -156,7 +156,7 @@ impl SessionBoard<'_> {
     /// The verdict as it is shown: of the newest evaluation, as it is by now.
     fn cell(&self, id: VerdictId) -> Option<Cell> {
         if self.views.looks_back {
-            return self.views.shown().snapshot.as_ref()?.cell(id.case, id.grader as usize);
+            return self.views.shown().snapshot.as_ref()?.cell(id.case, id.grader);
         }
         let (chunk, at) = self.place(id.case)?;
         queries::cells(self.db(), chunk, self.grader(id.grader)?).cells.get(at).copied()
@@ -176,7 +176,7 @@ impl SessionBoard<'_> {
 
     /// Every verdict of the evaluation, in dataset order, grader by grader within a case.
     fn all(&self) -> Vec<VerdictId> {
-        let graders = queries::graders(self.db(), self.session.root).len() as u32;
+        let graders = queries::graders(self.db(), self.session.root).len();
         let index = case_index(self.db(), self.session.root);
         let cases = index.cases().map(|(case, _)| case);
         cases.flat_map(|case| (0..graders).map(move |grader| VerdictId { case, grader })).collect()
@@ -238,8 +238,8 @@ impl SessionBoard<'_> {
         let (chunk, at) = self.place(id.case)?;
         let grader = self.grader(id.grader)?;
         let planned = queries::plans(self.db(), chunk, grader).get(at)?;
-        let (turn, ballot, _) = *planned.keys().first()?;
-        let action = results::action_of(self.db(), (chunk, at), grader, [turn, ballot])?;
+        let (ballot, _) = *planned.keys().first()?;
+        let action = results::action_of(self.db(), chunk, at, grader, ballot)?;
         Some(action.ingredients())
     }
 }

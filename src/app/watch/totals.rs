@@ -106,7 +106,7 @@ impl SnapshotComparison<'_> {
             counts.add(movement);
             if movement.is_move() {
                 let distance = then.map_or(0.0, |then| (now.score - then.score).abs());
-                let row = VerdictId { case, grader: grader as u32 };
+                let row = VerdictId { case, grader };
                 moved.push(MovedVerdict { movement, distance, row });
             }
         }

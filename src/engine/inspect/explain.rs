@@ -12,7 +12,7 @@ use crate::base::ordered_map::Ordered;
 use crate::effects::record::read::{PastLine, PastRun};
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
-use crate::graph::inputs::Chunk;
+use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, results};
@@ -55,9 +55,6 @@ pub(crate) struct Explaining<'a> {
     pub settings: Vec<Value>,
 }
 
-/// A case of the session.
-pub(crate) type CaseRef = (Chunk, usize);
-
 impl<'a> Explaining<'a> {
     /// What is needed to explain the cases of `session`.
     pub(crate) fn new(
@@ -70,16 +67,15 @@ impl<'a> Explaining<'a> {
     }
 
     /// Explains one case.
-    pub(crate) fn case(&mut self, place: CaseRef) -> Option<Explained> {
+    pub(crate) fn case(&mut self, chunk: Chunk, case: usize) -> Option<Explained> {
         let db = &self.session.db;
         let root = self.session.root;
-        let (chunk, case) = place;
         let line = results::line(db, chunk, case)?;
         let head = results::head(db, chunk, case)?;
         let mut graders = Vec::new();
         for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
-            let at = GraderCase { place, ordinal, grader: *grader };
-            graders.push((grader.name(db).clone(), self.grade(at, &line, &head)?));
+            let cell = CellId { chunk, case, grader: ordinal };
+            graders.push((grader.name(db).clone(), self.grade(cell, *grader, &line, &head)?));
         }
         Some(Explained {
             model: line.model,
@@ -92,35 +88,28 @@ impl<'a> Explaining<'a> {
 
     fn grade(
         &mut self,
-        at: GraderCase<'_>,
+        cell: CellId,
+        grader: Grader<'_>,
         line: &ResultLine,
         head: &results::Head,
     ) -> Option<ExplainedGrade> {
         let db = &self.session.db;
-        let name = at.grader.name(db);
-        let settings = self.settings.get(at.ordinal)?.as_object().cloned().unwrap_or_default();
-        let planned = queries::plans(db, at.place.0, at.grader).get(at.place.1)?;
+        let name = grader.name(db);
+        let settings = self.settings.get(cell.grader)?.as_object().cloned().unwrap_or_default();
+        let planned = queries::plans(db, cell.chunk, grader).get(cell.case)?;
         let mut actions = Vec::new();
-        let ready = queries::ready(db, at.grader);
+        let ready = queries::ready(db, grader);
         let is_per_turn = matches!(planned, crate::pipeline::evaluate::Planned::Turns(_));
         // Ballots that confirm are no part of a verdict that needs no confirmation.
         let outcomes = |key| db.outcome(key);
-        let Threshold(threshold) = at.grader.pass_threshold(db);
+        let Threshold(threshold) = grader.pass_threshold(db);
         let mut to_explain = Vec::new();
-        each_wanted(planned, ready, (&outcomes, threshold), &mut |turn, ballot, key| {
-            to_explain.push(ToAsk {
-                chunk: at.place.0,
-                case: at.place.1,
-                grader: at.ordinal,
-                turn,
-                ballot,
-                key,
-                held: StoreMiss::Nothing,
-            });
+        each_wanted(planned, ready, &outcomes, threshold, &mut |ballot, key| {
+            to_explain.push(ToAsk { cell, ballot, key, held: StoreMiss::Nothing });
         });
         for to_ask in to_explain {
-            let mut action = self.action(at, ready, &to_ask, head)?;
-            action.turn = is_per_turn.then_some(to_ask.turn);
+            let mut action = self.action(grader, ready, &to_ask, head)?;
+            action.turn = is_per_turn.then_some(to_ask.ballot.turn);
             actions.push(action);
         }
         let is_whole = actions.iter().all(|action| action.outcome.is_some());
@@ -128,7 +117,7 @@ impl<'a> Explaining<'a> {
         let now = NowLine { line, name, settings: &settings, own_rubric: head.own_rubric };
         let against = self.against(&now, actions.first().map(|action| &action.ingredients[..]));
         Some(ExplainedGrade {
-            looked_at: looked_at(at.grader.kind(db)),
+            looked_at: looked_at(grader.kind(db)),
             submission: line.submissions.get(name).cloned().unwrap_or_default(),
             settings,
             grade,
@@ -139,19 +128,19 @@ impl<'a> Explaining<'a> {
 
     fn action(
         &mut self,
-        at: GraderCase<'_>,
+        grader: Grader<'_>,
         ready: &ReadyGrader,
         to_ask: &ToAsk,
         head: &results::Head,
     ) -> Option<ExplainedAction> {
         let db = &self.session.db;
-        let action = results::action_of(db, at.place, at.grader, [to_ask.turn, to_ask.ballot])?;
-        let key = to_ask.key;
+        let ToAsk { cell, ballot, key, .. } = *to_ask;
+        let action = results::action_of(db, cell.chunk, cell.case, grader, ballot)?;
         let is_there = db.outcome(key).is_some();
         let which =
-            ready.judge().map(|judge| (judge.ballot(to_ask.ballot), judge.question().orders()));
+            ready.judge().map(|judge| (judge.ballot(ballot.ballot), judge.question().orders()));
         let program = ready.program().map(|identity| identity.spec.shown());
-        let program = program.or_else(|| Some(at.grader.extractor(db).program.as_ref()?.shown()));
+        let program = program.or_else(|| Some(grader.extractor(db).program.as_ref()?.shown()));
         let texts = action.long_texts().into_iter();
         Some(ExplainedAction {
             turn: None,
@@ -236,14 +225,6 @@ impl<'a> Explaining<'a> {
         };
         Some(against)
     }
-}
-
-/// A grader's part of a case.
-#[derive(Clone, Copy)]
-struct GraderCase<'db> {
-    place: CaseRef,
-    ordinal: usize,
-    grader: Grader<'db>,
 }
 
 /// What a grader looks at besides its own settings.

@@ -10,10 +10,12 @@ use super::preview::{Preview, ToAsk};
 use crate::base::price::{Cost, Prices};
 use crate::base::tokens::{Estimator, estimate};
 use crate::engine::session::Session;
-use crate::graph::planned_actions::{PlannedAction, planned_actions};
+use crate::graph::inputs::CellId;
+use crate::graph::planned_actions::planned_actions;
+use crate::graph::queries::Grader;
 use crate::graph::{queries, results};
 use crate::pipeline::action::Action;
-use crate::pipeline::evaluate::Method;
+use crate::pipeline::evaluate::{BallotId, Method};
 use crate::pipeline::key::KeySet;
 
 /// Tokens received for a judgment where none is recorded: a verdict with a rationale of some sentences.
@@ -185,16 +187,11 @@ impl Averages {
 fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(JudgeRef, String)> {
     let db = &session.db;
     let root = session.root;
-    let grader = *queries::graders(db, root).get(to_ask.grader)?;
+    let ToAsk { cell, ballot, .. } = *to_ask;
+    let grader = *queries::graders(db, root).get(cell.grader)?;
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
-    let place = (to_ask.chunk, to_ask.case);
-    let Action::Judge(action) =
-        results::action_of(db, place, grader, [to_ask.turn, to_ask.ballot])?
-    else {
-        return None;
-    };
-    let judge = JudgeRef { grader: to_ask.grader, judge: judge.ballot(to_ask.ballot).judge };
-    Some((judge, format!("{}\n{}", action.system, action.user)))
+    let judge = JudgeRef { grader: cell.grader, judge: judge.ballot(ballot.ballot).judge };
+    Some((judge, prompt_of(session, cell, grader, ballot)?))
 }
 
 fn model_of(session: &Session, asked: JudgeRef) -> String {
@@ -220,24 +217,28 @@ fn recorded(session: &Session, preview: &Preview) -> BTreeMap<JudgeRef, Recorded
         if !seen.insert(planned.key) {
             continue;
         }
-        let judge = judge.ballot(planned.ballot).judge;
-        let of = usage.entry(JudgeRef { grader: planned.ordinal, judge }).or_default();
+        let judge = judge.ballot(planned.ballot.ballot).judge;
+        let of = usage.entry(JudgeRef { grader: planned.cell.grader, judge }).or_default();
         of.judgments += 1;
         of.output += tokens.output;
         if of.compared < COMPARED && tokens.input > 0 {
             of.compared += 1;
             of.compared_input += tokens.input;
-            of.estimated_input += prompt_of(session, &planned).map_or(0, |text| estimate(&text));
+            of.estimated_input += prompt_of(session, planned.cell, planned.grader, planned.ballot)
+                .map_or(0, |text| estimate(&text));
         }
     }
     usage
 }
 
 /// Everything that is sent to a judge for an action.
-fn prompt_of(session: &Session, planned: &PlannedAction<'_>) -> Option<String> {
-    let case = (planned.chunk, planned.case);
-    let ballot = [planned.turn, planned.ballot];
-    match results::action_of(&session.db, case, planned.grader, ballot)? {
+fn prompt_of(
+    session: &Session,
+    cell: CellId,
+    grader: Grader<'_>,
+    ballot: BallotId,
+) -> Option<String> {
+    match results::action_of(&session.db, cell.chunk, cell.case, grader, ballot)? {
         Action::Judge(action) => Some(format!("{}\n{}", action.system, action.user)),
         Action::Program(_) | Action::Dependencies(_) => None,
     }

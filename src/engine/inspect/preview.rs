@@ -13,12 +13,12 @@ use crate::engine::resolve::stored::StoredReader;
 use crate::engine::resolve::waiting::{Refreshed, WaitList, Waiting};
 use crate::engine::session::Session;
 use crate::graph::change::Change;
-use crate::graph::inputs::Chunk;
+use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::planned_actions::actions_of_grader;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
-use crate::pipeline::evaluate::Method;
 use crate::pipeline::evaluate::rewards::ReadyReward;
+use crate::pipeline::evaluate::{BallotId, Method};
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::{Outcome, Usage, read_body};
@@ -45,16 +45,10 @@ pub(crate) struct Preview {
 /// An action that would be asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToAsk {
-    /// The chunk of its case.
-    pub chunk: Chunk,
-    /// The case in its chunk.
-    pub case: usize,
-    /// The ordinal of the grader.
-    pub grader: usize,
-    /// The turn of the case.
-    pub turn: u32,
-    /// The ballot of the judges.
-    pub ballot: u32,
+    /// The grade that it is for.
+    pub cell: CellId,
+    /// Which of the actions of that grade it is.
+    pub ballot: BallotId,
     /// The action.
     pub key: ActionKey,
     /// Why the store does not answer.
@@ -88,10 +82,7 @@ pub(crate) fn preview(
     let StoreLookup { mut preview, held, replayed, .. } = looking;
     preview.warnings.extend(store.take_warnings());
     let to_ask = list.queue.iter().map(|waiting| ToAsk {
-        chunk: waiting.chunk,
-        case: waiting.case as usize,
-        grader: waiting.grader as usize,
-        turn: waiting.turn,
+        cell: waiting.cell,
         ballot: waiting.ballot,
         key: waiting.key,
         held: held.get(&waiting.key).copied().unwrap_or(StoreMiss::Nothing),
@@ -141,11 +132,11 @@ fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
             Method::Judge(_) | Method::Program(_) | Method::Reward(ReadyReward::Program(_)) => true,
             Method::Tool(_) | Method::Reward(_) | Method::Unread | Method::Broken(_) => false,
         };
-        let leads_on = |chunk: &Chunk| {
+        let may_want_more = |chunk: &Chunk| {
             let plans = queries::plans(db, *chunk, *grader);
-            plans.iter().any(|planned| planned.leads_on(&|key| missing.contains(&key)))
+            plans.iter().any(|planned| planned.may_want_more(&|key| missing.contains(&key)))
         };
-        asks && !missing.is_empty() && root.chunks(db).iter().any(leads_on)
+        asks && !missing.is_empty() && root.chunks(db).iter().any(may_want_more)
     };
     queries::graders(db, root).iter().map(is_open).collect()
 }

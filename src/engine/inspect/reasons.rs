@@ -42,24 +42,25 @@ impl<'a> AskReasons<'a> {
     pub(crate) fn reason(&self, to_ask: &ToAsk, head: &results::Head) -> Option<Reason> {
         let db = &self.session.db;
         let root = self.session.root;
-        let grader = *queries::graders(db, root).get(to_ask.grader)?;
+        let ToAsk { cell, ballot, .. } = to_ask;
+        let grader = *queries::graders(db, root).get(cell.grader)?;
         // A program is called once, as a judge with one vote would be asked.
         let judge = queries::ready(db, grader).judge();
         let (judge, vote) = judge.map_or((0, 0), |judge| {
-            let ballot = judge.ballot(to_ask.ballot);
+            let ballot = judge.ballot(ballot.ballot);
             (ballot.judge, ballot.vote)
         });
-        let submission = queries::graded_texts(db, to_ask.chunk, grader).get(to_ask.case)?.shown();
-        let planned = queries::plans(db, to_ask.chunk, grader).get(to_ask.case)?;
+        let submission = queries::graded_texts(db, cell.chunk, grader).get(cell.case)?.shown();
+        let planned = queries::plans(db, cell.chunk, grader).get(cell.case)?;
         let input = head.input.to_string();
         let ground_truth = head.ground_truth.to_string();
         let now = PlannedJudgment {
-            panel: self.panels.get(to_ask.grader)?,
+            panel: self.panels.get(cell.grader)?,
             judge,
             vote,
             texts: Texts::new(&submission, &input, &ground_truth),
             own_rubric: head.own_rubric,
-            first_key: planned.keys().first()?.2,
+            first_key: planned.first_key()?,
             held: to_ask.held,
         };
         let case = (head.sample_id.as_str(), head.model.as_deref(), head.trial);

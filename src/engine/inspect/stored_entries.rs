@@ -73,7 +73,7 @@ fn each_key(session: &Session, outcomes: Outcomes<'_>, visit: &mut dyn FnMut(Act
             let ready = queries::ready(db, *grader);
             let Threshold(threshold) = grader.pass_threshold(db);
             for planned in queries::plans(db, *chunk, *grader).iter() {
-                each_wanted(planned, ready, (outcomes, threshold), &mut |_, _, key| visit(key));
+                each_wanted(planned, ready, outcomes, threshold, &mut |_, key| visit(key));
             }
         }
     }

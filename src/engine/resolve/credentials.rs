@@ -89,14 +89,14 @@ impl Settling<'_> {
         if !self.settings.ask.may_ask(ActionKind::Judgment) {
             return Ok(());
         }
-        let mut keyless: BTreeMap<(u32, usize), usize> = BTreeMap::new();
+        let mut keyless: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for waiting in &self.list.queue {
             let Some((judge, at)) = self.judge_of(waiting) else { continue };
             let seats =
                 if judge.confirming_ballots() > 0 { 0..judge.seats.len() } else { at..at + 1 };
             for at in seats {
                 if self.seat(judge, at).is_some_and(|seat| seat.needs_key()) {
-                    *keyless.entry((waiting.grader, at)).or_default() += 1;
+                    *keyless.entry((waiting.cell.grader, at)).or_default() += 1;
                 }
             }
         }
@@ -104,7 +104,7 @@ impl Settling<'_> {
         let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
         let db = &self.session.db;
         let root = self.session.root;
-        let grader = queries::graders(db, root)[grader as usize];
+        let grader = queries::graders(db, root)[grader];
         let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
         let spec = &rubric.judges[at];
         let meant = provider::of_model(&spec.model).filter(|meant| *meant != spec.provider);
@@ -145,9 +145,9 @@ impl Settling<'_> {
         }
         let db = &self.session.db;
         let root = self.session.root;
-        let grader = *queries::graders(db, root).get(waiting.grader as usize)?;
+        let grader = *queries::graders(db, root).get(waiting.cell.grader)?;
         let judge = queries::ready(db, grader).judge()?;
-        Some((judge, judge.ballot(waiting.ballot).judge))
+        Some((judge, judge.ballot(waiting.ballot.ballot).judge))
     }
 
     /// Who executes `waiting`.

@@ -17,6 +17,7 @@ use crate::effects::exec::{
 };
 use crate::effects::store::{Entry, StoreError};
 use crate::engine::progress::Event;
+use crate::graph::inputs::CellId;
 use crate::graph::{Database, Db, queries, results};
 use crate::pipeline::action::Action;
 use crate::pipeline::judge::JudgeAction;
@@ -64,10 +65,9 @@ impl<'a> Settling<'a> {
     ) -> Result<Launch, &'static str> {
         let db = &self.session.db;
         let root = self.session.root;
-        let grader = queries::graders(db, root).get(waiting.grader as usize);
-        let grader = *grader.ok_or("its grader is gone")?;
-        let place = (waiting.chunk, waiting.case as usize);
-        let action = results::action_of(db, place, grader, [waiting.turn, waiting.ballot]);
+        let CellId { chunk, case, grader } = waiting.cell;
+        let grader = *queries::graders(db, root).get(grader).ok_or("its grader is gone")?;
+        let action = results::action_of(db, chunk, case, grader, waiting.ballot);
         let action = match action.ok_or("its plan does not have it")? {
             Action::Judge(action) => action,
             Action::Program(action) => {
@@ -82,7 +82,7 @@ impl<'a> Settling<'a> {
         };
         let (judge, at) = self.judge_of(waiting).ok_or("its grader has no judge")?;
         let access = self.seat(judge, at).ok_or("its judge is not on the panel")?;
-        let sample = results::sample_id(db, waiting.chunk, waiting.case as usize);
+        let sample = results::sample_id(db, chunk, case);
         let what_for = format!("{} of {}", grader.name(db), sample.unwrap_or_default());
         Ok(Launch::Judge(JudgeLaunch {
             action,
@@ -103,7 +103,7 @@ impl<'a> Settling<'a> {
     ) {
         let mut known = BTreeMap::new();
         for waiting in std::mem::take(&mut self.list.queue) {
-            self.outstanding.add(waiting.grader);
+            self.outstanding.add(waiting.cell.grader);
             let Some((judge, at)) = self.judge_of(&waiting) else {
                 let queue = queues.queue(None, "", PROGRAM_LIMITS);
                 queues.push(queue, rank(&self.session.db, &waiting), waiting);
@@ -113,7 +113,7 @@ impl<'a> Settling<'a> {
                 self.report_bug(waiting, "its judge is not on the panel");
                 continue;
             };
-            let queue = known.entry((waiting.grader, at)).or_insert_with(|| {
+            let queue = known.entry((waiting.cell.grader, at)).or_insert_with(|| {
                 let endpoint = Endpoint {
                     provider: access.spec.provider.clone(),
                     base_url: access.base_url.to_owned(),
@@ -256,7 +256,7 @@ impl<'a> Settling<'a> {
                     self.stop_asking(error);
                 }
                 for landed in &batch {
-                    self.outstanding.remove(landed.waiting.grader);
+                    self.outstanding.remove(landed.waiting.cell.grader);
                 }
                 self.count_written(&batch);
                 Some(Taken::Written(batch))
@@ -295,7 +295,7 @@ impl<'a> Settling<'a> {
                 self.budget.sent(expected);
                 self.allowance = self.allowance.saturating_sub(1);
             }
-            self.tally(waiting.grader).asked += 1;
+            self.tally(waiting.cell.grader).asked += 1;
             self.settled.asked.push(waiting.key);
             self.world.progress.event(&Event::Asked);
             let executor = self.world.executor;
@@ -310,10 +310,10 @@ impl<'a> Settling<'a> {
 
     /// What was planned and cannot be launched is an error in the report: nobody would find out why its grade is missing.
     fn report_bug(&mut self, waiting: Waiting, broken: &str) {
-        self.outstanding.remove(waiting.grader);
+        self.outstanding.remove(waiting.cell.grader);
         let message = format!("not asked: {broken}, which is a bug in evalrs");
         self.settled.warnings.push(format!("the action {} was {message}", waiting.key));
-        self.give_up(vec![waiting], (FailureKind::NotAsked, &message));
+        self.give_up(vec![waiting], FailureKind::NotAsked, &message);
     }
 
     /// What an action will probably cost; nothing where nobody counts.
@@ -341,11 +341,11 @@ impl<'a> Settling<'a> {
     fn leave_out(&mut self, ClosedQueue { reason, rest }: ClosedQueue<Waiting>) {
         let count = rest.len();
         for waiting in &rest {
-            self.outstanding.remove(waiting.grader);
+            self.outstanding.remove(waiting.cell.grader);
         }
         let said = format!("stopped asking: {reason}; {count} judgments were not asked");
         self.settled.stopped.push(said);
-        self.give_up(rest, (FailureKind::NotAsked, &format!("not asked: {reason}")));
+        self.give_up(rest, FailureKind::NotAsked, &format!("not asked: {reason}"));
     }
 
     fn count(&mut self, arrival: Arrival) {
@@ -362,7 +362,7 @@ impl<'a> Settling<'a> {
             self.superseded = self.superseded + usage;
             return;
         }
-        let tally = self.tally(waiting.grader);
+        let tally = self.tally(waiting.cell.grader);
         tally.spent = tally.spent + usage;
         tally.asked = tally.asked.saturating_sub(u64::from(!was_asked));
         tally.pending += u64::from(!was_asked);
@@ -376,7 +376,7 @@ impl<'a> Settling<'a> {
             if let Outcome::Failure(failure) = &landed.outcome
                 && failure.kind != FailureKind::NotAsked
             {
-                self.tally(landed.waiting.grader).failed += 1;
+                self.tally(landed.waiting.cell.grader).failed += 1;
             }
             self.settled.in_vain.extend(landed.in_vain.clone());
         }
@@ -385,7 +385,7 @@ impl<'a> Settling<'a> {
     /// What was dropped while it was under way has no outcome: a rerun asks for it.
     pub(crate) fn take_back(&mut self, dropped: &[Waiting]) {
         for waiting in dropped {
-            let tally = self.tally(waiting.grader);
+            let tally = self.tally(waiting.cell.grader);
             tally.asked = tally.asked.saturating_sub(1);
         }
         self.settled.asked.retain(|asked| dropped.iter().all(|waiting| waiting.key != *asked));

@@ -19,12 +19,12 @@ use super::settle::{CannotAsk, Effects, Settling};
 use super::waiting::Waiting;
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
-use crate::graph::inputs::Chunk;
+use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::queries;
 use crate::graph::queries::Threshold;
 use crate::graph::{Database, Db};
 use crate::pipeline::delta::Cell;
-use crate::pipeline::evaluate::each_wanted;
+use crate::pipeline::evaluate::{BallotId, each_wanted};
 use crate::pipeline::key::{ActionKey, Ingredient};
 use crate::pipeline::outcome::{Outcome, Stored, Usage};
 
@@ -45,16 +45,13 @@ const MAX_LOOKED_AT: usize = 1_024;
 /// Which verdicts come first: the lower their rank the earlier, up to [`LAST`]. 0 is for those that the user asks for.
 pub trait Ranking {
     /// The lowest rank of a verdict of a chunk, or something below it; with the ordinal of the chunk.
-    fn of_chunk(&self, db: &Database, chunk: (usize, Chunk)) -> u8;
+    fn of_chunk(&self, db: &Database, ordinal: usize, chunk: Chunk) -> u8;
     /// The rank of a verdict.
-    fn of(&self, db: &Database, seat: Seat) -> u8;
+    fn of(&self, db: &Database, cell: CellId) -> u8;
 }
 
 /// The rank of verdicts that nobody looks at.
 pub const LAST: u8 = 3;
-
-/// A verdict of the session: its chunk, its case in there, and its grader.
-pub type Seat = (Chunk, usize, u32);
 
 /// A session that is settled again and again.
 pub struct Live<'a> {
@@ -65,11 +62,11 @@ pub struct Live<'a> {
     to_plan: VecDeque<Chunk>,
     ranking: Option<Box<dyn Ranking>>,
     /// Verdicts that the user asks for.
-    urgent: HashSet<Seat>,
+    urgent: HashSet<CellId>,
     /// What is on disk and not in the graph yet.
     arrived: Vec<Landed>,
     /// What is to be asked anew.
-    again: Vec<Seat>,
+    again: Vec<CellId>,
     blocked: Option<Blocked>,
     cannot: Option<CannotAsk>,
     is_paused: bool,
@@ -168,8 +165,8 @@ impl<'a> Live<'a> {
     }
 
     /// Asks the judgments of a verdict anew, those that are under way apart.
-    pub fn refresh(&mut self, seat: Seat) {
-        self.again.push(seat);
+    pub fn refresh(&mut self, cell: CellId) {
+        self.again.push(cell);
         self.is_done = false;
     }
 
@@ -225,7 +222,7 @@ impl<'a> Live<'a> {
             if settling.settings.ask.may_ask(settling.kind_of(&waiting)) {
                 settling.list.queue.push_back(waiting);
             } else {
-                settling.tally(waiting.grader).pending += 1;
+                settling.tally(waiting.cell.grader).pending += 1;
             }
         }
         let (adopted, queue) = std::mem::take(&mut settling.list.queue)
@@ -234,7 +231,7 @@ impl<'a> Live<'a> {
         settling.list.queue = queue;
         let adopted: VecDeque<Waiting> = adopted;
         for waiting in adopted {
-            settling.tally(waiting.grader).asked += 1;
+            settling.tally(waiting.cell.grader).asked += 1;
             settling.settled.asked.push(waiting.key);
         }
         if let Err(cannot) = settling.check_keys() {
@@ -245,13 +242,10 @@ impl<'a> Live<'a> {
             settling.may_keep();
         }
         let ranking = ranking.as_deref();
-        settling.part(queues, &|db, waiting| {
-            let seat = (waiting.chunk, waiting.case as usize, waiting.grader);
-            match ranking {
-                _ if urgent.contains(&seat) => 0,
-                Some(ranking) => ranking.of(db, seat),
-                None => LAST,
-            }
+        settling.part(queues, &|db, waiting| match ranking {
+            _ if urgent.contains(&waiting.cell) => 0,
+            Some(ranking) => ranking.of(db, waiting.cell),
+            None => LAST,
         });
     }
 
@@ -262,10 +256,10 @@ impl<'a> Live<'a> {
             return;
         }
         let settling = &mut self.settling;
-        for (chunk, case, ordinal) in std::mem::take(&mut self.again) {
-            self.urgent.insert((chunk, case, ordinal));
-            for (turn, ballot, key) in wanted(&settling.session.db, (chunk, case, ordinal)) {
-                let waiting = Waiting::new((chunk, ordinal, case as u32), (turn, ballot), key);
+        for cell in std::mem::take(&mut self.again) {
+            self.urgent.insert(cell);
+            for (ballot, key) in wanted(&settling.session.db, cell) {
+                let waiting = Waiting::new(cell, ballot, key);
                 let is_meant = |waiting: &Waiting| waiting.key == key;
                 if self.in_flight.adopt(&waiting) {
                     settling.list.wait_for(settling.session, key);
@@ -359,7 +353,7 @@ impl<'a> Live<'a> {
     }
 
     /// Brings what arrived into the graph. Returns the verdicts that are others now.
-    pub fn apply_arrived(&mut self) -> Vec<Seat> {
+    pub fn apply_arrived(&mut self) -> Vec<CellId> {
         let mut arrived = std::mem::take(&mut self.arrived);
         arrived.retain(|landed| self.is_news(landed));
         let list = &self.settling.list;
@@ -372,10 +366,10 @@ impl<'a> Live<'a> {
         let mut moved = Vec::new();
         for (chunk, before) in chunks.into_iter().zip(before) {
             let now = cells_of(&self.session().db, chunk);
-            for ((before, now), grader) in before.iter().zip(&now).zip(0..) {
+            for (grader, (before, now)) in before.iter().zip(&now).enumerate() {
                 let changed = before.iter().zip(now.iter()).enumerate();
                 let changed = changed.filter(|(_, (before, now))| before != now);
-                moved.extend(changed.map(|(case, _)| (chunk, case, grader)));
+                moved.extend(changed.map(|(case, _)| CellId { chunk, case, grader }));
             }
         }
         moved
@@ -414,10 +408,8 @@ impl<'a> Live<'a> {
     }
 
     /// Asks for a verdict as early as those of `rank`, if it waits.
-    pub fn prefer(&mut self, (chunk, case, grader): Seat, rank: u8) {
-        self.queues.promote(rank, &|waiting: &Waiting| {
-            waiting.chunk == chunk && waiting.case as usize == case && waiting.grader == grader
-        });
+    pub fn prefer(&mut self, cell: CellId, rank: u8) {
+        self.queues.promote(rank, &|waiting: &Waiting| waiting.cell == cell);
     }
 
     /// What the stored judgment under `key` was made of; none if the store does not have it.
@@ -427,9 +419,8 @@ impl<'a> Live<'a> {
     }
 
     /// The verdicts that judges are being asked for.
-    pub fn under_way(&self) -> Vec<Seat> {
-        let wanted = self.in_flight.wanted();
-        wanted.map(|waiting| (waiting.chunk, waiting.case as usize, waiting.grader)).collect()
+    pub fn under_way(&self) -> Vec<CellId> {
+        self.in_flight.wanted().map(|waiting| waiting.cell).collect()
     }
 
     /// What the session may spend.
@@ -463,17 +454,18 @@ fn cells_of(db: &Database, chunk: Chunk) -> Vec<Arc<[Cell]>> {
     graders.map(|grader| Arc::clone(&queries::cells(db, chunk, *grader).cells)).collect()
 }
 
-/// Turn, ballot and key of the actions that a verdict rests on.
-fn wanted(db: &Database, (chunk, case, ordinal): Seat) -> Vec<(u32, u32, ActionKey)> {
-    let Some(grader) = queries::graders(db, chunk.root(db)).get(ordinal as usize) else {
+/// The actions that a verdict rests on.
+fn wanted(db: &Database, cell: CellId) -> Vec<(BallotId, ActionKey)> {
+    let CellId { chunk, case, grader } = cell;
+    let Some(grader) = queries::graders(db, chunk.root(db)).get(grader) else {
         return Vec::new();
     };
     let Some(planned) = queries::plans(db, chunk, *grader).get(case) else { return Vec::new() };
     let outcomes = |key| crate::graph::Db::outcome(db, key);
     let Threshold(threshold) = grader.pass_threshold(db);
     let mut wanted = Vec::new();
-    let mut visit = |turn, ballot, key| wanted.push((turn, ballot, key));
-    each_wanted(planned, queries::ready(db, *grader), (&outcomes, threshold), &mut visit);
+    let mut visit = |ballot, key| wanted.push((ballot, key));
+    each_wanted(planned, queries::ready(db, *grader), &outcomes, threshold, &mut visit);
     wanted
 }
 
@@ -483,7 +475,7 @@ fn chunks_by_rank(session: &Session, ranking: &dyn Ranking) -> VecDeque<Chunk> {
     let root = session.root;
     let chunks = root.chunks(db).iter().copied().enumerate();
     let mut ordered: Vec<(u8, Chunk)> =
-        chunks.map(|(at, chunk)| (ranking.of_chunk(db, (at, chunk)), chunk)).collect();
+        chunks.map(|(at, chunk)| (ranking.of_chunk(db, at, chunk), chunk)).collect();
     ordered.sort_by_key(|(rank, _)| *rank);
     ordered.into_iter().map(|(_, chunk)| chunk).collect()
 }

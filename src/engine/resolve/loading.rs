@@ -11,18 +11,18 @@ use super::settings::{ActionKind, AskPolicy, Refresh};
 use super::settle::{CannotAsk, Settling};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::Session;
-use crate::graph::inputs::Chunk;
+use crate::graph::inputs::CellId;
 use crate::graph::planned_actions::planned_actions;
 use crate::graph::{Db, programs, queries, results};
-use crate::pipeline::evaluate::{Planned, Submission};
+use crate::pipeline::evaluate::{BallotId, Planned, Submission};
 use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::{FailureKind, Outcome, Stored};
 
 /// The most outcomes that are copied to other keys at once: so many bodies are in memory.
 pub(crate) const MAX_MOVED: usize = 2_000;
 
-/// An action of a plan: its chunk, the ordinal of its grader, its case, its turn and its ballot.
-type PlannedCall = (Chunk, usize, usize, u32, u32);
+/// An action of a plan.
+type PlannedCall = (CellId, BallotId);
 
 impl Settling<'_> {
     /// Finds out which files programs load: from the store, else by loading them, if anything may be executed. One that
@@ -82,7 +82,7 @@ impl Settling<'_> {
             queue.into_iter().partition(|waiting| self.judge_of(waiting).is_some());
         self.list.queue = programs.into();
         let message = "no stored judgment, and --offline forbids asking".to_owned();
-        self.give_up(judges, (FailureKind::NotStored, &message));
+        self.give_up(judges, FailureKind::NotStored, &message);
     }
 
     /// Programs that were seen to load more than their keys hold get whole keys, and what they gave is kept under those
@@ -125,21 +125,21 @@ impl Settling<'_> {
             error: &mut self.settled.write_error,
         };
         let mut moved = KeySet::default();
-        for (seat, new) in now {
-            let Some(old) = before.get(seat).filter(|old| *old != new) else { continue };
+        for (call, new) in now {
+            let Some(old) = before.get(call).filter(|old| *old != new) else { continue };
             if db.outcome(*new).is_some() {
                 continue;
             }
             let Some(outcome) = db.outcome(*old) else { continue };
-            let (chunk, grader, case, turn, ballot) = *seat;
-            waiting.push(chunk);
+            let (cell, ballot) = *call;
+            waiting.push(cell.chunk);
             // Graders with one extractor have one key for what it gives, as have equal submissions.
             if !moved.insert(*new) {
                 continue;
             }
             if outcome.is_kept()
                 && let Some(action) =
-                    results::action_of(db, (chunk, case), graders[grader], [turn, ballot])
+                    results::action_of(db, cell.chunk, cell.case, graders[cell.grader], ballot)
                 && !action.is_repeated()
             {
                 let body = Stored::new(action.ingredients(), Outcome::clone(&outcome), at.clone())
@@ -192,14 +192,18 @@ fn extractions(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
     for chunk in root.chunks(db) {
         for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
             for (case, submission) in programs::calls(db, *chunk, *grader).iter().enumerate() {
+                let cell = CellId { chunk: *chunk, case, grader: ordinal };
                 let mut add = |turn, submission: &Submission| {
                     if let Submission::Pending(Some(key)) = submission {
-                        all.push(((*chunk, ordinal, case, turn, 0), *key));
+                        all.push(((cell, BallotId { turn, ballot: 0 }), *key));
                     }
                 };
                 match submission {
                     Submission::Turns(turns) => {
-                        turns.iter().zip(0..).for_each(|(submission, turn)| add(turn, submission));
+                        turns
+                            .iter()
+                            .enumerate()
+                            .for_each(|(turn, submission)| add(turn, submission));
                     }
                     submission => add(0, submission),
                 }
@@ -215,9 +219,6 @@ fn plans(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
     let root = session.root;
     planned_actions(db, root)
         .filter(|action| matches!(action.planned, Planned::Ask(_) | Planned::Turns(_)))
-        .map(|action| {
-            let seat = (action.chunk, action.ordinal, action.case, action.turn, action.ballot);
-            (seat, action.key)
-        })
+        .map(|action| ((action.cell, action.ballot), action.key))
         .collect()
 }

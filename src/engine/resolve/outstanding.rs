@@ -19,18 +19,16 @@ pub(crate) struct Outstanding {
 
 impl Outstanding {
     /// The grader waits for one more action.
-    pub(crate) fn add(&mut self, grader: u32) {
-        let at = grader as usize;
-        if self.waiting.len() <= at {
-            self.waiting.resize(at + 1, 0);
+    pub(crate) fn add(&mut self, grader: usize) {
+        if self.waiting.len() <= grader {
+            self.waiting.resize(grader + 1, 0);
         }
-        self.waiting[at] += 1;
+        self.waiting[grader] += 1;
     }
 
     /// The grader waits for one action less. What was under way before a save may be told too.
-    pub(crate) fn remove(&mut self, grader: u32) {
-        let Some(waiting) = self.waiting.get_mut(grader as usize).filter(|waiting| **waiting > 0)
-        else {
+    pub(crate) fn remove(&mut self, grader: usize) {
+        let Some(waiting) = self.waiting.get_mut(grader).filter(|waiting| **waiting > 0) else {
             return;
         };
         *waiting -= 1;

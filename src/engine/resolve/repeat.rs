@@ -73,8 +73,8 @@ impl<'a> Settling<'a> {
             }
             let of_grader: Vec<Waiting> = actions_of_grader(db, root, ordinal)
                 .filter(|action| asked.contains(&action.key))
-                .filter(|action| !action.planned.is_extraction(action.turn))
-                .map(|action| Waiting::of(&action))
+                .filter(|action| !action.planned.is_extraction(action.ballot.turn))
+                .map(|action| Waiting::new(action.cell, action.ballot, action.key))
                 .collect();
             let step = of_grader.len().div_ceil(MOST).max(1);
             all.extend(of_grader.into_iter().step_by(step));
@@ -92,8 +92,8 @@ impl<'a> Settling<'a> {
         if before == now {
             return None;
         }
-        let grader = queries::graders(db, root).get(waiting.grader as usize)?.name(db);
-        let sample = results::head(db, waiting.chunk, waiting.case as usize)?.sample_id;
+        let grader = queries::graders(db, root).get(waiting.cell.grader)?.name(db);
+        let sample = results::head(db, waiting.cell.chunk, waiting.cell.case)?.sample_id;
         Some(format!(
             "`{grader}` is not deterministic: called twice for sample `{sample}` it gave {before}, then {now}"
         ))

@@ -266,8 +266,8 @@ impl<'a> Settling<'a> {
         Settled { tallies: self.list.tallies, calls: self.budget.calls(), ..self.settled }
     }
 
-    pub(crate) fn tally(&mut self, grader: u32) -> &mut ActionTally {
-        &mut self.list.tallies[grader as usize].1
+    pub(crate) fn tally(&mut self, grader: usize) -> &mut ActionTally {
+        &mut self.list.tallies[grader].1
     }
 
     pub(crate) fn apply_outcomes(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
@@ -305,13 +305,13 @@ impl<'a> Settling<'a> {
             None => (FailureKind::NotAsked, "not asked: the run was interrupted".to_owned()),
         };
         let rest = std::mem::take(&mut self.list.queue).into();
-        self.give_up(rest, (kind, &message));
+        self.give_up(rest, kind, &message);
     }
 
-    pub(crate) fn give_up(&mut self, rest: Vec<Waiting>, (kind, message): (FailureKind, &str)) {
+    pub(crate) fn give_up(&mut self, rest: Vec<Waiting>, kind: FailureKind, message: &str) {
         let mut given_up = Vec::new();
         for waiting in rest {
-            self.tally(waiting.grader).pending += 1;
+            self.tally(waiting.cell.grader).pending += 1;
             if self.session.db.outcome(waiting.key).is_none() {
                 let message = message.to_owned();
                 let failure = Failure::new(kind, message);

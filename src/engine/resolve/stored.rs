@@ -67,7 +67,7 @@ impl StoredReader<'_> {
         }
         let db = &self.session.db;
         let root = self.session.root;
-        let Some(grader) = queries::graders(db, root).get(waiting.grader as usize) else {
+        let Some(grader) = queries::graders(db, root).get(waiting.cell.grader) else {
             return Ok(());
         };
         let ready = queries::ready(db, *grader);
@@ -81,7 +81,7 @@ impl StoredReader<'_> {
     fn is_judged(&self, waiting: &Waiting) -> bool {
         let db = &self.session.db;
         let root = self.session.root;
-        let grader = queries::graders(db, root).get(waiting.grader as usize);
+        let grader = queries::graders(db, root).get(waiting.cell.grader);
         grader.is_some_and(|grader| matches!(grader.kind(db), GraderKind::Rubric(_)))
     }
 }

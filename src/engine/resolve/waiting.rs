@@ -11,13 +11,13 @@ use super::settings::Refresh;
 use crate::base::price::Cost;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::session::Session;
-use crate::graph::inputs::Chunk;
-use crate::graph::planned_actions::{PlannedAction, actions_of_grader, planned_actions};
+use crate::graph::inputs::{CellId, Chunk};
+use crate::graph::planned_actions::{actions_of_grader, planned_actions};
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, programs};
 use crate::pipeline::delta::CellState;
-use crate::pipeline::evaluate::{Outcomes, Planned, each_wanted};
+use crate::pipeline::evaluate::{BallotId, Outcomes, Planned, each_wanted};
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Outcome;
@@ -48,16 +48,10 @@ impl SettledPlans {
 /// An action that waits, and who for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    /// The chunk that was planned.
-    pub(crate) chunk: Chunk,
-    /// The ordinal of the grader.
-    pub(crate) grader: u32,
-    /// The case in its chunk.
-    pub(crate) case: u32,
-    /// The turn of the case.
-    pub(crate) turn: u32,
-    /// The ballot of its judges.
-    pub(crate) ballot: u32,
+    /// The grade that it is for.
+    pub(crate) cell: CellId,
+    /// Which of the actions of that grade it is.
+    pub(crate) ballot: BallotId,
     /// The action.
     pub(crate) key: ActionKey,
     /// The generation its outcome is kept under.
@@ -69,21 +63,9 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn new(
-        (chunk, grader, case): (Chunk, u32, u32),
-        (turn, ballot): (u32, u32),
-        key: ActionKey,
-    ) -> Self {
-        let generation = 0;
-        let is_extraction = false;
+    pub(crate) fn new(cell: CellId, ballot: BallotId, key: ActionKey) -> Self {
         let expected = Cost::ZERO;
-        Self { chunk, grader, case, turn, ballot, key, generation, is_extraction, expected }
-    }
-
-    /// The action of a plan.
-    pub(crate) fn of(action: &PlannedAction<'_>) -> Self {
-        let place = (action.chunk, action.ordinal as u32, action.case as u32);
-        Self::new(place, (action.turn, action.ballot), action.key)
+        Self { cell, ballot, key, generation: 0, is_extraction: false, expected }
     }
 }
 
@@ -231,18 +213,13 @@ impl WaitList {
             let looked_at = plans.iter().enumerate().filter(|(grader, _)| is_looked_at(*grader));
             for (grader, (plans, Threshold(threshold))) in looked_at {
                 let ready = queries::ready(&session.db, graders[grader]);
-                for (planned, case) in plans.iter().zip(0..) {
-                    each_wanted(
-                        planned,
-                        ready,
-                        (outcomes, *threshold),
-                        &mut |turn, ballot, key| {
-                            let place = (*chunk, grader as u32, case);
-                            let waiting = Waiting::new(place, (turn, ballot), key);
-                            let is_extraction = planned.is_extraction(turn);
-                            self.add(session, Waiting { is_extraction, ..waiting });
-                        },
-                    );
+                for (case, planned) in plans.iter().enumerate() {
+                    let cell = CellId { chunk: *chunk, case, grader };
+                    each_wanted(planned, ready, outcomes, *threshold, &mut |ballot, key| {
+                        let is_extraction = planned.is_extraction(ballot.turn);
+                        let waiting = Waiting::new(cell, ballot, key);
+                        self.add(session, Waiting { is_extraction, ..waiting });
+                    });
                 }
             }
         }
@@ -255,11 +232,11 @@ impl WaitList {
             self.share(session, &waiting);
             return;
         }
-        let tally = &mut self.tallies[waiting.grader as usize].1;
+        let tally = &mut self.tallies[waiting.cell.grader].1;
         tally.total += 1;
         if stays(session)(waiting.key).is_some() {
             tally.cached += 1;
-            self.know(waiting.chunk);
+            self.know(waiting.cell.chunk);
         } else {
             self.fresh.push(waiting);
         }
@@ -268,13 +245,13 @@ impl WaitList {
     /// Remembers who else waits for an action that was added before.
     fn share(&mut self, session: &Session, waiting: &Waiting) {
         if let Some(chunks) = self.chunks.get_mut(&waiting.key) {
-            if chunks.last() != Some(&waiting.chunk) {
-                chunks.push(waiting.chunk);
+            if chunks.last() != Some(&waiting.cell.chunk) {
+                chunks.push(waiting.cell.chunk);
             }
         } else if stays(session)(waiting.key).is_none() {
-            self.shared.push((waiting.key, waiting.chunk));
+            self.shared.push((waiting.key, waiting.cell.chunk));
         } else {
-            self.know(waiting.chunk);
+            self.know(waiting.cell.chunk);
         }
     }
 
@@ -309,19 +286,19 @@ impl WaitList {
         for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             for (waiting, entry) in batch.iter().zip(store.get_many(&keys)) {
-                let [grading, extracting] = self.repeats[waiting.grader as usize];
+                let [grading, extracting] = self.repeats[waiting.cell.grader];
                 let is_repeated = if waiting.is_extraction { extracting } else { grading };
                 let entry = entry.filter(|_| !is_repeated);
-                let (_, tally) = &mut self.tallies[waiting.grader as usize];
+                let (_, tally) = &mut self.tallies[waiting.cell.grader];
                 if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
                     tally.cached += 1;
                     tally.saved = tally.saved + outcome.usage();
                     found.push((waiting.key, Arc::new(outcome)));
-                    waited.insert(waiting.chunk);
+                    waited.insert(waiting.cell.chunk);
                 } else {
                     let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
                     self.queue.push_back(Waiting { generation, ..*waiting });
-                    self.chunks.insert(waiting.key, vec![waiting.chunk]);
+                    self.chunks.insert(waiting.key, vec![waiting.cell.chunk]);
                 }
             }
         }
@@ -369,7 +346,7 @@ impl WaitList {
     pub(crate) fn wait_for(&mut self, session: &Session, key: ActionKey) {
         let all = planned_actions(&session.db, session.root);
         let mut chunks: Vec<Chunk> =
-            all.filter(|action| action.key == key).map(|action| action.chunk).collect();
+            all.filter(|action| action.key == key).map(|action| action.cell.chunk).collect();
         chunks.dedup();
         self.chunks.insert(key, chunks);
     }
@@ -386,7 +363,7 @@ fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
             let mut stay = true;
             for planned in plans.iter() {
                 stay &= *planned != Planned::Blocked;
-                each_wanted(planned, ready, (&known, *threshold), &mut |_, _, key| {
+                each_wanted(planned, ready, &known, *threshold, &mut |_, key| {
                     actions += 1;
                     stay &= known(key).is_some();
                 });

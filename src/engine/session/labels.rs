@@ -52,7 +52,8 @@ impl Session {
             )
         } else {
             // Of several graders the one whose scale held for the most rows is probably meant.
-            let unread = scales.iter().filter_map(|of| Some((first_unread(db, root, of)?, of)));
+            let unread =
+                scales.iter().filter_map(|of| Some((first_unread(db, root, &of.0, of.1)?, of)));
             let (record, scale) = unread.rev().max_by_key(|(record, _)| *record)?;
             let row = self.row(record);
             let what = not_a_label(std::slice::from_ref(scale));
@@ -93,12 +94,12 @@ fn hint(is_mapped: bool) -> &'static str {
 }
 
 /// The first row, from 0, whose label is none on the scale of a grader.
-fn first_unread(db: &Database, root: Root, (name, scale): &(String, LabelScale)) -> Option<usize> {
+fn first_unread(db: &Database, root: Root, name: &str, scale: LabelScale) -> Option<usize> {
     let mut before = 0;
     for chunk in root.chunks(db) {
         let said = labels::row_labels(db, *chunk).said.iter();
         let mut own = said.map(|said| said.as_ref()?.for_grader(name));
-        if let Some(at) = own.position(|said| said.is_some_and(|said| said.on(*scale).is_none())) {
+        if let Some(at) = own.position(|said| said.is_some_and(|said| said.on(scale).is_none())) {
             return Some(before + at);
         }
         before += chunk.records(db).len();

@@ -5,8 +5,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Case, CasePart, Method, Planned, ReadyGrader, RubricFiles, Submission, pairwise, programs,
-    unreadable,
+    BallotId, Case, CasePart, Method, Planned, ReadyGrader, RubricFiles, Submission, pairwise,
+    programs, unreadable,
 };
 use crate::base::path::Row;
 use crate::pipeline::action::Action;
@@ -32,7 +32,8 @@ impl<'a> JudgeInput<'a> {
     fn new(
         part: &CasePart<'a>,
         judge: &'a Judge,
-        (grader, files): (&ReadyGrader, RubricFiles<'_>),
+        grader: &ReadyGrader,
+        files: RubricFiles<'_>,
         submission: &'a str,
     ) -> Result<Option<Self>, Grade> {
         let ground_truth = part.ground_truth(grader)?;
@@ -71,10 +72,11 @@ impl<'a> JudgeInput<'a> {
 pub(super) fn plan(
     part: &CasePart<'_>,
     judge: &Judge,
-    with: (&ReadyGrader, RubricFiles<'_>),
+    grader: &ReadyGrader,
+    files: RubricFiles<'_>,
     text: &str,
 ) -> Result<Planned, Grade> {
-    let Some(shown) = JudgeInput::new(part, judge, with, text)? else {
+    let Some(shown) = JudgeInput::new(part, judge, grader, files, text)? else {
         return Ok(Planned::Blocked);
     };
     let key = |ballot| shown.action(ballot).map(|action| Action::Judge(action).key());
@@ -92,22 +94,22 @@ pub(crate) fn action(
     case: &Case<'_>,
     grader: &ReadyGrader,
     files: RubricFiles<'_>,
-    [turn, ballot]: [u32; 2],
+    ballot: BallotId,
 ) -> Option<Action> {
     let opened = OpenedRow::new(case.record, case.spec).ok()?;
     let (turn, submission) = match case.submission {
-        Submission::Turns(turns) => (Some(turn as usize), turns.get(turn as usize)?),
+        Submission::Turns(turns) => (Some(ballot.turn), turns.get(ballot.turn)?),
         submission => (None, submission),
     };
     let part = CasePart { row: &opened, turn, submission, baseline: case.baseline };
     let Submission::Text(text) = submission else { return None };
     match &grader.method {
         Method::Judge(judge) => {
-            let shown = JudgeInput::new(&part, judge, (grader, files), text).ok()??;
-            shown.action(ballot).ok().map(Action::Judge)
+            let shown = JudgeInput::new(&part, judge, grader, files, text).ok()??;
+            shown.action(ballot.ballot).ok().map(Action::Judge)
         }
         Method::Program(identity) => {
-            programs::grading(&part, (identity, grader), text).ok().map(Action::Program)
+            programs::grading(&part, identity, grader, text).ok().map(Action::Program)
         }
         Method::Tool(_) | Method::Reward(_) | Method::Unread | Method::Broken(_) => None,
     }

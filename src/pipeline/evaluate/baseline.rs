@@ -135,7 +135,8 @@ impl RecordedRun {
     pub(crate) fn find(
         &self,
         id: &str,
-        (model, trial): (Option<&str>, u32),
+        model: Option<&str>,
+        trial: u32,
         grader: &str,
     ) -> Option<&RecordedSubmission> {
         let cases = self.samples.get(id)?;
@@ -214,14 +215,14 @@ mod tests {
             ("t", None, 3, "x", None),
             ("u", None, 0, "a", None),
         ] {
-            let found = run.find(id, (model, trial), grader);
+            let found = run.find(id, model, trial, grader);
             assert_eq!(
                 found.map(RecordedSubmission::text),
                 expected,
                 "{id} {model:?} {trial} {grader}"
             );
         }
-        let turns = run.find("s", (None, 0), "a").map(|found| [found.turn(0), found.turn(1)]);
+        let turns = run.find("s", None, 0, "a").map(|found| [found.turn(0), found.turn(1)]);
         assert_eq!(turns, Some([Some("t0"), None]));
     }
 

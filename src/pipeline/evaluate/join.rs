@@ -7,7 +7,7 @@
 use serde_json::{Map, json};
 
 use super::ballots::Poll;
-use super::{Method, Planned, ReadyGrader, Submission};
+use super::{BallotId, Method, Planned, ReadyGrader, Submission, each_ballot};
 use crate::base::exact::mean;
 use crate::base::threshold::reaches;
 use crate::pipeline::grade::Grade;
@@ -112,19 +112,20 @@ fn poll<'a>(
     Some((Poll::count(judge, keys, outcomes)?, true))
 }
 
-/// Visits turn, ballot and key of the actions that the plan wants by now, in order: those of its first ballots, and
+/// Visits the actions that the plan wants by now, in order: those of its first ballots, and
 /// those that confirm a verdict which is below `threshold`.
 pub(crate) fn each_wanted(
     planned: &Planned,
     grader: &ReadyGrader,
-    (outcomes, threshold): (Outcomes<'_>, f64),
-    visit: &mut dyn FnMut(u32, u32, ActionKey),
+    outcomes: Outcomes<'_>,
+    threshold: f64,
+    visit: &mut dyn FnMut(BallotId, ActionKey),
 ) {
     match (planned, &grader.method) {
         (Planned::Turns(turns), _) => {
-            for (planned, turn) in turns.iter().zip(0..) {
-                let mut visit = |_, ballot, key| visit(turn, ballot, key);
-                each_wanted(planned, grader, (outcomes, threshold), &mut visit);
+            for (turn, planned) in turns.iter().enumerate() {
+                let mut visit = |ballot, key| visit(BallotId { turn, ..ballot }, key);
+                each_wanted(planned, grader, outcomes, threshold, &mut visit);
             }
         }
         (Planned::Confirmed { first, keys }, Method::Judge(judge)) => {
@@ -136,7 +137,7 @@ pub(crate) fn each_wanted(
             } else {
                 first
             };
-            keys[..wanted].iter().zip(0..).for_each(|(key, ballot)| visit(0, ballot, *key));
+            each_ballot(&keys[..wanted], visit);
         }
         _ => planned.each_key(visit),
     }

@@ -159,48 +159,59 @@ pub enum Planned {
     Skipped,
 }
 
+/// One of the actions that grade a case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BallotId {
+    /// The turn of the case, where turns are graded one by one.
+    pub turn: usize,
+    /// The ballot on that turn; a program has one.
+    pub ballot: u32,
+}
+
 impl Planned {
-    /// The keys of its actions with their turn and ballot, in order.
-    pub fn keys(&self) -> Vec<(u32, u32, ActionKey)> {
+    /// The keys of its actions, in order.
+    pub fn keys(&self) -> Vec<(BallotId, ActionKey)> {
         let mut keys = Vec::new();
-        self.each_key(&mut |turn, vote, key| keys.push((turn, vote, key)));
+        self.each_key(&mut |ballot, key| keys.push((ballot, key)));
         keys
     }
 
-    /// Visits turn, ballot and key of its actions, in order; also of those that may not be wanted, which
-    /// [`each_wanted`] leaves out.
-    pub fn each_key(&self, visit: &mut dyn FnMut(u32, u32, ActionKey)) {
+    /// The key of its first action.
+    pub fn first_key(&self) -> Option<ActionKey> {
+        self.keys().first().map(|(_, key)| *key)
+    }
+
+    /// Visits its actions, in order; also those that may not be wanted, which [`each_wanted`] leaves out.
+    pub fn each_key(&self, visit: &mut dyn FnMut(BallotId, ActionKey)) {
         match self {
             Self::Turns(turns) => {
-                for (planned, turn) in turns.iter().zip(0..) {
-                    planned.each_key(&mut |_, ballot, key| visit(turn, ballot, key));
+                for (turn, planned) in turns.iter().enumerate() {
+                    planned.each_key(&mut |ballot, key| visit(BallotId { turn, ..ballot }, key));
                 }
             }
-            Self::Ask(key) | Self::Extract(key) => visit(0, 0, *key),
-            Self::Votes(keys) | Self::Confirmed { keys, .. } => {
-                keys.iter().zip(0..).for_each(|(key, ballot)| visit(0, ballot, *key));
-            }
+            Self::Ask(key) | Self::Extract(key) => visit(BallotId::default(), *key),
+            Self::Votes(keys) | Self::Confirmed { keys, .. } => each_ballot(keys, visit),
             Self::Graded(_) | Self::Blocked | Self::Skipped => {}
         }
     }
 
     /// Whether the action for a turn extracts its submission.
-    pub fn is_extraction(&self, turn: u32) -> bool {
+    pub fn is_extraction(&self, turn: usize) -> bool {
         match self {
             Self::Extract(_) => true,
-            Self::Turns(turns) => turns.get(turn as usize).is_some_and(|one| one.is_extraction(0)),
+            Self::Turns(turns) => turns.get(turn).is_some_and(|one| one.is_extraction(0)),
             _ => false,
         }
     }
 
     /// Whether more is planned, or may be wanted, once those of its actions are there that are `missing`.
-    pub fn leads_on(&self, missing: &dyn Fn(ActionKey) -> bool) -> bool {
+    pub fn may_want_more(&self, missing: &dyn Fn(ActionKey) -> bool) -> bool {
         match self {
             Self::Extract(key) => missing(*key),
             Self::Confirmed { first, keys } => {
                 keys.iter().take(*first as usize).any(|key| missing(*key))
             }
-            Self::Turns(turns) => turns.iter().any(|turn| turn.leads_on(missing)),
+            Self::Turns(turns) => turns.iter().any(|turn| turn.may_want_more(missing)),
             Self::Blocked => true,
             Self::Graded(_) | Self::Ask(_) | Self::Votes(_) | Self::Skipped => false,
         }
@@ -216,6 +227,13 @@ impl Planned {
                 None
             }
         }
+    }
+}
+
+/// Visits the ballots on one submission.
+fn each_ballot(keys: &[ActionKey], visit: &mut dyn FnMut(BallotId, ActionKey)) {
+    for (key, ballot) in keys.iter().zip(0..) {
+        visit(BallotId { turn: 0, ballot }, *key);
     }
 }
 
@@ -384,8 +402,8 @@ fn plan_part(part: &CasePart<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) 
     let planned = match &grader.method {
         Method::Broken(message) => Err(Grade::failed("grader", message.clone())),
         Method::Tool(tool) => grade_with_tool(part, tool, grader, text).map(Planned::Graded),
-        Method::Judge(judge) => asking::plan(part, judge, (grader, files), text),
-        Method::Program(identity) => programs::grading(part, (identity, grader), text)
+        Method::Judge(judge) => asking::plan(part, judge, grader, files, text),
+        Method::Program(identity) => programs::grading(part, identity, grader, text)
             .map(|action| Planned::Ask(Action::Program(action).key())),
         Method::Unread => Ok(Planned::Blocked),
         // Its plans are made of grades, not of submissions.

@@ -94,7 +94,8 @@ impl Given {
 /// The call that grades one submission.
 pub(super) fn grading(
     part: &CasePart<'_>,
-    (identity, grader): (&Arc<ProgramIdentity>, &ReadyGrader),
+    identity: &Arc<ProgramIdentity>,
+    grader: &ReadyGrader,
     submission: &str,
 ) -> Result<ProgramAction, Grade> {
     let ground_truth = part.ground_truth(grader)?;
@@ -105,7 +106,7 @@ pub(super) fn grading(
         }
         Language::Executable | Language::JavaScript => {
             let include_subagents = grader.include_subagents;
-            let input = grader_input(part, include_subagents, (submission, ground_truth));
+            let input = grader_input(part, include_subagents, submission, ground_truth);
             text(&input.map_err(unreadable)?)
         }
     };
@@ -120,7 +121,8 @@ fn text(input: &impl Serialize) -> String {
 fn grader_input<'a>(
     part: &CasePart<'_>,
     include_subagents: bool,
-    (output, hint): (&'a str, Option<String>),
+    output: &'a str,
+    hint: Option<String>,
 ) -> Result<GraderInput<'a>, RowProblem> {
     let recorded = part.row.recorded()?;
     let trajectory = has_trace(&recorded).then(|| {
@@ -212,14 +214,14 @@ fn extracting(
 /// Renders the call that extracts the submission of a case, or of one turn of it.
 pub(crate) fn extraction_action(
     case: &Case<'_>,
-    turn: u32,
+    turn: usize,
     extractor: &ReadyExtractor,
 ) -> Option<ProgramAction> {
     let opened = OpenedRow::new(case.record, case.spec).ok()?;
     let recorded = opened.recorded().ok()?;
     let identity = extractor.program.as_ref().ok()?.as_ref()?;
     let trajectory = match case.submission {
-        Submission::Turns(_) => recorded.trajectory.turn(turn as usize),
+        Submission::Turns(_) => recorded.trajectory.turn(turn),
         _ => recorded.trajectory,
     };
     Some(extracting(&trajectory, identity, extractor))

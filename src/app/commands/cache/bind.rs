@@ -25,7 +25,7 @@ use crate::graph::results;
 use crate::pipeline::dataset::judgments::{Judgment, JudgmentField, judgments};
 use crate::pipeline::dataset::split;
 use crate::pipeline::dataset::split::RecordStart;
-use crate::pipeline::evaluate::{Method, Planned};
+use crate::pipeline::evaluate::{BallotId, Method, Planned};
 use crate::pipeline::judge::question::{Order, Question};
 use crate::pipeline::judge::{Ballot, Judge, reply};
 use crate::pipeline::key::KeyMap;
@@ -372,7 +372,8 @@ impl<'a> Binder<'a> {
             !planned.keys().is_empty() && !matches!(planned, Planned::Turns(_))
         });
         let action = ballot.filter(|_| is_planned).and_then(|ballot| {
-            results::action_of(db, (case.chunk, case.at), self.grader, [0, ballot])
+            let ballot = BallotId { turn: 0, ballot };
+            results::action_of(db, case.chunk, case.at, self.grader, ballot)
         });
         let Some(action) = action else { return Ok(BoundRow::Unwanted) };
         let outcome = Outcome::Reply(Reply { text, model: None, usage: None });

@@ -5,8 +5,8 @@ use crate::app::watch::board::{UserCommand, VerdictId, WatchEvent};
 use crate::app::watch::frontend::SessionEnd;
 use crate::app::watch::ranks::MARKED;
 use crate::effects::exec::editor::edit;
-use crate::engine::resolve::live::Seat;
 use crate::engine::session::Session;
+use crate::graph::inputs::CellId;
 use crate::graph::queries;
 use crate::graph::snapshot::case_index;
 
@@ -27,8 +27,8 @@ impl Control<'_> {
             }
             UserCommand::Edit(row) => self.edit(row)?,
             UserCommand::Refresh(row) => {
-                if let Some(seat) = self.seat(row) {
-                    self.live.refresh(seat);
+                if let Some(cell) = self.cell(row) {
+                    self.live.refresh(cell);
                 }
             }
             UserCommand::Pin(row) => {
@@ -48,16 +48,17 @@ impl Control<'_> {
     }
 
     /// Where a verdict of the board stands in the session.
-    pub(super) fn seat(&self, row: VerdictId) -> Option<Seat> {
+    pub(super) fn cell(&self, row: VerdictId) -> Option<CellId> {
         let session = self.live.session();
-        let (chunk, case) = case_index(&session.db, session.root).place(row.case)?;
-        Some((*session.root.chunks(&session.db).get(chunk)?, case, row.grader))
+        let place = case_index(&session.db, session.root).place(row.case)?;
+        let chunk = *session.root.chunks(&session.db).get(place.chunk)?;
+        Some(CellId { chunk, case: place.case, grader: row.grader })
     }
 
     /// Asks for a verdict early, if it waits.
     pub(super) fn prefer(&mut self, row: VerdictId) {
-        if let Some(seat) = self.seat(row) {
-            self.live.prefer(seat, MARKED);
+        if let Some(cell) = self.cell(row) {
+            self.live.prefer(cell, MARKED);
         }
     }
 
@@ -65,7 +66,7 @@ impl Control<'_> {
     pub(super) fn look_up_kept(&mut self, row: VerdictId) {
         let session = self.live.session();
         let graders = queries::graders(&session.db, session.root);
-        let Some(grader) = graders.get(row.grader as usize) else { return };
+        let Some(grader) = graders.get(row.grader) else { return };
         let known = self.views.now.before.known(row.case, grader.name(&session.db));
         let key = known.and_then(|known| known.key());
         self.views.kept = key.and_then(|key| Some((key, self.live.kept(key)?)));
@@ -97,9 +98,9 @@ impl Control<'_> {
 }
 
 /// The file that the rubric of a grader is written in; of one without, that of the first that has one, else the suite.
-fn rubric_path(session: &Session, grader: u32) -> String {
+fn rubric_path(session: &Session, grader: usize) -> String {
     let files = &queries::suite(&session.db, session.root).rubric_files;
-    let name = queries::graders(&session.db, session.root).get(grader as usize);
+    let name = queries::graders(&session.db, session.root).get(grader);
     let own =
         name.and_then(|grader| files.iter().find(|(name, _)| name == grader.name(&session.db)));
     let suite = || session.root.suite(&session.db).path(&session.db).clone();

@@ -18,7 +18,8 @@ use super::session_board::{BoardState, display_name};
 use super::totals::{EvaluationTotals, MovedVerdict, TotalsRequest, totals};
 use super::worker::EvaluationWorker;
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
-use crate::engine::resolve::live::{Live, ResolveState, Seat};
+use crate::engine::resolve::live::{Live, ResolveState};
+use crate::graph::inputs::CellId;
 use crate::graph::queries;
 use crate::graph::snapshot::{Snapshot, case_ids};
 use crate::pipeline::delta::Movement;
@@ -243,15 +244,15 @@ impl<'a> Control<'a> {
 
     /// Brings in what landed, and shows which verdicts it made.
     fn bring_in(&mut self) -> std::io::Result<()> {
-        let seats = self.live.apply_arrived();
-        if seats.is_empty() {
+        let cells = self.live.apply_arrived();
+        if cells.is_empty() {
             return Ok(());
         }
         self.is_dirty = true;
         self.views.changed();
         self.fill();
-        for seat in seats {
-            let Some((row, moved)) = self.moved(seat) else { continue };
+        for cell in cells {
+            let Some((row, moved)) = self.moved(cell) else { continue };
             self.quota.urgent = self.quota.urgent.saturating_sub(1);
             if self.quota.listed == MAX_LISTED {
                 break;
@@ -265,10 +266,11 @@ impl<'a> Control<'a> {
     }
 
     /// A verdict that is known now, and how it moved.
-    fn moved(&self, (chunk, case, grader): Seat) -> Option<(VerdictId, MovedVerdict)> {
+    fn moved(&self, id: CellId) -> Option<(VerdictId, MovedVerdict)> {
+        let CellId { chunk, case, grader } = id;
         let session = self.live.session();
         let db = &session.db;
-        let of = *queries::graders(db, session.root).get(grader as usize)?;
+        let of = *queries::graders(db, session.root).get(grader)?;
         let cell = *queries::cells(db, chunk, of).cells.get(case)?;
         let case = case_ids(db, chunk).get(case).copied().flatten()?;
         let then = self.views.now.before.cell(case, of.name(db));

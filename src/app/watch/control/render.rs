@@ -6,6 +6,7 @@ use super::{Control, FRAME};
 use crate::app::watch::board::{ActionCounts, Activity, Spending, VerdictId, WatchEvent};
 use crate::base::price::Cost;
 use crate::engine::resolve::live::{ResolveProgress, ResolveState};
+use crate::graph::inputs::CellId;
 use crate::graph::snapshot::case_ids;
 
 impl Control<'_> {
@@ -86,10 +87,9 @@ impl Control<'_> {
             .live
             .under_way()
             .into_iter()
-            .filter_map(|seat| {
-                let case =
-                    case_ids(&self.live.session().db, seat.0).get(seat.1).copied().flatten()?;
-                Some(VerdictId { case, grader: seat.2 })
+            .filter_map(|CellId { chunk, case, grader }| {
+                let case = case_ids(&self.live.session().db, chunk).get(case).copied().flatten()?;
+                Some(VerdictId { case, grader })
             })
             .collect();
     }

@@ -129,7 +129,7 @@ impl Screen {
         let parts = Self::parts(area, overview);
         let message = self.message.as_deref();
         header::draw(buffer, parts.header, overview, message, self.theme);
-        let selected = self.list.selected().and_then(|id| usize::try_from(id.grader).ok());
+        let selected = self.list.selected().map(|id| id.grader);
         self.metrics_area = parts.metrics;
         self.follow_grader(selected, parts.metrics);
         if parts.metrics.height > 0 {

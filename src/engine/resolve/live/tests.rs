@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{LAST, Live, Ranking, Seat};
+use super::{LAST, Live, Ranking};
 use crate::base::system::memory::MemorySystem;
 use crate::effects::exec::{EndpointId, Executing, Executor, Launch, Room};
 use crate::effects::fs_watch::ChangedPaths;
@@ -14,7 +14,7 @@ use crate::engine::resolve::{settings::Settings, settle::Effects};
 use crate::engine::session::Session;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::Database;
-use crate::graph::inputs::{Chunk, Overrides};
+use crate::graph::inputs::{CellId, Chunk, Overrides};
 
 const SUITE: &str = "\
 name: s
@@ -68,11 +68,11 @@ impl Drop for Place<'_> {
 struct Alike;
 
 impl Ranking for Alike {
-    fn of_chunk(&self, _db: &Database, _chunk: (usize, Chunk)) -> u8 {
+    fn of_chunk(&self, _db: &Database, _ordinal: usize, _chunk: Chunk) -> u8 {
         LAST
     }
 
-    fn of(&self, _db: &Database, _seat: Seat) -> u8 {
+    fn of(&self, _db: &Database, _cell: CellId) -> u8 {
         LAST
     }
 }

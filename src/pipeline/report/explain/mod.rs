@@ -69,7 +69,7 @@ pub(crate) struct ExplainedGrade {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct ExplainedAction {
     /// The turn that is judged, where turns are judged one by one.
-    pub turn: Option<u32>,
+    pub turn: Option<usize>,
     /// The model that is asked.
     pub model: String,
     /// Which of its independent judgments it is, from 0.

@@ -50,7 +50,7 @@ impl BoardFixture {
     /// The same board with one more verdict; a negative score is an error.
     pub(crate) fn with(
         mut self,
-        (sample_id, grader): (&str, u32),
+        (sample_id, grader): (&str, usize),
         (before, now): (f64, f64),
         rationales: [&str; 2],
     ) -> Self {
@@ -65,7 +65,7 @@ impl BoardFixture {
             sample_id: sample_id.to_owned(),
             model: None,
             trial: 0,
-            grader: self.overview.metrics[grader as usize].label.clone(),
+            grader: self.overview.metrics[grader].label.clone(),
             before: Some(cell(before)),
             now: cell(now),
             movement,

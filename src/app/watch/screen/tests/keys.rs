@@ -7,7 +7,7 @@ use crate::app::watch::board::{UserCommand, VerdictId, WatchEvent};
 use crate::app::watch::fixtures::WatchFixture;
 
 fn id(case: u128) -> VerdictId {
-    VerdictId { case, grader: u32::from(case > 3) }
+    VerdictId { case, grader: usize::from(case > 3) }
 }
 
 #[test]
