@@ -7,10 +7,11 @@
 use serde_json::{Map, json};
 
 use super::ballots::Poll;
-use super::{BallotId, Method, Planned, ReadyGrader, Submission, each_ballot};
+use super::{BallotId, Planned, ReadyGrader, Submission, each_ballot};
 use crate::base::exact::mean;
 use crate::base::threshold::reaches;
 use crate::pipeline::grade::Grade;
+use crate::pipeline::judge::Judge;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::program::{ProgramIdentity, reply};
@@ -25,12 +26,6 @@ pub struct FinishedGrade {
     pub per_turn: Option<Vec<Grade>>,
 }
 
-impl FinishedGrade {
-    fn plain(grade: Grade) -> Self {
-        Self { grade, per_turn: None }
-    }
-}
-
 /// Where grading finds what came of actions.
 pub(crate) type Outcomes<'a> = &'a dyn Fn(ActionKey) -> Option<std::sync::Arc<Outcome>>;
 
@@ -42,24 +37,27 @@ pub(crate) fn grade(
     outcomes: Outcomes<'_>,
     threshold: f64,
 ) -> Option<FinishedGrade> {
-    match planned {
-        Planned::Graded(grade) => Some(FinishedGrade::plain(grade.clone())),
-        Planned::Ask(key) if let Some(identity) = grader.program() => {
-            Some(FinishedGrade::plain(of_program(identity, &*outcomes(*key)?)))
-        }
-        Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
-            let (poll, is_confirmation) = poll(planned, grader, outcomes, threshold)?;
-            let confirmed =
-                poll.score().filter(|_| is_confirmation).map(|score| !reaches(score, threshold));
-            Some(poll.grade(confirmed))
-        }
+    if let Some(ballots) = JudgeBallots::of(planned, grader) {
+        let (poll, is_confirmation) = ballots.poll(outcomes, threshold)?;
+        let confirmed =
+            poll.score().filter(|_| is_confirmation).map(|score| !reaches(score, threshold));
+        return Some(poll.grade(confirmed));
+    }
+    let grade = match planned {
+        Planned::Graded(grade) => grade.clone(),
+        Planned::Ask(key) => of_program(grader.program()?, &*outcomes(*key)?),
         Planned::Turns(turns) => {
             let turns: Option<Vec<FinishedGrade>> =
                 turns.iter().map(|turn| self::grade(turn, grader, outcomes, threshold)).collect();
-            Some(mean_of_turns(&turns?, threshold))
+            return Some(mean_of_turns(&turns?, threshold));
         }
-        Planned::Extract(_) | Planned::Blocked | Planned::Skipped => None,
-    }
+        Planned::Votes(_)
+        | Planned::Confirmed { .. }
+        | Planned::Extract(_)
+        | Planned::Blocked
+        | Planned::Skipped => return None,
+    };
+    Some(FinishedGrade { grade, per_turn: None })
 }
 
 /// The grade in what came of calling a program.
@@ -95,21 +93,48 @@ pub(crate) fn extracted(outcome: &Outcome) -> Submission {
     }
 }
 
-/// The ballots on one submission, once all that are wanted are there; and whether those that confirm are among them.
-fn poll<'a>(
-    planned: &Planned,
-    grader: &'a ReadyGrader,
-    outcomes: Outcomes<'_>,
-    threshold: f64,
-) -> Option<(Poll<'a>, bool)> {
-    let (Method::Judge(judge), Some((keys, first))) = (&grader.method, planned.ballots()) else {
-        return None;
-    };
-    let poll = Poll::count(judge, &keys[..first], outcomes)?;
-    if first == keys.len() || poll.score().is_none_or(|score| reaches(score, threshold)) {
-        return Some((poll, false));
+/// The ballots of judges on one submission.
+struct JudgeBallots<'a> {
+    judge: &'a Judge,
+    keys: &'a [ActionKey],
+    /// How many of them every submission gets; the others confirm.
+    first: usize,
+}
+
+impl<'a> JudgeBallots<'a> {
+    /// None where no judge grades, or several submissions are graded.
+    fn of(planned: &'a Planned, grader: &'a ReadyGrader) -> Option<Self> {
+        let judge = grader.judge()?;
+        let (keys, first) = planned.ballots()?;
+        Some(Self { judge, keys, first })
     }
-    Some((Poll::count(judge, keys, outcomes)?, true))
+
+    /// The ballots, once all that are wanted are there; and whether those that confirm are among them.
+    fn poll(&self, outcomes: Outcomes<'_>, threshold: f64) -> Option<(Poll<'a>, bool)> {
+        let poll = Poll::count(self.judge, &self.keys[..self.first], outcomes)?;
+        if !self.is_confirmed_after(&poll, threshold) {
+            return Some((poll, false));
+        }
+        Some((Poll::count(self.judge, self.keys, outcomes)?, true))
+    }
+
+    /// Whether the verdict of the first ballots is below the threshold, and there are more to confirm it.
+    fn is_confirmed_after(&self, first: &Poll<'_>, threshold: f64) -> bool {
+        let is_below = |score: f64| !reaches(score, threshold);
+        self.first < self.keys.len() && first.score().is_some_and(is_below)
+    }
+
+    /// The keys that are wanted by now.
+    fn wanted(&self, outcomes: Outcomes<'_>, threshold: f64) -> &'a [ActionKey] {
+        let first = &self.keys[..self.first];
+        // What is wanted anyway need not be counted.
+        if self.first == self.keys.len() {
+            return first;
+        }
+        let poll = Poll::count(self.judge, first, outcomes);
+        let is_confirmed = poll.is_some_and(|poll| self.is_confirmed_after(&poll, threshold));
+        if is_confirmed { self.keys } else { first }
+    }
 }
 
 /// Visits the actions that the plan wants by now, in order: those of its first ballots, and
@@ -121,25 +146,15 @@ pub(crate) fn each_wanted(
     threshold: f64,
     visit: &mut dyn FnMut(BallotId, ActionKey),
 ) {
-    match (planned, &grader.method) {
-        (Planned::Turns(turns), _) => {
-            for (turn, planned) in turns.iter().enumerate() {
-                let mut visit = |ballot, key| visit(BallotId { turn, ..ballot }, key);
-                each_wanted(planned, grader, outcomes, threshold, &mut visit);
-            }
+    if let Planned::Turns(turns) = planned {
+        for (turn, planned) in turns.iter().enumerate() {
+            let mut visit = |ballot, key| visit(BallotId { turn, ..ballot }, key);
+            each_wanted(planned, grader, outcomes, threshold, &mut visit);
         }
-        (Planned::Confirmed { first, keys }, Method::Judge(judge)) => {
-            let first = (*first as usize).min(keys.len());
-            let poll = Poll::count(judge, &keys[..first], outcomes);
-            let score = poll.and_then(|poll| poll.score());
-            let wanted = if score.is_some_and(|score| !reaches(score, threshold)) {
-                keys.len()
-            } else {
-                first
-            };
-            each_ballot(&keys[..wanted], visit);
-        }
-        _ => planned.each_key(visit),
+    } else if let Some(ballots) = JudgeBallots::of(planned, grader) {
+        each_ballot(ballots.wanted(outcomes, threshold), visit);
+    } else {
+        planned.each_key(visit);
     }
 }
 
@@ -151,11 +166,12 @@ pub(crate) fn ballot_scores(
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
 ) -> Vec<Vec<Option<f64>>> {
-    let Method::Judge(judge) = &grader.method else { return Vec::new() };
     if let Planned::Turns(turns) = planned {
         return turns.iter().flat_map(|turn| ballot_scores(turn, grader, outcomes)).collect();
     }
-    let Some((keys, first)) = planned.ballots() else { return Vec::new() };
+    let Some(JudgeBallots { judge, keys, first }) = JudgeBallots::of(planned, grader) else {
+        return Vec::new();
+    };
     let orders = judge.question().orders() as usize;
     // Vote by vote, so that one that is not there yet hides no other.
     let of_vote = |keys: &[ActionKey]| Poll::count(judge, keys, outcomes)?.natives().next()?;
@@ -173,37 +189,24 @@ pub(crate) struct Brief {
     pub errored: bool,
 }
 
-/// The same grade as [`grade`], without the words: those are read again when a report needs them.
+/// The same grade as [`grade`]; that of judges without the words, which are read again when a report needs them.
 pub(crate) fn brief(
     planned: &Planned,
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
     threshold: f64,
 ) -> Option<Brief> {
-    let of_grade = |grade: &Grade| Brief {
-        score: grade.score,
-        pass: grade.passes(threshold),
-        errored: grade.error.is_some(),
+    let Some(ballots) = JudgeBallots::of(planned, grader) else {
+        let grade = self::grade(planned, grader, outcomes, threshold)?.grade;
+        let pass = grade.passes(threshold);
+        return Some(Brief { score: grade.score, pass, errored: grade.error.is_some() });
     };
-    match planned {
-        Planned::Graded(grade) => Some(of_grade(grade)),
-        Planned::Ask(key) if let Some(identity) = grader.program() => {
-            Some(of_grade(&of_program(identity, &*outcomes(*key)?)))
-        }
-        Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
-            let (poll, _) = poll(planned, grader, outcomes, threshold)?;
-            let score = poll.score();
-            Some(Brief {
-                score: score.unwrap_or(0.0),
-                pass: score.is_some_and(|score| reaches(score, threshold)),
-                errored: score.is_none(),
-            })
-        }
-        Planned::Turns(_) | Planned::Extract(_) | Planned::Blocked | Planned::Skipped => {
-            let graded = self::grade(planned, grader, outcomes, threshold)?;
-            Some(of_grade(&graded.grade))
-        }
-    }
+    let score = ballots.poll(outcomes, threshold)?.0.score();
+    Some(Brief {
+        score: score.unwrap_or(0.0),
+        pass: score.is_some_and(|score| reaches(score, threshold)),
+        errored: score.is_none(),
+    })
 }
 
 fn mean_of_turns(turns: &[FinishedGrade], threshold: f64) -> FinishedGrade {
