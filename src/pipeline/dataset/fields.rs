@@ -49,12 +49,12 @@ pub struct RowSpec {
     /// The `fields` mapping.
     pub fields: FieldMap,
     /// The format of recorded trajectories; detected if absent.
-    pub format: Option<TrajectoryFormat>,
+    pub format: Option<&'static TrajectoryFormat>,
 }
 
 impl RowSpec {
     /// How the rows of `dataset` are read.
-    pub fn new(dataset: &DatasetSpec, format: Option<TrajectoryFormat>) -> Self {
+    pub fn new(dataset: &DatasetSpec, format: Option<&'static TrajectoryFormat>) -> Self {
         Self { cells: dataset.format == DatasetFormat::Csv, fields: dataset.fields.clone(), format }
     }
 

@@ -57,7 +57,7 @@ pub enum TargetSpec {
         /// A file of trajectories or a Letta result directory, joined to the suite's folder.
         path: Option<String>,
         /// Its format; detected row by row if absent.
-        format: Option<TrajectoryFormat>,
+        format: Option<&'static TrajectoryFormat>,
     },
     /// A kind of target that is known but cannot be run by this version: only `--cached DIR` can stand in.
     NotRunnable {

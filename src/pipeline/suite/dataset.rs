@@ -9,22 +9,13 @@ use super::section::FieldSpec;
 use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetSpec};
-use crate::pipeline::trajectory::TrajectoryFormat;
+use crate::pipeline::trajectory::FORMATS;
 
 pub(super) const DATASET_FORMATS: [(&str, DatasetFormat); 4] = [
     ("jsonl", DatasetFormat::Jsonl),
     ("ndjson", DatasetFormat::Jsonl),
     ("json", DatasetFormat::Json),
     ("csv", DatasetFormat::Csv),
-];
-
-pub(super) const TRAJECTORY_FORMATS: [(&str, TrajectoryFormat); 6] = [
-    ("letta", TrajectoryFormat::Letta),
-    ("openai_chat", TrajectoryFormat::OpenaiChat),
-    ("anthropic", TrajectoryFormat::Anthropic),
-    ("claude_code", TrajectoryFormat::ClaudeCode),
-    ("steps", TrajectoryFormat::Steps),
-    ("text", TrajectoryFormat::Text),
 ];
 
 /// Reads `dataset: PATH` or `dataset: {path, format, fields}`.
@@ -117,7 +108,7 @@ pub(super) fn target(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Targe
         return None;
     }
     let path = fields.take("path").and_then(|path| reader.path(path));
-    let format = fields.choice("format", &TRAJECTORY_FORMATS, &mut reader.findings);
+    let format = fields.choice("format", &FORMATS, &mut reader.findings);
     fields.finish(&mut reader.findings);
     Some(TargetSpec::Recorded { path, format })
 }

@@ -1,6 +1,6 @@
 //! Every field of a suite, declared once, in the order in which messages list them.
 
-use super::dataset::{DATASET_FORMATS, TRAJECTORY_FORMATS};
+use super::dataset::DATASET_FORMATS;
 use super::gate::{AGGREGATIONS, LOGICS, OPS};
 use super::judges::REPLY_FORMATS;
 use super::programs::SANDBOXES;
@@ -10,6 +10,7 @@ use super::section::FieldShape::{
     Truth, Whole,
 };
 use super::section::{COUNT, FINITE, FRACTION, FieldSpec, Section, fields, names, section};
+use crate::pipeline::trajectory;
 
 /// A suite.
 pub(crate) static SUITE: Section = section!["a suite",
@@ -78,7 +79,7 @@ pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
 pub(crate) static RECORDED: Section = section!["a recorded target",
     "kind": Choice(&["recorded"]), required => "trajectories already recorded";
     "path": Text => "a file of trajectories, a folder with one file a sample, or a Letta result directory";
-    "format": Choice(&names(&TRAJECTORY_FORMATS)) => "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent";
+    "format": Choice(&names(&trajectory::FORMATS)) => "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent";
 ];
 
 /// The kinds of targets that run an agent.

@@ -4,15 +4,33 @@
 
 use serde_json::Value;
 
+use super::content::{flatten, is_chat, part_text};
 use super::node::RecordedNode;
-use super::read::{Turns, flatten, part_text};
-use super::{MessageBody, ToolCall, ToolReturn, TrajectoryProblem};
+
+use super::turns::{Turns, by_message};
+use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProblem};
+
+/// Objects with `role` and content blocks.
+pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
+    name: "anthropic",
+    owns: has_own_blocks,
+    owns_text: |_| false,
+    has_kinds: false,
+    read: |root| by_message(root, read),
+};
+
+/// Whether a chat message has a block of a kind that only Anthropic has.
+pub(super) fn has_own_blocks(message: &Value) -> bool {
+    let blocks = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut kinds = blocks.iter().filter_map(|block| block.get("type")?.as_str());
+    is_chat(message)
+        && kinds.any(|kind| {
+            ["tool_use", "tool_result", "thinking"].iter().any(|own| kind.ends_with(own))
+        })
+}
 
 /// Reads one message.
-pub(super) fn read(
-    message: RecordedNode<'_, '_>,
-    turns: &mut Turns,
-) -> Result<(), TrajectoryProblem> {
+fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     message.object("a chat message (an object)")?;
     let content = message.get("content");
     match message.get("role").text("a role (a string)")? {

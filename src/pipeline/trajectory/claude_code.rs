@@ -9,9 +9,19 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::content::is_chat;
 use super::node::RecordedNode;
-use super::read::Turns;
-use super::{MessageBody, TrajectoryProblem, anthropic};
+use super::turns::{Turns, conversation};
+use super::{MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, anthropic};
+
+/// Objects with `type` and `message` or `subtype`, also as JSON Lines text.
+pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
+    name: "claude_code",
+    owns: is_own,
+    owns_text: |text| events(text).is_some(),
+    has_kinds: true,
+    read,
+};
 
 /// The events in JSON Lines text as one list; none if a line is no object or no line is an event.
 pub(super) fn events(text: &str) -> Option<Value> {
@@ -36,11 +46,18 @@ pub(crate) fn is_event(value: &Value) -> bool {
     }
 }
 
-/// Reads the lines.
-pub(super) fn read(
-    lines: RecordedNode<'_, '_>,
-    turns: &mut Turns,
-) -> Result<(), TrajectoryProblem> {
+/// Whether only Claude Code writes such an event. A chat message may have a type too.
+fn is_own(message: &Value) -> bool {
+    !is_chat(message) && is_event(message)
+}
+
+fn read(root: RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem> {
+    let Some(text) = root.as_str() else { return conversation(root, read_events) };
+    let events = events(text).ok_or_else(|| root.problem("lines of Claude Code events"))?;
+    conversation(RecordedNode::root(&events), read_events)
+}
+
+fn read_events(lines: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     let events: Vec<RecordedNode<'_, '_>> = lines.items("a list of Claude Code events")?.collect();
     for entry in merge(&events) {
         match entry {

@@ -5,9 +5,19 @@
 
 use serde_json::Value;
 
+use super::content::flatten;
 use super::node::RecordedNode;
-use super::read::{Turns, flatten};
-use super::{MessageBody, ToolCall, ToolReturn, TrajectoryProblem};
+use super::turns::{Turns, by_message};
+use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProblem};
+
+/// Turns of objects with `message_type`.
+pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
+    name: "letta",
+    owns: is_message,
+    owns_text: |_| false,
+    has_kinds: true,
+    read: |root| by_message(root, read),
+};
 
 /// The kinds of messages and of notes between them that Letta writes.
 const TYPES: [&str; 15] = [
@@ -29,16 +39,13 @@ const TYPES: [&str; 15] = [
 ];
 
 /// Whether only Letta writes such a message. Others use the key `message_type` too, for something else.
-pub(super) fn is_message(message: &Value) -> bool {
+fn is_message(message: &Value) -> bool {
     let kind = message.get("message_type").and_then(Value::as_str);
     kind.is_some_and(|kind| TYPES.contains(&kind))
 }
 
 /// Reads one message.
-pub(super) fn read(
-    message: RecordedNode<'_, '_>,
-    turns: &mut Turns,
-) -> Result<(), TrajectoryProblem> {
+fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     message.object("a Letta message (an object)")?;
     match message.get("message_type").text("a Letta message type (a string)")? {
         "system_message" => turns.push(MessageBody::System(flatten(message.get("content"))?)),

@@ -7,7 +7,7 @@
 
 mod anthropic;
 mod claude_code;
-mod detect;
+mod content;
 mod letta;
 pub(crate) mod letta_dir;
 mod letta_out;
@@ -16,17 +16,68 @@ mod normal;
 mod openai;
 mod read;
 mod steps;
+mod text;
+mod turns;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 pub(crate) use claude_code::is_event;
-pub(crate) use detect::detect;
-pub(crate) use read::read;
+use node::RecordedNode;
+pub(crate) use read::{detect, read};
+
+/// The recorded formats under the names that a suite calls them by, one file a format.
+pub(crate) const FORMATS: [(&str, &TrajectoryFormat); 6] = [
+    named(&letta::FORMAT),
+    named(&openai::FORMAT),
+    named(&anthropic::FORMAT),
+    named(&claude_code::FORMAT),
+    named(&steps::FORMAT),
+    named(&text::FORMAT),
+];
+
+const fn named(format: &'static TrajectoryFormat) -> (&'static str, &'static TrajectoryFormat) {
+    (format.name, format)
+}
+
+/// A format that trajectories are recorded in.
+#[derive(Debug)]
+pub struct TrajectoryFormat {
+    /// What a suite calls it.
+    name: &'static str,
+    /// Whether a message can only be of this format.
+    owns: fn(&Value) -> bool,
+    /// Whether text can only be of this format.
+    owns_text: fn(&str) -> bool,
+    /// Whether messages that are its own are told by their kind, so that all of them may be of kinds unknown here.
+    has_kinds: bool,
+    /// Reads what was recorded.
+    read: fn(RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem>,
+}
+
+impl PartialEq for TrajectoryFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for TrajectoryFormat {}
+
+impl std::hash::Hash for TrajectoryFormat {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl Serialize for TrajectoryFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.name.serialize(serializer)
+    }
+}
 
 /// Turns of messages. A turn starts at each user message.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,24 +146,6 @@ pub struct ToolReturn {
     pub says_error: bool,
     /// Whether the call failed: `error` and `failed` both count.
     pub failed: bool,
-}
-
-/// The recorded formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TrajectoryFormat {
-    /// Letta messages: turns of objects with `message_type`.
-    Letta,
-    /// OpenAI chat messages.
-    OpenaiChat,
-    /// Anthropic messages: content blocks.
-    Anthropic,
-    /// Claude Code `--output-format stream-json` lines.
-    ClaudeCode,
-    /// Steps of the inline-grader protocol.
-    Steps,
-    /// Plain text: the target's last answer.
-    Text,
 }
 
 /// What makes a value unreadable as a trajectory.

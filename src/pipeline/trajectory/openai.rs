@@ -2,15 +2,32 @@
 //!
 //! The format has no sign of a failed call, so no return read here is marked as one.
 
+use serde_json::Value;
+
+use super::content::flatten;
 use super::node::RecordedNode;
-use super::read::{Turns, flatten};
-use super::{MessageBody, ToolCall, ToolReturn, TrajectoryProblem};
+use super::turns::{Turns, by_message};
+use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProblem, anthropic};
+
+/// Objects with `role`.
+pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
+    name: "openai_chat",
+    owns: is_own,
+    owns_text: |_| false,
+    has_kinds: false,
+    read: |root| by_message(root, read),
+};
+
+/// Whether only servers that speak like OpenAI's write such a message. What holds Anthropic's blocks is Anthropic's.
+fn is_own(message: &Value) -> bool {
+    let Some(role) = message.get("role").and_then(Value::as_str) else { return false };
+    let has = |key| message.get(key).is_some_and(|calls| !calls.is_null());
+    let is_own = matches!(role, "tool" | "function" | "developer");
+    (is_own || has("tool_calls") || has("function_call")) && !anthropic::has_own_blocks(message)
+}
 
 /// Reads one message.
-pub(super) fn read(
-    message: RecordedNode<'_, '_>,
-    turns: &mut Turns,
-) -> Result<(), TrajectoryProblem> {
+fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     message.object("a chat message (an object)")?;
     let content = message.get("content");
     match message.get("role").text("a role (a string)")? {

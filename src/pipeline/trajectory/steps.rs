@@ -4,12 +4,28 @@
 
 use serde_json::{Value, json};
 
+use super::content::{flatten, is_chat};
 use super::node::RecordedNode;
-use super::read::{Turns, flatten};
-use super::{MessageBody, ToolCall, ToolReturn, TrajectoryProblem};
+use super::turns::{Turns, by_message};
+use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProblem};
+
+/// Objects with `type`, one of four.
+pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
+    name: "steps",
+    owns: is_own,
+    owns_text: |_| false,
+    has_kinds: true,
+    read: |root| by_message(root, read),
+};
+
+/// Whether it is a step. A chat message may have a type too.
+fn is_own(message: &Value) -> bool {
+    let kind = message.get("type").and_then(Value::as_str);
+    !is_chat(message) && matches!(kind, Some("thought" | "message" | "tool_call" | "plan"))
+}
 
 /// Reads one step.
-pub(super) fn read(step: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn read(step: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
     step.object("a step (an object)")?;
     match step.get("type").text("a step type (a string)")? {
         "thought" => turns.push(MessageBody::Reasoning(flatten(step.get("content"))?)),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Message, MessageBody, Trajectory, TrajectoryFormat, detect, read};
+use super::{anthropic, claude_code, letta, openai, steps, text};
 use crate::test_data;
 
 /// A trajectory as short text: one line a turn, `~` before what sub-agents did, `!` after failures.
@@ -45,7 +46,7 @@ fn show(trajectory: &Trajectory) -> String {
 }
 
 #[track_caller]
-fn check(format: TrajectoryFormat, value: &Value, expected: &[&str]) {
+fn check(format: &'static TrajectoryFormat, value: &Value, expected: &[&str]) {
     assert_eq!(detect(value), Some(format), "{value}");
     let found = read(value, None).unwrap_or_else(|problem| panic!("{problem}: {value}"));
     assert_eq!(show(&found), expected.join("\n"), "{value}");
@@ -59,7 +60,7 @@ fn check_letta(trajectory: &Trajectory) {
     for include_subagents in [false, true] {
         let letta = trajectory.to_letta(include_subagents);
         let back = read(&letta, None).unwrap_or_else(|problem| panic!("{problem}: {letta}"));
-        assert_eq!(detect(&letta), Some(TrajectoryFormat::Letta), "{letta}");
+        assert_eq!(detect(&letta), Some(&letta::FORMAT), "{letta}");
         assert_eq!(back.to_letta(true), letta, "the messages of all turns");
         assert_eq!(back.turns.len(), trajectory.turns.len());
         assert_eq!(known(&back, true), known(trajectory, include_subagents), "{letta}");
@@ -80,8 +81,7 @@ fn known(trajectory: &Trajectory, include_subagents: bool) -> Vec<Value> {
 
 #[test]
 fn reads_openai_chat() {
-    let check =
-        |value: Value, expected: &[&str]| check(TrajectoryFormat::OpenaiChat, &value, expected);
+    let check = |value: Value, expected: &[&str]| check(&openai::FORMAT, &value, expected);
     check(json!([{"role": "user", "content": "hi"}]), &["user hi"]);
     check(
         json!([
@@ -123,8 +123,7 @@ fn reads_openai_chat() {
 
 #[test]
 fn reads_anthropic_messages() {
-    let check =
-        |value: Value, expected: &[&str]| check(TrajectoryFormat::Anthropic, &value, expected);
+    let check = |value: Value, expected: &[&str]| check(&anthropic::FORMAT, &value, expected);
     check(
         json!([
             {"role": "user", "content": "q"},
@@ -175,14 +174,14 @@ fn reads_claude_code_events() {
         "call Bash({})#t3 | said only here",
         "user next | ~said side",
     ];
-    check(TrajectoryFormat::ClaudeCode, &lines.iter().cloned().collect(), &expected);
+    check(&claude_code::FORMAT, &lines.iter().cloned().collect(), &expected);
     let text = lines.map(|line| line.to_string()).join("\r\n\n");
-    check(TrajectoryFormat::ClaudeCode, &json!(format!("\u{feff}{text}\n")), &expected);
+    check(&claude_code::FORMAT, &json!(format!("\u{feff}{text}\n")), &expected);
 }
 
 #[test]
 fn reads_letta_messages() {
-    let check = |value: Value, expected: &[&str]| check(TrajectoryFormat::Letta, &value, expected);
+    let check = |value: Value, expected: &[&str]| check(&letta::FORMAT, &value, expected);
     let call = |name: &str| json!({"name": name, "arguments": "{\"a\":1}", "tool_call_id": name});
     check(
         json!([[
@@ -226,7 +225,7 @@ fn reads_letta_messages() {
 #[test]
 fn reads_steps_and_text() {
     check(
-        TrajectoryFormat::Steps,
+        &steps::FORMAT,
         &json!([
             {"type": "thought", "content": "hm", "timestamp": 1, "stepId": "s1"},
             {"type": "tool_call", "name": "f", "status": "pending", "timestamp": 2},
@@ -241,13 +240,12 @@ fn reads_steps_and_text() {
         ],
     );
     for text in ["", "plain", "[1, 2]", "{\"a\": 1}", "{\"type\": \"assistant\"}\nand more"] {
-        check(TrajectoryFormat::Text, &json!(text), &[&format!("said {text}")]);
+        check(&text::FORMAT, &json!(text), &[&format!("said {text}")]);
     }
 }
 
 #[test]
 fn problems_name_the_place() {
-    use TrajectoryFormat::{Anthropic, OpenaiChat};
     let user = json!({"role": "user", "content": "q"});
     for (format, value, expected) in [
         (None, json!(7), "expected messages, turns, events, steps or text, found a number"),
@@ -273,12 +271,12 @@ fn problems_name_the_place() {
             "expected a role (a string) at `/messages/1/role`, found null",
         ),
         (
-            Some(OpenaiChat),
+            Some(&openai::FORMAT),
             json!([{"role": "user", "content": 1}]),
             "expected a string or a list of content parts at `/0/content`, found a number",
         ),
         (
-            Some(Anthropic),
+            Some(&anthropic::FORMAT),
             json!([{"role": "user", "content": [{"text": "x"}]}]),
             "expected a block type (a string) at `/0/content/0/type`, found nothing",
         ),
@@ -289,45 +287,48 @@ fn problems_name_the_place() {
 
 #[test]
 fn problems_name_the_place_in_other_formats() {
-    use TrajectoryFormat::{ClaudeCode, Letta, Steps, Text};
     for (format, value, expected) in [
         (
-            Letta,
+            &letta::FORMAT,
             json!([[{"message_type": "assistant_message", "content": [{"text": 5}]}]]),
             "expected a string at `/0/0/content/0/text`, found a number",
         ),
         (
-            Letta,
+            &letta::FORMAT,
             json!([[{"message_type": "action"}, {"message_type": "observation"}]]),
             "expected at least one message of a known kind, found an array",
         ),
         (
-            Steps,
+            &steps::FORMAT,
             json!([{"type": "action"}]),
             "expected at least one message of a known kind, found an array",
         ),
         (
-            Letta,
+            &letta::FORMAT,
             json!([{"message_type": "tool_call_message", "tool_calls": null}]),
             "expected a tool call (an object) at `/0/tool_call`, found nothing",
         ),
         (
-            Letta,
+            &letta::FORMAT,
             json!([[], {"message_type": "x"}]),
             "expected a list of messages at `/1`, found an object",
         ),
         (
-            Steps,
+            &steps::FORMAT,
             json!([{"type": "tool_call"}]),
             "expected the name of a tool at `/0/name`, found nothing",
         ),
-        (ClaudeCode, json!("no events"), "expected lines of Claude Code events, found a string"),
         (
-            ClaudeCode,
+            &claude_code::FORMAT,
+            json!("no events"),
+            "expected lines of Claude Code events, found a string",
+        ),
+        (
+            &claude_code::FORMAT,
             json!([{"type": "assistant", "message": {"content": [1]}}]),
             "expected a content block (an object) at `/0/message/content/0`, found a number",
         ),
-        (Text, json!([]), "expected text, found an array"),
+        (&text::FORMAT, json!([]), "expected text, found an array"),
     ] {
         check_problem(Some(format), &value, expected);
     }
@@ -342,7 +343,7 @@ fn only_kinds_that_letta_knows_make_a_trajectory_lettas() {
             {"id": "1", "type": "function", "function": {"name": "open", "arguments": "{}"}}]},
         {"role": "tool", "message_type": "observation", "tool_call_ids": ["1"], "content": "opened"},
     ]);
-    assert_eq!(super::detect(&messages), Some(TrajectoryFormat::OpenaiChat));
+    assert_eq!(super::detect(&messages), Some(&openai::FORMAT));
     let read = read(&messages, None).expect("readable");
     assert_eq!(read.tool_calls(false).count(), 1);
     for (value, found) in [
@@ -358,7 +359,7 @@ fn only_kinds_that_letta_knows_make_a_trajectory_lettas() {
 }
 
 #[track_caller]
-fn check_problem(format: Option<TrajectoryFormat>, value: &Value, expected: &str) {
+fn check_problem(format: Option<&TrajectoryFormat>, value: &Value, expected: &str) {
     let problem = read(value, format).expect_err("a problem");
     assert_eq!(problem.to_string(), expected, "{value}");
 }
@@ -511,12 +512,8 @@ fn real_openai_episodes_have_the_known_counts() {
         read(&episode["traj"], None).unwrap_or_else(|problem| panic!("{problem}"))
     };
     let trajectories: Vec<Trajectory> = episodes.iter().map(read).collect();
-    assert!(
-        episodes
-            .iter()
-            .all(|episode| detect(&episode["traj"]) == Some(TrajectoryFormat::OpenaiChat)
-                || by_name(&[read(episode)], true).is_empty())
-    );
+    assert!(episodes.iter().all(|episode| detect(&episode["traj"]) == Some(&openai::FORMAT)
+        || by_name(&[read(episode)], true).is_empty()));
 
     let roles = &expected["roles"];
     let said = count(&trajectories, |body| matches!(body, MessageBody::Assistant(_)));

@@ -9,7 +9,7 @@ use crate::pipeline::spec::{
     Aggregation, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate, GraderKind,
     GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, ReplyFormat, RubricSpec, TargetSpec,
 };
-use crate::pipeline::trajectory::TrajectoryFormat;
+use crate::pipeline::trajectory::FORMATS;
 
 /// A suite with these sections after its dataset.
 fn with(sections: &str) -> Suite {
@@ -149,12 +149,14 @@ fn datasets_are_a_path_or_a_mapping() {
 fn targets_are_recorded_or_need_an_agent() {
     let recorded =
         |path: Option<&str>, format| TargetSpec::Recorded { path: path.map(str::to_owned), format };
+    let claude_code =
+        FORMATS.iter().find(|(name, _)| *name == "claude_code").map(|(_, format)| *format);
     for (text, expected) in [
         ("target: {kind: recorded}", recorded(None, None)),
         ("target: null", recorded(None, None)),
         (
             "target: {kind: recorded, path: t.jsonl, format: claude_code}",
-            recorded(Some("t.jsonl"), Some(TrajectoryFormat::ClaudeCode)),
+            recorded(Some("t.jsonl"), claude_code),
         ),
         (
             "target: {kind: letta_code, working_dir: w, allowed_tools: [Bash], timeout: 5}",
