@@ -1,6 +1,9 @@
 //! The command line as it is typed. What it means is decided in `commands`.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::pipeline::report::{FORMATS, ReportFormat};
 
 mod command;
 mod harness;
@@ -77,7 +80,7 @@ pub enum Command {
 }
 
 /// `evalrs run`.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub struct RunArgs {
     /// Suite files.
     #[arg(required = true, value_name = "SUITE")]
@@ -86,8 +89,8 @@ pub struct RunArgs {
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<String>,
     /// What is written to standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_name = "FORMAT", value_parser = report_formats(), default_value = FORMATS[0].name)]
+    pub format: &'static ReportFormat,
     #[command(flatten)]
     pub select: SelectArgs,
     /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label`.
@@ -315,22 +318,11 @@ pub struct StoreArgs {
     pub cache_dir: Option<String>,
 }
 
-/// What is written to standard output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people at a terminal.
-    #[default]
-    Text,
-    /// One object: header, results, summary.
-    Json,
-    /// One result a line.
-    Jsonl,
-    /// JUnit XML, for CI systems.
-    Junit,
-    /// For pull request comments.
-    Markdown,
-    /// GitHub workflow annotations.
-    Github,
+/// The formats of reports by their names.
+fn report_formats() -> impl TypedValueParser<Value = &'static ReportFormat> {
+    let names = FORMATS.map(|format| PossibleValue::new(format.name).help(format.help));
+    PossibleValuesParser::new(names)
+        .map(|name| FORMATS.into_iter().find(|format| format.name == name).unwrap_or(FORMATS[0]))
 }
 
 /// `evalrs validate`.

@@ -1,6 +1,7 @@
 //! What is known of a command before it runs: its suite, what it prints, how it exits.
 
-use super::{CacheCommand, Command, DiffFormat, Format};
+use super::{CacheCommand, Command, DiffFormat};
+use crate::pipeline::report::Audience;
 
 impl Command {
     /// The suite it works with, the first of several.
@@ -36,7 +37,7 @@ impl Command {
     /// Whether standard output is data for a program, whose bytes are passed as they are, and not text with styles.
     pub fn prints_data(&self) -> bool {
         match self {
-            Self::Run(args) => args.format != Format::Text,
+            Self::Run(args) => args.format.audience != Audience::Terminal,
             Self::Diff(args) => args.json || args.format != DiffFormat::Text,
             Self::Watch(args) => args.json,
             Self::Plan(args) => args.json,

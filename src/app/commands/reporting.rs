@@ -1,28 +1,21 @@
 //! What `evalrs run` writes of each suite, and of all of them together.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 use super::Console;
 use super::context::without_parents;
-use crate::app::cli::{Format, RunArgs};
+use crate::app::cli::RunArgs;
 use crate::base::system::System;
 use crate::engine::resolve::settle::Settled;
 use crate::engine::session::Session;
 use crate::graph::queries::gate_rule;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::report::ending::RunEnding;
-use crate::pipeline::report::github;
-use crate::pipeline::report::github::Annotations;
-use crate::pipeline::report::junit::Document;
 use crate::pipeline::report::labels::labelled;
 use crate::pipeline::report::origin::ReportOrigin;
-use crate::pipeline::report::terminal;
-use crate::pipeline::report::terminal::{TerminalFacts, TerminalOptions};
-use crate::pipeline::report::{Report, json, jsonl, markdown};
-
-/// Failures that are listed unless the command line says otherwise: on a terminal, and in a comment.
-const FAILURES: usize = 10;
-const COMMENT_FAILURES: usize = 20;
+use crate::pipeline::report::{
+    Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRun,
+};
 
 /// The file that GitHub shows as the summary of a step.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -30,32 +23,24 @@ const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// What is written once all suites were evaluated.
 pub(super) struct Reports<'a> {
     args: &'a RunArgs,
-    document: Document,
-    annotations: Annotations,
-    /// Where the summary for people goes in place of standard output.
-    step_summary: Option<String>,
+    writer: Box<dyn ReportWriter>,
+    /// The file of the page for people.
+    page: Option<String>,
     has_any: bool,
-}
-
-/// What is reported of one evaluation.
-pub(super) struct EvaluationReport<'a> {
-    pub(super) report: &'a Report<'a>,
-    pub(super) facts: &'a TerminalFacts,
-    pub(super) origin: &'a ReportOrigin,
 }
 
 impl<'a> Reports<'a> {
     /// Nothing yet.
-    pub(super) fn new(args: &'a RunArgs, system: &dyn System) -> Self {
-        let step_summary = match args.format {
-            Format::Github => system.environment().remove(STEP_SUMMARY),
+    pub(super) fn new(args: &'a RunArgs, console: &Console<'_>) -> Self {
+        let page = match args.format.audience {
+            Audience::GitHub => console.system.environment().remove(STEP_SUMMARY),
             _ => None,
         };
+        let options = ReportOptions { width: console.width, failures: args.failures };
         Self {
             args,
-            document: Document::default(),
-            annotations: Annotations::default(),
-            step_summary: step_summary.filter(|path| !path.is_empty()),
+            writer: (args.format.start)(options),
+            page: page.filter(|path| !path.is_empty()),
             has_any: false,
         }
     }
@@ -63,43 +48,30 @@ impl<'a> Reports<'a> {
     /// Writes what is reported of one evaluation, or keeps it for the end.
     pub(super) fn add(
         &mut self,
-        EvaluationReport { report, facts, origin }: &EvaluationReport<'_>,
+        run: &ReportedRun<'_, '_>,
         console: &mut Console<'_>,
     ) -> std::io::Result<()> {
         self.has_any = true;
-        let most = |default: usize| self.args.failures.unwrap_or(default);
-        let options = TerminalOptions { width: console.width, failures: most(FAILURES) };
-        let comment = most(COMMENT_FAILURES);
-        let mut out = std::io::BufWriter::new(&mut *console.out);
-        match self.args.format {
-            Format::Text if self.args.quiet => {}
-            Format::Json => json::write(report, &mut out)?,
-            Format::Jsonl => jsonl::write(report, &mut out)?,
-            format => labelled(report, |report| {
-                let origin = origin.renamed(&report.summary.labels);
-                match format {
-                    Format::Junit => self.document.add(report, &origin, &facts.ending),
-                    Format::Markdown => markdown::write(report, comment, &mut out),
-                    Format::Github => {
-                        self.annotations.add(report, &origin, &facts.ending, options.failures);
-                        match &self.step_summary {
-                            None => github::write_summary(report, &mut out),
-                            Some(path) => {
-                                let mut text = Vec::new();
-                                markdown::write(report, comment, &mut text)?;
-                                text.push(b'\n');
-                                console.system.append(path, &text)
-                            }
-                        }
-                    }
-                    _ => {
-                        let facts = TerminalFacts { gated: origin.gated, ..(*facts).clone() };
-                        terminal::write(report, &facts, options, &mut out)
-                    }
-                }
+        if self.args.quiet && self.args.format.audience == Audience::Terminal {
+            return Ok(());
+        }
+        let mut out = BufWriter::new(&mut *console.out);
+        let mut page = Vec::new();
+        let mut sink = ReportSink {
+            out: &mut out,
+            page: self.page.is_some().then_some(&mut page as &mut dyn Write),
+        };
+        let writer = &mut self.writer;
+        match self.args.format.audience {
+            Audience::Programs => writer.add(run, &mut sink)?,
+            _ => labelled(run.report, |report| {
+                let origin = run.origin.renamed(&report.summary.labels);
+                let facts = run.facts;
+                writer.add(&ReportedRun { report, facts, origin: &origin }, &mut sink)
             })?,
         }
-        out.flush()
+        out.flush()?;
+        self.page.as_ref().map_or(Ok(()), |path| console.system.append(path, &page))
     }
 
     /// Writes what was kept.
@@ -107,12 +79,8 @@ impl<'a> Reports<'a> {
         if !self.has_any {
             return Ok(());
         }
-        let mut out = std::io::BufWriter::new(&mut *console.out);
-        match self.args.format {
-            Format::Junit => self.document.write(&mut out)?,
-            Format::Github => self.annotations.write(&mut out)?,
-            _ => {}
-        }
+        let mut out = BufWriter::new(&mut *console.out);
+        self.writer.finish(&mut out)?;
         out.flush()
     }
 }
@@ -120,7 +88,7 @@ impl<'a> Reports<'a> {
 /// Where an evaluation came from, for reports that point into files.
 pub(super) fn origin(
     suite: &str,
-    format: Format,
+    format: &ReportFormat,
     session: &Session,
     system: &dyn System,
 ) -> ReportOrigin {
@@ -128,7 +96,7 @@ pub(super) fn origin(
     let gated = gate.as_ref().map(|gate| {
         crate::pipeline::gate::graders(gate).into_iter().map(str::to_owned).collect::<Vec<String>>()
     });
-    let roots = Roots::of(format, system);
+    let roots = Roots::of(format.audience, system);
     let (dataset, lines) = session.rows();
     ReportOrigin {
         command: suite.to_owned(),
@@ -144,9 +112,9 @@ struct Roots(Vec<String>);
 
 impl Roots {
     /// GitHub wants paths from the root of the repository; others get them from the working directory.
-    fn of(format: Format, system: &dyn System) -> Self {
-        let repository = match format {
-            Format::Github => system.environment().remove("GITHUB_WORKSPACE"),
+    fn of(audience: Audience, system: &dyn System) -> Self {
+        let repository = match audience {
+            Audience::GitHub => system.environment().remove("GITHUB_WORKSPACE"),
             _ => None,
         };
         let working = system.absolute(".");
@@ -162,19 +130,18 @@ impl Roots {
     }
 }
 
-/// What the terminal shows of the process.
-pub(super) fn terminal_facts(
+/// What the process tells about its run.
+pub(super) fn process_facts(
     settled: &Settled,
     code: u8,
-    suite: &str,
     seconds: f64,
     report: Option<String>,
-) -> TerminalFacts {
+) -> ProcessFacts {
     let sum = |of: fn(&ActionTally) -> u64| {
         settled.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>()
     };
     let has_actions = sum(|tally| tally.total) > 0;
-    TerminalFacts {
+    ProcessFacts {
         asked: has_actions.then(|| sum(|tally| tally.asked)),
         cached: has_actions.then(|| sum(|tally| tally.cached)),
         failed: has_actions.then(|| sum(|tally| tally.failed)),
@@ -182,26 +149,24 @@ pub(super) fn terminal_facts(
         saved: settled.saved(),
         seconds: Some(seconds),
         report,
-        suite: suite.to_owned(),
         ending: RunEnding {
             code,
             out_of_budget: settled.out_of_budget,
             store_failed: settled.write_error.is_some(),
             in_vain: settled.in_vain.len(),
         },
-        gated: None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, Roots};
+    use super::{Audience, Roots};
     use crate::base::system::memory::MemorySystem;
 
     #[test]
     fn paths_are_those_of_the_repository_or_the_working_directory() {
         let system = MemorySystem::default();
-        let here = Roots::of(Format::Junit, &system);
+        let here = Roots::of(Audience::People, &system);
         for (path, expected) in
             [("evals/data.jsonl", "evals/data.jsonl"), ("./a/../data.jsonl", "data.jsonl")]
         {

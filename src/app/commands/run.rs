@@ -6,11 +6,11 @@ use super::Console;
 use super::context::{CliOverrides, SuiteContext};
 use super::header::header;
 use super::open::{check_refreshed, executor, loaded_session, overrides, refresh};
-use super::reporting::{EvaluationReport, Reports, origin, terminal_facts};
+use super::reporting::{Reports, origin, process_facts};
 use super::signals::interrupted;
 use super::suites::suite_files;
 use super::usage::note_used;
-use crate::app::cli::{Format, RunArgs};
+use crate::app::cli::RunArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::app::progress::bar::RunBar;
 use crate::app::progress::plain::PlainProgress;
@@ -30,7 +30,7 @@ use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
 use crate::graph::results;
 use crate::pipeline::gate::GateStatus;
-use crate::pipeline::report::Report;
+use crate::pipeline::report::{Report, ReportedRun};
 use crate::pipeline::results::{FORMAT, Summary};
 use crate::pipeline::spec::GraderSpec;
 
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatu
         loaded.push((surroundings, session));
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
-    let mut reports = Reports::new(args, console.system);
+    let mut reports = Reports::new(args, console);
     let ended = run_all(args, &mut reports, &suites, loaded, console);
     // What was evaluated is reported whatever stopped the rest.
     reports.finish(console)?;
@@ -63,10 +63,7 @@ fn run_all(
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
     let mut used = SpentLimits::default();
-    for (at, ((surroundings, session), suite)) in loaded.into_iter().zip(suites).enumerate() {
-        if at > 0 && args.format == Format::Text && !args.quiet {
-            writeln!(console.out)?;
-        }
+    for ((surroundings, session), suite) in loaded.into_iter().zip(suites) {
         say_left_out(&session, console.err)?;
         let one = SuiteRun { args, suite, surroundings: &surroundings };
         let ended = run_one(&one, session, &mut used, reports, console)?;
@@ -86,9 +83,10 @@ fn check_one_document(args: &RunArgs, several: bool) -> Result<(), Error> {
             format!("`--output {output}` would hold the record of the last suite alone"),
             hint,
         )),
-        (None, Format::Json) if several => {
-            Err(Error::plain("`--format json` is one document, for one suite", hint))
-        }
+        (None, format) if several && !format.joins_suites => Err(Error::plain(
+            format!("`--format {}` is one document, for one suite", format.name),
+            hint,
+        )),
         _ => Ok(()),
     }
 }
@@ -180,9 +178,9 @@ fn run_one(
     warn(&settled, console.err)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     let folder = recorded.as_ref().ok().cloned();
-    let facts = terminal_facts(&settled, status.code(), suite, seconds, folder);
+    let facts = process_facts(&settled, status.code(), seconds, folder);
     let origin = origin(suite, args.format, &session, console.system);
-    reports.add(&EvaluationReport { report: &report, facts: &facts, origin: &origin }, console)?;
+    reports.add(&ReportedRun { report: &report, facts: &facts, origin: &origin }, console)?;
     recorded?;
     remove_old_records(&session, surroundings, console)?;
     Ok(status)

@@ -8,9 +8,11 @@
 use std::io::{self, Write};
 
 use super::digest::{ErrorGroup, FailedResult, ReportDigest};
-use super::ending::{RunEnding, cure};
+use super::ending::cure;
 use super::origin::ReportOrigin;
-use super::{Report, markdown, verdict};
+use super::{
+    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, markdown, verdict,
+};
 use crate::base::text::{count, cut, sanitize, score};
 use crate::pipeline::gate::GateStatus;
 
@@ -20,9 +22,20 @@ const SHOWN: usize = 10;
 /// The columns that a message may take.
 const MESSAGE: usize = 1000;
 
+/// Annotations, and a page for the summary of the step.
+pub(super) static FORMAT: ReportFormat = ReportFormat {
+    name: "github",
+    help: "GitHub workflow annotations.",
+    audience: Audience::GitHub,
+    joins_suites: true,
+    start: |options| Box::new(Annotations { failures: options.failures, ..Annotations::default() }),
+};
+
 /// The annotations of all suites of a command.
 #[derive(Debug, Default)]
-pub(crate) struct Annotations {
+struct Annotations {
+    /// How many failures are listed, if the command line says so.
+    failures: Option<usize>,
     errors: AnnotationKind,
     warnings: AnnotationKind,
     failed: usize,
@@ -58,20 +71,49 @@ struct Annotation {
     message: String,
 }
 
+impl ReportWriter for Annotations {
+    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
+        self.annotate(run);
+        match &mut sink.page {
+            None => write_summary(run.report, sink.out),
+            Some(page) => {
+                let failures = self.failures.unwrap_or(markdown::FAILURES);
+                markdown::write(run.report, failures, page)?;
+                writeln!(page)
+            }
+        }
+    }
+
+    /// Writes the annotations, and how many more there are.
+    fn finish(mut self: Box<Self>, out: &mut dyn Write) -> io::Result<()> {
+        for (level, kind) in [("error", &mut self.errors), ("warning", &mut self.warnings)] {
+            kind.kept.sort_by_key(|(rank, _)| *rank);
+            kind.kept.truncate(SHOWN);
+            for (_, annotation) in &kind.kept {
+                annotation.write(level, out)?;
+            }
+        }
+        let failed = count(self.failed, "failure");
+        let errored = count(self.errored, "grade");
+        let hidden = self.errors.hidden() + self.warnings.hidden();
+        let rest = match hidden {
+            0 => String::new(),
+            hidden => format!("; {hidden} not annotated: GitHub shows {SHOWN} of a kind"),
+        };
+        writeln!(out, "{failed}, {errored} could not be made{rest}")
+    }
+}
+
 impl Annotations {
-    /// Adds those of one suite: at most `failures` grades that did not pass of those that the gate looks at, and so many
-    /// of the others.
-    pub(crate) fn add(
-        &mut self,
-        report: &Report<'_>,
-        origin: &ReportOrigin,
-        ending: &RunEnding,
-        failures: usize,
-    ) {
+    /// Adds those of one suite. Failures that the gate looks at and the others are counted apart.
+    fn annotate(&mut self, run: &ReportedRun<'_, '_>) {
+        let ReportedRun { report, facts, origin } = *run;
+        let ending = &facts.ending;
+        let failures = self.failures.unwrap_or(SHOWN).min(SHOWN);
         let gate = &report.summary.gate;
         let digest = |counted: bool| {
             let counts = |grader: &str| origin.counts(grader) == counted;
-            ReportDigest::of_graders((report.results)(), failures.min(SHOWN), &counts)
+            ReportDigest::of_graders((report.results)(), failures, &counts)
         };
         let counted = digest(true);
         let others = origin.gated.as_ref().map(|_| digest(false)).unwrap_or_default();
@@ -116,25 +158,6 @@ impl Annotations {
             kind.push(rank, || of_failure(failure, digest.trials, origin));
         }
         kind.all += digest.failed - digest.failures.len();
-    }
-
-    /// Writes them, and how many more there are.
-    pub(crate) fn write(mut self, out: &mut dyn Write) -> io::Result<()> {
-        for (level, kind) in [("error", &mut self.errors), ("warning", &mut self.warnings)] {
-            kind.kept.sort_by_key(|(rank, _)| *rank);
-            kind.kept.truncate(SHOWN);
-            for (_, annotation) in &kind.kept {
-                annotation.write(level, out)?;
-            }
-        }
-        let failed = count(self.failed, "failure");
-        let errored = count(self.errored, "grade");
-        let hidden = self.errors.hidden() + self.warnings.hidden();
-        let rest = match hidden {
-            0 => String::new(),
-            hidden => format!("; {hidden} not annotated: GitHub shows {SHOWN} of a kind"),
-        };
-        writeln!(out, "{failed}, {errored} could not be made{rest}")
     }
 }
 
@@ -190,7 +213,7 @@ impl Annotation {
 }
 
 /// Writes the summary as lines of the log: where no page takes it.
-pub(crate) fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut summary = Vec::new();
     markdown::write_summary(report, &mut summary)?;
     out.write_all(defused(&String::from_utf8_lossy(&summary)).as_bytes())?;
@@ -216,6 +239,8 @@ mod tests {
     use super::*;
     use crate::base::ordered_map::Ordered;
     use crate::pipeline::gate::GateReport;
+    use crate::pipeline::report::ProcessFacts;
+    use crate::pipeline::report::ending::RunEnding;
     use crate::pipeline::report::fixtures;
     use crate::pipeline::report::fixtures::Run;
 
@@ -235,15 +260,16 @@ mod tests {
     }
 
     fn annotated(runs: &[(&Run, ReportOrigin, RunEnding)], failures: usize) -> String {
-        let mut all = Annotations::default();
+        let mut all = Box::new(Annotations { failures: Some(failures), ..Annotations::default() });
         for (run, origin, ending) in runs {
             run.written(|report, _| {
-                all.add(report, origin, ending, failures);
+                let facts = ProcessFacts { ending: ending.clone(), ..ProcessFacts::default() };
+                all.annotate(&ReportedRun { report, facts: &facts, origin });
                 Ok(())
             });
         }
         let mut out = Vec::new();
-        all.write(&mut out).unwrap();
+        all.finish(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

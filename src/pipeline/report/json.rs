@@ -4,10 +4,27 @@
 
 use std::io::{self, Write};
 
-use super::Report;
+use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun};
+
+/// One object for one evaluation.
+pub(super) static FORMAT: ReportFormat = ReportFormat {
+    name: "json",
+    help: "One object: header, results, summary.",
+    audience: Audience::Programs,
+    joins_suites: false,
+    start: |_| Box::new(JsonWriter),
+};
+
+struct JsonWriter;
+
+impl ReportWriter for JsonWriter {
+    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
+        write(run.report, sink.out)
+    }
+}
 
 /// Writes the report as one object.
-pub(crate) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"header\":")?;
     out.write_all(&serde_json::to_vec(report.header)?)?;
     out.write_all(b",\n\"results\":[")?;

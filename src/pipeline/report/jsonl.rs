@@ -4,8 +4,25 @@
 
 use std::io::{self, Write};
 
-use super::Report;
+use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun};
 use crate::pipeline::results::ResultLine;
+
+/// Lines, which may follow each other.
+pub(super) static FORMAT: ReportFormat = ReportFormat {
+    name: "jsonl",
+    help: "One result a line.",
+    audience: Audience::Programs,
+    joins_suites: true,
+    start: |_| Box::new(JsonLinesWriter),
+};
+
+struct JsonLinesWriter;
+
+impl ReportWriter for JsonLinesWriter {
+    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
+        write(run.report, sink.out)
+    }
+}
 
 /// Writes every result as a line.
 pub(crate) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -17,7 +17,7 @@ use quick_xml::writer::ElementWriter;
 use super::digest::{label, reason};
 use super::ending::RunEnding;
 use super::origin::ReportOrigin;
-use super::{Report, verdict};
+use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, verdict};
 use crate::base::text::{cut, sanitize, score};
 use crate::pipeline::gate::GateStatus;
 use crate::pipeline::results::{GradeLine, ResultLine};
@@ -28,22 +28,27 @@ const MESSAGE: usize = 200;
 /// What opens the document, and what its parts are written in.
 const ROOT: &str = "<testsuites>";
 
+/// One document.
+pub(super) static FORMAT: ReportFormat = ReportFormat {
+    name: "junit",
+    help: "JUnit XML, for CI systems.",
+    audience: Audience::People,
+    joins_suites: true,
+    start: |_| Box::<Document>::default(),
+};
+
 /// A document that grows by a suite at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Document {
+struct Document {
     suites: Vec<String>,
     counts: JunitCounts,
     body: Vec<u8>,
 }
 
-impl Document {
-    /// Adds an evaluation.
-    pub(crate) fn add(
-        &mut self,
-        report: &Report<'_>,
-        origin: &ReportOrigin,
-        ending: &RunEnding,
-    ) -> io::Result<()> {
+impl ReportWriter for Document {
+    fn add(&mut self, run: &ReportedRun<'_, '_>, _: &mut ReportSink<'_>) -> io::Result<()> {
+        let ReportedRun { report, facts, origin } = *run;
+        let ending = &facts.ending;
         let suite = clean(&report.header.suite).into_owned();
         let part = JunitPart { report, origin, ending, suite };
         let (counts, trials) = part.counted();
@@ -60,8 +65,7 @@ impl Document {
         Ok(())
     }
 
-    /// Writes the document.
-    pub(crate) fn write(self, out: &mut dyn Write) -> io::Result<()> {
+    fn finish(self: Box<Self>, out: &mut dyn Write) -> io::Result<()> {
         let name = match self.suites.as_slice() {
             [suite] => suite,
             _ => "evalrs",
@@ -350,6 +354,7 @@ mod tests {
     use quick_xml::Reader;
 
     use super::*;
+    use crate::pipeline::report::ProcessFacts;
     use crate::pipeline::report::fixtures;
     use crate::pipeline::report::fixtures::Run;
 
@@ -399,13 +404,17 @@ mod tests {
     }
 
     fn written(runs: &[(&Run, ReportOrigin, u8)]) -> String {
-        let mut document = Document::default();
+        let mut document = Box::<Document>::default();
         for (run, origin, code) in runs {
             let ending = RunEnding { code: *code, ..RunEnding::default() };
-            run.written(|report, _| document.add(report, origin, &ending));
+            run.written(|report, out| {
+                let facts = ProcessFacts { ending, ..ProcessFacts::default() };
+                let evaluation = ReportedRun { report, facts: &facts, origin };
+                document.add(&evaluation, &mut ReportSink { out, page: None })
+            });
         }
         let mut out = Vec::new();
-        document.write(&mut out).unwrap();
+        document.finish(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -6,7 +6,9 @@
 use std::io::{self, Write};
 
 use super::digest::{ErrorGroup, ReportDigest};
-use super::{Report, human, usage, verdict};
+use super::{
+    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, human, usage, verdict,
+};
 use crate::base::ordered_map::Ordered;
 use crate::base::text::{
     count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
@@ -26,8 +28,30 @@ const RATIONALE: usize = 200;
 /// The columns that the name of a result may take.
 const LABEL: usize = 60;
 
+/// Failures that are listed unless the command line says otherwise.
+pub(super) const FAILURES: usize = 20;
+
+/// A comment a suite.
+pub(super) static FORMAT: ReportFormat = ReportFormat {
+    name: "markdown",
+    help: "For pull request comments.",
+    audience: Audience::People,
+    joins_suites: true,
+    start: |options| Box::new(MarkdownWriter { failures: options.failures.unwrap_or(FAILURES) }),
+};
+
+struct MarkdownWriter {
+    failures: usize,
+}
+
+impl ReportWriter for MarkdownWriter {
+    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
+        write(run.report, self.failures, sink.out)
+    }
+}
+
 /// Writes the report with at most `failures` failures.
-pub(crate) fn write(report: &Report<'_>, failures: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(report: &Report<'_>, failures: usize, out: &mut dyn Write) -> io::Result<()> {
     let digest = ReportDigest::of((report.results)(), failures);
     write_summary(report, out)?;
     if let Some(line) = digest.empty_line() {

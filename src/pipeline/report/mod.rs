@@ -24,7 +24,110 @@ mod digest;
 mod fixtures;
 pub(crate) mod verdict;
 
+use std::io::{self, Write};
+
+use self::ending::RunEnding;
+use self::origin::ReportOrigin;
+use super::outcome::Usage;
 use super::results::{ReportHeader, ResultLine, Summary};
+
+/// The formats of `evalrs run`, the one for terminals first.
+pub(crate) static FORMATS: [&ReportFormat; 6] = [
+    &terminal::FORMAT,
+    &json::FORMAT,
+    &jsonl::FORMAT,
+    &junit::FORMAT,
+    &markdown::FORMAT,
+    &github::FORMAT,
+];
+
+/// A format of reports.
+#[derive(Debug)]
+pub struct ReportFormat {
+    /// What `--format` calls it.
+    pub(crate) name: &'static str,
+    /// What it is for.
+    pub(crate) help: &'static str,
+    /// Who reads it.
+    pub(crate) audience: Audience,
+    /// Whether the reports of several suites make one document. One after the other they must else be readable.
+    pub(crate) joins_suites: bool,
+    /// Starts the reports of a command.
+    pub(crate) start: fn(ReportOptions) -> Box<dyn ReportWriter>,
+}
+
+/// Who reads a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Whoever sits at the terminal: graders have the names that people know them by.
+    Terminal,
+    /// People, by way of some program: the same names, and no styles.
+    People,
+    /// Programs: graders have their keys in the suite.
+    Programs,
+    /// People, through GitHub, which knows files by their paths in the repository.
+    GitHub,
+}
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReportOptions {
+    /// The width of the terminal, in columns.
+    pub width: usize,
+    /// How many failures are listed; the format knows how many are good.
+    pub failures: Option<usize>,
+}
+
+/// Where a report goes.
+pub(crate) struct ReportSink<'a> {
+    /// Standard output.
+    pub out: &'a mut dyn Write,
+    /// A page for people beside it, which some CI systems show.
+    pub page: Option<&'a mut dyn Write>,
+}
+
+/// Writes the reports of a command, a suite after the other.
+pub(crate) trait ReportWriter {
+    /// Writes what is reported of one evaluation, or keeps it for the end.
+    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()>;
+
+    /// Writes what was kept, after the last evaluation.
+    fn finish(self: Box<Self>, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// One evaluation and what is known of its run.
+#[derive(Clone, Copy)]
+pub(crate) struct ReportedRun<'a, 'r> {
+    /// What was found.
+    pub report: &'a Report<'r>,
+    /// What belongs to the process.
+    pub facts: &'a ProcessFacts,
+    /// The files it came from.
+    pub origin: &'a ReportOrigin,
+}
+
+/// What belongs to the process and not to the report. What is not known is not shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ProcessFacts {
+    /// Actions whose outcome was asked for.
+    pub asked: Option<u64>,
+    /// Actions whose outcome was kept from before.
+    pub cached: Option<u64>,
+    /// Actions that failed.
+    pub failed: Option<u64>,
+    /// What the run used.
+    pub spent: Usage,
+    /// What the judgments it found in the store had used when they were asked.
+    pub saved: Usage,
+    /// Wall time of the run, in seconds.
+    pub seconds: Option<f64>,
+    /// Where all results stand.
+    pub report: Option<String>,
+    /// How the run ended.
+    pub ending: RunEnding,
+}
 
 /// Everything a format is written from. Results are asked for, not held: a run may have many, and some formats
 /// read them more than once.

@@ -10,8 +10,10 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::digest::{ReportDigest, label};
-use super::ending::RunEnding;
-use super::{Report, human, usage, verdict};
+use super::{
+    Audience, ProcessFacts, Report, ReportFormat, ReportOptions, ReportSink, ReportWriter,
+    ReportedRun, human, usage, verdict,
+};
 use crate::base::ordered_map::Ordered;
 use crate::base::text::table::{TableCell, blocks, lines, name, number, words};
 use crate::base::text::{
@@ -47,54 +49,36 @@ pub(crate) const TITLE: Style = Style::new().bold();
 /// What matters least.
 pub(crate) const FAINT: Style = Style::new().dimmed();
 
-/// What belongs to the process and not to the report. What is not known is not shown.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct TerminalFacts {
-    /// Actions whose outcome was asked for.
-    pub asked: Option<u64>,
-    /// Actions whose outcome was kept from before.
-    pub cached: Option<u64>,
-    /// Actions that failed.
-    pub failed: Option<u64>,
-    /// What the run used.
-    pub spent: Usage,
-    /// What the judgments it found in the store had used when they were asked.
-    pub saved: Usage,
-    /// Wall time of the run, in seconds.
-    pub seconds: Option<f64>,
-    /// Where all results stand.
-    pub report: Option<String>,
-    /// The suite as it was named on the command line.
-    pub suite: String,
-    /// How the run ended.
-    pub ending: RunEnding,
-    /// The graders that the gate looks at; none without a gate.
-    pub gated: Option<Vec<String>>,
+/// Failures that are listed unless the command line says otherwise.
+const FAILURES: usize = 10;
+
+/// A screen a suite.
+pub(super) static FORMAT: ReportFormat = ReportFormat {
+    name: "text",
+    help: "For people at a terminal.",
+    audience: Audience::Terminal,
+    joins_suites: true,
+    start: |options| Box::new(TerminalWriter { options, has_any: false }),
+};
+
+struct TerminalWriter {
+    options: ReportOptions,
+    has_any: bool,
 }
 
-/// How much is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TerminalOptions {
-    /// The width of the terminal, in columns.
-    pub width: usize,
-    /// How many failures are listed.
-    pub failures: usize,
-}
-
-impl Default for TerminalOptions {
-    fn default() -> Self {
-        Self { width: 100, failures: 10 }
+impl ReportWriter for TerminalWriter {
+    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
+        if std::mem::replace(&mut self.has_any, true) {
+            writeln!(sink.out)?;
+        }
+        write(run, self.options, sink.out)
     }
 }
 
-/// Writes the report for a terminal.
-pub(crate) fn write(
-    report: &Report<'_>,
-    facts: &TerminalFacts,
-    options: TerminalOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let digest = ReportDigest::of((report.results)(), options.failures);
+fn write(run: &ReportedRun<'_, '_>, options: ReportOptions, out: &mut dyn Write) -> io::Result<()> {
+    let ReportedRun { report, facts, .. } = *run;
+    let failures = options.failures.unwrap_or(FAILURES);
+    let digest = ReportDigest::of((report.results)(), failures);
     let summary = report.summary;
     let width = options.width;
     let head = [verdict_lines(report, width), metric_lines(&summary.metrics, width)];
@@ -103,7 +87,7 @@ pub(crate) fn write(
         error_lines(&digest, width),
         fact_lines(summary, &digest, facts, width),
     ];
-    let asked_for = options.failures.saturating_sub(TerminalOptions::default().failures);
+    let asked_for = failures.saturating_sub(FAILURES);
     let taken: usize = head.iter().chain(&tail).map(height).sum();
     let room = (SCREEN + asked_for).saturating_sub(taken);
     let models = group_lines("model", summary.by_model.as_ref(), room, MODELS, width);
@@ -111,7 +95,7 @@ pub(crate) fn write(
     let curves = curve_lines(&summary.metrics, rows_in(room, 2, CURVES), width);
     let room = room.saturating_sub(height(&curves));
     let tags = group_lines("tag", summary.by_tag.as_ref(), room, TAGS, width);
-    let ending = ending_lines(report, &digest, facts);
+    let ending = ending_lines(run, &digest);
     let sections = head.into_iter().chain([curves, models, tags]).chain(tail).chain([ending]);
     let sections = sections.filter(|lines| !lines.is_empty());
     for (at, section) in sections.enumerate() {
@@ -307,7 +291,7 @@ fn group_lines(
     lines
 }
 
-fn failure_lines(digest: &ReportDigest, facts: &TerminalFacts, width: usize) -> Vec<String> {
+fn failure_lines(digest: &ReportDigest, facts: &ProcessFacts, width: usize) -> Vec<String> {
     if digest.failed == 0 {
         return Vec::new();
     }
@@ -376,7 +360,7 @@ fn error_lines(digest: &ReportDigest, width: usize) -> Vec<String> {
 fn fact_lines(
     summary: &Summary,
     digest: &ReportDigest,
-    facts: &TerminalFacts,
+    facts: &ProcessFacts,
     width: usize,
 ) -> Vec<String> {
     let mut shown: Vec<String> = digest.empty_line().into_iter().collect();
@@ -399,21 +383,22 @@ fn fact_lines(
 }
 
 /// Why the exit code is 3 and what to do: one line, with a command to copy, so the terminal breaks it and nothing is cut.
-fn ending_lines(report: &Report<'_>, digest: &ReportDigest, facts: &TerminalFacts) -> Vec<String> {
-    let gated = facts.gated.as_ref().filter(|_| facts.ending.is_incomplete());
+fn ending_lines(run: &ReportedRun<'_, '_>, digest: &ReportDigest) -> Vec<String> {
+    let ReportedRun { report, facts, origin } = *run;
+    let gated = origin.gated.as_ref().filter(|_| facts.ending.is_incomplete());
     let of_gate = gated.map(|gated| {
         let counts = |grader: &str| gated.iter().any(|name| name == grader);
         ReportDigest::of_graders((report.results)(), 0, &counts)
     });
     // Where the gate lacks nothing, the others are why the run is incomplete.
     let lacking = of_gate.as_ref().filter(|of_gate| of_gate.errored > 0).unwrap_or(digest);
-    let reason = facts.ending.reason(&report.summary.gate, lacking, &facts.suite);
+    let reason = facts.ending.reason(&report.summary.gate, lacking, &origin.command);
     let line = |reason| format!("{DOUBTFUL}exit code {}:{DOUBTFUL:#} {reason}", facts.ending.code);
     reason.map(line).into_iter().collect()
 }
 
 /// What the run spent and saved; nothing where neither is known.
-fn money(facts: &TerminalFacts) -> Option<String> {
+fn money(facts: &ProcessFacts) -> Option<String> {
     let part = |name: &str, usage: Usage| {
         let cost = usage.cost.map_or_else(String::new, |cost| format!("{cost}, "));
         let tokens = usage.input + usage.output;
@@ -436,11 +421,13 @@ mod tests {
     use super::*;
     use crate::base::price::Cost;
     use crate::base::text::columns;
+    use crate::pipeline::report::ending::RunEnding;
     use crate::pipeline::report::fixtures;
     use crate::pipeline::report::fixtures::Run;
+    use crate::pipeline::report::origin::ReportOrigin;
 
-    fn facts() -> TerminalFacts {
-        TerminalFacts {
+    fn facts() -> ProcessFacts {
+        ProcessFacts {
             asked: Some(4),
             cached: Some(96),
             failed: Some(2),
@@ -448,25 +435,26 @@ mod tests {
             saved: Usage { input: 24_000, output: 1200, cost: Cost::from_dollars(0.0481) },
             seconds: Some(12.34),
             report: Some(".evalrs/runs/7".to_owned()),
-            suite: "suite.yaml".to_owned(),
             ending: RunEnding::default(),
-            gated: None,
         }
     }
 
-    fn styled(run: &Run, facts: &TerminalFacts, width: usize) -> String {
-        let options = TerminalOptions { width, ..TerminalOptions::default() };
-        run.written(|report, out| write(report, facts, options, out))
+    fn styled(run: &Run, facts: &ProcessFacts, width: usize) -> String {
+        let options = ReportOptions { width, failures: None };
+        let origin = ReportOrigin { command: "suite.yaml".to_owned(), ..ReportOrigin::default() };
+        run.written(|report, out| {
+            write(&ReportedRun { report, facts, origin: &origin }, options, out)
+        })
     }
 
-    fn plain(run: &Run, facts: &TerminalFacts, width: usize) -> String {
+    fn plain(run: &Run, facts: &ProcessFacts, width: usize) -> String {
         strip_str(&styled(run, facts, width)).to_string()
     }
 
     #[test]
     fn hostile_texts_stay_texts() {
         let ending = RunEnding { code: 3, ..RunEnding::default() };
-        let facts = TerminalFacts { ending, ..facts() };
+        let facts = ProcessFacts { ending, ..facts() };
         insta::assert_snapshot!(plain(&fixtures::hostile(), &facts, 100), @r"
         undecided  support-bot: 2 samples, 4 results
         quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)
@@ -510,7 +498,7 @@ mod tests {
 
     #[test]
     fn a_run_of_nothing_is_one_line() {
-        let text = plain(&fixtures::empty(), &TerminalFacts::default(), 100);
+        let text = plain(&fixtures::empty(), &ProcessFacts::default(), 100);
         assert_eq!(text, "no gate  support-bot: 0 samples, 0 results\n");
     }
 
