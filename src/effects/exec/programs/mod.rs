@@ -1,8 +1,8 @@
 //! Executes programs: executables as a process for each call, functions and modules in workers that stay.
 //!
 //! Programs are not trusted: each has a group of processes of its own, limits of time and output, an environment of few
-//! variables and, where the suite wants it, a sandbox. `executable` runs the one kind; of the other, `pool` holds what
-//! waits, `serving` passes it to a `worker`, and `messages` is what is said. `command`, `sandbox` and `environment` say
+//! variables and, where the suite wants it, a sandbox. `executable` runs the one kind; of the other, `queue` holds what
+//! waits, `pool` passes it to a `worker`, and `messages` is what is said. `command`, `sandbox` and `environment` say
 //! how a process is started, `endings` and `tail` what is told of its end, `group` ends it, `guard` even when evalrs is gone.
 
 pub(crate) mod check;
@@ -15,8 +15,8 @@ mod group;
 mod guard;
 mod messages;
 mod pool;
+mod queue;
 mod sandbox;
-mod serving;
 mod tail;
 mod worker;
 mod world;
@@ -38,7 +38,8 @@ use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, Outcome};
 use crate::pipeline::program::{DependenciesAction, DepfileFormat, ProgramIdentity};
 use command::{Surroundings, unloadable};
-use pool::{Pool, WINDOW, not_asked};
+use pool::Pool;
+use queue::{WINDOW, not_asked};
 use world::ProgramWorld;
 
 /// What is told of a call during which the files of its program changed.

@@ -1,333 +1,153 @@
-//! The workers of one program, and what waits for them.
-//!
-//! Workers take requests out of one queue as they have room. A further worker is started when what waits would take
-//! longer than starting one. What a worker left unanswered when it died or fell silent is asked again, each request
-//! alone, because it is not known which of them was at fault.
+//! The workers of one program: each is fed from one queue, and started again when it dies or falls silent.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use tokio::sync::{Notify, oneshot};
-use tokio::time::Instant;
+use tokio::io::AsyncWriteExt;
+use tokio::select;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
-use super::group::Group;
-use super::serving;
+use super::endings::{self, who};
+use super::files;
+use super::messages::{self, WorkerMessage};
+use super::queue::{Job, PoolState, TakenJobs, WorkerQueue, not_asked};
+use super::worker::{Fault, Worker};
 use super::world::ProgramWorld;
-use crate::effects::exec::{Discovered, Start, see};
+use crate::effects::exec::{Discovered, Start};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
-
-/// The most requests that a worker holds unanswered.
-pub(super) const WINDOW: usize = 128;
-/// How much work a worker holds, if requests are so small: answers take so long to be taken in and new requests to come.
-const AHEAD: Duration = Duration::from_millis(10);
-
-/// How long evalrs itself is busy with a request, about. Workers that answer faster than it feeds them would idle.
-const FEEDING: Duration = Duration::from_micros(30);
-
-/// How much longer than others the first call of a function may take: what it needs is compiled and loaded then.
-const WARMING_UP: Duration = Duration::from_millis(5);
-
-/// A request that waits for a worker.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) id: u64,
-    /// What the program is handed: compact JSON.
-    pub(super) input: String,
-    /// Whether it is asked while nothing else is: it was unanswered when a worker died.
-    pub(super) is_alone: bool,
-    pub(super) answer: oneshot::Sender<Outcome>,
-}
-
-impl Job {
-    /// Ends it. That nobody waits for it any more does not matter.
-    pub(super) fn end(self, outcome: Outcome) {
-        let _ = self.answer.send(outcome);
-    }
-}
-
-/// Where a program stands.
-#[derive(Debug, Default)]
-enum PoolState {
-    /// No worker has loaded it yet.
-    #[default]
-    Unknown,
-    /// One has.
-    Loaded,
-    /// None can, for this reason.
-    Unloadable(Failure),
-}
-
-#[derive(Debug, Default)]
-struct WorkerQueue {
-    last_id: u64,
-    queue: VecDeque<Job>,
-    /// What is asked alone.
-    suspects: VecDeque<Job>,
-    loads: Vec<oneshot::Sender<Result<Discovered, Failure>>>,
-    standing: PoolState,
-    /// What it was seen to load, until somebody takes it.
-    seen: Discovered,
-    /// Workers that are there, those that are being started included.
-    workers: usize,
-    groups: Vec<Weak<Group>>,
-    /// How long a request takes, about; none where no answer came yet.
-    pace: Option<Duration>,
-    /// Since when more waits than workers take.
-    backlog: Option<Instant>,
-    /// When the last answer came.
-    answered: Option<Instant>,
-    /// How long a worker takes to start.
-    loading: Duration,
-    /// No more requests come.
-    is_retired: bool,
-}
 
 /// The workers of a program.
 #[derive(Debug)]
 pub(super) struct Pool {
     pub(super) start: Arc<Start>,
-    pub(super) world: Arc<ProgramWorld>,
-    state: Mutex<WorkerQueue>,
-    pub(super) wake: Notify,
+    world: Arc<ProgramWorld>,
+    queue: Mutex<WorkerQueue>,
+    wake: Notify,
 }
 
 impl Pool {
     /// A pool without workers.
     pub(super) fn new(start: Arc<Start>, world: Arc<ProgramWorld>) -> Self {
-        Self { start, world, state: Mutex::default(), wake: Notify::new() }
+        Self { start, world, queue: Mutex::default(), wake: Notify::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, WorkerQueue> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, WorkerQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls the program.
     pub(super) async fn ask(self: &Arc<Self>, input: String) -> Outcome {
-        let (answer, outcome) = oneshot::channel();
-        {
-            let mut state = self.state();
-            if let PoolState::Unloadable(failure) = &state.standing {
+        let outcome = {
+            let mut queue = self.queue();
+            if let PoolState::Unloadable(failure) = &queue.state {
                 return Outcome::Failure(failure.clone());
             }
-            state.last_id += 1;
-            let job = Job { id: state.last_id, input, is_alone: false, answer };
-            state.queue.push_back(job);
-            self.start_first(&mut state);
-        }
+            let outcome = queue.push(input);
+            self.start_first(&mut queue);
+            outcome
+        };
         self.wake.notify_one();
         outcome.await.unwrap_or_else(|_| not_asked("its worker was given up"))
     }
 
     /// Loads the program, if that was not done yet.
     pub(super) async fn load(self: &Arc<Self>) -> Result<Discovered, Failure> {
-        let (sender, loaded) = oneshot::channel();
-        {
-            let mut state = self.state();
-            match &state.standing {
-                PoolState::Loaded => return Ok(std::mem::take(&mut state.seen)),
+        let loaded = {
+            let mut queue = self.queue();
+            match &queue.state {
+                PoolState::Loaded => return Ok(queue.take_discovered()),
                 PoolState::Unloadable(failure) => return Err(failure.clone()),
                 PoolState::Unknown => {}
             }
-            state.loads.push(sender);
-            self.start_first(&mut state);
-        }
+            let loaded = queue.await_load();
+            self.start_first(&mut queue);
+            loaded
+        };
         let given_up = || Failure::new(FailureKind::NotAsked, "not asked: its worker was given up");
         loaded.await.unwrap_or_else(|_| Err(given_up()))
     }
 
-    fn start_first(self: &Arc<Self>, state: &mut WorkerQueue) {
-        if state.workers == 0 {
-            self.start_worker(state);
+    fn start_first(self: &Arc<Self>, queue: &mut WorkerQueue) {
+        if queue.workers == 0 {
+            self.start_worker(queue);
         }
     }
 
-    fn start_worker(self: &Arc<Self>, state: &mut WorkerQueue) {
-        state.workers += 1;
-        tokio::spawn(serving::run(WorkerSlot(Arc::clone(self))));
+    fn start_worker(self: &Arc<Self>, queue: &mut WorkerQueue) {
+        queue.workers += 1;
+        tokio::spawn(serve(WorkerSlot(Arc::clone(self))));
     }
 
-    /// Starts a further worker, if there may be one and it pays: what waits takes longer than starting one, or so long
-    /// more has been waiting than the workers take.
-    pub(super) fn grow(self: &Arc<Self>) {
-        let mut state = self.state();
-        let waiting = u32::try_from(state.queue.len() + state.suspects.len()).unwrap_or(u32::MAX);
-        if waiting == 0 {
-            state.backlog = None;
-            return;
-        }
-        let elapsed = |since: Option<Instant>| since.map(|since| since.elapsed());
-        let demand = Demand {
-            waiting,
-            workers: state.workers,
-            pace: state.pace,
-            backlog: elapsed(state.backlog),
-            silence: elapsed(state.answered),
-            loading: state.loading,
-        };
-        if demand.pays() && state.workers < self.world.settings.workers {
-            state.backlog = Some(Instant::now());
-            self.start_worker(&mut state);
+    fn grow(self: &Arc<Self>) {
+        let mut queue = self.queue();
+        if queue.wants_worker(&self.world.settings) {
+            self.start_worker(&mut queue);
         }
     }
 
-    /// When to look whether a further worker is needed; none where it is not.
-    pub(super) fn look_at(&self) -> Option<Instant> {
-        let state = self.state();
-        let may_grow = state.workers < self.world.settings.workers;
-        let is_fed = state.workers < fed(state.pace);
-        let since = state.backlog.filter(|_| may_grow)?;
-        let silent = state.answered.filter(|_| !is_fed);
-        Some(silent.map_or(since, |silent| silent.max(since)) + state.loading)
-    }
-
-    /// Takes out what a worker may be sent that holds `held` requests. Says whether it may take more when that comes.
-    pub(super) fn take(&self, held: usize, overlaps: bool) -> (Vec<Job>, bool) {
-        let mut state = self.state();
-        skip_dropped(&mut state.queue);
-        skip_dropped(&mut state.suspects);
-        if !state.suspects.is_empty() {
-            // Suspects come first, when nothing else is under way.
-            let job = (held == 0).then(|| state.suspects.pop_front()).flatten();
-            return (job.into_iter().collect(), false);
+    /// Starts a worker and has it load the program. Its process is noted at once, to be ended with the executor.
+    async fn started(self: &Arc<Self>) -> Result<Serving<'_>, Failure> {
+        let begin = Instant::now();
+        let began = files::now();
+        let mut worker = Worker::spawn(&self.start, &self.world).await?;
+        self.queue().note(&worker.group);
+        let mut loaded = worker.load(&self.start, &self.world).await?;
+        let seen = files::seen(loaded.reported(), began);
+        let is_first = self.queue().loaded(seen, begin.elapsed());
+        for warning in loaded.warnings.iter().filter(|_| is_first) {
+            self.world.say(format!("{}: {warning}", self.start.spec.shown()));
         }
-        let room = self.window(state.pace, overlaps).saturating_sub(held);
-        let share = state.queue.len().div_ceil(state.workers.max(1)).min(room);
-        let jobs: Vec<Job> =
-            state.queue.drain(..share).filter(|job| !job.answer.is_closed()).collect();
-        let is_left = !state.queue.is_empty();
-        match (is_left, share == room) {
-            (true, true) => drop(state.backlog.get_or_insert_with(Instant::now)),
-            (true, false) => {}
-            (false, _) => state.backlog = None,
-        }
-        drop(state);
-        if is_left && share > 0 {
-            self.wake.notify_one();
-        }
-        (jobs, room > share)
-    }
-
-    fn window(&self, pace: Option<Duration>, overlaps: bool) -> usize {
-        let settings = &self.world.settings;
-        if overlaps {
-            return (settings.overlapping / settings.workers.max(1)).max(1);
-        }
-        // One request tells how long they take: slow ones are spread over workers that are still to come.
-        let Some(pace) = pace else { return 1 };
-        let ahead = AHEAD.as_nanos() / pace.as_nanos().max(1);
-        usize::try_from(ahead).unwrap_or(WINDOW).clamp(1, WINDOW)
-    }
-
-    /// Notes that `count` answers took so long.
-    pub(super) fn paced(&self, count: usize, took: Duration) {
-        let each = took / u32::try_from(count).unwrap_or(u32::MAX).max(1);
-        let mut state = self.state();
-        let first = each.saturating_sub(WARMING_UP);
-        state.answered = Some(Instant::now());
-        state.pace = Some(state.pace.map_or(first, |pace| (pace * 3 + each) / 4));
-    }
-
-    /// Takes back what was not answered: suspects are asked alone, and others before all that waits.
-    pub(super) fn give_back(&self, jobs: Vec<Job>) {
-        let mut state = self.state();
-        for job in jobs.into_iter().rev() {
-            let queue = if job.is_alone { &mut state.suspects } else { &mut state.queue };
-            queue.push_front(job);
-        }
-    }
-
-    /// Notes a process, to be ended with the executor.
-    pub(super) fn note(&self, group: &Arc<Group>) {
-        let mut state = self.state();
-        state.groups.retain(|group| group.strong_count() > 0);
-        state.groups.push(Arc::downgrade(group));
-    }
-
-    /// Notes that a worker has loaded the program.
-    pub(super) fn loaded(&self, warnings: Vec<String>, seen: Discovered, took: Duration) {
-        let mut state = self.state();
-        state.loading = took;
-        let is_first = !matches!(state.standing, PoolState::Loaded);
-        state.standing = PoolState::Loaded;
-        add(&mut state.seen, seen);
-        if !state.loads.is_empty() {
-            let seen = std::mem::take(&mut state.seen);
-            for load in std::mem::take(&mut state.loads) {
-                let _ = load.send(Ok(seen.clone()));
-            }
-        }
-        drop(state);
-        if is_first {
-            for warning in warnings {
-                self.world.say(format!("{}: {warning}", self.start.spec.shown()));
-            }
-        }
-    }
-
-    /// Ends everything that waits because no worker can load the program, and whatever comes until it is forgiven.
-    pub(super) fn cannot_load(&self, failure: &Failure) {
-        let mut state = self.state();
-        state.standing = PoolState::Unloadable(failure.clone());
-        for load in std::mem::take(&mut state.loads) {
-            let _ = load.send(Err(failure.clone()));
-        }
-        end_all(&mut state, &Outcome::Failure(failure.clone()));
-    }
-
-    /// Notes what a worker says that it loaded or read since.
-    pub(super) fn discovered(&self, discovered: Discovered) {
-        add(&mut self.state().seen, discovered);
+        Ok(Serving {
+            pool: self,
+            worker,
+            began,
+            overlaps: loaded.overlaps,
+            limit: Duration::from_millis(self.start.spec.timeout_ms),
+            unanswered: BTreeMap::new(),
+            outbox: Vec::new(),
+            written: 0,
+            since: Instant::now(),
+        })
     }
 
     /// What was discovered since the last call.
     pub(super) fn take_discovered(&self) -> Option<Discovered> {
-        let seen = std::mem::take(&mut self.state().seen);
+        let seen = self.queue().take_discovered();
         (seen != Discovered::default()).then_some(seen)
     }
 
     /// Forgets that the program could not be loaded.
     pub(super) fn forgive(&self) {
-        let mut state = self.state();
-        if matches!(state.standing, PoolState::Unloadable(_)) {
-            state.standing = PoolState::Unknown;
+        let mut queue = self.queue();
+        if matches!(queue.state, PoolState::Unloadable(_)) {
+            queue.state = PoolState::Unknown;
         }
     }
 
     /// Ends what was not sent to a worker yet.
     pub(super) fn halt(&self, reason: &str) {
-        end_all(&mut self.state(), &not_asked(reason));
+        self.queue().end_all(&not_asked(reason));
     }
 
     /// Lets the workers end when they have answered what they were asked.
     pub(super) fn retire(&self) {
-        self.state().is_retired = true;
+        self.queue().is_retired = true;
         self.wake.notify_waiters();
-    }
-
-    /// Whether nothing is to be done any more, ever.
-    pub(super) fn is_over(&self) -> bool {
-        let state = self.state();
-        state.is_retired && state.queue.is_empty() && state.suspects.is_empty()
     }
 
     /// Whether it has no worker.
     pub(super) fn is_gone(&self) -> bool {
-        self.state().workers == 0
-    }
-
-    /// Whether something waits for a worker.
-    pub(super) fn has_work(&self) -> bool {
-        let state = self.state();
-        !state.queue.is_empty() || !state.suspects.is_empty()
+        self.queue().workers == 0
     }
 
     /// Ends all workers at once.
     pub(super) fn kill(&self) {
-        let mut state = self.state();
-        state.is_retired = true;
-        end_all(&mut state, &not_asked("the run ended"));
-        for group in std::mem::take(&mut state.groups) {
+        let mut queue = self.queue();
+        queue.is_retired = true;
+        queue.end_all(&not_asked("the run ended"));
+        for group in std::mem::take(&mut queue.groups) {
             if let Some(group) = group.upgrade() {
                 group.kill();
             }
@@ -337,120 +157,198 @@ impl Pool {
 
 /// The place of one worker in its pool, which is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct WorkerSlot(pub(super) Arc<Pool>);
+struct WorkerSlot(Arc<Pool>);
 
 impl Drop for WorkerSlot {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.workers -= 1;
-        if state.workers == 0 {
-            // Nobody would answer these any more.
-            state.loads.clear();
-            end_all(&mut state, &not_asked("its worker was given up"));
+        self.0.queue().worker_ended();
+    }
+}
+
+/// Serves a pool with one worker after the other, until nothing is left for them.
+async fn serve(slot: WorkerSlot) {
+    let pool = &slot.0;
+    loop {
+        let mut serving = match pool.started().await {
+            Ok(serving) => serving,
+            Err(failure) => return pool.queue().cannot_load(&failure),
+        };
+        match serving.serve().await {
+            Ok(()) => return serving.worker.kill().await,
+            Err(fault) => serving.give_up(fault).await,
+        }
+        if !pool.queue().has_work() {
+            return;
         }
     }
 }
 
-/// What decides whether one worker more pays.
-#[derive(Clone, Copy, Debug)]
-struct Demand {
-    /// Requests that no worker has taken.
-    waiting: u32,
-    workers: usize,
-    /// How long a request takes; none where no answer came yet.
-    pace: Option<Duration>,
-    /// How long more has been waiting than the workers take, if it does.
-    backlog: Option<Duration>,
-    /// How long no answer came, if one ever did.
-    silence: Option<Duration>,
-    /// How long a worker takes to start.
-    loading: Duration,
+/// A request that a worker was sent.
+struct Sent {
+    job: Job,
+    at: Instant,
 }
 
-impl Demand {
-    /// Whether what waits takes longer than starting a worker, or so long more has been waiting than the workers take,
-    /// and evalrs can feed one more. Where no answer comes at all, something hangs that all others wait for.
-    fn pays(&self) -> bool {
-        let is_over = |time: Duration| time >= self.loading;
-        let is_fed = self.workers < fed(self.pace) || self.silence.is_none_or(is_over);
-        let is_long = self.backlog.is_some_and(is_over);
-        is_fed
-            && (is_long
-                || self.pace.unwrap_or_default().saturating_mul(self.waiting) > self.loading)
-    }
+/// A worker at work.
+struct Serving<'a> {
+    pool: &'a Arc<Pool>,
+    worker: Worker,
+    /// When it was started.
+    began: SystemTime,
+    overlaps: bool,
+    limit: Duration,
+    /// By the identity of the request.
+    unanswered: BTreeMap<u64, Sent>,
+    /// What is to be written, and how much of it was.
+    outbox: Vec<u8>,
+    written: usize,
+    /// Since when the worker works without having answered anything.
+    since: Instant,
 }
 
-/// How many workers evalrs can feed whose requests take so long.
-fn fed(pace: Option<Duration>) -> usize {
-    let fed = |pace: Duration| usize::try_from(pace.as_nanos() / FEEDING.as_nanos());
-    pace.map_or(usize::MAX, |pace| fed(pace).unwrap_or(usize::MAX).max(1))
-}
-
-/// The failure of what was never sent.
-pub(super) fn not_asked(reason: &str) -> Outcome {
-    Outcome::Failure(Failure::new(FailureKind::NotAsked, format!("not asked: {reason}")))
-}
-
-/// Drops from the front of a queue what nobody waits for any more.
-fn skip_dropped(queue: &mut VecDeque<Job>) {
-    while queue.pop_front_if(|job| job.answer.is_closed()).is_some() {}
-}
-
-fn end_all(state: &mut WorkerQueue, outcome: &Outcome) {
-    let suspects = std::mem::take(&mut state.suspects);
-    for job in suspects.into_iter().chain(std::mem::take(&mut state.queue)) {
-        job.end(outcome.clone());
-    }
-}
-
-/// Adds what was seen to what is known.
-fn add(to: &mut Discovered, more: Discovered) {
-    see(&mut to.files, more.files);
-    to.missed.extend(more.missed);
-    to.reads.extend(more.reads);
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::{Demand, fed};
-
-    #[test]
-    fn so_many_workers_are_fed() {
-        for (micros, workers) in [(0, 1), (29, 1), (60, 2), (300, 10), (1_000_000, 33_333)] {
-            assert_eq!(fed(Some(Duration::from_micros(micros))), workers, "{micros}");
+impl Serving<'_> {
+    /// Sends requests and takes answers in until nothing is left to be done, ever.
+    async fn serve(&mut self) -> Result<(), Fault> {
+        loop {
+            let is_open = self.fill();
+            let is_busy = !self.unanswered.is_empty();
+            if !is_busy && self.pool.queue().is_over() {
+                return Ok(());
+            }
+            let deadline = self.deadline();
+            let look_at = self.pool.queue().look_at(&self.pool.world.settings);
+            let has_outbox = self.written < self.outbox.len();
+            select! {
+                read = self.worker.replies.read() => {
+                    read?;
+                    self.take_replies()?;
+                }
+                written = self.worker.requests.write(&self.outbox[self.written..]), if has_outbox => {
+                    self.wrote(written.ok());
+                }
+                () = self.pool.wake.notified(), if is_open => {}
+                () = sleep_until(deadline), if is_busy => return Err(Fault::Silent),
+                () = sleep_until(look_at.unwrap_or(deadline)), if look_at.is_some() => {
+                    self.pool.grow();
+                }
+            }
         }
-        assert_eq!(fed(None), usize::MAX, "nothing is known of it yet");
     }
 
-    /// Microseconds of pace, milliseconds of backlog and of silence; starting a worker takes 80 ms.
-    type Row = (&'static str, u32, [Option<u64>; 3], bool);
+    /// Takes requests as long as there is room. Says whether there is more.
+    fn fill(&mut self) -> bool {
+        if self.unanswered.values().next().is_some_and(|sent| sent.job.is_alone) {
+            return false;
+        }
+        let held = self.unanswered.len();
+        let TakenJobs { jobs, is_open, is_left } =
+            self.pool.queue().take(held, self.overlaps, &self.pool.world.settings);
+        if is_left {
+            self.pool.wake.notify_one();
+        }
+        let at = Instant::now();
+        if held == 0 && !jobs.is_empty() {
+            self.since = at;
+        }
+        for job in jobs {
+            messages::write_request(job.id, &job.input, &mut self.outbox);
+            self.unanswered.insert(job.id, Sent { job, at });
+        }
+        is_open
+    }
 
-    const ROWS: &[Row] = &[
-        ("few that are slow", 3, [Some(50_000), None, Some(1)], true),
-        ("few that are fast", 3, [Some(1_000), None, Some(1)], false),
-        ("many that are fast", 100, [Some(1_000), None, Some(1)], true),
-        ("more all the time", 3, [Some(1_000), Some(80), Some(1)], true),
-        ("more for a moment", 3, [Some(1_000), Some(79), Some(1)], false),
-        ("more than evalrs could feed", 100_000, [Some(20), Some(500), Some(1)], false),
-        ("one that all others wait for", 100, [Some(20), Some(500), Some(80)], true),
-        ("no answer yet", 100, [None, Some(79), None], false),
-        ("no answer for long", 100, [None, Some(80), None], true),
-    ];
+    /// Notes that bytes were written. A pipe that takes none any more is that of a worker at its end.
+    fn wrote(&mut self, count: Option<usize>) {
+        self.written += count.unwrap_or(self.outbox.len() - self.written);
+        if self.written == self.outbox.len() {
+            self.outbox.clear();
+            self.written = 0;
+        }
+    }
 
-    #[test]
-    fn a_worker_more_pays_where_what_waits_takes_longer() {
-        for &(name, waiting, [pace, backlog, silence], expected) in ROWS {
-            let demand = Demand {
-                waiting,
-                workers: 1,
-                pace: pace.map(Duration::from_micros),
-                backlog: backlog.map(Duration::from_millis),
-                silence: silence.map(Duration::from_millis),
-                loading: Duration::from_millis(80),
+    /// When the worker is silent for too long. Of one that works on one request after the other, each answer says that
+    /// it goes on; others have the time of every single one.
+    fn deadline(&self) -> Instant {
+        let oldest = self.unanswered.values().map(|sent| sent.at).min().unwrap_or(self.since);
+        if self.overlaps { oldest + self.limit } else { self.since.max(oldest) + self.limit }
+    }
+
+    /// Takes in every line that is there.
+    fn take_replies(&mut self) -> Result<(), Fault> {
+        let mut count = 0;
+        while let Some(line) = self.worker.replies.next() {
+            let mut message = WorkerMessage::read(line).map_err(Fault::Garbage)?;
+            if let Some(reported) = message.reported() {
+                self.pool.queue().discovered(files::seen(reported, self.began));
+            }
+            let sent = message.id.and_then(|id| self.unanswered.remove(&id));
+            let Some(Sent { job, .. }) = sent else {
+                return Err(Fault::Garbage("its worker answers what it was not asked".to_owned()));
             };
-            assert_eq!(demand.pays(), expected, "{name}");
+            let start = &self.pool.start;
+            let outcome = match (message.result, message.error) {
+                (Some(result), None) => messages::result(start, result.get(), None),
+                (None, Some(error)) => Outcome::Failure(messages::raised(start, &error)),
+                _ => {
+                    let message = "its worker gives neither a result nor an error".to_owned();
+                    Outcome::Failure(Failure::new(FailureKind::InvalidReply, message))
+                }
+            };
+            job.end(outcome);
+            count += 1;
         }
+        if count > 0 {
+            let now = Instant::now();
+            self.pool.queue().paced(count, now - self.since);
+            self.since = now;
+            self.pool.grow();
+        }
+        Ok(())
+    }
+
+    /// Ends the worker. The request that failed alone is the one at fault, and all others are asked again.
+    async fn give_up(mut self, fault: Fault) {
+        let said = if fault == Fault::Ended {
+            self.worker.ended().await
+        } else {
+            self.worker.kill().await;
+            String::new()
+        };
+        let stderr = self.worker.stderr(&self.pool.start);
+        let now = Instant::now();
+        let limit = self.limit;
+        let mut jobs: Vec<Sent> = std::mem::take(&mut self.unanswered).into_values().collect();
+        let was_alone = jobs.len() == 1;
+        // Of requests that overlap, those that were just sent are not to blame for the silence.
+        let is_suspect =
+            |sent: &Sent| !(self.overlaps && fault == Fault::Silent) || sent.at + limit <= now;
+        for sent in &mut jobs {
+            let is_guilty = was_alone && (sent.job.is_alone || fault == Fault::Silent);
+            sent.job.is_alone = is_suspect(sent) && !is_guilty;
+        }
+        let guilty = jobs.pop_if(|sent| was_alone && !sent.job.is_alone);
+        self.pool.queue().give_back(jobs.into_iter().map(|sent| sent.job).collect());
+        if let Some(Sent { job, .. }) = guilty {
+            job.end(Outcome::Failure(self.failure(&fault, &said, stderr)));
+        }
+    }
+
+    /// The failure of a request that a worker did not survive.
+    fn failure(&self, fault: &Fault, said: &str, stderr: Option<String>) -> Failure {
+        let start = &self.pool.start;
+        let who = who(start.spec.role);
+        let failure = match fault {
+            Fault::Silent => return endings::timeout(start, stderr),
+            Fault::Ended => Failure::new(FailureKind::Killed, format!("{who} {said}")),
+            Fault::TooLong => {
+                let message = format!("{who} gave a result of more than 64 MB");
+                Failure::new(FailureKind::OutputLimit, message)
+            }
+            Fault::Garbage(problem) => {
+                let message = start.without_secrets(&format!("{who} was ended: {problem}"));
+                Failure::new(FailureKind::Killed, message)
+            }
+        };
+        Failure { stderr, ..failure }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -12,9 +12,10 @@ use super::command::{Surroundings, WorkerPlace, unloadable};
 use super::endings::{Ending, seconds};
 use super::group::Group;
 use super::messages::{self, Loaded, WorkerMessage};
-use super::pool::Pool;
 use super::tail::{self, Printed, Tail};
+use super::world::ProgramWorld;
 use crate::base::system::os::forget_versions;
+use crate::effects::exec::Start;
 use crate::pipeline::outcome::Failure;
 
 /// The longest line, in bytes.
@@ -28,7 +29,8 @@ const GRACE: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Worker {
     child: Child,
-    group: Arc<Group>,
+    /// Ends what is left of the process when this is dropped.
+    pub(super) group: Arc<Group>,
     pub(super) requests: ChildStdin,
     pub(super) replies: Replies,
     tail: tail::Shared,
@@ -50,10 +52,11 @@ pub(super) enum Fault {
 }
 
 impl Worker {
-    /// Starts a worker and has it load its program.
-    pub(super) async fn start(pool: &Pool) -> Result<(Self, Loaded), Failure> {
-        let start = &*pool.start;
-        let world = &*pool.world;
+    /// Starts a worker, which is yet to load the program.
+    pub(super) async fn spawn(
+        start: &Arc<Start>,
+        world: &Arc<ProgramWorld>,
+    ) -> Result<Self, Failure> {
         let bwrap = world.bwrap_for(start).await?;
         let (entry, folder) = world.worker(start.spec.language)?;
         let own = world.stripper.first().map(String::as_str);
@@ -65,32 +68,27 @@ impl Worker {
         let guard = world.guard();
         let mut child = surroundings.spawn(start).await?;
         let group = Arc::new(Group::of(&child, guard));
-        pool.note(&group);
         let (Some(requests), Some(replies), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(unloadable("its worker has no pipes"));
         };
         let tail = Arc::new(Mutex::new(Tail::of(start)));
-        let erring = tokio::spawn(forward(stderr, Arc::clone(&tail), pool));
+        let erring = tokio::spawn(forward(stderr, Arc::clone(&tail), Printed::of(start, world)));
         let replies = Replies::new(replies);
         let is_sandboxed = bwrap.is_some();
-        let mut worker = Self { child, group, requests, replies, tail, erring, is_sandboxed };
-        match worker.load(pool).await {
-            Ok(loaded) => Ok((worker, loaded)),
-            Err(failure) => {
-                worker.group.kill();
-                Err(failure)
-            }
-        }
+        Ok(Self { child, group, requests, replies, tail, erring, is_sandboxed })
     }
 
-    /// Has a program loaded. Many workers may start at once, so that takes longer than a short call may.
-    async fn load(&mut self, pool: &Pool) -> Result<Loaded, Failure> {
-        let start = &*pool.start;
-        let limit_ms = start.spec.timeout_ms.max(pool.world.least_to_load_ms);
+    /// Has the program loaded. Many workers may start at once, so that takes longer than a short call may.
+    pub(super) async fn load(
+        &mut self,
+        start: &Start,
+        world: &ProgramWorld,
+    ) -> Result<Loaded, Failure> {
+        let limit_ms = start.spec.timeout_ms.max(world.least_to_load_ms);
         let limit = Duration::from_millis(limit_ms);
-        let line = messages::load_line(start, &pool.world.stripper);
+        let line = messages::load_line(start, &world.stripper);
         // One that does not take it says by its end what is wrong.
         let _ = self.requests.write_all(line.as_bytes()).await;
         let first = timeout(limit, async {
@@ -120,17 +118,14 @@ impl Worker {
                         }
                     }
                     Ok(WorkerMessage { unloadable: Some(said), .. }) => {
-                        let said = messages::not_loaded(start, &said, None);
-                        let stderr =
-                            said.stderr.clone().or_else(|| tail::text_of(&self.tail, start));
-                        return Err(Failure { stderr, ..said });
+                        return Err(messages::not_loaded(start, &said, self.stderr(start)));
                     }
                     Ok(_) => format!("the worker of `{shown}` did not say whether it loaded it"),
                     Err(problem) => format!("`{shown}` cannot be loaded: {problem}"),
                 }
             }
         };
-        let stderr = tail::text_of(&self.tail, start);
+        let stderr = self.stderr(start);
         Err(Failure { stderr, ..unloadable(start.without_secrets(&message)) })
     }
 
@@ -158,8 +153,8 @@ impl Worker {
     }
 
     /// The end of what the process wrote to its standard error.
-    pub(super) fn stderr(&self, pool: &Pool) -> Option<String> {
-        tail::text_of(&self.tail, &pool.start)
+    pub(super) fn stderr(&self, start: &Start) -> Option<String> {
+        tail::text_of(&self.tail, start)
     }
 }
 
@@ -170,16 +165,9 @@ impl Drop for Worker {
 }
 
 /// Reads what a worker's program prints; says it too, line by line, where that is wanted.
-fn forward(
-    stderr: tokio::process::ChildStderr,
-    tail: tail::Shared,
-    pool: &Pool,
-) -> impl Future<Output = ()> + use<> {
-    let mut printed = Printed::of(&pool.start, &pool.world);
-    async move {
-        tail::read(stderr, &tail, |bytes| printed.see(bytes)).await;
-        printed.end();
-    }
+async fn forward(stderr: ChildStderr, tail: tail::Shared, mut printed: Printed) {
+    tail::read(stderr, &tail, |bytes| printed.see(bytes)).await;
+    printed.end();
 }
 
 /// The lines that come from a worker.
