@@ -37,7 +37,7 @@ impl Ending {
     pub(super) fn said(self) -> String {
         match self {
             Self::Exit(code) => format!("exited with code {code}"),
-            Self::Signal(signal) => match name_of(signal) {
+            Self::Signal(signal) => match signal_name(signal) {
                 Some(name) => format!("was ended by signal {signal} ({name})"),
                 None => format!("was ended by signal {signal}"),
             },
@@ -56,33 +56,10 @@ fn signal_of(_status: ExitStatus) -> Option<i32> {
 }
 
 #[cfg(unix)]
-fn name_of(signal: i32) -> Option<&'static str> {
-    use rustix::process::Signal;
-    let names = [
-        (Signal::HUP, "SIGHUP"),
-        (Signal::INT, "SIGINT"),
-        (Signal::QUIT, "SIGQUIT"),
-        (Signal::ILL, "SIGILL"),
-        (Signal::TRAP, "SIGTRAP"),
-        (Signal::ABORT, "SIGABRT"),
-        (Signal::BUS, "SIGBUS"),
-        (Signal::FPE, "SIGFPE"),
-        (Signal::KILL, "SIGKILL"),
-        (Signal::USR1, "SIGUSR1"),
-        (Signal::SEGV, "SIGSEGV"),
-        (Signal::USR2, "SIGUSR2"),
-        (Signal::PIPE, "SIGPIPE"),
-        (Signal::ALARM, "SIGALRM"),
-        (Signal::TERM, "SIGTERM"),
-        (Signal::XCPU, "SIGXCPU"),
-        (Signal::XFSZ, "SIGXFSZ"),
-        (Signal::SYS, "SIGSYS"),
-    ];
-    names.iter().find(|(known, _)| known.as_raw() == signal).map(|(_, name)| *name)
-}
+use signal_hook::low_level::signal_name;
 
 #[cfg(not(unix))]
-fn name_of(_signal: i32) -> Option<&'static str> {
+fn signal_name(_signal: i32) -> Option<&'static str> {
     None
 }
 
