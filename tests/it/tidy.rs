@@ -25,7 +25,6 @@ const TUPLES_TO_GO: &[&str] = &[
     "src/effects/exec/judges/endpoints.rs check_pause",
     "src/effects/exec/judges/endpoints.rs hindrance",
     "src/effects/exec/judges/http.rs understood",
-    "src/effects/store/uses.rs note",
     "src/pipeline/dataset/cells.rs row_problem",
     "src/pipeline/dataset/join.rs input_mismatch",
     "src/pipeline/dataset/labels.rs on",

@@ -44,7 +44,7 @@ pub(crate) fn calibrate(
     {
         return Ok(ExitStatus::Interrupted);
     }
-    let text = report(&samples, &console.system.now());
+    let text = report(&samples, &console.system.now().to_string());
     write_text(&text, args.records.output.as_deref(), console)?;
     Ok(ExitStatus::Success)
 }

@@ -171,7 +171,7 @@ fn note_used(
     let program = spec.shown();
     let run = crate::effects::store::Run { of: "", is_whole: matches!(called.end, Ok(End::Done)) };
     let now = system.now();
-    match crate::effects::store::note_used(folder, &program, Some(run), &now, &called.keys) {
+    match crate::effects::store::note_used(folder, &program, Some(run), now, &called.keys) {
         Ok(()) => Ok(()),
         Err(error) => writeln!(err, "warning: {error}"),
     }

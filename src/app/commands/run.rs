@@ -160,10 +160,10 @@ fn run_one(
     let home = surroundings.records();
     let facts = RunFacts {
         format: FORMAT,
-        id: record::run_id(&started, record::last_id(console.system, &home).as_deref()),
+        id: record::run_id(started, record::last_id(console.system, &home).as_deref()),
         suite: header.suite.clone(),
-        started,
-        finished: console.system.now(),
+        started: started.to_string(),
+        finished: console.system.now().to_string(),
         evalrs: env!("CARGO_PKG_VERSION").to_owned(),
         exit_code: status.code(),
         interrupted: settled.interrupted,

@@ -28,7 +28,7 @@ pub(crate) fn note_used(
     let of = &surroundings.in_workspace(path, system);
     let run = store::Run { of, is_whole };
     let dir = Path::new(&surroundings.cache_dir);
-    let noted = store::note_used(dir, &suite, Some(run), &system.now(), &keys);
+    let noted = store::note_used(dir, &suite, Some(run), system.now(), &keys);
     noted.err().map(|error| format!("`cache gc` will not know what this run used: {error}"))
 }
 

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
+use jiff::Timestamp;
 
 use super::Console;
 use super::context::{CliOverrides, SuiteContext};
@@ -206,7 +207,7 @@ struct Keeper<'a> {
     folder: String,
     home: String,
     id: String,
-    started: String,
+    started: Timestamp,
     log: SaveLog,
     has_begun: bool,
 }
@@ -215,7 +216,7 @@ impl<'a> Keeper<'a> {
     fn new(system: &'a dyn System, surroundings: &SuiteContext) -> Self {
         let started = system.now();
         let home = surroundings.records();
-        let id = record::run_id(&started, record::last_id(system, &home).as_deref());
+        let id = record::run_id(started, record::last_id(system, &home).as_deref());
         let folder = join(&record::runs_of(&home), &id);
         let log = SaveLog::new(&folder);
         let has_begun = false;
@@ -227,7 +228,7 @@ impl<'a> Keeper<'a> {
             record::write_header(self.system, &self.folder, &header(saved.session))?;
             record::set_latest(self.system, &self.home, &self.id)?;
         }
-        let record = save_record(saved, self.system.now());
+        let record = save_record(saved, self.system.now().to_string());
         self.log.append(self.system, &record)
     }
 
@@ -249,8 +250,8 @@ impl<'a> Keeper<'a> {
             format: FORMAT,
             id: self.id.clone(),
             suite: header.suite.clone(),
-            started: self.started.clone(),
-            finished: self.system.now(),
+            started: self.started.to_string(),
+            finished: self.system.now().to_string(),
             evalrs: env!("CARGO_PKG_VERSION").to_owned(),
             exit_code: 0,
             interrupted: ended.ending == SessionEnd::Interrupted,

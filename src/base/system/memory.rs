@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::rc::Rc;
 
+use jiff::Timestamp;
+
 use super::{Contents, FileBytes, System};
 
 /// Files, an empty environment and a clock that stands still.
@@ -174,8 +176,8 @@ impl System for MemorySystem {
         Some(program.version.clone())
     }
 
-    fn now(&self) -> String {
-        "2026-01-01T00:00:00Z".to_owned()
+    fn now(&self) -> Timestamp {
+        Timestamp::constant(1_767_225_600, 0)
     }
 
     fn elapsed(&self) -> std::time::Duration {

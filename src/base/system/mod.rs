@@ -8,6 +8,8 @@ pub mod os;
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 /// What became of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileBytes {
@@ -74,8 +76,8 @@ pub trait System {
         cwd: &str,
         environment: &BTreeMap<String, String>,
     ) -> Option<String>;
-    /// The time, RFC 3339 in UTC.
-    fn now(&self) -> String;
+    /// The time, in whole seconds.
+    fn now(&self) -> Timestamp;
     /// Time since some fixed moment, for durations.
     fn elapsed(&self) -> std::time::Duration;
 }

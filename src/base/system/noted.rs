@@ -7,6 +7,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::{Contents, FileBytes, System};
 
 /// Another system, and what was looked for in it.
@@ -99,7 +101,7 @@ impl System for Noted<'_> {
         self.system.version_of(path, cwd, environment)
     }
 
-    fn now(&self) -> String {
+    fn now(&self) -> Timestamp {
         self.system.now()
     }
 

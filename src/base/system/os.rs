@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
+use jiff::Timestamp;
+
 use super::{Contents, FileBytes, System, folder_of, non_empty, version_in};
 
 /// Files of so many bytes are read by two threads: what takes the time is getting memory for them.
@@ -141,9 +143,9 @@ impl System for OsSystem {
         version
     }
 
-    fn now(&self) -> String {
-        let now = jiff::Timestamp::now();
-        format!("{now:.0}")
+    fn now(&self) -> Timestamp {
+        let now = Timestamp::now();
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
     }
 
     fn elapsed(&self) -> Duration {

@@ -13,6 +13,7 @@ pub(crate) mod side;
 
 use std::io::Write;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::base::ordered_map::Ordered;
@@ -111,12 +112,10 @@ pub(crate) fn last_id(system: &dyn System, home: &str) -> Option<String> {
     system.list(&runs_of(home))?.pop()
 }
 
-/// The id of a run that began at `started` (RFC 3339): unique by its suffix, and it sorts after `last`, the run before
+/// The id of a run that began at `started`: unique by its suffix, and it sorts after `last`, the run before
 /// it, also within one second.
-pub(crate) fn run_id(started: &str, last: Option<&str>) -> String {
-    let digits: String = started.chars().filter(char::is_ascii_digit).take(14).collect();
-    let (date, time) = digits.split_at(digits.len().min(8));
-    let second = format!("{date}T{time}-");
+pub(crate) fn run_id(started: Timestamp, last: Option<&str>) -> String {
+    let second = started.strftime("%Y%m%dT%H%M%S-").to_string();
     let suffix = last.and_then(|last| u32::from_str_radix(last.strip_prefix(&second)?, 16).ok());
     let number = match suffix {
         None => fastrand::u32(..0x80_0000),
@@ -127,19 +126,21 @@ pub(crate) fn run_id(started: &str, last: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{last_id, run_id};
+    use super::{Timestamp, last_id, run_id};
     use crate::base::system::memory::MemorySystem;
 
     #[test]
     fn ids_sort_in_the_order_of_the_runs() {
-        let mut ids = vec![run_id("2026-01-01T00:00:00Z", None)];
-        for started in ["2026-01-01T00:00:00Z"; 300].into_iter().chain(["2026-01-01T00:00:01Z"]) {
+        let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let mut ids = vec![run_id(start, None)];
+        for started in [start; 300].into_iter().chain([start + jiff::SignedDuration::from_secs(1)])
+        {
             let next = run_id(started, ids.last().map(String::as_str));
             ids.push(next);
         }
         assert!(ids.is_sorted_by(|left, right| left < right), "{ids:?}");
         for foreign in ["", "notes", "20260101T000000-", "20260101T000000-xyz"] {
-            let id = run_id("2026-01-01T00:00:00Z", Some(foreign));
+            let id = run_id(start, Some(foreign));
             assert!(id.starts_with("20260101T000000-") && id.len() == 22, "{id}");
         }
     }

@@ -473,7 +473,7 @@ mod tests {
             self.0.version_of(path, cwd, environment)
         }
 
-        fn now(&self) -> String {
+        fn now(&self) -> jiff::Timestamp {
             self.0.now()
         }
 

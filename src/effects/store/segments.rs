@@ -383,6 +383,11 @@ pub(super) fn segment_folder(dir: &Path) -> PathBuf {
 
 /// The segments of a folder, in the order of their creation; none if there is no folder.
 pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
+    names_in(folder, "jsonl")
+}
+
+/// The files of a folder that have an extension, sorted; none if there is no folder.
+pub(super) fn names_in(folder: &Path, extension: &str) -> io::Result<Vec<String>> {
     let files = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         files => files?,
@@ -390,7 +395,7 @@ pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for file in files {
         let path = file?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
+        if path.extension().is_some_and(|found| found == extension) {
             names.extend(path.file_name().and_then(|name| name.to_str()).map(str::to_owned));
         }
     }
@@ -398,13 +403,9 @@ pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Visits the entries of the segment at `path` from a line on.
-pub(super) fn scan_file(
-    path: &Path,
-    from: Position,
-    visit: impl FnMut(ScannedEntry),
-) -> io::Result<Scanned> {
-    scan_lines(path, from, u64::MAX, visit)
+/// Visits the entries of the segment at `path`.
+pub(super) fn scan_file(path: &Path, visit: impl FnMut(ScannedEntry)) -> io::Result<Scanned> {
+    scan_lines(path, Position::START, u64::MAX, visit)
 }
 
 /// Visits the entries of the segment at `path` from a line on, up to the offset `upto`.
@@ -476,7 +477,7 @@ fn has_first_idx(path: &Path) -> bool {
 /// Writes the side file of the segment at `path`, under a temporary name first.
 fn write_idx(path: &Path) -> io::Result<()> {
     let mut entries = Vec::new();
-    scan_file(path, Position::START, |found| entries.push((found.entry.key, slot(0, &found))))?;
+    scan_file(path, |found| entries.push((found.entry.key, slot(0, &found))))?;
     let temporary = path.with_extension("idx.tmp");
     fs::write(&temporary, idx::encode(&entries))?;
     fs::rename(&temporary, path.with_extension("idx"))

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::gc_policy::{Candidate, Fate, fates};
-use super::line::{Position, ScannedEntry};
+use super::line::ScannedEntry;
 use super::segments::{
     SEAL_AT, SegmentStore, scan_file, segment_folder, segment_names, unreadable, write_error,
 };
@@ -168,7 +168,7 @@ fn survey(folder: &Path, uses: &Uses, made: &dyn Fn(&Entry) -> i64) -> Result<Su
         };
         let first = survey.candidates.len();
         let candidates = &mut survey.candidates;
-        let scanned = scan_file(&path, Position::START, |found| {
+        let scanned = scan_file(&path, |found| {
             let used = uses.last.get(&found.entry.key).copied().unwrap_or(i64::MIN);
             let last_use = used.max(made(&found.entry));
             let is_needed = uses.needed.contains(&found.entry.key);
@@ -283,7 +283,7 @@ impl Survey {
         let mut size = 0;
         let mut written = Ok(());
         let mut missing = 0;
-        let scanned = scan_file(path, Position::START, |found| {
+        let scanned = scan_file(path, |found| {
             while known.next_if(|(candidate, _)| candidate.offset < found.offset).is_some() {
                 missing += 1;
             }

@@ -31,6 +31,10 @@ fn three() -> Vec<Entry> {
     vec![entry(1, 0, "{}"), entry(2, 7, r#"{"score":0.5}"#), entry(3, 1, r#"{"why":"é\n"}"#)]
 }
 
+fn moment(text: &str) -> jiff::Timestamp {
+    text.parse().unwrap()
+}
+
 fn text_of(entries: &[Entry]) -> String {
     let mut text = String::new();
     for entry in entries {

@@ -11,8 +11,10 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 use super::StoreError;
-use super::segments::{segment_folder, write_error};
+use super::segments::{names_in, segment_folder, write_error};
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 
 const MAGIC: &[u8; 16] = b"evalrs use v1\n\0\0";
@@ -30,7 +32,7 @@ pub struct Run<'a> {
     pub is_whole: bool,
 }
 
-/// Notes that `suite` needs `keys` at `now` (RFC 3339, UTC), beside what was noted for it that day; and for the last run
+/// Notes that `suite` needs `keys` at `now`, beside what was noted for it that day; and for the last run
 /// of it, where it is one.
 ///
 /// Where there is no store, nothing can be swept and nothing is noted.
@@ -38,7 +40,7 @@ pub fn note_used(
     dir: &Path,
     suite: &str,
     run: Option<Run<'_>>,
-    now: &str,
+    now: Timestamp,
     keys: &[ActionKey],
 ) -> Result<(), StoreError> {
     if keys.is_empty() || !segment_folder(dir).is_dir() {
@@ -48,16 +50,16 @@ pub fn note_used(
     keys.sort_unstable();
     keys.dedup();
     let folder = use_folder(dir);
-    let day = day_of(now);
+    let day = now.strftime("%Y%m%d").to_string();
     let suffix = suffix_of(suite);
     if let Some(run) = run {
         note_last(&folder, suite, run, &keys)?;
     }
-    let path = folder.join(format!("{day}-{suffix}.keys"));
+    let path = manifest(&folder, &day, &suffix);
     if has_all(&read(&path).unwrap_or_default(), &keys) {
         return Ok(());
     }
-    note(&folder, &path, (&day, &suffix), keys).map_err(|error| write_error(&path, &error))
+    note(&folder, &day, &suffix, keys).map_err(|error| write_error(&path, &error))
 }
 
 /// Notes what the last of these runs needs: in place of what the one before needed, or, for part of a run, beside it.
@@ -84,25 +86,25 @@ fn note_last(
     replaced.map_err(|error| write_error(&path, &error))
 }
 
-fn note(
-    folder: &Path,
-    path: &Path,
-    (day, suffix): (&str, &str),
-    mut keys: Vec<ActionKey>,
-) -> io::Result<()> {
+fn manifest(folder: &Path, day: &str, suffix: &str) -> PathBuf {
+    folder.join(format!("{day}-{suffix}.keys"))
+}
+
+fn note(folder: &Path, day: &str, suffix: &str, mut keys: Vec<ActionKey>) -> io::Result<()> {
+    let path = manifest(folder, day, suffix);
     fs::create_dir_all(folder)?;
     let lock = File::options().create(true).append(true).open(folder.join("lock"))?;
     if lock.try_lock().is_err() {
         // Somebody else notes: rather a file of its own than a wait, or one that overwrites the other.
-        let name = format!("{day}-{suffix}-{:08x}.keys", fastrand::u32(..));
-        return replace(folder, &folder.join(name), &keys);
+        let suffix = format!("{suffix}-{:08x}", fastrand::u32(..));
+        return replace(folder, &manifest(folder, day, &suffix), &keys);
     }
-    keys.extend(read(path).unwrap_or_default());
+    keys.extend(read(&path).unwrap_or_default());
     keys.sort_unstable();
     keys.dedup();
-    replace(folder, path, &keys)?;
+    replace(folder, &path, &keys)?;
     let end = format!("-{suffix}.keys");
-    let names = manifest_names(folder)?;
+    let names = names_in(folder, "keys")?;
     let older = names.iter().filter(|name| name.ends_with(&end) && name.as_str() < day).max();
     if let Some(older) = older.map(|name| folder.join(name))
         && read(&older).is_ok_and(|older| has_all(&keys, &older))
@@ -137,9 +139,7 @@ pub(super) struct Uses {
 pub(super) fn read_uses(dir: &Path, oldest: Option<i64>) -> io::Result<Uses> {
     let folder = use_folder(dir);
     let mut uses = Uses::default();
-    let mut names = manifest_names(&folder)?;
-    names.sort_unstable();
-    for name in names.iter().rev() {
+    for name in names_in(&folder, "keys")?.iter().rev() {
         let path = folder.join(name);
         if name.starts_with(LAST) {
             match read(&path) {
@@ -173,21 +173,6 @@ pub(super) fn read_uses(dir: &Path, oldest: Option<i64>) -> io::Result<Uses> {
 
 fn use_folder(dir: &Path) -> PathBuf {
     dir.join("v1").join("use")
-}
-
-fn manifest_names(folder: &Path) -> io::Result<Vec<String>> {
-    let files = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        files => files?,
-    };
-    let mut names = Vec::new();
-    for file in files {
-        let path = file?.path();
-        if path.extension().is_some_and(|extension| extension == "keys") {
-            names.extend(path.file_name().and_then(|name| name.to_str()).map(str::to_owned));
-        }
-    }
-    Ok(names)
 }
 
 fn read(path: &Path) -> io::Result<Vec<ActionKey>> {
@@ -233,10 +218,6 @@ fn suffix_with(suite: &str, whole: &str) -> String {
     let harmless = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let name: String = suite.chars().take(NAME).map(harmless).collect();
     format!("{name}-{}", &blake3::hash(whole.as_bytes()).to_hex()[..8])
-}
-
-fn day_of(now: &str) -> String {
-    now.chars().filter(char::is_ascii_digit).take(8).collect()
 }
 
 /// The last second of the day that the name of a manifest begins with, in Unix time.

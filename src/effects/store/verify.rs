@@ -79,7 +79,7 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
             for path in names.iter().map(|name| folder.join(name)) {
                 let shown = path.to_string_lossy();
                 let visit = |found: ScannedEntry| _ = report.take(&shown, &found, check);
-                let scanned = scan_file(&path, Position::START, visit);
+                let scanned = scan_file(&path, visit);
                 report.end(&path, scanned);
             }
         }

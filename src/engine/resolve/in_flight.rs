@@ -278,7 +278,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
             return;
         }
         let mut batch = std::mem::take(&mut self.landed);
-        let at = system.now();
+        let at = system.now().to_string();
         let also = std::mem::take(&mut self.also);
         drop_outdated(&mut batch, is_current);
         self.unpaid = 0;

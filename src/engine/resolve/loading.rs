@@ -115,7 +115,7 @@ impl Settling<'_> {
         // By their seats: what rests on others wants nothing until those are there, so `now` may be shorter.
         let before: HashMap<PlannedCall, ActionKey> = before.iter().copied().collect();
         let db = &self.session.db;
-        let at = self.world.system.now();
+        let at = self.world.system.now().to_string();
         let graders = queries::graders(db, self.session.root);
         let mut outcomes = Vec::new();
         let mut waiting = Vec::new();

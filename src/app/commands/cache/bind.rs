@@ -101,7 +101,7 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
     let mut session = loaded_session(suite, &surroundings, Overrides::default(), console)?;
     while session.read_unread(console.system) {}
     let binder = Binder::new(&session, grader)?;
-    let at = console.system.now();
+    let at = console.system.now().to_string();
     let mut files = Vec::new();
     let mut seen = ReadRows::default();
     for path in &args.files {

@@ -14,7 +14,7 @@ use crate::effects::store::{Entry, Sweep, SweepError, Swept};
 
 /// Sweeps the store.
 pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let now = amounts::seconds(&console.system.now()).unwrap_or_default();
+    let now = console.system.now().as_second();
     let unused_since = args.unused_since.as_deref().map(|text| amounts::since(text, now));
     let max_size = args.max_size.as_deref().map(amounts::size);
     let sweep = Sweep {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::digest::{LastRun, StoreDigest};
@@ -45,7 +46,7 @@ pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitS
     });
     let committed = committed.collect();
     let store = surroundings.store(console)?;
-    let digest = digest(store.as_ref(), &console.system.now());
+    let digest = digest(store.as_ref(), console.system.now());
     let last_run = last_run(&surroundings.root, console.system);
     let stats = Stats { dir, totals, winning, committed, digest, last_run };
     if args.json {
@@ -71,8 +72,8 @@ fn judgments(path: &str, system: &dyn System) -> usize {
     committed.keys().len()
 }
 
-fn digest(store: &dyn OutcomeStore, now: &str) -> StoreDigest {
-    let mut digest = StoreDigest::at(amounts::seconds(now).unwrap_or_default());
+fn digest(store: &dyn OutcomeStore, now: Timestamp) -> StoreDigest {
+    let mut digest = StoreDigest::at(now.as_second());
     for keys in store.keys().chunks(AT_ONCE) {
         for Entry { body, .. } in store.get_many(keys).into_iter().flatten() {
             digest.add(&body);

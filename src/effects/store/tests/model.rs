@@ -128,7 +128,7 @@ proptest! {
             fs::write(folder(dir.path()).join(format!("0-{segment}-0.jsonl")), text_of(&of)).unwrap();
         }
         for (number, day) in &used {
-            note_used(dir.path(), "a", None, &format!("1970-01-{day:02}T00:00:00Z"), &[key(*number)]).unwrap();
+            note_used(dir.path(), "a", None, moment(&format!("1970-01-{day:02}T00:00:00Z")), &[key(*number)]).unwrap();
         }
         // The longer the body, the later it was made: within the days of the manifests.
         let made = |text: u8| i64::from(text) * DAY + 1;

@@ -79,7 +79,8 @@ fn what_was_not_used_since_goes_by_manifest_or_else_by_age() {
     ];
     for (unused_since, expected) in cases {
         let dir = segments(&[&entries]);
-        note_used(dir.path(), "a", None, "2025-12-31T00:00:00Z", &[key(1), key(9)]).unwrap();
+        note_used(dir.path(), "a", None, moment("2025-12-31T00:00:00Z"), &[key(1), key(9)])
+            .unwrap();
         let swept = sweep(dir.path(), &Sweep { unused_since, made: &made, ..PACK }).unwrap();
         assert_eq!(swept.unused as usize, 4 - expected.len(), "{unused_since:?}");
         let left: Vec<u8> = lines_of(dir.path()).iter().map(|entry| entry.key.0[0]).collect();
@@ -103,7 +104,7 @@ fn what_does_not_fit_goes_least_recently_used_first() {
     ];
     for (most, expected) in cases {
         let dir = segments(&[&entries[..2], &entries[2..]]);
-        note_used(dir.path(), "a", None, "2025-12-31T00:00:00Z", &[key(1)]).unwrap();
+        note_used(dir.path(), "a", None, moment("2025-12-31T00:00:00Z"), &[key(1)]).unwrap();
         let swept =
             sweep(dir.path(), &Sweep { max_size: Some(most), made: &made, ..PACK }).unwrap();
         assert_eq!(swept.over_size as usize, 4 - expected.len(), "{most}");
@@ -120,8 +121,14 @@ fn what_the_last_run_of_a_suite_needed_goes_last() {
     let dir = segments(&[&entries]);
     let note = |suite, numbers: &[u8], (of, is_whole)| {
         let keys: Vec<ActionKey> = numbers.iter().map(|number| key(*number)).collect();
-        note_used(dir.path(), suite, Some(Run { of, is_whole }), "2026-01-01T10:00:00Z", &keys)
-            .unwrap();
+        note_used(
+            dir.path(),
+            suite,
+            Some(Run { of, is_whole }),
+            moment("2026-01-01T10:00:00Z"),
+            &keys,
+        )
+        .unwrap();
     };
     // All on one day: two suites of one name, one of which was edited since.
     note("a", &[1, 2, 3], ("a.yaml", true));

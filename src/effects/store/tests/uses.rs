@@ -16,7 +16,7 @@ fn keys(numbers: &[u8]) -> Vec<ActionKey> {
 fn noted(notes: &[(&str, &str, &[u8])]) -> TempDir {
     let dir = segment(text_of(&three()).as_bytes());
     for (suite, now, numbers) in notes {
-        note_used(dir.path(), suite, None, now, &keys(numbers)).unwrap();
+        note_used(dir.path(), suite, None, moment(now), &keys(numbers)).unwrap();
     }
     dir
 }
@@ -73,7 +73,7 @@ fn an_older_manifest_goes_when_a_newer_one_of_its_suite_holds_its_keys() {
     let dir = noted(&[("a", NEW_YEAR, &[1, 2]), ("b", NEW_YEAR, &[1]), ("a", NEXT, &[2])]);
     assert_eq!(names(dir.path()).len(), 3);
     assert_eq!(uses(dir.path(), None), [(1, ENDS[0]), (2, ENDS[1])]);
-    note_used(dir.path(), "a", None, NEXT, &keys(&[1])).unwrap();
+    note_used(dir.path(), "a", None, moment(NEXT), &keys(&[1])).unwrap();
     assert_eq!(names(dir.path()).len(), 2, "that of `a` at new year is gone");
     let read = read_uses(dir.path(), None).unwrap();
     assert_eq!(read.needless.len(), 1, "that of `b` says nothing new");
@@ -89,7 +89,7 @@ fn what_is_noted_already_is_not_written_again() {
     let stands = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
     let before = stands(&path);
     for numbers in [&[1, 3][..], &[], &[2]] {
-        note_used(dir.path(), "a", None, NEW_YEAR, &keys(numbers)).unwrap();
+        note_used(dir.path(), "a", None, moment(NEW_YEAR), &keys(numbers)).unwrap();
         assert_eq!(stands(&path), before);
     }
 }
@@ -99,9 +99,9 @@ fn two_that_note_at_once_do_not_wait_and_lose_nothing() {
     let dir = noted(&[("a", NEW_YEAR, &[1])]);
     let lock = File::options().append(true).open(dir.path().join("v1/use/lock")).unwrap();
     lock.lock().unwrap();
-    note_used(dir.path(), "a", None, NEW_YEAR, &keys(&[2])).unwrap();
+    note_used(dir.path(), "a", None, moment(NEW_YEAR), &keys(&[2])).unwrap();
     drop(lock);
-    note_used(dir.path(), "a", None, NEW_YEAR, &keys(&[3])).unwrap();
+    note_used(dir.path(), "a", None, moment(NEW_YEAR), &keys(&[3])).unwrap();
     assert_eq!(names(dir.path()).len(), 2);
     assert_eq!(uses(dir.path(), None).len(), 3);
 }
@@ -113,18 +113,18 @@ fn a_damaged_manifest_is_named_and_replaced_by_the_next_note() {
     fs::write(&path, "garbage").unwrap();
     let damaged = read_uses(dir.path(), None).unwrap().damaged;
     assert_eq!(damaged.iter().map(|(path, _)| path).collect::<Vec<_>>(), [&path]);
-    note_used(dir.path(), "a", None, NEW_YEAR, &keys(&[2])).unwrap();
+    note_used(dir.path(), "a", None, moment(NEW_YEAR), &keys(&[2])).unwrap();
     assert_eq!(uses(dir.path(), None), [(2, ENDS[0])]);
 }
 
 #[test]
 fn nothing_is_noted_where_there_is_no_store() {
     let dir = fresh();
-    note_used(dir.path(), "a", None, NEW_YEAR, &keys(&[1])).unwrap();
+    note_used(dir.path(), "a", None, moment(NEW_YEAR), &keys(&[1])).unwrap();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     let dir = segment(b"");
     fs::write(dir.path().join("v1/use"), "a file").unwrap();
-    let error = note_used(dir.path(), "a", None, NEW_YEAR, &keys(&[1])).unwrap_err();
+    let error = note_used(dir.path(), "a", None, moment(NEW_YEAR), &keys(&[1])).unwrap_err();
     assert!(matches!(error, StoreError::Write { .. }), "{error}");
 }
 

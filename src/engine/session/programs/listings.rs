@@ -1,5 +1,7 @@
 //! The entries of the store that list what programs load.
 
+use jiff::Timestamp;
+
 use super::ReadProgram;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::pipeline::action::Action;
@@ -52,15 +54,17 @@ fn text(entry: &Entry) -> Option<String> {
 }
 
 /// The entry that lists what a program loads; `action` finds that out.
-pub(crate) fn entry(action: &Action, depfile: &Depfile, generation: u32, at: String) -> Entry {
+pub(crate) fn entry(action: &Action, depfile: &Depfile, generation: u32, at: Timestamp) -> Entry {
     let reply = Reply { text: depfile.to_text(), model: None, usage: None };
-    let body = Stored::new(action.ingredients(), Outcome::Reply(reply), at).to_body();
+    let body = Stored::new(action.ingredients(), Outcome::Reply(reply), at.to_string()).to_body();
     Entry { key: action.key(), generation, body }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+
+    use jiff::Timestamp;
 
     use super::{StoredListing, entry, files_key, find};
     use crate::base::system::memory::MemorySystem;
@@ -92,7 +96,7 @@ mod tests {
             Stored::new(read.dependencies_action().ingredients(), reply, String::new()).to_body();
         store.put_many(&[Entry { key: files_key(&read), generation: 3, body }]).unwrap();
         assert_eq!(find(&[&read], &store), [StoredListing::Files(files)]);
-        let whole_entry = entry(&read.dependencies_action(), &whole, 1, String::new());
+        let whole_entry = entry(&read.dependencies_action(), &whole, 1, Timestamp::UNIX_EPOCH);
         store.put_many(&[whole_entry]).unwrap();
         assert_eq!(find(&[&read], &store), [StoredListing::All(whole, 1)]);
     }
