@@ -2,23 +2,24 @@
 //!
 //! Two steps: [`word_diff`] finds the pieces, [`render`] makes them lines. Knows texts, not what they are. The texts
 //! are untrusted and may be large, so the work is bounded: what stands alike at both ends is set aside first, and of
-//! the rest at most [`MOST_WORDS`] words are compared. Beyond that, lines are compared, and words only within lines
-//! that differ, as long as the number lasts; what is left is shown as removed and added whole.
+//! the rest at most [`MAX_WORDS`] words are compared. Beyond that, lines are compared, and words only within lines
+//! that differ, as long as the number lasts; what is left is shown as removed and added whole. No clock bounds it, or
+//! the same texts would not always have the same pieces.
 
 use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
-use unicode_width::UnicodeWidthChar;
+use unicode_segmentation::UnicodeSegmentation;
 
-use super::flow::Flow;
+use super::flow::{MAY_BREAK, flow};
 use super::sanitize;
 
 /// How many words of both texts together are compared; spaces and marks count as words.
-pub(crate) const MOST_WORDS: usize = 100_000;
+pub(crate) const MAX_WORDS: usize = 100_000;
 
 /// How many lines of both texts together are compared where there are too many words.
-pub(crate) const MOST_LINES: usize = 100_000;
+pub(crate) const MAX_LINES: usize = 100_000;
 
 /// A common piece is absorbed by the changes around it if both are so many times as long.
 const TINY: usize = 4;
@@ -46,195 +47,128 @@ pub(crate) enum Piece {
 ///
 /// Replaced phrases stay together: what little they have in common is part of both.
 pub(crate) fn word_diff(old: &str, new: &str) -> Vec<Piece> {
-    let (start, end) = common_ends(old, new);
-    let middle = |text: &str| start..text.len() - end;
-    let old_middle = &old[middle(old)];
-    let new_middle = &new[middle(new)];
-    let mut changes = Changes::default();
-    changes.same(&old[..start]);
-    let mut room = MOST_WORDS;
-    if !changes.compare_words(old_middle, new_middle, &mut room) {
-        changes.compare_lines(old_middle, new_middle, &mut room);
+    let mut comparison = WordComparison { old, new, words_left: MAX_WORDS };
+    let middle = comparison.without_common_ends();
+    let mut changes = comparison.by_words(&middle).unwrap_or_else(|| comparison.by_lines(&middle));
+    // Marks first: a phrase is as long as it is only when its words have come together.
+    changes.dedup_by(|after, before| {
+        let between = &old[before.old.end..after.old.start];
+        let is_mark = between.len() <= 3 && !between.chars().any(char::is_alphanumeric);
+        is_mark && before.absorb(after)
+    });
+    changes.dedup_by(|after, before| {
+        let between = after.old.start - before.old.end;
+        let is_little = between.saturating_mul(TINY) <= before.len().min(after.len());
+        is_little && before.absorb(after)
+    });
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    for change in changes {
+        pieces.push(Piece::Same(old[at..change.old.start].to_owned()));
+        at = change.old.end;
+        pieces.push(Piece::Removed(old[change.old].to_owned()));
+        pieces.push(Piece::Added(new[change.new].to_owned()));
     }
-    changes.same(&old[old.len() - end..]);
-    changes.pieces()
+    pieces.push(Piece::Same(old[at..].to_owned()));
+    pieces.retain(|piece| !piece.text().is_empty());
+    pieces
 }
 
-/// The bytes of whole words that both texts begin with, and those that the rest of both ends with.
-fn common_ends(old: &str, new: &str) -> (usize, usize) {
-    let old: Vec<&str> = words(old).collect();
-    let new: Vec<&str> = words(new).collect();
-    let alike = |(old, new): &(&&str, &&str)| old == new;
-    let starts: Vec<usize> =
-        old.iter().zip(&new).take_while(alike).map(|(word, _)| word.len()).collect();
-    let old = &old[starts.len()..];
-    let new = &new[starts.len()..];
-    let end = old.iter().rev().zip(new.iter().rev()).take_while(alike);
-    (starts.iter().sum(), end.map(|(word, _)| word.len()).sum())
+/// Bytes of the old text, and what stands for them in the new one; either may be empty.
+#[derive(Clone, Debug)]
+struct ChangedRange {
+    old: Range<usize>,
+    new: Range<usize>,
 }
 
-/// What a character is to the cutting of words.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// White space, which runs together.
-    Space,
-    /// Letters and digits, which run together.
-    Word,
-    /// A word of its own: a mark, or a character of two columns, whose scripts have no spaces.
-    Single,
-}
-
-fn class(char: char) -> Class {
-    if char.is_whitespace() {
-        Class::Space
-    } else if char.width() == Some(2) || (char.is_ascii_punctuation() && char != '_') {
-        Class::Single
-    } else {
-        Class::Word
+impl ChangedRange {
+    fn len(&self) -> usize {
+        self.old.len().max(self.new.len())
     }
-}
 
-/// The text in words, white space and marks being words too; together they are the text.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let mut chars = rest.char_indices();
-        let (_, first) = chars.next()?;
-        let mut joined = false;
-        let end = chars.find(|(_, char)| {
-            // Accents, and what a joiner joins, belong to the character before.
-            let belongs = joined || (char.width() == Some(0) && !char.is_whitespace());
-            joined = *char == '\u{200d}';
-            !belongs && (class(first) == Class::Single || class(*char) != class(first))
-        });
-        let (word, after) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
-        rest = after;
-        Some(word)
-    })
-}
-
-/// What both texts have, then what only one of them has.
-#[derive(Debug, Default)]
-struct Block {
-    same: String,
-    removed: String,
-    added: String,
-}
-
-impl Block {
     fn is_replacement(&self) -> bool {
-        !self.removed.is_empty() && !self.added.is_empty()
+        !self.old.is_empty() && !self.new.is_empty()
     }
 
-    fn changed(&self) -> usize {
-        self.removed.len().max(self.added.len())
-    }
-}
-
-#[derive(Debug, Default)]
-struct Changes {
-    blocks: Vec<Block>,
-}
-
-impl Changes {
-    fn same(&mut self, text: &str) {
-        match self.blocks.last_mut() {
-            Some(block) if block.changed() == 0 => block.same.push_str(text),
-            _ if text.is_empty() => {}
-            _ => self.blocks.push(Block { same: text.to_owned(), ..Block::default() }),
+    /// Takes in a later change and what stands between, if both replace something. Returns whether it did.
+    fn absorb(&mut self, after: &Self) -> bool {
+        let joins = self.is_replacement() && after.is_replacement();
+        if joins {
+            self.old.end = after.old.end;
+            self.new.end = after.new.end;
         }
-    }
-
-    fn changed(&mut self, removed: &str, added: &str) {
-        if self.blocks.is_empty() {
-            self.blocks.push(Block::default());
-        }
-        if let Some(block) = self.blocks.last_mut() {
-            block.removed.push_str(removed);
-            block.added.push_str(added);
-        }
-    }
-
-    /// Compares word by word if there is room for so many, which is then taken.
-    fn compare_words(&mut self, old: &str, new: &str, room: &mut usize) -> bool {
-        let most = room.saturating_add(1);
-        let old: Vec<&str> = words(old).take(most).collect();
-        let new: Vec<&str> = words(new).take(most).collect();
-        let Some(left) = room.checked_sub(old.len() + new.len()) else { return false };
-        *room = left;
-        compare(&old, &new, |tag, old, new| match tag {
-            DiffTag::Equal => self.same(&old.concat()),
-            _ => self.changed(&old.concat(), &new.concat()),
-        });
-        true
-    }
-
-    /// Compares line by line, and the words of lines that differ while there is room for them.
-    fn compare_lines(&mut self, old: &str, new: &str, room: &mut usize) {
-        let old_lines: Vec<&str> = old.split_inclusive('\n').take(MOST_LINES + 1).collect();
-        let new_lines: Vec<&str> = new.split_inclusive('\n').take(MOST_LINES + 1).collect();
-        if old_lines.len() + new_lines.len() > MOST_LINES {
-            self.changed(old, new);
-            return;
-        }
-        compare(&old_lines, &new_lines, |tag, old, new| {
-            let old = old.concat();
-            let new = new.concat();
-            match tag {
-                DiffTag::Equal => self.same(&old),
-                _ if self.compare_words(&old, &new, room) => {}
-                _ => self.changed(&old, &new),
-            }
-        });
-    }
-
-    fn pieces(self) -> Vec<Piece> {
-        // Marks first: a phrase is as long as it is only when its words have come together.
-        let blocks = absorbed(absorbed(self.blocks, is_mark), is_little);
-        let pieces = blocks.into_iter().flat_map(|block| {
-            [Piece::Same(block.same), Piece::Removed(block.removed), Piece::Added(block.added)]
-        });
-        pieces.filter(|piece| !piece.text().is_empty()).collect()
+        joins
     }
 }
 
-/// The blocks, those joined between whose replacements stands what `is_tiny`.
-fn absorbed(blocks: Vec<Block>, is_tiny: fn(&Block, &Block) -> bool) -> Vec<Block> {
-    let mut joined: Vec<Block> = Vec::new();
-    for block in blocks {
-        match joined.last_mut() {
-            Some(last)
-                if last.is_replacement() && block.is_replacement() && is_tiny(last, &block) =>
-            {
-                last.removed.extend([&*block.same, &*block.removed]);
-                last.added.extend([&*block.same, &*block.added]);
-            }
-            _ => joined.push(block),
-        }
+struct WordComparison<'t> {
+    old: &'t str,
+    new: &'t str,
+    /// How many more words may be compared.
+    words_left: usize,
+}
+
+impl WordComparison<'_> {
+    /// Both texts without the words that they begin and end with alike.
+    fn without_common_ends(&self) -> ChangedRange {
+        let starts = self.old.split_word_bounds().zip(self.new.split_word_bounds());
+        let start = alike(starts);
+        let old = &self.old[start..];
+        let new = &self.new[start..];
+        let end = alike(old.split_word_bounds().rev().zip(new.split_word_bounds().rev()));
+        ChangedRange { old: start..self.old.len() - end, new: start..self.new.len() - end }
     }
-    joined
+
+    /// What changed of a part, word by word; none where that would be more words than are left.
+    fn by_words(&mut self, part: &ChangedRange) -> Option<Vec<ChangedRange>> {
+        let most = self.words_left + 1;
+        let old: Vec<&str> = self.old[part.old.clone()].split_word_bounds().take(most).collect();
+        let new: Vec<&str> = self.new[part.new.clone()].split_word_bounds().take(most).collect();
+        self.words_left = self.words_left.checked_sub(old.len() + new.len())?;
+        Some(changes(&old, &new, part))
+    }
+
+    /// What changed of a part, line by line; within lines that differ by words, while any are left.
+    fn by_lines(&mut self, part: &ChangedRange) -> Vec<ChangedRange> {
+        let most = MAX_LINES + 1;
+        let old: Vec<&str> = self.old[part.old.clone()].split_inclusive('\n').take(most).collect();
+        let new: Vec<&str> = self.new[part.new.clone()].split_inclusive('\n').take(most).collect();
+        if old.len() + new.len() > MAX_LINES {
+            return vec![part.clone()];
+        }
+        let lines = changes(&old, &new, part).into_iter();
+        lines.flat_map(|lines| self.by_words(&lines).unwrap_or_else(|| vec![lines])).collect()
+    }
 }
 
-/// Whether what stands before a change is a space or a mark.
-fn is_mark(_: &Block, after: &Block) -> bool {
-    const MOST: usize = 3;
-    after.same.len() <= MOST && !after.same.chars().any(char::is_alphanumeric)
+/// The bytes of the first pairs whose halves are alike.
+fn alike<'t>(pairs: impl Iterator<Item = (&'t str, &'t str)>) -> usize {
+    pairs.take_while(|(old, new)| old == new).map(|(word, _)| word.len()).sum()
 }
 
-/// Whether what stands between two changes is little beside both.
-fn is_little(before: &Block, after: &Block) -> bool {
-    after.same.len().saturating_mul(TINY) <= before.changed().min(after.changed())
-}
-
-fn compare<'t>(
-    old: &[&'t str],
-    new: &[&'t str],
-    mut found: impl FnMut(DiffTag, &[&'t str], &[&'t str]),
-) {
+/// Where the tokens of a part differ.
+fn changes(old: &[&str], new: &[&str], part: &ChangedRange) -> Vec<ChangedRange> {
+    let bytes = |tokens: &[&str]| tokens.iter().map(|token| token.len()).sum::<usize>();
+    let mut changes: Vec<ChangedRange> = Vec::new();
+    let mut at_old = part.old.start;
+    let mut at_new = part.new.start;
     for operation in capture_diff_slices(Algorithm::Myers, old, new) {
-        let (tag, in_old, in_new): (DiffTag, Range<usize>, Range<usize>) = operation.as_tag_tuple();
-        found(tag, &old[in_old], &new[in_new]);
+        let (tag, in_old, in_new) = operation.as_tag_tuple();
+        let from_old = at_old;
+        let from_new = at_new;
+        at_old += bytes(&old[in_old]);
+        at_new += bytes(&new[in_new]);
+        match changes.last_mut() {
+            _ if tag == DiffTag::Equal => {}
+            // What is removed and added at one place is one change.
+            Some(last) if last.old.end == from_old && last.new.end == from_new => {
+                last.old.end = at_old;
+                last.new.end = at_new;
+            }
+            _ => changes.push(ChangedRange { old: from_old..at_old, new: from_new..at_new }),
+        }
     }
+    changes
 }
 
 impl Piece {
@@ -255,28 +189,28 @@ pub(crate) fn render(pieces: &[Piece], width: usize, context_words: usize) -> Ve
     if pieces.iter().all(|piece| matches!(piece, Piece::Same(_))) {
         return Vec::new();
     }
-    let mut lines = Flow::going_on(width);
+    let mut text = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
-        match piece {
+        let previous = at.checked_sub(1).and_then(|at| pieces.get(at));
+        let next = pieces.get(at + 1);
+        text.push(match piece {
             Piece::Same(text) => {
                 let before = if at == 0 { 0 } else { context_words };
-                let after = if at + 1 == pieces.len() { 0 } else { context_words };
-                lines.push(&context(text, before, after), Style::new());
+                let after = if next.is_none() { 0 } else { context_words };
+                let text = context(text, before, after);
+                // The lines begin with no space.
+                let text = if at == 0 { text.trim_start() } else { &text };
+                (text.to_owned(), Style::new())
             }
             Piece::Removed(text) => {
-                let text = visible(text, pieces.get(at + 1));
-                lines.push(&format!("[-{text}-]"), REMOVED);
+                let text = visible(text, next);
+                let joint = if matches!(next, Some(Piece::Added(_))) { MAY_BREAK } else { "" };
+                (format!("[-{text}-]{joint}"), REMOVED)
             }
-            Piece::Added(text) => {
-                let before = at.checked_sub(1).and_then(|before| pieces.get(before));
-                if let Some(Piece::Removed(_)) = before {
-                    lines.may_break();
-                }
-                lines.push(&format!("{{+{}+}}", visible(text, before)), ADDED);
-            }
-        }
+            Piece::Added(text) => (format!("{{+{}+}}", visible(text, previous)), ADDED),
+        });
     }
-    lines.finish().iter().map(|line| styled(line)).collect()
+    flow(&text, width).iter().map(|line| styled(line)).collect()
 }
 
 /// The text, harmless, or its escapes where one would see nothing, or no difference to its neighbour.
@@ -307,24 +241,20 @@ fn context(text: &str, before: usize, after: usize) -> String {
 /// Where the first `count` words of the text end.
 fn first_words(text: &str, count: usize) -> usize {
     let most = text.floor_char_boundary(count.saturating_mul(CONTEXT_WORD));
-    let mut ends = text[..most].char_indices().zip(text[..most].chars().skip(1));
-    let is_end =
-        |((_, char), next): &((usize, char), char)| !char.is_whitespace() && next.is_whitespace();
-    let end = count.checked_sub(1).and_then(|at| ends.by_ref().filter(is_end).nth(at));
-    end.map_or(most, |((at, char), _)| at + char.len_utf8())
+    let spaces = text[..most].match_indices(char::is_whitespace).map(|(at, _)| at);
+    let mut ends = spaces.filter(|at| text[..*at].ends_with(|char: char| !char.is_whitespace()));
+    ends.nth(count.saturating_sub(1)).unwrap_or(most)
 }
 
 /// Where the last `count` words of the text begin.
 fn last_words(text: &str, count: usize) -> usize {
     let least = text.len().saturating_sub(count.saturating_mul(CONTEXT_WORD));
     let least = text.ceil_char_boundary(least);
-    let tail = &text[least..];
-    let mut starts = tail.char_indices().rev().zip(tail.chars().rev().skip(1));
-    let is_start = |((_, char), previous): &((usize, char), char)| {
-        !char.is_whitespace() && previous.is_whitespace()
-    };
-    let start = count.checked_sub(1).and_then(|at| starts.by_ref().filter(is_start).nth(at));
-    start.map_or(least, |((at, _), _)| least + at)
+    let spaces = text[least..].rmatch_indices(char::is_whitespace);
+    let afters = spaces.map(|(at, space)| least + at + space.len());
+    let mut starts =
+        afters.filter(|at| text[*at..].starts_with(|char: char| !char.is_whitespace()));
+    starts.nth(count.saturating_sub(1)).unwrap_or(least)
 }
 
 /// A line with its styles.

@@ -4,13 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::flow::{flow, harmless};
+use super::flow::harmless;
 use super::list::{model, score_change};
 use super::paint::{
     Pen, StyledText, VisibleRows, cut_middle, inset, lines_of, rule, scrollbar, split_right,
 };
 use super::theme::{STRONG, Theme, label};
 use crate::app::watch::board::{IngredientRow, VerdictDetail, VerdictId};
+use crate::base::text::flow::flow;
 use crate::base::text::word_diff::{Piece, visible, word_diff};
 use crate::base::text::{columns, cut, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, CellState};

@@ -1,7 +1,5 @@
 //! Breaks text of the screen into lines.
 
-use super::paint::StyledText;
-use crate::base::text::flow::Flow;
 use crate::base::text::sanitize;
 
 /// The columns that a tab becomes.
@@ -16,24 +14,16 @@ pub(super) fn harmless(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Lines of at most `width` columns, at least 2.
-pub(super) fn flow(runs: &[StyledText], width: usize) -> Vec<Vec<StyledText>> {
-    let mut flow = Flow::new(width);
-    for (text, style) in runs {
-        flow.push(text, *style);
-    }
-    flow.finish()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::test_runner::Config as ProptestConfig;
     use proptest::{prop_assert, proptest};
     use ratatui::style::{Modifier, Style};
 
-    use super::{flow, harmless};
+    use super::harmless;
     use crate::app::watch::screen::paint::width_of;
     use crate::base::text::columns;
+    use crate::base::text::flow::flow;
 
     fn lines(text: &str, width: usize) -> Vec<String> {
         let runs = flow(&[(harmless(text), Style::new())], width);

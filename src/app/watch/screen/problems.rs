@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::{Block, BorderType, Clear, Widget};
 
-use super::flow::flow;
 use super::paint::{Pen, StyledText, lines_of};
 use super::theme::{STRONG, Theme};
 use crate::base::diagnostic::Diagnostic;
+use crate::base::text::flow::flow;
 use crate::base::text::{columns, count, sanitize};
 
 /// The most diagnostics that are rendered: no screen has room for more.
