@@ -37,12 +37,7 @@ pub(crate) fn run_files(db: &dyn Db, root: Root) -> Vec<File> {
 
 /// The run that a grader compares with, as the suite names it.
 fn run_of<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<&'db str> {
-    run_of_kind(grader.kind(db))
-}
-
-/// The run that graders of this kind compare with, as the suite names it.
-pub(crate) fn run_of_kind(kind: &GraderKind) -> Option<&str> {
-    match kind {
+    match grader.kind(db) {
         GraderKind::Rubric(rubric) => match rubric.compare_to.as_ref()? {
             CompareTo::Run(path) => Some(path),
             CompareTo::Field(_) => None,

@@ -10,7 +10,6 @@ use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row;
 use crate::pipeline::dataset::row::{RowId, RowRecord};
 use crate::pipeline::evaluate::needs::RowNeeds;
-use crate::pipeline::spec::Suite;
 
 /// What a chunk's records say about themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,12 +91,9 @@ pub fn unmet_in(records: &Records, spec: &RowSpec, needs: &RowNeeds) -> Vec<(usi
 #[salsa::tracked]
 pub fn row_needs(db: &dyn Db, root: Root) -> RowNeeds {
     let suite = suite(db, root).suite.as_ref();
-    suite.map_or_else(RowNeeds::default, |suite| needs_of(suite, &root.overrides(db).graders))
-}
-
-/// What those graders of a suite need which the command line leaves: none named leaves all.
-pub fn needs_of(suite: &Suite, only: &[String]) -> RowNeeds {
-    let only = with_graded(suite, only);
+    let Some(suite) = suite else { return RowNeeds::default() };
+    // Those that the command line leaves: none named leaves all.
+    let only = with_graded(suite, &root.overrides(db).graders);
     let graders = suite.graders.iter();
     RowNeeds::of(graders.filter(|grader| only.is_empty() || only.contains(&grader.name)))
 }

@@ -18,19 +18,15 @@ use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
 use crate::pipeline::dataset::labels as said;
 use crate::pipeline::dataset::labels::{LabelExtents, LabelScale, LabelValue};
+use crate::pipeline::spec::GraderKind;
 use crate::pipeline::spec::Label;
-use crate::pipeline::spec::{GraderKind, Suite};
 use crate::pipeline::suite::FileText;
 
 /// The scale of every grader of the suite, also of those that the command line leaves out.
 #[salsa::tracked]
 pub fn scales(db: &dyn Db, root: Root) -> Vec<(String, LabelScale)> {
-    suite(db, root).suite.as_ref().map_or_else(Vec::new, scales_of)
-}
-
-/// The scale of every grader of a suite.
-pub(crate) fn scales_of(suite: &Suite) -> Vec<(String, LabelScale)> {
-    suite.graders.iter().map(|grader| (grader.name.clone(), scale_of(&grader.kind))).collect()
+    let graders = suite(db, root).suite.iter().flat_map(|suite| &suite.graders);
+    graders.map(|grader| (grader.name.clone(), scale_of(&grader.kind))).collect()
 }
 
 fn scale_of(kind: &GraderKind) -> LabelScale {

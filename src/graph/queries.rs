@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use super::baselines::Baselines;
 pub use super::cases::{
-    CheckedRecords, cases, checked, mask, narrowing, needs_of, places, row_needs, selection, unmet,
-    unmet_in,
+    CheckedRecords, cases, checked, mask, narrowing, places, row_needs, selection, unmet, unmet_in,
 };
 pub use super::graders::{
     Grader, SharedExtractor, Threshold, gate_rule, graders, ready, row_file, row_rubric, row_spec,

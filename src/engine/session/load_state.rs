@@ -1,7 +1,7 @@
 //! How what a session holds compares to what its files say.
 //!
-//! The session holds good states alone. Whether files are good is decided where they are read whole: a suite apart from
-//! the database by `candidate`, rows by `problems`. `quick_checks` spares that for rows that are surely good.
+//! The session holds good states alone. Whether files are good is decided where they are read whole: by loading them into
+//! a session of its own. `quick_checks` spares that for rows that are surely good.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 //! Loading asks the graph which files it needs, reads them, and asks again, until it needs no more. The
 //! dataset is cut and joined here, before the database sees it, so that an edit sets one chunk and not all.
 
-pub(crate) mod candidate;
 pub(crate) mod dataset;
 pub(crate) mod digest;
 pub(crate) mod labels;
@@ -137,26 +136,33 @@ impl Session {
         let environment = self.load_state.environment.take();
         Change { environment, ..Change::default() }.apply(&mut self.db, self.root);
         self.load_state.looked_for.clear();
-        let diagnostics = self.load_all(system);
+        for (_, file) in self.db.files() {
+            self.read_small(system, file);
+        }
+        self.load_unread(system)
+    }
+
+    /// Loads everything, but for the small files that the database holds already.
+    pub(crate) fn load_unread(&mut self, system: &dyn System) -> Vec<Diagnostic> {
+        self.read_suite_files(system);
+        let mut diagnostics = self.suite_problems();
+        let is_good = !diagnostics.iter().any(Diagnostic::is_error);
+        if let Some(suite) = self.suite().filter(|_| is_good).cloned() {
+            diagnostics.extend(self.load_what_it_names(&suite, system));
+        }
         self.load_state.note(!diagnostics.iter().any(Diagnostic::is_error));
         diagnostics
     }
 
-    fn load_all(&mut self, system: &dyn System) -> Vec<Diagnostic> {
-        self.load_suite(system);
-        let reading = queries::suite(&self.db, self.root);
-        let mut diagnostics = reading.diagnostics.clone();
-        let Some(suite) = reading.suite.clone() else { return diagnostics };
-        diagnostics.extend(self.unknown_names(&suite));
-        if diagnostics.iter().any(Diagnostic::is_error) {
-            return diagnostics;
-        }
+    /// Loads the programs, runs, rows and labels of a good suite.
+    fn load_what_it_names(&mut self, suite: &Suite, system: &dyn System) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         self.read_all_programs(system);
         diagnostics.extend(self.program_problems());
         let specs = suite.graders.iter().flat_map(GraderSpec::programs);
         self.load_state.looked_for.extend(needed(specs, system));
         diagnostics.extend(self.load_runs(system));
-        diagnostics.extend(self.load_dataset(system, &suite));
+        diagnostics.extend(self.load_dataset(system, suite));
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
         diagnostics.extend(self.load_labels(system, is_good));
         diagnostics
@@ -164,47 +170,50 @@ impl Session {
 
     /// Reads the recorded runs that graders compare with; says what is wrong with them.
     fn load_runs(&mut self, system: &dyn System) -> Vec<Diagnostic> {
-        let before = std::mem::replace(&mut self.run_files, run_files(&self.db, self.root));
-        for file in self.run_files.clone() {
-            // One that was there before was read with all others.
-            if !before.contains(&file) {
-                self.read_small(system, file);
-            }
-        }
+        self.run_files = run_files(&self.db, self.root);
+        self.read_unread_files(system);
         let readings = self.run_files.iter().map(|file| recorded_run(&self.db, *file));
         readings.flat_map(|reading| reading.problems.clone()).collect()
     }
 
-    /// Reads every small file the suite asks for, until it asks for no more.
-    fn load_suite(&mut self, system: &dyn System) {
-        for (_, file) in self.db.files() {
-            self.read_small(system, file);
-        }
-        self.read_asked(system);
-    }
-
     /// Reads the files that the suite asks for and that were not read yet, until it asks for no more.
-    pub(crate) fn read_asked(&mut self, system: &dyn System) {
+    pub(crate) fn read_suite_files(&mut self, system: &dyn System) {
         loop {
             let _ = queries::suite(&self.db, self.root);
-            if !self.read_unread(system) {
+            if !self.read_unread_files(system) {
                 return;
             }
         }
     }
 
-    /// Reads the files that queries asked for since the last call. False if there were none.
+    /// Reads the files and programs that queries asked for since the last call. False if there were none.
     pub fn read_unread(&mut self, system: &dyn System) -> bool {
+        let has_files = self.read_unread_files(system);
+        self.read_programs(system) || has_files
+    }
+
+    fn read_unread_files(&mut self, system: &dyn System) -> bool {
         let unread = self.db.unread_files();
         for (_, file) in &unread {
             self.read_small(system, *file);
         }
-        self.read_programs(system) || !unread.is_empty()
+        !unread.is_empty()
     }
 
     pub(crate) fn read_small(&mut self, system: &dyn System, file: File) {
-        let small = SmallFile::read(system, file.path(&self.db), self.is_big(file));
-        self.set_small(vec![(file, small)]);
+        let path = file.path(&self.db).clone();
+        let small = SmallFile::read(system, &path, self.is_big(file));
+        self.set_small(vec![(path, small)]);
+    }
+
+    /// Every small file that the database holds.
+    pub(crate) fn small_files(&self) -> Vec<(String, SmallFile)> {
+        let small = |(path, file): (String, File)| {
+            let text = file.text(&self.db).clone();
+            let digest = self.digests.get(&path).cloned();
+            (path, SmallFile { text, digest })
+        };
+        self.db.files().into_iter().map(small).collect()
     }
 
     /// Whether the file is of rows, and may be big: the results of a run, or labels.
@@ -214,35 +223,30 @@ impl Session {
     }
 
     /// Brings files that were read into the database.
-    pub(crate) fn set_small(&mut self, files: Vec<(File, SmallFile)>) {
+    pub(crate) fn set_small(&mut self, files: Vec<(String, SmallFile)>) {
         let mut change = Change::default();
-        for (file, small) in files {
-            let path = file.path(&self.db).clone();
+        for (path, small) in files {
+            change.files.push((self.db.file(&path), small.text));
             match small.digest {
                 Some(digest) => drop(self.digests.insert(path, digest)),
                 None => drop(self.digests.remove(&path)),
             }
-            change.files.push((file, small.text));
         }
         change.apply(&mut self.db, self.root);
     }
 
-    /// `--grader` names that the suite does not have.
-    pub(crate) fn unknown_names(&self, suite: &Suite) -> Vec<Diagnostic> {
+    /// What is wrong with the suite alone, and `--grader` names that it does not have.
+    pub(crate) fn suite_problems(&self) -> Vec<Diagnostic> {
+        let mut problems = queries::suite(&self.db, self.root).diagnostics.clone();
+        let Some(suite) = self.suite() else { return problems };
         let known: Vec<&str> = suite.graders.iter().map(|grader| grader.name.as_str()).collect();
         let wanted = &self.root.overrides(&self.db).graders;
-        let unknown = wanted.iter().filter(|name| !known.contains(&name.as_str()));
-        unknown
-            .map(|name| {
-                let path = self.root.suite(&self.db).path(&self.db).clone();
-                let problem = Diagnostic::error(
-                    Place::file(path),
-                    format!("the suite has no grader `{name}`"),
-                );
-                let quoted = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-                problem.hint(format!("it has {}", quoted.join(", ")))
-            })
-            .collect()
+        for name in wanted.iter().filter(|name| !known.contains(&name.as_str())) {
+            let place = Place::file(self.root.suite(&self.db).path(&self.db).as_str());
+            let problem = Diagnostic::error(place, format!("the suite has no grader `{name}`"));
+            problems.push(problem.hint(format!("it has `{}`", known.join("`, `"))));
+        }
+        problems
     }
 
     fn load_dataset(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
@@ -259,7 +263,7 @@ impl Session {
         let change = Change { chunks: Some(reading.chunks), ..Change::default() };
         change.apply(&mut self.db, self.root);
         self.dataset = Some(reading.held);
-        self.read_row_files(system);
+        self.read_rubrics(&rows::rubric_files(&self.db, self.root).clone(), system);
         let loaded = LoadedRows {
             session: (&self.db, self.root),
             text: origin.text(),
@@ -281,14 +285,14 @@ impl Session {
         DatasetSource { dataset: &suite.dataset, said, source: self.recordings_of(suite) }
     }
 
-    /// Reads the rubrics that rows name, and what those include, so that one that is not there is found before
-    /// anything runs.
-    pub(crate) fn read_row_files(&mut self, system: &dyn System) {
+    /// Reads rubrics that rows name, and what those include, so that one that is not there is found before anything
+    /// runs.
+    pub(crate) fn read_rubrics(&mut self, paths: &[String], system: &dyn System) {
         loop {
-            for path in rows::rubric_files(&self.db, self.root) {
+            for path in paths {
                 let _ = queries::row_rubric(&self.db, self.root, path);
             }
-            if !self.read_unread(system) {
+            if !self.read_unread_files(system) {
                 return;
             }
         }

@@ -1,8 +1,9 @@
 //! Brings a session up to date with files that change, and never loses its last good state.
 //!
-//! What files say is checked before the database sees it, so that it holds nothing but good states: a suite is read
-//! apart, of rows those that are new. Where that does not tell enough, everything is loaded into a session of its own,
-//! which says exactly what a first loading would say, and of which the chunks and files are taken if they are good.
+//! What files say is checked before the database sees it, so that it holds nothing but good states. A suite that changed
+//! is loaded into a session of its own, by the same code as the first time. Where it asks the same of rows as the one
+//! before, of these only new ones are checked. Else the session of its own loads them too: it says exactly what a first
+//! loading would say, and its chunks and files are taken if they are good.
 //!
 //! Bad rows cannot simply be values in the graph, as mistakes of a suite are: while a file is broken the screen still
 //! draws rows, prompts and verdicts of the last good state from the graph, what is queued and in flight names its cases
@@ -11,11 +12,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::candidate::{Fit, SuiteCandidate};
 use super::dataset::{DatasetReading, Reread};
 use super::lints;
 use super::load_state::Environment;
 pub use super::preflight::Preflight;
+use super::problems::unreadable;
 use super::programs::ReadProgram;
 use super::{Session, SmallFile};
 use crate::base::diagnostic::Diagnostic;
@@ -23,10 +24,11 @@ use crate::base::system::{System, folder_of, non_empty};
 use crate::effects::fs_watch::ChangedPaths;
 use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
-use crate::graph::inputs::{File, Program};
-use crate::graph::queries;
-use crate::graph::{Database, Db};
+use crate::graph::inputs::Program;
+use crate::graph::labels::scales;
+use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::chunk::{Chunked, Records};
+use crate::pipeline::dataset::labels::is_mapped;
 use crate::pipeline::spec::ProgramSpec;
 use crate::pipeline::suite::ProgramPlaces;
 
@@ -77,11 +79,22 @@ impl Session {
         if !self.load_state.is_good {
             return self.load_until_good(system);
         }
-        let candidate = SuiteCandidate::read(self, system);
-        let SuiteCandidate { mut files, fit, edited, environment, programs: named } = candidate;
-        if let Fit::Broken { problems, looked_for } = fit {
-            return self.broken(files, problems, looked_for);
+        let edited = self.edited_files(system);
+        let mut files: BTreeSet<String> = edited.iter().map(|(path, _)| path.clone()).collect();
+        let held = self.root.environment(&self.db);
+        let environment = self.load_state.environment.clone().filter(|new| new != held);
+        let is_other = !edited.is_empty() || environment.is_some();
+        let mut apart = is_other.then(|| self.suite_apart(edited, system));
+        if let Some(apart) = &apart {
+            let problems = apart.suite_problems();
+            if problems.iter().any(Diagnostic::is_error) {
+                let asked = &queries::suite(&apart.db, apart.root).files;
+                let looked_for = files.iter().chain(asked).cloned().collect();
+                return self.broken(files, problems, looked_for);
+            }
         }
+        let now = apart.as_ref().unwrap_or(self);
+        let named = queries::suite(&now.db, now.root).program_places.clone();
         let programs = match self.edited_programs(&named, system) {
             Ok(programs) => programs,
             Err(problems) => return self.uncallable(&named, problems, system),
@@ -91,20 +104,21 @@ impl Session {
             Ok(preflights) => return Reloaded::Untried(preflights),
             Err(problems) => return self.uncallable(&named, problems, system),
         }
-        if matches!(fit, Fit::Unsure) {
-            return self.load_apart(system, files, programs);
-        }
-        let reading = match self.reread_dataset(system) {
+        let asks_the_same =
+            apart.as_mut().is_none_or(|apart| self.asks_the_same(apart, &files, system));
+        let reread = if asks_the_same { self.reread_dataset(system) } else { Reread::Doubtful };
+        let reading = match reread {
             Reread::Same => None,
             Reread::New(reading) if self.pass_quick_checks(&reading.chunks) => Some(reading),
             Reread::New(_) | Reread::Doubtful => {
-                return self.load_apart(system, files, programs);
+                let apart = apart.unwrap_or_else(|| self.suite_apart(Vec::new(), system));
+                return self.load_apart(apart, files, programs, system);
             }
         };
         files.extend(reading.iter().flat_map(|reading| reading.changed.iter().cloned()));
-        let is_same = reading.is_none() && edited.is_empty() && environment.is_none();
-        self.bring_in(edited, environment, reading);
-        self.read_asked(system);
+        let is_same = reading.is_none() && apart.is_none();
+        self.bring_in(apart.iter().flat_map(Self::small_files).collect(), environment, reading);
+        while self.read_unread(system) {}
         let programs = self.take_programs(programs, system);
         if is_same && programs.is_empty() {
             self.load_state.note(true);
@@ -112,9 +126,67 @@ impl Session {
         }
         files.extend(programs);
         self.read_programs(system);
-        self.read_row_files(system);
+        self.read_rubrics(&rows::rubric_files(&self.db, self.root).clone(), system);
         self.run_files = run_files(&self.db, self.root);
         self.changed(files, None)
+    }
+
+    /// The known files that are stale and say something new.
+    fn edited_files(&self, system: &dyn System) -> Vec<(String, SmallFile)> {
+        let stale = self.db.files().into_iter().filter(|(path, _)| self.load_state.stale.has(path));
+        let edited = stale.filter_map(|(path, file)| {
+            let small = SmallFile::read(system, &path, self.is_big(file));
+            (small.text != *file.text(&self.db)).then_some((path, small))
+        });
+        edited.collect()
+    }
+
+    /// A session of its own that holds the suite as it is now, with these files, and nothing of what it names.
+    fn suite_apart(&self, edited: Vec<(String, SmallFile)>, system: &dyn System) -> Self {
+        let root = self.root;
+        let held = root.environment(&self.db);
+        let environment = self.load_state.environment.as_ref().unwrap_or(held).as_ref().clone();
+        let path = root.suite(&self.db).path(&self.db);
+        let overrides = root.overrides(&self.db).clone();
+        let apart = Self::new(Database::default(), path, environment, overrides);
+        let mut apart = apart.in_workspace(&self.workspace);
+        apart.set_small(self.small_files());
+        apart.set_small(edited);
+        apart.read_suite_files(system);
+        apart
+    }
+
+    /// Whether the suite in `apart` asks nothing else of rows, and of recorded runs, than the one that is held: then rows
+    /// that are good for this one are good for that one.
+    fn asks_the_same(
+        &self,
+        apart: &mut Self,
+        edited: &BTreeSet<String>,
+        system: &dyn System,
+    ) -> bool {
+        let db = &self.db;
+        let root = self.root;
+        let (Some(before), Some(suite)) = (self.suite(), apart.suite()) else { return false };
+        let runs = |session: &Self| -> Vec<String> {
+            let files = run_files(&session.db, session.root);
+            files.iter().map(|file| file.path(&session.db).clone()).collect()
+        };
+        let is_of_rows = |path: &String| db.known_file(path).is_some_and(|file| self.is_big(file));
+        // Labels that the suite names are good or not by the scales of its graders.
+        let is_mapped = queries::row_spec(db, root).as_ref().is_some_and(is_mapped);
+        let is_same = before.dataset == suite.dataset
+            && (!is_mapped || scales(db, root) == scales(&apart.db, apart.root))
+            && before.target == suite.target
+            && queries::row_needs(db, root) == queries::row_needs(&apart.db, apart.root)
+            && runs(self) == runs(apart)
+            && !edited.iter().any(is_of_rows);
+        if !is_same {
+            return false;
+        }
+        let rubrics = rows::rubric_files(db, root);
+        apart.read_rubrics(rubrics, system);
+        let rubric = |path: &String| queries::row_rubric(&apart.db, apart.root, path);
+        rubrics.iter().all(|path| unreadable(rubric(path)).is_none())
     }
 
     /// Programs cannot be called. What is named as the place of a problem may be what keeps one from being loaded, and so
@@ -206,12 +278,11 @@ impl Session {
 
     fn bring_in(
         &mut self,
-        edited: BTreeMap<String, SmallFile>,
+        edited: Vec<(String, SmallFile)>,
         environment: Option<Environment>,
         reading: Option<DatasetReading>,
     ) {
-        let files = edited.into_iter().map(|(path, small)| (self.db.file(&path), small)).collect();
-        self.set_small(files);
+        self.set_small(edited);
         let mut change = Change { environment, ..Change::default() };
         if let Some(DatasetReading { chunks, held, .. }) = reading {
             change.chunks = Some(chunks);
@@ -220,23 +291,15 @@ impl Session {
         change.apply(&mut self.db, self.root);
     }
 
-    /// Loads everything into a session of its own, and takes it over if it is good.
+    /// Loads the rest into a session that holds the suite, and takes it over if it is good.
     fn load_apart(
         &mut self,
-        system: &dyn System,
+        mut apart: Self,
         mut files: BTreeSet<String>,
         programs: Vec<(Program, ReadProgram)>,
+        system: &dyn System,
     ) -> Reloaded {
-        let db = &self.db;
-        let root = self.root;
-        let environment = root.environment(db);
-        let overrides = root.overrides(db).clone();
-        let environment = self.load_state.environment.as_ref().unwrap_or(environment);
-        let path = root.suite(db).path(db);
-        let environment = environment.as_ref().clone();
-        let apart = Self::new(Database::default(), path, environment, overrides);
-        let mut apart = apart.in_workspace(&self.workspace);
-        let diagnostics = apart.load(system);
+        let diagnostics = apart.load_unread(system);
         match (&self.dataset, &apart.dataset) {
             (Some(held), Some(read)) => files.extend(held.changed(read, &ChangedPaths::Any)),
             (Some(held), None) if self.load_state.stale.has(&held.path) => {
@@ -255,13 +318,8 @@ impl Session {
     }
 
     fn take_over(&mut self, apart: Self) {
-        let Self { db, root, digests, mut dataset, .. } = apart;
-        let text = |(path, file): (String, File)| {
-            let text = file.text(&db).clone();
-            let digest = digests.get(&path).cloned();
-            (path, SmallFile { text, digest })
-        };
-        let edited = db.files().into_iter().map(text).collect();
+        let edited = apart.small_files();
+        let Self { db, root, mut dataset, .. } = apart;
         let environment = Some(Arc::clone(root.environment(&db)));
         let mut held = self.held_chunks();
         let records: Vec<(&Arc<Records>, bool)> = root
