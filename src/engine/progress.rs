@@ -3,6 +3,7 @@
 //! One enum stands between the work and every display. Displays write to standard error and know nothing
 //! of the graph.
 
+use crate::effects::exec::Notice;
 use crate::pipeline::outcome::Usage;
 
 /// Something that happened.
@@ -44,6 +45,18 @@ pub enum Event {
     Line(String),
     /// There is nothing left to do.
     Finished,
+}
+
+impl From<Notice> for Event {
+    fn from(notice: Notice) -> Self {
+        match notice {
+            Notice::Waiting { endpoint, what, is_new } => {
+                Self::Waiting { endpoint: endpoint.0, what, is_new }
+            }
+            Notice::Going(endpoint) => Self::Going { endpoint: endpoint.0 },
+            Notice::Line(line) => Self::Line(line),
+        }
+    }
 }
 
 /// A display.

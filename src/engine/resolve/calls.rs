@@ -61,7 +61,7 @@ pub(crate) enum End {
     Done,
     /// The receiver wanted no more.
     Refused,
-    /// Somebody said stop.
+    /// It was stopped.
     Interrupted,
 }
 
@@ -307,11 +307,11 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
         let is_ready = is_more || matches!(self.outcomes.front(), Some(Some(_)));
         let step = tokio::select! {
             biased;
-            step = self.in_flight.next(stop, self.calls.executor.changed()) => step,
+            () = stop => return Ok(ControlFlow::Break(())),
+            step = self.in_flight.next(self.calls.executor.changed()) => step,
             () = tokio::task::yield_now(), if is_ready => return Ok(ControlFlow::Continue(())),
         };
         match step {
-            InFlightEvent::Stopped(_) => return Ok(ControlFlow::Break(())),
             InFlightEvent::Written(batch, result) => {
                 result?;
                 for Landed { waiting, outcome, in_vain, .. } in batch {

@@ -4,11 +4,13 @@
 //! Secrets are read here, where a request is about to be made, and nowhere before.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::settings::ActionKind;
-use super::settle::{CannotAsk, Settling};
+use super::settings::{ActionKind, Settings};
+use super::settle::CannotAsk;
 use super::waiting::Waiting;
-use crate::effects::exec::{RequestHeader, Secret};
+use crate::effects::exec::{Endpoint, LimitSettings, RequestHeader, Secret};
+use crate::engine::session::Session;
 use crate::graph::queries;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider;
@@ -30,6 +32,25 @@ pub(crate) struct JudgeAccess<'a> {
 }
 
 impl JudgeAccess<'_> {
+    /// Where requests go, and in whose name: who shares that shares its limits.
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        Endpoint {
+            provider: self.spec.provider.clone(),
+            base_url: self.base_url.to_owned(),
+            api_key: self.api_key(),
+        }
+    }
+
+    /// The limits of the grader, as far as they are below those of the session.
+    pub(crate) fn limits(&self, settings: &Settings) -> LimitSettings {
+        let of_grader = LimitSettings {
+            requests_per_minute: self.spec.patience.max_requests_per_minute,
+            tokens_per_minute: self.spec.patience.max_tokens_per_minute,
+            ..settings.of_endpoints()
+        };
+        of_grader.and(settings.of_endpoints())
+    }
+
     /// The key of the API, if there is one. Where a header takes its place, only a key that the suite asks for.
     pub(crate) fn api_key(&self) -> Option<Secret> {
         if self.spec.api_key_env.is_none() && self.has_key_header() {
@@ -83,87 +104,80 @@ impl JudgeAccess<'_> {
     }
 }
 
-impl Settling<'_> {
-    /// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
-    pub(crate) fn check_keys(&self) -> Result<(), CannotAsk> {
-        if !self.settings.ask.may_ask(ActionKind::Judgment) {
-            return Ok(());
-        }
-        let mut keyless: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-        for waiting in &self.list.queue {
-            let Some((judge, at)) = self.judge_of(waiting) else { continue };
-            let seats =
-                if judge.confirming_ballots() > 0 { 0..judge.seats.len() } else { at..at + 1 };
-            for at in seats {
-                if self.seat(judge, at).is_some_and(|seat| seat.needs_key()) {
-                    *keyless.entry((waiting.cell.grader, at)).or_default() += 1;
-                }
+/// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
+pub(crate) fn check_credentials(
+    session: &Session,
+    settings: &Settings,
+    queue: &[Waiting],
+) -> Result<(), CannotAsk> {
+    if !settings.ask.may_ask(ActionKind::Judgment) {
+        return Ok(());
+    }
+    let mut keyless: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for waiting in queue {
+        let Some((judge, at)) = judge_of(session, waiting) else { continue };
+        for at in judges_to_ask(judge, at) {
+            let Some(access) = access(session, judge, at) else { continue };
+            // A limit on money is worth nothing where a price is not known.
+            let model = &access.spec.model;
+            if settings.limits.max_cost.is_some() && settings.prices.of(model).is_none() {
+                return Err(CannotAsk::NoPrice { model: model.clone() });
+            }
+            if access.needs_key() {
+                *keyless.entry((waiting.cell.grader, at)).or_default() += 1;
             }
         }
-        self.check_prices()?;
-        let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
-        let db = &self.session.db;
-        let root = self.session.root;
-        let grader = queries::graders(db, root)[grader];
-        let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
-        let spec = &rubric.judges[at];
-        let meant = provider::of_model(&spec.model).filter(|meant| *meant != spec.provider);
-        Err(CannotAsk::NoKey {
-            variable: key_variables(spec).join("` or `"),
-            meant,
-            model: spec.model.clone(),
-            grader: grader.name(db).clone(),
-            count,
-        })
     }
+    let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
+    let db = &session.db;
+    let grader = queries::graders(db, session.root)[grader];
+    let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
+    let spec = &rubric.judges[at];
+    let meant = provider::of_model(&spec.model).filter(|meant| *meant != spec.provider);
+    Err(CannotAsk::NoKey {
+        variable: key_variables(spec).join("` or `"),
+        meant,
+        model: spec.model.clone(),
+        grader: grader.name(db).clone(),
+        count,
+    })
+}
 
-    /// A limit on money is worth nothing where a price is not known.
-    fn check_prices(&self) -> Result<(), CannotAsk> {
-        if !self.budget.counts_money() {
-            return Ok(());
-        }
-        let models = self.list.queue.iter().filter_map(|waiting| {
-            let (judge, at) = self.judge_of(waiting)?;
-            let may_confirm = judge.confirming_ballots() > 0;
-            let all = judge.rubric.judges.iter().enumerate();
-            Some(
-                all.filter(move |(seat, _)| may_confirm || *seat == at)
-                    .map(|(_, spec)| &spec.model),
-            )
-        });
-        let mut models = models.flatten();
-        match models.find(|model| self.settings.prices.of(model).is_none()) {
-            Some(model) => Err(CannotAsk::NoPrice { model: model.clone() }),
-            None => Ok(()),
-        }
-    }
+/// The judges of the panel that will be asked once the one at `at` is: any of them may confirm.
+fn judges_to_ask(judge: &Judge, at: usize) -> Range<usize> {
+    if judge.confirming_ballots() > 0 { 0..judge.seats.len() } else { at..at + 1 }
+}
 
-    /// The judge that `waiting` is for; none if it is for a program.
-    pub(crate) fn judge_of(&self, waiting: &Waiting) -> Option<(&Judge, usize)> {
-        if waiting.is_extraction {
-            return None;
-        }
-        let db = &self.session.db;
-        let root = self.session.root;
-        let grader = *queries::graders(db, root).get(waiting.cell.grader)?;
-        let judge = queries::ready(db, grader).judge()?;
-        Some((judge, judge.ballot(waiting.ballot.ballot).judge))
+/// The judges that `waiting` is for, and which of them is asked; none if it is for a program.
+pub(crate) fn judge_of<'s>(session: &'s Session, waiting: &Waiting) -> Option<(&'s Judge, usize)> {
+    if waiting.is_extraction {
+        return None;
     }
+    let db = &session.db;
+    let grader = *queries::graders(db, session.root).get(waiting.cell.grader)?;
+    let judge = queries::ready(db, grader).judge()?;
+    Some((judge, judge.ballot(waiting.ballot.ballot).judge))
+}
 
-    /// Who executes `waiting`.
-    pub(crate) fn kind_of(&self, waiting: &Waiting) -> ActionKind {
-        if self.judge_of(waiting).is_some() { ActionKind::Judgment } else { ActionKind::Program }
+/// Who executes `waiting`.
+pub(crate) fn kind_of(session: &Session, waiting: &Waiting) -> ActionKind {
+    match judge_of(session, waiting) {
+        Some(_) => ActionKind::Judgment,
+        None => ActionKind::Program,
     }
+}
 
-    /// How the judge at `at` is reached.
-    pub(crate) fn seat<'s>(&'s self, judge: &'s Judge, at: usize) -> Option<JudgeAccess<'s>> {
-        let environment = self.session.root.environment(&self.session.db);
-        Some(JudgeAccess {
-            spec: judge.rubric.judges.get(at)?,
-            base_url: &judge.seats.get(at)?.base_url,
-            environment,
-        })
-    }
+/// How the judge at `at` is reached.
+pub(crate) fn access<'s>(
+    session: &'s Session,
+    judge: &'s Judge,
+    at: usize,
+) -> Option<JudgeAccess<'s>> {
+    Some(JudgeAccess {
+        spec: judge.rubric.judges.get(at)?,
+        base_url: &judge.seats.get(at)?.base_url,
+        environment: session.root.environment(&session.db),
+    })
 }
 
 /// The environment variables that may hold the key of a judge.

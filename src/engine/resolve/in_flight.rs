@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Aborted, abortable};
-use futures_util::stream::FuturesUnordered;
+use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 
 use super::persist::{ToKeep, persist};
 use super::store_writer::StoreWriter;
@@ -29,7 +29,7 @@ use crate::pipeline::program::ProgramIdentity;
 /// The most outcomes that have landed and wait for the disk before nothing more is asked.
 const MAX_UNWRITTEN: usize = 100;
 
-/// The same of actions that nobody is paid for.
+/// The same of actions that cost nothing.
 const MAX_UNPAID: usize = 2_000;
 
 /// So many of those are written at once; fewer wait a moment for more.
@@ -62,7 +62,7 @@ pub(crate) struct Landed<T = Waiting> {
     pub(crate) outcome: Outcome,
     /// Why it was asked again in vain, if a reply from before stands.
     pub(crate) in_vain: Option<String>,
-    /// Whether nobody waited for it any more when it was written.
+    /// Whether it was superseded when it was written.
     pub(crate) superseded: bool,
     action: Action,
     endpoint: EndpointId,
@@ -85,8 +85,6 @@ impl<T> Landed<T> {
 
 /// What happened next.
 pub(crate) enum InFlightEvent<T> {
-    /// Somebody said stop: nothing is under way any more. What was, is dropped.
-    Stopped(Vec<T>),
     /// An action landed; it is not durable yet.
     Landed(Arrival<T>),
     /// The executor has something new.
@@ -108,7 +106,7 @@ pub(crate) struct Arrival<T = Waiting> {
     pub(crate) usage: Usage,
     /// Why it has no reply, if it has none.
     pub(crate) failure: Option<(FailureKind, String)>,
-    /// Whether nobody waited for it any more.
+    /// Whether it was superseded.
     pub(crate) superseded: bool,
 }
 
@@ -119,19 +117,18 @@ type LoadingProgram<'a> =
 /// Actions being executed, and outcomes being written.
 pub(crate) struct InFlight<'a, T = Waiting> {
     executing: FuturesUnordered<Execution<'a, T>>,
-    loading: FuturesUnordered<LoadingProgram<'a>>,
+    loading: FuturesOrdered<LoadingProgram<'a>>,
     /// Every action from its launch until it is durable.
     actions: KeyMap<ActionInFlight<T>>,
     /// Actions launched so far.
     launched: u64,
     landed: Vec<Landed<T>>,
-    /// How many of those nobody is paid for.
+    /// How many of those cost nothing.
     unpaid: usize,
     /// Further entries to be written, before what has landed.
     also: Vec<Entry>,
     writer: StoreWriter<Vec<Landed<T>>>,
     stopped: bool,
-    interrupted: bool,
 }
 
 /// An action that was launched and is not durable yet.
@@ -140,7 +137,7 @@ struct ActionInFlight<T> {
     waiting: T,
     endpoint: EndpointId,
     ordinal: u64,
-    /// Whether nobody waits for it any more.
+    /// Whether nothing waits for it any more.
     superseded: bool,
     has_landed: bool,
     abort: AbortHandle,
@@ -151,7 +148,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
     pub(crate) fn new(store: Arc<dyn OutcomeStore>) -> Self {
         Self {
             executing: FuturesUnordered::new(),
-            loading: FuturesUnordered::new(),
+            loading: FuturesOrdered::new(),
             actions: KeyMap::default(),
             launched: 0,
             landed: Vec::new(),
@@ -159,7 +156,6 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
             also: Vec::new(),
             writer: StoreWriter::new(store),
             stopped: false,
-            interrupted: false,
         }
     }
 
@@ -184,7 +180,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
     ) {
         let action = launch.action();
         let endpoint = launch.endpoint();
-        // It takes its place at once, before anybody asks for room again.
+        // It takes its place at once, before room is looked for again.
         let executing = executor.execute(launch);
         let prices = Arc::clone(prices);
         let (executing, abort) = abortable(executing);
@@ -207,7 +203,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
 
     /// Loads a program.
     pub(crate) fn load(&mut self, program: Program, loading: Loading<'a>) {
-        self.loading.push(Box::pin(async move { (program, loading.await) }));
+        self.loading.push_back(Box::pin(async move { (program, loading.await) }));
     }
 
     /// Whether programs are being loaded.
@@ -215,15 +211,15 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         !self.loading.is_empty()
     }
 
-    /// Nobody waits for what is in flight any more, but for what is adopted. What is being loaded is dropped.
+    /// What is in flight is superseded, but for what is adopted. What is being loaded is cancelled.
     pub(crate) fn supersede(&mut self) {
-        self.loading.clear();
+        self.loading = FuturesOrdered::new();
         self.actions.values_mut().for_each(|action| action.superseded = true);
     }
 
-    /// Drops the action that was launched last of those that nobody waits for, one of `endpoint` if there is one, and
-    /// says which. None if something is in flight there that is waited for, or one that was dropped is not gone yet: a
-    /// place will be free soon.
+    /// Cancels the superseded action that was launched last, one of `endpoint` if there is one, and says which. None if
+    /// something is in flight there that is waited for, or one that was cancelled is not gone yet: a place will be free
+    /// soon.
     pub(crate) fn make_room(&mut self, endpoint: EndpointId) -> Option<(T, EndpointId)> {
         let executing = || self.actions.values().filter(|action| !action.has_landed);
         let is_one_going = self.executing.len() > executing().count();
@@ -285,7 +281,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         self.writer.write(batch, move |store, batch| persist_batch(store, also, batch, &at));
     }
 
-    /// Whether what has landed is better written with what lands in a moment: nobody is paid for it, and more is to come.
+    /// Whether what has landed is better written with what lands in a moment: it cost nothing, and more is to come.
     fn waits_for_more(&self) -> bool {
         let is_unpaid = self.unpaid == self.landed.len() && self.also.is_empty();
         let is_more = self.unpaid < BATCH && !self.executing.is_empty();
@@ -305,7 +301,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         self.executing.len()
     }
 
-    /// Drops what is being executed, and makes durable what has landed. An error says that it could not be.
+    /// Cancels what is being executed, and makes durable what has landed. An error says that it could not be.
     pub(crate) async fn finish(
         mut self,
         system: &dyn System,
@@ -323,18 +319,11 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         }
     }
 
-    /// Waits for what happens next. Being told to stop drops what is under way; what has landed is still written.
-    pub(crate) async fn next(
-        &mut self,
-        stop: Pin<&mut impl Future<Output = ()>>,
-        changed: Changed<'_>,
-    ) -> InFlightEvent<T> {
+    /// Waits for what happens next. Nothing is lost if it is dropped while it waits.
+    pub(crate) async fn next(&mut self, changed: Changed<'_>) -> InFlightEvent<T> {
         let waits = !self.landed.is_empty();
         tokio::select! {
             biased;
-            () = stop, if !self.interrupted => {
-                InFlightEvent::Stopped(self.stop())
-            }
             written = self.writer.next(waits) => {
                 let Some((mut batch, result)) = written else { return InFlightEvent::Changed };
                 self.stopped |= result.is_err();
@@ -358,13 +347,12 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         }
     }
 
-    /// Drops what is being executed, and says what of it was waited for; nothing starts any more. What has landed is
+    /// Cancels what is being executed, and says what of it was waited for; nothing starts any more. What has landed is
     /// still to be written.
     pub(crate) fn stop(&mut self) -> Vec<T> {
         self.stopped = true;
-        self.interrupted = true;
         self.executing.clear();
-        self.loading.clear();
+        self.loading = FuturesOrdered::new();
         let executing = self.actions.extract_if(|_, action| !action.has_landed);
         let wanted = executing.filter(|(_, action)| !action.superseded);
         let mut dropped: Vec<_> =

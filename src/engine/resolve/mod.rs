@@ -1,20 +1,23 @@
 //! Resolves what a session waits for: looked up in the store, executed, made durable, brought into the graph.
 //!
+//! `resolver` has the steps; `settle` takes them once, and `live` over and over while files change.
+//!
 //! Where there is no graph, `prepare` finds out what a program is by now, and `calls` has it called and gives what came of
 //! it in the order of the calls. For both, `in_flight` holds what is being executed, and `persist` says what of it is kept.
 
 pub(crate) mod budget;
 pub(crate) mod calls;
+pub(crate) mod complete_keys;
 pub(crate) mod credentials;
-pub(crate) mod execute;
 pub(crate) mod in_flight;
+pub(crate) mod launch;
 pub mod live;
-pub(crate) mod loading;
 pub(crate) mod outstanding;
 pub(crate) mod persist;
 pub(crate) mod prepare;
 pub(crate) mod queues;
 pub(crate) mod repeat;
+pub mod resolver;
 pub mod settings;
 pub mod settle;
 pub(crate) mod store_writer;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::loading::MAX_MOVED;
+use super::complete_keys::MAX_MOVED;
 use crate::base::system::System;
 use crate::effects::exec::{Discovered, Executor, SeenFiles, Start, see};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
@@ -171,7 +171,7 @@ mod tests {
     use crate::base::system::memory::MemorySystem;
     use crate::effects::exec::{Discovered, Executing, Executor, Launch, SeenFiles};
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
-    use crate::engine::resolve::loading::MAX_MOVED;
+    use crate::engine::resolve::complete_keys::MAX_MOVED;
     use crate::pipeline::action::Action;
     use crate::pipeline::key::ActionKey;
     use crate::pipeline::outcome::{Outcome, Reply, Stored};

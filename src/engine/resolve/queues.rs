@@ -4,9 +4,17 @@
 //! Actions of a lower rank come first. Of the endpoints that have room for one of them, the one with the fewest actions
 //! under way comes next, so that a slow one does not fill every place; among equals, the earliest action.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use crate::effects::exec::{Endpoint, EndpointId, Executor, JudgeEndpointId, LimitSettings, Room};
+
+/// Programs have no limits but those of the machine, which the executor knows: as many calls as keep workers busy.
+pub(crate) const PROGRAM_LIMITS: LimitSettings = LimitSettings {
+    most: 256,
+    requests_per_minute: None,
+    tokens_per_minute: None,
+    identical_failures: 0,
+};
 
 /// Where an action stands in the whole queue: those of a lower rank come first, among equals the earlier one.
 type At = (u8, usize);
@@ -88,15 +96,14 @@ impl<T> EndpointQueue<T> {
         let firsts = self.models.iter().zip(0..);
         firsts.filter_map(|(model, at)| Some((*model.actions.keys().next()?, at))).min()
     }
+}
 
-    /// Takes out everything that waits, in its order.
-    fn take_all(&mut self) -> Vec<T> {
-        let models = self.models.iter_mut();
-        let mut all: Vec<(At, T)> =
-            models.flat_map(|model| std::mem::take(&mut model.actions)).collect();
-        all.sort_by_key(|(at, _)| *at);
-        all.into_iter().map(|(_, action)| action).collect()
-    }
+/// Takes out everything that waits for these models, in the order in which it would be asked.
+fn take_all<'a, T: 'a>(models: impl Iterator<Item = &'a mut ModelQueue<T>>) -> Vec<T> {
+    let mut all: Vec<(At, T)> =
+        models.flat_map(|model| std::mem::take(&mut model.actions)).collect();
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, action)| action).collect()
 }
 
 impl<T> Queues<T> {
@@ -245,7 +252,7 @@ impl<T> Queues<T> {
         let mut closed = Vec::new();
         for queue in self.endpoints.iter_mut().filter(|queue| !queue.is_empty()) {
             if let Room::Closed(reason) = executor.room(queue.id) {
-                closed.push(ClosedQueue { reason, rest: queue.take_all() });
+                closed.push(ClosedQueue { reason, rest: take_all(queue.models.iter_mut()) });
                 continue;
             }
             let EndpointId::Judge(id) = queue.id else { continue };
@@ -259,12 +266,9 @@ impl<T> Queues<T> {
         closed
     }
 
-    /// Everything that waits, in the order in which it would be asked.
-    pub(crate) fn into_rest(self) -> VecDeque<T> {
-        let queues = self.endpoints.into_iter().flat_map(|queue| queue.models);
-        let mut rest: Vec<_> = queues.flat_map(|model| model.actions).collect();
-        rest.sort_by_key(|(at, _)| *at);
-        rest.into_iter().map(|(_, waiting)| waiting).collect()
+    /// Takes out everything that waits, in the order in which it would be asked.
+    pub(crate) fn take_rest(&mut self) -> Vec<T> {
+        take_all(self.endpoints.iter_mut().flat_map(|queue| &mut queue.models))
     }
 }
 
@@ -427,13 +431,13 @@ mod tests {
         let next = queues.next(&executor, false).unwrap();
         queues.put_back(next);
         assert_eq!(queues.next(&executor, false), Some(next));
-        assert_eq!(queues.into_rest(), ["b1", "a2"]);
+        assert_eq!(queues.take_rest(), ["b1", "a2"]);
     }
 
     #[test]
     fn what_is_left_is_in_its_first_order() {
         let (executor, mut queues) = queue(&["a1", "b1", "a2", "b2", "a3"]);
         queues.next(&executor, false);
-        assert_eq!(queues.into_rest(), ["b1", "a2", "b2", "a3"]);
+        assert_eq!(queues.take_rest(), ["b1", "a2", "b2", "a3"]);
     }
 }

@@ -4,15 +4,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesOrdered;
 use serde_json::Value;
 
-use super::settle::Settling;
+use super::launch::launch;
 use super::waiting::Waiting;
-use crate::effects::exec::EndpointId;
+use crate::effects::exec::{EndpointId, Executor};
+use crate::engine::session::Session;
 use crate::graph::planned_actions::actions_of_grader;
 use crate::graph::{Db, queries, results};
-use crate::pipeline::key::KeySet;
+use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::spec::Repeat;
 
@@ -20,80 +22,84 @@ use crate::pipeline::spec::Repeat;
 const MOST: usize = 20;
 
 /// A program that was called twice for the same.
-pub(crate) struct CalledAgain {
+struct CalledAgain {
     waiting: Waiting,
     before: Arc<Outcome>,
     now: Outcome,
 }
 
-impl<'a> Settling<'a> {
-    /// Calls programs with `deterministic: check` again for some of what they were called for just now, evenly over
-    /// the dataset, and warns of what differs. What came first stands.
-    pub(crate) async fn check_again(&mut self, stop: Pin<&mut impl Future<Output = ()>>) {
-        let asked: KeySet = self.settled.asked.iter().copied().collect();
-        let again: Vec<Waiting> = self.to_repeat(&asked);
-        if again.is_empty() || !self.may_ask() {
-            return;
+/// Programs that are being called again. To be dropped when the session changes.
+#[derive(Default)]
+pub(crate) struct RepeatedCalls<'a> {
+    calls: FuturesOrdered<Pin<Box<dyn Future<Output = CalledAgain> + 'a>>>,
+    /// The keys that were looked at.
+    seen: KeySet,
+}
+
+impl<'a> RepeatedCalls<'a> {
+    /// Calls programs with `deterministic: check` again for some of what was asked and not looked at yet, evenly over the
+    /// dataset.
+    pub(crate) fn begin(
+        &mut self,
+        session: &Session,
+        executor: &'a dyn Executor,
+        asked: &[ActionKey],
+    ) {
+        let asked: KeySet = asked.iter().copied().filter(|key| self.seen.insert(*key)).collect();
+        for waiting in to_repeat(session, &asked) {
+            let Some(before) = session.db.outcome(waiting.key) else { continue };
+            let Ok(launch) = launch(session, &waiting, EndpointId::Program) else { continue };
+            let executing = executor.execute(launch);
+            self.calls.push_back(Box::pin(async move {
+                CalledAgain { waiting, before, now: executing.await }
+            }));
         }
-        let calls: Vec<_> = again.iter().filter_map(|waiting| self.call_again(waiting)).collect();
-        let outcomes = tokio::select! {
-            biased;
-            () = stop => {
-                self.settled.interrupted = true;
-                return;
-            }
-            outcomes = join_all(calls) => outcomes,
-        };
-        let differing: Vec<String> =
-            outcomes.iter().filter_map(|again| self.difference(again)).collect();
-        self.settled.warnings.extend(differing);
     }
 
-    /// Calls a program again for what it was called for, whatever its place.
-    pub(crate) fn call_again(
-        &self,
-        waiting: &Waiting,
-    ) -> Option<impl Future<Output = CalledAgain> + use<'a>> {
-        let before = self.session.db.outcome(waiting.key)?;
-        let launch = self.launch(waiting, EndpointId::Program).ok()?;
-        let waiting = *waiting;
-        let executing = self.world.executor.execute(launch);
-        Some(async move { CalledAgain { waiting, before, now: executing.await } })
+    /// What the next call gave instead of what came first, if something else; none where nothing is called.
+    pub(crate) async fn next(&mut self, session: &Session) -> Option<Option<String>> {
+        self.calls.next().await.map(|again| again.difference(session))
     }
 
-    /// What is repeated of what was asked.
-    pub(crate) fn to_repeat(&self, asked: &KeySet) -> Vec<Waiting> {
-        let db = &self.session.db;
-        let root = self.session.root;
-        let mut all = Vec::new();
-        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
-            let program = queries::ready(db, *grader).program();
-            if program.is_none_or(|program| program.spec.repeat != Repeat::Sometimes) {
-                continue;
-            }
-            let of_grader: Vec<Waiting> = actions_of_grader(db, root, ordinal)
-                .filter(|action| asked.contains(&action.key))
-                .filter(|action| !action.planned.is_extraction(action.ballot.turn))
-                .map(|action| Waiting::new(action.cell, action.ballot, action.key))
-                .collect();
-            let step = of_grader.len().div_ceil(MOST).max(1);
-            all.extend(of_grader.into_iter().step_by(step));
+    /// What all calls gave instead of what came first, those that gave the same apart.
+    pub(crate) async fn finish(self, session: &Session) -> Vec<String> {
+        let again: Vec<CalledAgain> = self.calls.collect().await;
+        again.iter().filter_map(|again| again.difference(session)).collect()
+    }
+}
+
+/// What is repeated of what was asked.
+fn to_repeat(session: &Session, asked: &KeySet) -> Vec<Waiting> {
+    let db = &session.db;
+    let root = session.root;
+    let mut all = Vec::new();
+    for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+        let program = queries::ready(db, *grader).program();
+        if program.is_none_or(|program| program.spec.repeat != Repeat::Sometimes) {
+            continue;
         }
-        all
+        let of_grader: Vec<Waiting> = actions_of_grader(db, root, ordinal)
+            .filter(|action| asked.contains(&action.key))
+            .filter(|action| !action.planned.is_extraction(action.ballot.turn))
+            .map(|action| Waiting::new(action.cell, action.ballot, action.key))
+            .collect();
+        let step = of_grader.len().div_ceil(MOST).max(1);
+        all.extend(of_grader.into_iter().step_by(step));
     }
+    all
+}
 
-    /// What a second call gave instead, if something else.
-    pub(crate) fn difference(&self, again: &CalledAgain) -> Option<String> {
-        let db = &self.session.db;
-        let root = self.session.root;
-        let CalledAgain { waiting, before, now } = again;
-        let before = told(before);
-        let now = told(now);
+impl CalledAgain {
+    fn difference(&self, session: &Session) -> Option<String> {
+        let db = &session.db;
+        let before = told(&self.before);
+        let now = told(&self.now);
         if before == now {
             return None;
         }
-        let grader = queries::graders(db, root).get(waiting.cell.grader)?.name(db);
-        let sample = results::head(db, waiting.cell.chunk, waiting.cell.case)?.sample_id;
+        let cell = self.waiting.cell;
+        let grader = queries::graders(db, session.root).get(cell.grader)?.name(db);
+        let sample = results::head(db, cell.chunk, cell.case)?.sample_id;
         Some(format!(
             "`{grader}` is not deterministic: called twice for sample `{sample}` it gave {before}, then {now}"
         ))

@@ -1,47 +1,31 @@
-//! Settles a session: every action the graph waits for is looked up, executed or given up.
-//!
-//! One thread owns the database. An outcome that lands is first made durable, in batches and off this
-//! thread, and only then enters the graph: what a report shows is on disk. A write that fails stops the
-//! asking, because nothing is paid for that cannot be kept.
+//! Settles a session once: every action the graph waits for is looked up, executed or given up.
 
-use std::collections::HashSet;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use super::budget::Budget;
-use super::outstanding::Outstanding;
-use super::settings::{ActionKind, Settings};
-use super::stored::StoredReader;
+use super::credentials::check_credentials;
+use super::in_flight::InFlightEvent;
+use super::repeat::RepeatedCalls;
+use super::resolver::{Blocked, Effects, Resolver};
+use super::settings::{Refresh, Settings};
 pub use super::waiting::SettledPlans;
-use super::waiting::{Refreshed, WaitList, Waiting, stays};
-use crate::base::system::System;
-use crate::effects::exec::Executor;
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
-use crate::engine::progress::{Event, Progress};
+use crate::engine::progress::Event;
 use crate::engine::session::Session;
 use crate::graph::Db;
-use crate::graph::change::Change;
-use crate::graph::inputs::Chunk;
 use crate::pipeline::key::ActionKey;
-use crate::pipeline::outcome::{ActionTally, Failure, FailureKind, Outcome, Usage};
+use crate::pipeline::outcome::{ActionTally, FailureKind, Outcome, Usage, read_body};
 
-/// The outside, as far as settling needs it.
-pub struct Effects<'a> {
-    /// Reads files that rows name, and the clock.
-    pub system: &'a dyn System,
-    /// Executes actions.
-    pub executor: &'a dyn Executor,
-    /// Shows what happens.
-    pub progress: &'a mut dyn Progress,
-}
+/// Entries that are in memory together when others may have kept better ones.
+const LOOKED_AT: usize = 2_048;
 
 /// How settling ended.
 #[derive(Debug, Default)]
 pub struct Settled {
     /// Grader → its actions, in the order of the suite.
     pub tallies: Vec<(String, ActionTally)>,
-    /// How many of the actions count against limits: those that somebody is paid for.
+    /// How many of the actions count against limits: those of judges.
     pub calls: u64,
     /// The keys executed in this run.
     pub asked: Vec<ActionKey>,
@@ -118,206 +102,187 @@ pub async fn settle<'a>(
     plans: &mut SettledPlans,
     stop: impl Future<Output = ()>,
 ) -> Result<Settled, CannotAsk> {
-    let mut settling = Settling::new(session, store, world, settings.clone());
-    settling.list.settled = std::mem::take(plans);
+    let mut resolver = Resolver::new(session, store, world, settings.clone());
+    resolver.list.settled = std::mem::take(plans);
     let mut stop = pin!(stop);
-    settling.load_programs(stop.as_mut()).await?;
-    settling.plan();
-    settling.look_up(0);
-    settling.check_keys()?;
-    settling.world.executor.begin();
+    load_programs(&mut resolver, stop.as_mut()).await?;
+    plan(&mut resolver);
+    resolver.look_up(0);
+    check_credentials(resolver.session, &resolver.settings, &resolver.list.queue)?;
+    resolver.world.executor.begin();
     // What confirms comes after all that it may confirm, of all graders where something is limited: a budget or an
     // interruption leaves as few cases as possible without any verdict.
     loop {
-        settling.leave_out_judges();
-        if settling.may_ask() && settling.may_keep() {
-            settling.execute(stop.as_mut()).await;
+        give_up_forbidden(&mut resolver);
+        if resolver.may_ask() && resolver.can_keep() {
+            execute(&mut resolver, stop.as_mut()).await;
         }
-        settling.give_up_rest();
-        if !settling.wants_more() {
+        give_up_rest(&mut resolver);
+        if !resolver.wants_more() {
             break;
         }
-        settling.look_up(0);
+        resolver.look_up(0);
     }
-    settling.look_again();
-    settling.check_again(stop.as_mut()).await;
-    settling.complete_keys();
-    settling.settled.warnings.extend(settling.store.take_warnings());
-    let reads = settling.session.undeclared_reads(settling.world.system);
-    settling.settled.warnings.extend(reads);
-    settling.world.progress.event(&Event::Finished);
-    Ok(settling.finish(plans))
+    look_again(&mut resolver);
+    check_again(&mut resolver, stop.as_mut()).await;
+    resolver.complete_keys();
+    Ok(finish(resolver, plans))
 }
 
-/// A session that is being settled. How the queue is executed is `execute`'s.
-pub(crate) struct Settling<'a> {
-    pub(crate) session: &'a mut Session,
-    pub(crate) store: Arc<dyn OutcomeStore>,
-    pub(crate) world: Effects<'a>,
-    pub(crate) settings: Settings,
-    pub(crate) list: WaitList,
-    pub(crate) budget: Budget,
-    pub(crate) outstanding: Outstanding,
-    /// How many actions may still be launched.
-    pub(crate) allowance: u64,
-    /// What was used by actions that nobody waited for any more.
-    pub(crate) superseded: Usage,
-    /// Raised whenever outcomes enter the graph.
-    pub(crate) applied: u64,
-    pub(crate) settled: Settled,
+/// Finds out which files programs load. One that cannot be loaded ends the run before any judge is paid.
+async fn load_programs(
+    resolver: &mut Resolver<'_>,
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+) -> Result<(), CannotAsk> {
+    let system = resolver.world.system;
+    if resolver.settings.refresh == Refresh::All {
+        resolver.session.learn_dependencies(resolver.store.as_ref(), system);
+        let forgotten = resolver.session.forget_reads(system);
+        write_now(resolver, &forgotten);
+    }
+    let mut entries = Vec::new();
+    while !resolver.load_programs() {
+        let event = tokio::select! {
+            biased;
+            () = stop.as_mut() => {
+                resolver.stop();
+                resolver.settled.interrupted = true;
+                resolver.session.assume_no_dependencies(system);
+                break;
+            }
+            event = resolver.in_flight.next(resolver.world.executor.changed()) => event,
+        };
+        let InFlightEvent::Loaded(program, result) = event else { continue };
+        if let Err(failure) = &result {
+            return Err(CannotAsk::Unloadable {
+                program: program.spec(&resolver.session.db).shown(),
+                message: failure.message.clone(),
+                details: failure.stderr.clone(),
+            });
+        }
+        entries.extend(resolver.session.loaded(program, result, system));
+    }
+    write_now(resolver, &entries);
+    Ok(())
 }
 
-impl<'a> Settling<'a> {
-    pub(crate) fn new(
-        session: &'a mut Session,
-        store: Arc<dyn OutcomeStore>,
-        world: Effects<'a>,
-        settings: Settings,
-    ) -> Self {
-        Self {
-            session,
-            store,
-            world,
-            list: WaitList::default(),
-            budget: Budget::new(settings.limits),
-            settings,
-            outstanding: Outstanding::default(),
-            allowance: u64::MAX,
-            superseded: Usage::default(),
-            applied: 0,
-            settled: Settled::default(),
+/// Collects what the graph waits for, reading files that rows name on the way.
+fn plan(resolver: &mut Resolver<'_>) {
+    loop {
+        resolver.list.scan(resolver.session);
+        if !resolver.session.read_unread(resolver.world.system) {
+            break;
         }
     }
+}
 
-    /// Collects what the graph waits for, reading files that rows name on the way.
-    fn plan(&mut self) {
-        loop {
-            self.list.scan(self.session);
-            if !self.session.read_unread(self.world.system) {
-                break;
+/// Executes what was not found, until all that landed is durable.
+#[tracing::instrument(level = "debug", skip_all, fields(queued = resolver.list.queue.len()))]
+async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Output = ()>>) {
+    resolver.enqueue(&|_, _| 0);
+    loop {
+        resolver.go_on();
+        let is_refused = resolver.blocked == Some(Blocked::Budget);
+        let can_start =
+            !resolver.queues.is_empty() && !resolver.in_flight.is_stopped() && !is_refused;
+        if resolver.in_flight.is_over() && !can_start {
+            resolver.settled.out_of_budget = is_refused;
+            resolver.list.queue.extend(resolver.queues.take_rest());
+            return;
+        }
+        tokio::select! {
+            biased;
+            () = stop.as_mut(), if !resolver.settled.interrupted => {
+                resolver.stop();
+                resolver.settled.interrupted = true;
             }
+            () = resolver.wait() => {}
+        }
+        resolver.apply_arrived();
+        if resolver.may_confirm_one() && resolver.wants_more() {
+            resolver.look_up(0);
+            resolver.can_keep();
+            resolver.enqueue(&|_, _| 1);
         }
     }
+}
 
-    /// Whether anything may be asked by now.
-    pub(crate) fn may_ask(&self) -> bool {
-        let Settled { interrupted, out_of_budget, write_error, .. } = &self.settled;
-        let may = self.settings.ask.may_ask(ActionKind::Program);
-        may && !interrupted && !out_of_budget && write_error.is_none()
+fn give_up_forbidden(resolver: &mut Resolver<'_>) {
+    let forbidden = resolver.take_forbidden();
+    if let Some(flag) = resolver.settings.ask.flag() {
+        let message = format!("no stored judgment, and {flag} forbids asking");
+        resolver.give_up(forbidden, FailureKind::NotStored, &message);
     }
+}
 
-    /// Whether the plans want something that they did not want before.
-    pub(crate) fn wants_more(&mut self) -> bool {
-        let db = &self.session.db;
-        self.list.add_confirming(self.session, 0, &|key| db.outcome(key))
+/// What was neither found nor executed becomes a failure that says why.
+fn give_up_rest(resolver: &mut Resolver<'_>) {
+    let message = if resolver.settled.write_error.is_some() {
+        "not asked: the store cannot be written"
+    } else if resolver.settled.out_of_budget {
+        "not asked: the budget is used up"
+    } else {
+        "not asked: the run was interrupted"
+    };
+    let rest = std::mem::take(&mut resolver.list.queue);
+    resolver.give_up(rest, FailureKind::NotAsked, message);
+}
+
+/// Takes what other processes have kept under the keys that were asked here: all report what wins.
+fn look_again(resolver: &mut Resolver<'_>) {
+    let is_sure = resolver.settled.write_error.is_none();
+    if !is_sure || resolver.settled.asked.is_empty() || !resolver.store.others_wrote() {
+        return;
     }
-
-    /// Brings in everything that the store has, also of what the plans scanned as `from`th and later want because of
-    /// that.
-    pub(crate) fn look_up(&mut self, from: usize) {
-        loop {
-            self.look_up_once();
-            let stays = stays(self.session);
-            if !self.list.add_confirming(self.session, from, &stays) {
-                break;
+    let asked = std::mem::take(&mut resolver.settled.asked);
+    for keys in asked.chunks(LOOKED_AT) {
+        let mut news = Vec::new();
+        for (key, entry) in keys.iter().zip(resolver.store.get_many(keys)) {
+            let Some(outcome) = entry.and_then(|entry| read_body(&entry.body).ok()) else {
+                continue;
+            };
+            let is_reply = matches!(outcome, Outcome::Reply(_));
+            let held = resolver.session.db.outcome(*key);
+            if held.is_some_and(|held| *held != outcome && (is_reply || held.is_kept())) {
+                news.push((*key, Arc::new(outcome)));
             }
         }
-        let tallies = || self.list.tallies.iter();
-        let totals = tallies().map(|(name, tally)| (name.clone(), tally.total)).collect();
-        let noun = self.noun();
-        self.world.progress.event(&Event::Planned { totals, noun });
-        // Later there is news only if there is more to ask.
-        if self.may_ask() && (self.settled.asked.is_empty() || !self.list.queue.is_empty()) {
-            let cached = tallies().map(|(_, tally)| tally.cached).sum();
-            self.world.progress.event(&Event::Cached(cached));
+        resolver.apply(news);
+    }
+    resolver.settled.asked = asked;
+}
+
+/// Calls programs with `deterministic: check` again for some of what they were called for, and warns of what differs.
+/// What came first stands.
+async fn check_again(resolver: &mut Resolver<'_>, stop: Pin<&mut impl Future<Output = ()>>) {
+    if !resolver.may_ask() {
+        return;
+    }
+    let mut repeated = RepeatedCalls::default();
+    repeated.begin(resolver.session, resolver.world.executor, &resolver.settled.asked);
+    tokio::select! {
+        biased;
+        () = stop => resolver.settled.interrupted = true,
+        differing = repeated.finish(resolver.session) => {
+            resolver.settled.warnings.extend(differing);
         }
     }
+}
 
-    /// What actions are called: judgments, unless programs are called too.
-    fn noun(&self) -> &'static str {
-        let mut graders = self.session.suite().into_iter().flat_map(|suite| &suite.graders);
-        let is_called = graders.any(|grader| grader.programs().next().is_some());
-        if is_called { "call" } else { "judgment" }
-    }
+fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
+    let reads = resolver.session.undeclared_reads(resolver.world.system);
+    let mut warnings = resolver.settled.warnings;
+    warnings.extend(resolver.store.take_warnings());
+    warnings.extend(reads);
+    resolver.world.progress.event(&Event::Finished);
+    resolver.list.remember(resolver.session);
+    *plans = resolver.list.settled;
+    let calls = resolver.budget.calls();
+    Settled { tallies: resolver.list.tallies, calls, warnings, ..resolver.settled }
+}
 
-    fn look_up_once(&mut self) {
-        let settings = &self.settings;
-        let warnings = &mut self.settled.warnings;
-        let replayed = &mut self.settled.replayed_failures;
-        let refreshed = Refreshed::of(self.session, &settings.refresh);
-        let reader = StoredReader { session: self.session, settings, refreshed };
-        let mut usable = |entry: &Entry, waiting: &Waiting| {
-            let outcome = reader.usable(entry, waiting, warnings);
-            *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
-            outcome
-        };
-        let untold = self.list.take_untold(self.session);
-        let (outcomes, waiting) = self.list.look_up(self.store.as_ref(), &mut usable);
-        let waiting: HashSet<_> = waiting.into_iter().chain(untold).collect();
-        let waiting: Vec<_> = waiting.into_iter().collect();
-        self.applied += u64::from(!outcomes.is_empty() || !waiting.is_empty());
-        let change = Change { outcomes, waiting, ..Change::default() };
-        change.apply(&mut self.session.db, self.session.root);
-    }
-
-    fn finish(mut self, plans: &mut SettledPlans) -> Settled {
-        self.list.remember(self.session);
-        *plans = self.list.settled;
-        Settled { tallies: self.list.tallies, calls: self.budget.calls(), ..self.settled }
-    }
-
-    pub(crate) fn tally(&mut self, grader: usize) -> &mut ActionTally {
-        &mut self.list.tallies[grader].1
-    }
-
-    pub(crate) fn apply_outcomes(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
-        self.applied += u64::from(!outcomes.is_empty());
-        let mut seen = HashSet::new();
-        let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
-        let waiting = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
-        self.apply_to(outcomes, waiting);
-    }
-
-    /// Brings outcomes in that these chunks wait for.
-    pub(crate) fn apply_to(
-        &mut self,
-        outcomes: Vec<(ActionKey, Arc<Outcome>)>,
-        waiting: Vec<Chunk>,
-    ) {
-        let change = Change { outcomes, waiting, ..Change::default() };
-        change.apply(&mut self.session.db, self.session.root);
-    }
-
-    /// What was neither found nor executed becomes a failure that says why.
-    fn give_up_rest(&mut self) {
-        let Settled { interrupted, write_error, .. } = &self.settled;
-        let flag = self.settings.ask.flag().filter(|_| !interrupted && write_error.is_none());
-        let (kind, message) = match flag {
-            Some(flag) => {
-                (FailureKind::NotStored, format!("no stored judgment, and {flag} forbids asking"))
-            }
-            None if self.settled.write_error.is_some() => {
-                (FailureKind::NotAsked, "not asked: the store cannot be written".to_owned())
-            }
-            None if self.settled.out_of_budget => {
-                (FailureKind::NotAsked, "not asked: the budget is used up".to_owned())
-            }
-            None => (FailureKind::NotAsked, "not asked: the run was interrupted".to_owned()),
-        };
-        let rest = std::mem::take(&mut self.list.queue).into();
-        self.give_up(rest, kind, &message);
-    }
-
-    pub(crate) fn give_up(&mut self, rest: Vec<Waiting>, kind: FailureKind, message: &str) {
-        let mut given_up = Vec::new();
-        for waiting in rest {
-            self.tally(waiting.cell.grader).pending += 1;
-            if self.session.db.outcome(waiting.key).is_none() {
-                let message = message.to_owned();
-                let failure = Failure::new(kind, message);
-                given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
-            }
-        }
-        self.apply_outcomes(given_up);
+fn write_now(resolver: &mut Resolver<'_>, entries: &[Entry]) {
+    if let Err(error) = resolver.store.put_many(entries) {
+        resolver.settled.write_error.get_or_insert(error);
     }
 }

@@ -1,6 +1,7 @@
 //! What a stored entry says: an outcome that stands, or nothing, where it is to be asked anew or cannot be read.
 
-use super::settings::{ActionKind, Settings};
+use super::credentials::kind_of;
+use super::settings::Settings;
 use super::waiting::{Refreshed, Waiting};
 use crate::effects::store::Entry;
 use crate::engine::session::Session;
@@ -8,7 +9,6 @@ use crate::graph::queries;
 use crate::pipeline::judge::reply as judge_reply;
 use crate::pipeline::outcome::{Outcome, read_body};
 use crate::pipeline::program::reply as program_reply;
-use crate::pipeline::spec::GraderKind;
 
 /// Reads stored entries as a session with these settings takes them.
 pub(crate) struct StoredReader<'a> {
@@ -25,9 +25,7 @@ impl StoredReader<'_> {
         waiting: &Waiting,
         warnings: &mut Vec<String>,
     ) -> Option<Outcome> {
-        let is_program = waiting.is_extraction || !self.is_judged(waiting);
-        let kind = if is_program { ActionKind::Program } else { ActionKind::Judgment };
-        let may_ask = self.settings.ask.may_ask(kind);
+        let may_ask = self.settings.ask.may_ask(kind_of(self.session, waiting));
         let retry_errors = self.settings.retry_errors;
         let is_refreshed = may_ask && self.refreshed.has(entry.key);
         if is_refreshed && entry.generation < u32::MAX {
@@ -76,12 +74,5 @@ impl StoredReader<'_> {
             (None, Some(identity)) => program_reply::check(&identity.spec, text),
             (None, None) => Ok(()),
         }
-    }
-
-    fn is_judged(&self, waiting: &Waiting) -> bool {
-        let db = &self.session.db;
-        let root = self.session.root;
-        let grader = queries::graders(db, root).get(waiting.cell.grader);
-        grader.is_some_and(|grader| matches!(grader.kind(db), GraderKind::Rubric(_)))
     }
 }

@@ -4,7 +4,7 @@
 //! work costs one comparison a chunk where there is none. What a plan wants may depend on its grader's threshold and
 //! grow with what is known: ballots that confirm are wanted once the first ones are bad.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::settings::Refresh;
@@ -110,7 +110,7 @@ impl Refreshed {
 #[derive(Debug, Default)]
 pub(crate) struct WaitList {
     /// What is in no store, each key once: in the order of the scan, what confirms after what it may confirm.
-    pub(crate) queue: VecDeque<Waiting>,
+    pub(crate) queue: Vec<Waiting>,
     /// What the actions of each grader come to so far, in the order of the suite.
     pub(crate) tallies: Vec<(String, ActionTally)>,
     /// What is wanted and was not looked up yet.
@@ -261,8 +261,8 @@ impl WaitList {
         }
     }
 
-    /// The chunks that still wait, though what they want is known by now: it came when nobody could tell them.
-    pub(crate) fn take_untold(&mut self, session: &Session) -> Vec<Chunk> {
+    /// The chunks that still wait, though what they want is known by now: it came before they wanted it.
+    pub(crate) fn take_unapplied(&mut self, session: &Session) -> Vec<Chunk> {
         let db = &session.db;
         let root = session.root;
         let is_pending = |chunk: &Chunk| {
@@ -297,7 +297,7 @@ impl WaitList {
                     waited.insert(waiting.cell.chunk);
                 } else {
                     let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
-                    self.queue.push_back(Waiting { generation, ..*waiting });
+                    self.queue.push(Waiting { generation, ..*waiting });
                     self.chunks.insert(waiting.key, vec![waiting.cell.chunk]);
                 }
             }
@@ -339,7 +339,7 @@ impl WaitList {
     /// Queues an action once more, for everybody whose plans have it.
     pub(crate) fn ask_again(&mut self, session: &Session, waiting: Waiting) {
         self.wait_for(session, waiting.key);
-        self.queue.push_back(waiting);
+        self.queue.push(waiting);
     }
 
     /// Notes who waits for an action by its plans.

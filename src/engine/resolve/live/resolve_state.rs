@@ -1,7 +1,7 @@
 //! How far the settling of a save is, and what it came to.
 
 use super::Live;
-use crate::engine::resolve::execute::Blocked;
+use crate::engine::resolve::resolver::Blocked;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
 
@@ -29,7 +29,7 @@ pub struct ResolveProgress {
     pub under_way: u64,
     /// Still to be launched.
     pub waiting: u64,
-    /// Being executed, though nobody waits for them any more.
+    /// Being executed, though they are superseded.
     pub superseded: u64,
     /// Launched since the session began.
     pub calls: u64,
@@ -40,14 +40,15 @@ pub struct ResolveProgress {
 impl Live<'_> {
     /// How far it is.
     pub fn standing(&self) -> ResolveState {
-        let is_busy = !self.in_flight.waits_for_nothing() || !self.arrived.is_empty();
+        let resolver = &self.resolver;
+        let is_busy = !resolver.in_flight.waits_for_nothing() || self.has_arrived();
         if !self.to_plan.is_empty() {
             return ResolveState::Planning;
         }
         if is_busy || !self.again.is_empty() {
             return ResolveState::Asking;
         }
-        if let Some(error) = &self.settling.settled.write_error {
+        if let Some(error) = &resolver.settled.write_error {
             return ResolveState::Stopped(format!(
                 "{error}; begin another session once that is mended"
             ));
@@ -55,11 +56,9 @@ impl Live<'_> {
         if let Some(cannot) = &self.cannot {
             return ResolveState::Stopped(cannot.to_string());
         }
-        match self.blocked {
-            Some(Blocked::Budget) => {
-                ResolveState::Stopped(self.settling.budget.refusal().to_owned())
-            }
-            Some(Blocked::Held) => ResolveState::Held(self.queues.len() as u64),
+        match resolver.blocked {
+            Some(Blocked::Budget) => ResolveState::Stopped(resolver.budget.refusal().to_owned()),
+            Some(Blocked::Held) => ResolveState::Held(resolver.queues.len() as u64),
             None if self.is_done => ResolveState::Done,
             None => ResolveState::Asking,
         }
@@ -67,28 +66,29 @@ impl Live<'_> {
 
     /// What became of the actions of the last save.
     pub fn progressed(&self) -> ResolveProgress {
-        let (under_way, superseded) = self.in_flight.under_way();
-        let tallies = self.settling.list.tallies.iter().map(|(_, tally)| *tally);
+        let resolver = &self.resolver;
+        let (under_way, superseded) = resolver.in_flight.under_way();
+        let tallies = resolver.list.tallies.iter().map(|(_, tally)| *tally);
         let tally = tallies.fold(ActionTally::default(), ActionTally::and);
         ResolveProgress {
             tally,
             under_way,
-            waiting: self.queues.len() as u64 + tally.pending,
+            waiting: resolver.queues.len() as u64 + tally.pending,
             superseded,
-            calls: self.calls(),
+            calls: resolver.budget.calls(),
             used: self.used(),
         }
     }
 
     /// What the actions of each grader came to, in the order of the suite.
     pub fn tallies(&self) -> &[(String, ActionTally)] {
-        &self.settling.list.tallies
+        &self.resolver.list.tallies
     }
 
     /// Why endpoints are asked no more, what of the store could not be read, and how many stored failures stand for
     /// answers: a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let settled = &self.settling.settled;
+        let settled = &self.resolver.settled;
         let mut notes: Vec<String> =
             settled.stopped.iter().chain(&settled.warnings).cloned().collect();
         if settled.replayed_failures > 0 {
@@ -96,7 +96,7 @@ impl Live<'_> {
             notes.push(crate::base::text::count(count, "cached error"));
         }
         if let (Some(flag), pending @ 1..) =
-            (self.settling.settings.ask.flag(), self.progressed().tally.pending)
+            (self.resolver.settings.ask.flag(), self.progressed().tally.pending)
         {
             notes.push(format!("not in the store, and {flag} forbids asking: {pending}"));
         }

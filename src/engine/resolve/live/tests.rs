@@ -10,7 +10,7 @@ use crate::effects::exec::{EndpointId, Executing, Executor, Launch, Room};
 use crate::effects::fs_watch::ChangedPaths;
 use crate::effects::store::MemoryStore;
 use crate::engine::progress::Quiet;
-use crate::engine::resolve::{settings::Settings, settle::Effects};
+use crate::engine::resolve::{resolver::Effects, settings::Settings};
 use crate::engine::session::Session;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::Database;

@@ -1,0 +1,155 @@
+//! Completes the keys of programs that turn out to load more than was known when they were keyed.
+
+use std::collections::HashMap;
+
+use crate::base::system::System;
+use crate::effects::store::{Entry, OutcomeStore, StoreError};
+use crate::engine::session::Session;
+use crate::graph::change::Change;
+use crate::graph::inputs::CellId;
+use crate::graph::planned_actions::planned_actions;
+use crate::graph::{Db, programs, queries, results};
+use crate::pipeline::evaluate::{BallotId, Planned, Submission};
+use crate::pipeline::key::{ActionKey, KeySet};
+use crate::pipeline::outcome::{Outcome, Stored};
+
+/// The most outcomes that are copied to other keys at once: so many bodies are in memory.
+pub(crate) const MAX_MOVED: usize = 2_000;
+
+/// An action of a plan.
+type PlannedCall = (CellId, BallotId);
+
+/// Gives programs that were seen to load more than their keys hold whole keys, and keeps what they gave under those too:
+/// else the next evaluation would call them again for everything.
+pub(crate) fn complete_keys(
+    session: &mut Session,
+    store: &dyn OutcomeStore,
+    system: &dyn System,
+) -> Result<(), StoreError> {
+    let outgrown = session.outgrown();
+    if outgrown.is_empty() {
+        return Ok(());
+    }
+    let extracted = extractions(session);
+    let planned = plans(session);
+    for (program, known) in outgrown {
+        session.know_all(program, known);
+    }
+    let mut moving = Moving { entries: Vec::new(), store, result: Ok(()) };
+    let at = system.now().to_string();
+    // What is extracted comes first, and rewards last: their keys are made of what came of the others.
+    let now = extractions(session);
+    keep_under(session, &extracted, &now, &at, &mut moving);
+    for _ in ["grades", "rewards"] {
+        let now = plans(session);
+        keep_under(session, &planned, &now, &at, &mut moving);
+    }
+    moving.result
+}
+
+/// Keeps what came of each action of `before` under the key that it has in `now` as well.
+fn keep_under(
+    session: &mut Session,
+    before: &[(PlannedCall, ActionKey)],
+    now: &[(PlannedCall, ActionKey)],
+    at: &str,
+    moving: &mut Moving<'_>,
+) {
+    // By their places: what rests on others wants nothing until those are there, so `now` may be shorter.
+    let before: HashMap<PlannedCall, ActionKey> = before.iter().copied().collect();
+    let db = &session.db;
+    let graders = queries::graders(db, session.root);
+    let mut outcomes = Vec::new();
+    let mut waiting = Vec::new();
+    let mut moved = KeySet::default();
+    for (call, new) in now {
+        let Some(old) = before.get(call).filter(|old| *old != new) else { continue };
+        if db.outcome(*new).is_some() {
+            continue;
+        }
+        let Some(outcome) = db.outcome(*old) else { continue };
+        let (cell, ballot) = *call;
+        waiting.push(cell.chunk);
+        // Graders with one extractor have one key for what it gives, as have equal submissions.
+        if !moved.insert(*new) {
+            continue;
+        }
+        if outcome.is_kept()
+            && let Some(action) =
+                results::action_of(db, cell.chunk, cell.case, graders[cell.grader], ballot)
+            && !action.is_repeated()
+        {
+            let outcome = Outcome::clone(&outcome);
+            let body = Stored::new(action.ingredients(), outcome, at.to_owned()).to_body();
+            moving.push(Entry { key: *new, generation: 0, body });
+        }
+        outcomes.push((*new, outcome));
+    }
+    waiting.dedup();
+    moving.write();
+    let change = Change { outcomes, waiting, ..Change::default() };
+    change.apply(&mut session.db, session.root);
+}
+
+/// Entries on their way to the store, never too many of them at once.
+struct Moving<'a> {
+    entries: Vec<Entry>,
+    store: &'a dyn OutcomeStore,
+    /// The first error ends the writing.
+    result: Result<(), StoreError>,
+}
+
+impl Moving<'_> {
+    fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
+        if self.entries.len() >= MAX_MOVED {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        let entries = std::mem::take(&mut self.entries);
+        if self.result.is_ok() {
+            self.result = self.store.put_many(&entries);
+        }
+    }
+}
+
+/// The actions that extract submissions, in order.
+fn extractions(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
+    let db = &session.db;
+    let root = session.root;
+    let mut all = Vec::new();
+    for chunk in root.chunks(db) {
+        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+            for (case, submission) in programs::calls(db, *chunk, *grader).iter().enumerate() {
+                let cell = CellId { chunk: *chunk, case, grader: ordinal };
+                let mut add = |turn, submission: &Submission| {
+                    if let Submission::Pending(Some(key)) = submission {
+                        all.push(((cell, BallotId { turn, ballot: 0 }), *key));
+                    }
+                };
+                match submission {
+                    Submission::Turns(turns) => {
+                        turns
+                            .iter()
+                            .enumerate()
+                            .for_each(|(turn, submission)| add(turn, submission));
+                    }
+                    submission => add(0, submission),
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The actions of all plans, in order.
+fn plans(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
+    let db = &session.db;
+    let root = session.root;
+    planned_actions(db, root)
+        .filter(|action| matches!(action.planned, Planned::Ask(_) | Planned::Turns(_)))
+        .map(|action| ((action.cell, action.ballot), action.key))
+        .collect()
+}

@@ -1,0 +1,122 @@
+//! Loads programs that were saved, before the session may hold them.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use super::Live;
+use crate::effects::exec::{Discovered, Executor};
+use crate::effects::fs_watch::ChangedPaths;
+use crate::engine::resolve::resolver::Resolver;
+use crate::engine::resolve::settings::ActionKind;
+use crate::engine::session::reload::{Preflight, Reloaded};
+use crate::pipeline::outcome::Failure;
+
+type LoadedProgram = (Preflight, Result<Discovered, Failure>);
+
+/// Programs that are loaded before the session may hold them.
+#[derive(Default)]
+pub(crate) struct Preflights<'a> {
+    loading: FuturesUnordered<Pin<Box<dyn Future<Output = LoadedProgram> + 'a>>>,
+    /// What the first reading comes to if all of them can be loaded.
+    first: Option<Reloaded>,
+    /// Whether one could not be: then its workers get another chance.
+    has_failed: bool,
+}
+
+impl<'a> Preflights<'a> {
+    fn begin(&mut self, preflights: &[Preflight], executor: &'a dyn Executor) {
+        for preflight in preflights.iter().cloned() {
+            let loading = executor.load(preflight.start(), preflight.base());
+            self.loading.push(Box::pin(async move { (preflight, loading.await) }));
+        }
+    }
+
+    /// Waits for the next that was loaded, or cannot be; none where none is being loaded.
+    pub(crate) async fn next(&mut self) -> Option<LoadedProgram> {
+        let loaded = self.loading.next().await;
+        self.has_failed |= loaded.as_ref().is_some_and(|(_, result)| result.is_err());
+        loaded
+    }
+}
+
+impl Live<'_> {
+    /// Files were saved: programs that could not be loaded are tried again by the next
+    /// [`Self::reload`].
+    pub fn try_again(&mut self, touched: &ChangedPaths) {
+        self.resolver.session.retry_preflights(touched);
+    }
+
+    /// Reads again what was touched, as [`crate::engine::session::Session::reload`] does. If the session has changed,
+    /// [`Self::begin`] has to be called. Where programs are to be tried that is begun: [`Self::reload_tried`] has to be
+    /// called once [`Self::is_trying`] is over.
+    pub fn reload(
+        &mut self,
+        touched: &ChangedPaths,
+        environment: Option<BTreeMap<String, String>>,
+    ) -> Reloaded {
+        self.preflights.loading.clear();
+        let Resolver { session, world, settings, .. } = &mut self.resolver;
+        if self.preflights.first.take().is_some() {
+            // It was not shown yet.
+            session.load_state.note(false);
+        }
+        session.preflights.is_closed = !settings.ask.may_ask(ActionKind::Program);
+        let reloaded = session.reload(world.system, touched, environment);
+        self.look_at(reloaded)
+    }
+
+    /// Whether programs are loaded that were saved.
+    pub fn is_trying(&self) -> bool {
+        !self.preflights.loading.is_empty()
+    }
+
+    /// Reloads what [`Self::reload`] came upon, after its programs were tried.
+    pub fn reload_tried(&mut self) -> Reloaded {
+        let Resolver { session, world, .. } = &mut self.resolver;
+        let reloaded = match self.preflights.first.take() {
+            Some(first) => first,
+            None => session.reload_once_more(world.system),
+        };
+        self.look_at(reloaded)
+    }
+
+    fn look_at(&mut self, reloaded: Reloaded) -> Reloaded {
+        let reloaded = match reloaded {
+            Reloaded::Changed { .. } => self.first_tried(reloaded),
+            other => other,
+        };
+        let executor = self.resolver.world.executor;
+        match &reloaded {
+            Reloaded::Untried(preflights) => self.preflights.begin(preflights, executor),
+            Reloaded::Broken { .. } => {}
+            Reloaded::Changed { .. } => self.preflights.has_failed = false,
+            Reloaded::Same => {
+                if std::mem::take(&mut self.preflights.has_failed) {
+                    executor.begin();
+                }
+            }
+        }
+        reloaded
+    }
+
+    /// Of what was read for the first time nothing was there that a program could take from the screen; so its programs
+    /// are tried when it is read. What the store knows to be loaded is not.
+    fn first_tried(&mut self, changed: Reloaded) -> Reloaded {
+        let Resolver { session, store, world, .. } = &mut self.resolver;
+        let system = world.system;
+        session.learn_dependencies(store.as_ref(), system);
+        let programs = session.not_loaded();
+        match session.needed_preflights(&programs, system) {
+            Ok(preflights) if preflights.is_empty() => changed,
+            Ok(preflights) => {
+                self.preflights.first = Some(changed);
+                Reloaded::Untried(preflights)
+            }
+            Err(problems) => session.first_is_broken(problems, system),
+        }
+    }
+}

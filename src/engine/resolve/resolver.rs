@@ -1,0 +1,499 @@
+//! Resolves actions: looks them up in the store, queues and launches the rest, makes what lands durable, and brings it
+//! into the graph. `settle` drives it until nothing is left to do, `live` as long as files change.
+//!
+//! One thread owns the database. An outcome that lands is first made durable, in batches and off this thread, and only
+//! then enters the graph: what a report shows is on disk. A write that fails stops the asking, because what cannot be
+//! kept would be paid for again. What may start is decided by the budget, the disk and the executor's limits; in which
+//! order, by `queues`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::budget::{Budget, SpendingLimits};
+use super::complete_keys::complete_keys;
+use super::credentials::{access, judge_of, kind_of};
+use super::in_flight::{Arrival, InFlight, InFlightEvent, Landed};
+use super::launch::launch;
+use super::outstanding::Outstanding;
+use super::queues::{ClosedQueue, Next, PROGRAM_LIMITS, Queues};
+use super::settings::{ActionKind, AskPolicy, Settings};
+use super::settle::Settled;
+use super::stored::StoredReader;
+use super::waiting::{Refreshed, WaitList, Waiting, stays};
+use crate::base::price::Cost;
+use crate::base::system::System;
+use crate::effects::exec::{Executor, Launch};
+use crate::effects::store::{Entry, OutcomeStore, StoreError};
+use crate::engine::progress::{Event, Progress};
+use crate::engine::session::Session;
+use crate::graph::change::Change;
+use crate::graph::inputs::Chunk;
+use crate::graph::{Database, Db};
+use crate::pipeline::judge::JudgeAction;
+use crate::pipeline::key::ActionKey;
+use crate::pipeline::outcome::{ActionTally, Failure, FailureKind, Outcome, Usage};
+
+/// Why nothing is asked once a write has failed.
+const UNWRITABLE: &str = "the store cannot be written";
+
+/// The outside, as far as resolving needs it.
+pub struct Effects<'a> {
+    /// Reads files that rows name, and the clock.
+    pub system: &'a dyn System,
+    /// Executes actions.
+    pub executor: &'a dyn Executor,
+    /// Shows what happens.
+    pub progress: &'a mut dyn Progress,
+}
+
+/// What stands in the way of more actions, if it is neither the disk nor an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blocked {
+    /// The budget is used up.
+    Budget,
+    /// As many were launched as are allowed for now.
+    Held,
+}
+
+/// The rank of an action in the queue: lower ones are asked earlier.
+pub(crate) type RankOf<'a> = &'a dyn Fn(&Database, &Waiting) -> u8;
+
+/// A session, what it waits for, and what is being done about that.
+pub(crate) struct Resolver<'a> {
+    pub(crate) session: &'a mut Session,
+    pub(crate) store: Arc<dyn OutcomeStore>,
+    pub(crate) world: Effects<'a>,
+    pub(crate) settings: Settings,
+    pub(crate) list: WaitList,
+    pub(crate) queues: Queues<Waiting>,
+    pub(crate) in_flight: InFlight<'a>,
+    /// What is on disk and not in the graph yet.
+    pub(crate) arrived: Vec<Landed>,
+    pub(crate) budget: Budget,
+    pub(crate) outstanding: Outstanding,
+    /// How many actions of judges may still be launched.
+    pub(crate) allowance: u64,
+    pub(crate) blocked: Option<Blocked>,
+    /// What was used by actions that were superseded before they landed.
+    pub(crate) superseded: Usage,
+    /// Raised whenever outcomes enter the graph.
+    pub(crate) applied: u64,
+    pub(crate) settled: Settled,
+}
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(
+        session: &'a mut Session,
+        store: Arc<dyn OutcomeStore>,
+        world: Effects<'a>,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            session,
+            in_flight: InFlight::new(Arc::clone(&store)),
+            store,
+            world,
+            list: WaitList::default(),
+            queues: Queues::new(),
+            arrived: Vec::new(),
+            budget: Budget::new(settings.limits),
+            settings,
+            outstanding: Outstanding::default(),
+            allowance: u64::MAX,
+            blocked: None,
+            superseded: Usage::default(),
+            applied: 0,
+            settled: Settled::default(),
+        }
+    }
+
+    /// Starts over with a session that has changed: what is queued is dropped, and what is in flight is superseded. At
+    /// most `allowance` actions of judges are launched.
+    pub(crate) fn start_over(&mut self, settings: Settings, allowance: u64) {
+        self.in_flight.supersede();
+        self.queues.drop_queue();
+        self.list.start_over(self.session);
+        self.outstanding = Outstanding::default();
+        self.budget.set_limits(settings.limits);
+        self.settings = settings;
+        self.allowance = allowance;
+        self.blocked = None;
+        self.superseded = Usage::default();
+        self.settled.asked.clear();
+        self.settled.stopped.clear();
+        self.settled.replayed_failures = 0;
+        if self.settled.write_error.is_none() {
+            self.world.executor.begin();
+        }
+    }
+
+    /// Whether anything may be asked by now.
+    pub(crate) fn may_ask(&self) -> bool {
+        let Settled { interrupted, out_of_budget, write_error, .. } = &self.settled;
+        let may = self.settings.ask.may_ask(ActionKind::Program);
+        may && !interrupted && !out_of_budget && write_error.is_none()
+    }
+
+    /// Finds out which files programs load: from the store, else by loading them, if anything may be executed. False
+    /// until that is known: nothing of them could be keyed.
+    pub(crate) fn load_programs(&mut self) -> bool {
+        if self.in_flight.is_loading() {
+            return false;
+        }
+        if self.session.to_load().is_empty() {
+            return true;
+        }
+        let system = self.world.system;
+        self.session.learn_dependencies(self.store.as_ref(), system);
+        if !self.settings.ask.may_ask(ActionKind::Program) {
+            self.session.assume_no_dependencies(system);
+        }
+        for (program, start, base) in self.session.to_load() {
+            match self.session.discovered_in_preflight(program, system) {
+                Some(discovered) => {
+                    let entry = self.session.loaded(program, Ok(discovered), system);
+                    self.in_flight.keep_also(entry.into_iter().collect());
+                }
+                None => self.in_flight.load(program, self.world.executor.load(start, base)),
+            }
+        }
+        !self.in_flight.is_loading()
+    }
+
+    /// Whether the plans want something that they did not want before.
+    pub(crate) fn wants_more(&mut self) -> bool {
+        let db = &self.session.db;
+        self.list.add_confirming(self.session, 0, &|key| db.outcome(key))
+    }
+
+    /// Whether a grader has just got all its first verdicts, and what confirms them may be asked before all others have
+    /// theirs. Where something is limited it may not: a budget or an interruption leaves as few cases as possible without
+    /// any verdict.
+    pub(crate) fn may_confirm_one(&mut self) -> bool {
+        // Without a limit as many are allowed as can be counted, and counted down.
+        let is_limited =
+            self.settings.limits != SpendingLimits::default() || self.allowance < u64::MAX / 2;
+        !is_limited
+            && self.settings.ask == AskPolicy::Ask
+            && self.may_ask()
+            && self.outstanding.take_done()
+    }
+
+    /// Brings in everything that the store has, also of what the plans scanned as `from`th and later want because of
+    /// that.
+    pub(crate) fn look_up(&mut self, from: usize) {
+        loop {
+            self.look_up_once();
+            let stays = stays(self.session);
+            if !self.list.add_confirming(self.session, from, &stays) {
+                break;
+            }
+        }
+        let tallies = || self.list.tallies.iter();
+        let totals = tallies().map(|(name, tally)| (name.clone(), tally.total)).collect();
+        let noun = self.noun();
+        self.world.progress.event(&Event::Planned { totals, noun });
+        // Later there is news only if there is more to ask.
+        if self.may_ask() && (self.settled.asked.is_empty() || !self.list.queue.is_empty()) {
+            let cached = tallies().map(|(_, tally)| tally.cached).sum();
+            self.world.progress.event(&Event::Cached(cached));
+        }
+    }
+
+    /// What actions are called: judgments, unless programs are called too.
+    fn noun(&self) -> &'static str {
+        let mut graders = self.session.suite().into_iter().flat_map(|suite| &suite.graders);
+        let is_called = graders.any(|grader| grader.programs().next().is_some());
+        if is_called { "call" } else { "judgment" }
+    }
+
+    fn look_up_once(&mut self) {
+        let settings = &self.settings;
+        let warnings = &mut self.settled.warnings;
+        let replayed = &mut self.settled.replayed_failures;
+        let refreshed = Refreshed::of(self.session, &settings.refresh);
+        let reader = StoredReader { session: self.session, settings, refreshed };
+        let mut usable = |entry: &Entry, waiting: &Waiting| {
+            let outcome = reader.usable(entry, waiting, warnings);
+            *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
+            outcome
+        };
+        let unapplied = self.list.take_unapplied(self.session);
+        let (outcomes, waiting) = self.list.look_up(self.store.as_ref(), &mut usable);
+        let waiting: HashSet<_> = waiting.into_iter().chain(unapplied).collect();
+        let waiting: Vec<_> = waiting.into_iter().collect();
+        self.applied += u64::from(!outcomes.is_empty() || !waiting.is_empty());
+        self.apply_to(outcomes, waiting);
+    }
+
+    /// Takes what may not be asked out of the list.
+    pub(crate) fn take_forbidden(&mut self) -> Vec<Waiting> {
+        let ask = self.settings.ask;
+        let may_ask = |waiting: &Waiting| ask.may_ask(kind_of(self.session, waiting));
+        let list = std::mem::take(&mut self.list.queue);
+        let (queue, forbidden) = list.into_iter().partition(may_ask);
+        self.list.queue = queue;
+        forbidden
+    }
+
+    /// Queues the list by who is asked.
+    pub(crate) fn enqueue(&mut self, rank: RankOf<'_>) {
+        let mut known = BTreeMap::new();
+        for waiting in std::mem::take(&mut self.list.queue) {
+            let grader = waiting.cell.grader;
+            self.outstanding.add(grader);
+            let Some((judge, at)) = judge_of(self.session, &waiting) else {
+                let queue = self.queues.queue(None, "", PROGRAM_LIMITS);
+                self.queues.push(queue, rank(&self.session.db, &waiting), waiting);
+                continue;
+            };
+            let Some(access) = access(self.session, judge, at) else {
+                self.report_bug(waiting, "its judge is not on the panel");
+                continue;
+            };
+            let queue = known.entry((grader, at)).or_insert_with(|| {
+                let limits = access.limits(&self.settings);
+                self.queues.queue(Some(access.endpoint()), &access.spec.model, limits)
+            });
+            self.queues.push(*queue, rank(&self.session.db, &waiting), waiting);
+        }
+        self.queues.open(self.world.executor);
+    }
+
+    /// Whether the store can be written, where judges are to be paid for what it would keep: tried before the first is
+    /// asked. Where it cannot, endpoints are closed from now on.
+    pub(crate) fn can_keep(&mut self) -> bool {
+        let mut list = self.list.queue.iter();
+        let is_paid = list.any(|waiting| judge_of(self.session, waiting).is_some());
+        let tried = if is_paid { self.store.try_writing() } else { Ok(()) };
+        tried.map_err(|error| self.stop_asking(error)).is_ok()
+    }
+
+    /// What cannot be kept would be paid for again.
+    fn stop_asking(&mut self, error: StoreError) {
+        self.world.executor.halt(UNWRITABLE);
+        self.settled.write_error = Some(error);
+    }
+
+    /// Writes what has landed, and launches nothing.
+    pub(crate) fn write_landed(&mut self) {
+        // What a program loads is durable before what it gave.
+        let discovered = self.world.executor.take_discovered();
+        if !discovered.is_empty() {
+            let entries = self.session.discovered(discovered, self.world.system);
+            self.in_flight.keep_also(entries);
+        }
+        let session = &*self.session;
+        let system = self.world.system;
+        self.in_flight.write_landed(system, &|identity| session.is_current(identity, system));
+        self.show_notices();
+    }
+
+    /// Writes what has landed, and launches what may be launched.
+    pub(crate) fn go_on(&mut self) {
+        self.write_landed();
+        // What is left when all is stopped was not asked for that reason.
+        if !self.in_flight.is_stopped() {
+            for closed in self.queues.take_closed(self.world.executor) {
+                self.give_up_closed(closed);
+            }
+        }
+        self.launch_queued();
+    }
+
+    fn launch_queued(&mut self) {
+        // What runs here costs nothing, and need not be allowed.
+        let mut blocked = (self.allowance == 0).then_some(Blocked::Held);
+        while self.in_flight.has_room() {
+            let Some(next) = self.queues.next(self.world.executor, blocked.is_some()) else {
+                break;
+            };
+            let Next { endpoint, action: waiting, .. } = next;
+            let launch = match launch(self.session, &waiting, endpoint) {
+                Ok(launch) => launch,
+                Err(broken) => {
+                    self.queues.landed(endpoint);
+                    self.report_bug(waiting, broken);
+                    continue;
+                }
+            };
+            let mut expected = Cost::ZERO;
+            if let Launch::Judge(launch) = &launch {
+                expected = self.expected_cost(&launch.action);
+                if !self.budget.allows(expected) {
+                    self.queues.put_back(next);
+                    blocked = Some(Blocked::Budget);
+                    continue;
+                }
+                self.budget.sent(expected);
+                self.allowance = self.allowance.saturating_sub(1);
+            }
+            self.tally(waiting.cell.grader).asked += 1;
+            self.settled.asked.push(waiting.key);
+            self.world.progress.event(&Event::Asked);
+            let executor = self.world.executor;
+            let prices = &self.settings.prices;
+            self.in_flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
+            if self.allowance == 0 {
+                blocked = blocked.or(Some(Blocked::Held));
+            }
+        }
+        self.blocked = blocked.filter(|_| self.queues.has_judges_to_ask());
+    }
+
+    /// What was planned and cannot be launched is an error in the report: nobody would find out why its grade is missing.
+    fn report_bug(&mut self, waiting: Waiting, broken: &str) {
+        self.outstanding.remove(waiting.cell.grader);
+        let message = format!("not asked: {broken}, which is a bug in evalrs");
+        self.settled.warnings.push(format!("the action {} was {message}", waiting.key));
+        self.give_up(vec![waiting], FailureKind::NotAsked, &message);
+    }
+
+    /// What an action will probably cost; nothing where money has no limit.
+    fn expected_cost(&self, action: &JudgeAction) -> Cost {
+        let price = self.budget.counts_money().then(|| self.settings.prices.of(&action.model));
+        let bytes = action.system.len() + action.user.len();
+        price.flatten().map_or(Cost::ZERO, |price| self.budget.expected(bytes, price))
+    }
+
+    fn show_notices(&mut self) {
+        for notice in self.world.executor.take_notices() {
+            self.world.progress.event(&Event::from(notice));
+        }
+    }
+
+    /// Gives up what an endpoint will not be asked any more.
+    fn give_up_closed(&mut self, ClosedQueue { reason, rest }: ClosedQueue<Waiting>) {
+        let count = rest.len();
+        for waiting in &rest {
+            self.outstanding.remove(waiting.cell.grader);
+        }
+        let stopped = format!("stopped asking: {reason}; {count} judgments were not asked");
+        self.settled.stopped.push(stopped);
+        self.give_up(rest, FailureKind::NotAsked, &format!("not asked: {reason}"));
+    }
+
+    /// Waits for something to land, to be written, or to change, and counts it. Nothing is lost if it is dropped while it
+    /// waits.
+    pub(crate) async fn wait(&mut self) {
+        let event = self.in_flight.next(self.world.executor.changed()).await;
+        self.take(event);
+    }
+
+    /// Counts what happened. What was written is left to the driver, who decides when it enters the graph.
+    pub(crate) fn take(&mut self, event: InFlightEvent<Waiting>) {
+        match event {
+            InFlightEvent::Changed => {}
+            InFlightEvent::Loaded(program, result) => {
+                let entry = self.session.loaded(program, result, self.world.system);
+                self.in_flight.keep_also(entry.into_iter().collect());
+            }
+            InFlightEvent::Landed(arrival) => {
+                self.queues.landed(arrival.endpoint);
+                self.count(arrival);
+            }
+            InFlightEvent::Written(batch, result) => {
+                if let Err(error) = result {
+                    self.stop_asking(error);
+                }
+                for landed in &batch {
+                    self.outstanding.remove(landed.waiting.cell.grader);
+                    self.count_written(landed);
+                }
+                self.arrived.extend(batch);
+            }
+        }
+    }
+
+    fn count(&mut self, arrival: Arrival) {
+        let Arrival { waiting, usage, failure, superseded, .. } = arrival;
+        // Its endpoint may have been closed while it waited to be sent.
+        let was_asked = !matches!(failure, Some((FailureKind::NotAsked, _)));
+        if !was_asked {
+            self.settled.asked.retain(|asked| *asked != waiting.key);
+        }
+        let is_free = failure.as_ref().is_some_and(|(kind, _)| !kind.policy().billed);
+        let cost = usage.cost.or(is_free.then_some(Cost::ZERO));
+        self.budget.landed(waiting.expected, Usage { cost, ..usage });
+        if superseded {
+            self.superseded = self.superseded + usage;
+            return;
+        }
+        let tally = self.tally(waiting.cell.grader);
+        tally.spent = tally.spent + usage;
+        tally.asked = tally.asked.saturating_sub(u64::from(!was_asked));
+        tally.pending += u64::from(!was_asked);
+        let failure = failure.map(|(_, message)| message);
+        self.world.progress.event(&Event::Landed { failure, usage });
+    }
+
+    /// Counts a failure, now that it is known what is reported: another process may have had a reply.
+    fn count_written(&mut self, landed: &Landed) {
+        if landed.superseded {
+            return;
+        }
+        if let Outcome::Failure(failure) = &landed.outcome
+            && failure.kind != FailureKind::NotAsked
+        {
+            self.tally(landed.waiting.cell.grader).failed += 1;
+        }
+        self.settled.in_vain.extend(landed.in_vain.clone());
+    }
+
+    /// Cancels what is in flight: it has no outcome, and a rerun asks for it. What has landed is still to be written.
+    pub(crate) fn stop(&mut self) {
+        let cancelled = self.in_flight.stop();
+        for waiting in &cancelled {
+            let tally = self.tally(waiting.cell.grader);
+            tally.asked = tally.asked.saturating_sub(1);
+        }
+        self.settled.asked.retain(|asked| cancelled.iter().all(|waiting| waiting.key != *asked));
+        self.list.queue.extend(cancelled);
+    }
+
+    /// Brings what was written into the graph.
+    pub(crate) fn apply_arrived(&mut self) {
+        let arrived = std::mem::take(&mut self.arrived).into_iter();
+        let outcomes = arrived.map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
+        self.apply(outcomes.collect());
+    }
+
+    /// Brings outcomes into the graph, for all who wait for them.
+    pub(crate) fn apply(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+        self.applied += u64::from(!outcomes.is_empty());
+        let mut seen = HashSet::new();
+        let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
+        let waiting = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
+        self.apply_to(outcomes, waiting);
+    }
+
+    fn apply_to(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>, waiting: Vec<Chunk>) {
+        let change = Change { outcomes, waiting, ..Change::default() };
+        change.apply(&mut self.session.db, self.session.root);
+    }
+
+    /// What is not asked becomes a failure that says why.
+    pub(crate) fn give_up(&mut self, rest: Vec<Waiting>, kind: FailureKind, message: &str) {
+        let mut given_up = Vec::new();
+        for waiting in rest {
+            self.tally(waiting.cell.grader).pending += 1;
+            if self.session.db.outcome(waiting.key).is_none() {
+                let failure = Failure::new(kind, message);
+                given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
+            }
+        }
+        self.apply(given_up);
+    }
+
+    /// See [`complete_keys`].
+    pub(crate) fn complete_keys(&mut self) {
+        if self.settled.write_error.is_none() {
+            let store = self.store.as_ref();
+            self.settled.write_error = complete_keys(self.session, store, self.world.system).err();
+        }
+    }
+
+    pub(crate) fn tally(&mut self, grader: usize) -> &mut ActionTally {
+        &mut self.list.tallies[grader].1
+    }
+}
