@@ -44,6 +44,7 @@ use evalrs::pipeline::outcome::Outcome;
 use evalrs::pipeline::outcome::Reply;
 use evalrs::pipeline::outcome::Stored;
 use evalrs::pipeline::outcome::read_body;
+use evalrs::pipeline::spec::Scale;
 
 const RUBRIC: &str = "You grade answers of a support agent.\n\nCriteria: is the answer correct, complete and polite?\n\nQuestion: {input}\nExpected: {ground_truth}\nAnswer: {submission}\n";
 
@@ -178,7 +179,7 @@ fn plain_loop(folder: &Path, judge: &Judge) -> f64 {
     let mut judged = 0.0;
     for entry in store.get_many(&keys) {
         if let Outcome::Reply(found) = read_body(&entry.unwrap().body).unwrap() {
-            judged += reply::read(&found.text, Question::score((0.0, 1.0))).unwrap().score;
+            judged += reply::read(&found.text, Question::Score(Scale::UNIT)).unwrap().score;
         }
     }
     (deterministic + judged) / keys.len() as f64

@@ -120,7 +120,7 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
 pub fn ballot_scores<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Vec<Option<f64>>> {
     let ready = queries::ready(db, grader);
     let is_measured = ready.judge().is_some_and(|judge| {
-        judge.first_ballots() > 1 && matches!(judge.question(), Question::Score { .. })
+        judge.first_ballots() > 1 && matches!(judge.question(), Question::Score(_))
     });
     if !is_measured {
         return Vec::new();

@@ -17,25 +17,24 @@ use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
 use crate::pipeline::dataset::labels as said;
-use crate::pipeline::dataset::labels::{LabelExtents, LabelScale, LabelValue};
-use crate::pipeline::spec::GraderKind;
-use crate::pipeline::spec::Label;
+use crate::pipeline::dataset::labels::{LabelExtents, LabelValue};
+use crate::pipeline::spec::{GraderKind, Label, Scale};
 use crate::pipeline::suite::FileText;
 
 /// The scale of every grader of the suite, also of those that the command line leaves out.
 #[salsa::tracked]
-pub fn scales(db: &dyn Db, root: Root) -> Vec<(String, LabelScale)> {
+pub fn scales(db: &dyn Db, root: Root) -> Vec<(String, Scale)> {
     let graders = suite(db, root).suite.iter().flat_map(|suite| &suite.graders);
     graders.map(|grader| (grader.name.clone(), scale_of(&grader.kind))).collect()
 }
 
-fn scale_of(kind: &GraderKind) -> LabelScale {
+fn scale_of(kind: &GraderKind) -> Scale {
     match kind {
         GraderKind::Rubric(rubric) if rubric.compare_to.is_none() => rubric.scale,
         GraderKind::Tool(tool) => crate::pipeline::grade::recorded_scale(tool),
         GraderKind::Rubric(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
     }
-    .unwrap_or((0.0, 1.0))
+    .unwrap_or(Scale::UNIT)
 }
 
 /// The file of labels that the command line names.
@@ -124,7 +123,7 @@ pub fn row_extents(db: &dyn Db, root: Root) -> LabelExtents {
 struct Readable {
     rows: bool,
     file: bool,
-    scale: LabelScale,
+    scale: Scale,
 }
 
 #[salsa::tracked(returns(copy))]

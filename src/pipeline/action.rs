@@ -91,7 +91,7 @@ mod tests {
     use crate::pipeline::judge::{Judge, JudgeAction};
     use crate::pipeline::key::{self, ActionKey, Ingredient, KEY_CONTEXT, KEY_VERSION};
     use crate::pipeline::spec::{
-        Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec,
+        Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale,
     };
 
     fn action() -> JudgeAction {
@@ -108,7 +108,7 @@ mod tests {
             extra_body: r#"{"a":1}"#.to_owned(),
             headers: "x-a: b".to_owned(),
             response_format: ReplyFormat::Auto,
-            question: Question::score((1.0, 5.0)),
+            question: Question::Score(Scale { min: 1.0, max: 5.0 }),
             vote: 2,
         }
     }
@@ -159,8 +159,12 @@ mod tests {
         ("response_format", |action| action.response_format = ReplyFormat::JsonSchema),
         ("response_format", |action| action.response_format = ReplyFormat::JsonObject),
         ("response_format", |action| action.response_format = ReplyFormat::Text),
-        ("response_schema", |action| action.question = Question::score((0.0, 5.0))),
-        ("response_schema", |action| action.question = Question::score((1.0, 1.5))),
+        ("response_schema", |action| {
+            action.question = Question::Score(Scale { min: 0.0, max: 5.0 });
+        }),
+        ("response_schema", |action| {
+            action.question = Question::Score(Scale { min: 1.0, max: 1.5 });
+        }),
         ("response_schema", |action| action.question = Question::Compare),
         ("vote", |action| action.vote = 0),
         ("vote", |action| action.vote = 3),
@@ -301,7 +305,7 @@ mod tests {
             ("a further judge", |rubric| rubric.judges.push(JudgeSpec::default())),
             ("votes", |rubric| rubric.votes = 3),
             ("combine", |rubric| rubric.combine = Combine::Mean),
-            ("the scale that is none", |rubric| rubric.scale = Some((0.0, 1.0))),
+            ("the scale that is none", |rubric| rubric.scale = Some(Scale { min: 0.0, max: 1.0 })),
         ];
         for (what, change) in changes {
             assert_eq!(key_with(change, None), base, "{what}");
@@ -327,7 +331,7 @@ mod tests {
                 rubric.judges[0].headers = vec![HeaderSpec { name: "x-beta".to_owned(), value }];
             }),
             ("comparing", |rubric| rubric.compare_to = Some(CompareTo::Field("b".to_owned()))),
-            ("scale", |rubric| rubric.scale = Some((1.0, 5.0))),
+            ("scale", |rubric| rubric.scale = Some(Scale { min: 1.0, max: 5.0 })),
             ("extra_body", |rubric| {
                 rubric.judges[0].extra_body.insert("top_k".to_owned(), json!(1));
             }),

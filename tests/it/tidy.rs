@@ -25,14 +25,6 @@ const TUPLES_TO_GO: &[&str] = &[
     "src/effects/exec/judges/endpoints.rs check_pause",
     "src/effects/exec/judges/endpoints.rs hindrance",
     "src/effects/exec/judges/http.rs understood",
-    "src/pipeline/dataset/cells.rs row_problem",
-    "src/pipeline/dataset/join.rs input_mismatch",
-    "src/pipeline/dataset/labels.rs on",
-    "src/pipeline/dataset/labels.rs is_on",
-    "src/pipeline/dataset/layout.rs joined",
-    "src/pipeline/judge/question.rs score",
-    "src/pipeline/judge/reply.rs score",
-    "src/pipeline/judge/template.rs user_message",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -117,6 +117,7 @@ mod tests {
     use crate::pipeline::key::ActionKey;
     use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Stored, read_body};
     use crate::pipeline::spec::ReplyFormat;
+    use crate::pipeline::spec::Scale;
 
     const KEY: ActionKey = ActionKey([1; 32]);
 
@@ -136,7 +137,7 @@ mod tests {
     fn text(outcome: &Outcome) -> String {
         match outcome {
             Outcome::Reply(reply) => {
-                reply::read(&reply.text, Question::score((0.0, 1.0))).unwrap().rationale
+                reply::read(&reply.text, Question::Score(Scale::UNIT)).unwrap().rationale
             }
             Outcome::Failure(failure) => failure.message.clone(),
         }
@@ -156,7 +157,7 @@ mod tests {
             extra_body: String::new(),
             headers: String::new(),
             response_format: ReplyFormat::Auto,
-            question: Question::score((0.0, 1.0)),
+            question: Question::Score(Scale::UNIT),
             vote: 0,
         })
     }

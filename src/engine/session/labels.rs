@@ -10,8 +10,8 @@ use crate::base::system::System;
 use crate::graph::inputs::Root;
 use crate::graph::{Database, labels, queries};
 use crate::pipeline::dataset::label_file::some_of;
-use crate::pipeline::dataset::labels::{LabelScale, is_mapped, not_a_label};
-use crate::pipeline::spec::{GraderKind, Suite};
+use crate::pipeline::dataset::labels::{is_mapped, not_a_label};
+use crate::pipeline::spec::{GraderKind, Scale, Suite};
 use crate::pipeline::suite::FileText;
 
 impl Session {
@@ -94,7 +94,7 @@ fn hint(is_mapped: bool) -> &'static str {
 }
 
 /// The first row, from 0, whose label is none on the scale of a grader.
-fn first_unread(db: &Database, root: Root, name: &str, scale: LabelScale) -> Option<usize> {
+fn first_unread(db: &Database, root: Root, name: &str, scale: Scale) -> Option<usize> {
     let mut before = 0;
     for chunk in root.chunks(db) {
         let said = labels::row_labels(db, *chunk).said.iter();

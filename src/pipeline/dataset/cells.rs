@@ -37,9 +37,12 @@ pub(super) fn rows<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, 
         }
         let end = (reader.position().byte() as usize).min(text.len());
         let start = lines.advance(text, offset);
-        if let Some(problem) =
-            row_problem(path, text, start, (offset..end, row.len(), headers.len()))
-        {
+        if let Some(problem) = row_problem(
+            path,
+            text,
+            start,
+            &CsvRow { bytes: offset..end, cells: row.len(), columns: headers.len() },
+        ) {
             problems.push(problem);
             continue;
         }
@@ -109,13 +112,18 @@ fn check_headers(path: &str, text: &str, headers: &[String]) -> Result<(), Vec<D
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// What is wrong with the row that stands at `bytes` and has so many cells under so many columns.
-fn row_problem(
-    path: &str,
-    text: &str,
-    start: RecordStart,
-    (bytes, cells, columns): (std::ops::Range<usize>, usize, usize),
-) -> Option<Diagnostic> {
+/// A row of a CSV file.
+struct CsvRow {
+    /// Where it stands.
+    bytes: std::ops::Range<usize>,
+    cells: usize,
+    /// The columns of the header.
+    columns: usize,
+}
+
+/// What is wrong with a row.
+fn row_problem(path: &str, text: &str, start: RecordStart, row: &CsvRow) -> Option<Diagnostic> {
+    let CsvRow { bytes, cells, columns } = row;
     let written = text.get(bytes.clone()).unwrap_or_default();
     if written.len() > RECORD_LIMIT {
         return Some(too_long(line_place(path, text, start), written.len()));

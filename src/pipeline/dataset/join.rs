@@ -178,7 +178,7 @@ pub(crate) fn join<'a>(
         if let Some(other) =
             found.iter().find(|recording| input_differs(&row.text, spec, recording))
         {
-            diagnostics.push(input_mismatch(&row, files, (&claim.name, other)));
+            diagnostics.push(input_mismatch(&row, files, &claim.name, other));
         }
         if found.is_empty() {
             left.has_ids |= claim.id.is_some();
@@ -325,7 +325,8 @@ fn input_differs(row: &str, spec: &RowSpec, recording: &RecordedTrajectory) -> b
 fn input_mismatch(
     row: &RawRecord<'_>,
     files: JoinedFiles<'_>,
-    (name, recording): (&str, &RecordedTrajectory),
+    name: &str,
+    recording: &RecordedTrajectory,
 ) -> Diagnostic {
     let place = record_place(files.dataset, files.text, row.start, None);
     let recorded = recording.input.as_ref().map(json_text).unwrap_or_default();

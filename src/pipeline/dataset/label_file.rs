@@ -302,10 +302,11 @@ pub(crate) fn some_of(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::read;
-    use crate::pipeline::dataset::labels::{LabelScale, LabelValue};
+    use crate::pipeline::dataset::labels::LabelValue;
+    use crate::pipeline::spec::Scale;
 
-    fn scales() -> [(String, LabelScale); 2] {
-        [("exact".to_owned(), (0.0, 1.0)), ("helpful".to_owned(), (1.0, 5.0))]
+    fn scales() -> [(String, Scale); 2] {
+        [("exact".to_owned(), Scale::UNIT), ("helpful".to_owned(), Scale { min: 1.0, max: 5.0 })]
     }
 
     fn problems(path: &str, text: &str) -> String {

@@ -10,13 +10,10 @@ use serde_json::Value;
 
 use super::fields::{RowFields, RowProblem, RowSpec};
 use crate::base::diagnostic::clipped;
-use crate::pipeline::spec::Label;
-
-/// The least and the greatest score of a grader, as people and judges write them.
-pub(crate) type LabelScale = (f64, f64);
+use crate::pipeline::spec::{Label, Scale};
 
 /// The scales of the graders of a suite, in its order.
-pub(crate) type Scales = [(String, LabelScale)];
+pub(crate) type Scales = [(String, Scale)];
 
 /// A label as it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,12 +82,12 @@ impl LabelValue {
     }
 
     /// The label on the scale of a grader; none if it is none there.
-    pub(crate) fn on(&self, (min, max): LabelScale) -> Option<Label> {
+    pub(crate) fn on(&self, scale: Scale) -> Option<Label> {
         match self {
             Self::Pass(pass) => Some(Label::Pass(*pass)),
-            Self::Number(number) => (min..=max)
-                .contains(number)
-                .then(|| Label::Score(((number - min) / (max - min)).clamp(0.0, 1.0))),
+            Self::Number(number) => {
+                scale.contains(*number).then(|| Label::Score(scale.unit(*number).clamp(0.0, 1.0)))
+            }
             Self::Each(_) | Self::Strange => None,
         }
     }
@@ -102,7 +99,7 @@ impl LabelValue {
             RowProblem::new(format!("{what} is {}", not_a_label(scales)))
                 .label("expected a score, true, false, \"pass\" or \"fail\"")
         };
-        let reads = |said: &Self, scale: LabelScale| said.on(scale).is_some();
+        let reads = |said: &Self, scale: Scale| said.on(scale).is_some();
         match self {
             Self::Each(each) => each.iter().find_map(|(name, said)| {
                 let known = scales.iter().find(|(grader, _)| grader == name)?;
@@ -118,7 +115,7 @@ impl LabelValue {
 /// What is no label on any of the scales, in words.
 pub(crate) fn not_a_label(scales: &Scales) -> String {
     let mut ranges: Vec<String> = Vec::new();
-    for (_, (min, max)) in scales {
+    for (_, Scale { min, max }) in scales {
         let range = format!("{min} to {max}");
         if !ranges.contains(&range) {
             ranges.push(range);
@@ -159,8 +156,8 @@ impl LabelExtent {
         self.most = self.most.max(other.most);
     }
 
-    fn is_on(&self, (min, max): LabelScale) -> bool {
-        !self.strange && self.least >= min && self.most <= max
+    fn is_on(&self, scale: Scale) -> bool {
+        !self.strange && self.least >= scale.min && self.most <= scale.max
     }
 }
 
@@ -211,7 +208,7 @@ impl LabelExtents {
     }
 
     /// Whether some are meant for `grader`, and all of those are labels on its scale.
-    pub(crate) fn read_for(&self, grader: &str, scale: LabelScale) -> bool {
+    pub(crate) fn read_for(&self, grader: &str, scale: Scale) -> bool {
         let mut extents = self.plain.iter().chain(self.each.get(grader)).peekable();
         extents.peek().is_some() && extents.all(|extent| extent.is_on(scale))
     }
@@ -256,15 +253,15 @@ pub(crate) fn problem_of_row(row: &str, spec: &RowSpec, scales: &Scales) -> Opti
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{LabelExtents, LabelScale, LabelValue, may_have_labels, of_row};
+    use super::{LabelExtents, LabelValue, Scale, may_have_labels, of_row};
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::spec::FieldMap;
     use crate::pipeline::spec::Label;
 
-    const UNIT: LabelScale = (0.0, 1.0);
-    const STARS: LabelScale = (1.0, 5.0);
+    const UNIT: Scale = Scale::UNIT;
+    const STARS: Scale = Scale { min: 1.0, max: 5.0 };
 
-    fn scales() -> [(String, LabelScale); 2] {
+    fn scales() -> [(String, Scale); 2] {
         [("exact".to_owned(), UNIT), ("helpful".to_owned(), STARS)]
     }
 

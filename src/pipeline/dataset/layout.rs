@@ -111,17 +111,12 @@ impl Layout {
             back += 1;
             next += extent.bytes;
         }
-        let recut = self.joined(front.0, middle, (back, held));
+        let recut = self.joined(front.0, middle, back, held);
         recut.chunks.as_ref().is_some_and(|chunks| !chunks.is_empty()).then_some(recut)
     }
 
     /// The chunks before `front`, those in the middle, and those from `back` on.
-    fn joined(
-        &self,
-        front: usize,
-        middle: Middle<'_>,
-        (back, mut held): (usize, HeldChunks),
-    ) -> Recut {
+    fn joined(&self, front: usize, middle: Middle<'_>, back: usize, mut held: HeldChunks) -> Recut {
         let kept = self.extents[..front].iter().chain(&self.extents[back..]);
         for extent in kept {
             held.take(extent.chunk);

@@ -19,7 +19,7 @@ use crate::pipeline::judge::Judge;
 use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::pipeline::spec::{
-    Combine, CompareTo, DatasetFormat, DatasetSpec, FieldMap, JudgeSpec, RubricSpec,
+    Combine, CompareTo, DatasetFormat, DatasetSpec, FieldMap, JudgeSpec, RubricSpec, Scale,
 };
 use crate::pipeline::suite::FileText;
 
@@ -196,7 +196,8 @@ fn votes_become_one_score() {
 
 #[test]
 fn a_panel_tells_who_said_what() {
-    let scale = RubricSpec { scale: Some((1.0, 5.0)), votes: 2, ..rubric(&["a", "b"]) };
+    let scale =
+        RubricSpec { scale: Some(Scale { min: 1.0, max: 5.0 }), votes: 2, ..rubric(&["a", "b"]) };
     let mean = RubricSpec { combine: Combine::Mean, ..scale };
     assert_eq!(
         joined(mean, "1 2 ? 5"),
@@ -214,7 +215,7 @@ fn a_panel_tells_who_said_what() {
             "models": [{"model": "a", "scores": [null]}, {"model": "b", "scores": [null]}],
         })
     );
-    let one = RubricSpec { scale: Some((1.0, 5.0)), ..rubric(&["a"]) };
+    let one = RubricSpec { scale: Some(Scale { min: 1.0, max: 5.0 }), ..rubric(&["a"]) };
     assert_eq!(joined(one, "4"), json!({"score": 0.75, "why": "r0", "native_score": 4.0}));
 }
 
@@ -540,7 +541,11 @@ fn any_outcome() -> impl Strategy<Value = Option<Outcome>> {
 
 fn any_rubric() -> impl Strategy<Value = RubricSpec> {
     let combine = prop_oneof![Just(Combine::Median), Just(Combine::Mean), Just(Combine::Majority)];
-    let scale = prop_oneof![Just(None), Just(Some((1.0, 5.0))), Just(Some((0.0, 0.7)))];
+    let scale = prop_oneof![
+        Just(None),
+        Just(Some(Scale { min: 1.0, max: 5.0 })),
+        Just(Some(Scale { min: 0.0, max: 0.7 }))
+    ];
     (1..4_usize, 1..4_u32, 0..3_u32, combine, scale, any::<bool>()).prop_map(
         |(judges, votes, confirm_fails, combine, scale, compares)| RubricSpec {
             votes,

@@ -8,7 +8,7 @@ use super::grader::{GradeResult, GraderInfo, ToolGrader};
 use super::options::{self, problem, schema};
 use super::{Grade, Subject};
 use crate::base::python::strip;
-use crate::pipeline::spec::{OptionProblem, ToolSpec};
+use crate::pipeline::spec::{OptionProblem, Scale, ToolSpec};
 
 /// What a suite calls the grader.
 pub(super) const ID: &str = "recorded_score";
@@ -85,10 +85,11 @@ impl RecordedScore {
             .filter(|number| number.is_finite())
             .ok_or_else(|| fail(format!("`{path}` is not a number")))?;
         let RecordedScale { min, max } = self.scale.unwrap_or(RecordedScale { min: 0.0, max: 1.0 });
-        if !(min..=max).contains(&number) {
+        let scale = Scale { min, max };
+        if !scale.contains(number) {
             return Err(fail(format!("`{path}` is {number}, not within {min} to {max}")));
         }
-        let score = ((number - min) / (max - min)).clamp(0.0, 1.0);
+        let score = scale.unit(number).clamp(0.0, 1.0);
         Ok(Grade::new(score, format!("Recorded score: {number}")))
     }
 }
@@ -107,8 +108,9 @@ fn truth(value: &Value) -> Option<bool> {
 }
 
 /// The scale of the scores that a grader takes over, if it does and they have one.
-pub(crate) fn recorded_scale(spec: &ToolSpec) -> Option<(f64, f64)> {
+pub(crate) fn recorded_scale(spec: &ToolSpec) -> Option<Scale> {
     let is_recorded = super::find(&spec.function)?.id == ID;
-    let scale = RecordedScore::compile(&spec.config).ok().filter(|_| is_recorded)?.scale?;
-    Some((scale.min, scale.max))
+    let RecordedScale { min, max } =
+        RecordedScore::compile(&spec.config).ok().filter(|_| is_recorded)?.scale?;
+    Some(Scale { min, max })
 }

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use super::key::{self, Ingredient, Ingredients};
 use super::spec::{HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
+use crate::pipeline::spec::Scale;
 use question::{Order, Question};
 use template::Placeholders;
 
@@ -111,7 +112,7 @@ impl Judge {
     pub fn new(rubric: RubricSpec, environment: BaseUrls<'_>) -> Self {
         let question = match (&rubric.compare_to, rubric.scale) {
             (Some(_), _) => Question::Compare,
-            (None, scale) => Question::score(scale.unwrap_or((0.0, 1.0))),
+            (None, scale) => Question::Score(scale.unwrap_or(Scale::UNIT)),
         };
         let seats =
             rubric.judges.iter().map(|spec| JudgeEndpoint::new(spec, question, environment));
@@ -161,7 +162,7 @@ impl Judge {
     ) -> Option<JudgeAction> {
         let Ballot { judge, vote, order } = self.ballot(at);
         let seat = self.seats.get(judge)?;
-        let user = template::user_message(template, placeholders, (self.question, order));
+        let user = template::user_message(template, placeholders, self.question, order);
         Some(JudgeAction { user, vote, ..seat.blank.clone() })
     }
 }

@@ -5,16 +5,13 @@
 
 use serde_json::{Value, json};
 
+use crate::pipeline::spec::Scale;
+
 /// What a judge is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Question {
     /// How good is the submission?
-    Score {
-        /// The score of complete failure.
-        min: f64,
-        /// The score of full success, greater than `min`.
-        max: f64,
-    },
+    Score(Scale),
     /// Which of two submissions is better?
     Compare,
 }
@@ -32,15 +29,10 @@ pub enum Order {
 pub const WINNERS: [&str; 3] = ["A", "B", "tie"];
 
 impl Question {
-    /// How good is the submission, on this scale?
-    pub fn score((min, max): (f64, f64)) -> Self {
-        Self::Score { min, max }
-    }
-
     /// In how many orders it is asked.
     pub fn orders(self) -> u32 {
         match self {
-            Self::Score { .. } => 1,
+            Self::Score(_) => 1,
             Self::Compare => 2,
         }
     }
@@ -48,7 +40,7 @@ impl Question {
     /// The score `native`, as judges give it, mapped to 0.0..=1.0.
     pub fn unit(self, native: f64) -> f64 {
         match self {
-            Self::Score { min, max } => (native - min) / (max - min),
+            Self::Score(scale) => scale.unit(native),
             Self::Compare => native,
         }
     }
@@ -57,7 +49,7 @@ impl Question {
     /// founded than reasons that follow a score.
     pub fn shape(self) -> String {
         match self {
-            Self::Score { min, max } => {
+            Self::Score(Scale { min, max }) => {
                 format!("{{\"rationale\": <string>, \"score\": <number from {min} to {max}>}}")
             }
             Self::Compare => {
@@ -69,7 +61,7 @@ impl Question {
     /// The reply that is wanted, as a JSON schema.
     pub fn schema(self) -> Value {
         let (name, answer) = match self {
-            Self::Score { min, max } => {
+            Self::Score(Scale { min, max }) => {
                 ("score", json!({"type": "number", "minimum": min, "maximum": max}))
             }
             Self::Compare => ("winner", json!({"type": "string", "enum": WINNERS})),

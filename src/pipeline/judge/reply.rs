@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::json;
 use super::question::{Question, WINNERS};
+use crate::pipeline::spec::Scale;
 
 /// A judge's verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +24,7 @@ pub struct Verdict {
 /// The verdict in `text`, or what is wrong with it as a sentence that can be told to the judge.
 pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
     let answer = match question {
-        Question::Score { .. } => "score",
+        Question::Score(_) => "score",
         Question::Compare => "winner",
     };
     let object = object_in(&json::without_halves(text), answer)?;
@@ -32,7 +33,7 @@ pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
         Some(said) => said,
     };
     let native = match question {
-        Question::Score { min, max } => score(said, (min, max))?,
+        Question::Score(scale) => score(said, scale)?,
         Question::Compare => winner(said)?,
     };
     let score = question.unit(native);
@@ -47,15 +48,16 @@ pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
     Ok(Verdict { score, native, rationale })
 }
 
-fn score(said: &Value, (min, max): (f64, f64)) -> Result<f64, String> {
+fn score(said: &Value, scale: Scale) -> Result<f64, String> {
     let number = match said {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
+    let Scale { min, max } = scale;
     match number.filter(|score| score.is_finite()) {
         None => Err(format!("`score` is {}, not a number from {min} to {max}", shown(said))),
-        Some(score) if score < min || score > max => {
+        Some(score) if !scale.contains(score) => {
             Err(format!("`score` is {score}, outside {min} to {max}"))
         }
         Some(score) => Ok(score),
@@ -140,6 +142,7 @@ fn object_among(text: &str, answer: &str) -> Result<Option<Map<String, Value>>, 
 mod tests {
     use super::{Verdict, read};
     use crate::pipeline::judge::question::Question;
+    use crate::pipeline::spec::Scale;
 
     const DIFFERENT: &str = "the reply holds several verdicts with different `score`";
 
@@ -184,13 +187,13 @@ mod tests {
             ("  ", no("the reply is empty")),
             ("great!", no("the reply is not a JSON object: expected value")),
         ] {
-            assert_eq!(read(text, Question::score((0.0, 1.0))), expected, "{text}");
+            assert_eq!(read(text, Question::Score(Scale::UNIT)), expected, "{text}");
         }
     }
 
     #[test]
     fn a_scale_is_mapped_to_the_unit_range() {
-        let scale = Question::score((1.0, 5.0));
+        let scale = Question::Score(Scale { min: 1.0, max: 5.0 });
         let read = |text| read(text, scale).map(|verdict| (verdict.native, verdict.score));
         assert_eq!(read(r#"{"score": 1}"#), Ok((1.0, 0.0)));
         assert_eq!(read(r#"{"score": 4}"#), Ok((4.0, 0.75)));

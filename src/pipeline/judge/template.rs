@@ -3,6 +3,7 @@
 //! Text that came from a sample is never scanned for placeholders again, and braces that name nothing stay
 //! as they are: rubrics contain JSON.
 
+use crate::pipeline::spec::Scale;
 use serde_json::{Map, Value};
 
 use super::question::{Order, Question};
@@ -148,7 +149,7 @@ pub fn system_message(question: Question) -> String {
         }
     };
     let meaning = match question {
-        Question::Score { min, max } => format!(
+        Question::Score(Scale { min, max }) => format!(
             "{min} is complete failure, {max} is full success; use numbers between them for partial success."
         ),
         Question::Compare => "Say `tie` where neither is better.".to_owned(),
@@ -164,7 +165,8 @@ pub fn system_message(question: Question) -> String {
 pub fn user_message(
     template: &str,
     placeholders: &Placeholders<'_>,
-    (question, order): (Question, Order),
+    question: Question,
+    order: Order,
 ) -> String {
     let pair = match (placeholders.other, order) {
         (None, _) => None,
@@ -210,6 +212,7 @@ mod tests {
     use super::{Placeholders, names, open_names, render, user_message};
     use crate::base::path::Row;
     use crate::pipeline::judge::question::{Order, Question};
+    use crate::pipeline::spec::Scale;
 
     fn vars() -> Map<String, Value> {
         match json!({"tone": "kind", "n": 3, "list": ["a"], "input2": "{submission}"}) {
@@ -268,10 +271,10 @@ mod tests {
             row: Row { text: "{}" },
         };
         let question = match other {
-            None => Question::score((1.0, 5.0)),
+            None => Question::Score(Scale { min: 1.0, max: 5.0 }),
             Some(_) => Question::Compare,
         };
-        user_message(template, &placeholders, (question, order))
+        user_message(template, &placeholders, question, order)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::JudgeAction;
 use super::question::Question;
-use crate::pipeline::spec::ReplyFormat;
+use crate::pipeline::spec::{ReplyFormat, Scale};
 
 /// What asks `model` for a verdict on `user`.
 pub(crate) fn action(model: &str, user: &str) -> JudgeAction {
@@ -19,7 +19,7 @@ pub(crate) fn action(model: &str, user: &str) -> JudgeAction {
         extra_body: String::new(),
         headers: String::new(),
         response_format: ReplyFormat::Auto,
-        question: Question::score((1.0, 5.0)),
+        question: Question::Score(Scale { min: 1.0, max: 5.0 }),
         vote: 0,
     }
 }

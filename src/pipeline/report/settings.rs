@@ -85,7 +85,7 @@ fn put_rubric(
     object["prompt"] = Value::from(rubric.prompt.as_str());
     let judges = judge.map(|judge| judge.seats.iter().map(|seat| of_judge(&seat.settings())));
     object["judges"] = judges.map_or(Value::Null, Iterator::collect);
-    object["scale"] = json!(rubric.scale);
+    object["scale"] = json!(rubric.scale.map(|scale| [scale.min, scale.max]));
     object["votes"] = Value::from(rubric.votes);
     object["combine"] = json!(rubric.combine);
     object["confirm_fails"] = Value::from(rubric.confirm_fails);

@@ -6,6 +6,30 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+/// A range of scores, from complete failure to full success.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// The score of complete failure.
+    pub min: f64,
+    /// The score of full success, greater than `min`.
+    pub max: f64,
+}
+
+impl Scale {
+    /// The range of all scores of evalrs.
+    pub const UNIT: Self = Self { min: 0.0, max: 1.0 };
+
+    /// Whether a score is on it.
+    pub fn contains(self, score: f64) -> bool {
+        (self.min..=self.max).contains(&score)
+    }
+
+    /// A score on it as one from 0.0 to 1.0.
+    pub fn unit(self, score: f64) -> f64 {
+        (score - self.min) / (self.max - self.min)
+    }
+}
+
 /// A rubric and who judges by it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RubricSpec {
@@ -14,7 +38,7 @@ pub struct RubricSpec {
     /// Who is asked, at least one; more than one is a panel.
     pub judges: Vec<JudgeSpec>,
     /// The range the judges score in; mapped to 0..=1. None is 0..=1 itself.
-    pub scale: Option<(f64, f64)>,
+    pub scale: Option<Scale>,
     /// Names of sample variables the rubric must find.
     pub rubric_vars: Vec<String>,
     /// Independent judgments of one submission by each judge, at least 1.

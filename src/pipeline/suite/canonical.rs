@@ -250,7 +250,7 @@ fn rubric(spec: &RubricSpec) -> Value {
     });
     let voting = json!({
         "compare_to": compare_to,
-        "scale": spec.scale.map(|(min, max)| json!({"min": min, "max": max})),
+        "scale": spec.scale.map(|scale| json!({"min": scale.min, "max": scale.max})),
         "rubric_vars": spec.rubric_vars,
         "votes": spec.votes,
         "combine": spec.combine,

@@ -10,7 +10,7 @@ use super::section::FINITE;
 use super::sections::{COMPARE_TO, SCALE, VOTE_COUNT, VOTES};
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::judge::template::{PAIR_NAMES, names};
-use crate::pipeline::spec::{Combine, CompareTo, RubricSpec};
+use crate::pipeline::spec::{Combine, CompareTo, RubricSpec, Scale};
 
 pub(super) const COMBINES: [(&str, Combine); 3] =
     [("median", Combine::Median), ("mean", Combine::Mean), ("majority", Combine::Majority)];
@@ -204,7 +204,7 @@ fn votes(fields: &FieldSet<'_>, findings: &mut Findings) -> Votes {
 }
 
 /// Reads `scale: {min, max}`; 0 to 1 is the default and counts as none.
-fn scale(field: &YamlEntry, findings: &mut Findings) -> Option<(f64, f64)> {
+fn scale(field: &YamlEntry, findings: &mut Findings) -> Option<Scale> {
     const EXAMPLE: &str = "write `scale: {min: 1, max: 5}`";
     let Yaml::Map(entries) = &field.value.value else {
         findings.wrong_type(field, "a mapping").hint = Some(EXAMPLE.to_owned());
@@ -232,5 +232,5 @@ fn scale(field: &YamlEntry, findings: &mut Findings) -> Option<(f64, f64)> {
         findings.error(field.value.span, "`scale` is too wide: `max` minus `min` must be finite");
         return None;
     }
-    Some((min, max)).filter(|scale| *scale != (0.0, 1.0))
+    Some(Scale { min, max }).filter(|scale| *scale != Scale::UNIT)
 }

@@ -234,7 +234,7 @@ impl<'a> Binder<'a> {
             ));
         };
         let judge = match &queries::ready(db, grader).method {
-            Method::Judge(judge) if matches!(judge.question(), Question::Score { .. }) => judge,
+            Method::Judge(judge) if matches!(judge.question(), Question::Score(_)) => judge,
             Method::Judge(_) => {
                 let message =
                     format!("`{name}` compares two submissions; only scores can be imported");

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::pipeline::spec::{GraderKind, RubricSpec};
+use crate::pipeline::spec::{GraderKind, RubricSpec, Scale};
 use crate::pipeline::suite::canonical::canonical;
 
 const SUITES: [&str; 14] = [
@@ -100,8 +100,8 @@ proptest! {
         let rubric = rubric_of(&mut before);
         rubric.prompt = format!("x{text}");
         rubric.judges[0].extra_body.insert("v".to_owned(), json!([text, number, seed, {"k": text}]));
-        let is_scale = |(min, max): &(f64, f64)| min < max && (max - min).is_finite();
-        rubric.scale = Some((number, f64::MAX)).filter(is_scale);
+        let is_scale = |scale: &Scale| scale.min < scale.max && (scale.max - scale.min).is_finite();
+        rubric.scale = Some(Scale { min: number, max: f64::MAX }).filter(is_scale);
         rubric.judges[0].seed = Some(seed);
         round_trip(&before);
     }

@@ -9,7 +9,7 @@ use super::{first_rubric, rubric};
 use crate::pipeline::judge::provider::effective_temperature;
 use crate::pipeline::spec::{
     Combine, CompareTo, GraderKind, HeaderSpec, HeaderValue, JudgeSpec, Patience, ReplyFormat,
-    RubricSpec,
+    RubricSpec, Scale,
 };
 use crate::pipeline::suite::{FileText, row_rubric};
 
@@ -53,7 +53,7 @@ fn every_field_of_a_rubric_is_read() {
         ..JudgeSpec::default()
     };
     let expected = RubricSpec {
-        scale: Some((1.0, 5.0)),
+        scale: Some(Scale { min: 1.0, max: 5.0 }),
         rubric_vars: vec!["a".to_owned(), "b".to_owned()],
         votes: 3,
         combine: Combine::Mean,
@@ -179,9 +179,9 @@ fn rubric_files_have_settings_and_include_others() {
     let main = format!("{second}\n\nFirst.\n\nMain {{submission}}.\n\n---\n");
     let only = format!("{second}\n");
     let expected: [(&str, &[&str], _, f64); 5] = [
-        (&main, &["theirs"], Some((1.0, 5.0)), 0.5),
-        (&main, &["mine"], Some((0.0, 9.0)), 1.0),
-        (&main, &["theirs", "x"], Some((1.0, 5.0)), 0.5),
+        (&main, &["theirs"], Some(Scale { min: 1.0, max: 5.0 }), 0.5),
+        (&main, &["mine"], Some(Scale { min: 0.0, max: 9.0 }), 1.0),
+        (&main, &["theirs", "x"], Some(Scale { min: 1.0, max: 5.0 }), 0.5),
         ("\n---\nRuled.\n", &["gpt-4o-mini"], None, 1.0),
         (&only, &["gpt-4o-mini"], None, 1.0),
     ];
