@@ -5,8 +5,6 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::read::{PastLine, PastRun, runs};
 use crate::base::system::System;
 use crate::pipeline::key::ActionKey;
@@ -79,16 +77,9 @@ impl History {
 
 impl RunActions {
     fn read(past: &PastRun, system: &dyn System) -> Self {
-        let graders = past.header.settings.get("graders").and_then(Value::as_array);
-        let panels: Vec<(String, Panel)> = graders
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_object)
-            .filter_map(|settings| {
-                let name = settings.get("name")?.as_str()?.to_owned();
-                Some((name, Panel::read(settings)))
-            })
-            .collect();
+        let graders = past.header.graders();
+        let panels: Vec<(String, Panel)> =
+            graders.map(|(name, settings)| (name.to_owned(), Panel::read(settings))).collect();
         let mut cases = HashMap::new();
         past.each_line(system, &mut |line| {
             let asked = panels.iter().map(|(grader, _)| AskedKeys::of(&line, grader)).collect();

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::read::read_json;
 use super::{last_named, runs_of};
 use crate::base::system::{System, join};
 
@@ -51,8 +52,7 @@ fn suite_of(system: &dyn System, folder: &str) -> Option<String> {
     struct Named {
         suite: String,
     }
-    let header = system.read(&join(folder, "header.json")).into_bytes().ok()?;
-    serde_json::from_slice::<Named>(&header).ok().map(|header| header.suite)
+    read_json::<Named>(system, &join(folder, "header.json")).map(|header| header.suite)
 }
 
 /// Whether the name is one that [`super::run_id`] makes.

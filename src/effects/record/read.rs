@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::lines::{MAX_RESULT, RecordLine, each_line};
 use super::runs_of;
-use crate::base::system::{FileBytes, System, join};
+use crate::base::system::{System, join};
 use crate::pipeline::results::FORMAT;
 
 /// The name of the file of results.
@@ -48,11 +48,18 @@ pub(crate) struct PastHeader {
 }
 
 impl PastHeader {
+    /// The graders of the run: their names and settings.
+    pub(crate) fn graders(&self) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
+        let graders = self.settings.get("graders").and_then(Value::as_array).into_iter().flatten();
+        graders.filter_map(|grader| {
+            let settings = grader.as_object()?;
+            Some((settings.get("name")?.as_str()?, settings))
+        })
+    }
+
     /// The settings of the grader `name`, if the run had it.
     pub(crate) fn grader(&self, name: &str) -> Option<&Map<String, Value>> {
-        let graders = self.settings.get("graders")?.as_array()?;
-        let settings = graders.iter().filter_map(Value::as_object);
-        settings.into_iter().find(|settings| settings.get("name") == Some(&Value::from(name)))
+        self.graders().find(|(other, _)| *other == name).map(|(_, settings)| settings)
     }
 
     /// Whether the run was narrowed down to a part of the samples.
@@ -73,12 +80,9 @@ pub(crate) struct PastLine {
     format: u32,
     /// The sample.
     pub sample_id: String,
-    #[serde(default)]
     input: Option<Box<RawValue>>,
-    #[serde(default)]
     ground_truth: Option<Box<RawValue>>,
     /// The model that was run.
-    #[serde(default)]
     pub model: Option<String>,
     /// The repetition, from 0.
     #[serde(default)]
@@ -95,19 +99,14 @@ pub(crate) struct PastLine {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct PastGrade {
     /// 0.0..=1.0.
-    #[serde(default)]
     pub score: Option<f64>,
     /// Whether it counted as a pass.
-    #[serde(default)]
     pub pass: Option<bool>,
     /// Why, in the words of the judge.
-    #[serde(default)]
     pub rationale: Option<String>,
     /// Set where it could not be made.
-    #[serde(default)]
     pub error: Option<IgnoredAny>,
     /// The key of its first judgment.
-    #[serde(default)]
     pub key: Option<String>,
 }
 
@@ -140,13 +139,14 @@ pub(crate) fn runs<'a>(
 
 /// The record in `folder`; none if there is no header that this version can read.
 pub(crate) fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
-    let FileBytes::Bytes(bytes) = system.read(&join(folder, "header.json")) else { return None };
-    let header: PastHeader = serde_json::from_slice(&bytes).ok()?;
-    (header.format == FORMAT).then(|| PastRun {
-        id: id.to_owned(),
-        folder: folder.to_owned(),
-        header,
-    })
+    let header: PastHeader = read_json(system, &join(folder, "header.json"))?;
+    let is_known = header.format == FORMAT;
+    is_known.then(|| PastRun { id: id.to_owned(), folder: folder.to_owned(), header })
+}
+
+/// What a JSON file says, if it can be read.
+pub(super) fn read_json<T: DeserializeOwned>(system: &dyn System, path: &str) -> Option<T> {
+    serde_json::from_slice(&system.read(path).into_bytes().ok()?).ok()
 }
 
 impl PastRun {

@@ -71,24 +71,20 @@ pub(crate) struct SaveRecord {
 
 /// One grader's aggregates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct SavedMetric {
     /// Mean score over `judged` (0.0..=1.0); null if there is none.
-    #[serde(default)]
     pub mean: Option<f64>,
     /// Share of passes among `judged` (0.0..=1.0).
-    #[serde(default)]
     pub pass_rate: Option<f64>,
     /// Grades that are verdicts.
-    #[serde(default)]
     pub judged: usize,
     /// Grades that are errors.
-    #[serde(default)]
     pub errors: usize,
     /// All grades, those that are not known included.
-    #[serde(default)]
     pub total: usize,
     /// How far it agrees with the labels of people; only where rows have some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<LabelAgreement>,
 }
 
@@ -98,7 +94,6 @@ pub(crate) struct SavedVerdict {
     /// The sample.
     pub sample_id: String,
     /// The model that was run.
-    #[serde(default)]
     pub model: Option<String>,
     /// The repetition, from 0.
     #[serde(default)]
@@ -122,7 +117,6 @@ pub(crate) struct SavedGrade {
     #[serde(default)]
     pub error: bool,
     /// The action key of its first judgment; null where no judge was asked.
-    #[serde(default)]
     pub key: Option<String>,
 }
 

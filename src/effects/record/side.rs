@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::read::{PastGrade, PastRun, RESULTS};
+use super::read::{PastGrade, PastHeader, PastRun, RESULTS, read_json};
 use super::reference::SaveAt;
 use super::saves::{SaveRecord, Saves, at_save, read_saves};
-use crate::base::system::{FileBytes, System, join};
+use crate::base::system::{System, join};
 use crate::base::text::count;
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::key::ActionKey;
@@ -70,7 +70,8 @@ pub(crate) fn read_side(
 }
 
 fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
-    let mut cases = CaseResults::new(graders_of(&past.header.settings));
+    let graders = past.header.graders().map(|(name, _)| name.to_owned());
+    let mut cases = CaseResults::new(graders.collect());
     let mut again = 0;
     let broken = past.each_line(system, &mut |line| {
         let name = CaseName { sample_id: line.sample_id, model: line.model, trial: line.trial };
@@ -84,8 +85,9 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
         }
         cases.touch(name);
     });
-    let facts: RunSummary = json(system, &join(&past.folder, "run.json")).unwrap_or_default();
-    let summary: GateOf = json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
+    let facts: RunSummary = read_json(system, &join(&past.folder, "run.json")).unwrap_or_default();
+    let summary: GateOf =
+        read_json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
     let pending = facts.actions.values().filter_map(|tally| tally.get("pending")?.as_u64());
     let side = DiffSide {
         name: SideName {
@@ -96,7 +98,7 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
         },
         settings: Some(past.header.settings.clone()),
         inputs: Some(past.header.inputs.clone()),
-        rubrics: rubrics_of(&past.header.settings),
+        rubrics: rubrics_of(&past.header),
         gate: summary.gate,
         graders: cases.graders,
         cases: cases.read,
@@ -190,40 +192,27 @@ fn name_of(past: &PastRun) -> SideName {
 
 /// What is read of `run.json`.
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct RunSummary {
-    #[serde(default)]
     started: Option<String>,
-    #[serde(default)]
     interrupted: bool,
-    #[serde(default)]
     actions: Map<String, Value>,
 }
 
 /// What is read of `summary.json`.
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct GateOf {
-    #[serde(default)]
     gate: GateReport,
 }
 
-fn json<T: for<'de> Deserialize<'de>>(system: &dyn System, path: &str) -> Option<T> {
-    let FileBytes::Bytes(bytes) = system.read(path) else { return None };
-    serde_json::from_slice(&bytes).ok()
-}
-
-fn graders_of(settings: &Map<String, Value>) -> Vec<String> {
-    let graders = settings.get("graders").and_then(Value::as_array).into_iter().flatten();
-    graders.filter_map(|grader| grader.get("name")?.as_str().map(str::to_owned)).collect()
-}
-
-fn rubrics_of(settings: &Map<String, Value>) -> Vec<(String, String)> {
-    let graders = settings.get("graders").and_then(Value::as_array).into_iter().flatten();
-    let rubric = |grader: &Value| {
-        let name = grader.get("name")?.as_str()?;
-        let text = grader.get("prompt")?.as_str()?;
+/// Rubric grader → digest of its rubric's text.
+fn rubrics_of(header: &PastHeader) -> Vec<(String, String)> {
+    let rubric = |(name, settings): (&str, &Map<String, Value>)| {
+        let text = settings.get("prompt")?.as_str()?;
         Some((name.to_owned(), blake3::hash(text.as_bytes()).to_string()))
     };
-    graders.filter_map(rubric).collect()
+    header.graders().filter_map(rubric).collect()
 }
 
 /// A grade that says all that is compared; none where a record was tampered with.

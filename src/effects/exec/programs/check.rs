@@ -23,7 +23,6 @@ pub(crate) struct Problem {
     #[serde(default)]
     pub column: usize,
     /// A name that is there and looks alike.
-    #[serde(default)]
     pub suggestion: Option<String>,
 }
 
