@@ -54,8 +54,14 @@ pub(crate) struct Expanded {
 pub(crate) fn expand(patterns: &[String], list: ListFolder<'_>) -> Expanded {
     let mut expanded = Expanded::default();
     for pattern in patterns {
-        let mut walk =
-            Walk { list, files: Vec::new(), packages: Vec::new(), folders: 0, problem: None };
+        let mut walk = Walk {
+            list,
+            wants_folder: false,
+            files: Vec::new(),
+            packages: Vec::new(),
+            folders: 0,
+            problem: None,
+        };
         match braces(pattern) {
             Some(plain) => plain.iter().for_each(|plain| walk.pattern(plain)),
             None => {
@@ -122,6 +128,8 @@ fn join(folder: &str, name: &str) -> String {
 /// The expansion of one pattern.
 struct Walk<'a> {
     list: ListFolder<'a>,
+    /// Whether the pattern ends in `/`: then it matches folders alone.
+    wants_folder: bool,
     files: Vec<String>,
     packages: Vec<String>,
     folders: usize,
@@ -133,24 +141,24 @@ impl Walk<'_> {
     fn pattern(&mut self, pattern: &str) {
         let mut parts: Vec<&str> = pattern.split('/').filter(|part| *part != ".").collect();
         let is_absolute = pattern.starts_with('/');
-        let wants_folder = parts.last().is_some_and(|last| last.is_empty()) || parts.is_empty();
+        self.wants_folder = parts.last().is_some_and(|last| last.is_empty()) || parts.is_empty();
         parts.retain(|part| !part.is_empty());
-        self.parts(if is_absolute { "/" } else { "" }, &parts, wants_folder, 0);
+        self.parts(if is_absolute { "/" } else { "" }, &parts, 0);
     }
 
     /// Matches `parts` below `folder`, which exists.
-    fn parts(&mut self, folder: &str, parts: &[&str], wants_folder: bool, depth: usize) {
+    fn parts(&mut self, folder: &str, parts: &[&str], depth: usize) {
         let Some((first, rest)) = parts.split_first() else {
             self.everything(folder, depth);
             return;
         };
         if *first == ".." {
-            self.parts(&join(folder, ".."), rest, wants_folder, depth);
+            self.parts(&join(folder, ".."), rest, depth);
             return;
         }
         let Some(names) = self.names(folder, depth) else { return };
         if *first == "**" {
-            self.any_depth((folder, &names), rest, wants_folder, depth);
+            self.any_depth(folder, &names, rest, depth);
             return;
         }
         let is_pattern = first.contains(['*', '?', '[']);
@@ -170,33 +178,27 @@ impl Walk<'_> {
             match inner {
                 Some(_) if is_packages && is_pattern => {}
                 Some(_) if is_packages => self.packages.push(path),
-                Some(_) if is_last && is_pattern && !wants_folder => {}
-                Some(_) => self.parts(&path, rest, wants_folder, depth + 1),
-                None if is_last && !wants_folder => self.file(path),
+                Some(_) if is_last && is_pattern && !self.wants_folder => {}
+                Some(_) => self.parts(&path, rest, depth + 1),
+                None if is_last && !self.wants_folder => self.file(path),
                 None => {}
             }
         }
     }
 
     /// Matches `rest` in the folder and in every folder below it.
-    fn any_depth(
-        &mut self,
-        (folder, names): (&str, &[String]),
-        rest: &[&str],
-        wants_folder: bool,
-        depth: usize,
-    ) {
+    fn any_depth(&mut self, folder: &str, names: &[String], rest: &[&str], depth: usize) {
         // `**/**` is `**`, and would otherwise be walked once for every way to share the folders.
         let Some(after) = rest.iter().position(|part| *part != "**") else {
             self.everything(folder, depth);
             return;
         };
         let rest = &rest[after..];
-        self.parts(folder, rest, wants_folder, depth);
+        self.parts(folder, rest, depth);
         for path in self.folders_in(folder, names) {
             let Some(names) = self.names(&path, depth + 1) else { continue };
             if !has(&names, ENVIRONMENT) {
-                self.any_depth((&path, &names), rest, wants_folder, depth + 1);
+                self.any_depth(&path, &names, rest, depth + 1);
             }
         }
     }

@@ -42,7 +42,8 @@ impl<'a> Asking<'a> {
     /// bodies too.
     pub(crate) fn new(
         launch: &'a JudgeLaunch,
-        (endpoints, entered): (&'a Endpoints, Entered<'a>),
+        endpoints: &'a Endpoints,
+        entered: Entered<'a>,
         verbosity: u8,
     ) -> Self {
         let entered = RefCell::new(Some(entered));

@@ -31,8 +31,6 @@ const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 /// Every endpoint of a run.
 #[derive(Debug)]
 pub(crate) struct Endpoints {
-    /// The most requests under way at once, over all endpoints.
-    most: usize,
     start: Instant,
     state: RefCell<EndpointsState>,
     changed: Notify,
@@ -40,6 +38,8 @@ pub(crate) struct Endpoints {
 
 #[derive(Debug, Default)]
 struct EndpointsState {
+    /// The most requests under way at once, over all endpoints.
+    most: usize,
     open: Vec<OpenEndpoint>,
     under_way: usize,
     /// Why nothing at all is sent any more.
@@ -56,6 +56,44 @@ impl EndpointsState {
             (None, Some(reason)) => Some(format!("`{}` {reason}", open.url)),
             (None, None) => None,
         }
+    }
+
+    /// What keeps a request from being sent now; a wait for a moment is shown.
+    fn hindrance(&mut self, id: JudgeEndpointId, tokens: u64, now: Duration) -> Option<Hindrance> {
+        if let Some(halted) = &self.halted {
+            return Some(Hindrance::Closed(Arc::clone(halted)));
+        }
+        let is_full = self.under_way >= self.most;
+        let hindrance = self.open[id.0].limits.hindrance(now, tokens);
+        if let Some(Hindrance::Until(moment, why)) = hindrance {
+            let shown = match why {
+                Why::Asked(_) | Why::Exhausted => ShownStatus::Asked(moment, why),
+                Why::Requests(_) | Why::Tokens(_) => ShownStatus::Figure(moment, why),
+            };
+            self.show(id, Some(shown), now);
+        }
+        hindrance.or_else(|| is_full.then_some(Hindrance::UntilOneLands))
+    }
+
+    /// Says what holds an endpoint back, where that is news.
+    fn show(&mut self, id: JudgeEndpointId, shown: Option<ShownStatus>, now: Duration) {
+        let open = &mut self.open[id.0];
+        if open.shown == shown {
+            return;
+        }
+        let before = std::mem::replace(&mut open.shown, shown.clone());
+        let Some(shown) = shown else { return self.notices.push(Notice::Going(id)) };
+        let kind = std::mem::discriminant(&shown);
+        let is_recent =
+            |(told, at): &(_, Duration)| *told == kind && now.saturating_sub(*at) < QUIET;
+        let grows = matches!((&before, &shown), (Some(ShownStatus::Fewer(before)), ShownStatus::Fewer(limit)) if limit > before);
+        let is_new = !grows && !open.told.iter().any(is_recent);
+        if is_new {
+            open.told.retain(|(told, _)| *told != kind);
+            open.told.push((kind, now));
+        }
+        let what = shown.words(&open.url, open.limits.at_once().1, now);
+        self.notices.push(Notice::Waiting { endpoint: id, what, is_new });
     }
 }
 
@@ -98,9 +136,8 @@ pub(crate) enum Refused {
 impl Endpoints {
     /// No endpoints yet, of which at most `most` requests will be under way at once.
     pub(crate) fn new(most: usize) -> Self {
-        let state = RefCell::default();
-        let changed = Notify::new();
-        Self { most: most.max(1), start: Instant::now(), state, changed }
+        let state = EndpointsState { most: most.max(1), ..EndpointsState::default() };
+        Self { start: Instant::now(), state: RefCell::new(state), changed: Notify::new() }
     }
 
     /// Makes an endpoint known, or takes new settings for one that is.
@@ -154,9 +191,9 @@ impl Endpoints {
         // Places are those of all endpoints, and a place that is free is seen here before those who wait are woken:
         // it is theirs, whichever endpoint they ask.
         let ready: usize = state.open.iter_mut().map(|open| open.ready(now)).sum();
-        let is_theirs = state.under_way + ready >= self.most;
+        let is_theirs = state.under_way + ready >= state.most;
         // How many tokens the action takes is not known yet. One that does not fit waits inside.
-        match hindrance(&mut state, (id, 1), now, self.most) {
+        match state.hindrance(id, 1, now) {
             None if state.open[id.0].queued.is_empty() && !is_theirs => Room::Now,
             Some(Hindrance::Closed(_)) => Room::Closed(state.reason(id).unwrap_or_default()),
             Some(Hindrance::UntilOneLands) => Room::Full,
@@ -178,13 +215,13 @@ impl Endpoints {
     fn admit(&self, id: JudgeEndpointId, tokens: u64) -> Result<RequestSlot<'_>, Hindrance> {
         let mut state = self.state.borrow_mut();
         let now = self.now();
-        if let Some(hindrance) = hindrance(&mut state, (id, tokens), now, self.most) {
+        if let Some(hindrance) = state.hindrance(id, tokens, now) {
             return Err(hindrance);
         }
         let open = &mut state.open[id.0];
         let ticket = open.limits.admit(now, tokens)?;
         let fewer = fewer(open);
-        show(&mut state, id, fewer, now);
+        state.show(id, fewer, now);
         state.under_way += 1;
         Ok(RequestSlot { endpoints: self, id, ticket: Some(ticket) })
     }
@@ -199,7 +236,7 @@ impl Endpoints {
         why: &str,
     ) -> Result<(), Refused> {
         let end = self.now().saturating_add(delay);
-        self.check_pause(id, (end, until), why)?;
+        self.check_pause(id, end, until, why)?;
         if end > until {
             return Err(Refused::TooLate(late(delay, None)));
         }
@@ -219,17 +256,18 @@ impl Endpoints {
     fn check_pause(
         &self,
         id: JudgeEndpointId,
-        (end, until): (Duration, Duration),
+        end: Duration,
+        until: Duration,
         why: &str,
     ) -> Result<(), Refused> {
         let mut state = self.state.borrow_mut();
         let now = self.now();
-        match hindrance(&mut state, (id, 1), now, self.most) {
+        match state.hindrance(id, 1, now) {
             Some(Hindrance::Until(moment, why)) if moment > until => {
                 return Err(Refused::TooLate(late(moment.saturating_sub(now), Some(why))));
             }
             None | Some(Hindrance::UntilOneLands) if end.saturating_sub(now) >= SHOWN_BACK_OFF => {
-                show(&mut state, id, Some(ShownStatus::Again(end, why.into())), now);
+                state.show(id, Some(ShownStatus::Again(end, why.into())), now);
             }
             _ => {}
         }
@@ -398,7 +436,7 @@ impl RequestSlot<'_> {
         if open.limits.at_once().0 != before && !matches!(open.shown, Some(ShownStatus::Asked(..)))
         {
             let fewer = fewer(open);
-            show(&mut state, self.id, fewer, now);
+            state.show(self.id, fewer, now);
         }
         if let Some(length) = pause.length(was_refused).filter(|length| !length.is_zero()) {
             let asked = pause.retry_after.is_some() || was_refused;
@@ -407,7 +445,7 @@ impl RequestSlot<'_> {
             open.limits.pause(now.saturating_add(length), why);
             if was_refused {
                 // Whether anybody waits for it or not: it was said to this run.
-                hindrance(&mut state, (self.id, 1), now, self.endpoints.most);
+                state.hindrance(self.id, 1, now);
             }
         }
         state.under_way -= 1;
@@ -425,56 +463,9 @@ impl Drop for RequestSlot<'_> {
     }
 }
 
-/// What keeps a request from being sent now; a wait for a moment is shown.
-fn hindrance(
-    state: &mut EndpointsState,
-    (id, tokens): (JudgeEndpointId, u64),
-    now: Duration,
-    most: usize,
-) -> Option<Hindrance> {
-    if let Some(halted) = &state.halted {
-        return Some(Hindrance::Closed(Arc::clone(halted)));
-    }
-    let is_full = state.under_way >= most;
-    let hindrance = state.open[id.0].limits.hindrance(now, tokens);
-    if let Some(Hindrance::Until(moment, why)) = hindrance {
-        let shown = match why {
-            Why::Asked(_) | Why::Exhausted => ShownStatus::Asked(moment, why),
-            Why::Requests(_) | Why::Tokens(_) => ShownStatus::Figure(moment, why),
-        };
-        show(state, id, Some(shown), now);
-    }
-    hindrance.or_else(|| is_full.then_some(Hindrance::UntilOneLands))
-}
-
 fn fewer(open: &OpenEndpoint) -> Option<ShownStatus> {
     let (limit, most) = open.limits.at_once();
     (limit < most).then_some(ShownStatus::Fewer(limit))
-}
-
-/// Says what holds an endpoint back, where that is news.
-fn show(
-    state: &mut EndpointsState,
-    id: JudgeEndpointId,
-    shown: Option<ShownStatus>,
-    now: Duration,
-) {
-    let open = &mut state.open[id.0];
-    if open.shown == shown {
-        return;
-    }
-    let before = std::mem::replace(&mut open.shown, shown.clone());
-    let Some(shown) = shown else { return state.notices.push(Notice::Going(id)) };
-    let kind = std::mem::discriminant(&shown);
-    let is_recent = |(told, at): &(_, Duration)| *told == kind && now.saturating_sub(*at) < QUIET;
-    let grows = matches!((&before, &shown), (Some(ShownStatus::Fewer(before)), ShownStatus::Fewer(limit)) if limit > before);
-    let is_new = !grows && !open.told.iter().any(is_recent);
-    if is_new {
-        open.told.retain(|(told, _)| *told != kind);
-        open.told.push((kind, now));
-    }
-    let what = shown.words(&open.url, open.limits.at_once().1, now);
-    state.notices.push(Notice::Waiting { endpoint: id, what, is_new });
 }
 
 fn late(wait: Duration, why: Option<Why>) -> String {

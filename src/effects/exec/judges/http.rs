@@ -101,7 +101,7 @@ impl HttpExecutor {
             let message = format!("there is no provider `{}`", launch.action.provider);
             return Outcome::Failure(plain(FailureKind::BadRequest, message));
         };
-        let asking = Asking::new(launch, (&self.endpoints, entered), self.verbosity);
+        let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
         let mut corrections: Vec<Correction> = Vec::new();
         let mut usage = Usage::default();
         loop {
@@ -240,7 +240,7 @@ impl HttpExecutor {
         asking.say_landed(begin, &status.to_string());
         asking.say_bodies(&request.body, read.as_deref().unwrap_or_default());
         let (answer, said) = match read {
-            Ok(bytes) => understood(&bytes, status, (launch, provider)),
+            Ok(bytes) => understood(&bytes, status, launch, provider),
             Err(failure) => (Err(failure), None),
         };
         let pause = pause.or_after(said.as_ref().and_then(|said| said.delay));
@@ -423,7 +423,8 @@ fn plain(kind: FailureKind, message: String) -> Failure {
 fn understood(
     bytes: &[u8],
     status: u16,
-    (launch, provider): (&JudgeLaunch, &dyn Provider),
+    launch: &JudgeLaunch,
+    provider: &dyn Provider,
 ) -> (Result<Answer, Failure>, Option<errors::ErrorReply>) {
     let body = json::read(bytes).map_err(|error| error.to_string());
     if let Some(said) = errors::complaint(status, body.as_ref().ok(), provider) {
