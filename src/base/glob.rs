@@ -1,9 +1,11 @@
 //! Files, folders and patterns that somebody wrote down, expanded to files.
 //!
 //! Pure: folders are listed by whoever asks. A pattern is walked part by part, so that no folder is listed that it cannot
-//! reach, and only what is left of it, `*`, `?` and `[..]` in one name, is matched. What nobody means when they name a
+//! reach, and only `*`, `?` and `[..]` in one name are matched by globset. What nobody means when they name a
 //! folder is left out of it: caches, version control, installed packages. Packages that are named outright are thousands
 //! of files, for which a lock file stands.
+
+use globset::{GlobBuilder, GlobMatcher};
 
 /// The most files that patterns may expand to.
 pub(crate) const MAX_FILES: usize = 10_000;
@@ -137,36 +139,61 @@ struct Walk<'a> {
     problem: Option<String>,
 }
 
+/// One part of a pattern.
+enum PatternPart<'a> {
+    /// `**`
+    AnyDepth,
+    /// Names with wildcards.
+    Matching(GlobMatcher),
+    /// This name, or `..`.
+    Name(&'a str),
+}
+
+impl<'a> PatternPart<'a> {
+    fn new(part: &'a str) -> Self {
+        let is_pattern = part.contains(['*', '?', '[']);
+        match matcher(part).filter(|_| is_pattern) {
+            _ if part == "**" => Self::AnyDepth,
+            Some(matcher) => Self::Matching(matcher),
+            None => Self::Name(part),
+        }
+    }
+}
+
 impl Walk<'_> {
     fn pattern(&mut self, pattern: &str) {
-        let mut parts: Vec<&str> = pattern.split('/').filter(|part| *part != ".").collect();
+        let named = || pattern.split('/').filter(|part| *part != ".");
         let is_absolute = pattern.starts_with('/');
-        self.wants_folder = parts.last().is_some_and(|last| last.is_empty()) || parts.is_empty();
-        parts.retain(|part| !part.is_empty());
+        self.wants_folder = named().next_back().is_none_or(str::is_empty);
+        let parts = named().filter(|part| !part.is_empty()).map(PatternPart::new);
+        let parts: Vec<PatternPart<'_>> = parts.collect();
         self.parts(if is_absolute { "/" } else { "" }, &parts, 0);
     }
 
     /// Matches `parts` below `folder`, which exists.
-    fn parts(&mut self, folder: &str, parts: &[&str], depth: usize) {
+    fn parts(&mut self, folder: &str, parts: &[PatternPart<'_>], depth: usize) {
         let Some((first, rest)) = parts.split_first() else {
             self.everything(folder, depth);
             return;
         };
-        if *first == ".." {
+        if matches!(first, PatternPart::Name("..")) {
             self.parts(&join(folder, ".."), rest, depth);
             return;
         }
         let Some(names) = self.names(folder, depth) else { return };
-        if *first == "**" {
-            self.any_depth(folder, &names, rest, depth);
-            return;
+        if matches!(first, PatternPart::AnyDepth) {
+            return self.any_depth(folder, &names, rest, depth);
         }
-        let is_pattern = first.contains(['*', '?', '[']);
+        let is_pattern = matches!(first, PatternPart::Matching(_));
         for name in &names {
             if self.problem.is_some() {
                 return;
             }
-            let is_met = if is_pattern { matches(first, name) } else { name == first };
+            let is_met = match first {
+                PatternPart::Matching(matcher) => matcher.is_match(name),
+                PatternPart::Name(own) => name == own,
+                PatternPart::AnyDepth => false,
+            };
             if !is_met || is_pattern && LEFT_OUT.contains(&name.as_str()) {
                 continue;
             }
@@ -187,9 +214,16 @@ impl Walk<'_> {
     }
 
     /// Matches `rest` in the folder and in every folder below it.
-    fn any_depth(&mut self, folder: &str, names: &[String], rest: &[&str], depth: usize) {
+    fn any_depth(
+        &mut self,
+        folder: &str,
+        names: &[String],
+        rest: &[PatternPart<'_>],
+        depth: usize,
+    ) {
         // `**/**` is `**`, and would otherwise be walked once for every way to share the folders.
-        let Some(after) = rest.iter().position(|part| *part != "**") else {
+        let Some(after) = rest.iter().position(|part| !matches!(part, PatternPart::AnyDepth))
+        else {
             self.everything(folder, depth);
             return;
         };
@@ -304,60 +338,13 @@ fn choices(text: &str) -> Vec<&str> {
     all
 }
 
-/// Whether `name` is as `pattern`, one part of a path, says.
-///
-/// Only the last `*` is ever tried again, so the time is at most the product of both lengths.
-fn matches(pattern: &str, name: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    let mut p = 0;
-    let mut n = 0;
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        if pattern.get(p) == Some(&'*') {
-            star = Some((p + 1, n));
-            p += 1;
-        } else if let Some(next) = one(&pattern, p, name[n]) {
-            (p, n) = (next, n + 1);
-        } else if let Some((after, from)) = star {
-            star = Some((after, from + 1));
-            (p, n) = (after, from + 1);
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|char| *char == '*')
-}
-
-/// Where the pattern goes on if what stands at `at` is met by `char`.
-fn one(pattern: &[char], at: usize, char: char) -> Option<usize> {
-    match pattern.get(at)? {
-        '?' => Some(at + 1),
-        '[' => {
-            let Some((is_met, next)) = set(pattern, at, char) else {
-                return (char == '[').then_some(at + 1);
-            };
-            is_met.then_some(next)
-        }
-        same => (*same == char).then_some(at + 1),
-    }
-}
-
-/// Whether `char` is in the set that opens at `at`, and where the pattern goes on; none if the set is never closed.
-fn set(pattern: &[char], at: usize, char: char) -> Option<(bool, usize)> {
-    let is_not = matches!(pattern.get(at + 1), Some('!' | '^'));
-    let start = at + 1 + usize::from(is_not);
-    // A bracket that comes first is one of the characters.
-    let length = pattern.get(start + 1..)?.iter().position(|char| *char == ']')? + 1;
-    let inside = &pattern[start..start + length];
-    let mut is_in = false;
-    let mut index = 0;
-    while let Some(low) = inside.get(index) {
-        let high = inside.get(index + 2).filter(|_| inside.get(index + 1) == Some(&'-'));
-        is_in |= (*low..=*high.unwrap_or(low)).contains(&char);
-        index += if high.is_some() { 3 } else { 1 };
-    }
-    Some((is_in != is_not, start + length + 1))
+/// What matches the names that a part of a pattern with wildcards means. Braces stand for patterns of their own: those that
+/// are left are characters, as is a bracket that is not closed.
+fn matcher(part: &str) -> Option<GlobMatcher> {
+    let build = |part: &str| GlobBuilder::new(part).backslash_escape(false).build();
+    let plain = part.replace('{', "[{]").replace('}', "[}]");
+    let glob = build(&plain).or_else(|_| build(&part.replace('[', "[[]")));
+    Some(glob.ok()?.compile_matcher())
 }
 
 #[cfg(test)]
@@ -366,7 +353,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Expanded, MAX_FILES, expand, lock_file, matches};
+    use super::{Expanded, MAX_FILES, expand, lock_file, matcher};
 
     /// Folders and what is in them.
     struct Tree(BTreeMap<String, BTreeSet<String>>);
@@ -566,7 +553,7 @@ mod tests {
 
         #[test]
         fn wildcards_match_as_if_everything_was_tried(pattern in "[ab*?]{0,8}", name in "[ab]{0,8}") {
-            prop_assert_eq!(matches(&pattern, &name), matches_slowly(pattern.as_bytes(), name.as_bytes()));
+            prop_assert_eq!(matcher(&pattern).unwrap().is_match(&name), matches_slowly(pattern.as_bytes(), name.as_bytes()));
         }
 
         #[test]
