@@ -9,6 +9,7 @@ use super::Db;
 use super::inputs::{Chunk, Root};
 use super::labels::{has_labels, labels};
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
+use super::selection::SelectedOrdinals;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::delta::CellState;
 use crate::pipeline::evaluate;
@@ -30,14 +31,11 @@ pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observati
     for chunk in grader.root(db).chunks(db) {
         let places = places(db, *chunk).iter();
         let cells = cells(db, *chunk, grader).cells.iter();
-        all.extend(cells.zip(places).filter(|(_, place)| place.is_in()).map(|(cell, place)| {
-            Observation {
-                sample: place.sample,
-                model: place.model,
-                score: cell.score,
-                pass: cell.state == CellState::Passed,
-                errored: matches!(cell.state, CellState::Errored | CellState::Pending),
-            }
+        all.extend(cells.zip(places).filter_map(|(cell, place)| {
+            let SelectedOrdinals { sample, model } = place.selected?;
+            let errored = matches!(cell.state, CellState::Errored | CellState::Pending);
+            let pass = cell.state == CellState::Passed;
+            Some(Observation { sample, model, score: cell.score, pass, errored })
         }));
     }
     Arc::from(all)

@@ -34,21 +34,25 @@ impl SelectableCase {
 /// A case among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaseOrdinals {
-    /// The ordinal of its sample, or [`CaseOrdinals::OUT`].
+    /// Which of several identical rows without ids it is, from 1.
+    pub occurrence: u32,
+    /// Its ordinals among the cases that are evaluated, if it is.
+    pub selected: Option<SelectedOrdinals>,
+}
+
+/// A case among those that are evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SelectedOrdinals {
+    /// The ordinal of its sample.
     pub sample: u32,
     /// The ordinal of its model.
     pub model: u32,
-    /// Which of several identical rows without ids it is, from 1.
-    pub occurrence: u32,
 }
 
 impl CaseOrdinals {
-    /// The sample ordinal of a case that is not evaluated.
-    pub const OUT: u32 = u32::MAX;
-
     /// Whether it is evaluated.
     pub fn is_in(self) -> bool {
-        self.sample != Self::OUT
+        self.selected.is_some()
     }
 }
 
@@ -118,12 +122,22 @@ pub(crate) fn select(chunks: &[&[SelectableCase]], narrowing: &Narrowing) -> Sel
 /// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory.
 struct Selecting<'a> {
     narrowing: &'a Narrowing,
-    /// Sample → its ordinal or [`CaseOrdinals::OUT`], or nothing while no trial of it is in.
-    samples: HashMap<u128, Option<u32>>,
+    samples: HashMap<u128, SampleState>,
     /// Case → the record it was first seen in, and how often.
     cases: HashMap<u128, (usize, u32)>,
     models: HashMap<Option<String>, u32>,
     done: Selection,
+}
+
+/// What is known of a sample.
+#[derive(Clone, Copy)]
+enum SampleState {
+    /// No trial of it is in so far.
+    Undecided,
+    /// It is not evaluated.
+    Out,
+    /// It is evaluated, and has this ordinal.
+    In(u32),
 }
 
 impl<'a> Selecting<'a> {
@@ -136,13 +150,11 @@ impl<'a> Selecting<'a> {
 
     fn place(&mut self, who: &SelectableCase, record: usize) -> CaseOrdinals {
         let occurrence = self.occurrence(who, record);
-        let trial_is_in = self.narrowing.trials.is_none_or(|trials| who.identity.trial < trials);
-        let sample = self.sample(who, occurrence, trial_is_in);
-        if sample == CaseOrdinals::OUT {
-            return CaseOrdinals { sample: CaseOrdinals::OUT, model: 0, occurrence };
-        }
-        self.done.cases += 1;
-        CaseOrdinals { sample, model: self.model(who.identity.model.as_ref()), occurrence }
+        let selected = self.sample(who, occurrence).map(|sample| {
+            self.done.cases += 1;
+            SelectedOrdinals { sample, model: self.model(who.identity.model.as_ref()) }
+        });
+        CaseOrdinals { occurrence, selected }
     }
 
     /// How often the same case was seen, this time included. Only rows without ids may be seen twice.
@@ -164,33 +176,36 @@ impl<'a> Selecting<'a> {
         1
     }
 
-    /// The ordinal of a case's sample. The first case whose trial is in decides whether the sample is: one that has
-    /// no such trial takes no place of `max_samples`.
-    fn sample(&mut self, who: &SelectableCase, occurrence: u32, trial_is_in: bool) -> u32 {
-        let key = hash(&[who.id()], occurrence);
-        let seen = self.samples.get(&key).copied();
-        self.done.all_samples += usize::from(seen.is_none());
-        if !trial_is_in {
-            self.samples.entry(key).or_insert(None);
-            return CaseOrdinals::OUT;
-        }
-        if let Some(Some(ordinal)) = seen {
-            return ordinal;
-        }
+    /// The ordinal of a case's sample, if both are evaluated. The first case whose trial is in decides whether the sample
+    /// is: one that has no such trial takes no place of `max_samples`.
+    fn sample(&mut self, who: &SelectableCase, occurrence: u32) -> Option<u32> {
         let narrowing = self.narrowing;
+        let key = hash(&[who.id()], occurrence);
+        let state = self.samples.entry(key).or_insert_with(|| {
+            self.done.all_samples += 1;
+            SampleState::Undecided
+        });
+        if narrowing.trials.is_some_and(|trials| who.identity.trial >= trials) {
+            return None;
+        }
+        match *state {
+            SampleState::In(ordinal) => return Some(ordinal),
+            SampleState::Out => return None,
+            SampleState::Undecided => {}
+        }
         let tagged = narrowing.tags.is_empty()
             || narrowing.tags.iter().any(|tag| who.identity.tags.contains(tag));
         let named = narrowing.samples.is_empty()
             || narrowing.samples.iter().any(|id| *id == named(who.id(), occurrence));
         let room = narrowing.max_samples.is_none_or(|most| self.done.samples < most);
-        let ordinal = if tagged && named && room {
-            self.done.samples += 1;
-            self.done.samples as u32 - 1
-        } else {
-            CaseOrdinals::OUT
-        };
-        self.samples.insert(key, Some(ordinal));
-        ordinal
+        if !(tagged && named && room) {
+            *state = SampleState::Out;
+            return None;
+        }
+        let ordinal = self.done.samples as u32;
+        self.done.samples += 1;
+        *state = SampleState::In(ordinal);
+        Some(ordinal)
     }
 
     fn model(&mut self, model: Option<&String>) -> u32 {
@@ -230,7 +245,7 @@ fn hash(texts: &[&str], number: u32) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::{CaseOrdinals, Narrowing, SelectableCase, Selection, select};
+    use super::{Narrowing, SelectableCase, Selection, select};
     use crate::pipeline::dataset::row::RowId;
 
     fn who(id: &str, model: Option<&str>, trial: u32, tags: &[&str]) -> SelectableCase {
@@ -253,7 +268,7 @@ mod tests {
 
     fn samples(selection: &Selection) -> Vec<Option<u32>> {
         let places = selection.places.iter().flat_map(|places| places.iter());
-        places.map(|place| place.is_in().then_some(place.sample)).collect()
+        places.map(|place| place.selected.map(|selected| selected.sample)).collect()
     }
 
     #[test]
@@ -284,7 +299,7 @@ mod tests {
         );
         assert!(selection.duplicates.is_empty());
         assert_eq!(samples(&selection), [Some(0), Some(1), Some(2)]);
-        assert_eq!(selection.places[1][1], CaseOrdinals { sample: 2, model: 0, occurrence: 2 });
+        assert_eq!(selection.places[1][1].occurrence, 2);
     }
 
     #[test]
