@@ -10,7 +10,8 @@ use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use super::in_flight::{ActionTicket, InFlight, InFlightEvent, Landed};
+use super::in_flight::{InFlight, InFlightEvent};
+use super::persist::{ActionTicket, Landed};
 use super::prepare::Prepared;
 use super::settings::{ActionKind, AskPolicy};
 use crate::base::price::Prices;
@@ -21,7 +22,7 @@ use crate::engine::session::programs::is_current;
 use crate::pipeline::action::Action;
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, read_body};
-use crate::pipeline::program::{ProgramAction, ProgramIdentity};
+use crate::pipeline::program::ProgramAction;
 
 /// Calls looked up at once.
 const LOOKED_UP: usize = 512;
@@ -325,13 +326,19 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Drops what is being executed and keeps what has landed.
-    async fn finish(self, end: Result<End, StoreError>) -> Called {
-        let system = self.calls.system;
-        let is_current = |identity: &ProgramIdentity| is_current(identity, "", system);
-        let persisted = self.in_flight.finish(system, &is_current).await;
+    /// Cancels what is being executed and keeps what has landed.
+    async fn finish(mut self, mut end: Result<End, StoreError>) -> Called {
+        self.in_flight.stop();
+        self.write_landed();
+        while end.is_ok() && !self.in_flight.is_over() {
+            let event = self.in_flight.next(self.calls.executor.changed()).await;
+            if let InFlightEvent::Written(_, Err(error)) = event {
+                end = Err(error);
+            }
+            self.write_landed();
+        }
         Called {
-            end: end.and_then(|end| persisted.map(|()| end)),
+            end,
             cached: self.cached,
             executed: self.executed,
             keys: self.keys,

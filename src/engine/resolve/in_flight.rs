@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Aborted, abortable};
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 
-use super::persist::{ToKeep, persist};
+use super::persist::{ActionTicket, Landed, persist};
 use super::store_writer::StoreWriter;
 use super::waiting::Waiting;
 use crate::base::price::Prices;
@@ -22,7 +22,7 @@ use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::changed_meanwhile;
 use crate::graph::inputs::Program;
 use crate::pipeline::action::Action;
-use crate::pipeline::key::{ActionKey, KeyMap};
+use crate::pipeline::key::KeyMap;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::pipeline::program::ProgramIdentity;
 
@@ -34,54 +34,6 @@ const MAX_UNPAID: usize = 2_000;
 
 /// So many of those are written at once; fewer wait a moment for more.
 const BATCH: usize = MAX_UNPAID / 2;
-
-/// What is noted of an action from its launch until it is durable.
-pub(crate) trait ActionTicket: Copy + Send + 'static {
-    /// The key of the action.
-    fn key(&self) -> ActionKey;
-    /// The generation its outcome is kept under.
-    fn generation(&self) -> u32;
-}
-
-impl ActionTicket for Waiting {
-    fn key(&self) -> ActionKey {
-        self.key
-    }
-
-    fn generation(&self) -> u32 {
-        self.generation
-    }
-}
-
-/// An action that landed.
-#[derive(Debug)]
-pub(crate) struct Landed<T = Waiting> {
-    /// What waited for it.
-    pub(crate) waiting: T,
-    /// What came of it.
-    pub(crate) outcome: Outcome,
-    /// Why it was asked again in vain, if a reply from before stands.
-    pub(crate) in_vain: Option<String>,
-    /// Whether it was superseded when it was written.
-    pub(crate) superseded: bool,
-    action: Action,
-    endpoint: EndpointId,
-}
-
-impl<T> Landed<T> {
-    /// What cannot be kept is no verdict that a later run would find. What was paid for is told all the same.
-    fn give_up(&mut self, error: &StoreError) {
-        let Outcome::Reply(reply) = &mut self.outcome else { return };
-        if self.action.is_repeated() {
-            return;
-        }
-        let message = format!("what was answered cannot be kept: {error}");
-        let usage = reply.usage;
-        let reply = Some(std::mem::take(&mut reply.text));
-        let failure = Failure::new(FailureKind::NotKept, message);
-        self.outcome = Outcome::Failure(Failure { reply, usage, ..failure });
-    }
-}
 
 /// What happened next.
 pub(crate) enum InFlightEvent<T> {
@@ -278,7 +230,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         let also = std::mem::take(&mut self.also);
         drop_outdated(&mut batch, is_current);
         self.unpaid = 0;
-        self.writer.write(batch, move |store, batch| persist_batch(store, also, batch, &at));
+        self.writer.write(batch, move |store, batch| persist(store, also, batch, &at));
     }
 
     /// Whether what has landed is better written with what lands in a moment: it cost nothing, and more is to come.
@@ -299,24 +251,6 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
     /// How many actions are being executed.
     pub(crate) fn executing(&self) -> usize {
         self.executing.len()
-    }
-
-    /// Cancels what is being executed, and makes durable what has landed. An error says that it could not be.
-    pub(crate) async fn finish(
-        mut self,
-        system: &dyn System,
-        is_current: &dyn Fn(&ProgramIdentity) -> bool,
-    ) -> Result<(), StoreError> {
-        self.stop();
-        loop {
-            self.write_landed(system, is_current);
-            if !self.writer.is_writing() {
-                return Ok(());
-            }
-            if let Some((_, result)) = self.writer.next(false).await {
-                result?;
-            }
-        }
     }
 
     /// Waits for what happens next. Nothing is lost if it is dropped while it waits.
@@ -410,22 +344,4 @@ fn drop_outdated<T>(batch: &mut [Landed<T>], is_current: &dyn Fn(&ProgramIdentit
             landed.outcome = Outcome::Failure(changed_meanwhile());
         }
     }
-}
-
-/// Makes a batch durable, after further entries; what another process has kept meanwhile takes the place of what landed
-/// here.
-fn persist_batch<T: ActionTicket>(
-    store: &dyn OutcomeStore,
-    also: Vec<Entry>,
-    batch: &mut [Landed<T>],
-    at: &str,
-) -> Result<(), StoreError> {
-    let batch = batch.iter_mut().map(|landed| ToKeep {
-        action: &landed.action,
-        key: landed.waiting.key(),
-        generation: landed.waiting.generation(),
-        outcome: &mut landed.outcome,
-        in_vain: &mut landed.in_vain,
-    });
-    persist(store, also, batch, at)
 }

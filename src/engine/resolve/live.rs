@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::budget::SpendingLimits;
 use super::credentials::check_credentials;
-use super::in_flight::Landed;
+use super::persist::Landed;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::Settings;

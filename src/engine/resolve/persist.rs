@@ -1,25 +1,38 @@
 //! Makes outcomes durable, of sessions and of commands without a suite, and says what stands in the store afterwards: that is what is reported.
 
+use super::waiting::Waiting;
+use crate::effects::exec::EndpointId;
 use crate::effects::store::{BODY_LIMIT, Entry, OutcomeStore, StoreError};
 use crate::pipeline::action::Action;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Stored, read_body};
 
-/// An outcome that is to be kept.
-pub(crate) struct ToKeep<'a> {
-    /// The action.
-    pub(crate) action: &'a Action,
-    /// Its key.
-    pub(crate) key: ActionKey,
-    /// The generation it is kept under.
-    pub(crate) generation: u32,
-    /// What came of it.
-    pub(crate) outcome: &'a mut Outcome,
-    /// Why it was asked again in vain, if a reply from before stands.
-    pub(crate) in_vain: &'a mut Option<String>,
+/// What is noted of an action from its launch until it is durable.
+pub(crate) trait ActionTicket: Copy + Send + 'static {
+    /// The key of the action.
+    fn key(&self) -> ActionKey;
+    /// The generation its outcome is kept under.
+    fn generation(&self) -> u32;
 }
 
-impl ToKeep<'_> {
+/// An action that landed.
+#[derive(Debug)]
+pub(crate) struct Landed<T = Waiting> {
+    /// What waited for it.
+    pub(crate) waiting: T,
+    /// The action.
+    pub(crate) action: Action,
+    /// Who was asked.
+    pub(crate) endpoint: EndpointId,
+    /// What came of it.
+    pub(crate) outcome: Outcome,
+    /// Why it was asked again in vain, if a reply from before stands.
+    pub(crate) in_vain: Option<String>,
+    /// Whether it was superseded when it was written.
+    pub(crate) superseded: bool,
+}
+
+impl<T: ActionTicket> Landed<T> {
     /// Takes what the store holds in place of what came of it here, if that stands.
     fn take(&mut self, held: Option<&Entry>) -> bool {
         let readable = |entry: &Entry| {
@@ -29,11 +42,11 @@ impl ToKeep<'_> {
         let Some((entry, outcome)) = held.and_then(|entry| Some((entry, readable(entry)?))) else {
             return false;
         };
-        let is_newer = entry.generation >= self.generation;
-        let stands = match (&outcome, &*self.outcome) {
+        let is_newer = entry.generation >= self.waiting.generation();
+        let stands = match (&outcome, &self.outcome) {
             // A reply that was refreshed stands until there is another one.
             (Outcome::Reply(_), Outcome::Failure(failure)) => {
-                *self.in_vain = (!is_newer).then(|| failure.message.clone());
+                self.in_vain = (!is_newer).then(|| failure.message.clone());
                 true
             }
             (Outcome::Failure(_), Outcome::Reply(_)) => false,
@@ -42,10 +55,10 @@ impl ToKeep<'_> {
             }
         };
         if stands && is_newer {
-            *self.in_vain = None;
+            self.in_vain = None;
         }
         if stands {
-            *self.outcome = outcome;
+            self.outcome = outcome;
         }
         stands
     }
@@ -55,13 +68,13 @@ impl ToKeep<'_> {
         // What other versions of evalrs look at is the generation alone.
         let beyond = held.map_or(0, |held| held.generation.saturating_add(1));
         let generation = match held {
-            Some(held) if held.generation >= self.generation => beyond,
-            _ => self.generation,
+            Some(held) if held.generation >= self.waiting.generation() => beyond,
+            _ => self.waiting.generation(),
         };
         let body = |outcome: &Outcome| {
             Stored::new(self.action.ingredients(), outcome.clone(), at.to_owned()).to_body()
         };
-        let mut text = body(self.outcome);
+        let mut text = body(&self.outcome);
         if text.len() > BODY_LIMIT {
             let size = text.len() >> 20;
             let most = BODY_LIMIT >> 20;
@@ -69,37 +82,50 @@ impl ToKeep<'_> {
                 format!("the result has {size} MiB, more than the {most} MiB that can be kept");
             let usage = Some(self.outcome.usage());
             let failure = Failure { usage, ..Failure::new(FailureKind::OutputLimit, message) };
-            *self.outcome = Outcome::Failure(failure);
-            text = body(self.outcome);
+            self.outcome = Outcome::Failure(failure);
+            text = body(&self.outcome);
         }
-        Entry { key: self.key, generation, body: text }
+        Entry { key: self.waiting.key(), generation, body: text }
+    }
+
+    /// What cannot be kept is no verdict that a later run would find. What was paid for is shown all the same.
+    pub(crate) fn give_up(&mut self, error: &StoreError) {
+        let Outcome::Reply(reply) = &mut self.outcome else { return };
+        if self.action.is_repeated() {
+            return;
+        }
+        let message = format!("what was answered cannot be kept: {error}");
+        let usage = reply.usage;
+        let reply = Some(std::mem::take(&mut reply.text));
+        let failure = Failure::new(FailureKind::NotKept, message);
+        self.outcome = Outcome::Failure(Failure { reply, usage, ..failure });
     }
 }
 
 /// Makes a batch durable; what the store then holds takes the place of what came of each action, so that all processes
 /// report the same. Failures that may pass are not kept, nor is what is executed in every evaluation. `also` is written
 /// before.
-pub(crate) fn persist<'a>(
+pub(crate) fn persist<T: ActionTicket>(
     store: &dyn OutcomeStore,
     also: Vec<Entry>,
-    batch: impl Iterator<Item = ToKeep<'a>>,
+    batch: &mut [Landed<T>],
     at: &str,
 ) -> Result<(), StoreError> {
-    let mut batch: Vec<ToKeep<'a>> =
-        batch.filter(|to_keep| !to_keep.action.is_repeated()).collect();
-    let keys: Vec<ActionKey> = batch.iter().map(|to_keep| to_keep.key).collect();
+    let mut batch: Vec<&mut Landed<T>> =
+        batch.iter_mut().filter(|landed| !landed.action.is_repeated()).collect();
+    let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.waiting.key()).collect();
     let mut entries = also;
     entries.reserve(batch.len());
     store.others_wrote();
-    for (to_keep, held) in batch.iter_mut().zip(store.get_many(&keys)) {
-        if !to_keep.take(held.as_ref()) && to_keep.outcome.is_kept() {
-            entries.push(to_keep.entry(held.as_ref(), at));
+    for (landed, held) in batch.iter_mut().zip(store.get_many(&keys)) {
+        if !landed.take(held.as_ref()) && landed.outcome.is_kept() {
+            entries.push(landed.entry(held.as_ref(), at));
         }
     }
     store.put_many(&entries)?;
     if store.others_wrote() {
-        for (to_keep, held) in batch.iter_mut().zip(store.get_many(&keys)) {
-            to_keep.take(held.as_ref());
+        for (landed, held) in batch.iter_mut().zip(store.get_many(&keys)) {
+            landed.take(held.as_ref());
         }
     }
     Ok(())
@@ -109,7 +135,8 @@ pub(crate) fn persist<'a>(
 mod tests {
     use std::sync::Mutex;
 
-    use super::{ToKeep, persist};
+    use super::{ActionTicket, Landed, persist};
+    use crate::effects::exec::EndpointId;
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
     use crate::pipeline::action::Action;
     use crate::pipeline::judge::question::Question;
@@ -120,6 +147,20 @@ mod tests {
     use crate::pipeline::spec::Scale;
 
     const KEY: ActionKey = ActionKey([1; 32]);
+
+    /// The one action, asked for this generation.
+    #[derive(Clone, Copy, Debug)]
+    struct Generation(u32);
+
+    impl ActionTicket for Generation {
+        fn key(&self) -> ActionKey {
+            KEY
+        }
+
+        fn generation(&self) -> u32 {
+            self.0
+        }
+    }
 
     /// An outcome by its first letter: a reply, a failure that is kept, one that may pass.
     fn outcome(text: &str) -> Outcome {
@@ -203,17 +244,17 @@ mod tests {
         said: &str,
         generation: u32,
     ) -> (String, bool, Option<(String, u32)>) {
-        let action = action();
-        let mut outcome = outcome(said);
-        let mut in_vain = None;
-        let to_keep = ToKeep {
-            action: &action,
-            key: KEY,
-            generation,
-            outcome: &mut outcome,
-            in_vain: &mut in_vain,
+        let landed = Landed {
+            waiting: Generation(generation),
+            action: action(),
+            endpoint: EndpointId::Program,
+            outcome: outcome(said),
+            in_vain: None,
+            superseded: false,
         };
-        persist(store, Vec::new(), std::iter::once(to_keep), "").unwrap();
+        let mut batch = [landed];
+        persist(store, Vec::new(), &mut batch, "").unwrap();
+        let [Landed { outcome, in_vain, .. }] = batch;
         let held = store.get_many(&[KEY]).pop().flatten();
         let held = held.map(|held| (text(&read_body(&held.body).unwrap()), held.generation));
         (text(&outcome), in_vain.is_some(), held)

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::persist::ActionTicket;
 use super::settings::Refresh;
 use crate::base::price::Cost;
 use crate::effects::store::{Entry, OutcomeStore};
@@ -60,6 +61,16 @@ pub(crate) struct Waiting {
     pub(crate) is_extraction: bool,
     /// What it is expected to cost, while it is under way.
     pub(crate) expected: Cost,
+}
+
+impl ActionTicket for Waiting {
+    fn key(&self) -> ActionKey {
+        self.key
+    }
+
+    fn generation(&self) -> u32 {
+        self.generation
+    }
 }
 
 impl Waiting {
@@ -117,13 +128,11 @@ pub(crate) struct WaitList {
     fresh: Vec<Waiting>,
     /// Chunks that want what is known already.
     known: Vec<Chunk>,
-    /// Further chunks that want what is fresh.
-    shared: Vec<(ActionKey, Chunk)>,
     seen: KeySet,
     scanned: Vec<(Chunk, Plans)>,
     /// What needs no look, from earlier lists.
     pub(crate) settled: SettledPlans,
-    /// Who wants what is in no store.
+    /// The chunks that want what is fresh or in no store.
     chunks: KeyMap<Vec<Chunk>>,
     /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
     repeats: Vec<[bool; 2]>,
@@ -228,36 +237,18 @@ impl WaitList {
 
     /// Adds an action, unless it was added before: then another chunk waits for it too.
     fn add(&mut self, session: &Session, waiting: Waiting) {
-        if !self.seen.insert(waiting.key) {
-            self.share(session, &waiting);
-            return;
-        }
+        let is_new = self.seen.insert(waiting.key);
+        let is_known = stays(session)(waiting.key).is_some();
         let tally = &mut self.tallies[waiting.cell.grader].1;
-        tally.total += 1;
-        if stays(session)(waiting.key).is_some() {
-            tally.cached += 1;
-            self.know(waiting.cell.chunk);
-        } else {
+        tally.total += u64::from(is_new);
+        tally.cached += u64::from(is_new && is_known);
+        let chunks =
+            if is_known { &mut self.known } else { self.chunks.entry(waiting.key).or_default() };
+        if chunks.last() != Some(&waiting.cell.chunk) {
+            chunks.push(waiting.cell.chunk);
+        }
+        if is_new && !is_known {
             self.fresh.push(waiting);
-        }
-    }
-
-    /// Remembers who else waits for an action that was added before.
-    fn share(&mut self, session: &Session, waiting: &Waiting) {
-        if let Some(chunks) = self.chunks.get_mut(&waiting.key) {
-            if chunks.last() != Some(&waiting.cell.chunk) {
-                chunks.push(waiting.cell.chunk);
-            }
-        } else if stays(session)(waiting.key).is_none() {
-            self.shared.push((waiting.key, waiting.cell.chunk));
-        } else {
-            self.know(waiting.cell.chunk);
-        }
-    }
-
-    fn know(&mut self, chunk: Chunk) {
-        if self.known.last() != Some(&chunk) {
-            self.known.push(chunk);
         }
     }
 
@@ -294,22 +285,14 @@ impl WaitList {
                     tally.cached += 1;
                     tally.saved = tally.saved + outcome.usage();
                     found.push((waiting.key, Arc::new(outcome)));
-                    waited.insert(waiting.cell.chunk);
+                    waited.extend(self.chunks.remove(&waiting.key).unwrap_or_default());
                 } else {
                     let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
                     self.queue.push(Waiting { generation, ..*waiting });
-                    self.chunks.insert(waiting.key, vec![waiting.cell.chunk]);
                 }
             }
         }
-        for (key, chunk) in std::mem::take(&mut self.shared) {
-            match self.chunks.get_mut(&key) {
-                Some(chunks) if chunks.last() == Some(&chunk) => {}
-                Some(chunks) => chunks.push(chunk),
-                None => _ = waited.insert(chunk),
-            }
-        }
-        // Their order is that of the hash, and nothing depends on it: each is told once that something is new.
+        // Their order is that of the hash, and nothing depends on it: the epoch of each is raised once.
         (found, waited.into_iter().collect())
     }
 
