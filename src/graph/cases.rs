@@ -36,7 +36,7 @@ impl CheckedRecords {
                     });
                     checked.rubric_files.extend(rubric_path.map(|path| (at, path)));
                 }
-                // What is wrong with the row is wrong with all its cases, and said once.
+                // What is wrong with the row is wrong with all its cases, and reported once.
                 Err(problem) => {
                     let problem = (at, problem);
                     if checked.problems.last() != Some(&problem) {

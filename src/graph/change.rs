@@ -103,7 +103,7 @@ fn set_chunks(db: &mut Database, root: Root, chunks: Vec<Chunked>) {
     let mut order = Vec::with_capacity(chunks.len());
     for (chunk, slot) in chunks.into_iter().zip(kept) {
         // Whoever names a chunk by its hash alone has counted it among these very slots, so rows cannot vanish here.
-        debug_assert!(slot.is_some() || chunk.fresh.is_some(), "a chunk that nobody holds");
+        debug_assert!(slot.is_some() || chunk.fresh.is_some(), "a chunk that no slot holds");
         order.push(match slot {
             Some(slot) => slot,
             None => fill_slot(db, root, free.pop(), chunk.fresh.unwrap_or_else(Records::empty)),

@@ -29,7 +29,7 @@ pub struct Program {
 /// What is known of a program's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProgramState {
-    /// Nobody has looked yet.
+    /// Its files are not read yet.
     Unread,
     /// It cannot be called: why.
     Broken(Uncallable),

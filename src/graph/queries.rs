@@ -116,18 +116,18 @@ fn reward_plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<
     let of = cases(chunk.records(db), spec).zip(mask(db, chunk).iter());
     of.enumerate()
         .map(|(at, ((_, record), is_in))| match is_in {
-            true => plan_reward((record, spec), ready, &said(db, chunk, at)),
+            true => plan_reward((record, spec), ready, &other_grades(db, chunk, at)),
             false => Planned::Skipped,
         })
         .collect()
 }
 
-/// What all graders but rewards say of a case. Only for queries that have read their chunk's epoch.
-pub(crate) fn said(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<OtherGrade> {
+/// The grades of a case by all graders but rewards. Only for queries that have read their chunk's epoch.
+pub(crate) fn other_grades(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<OtherGrade> {
     let others = graders(db, chunk.root(db))
         .iter()
         .filter(|other| !matches!(other.kind(db), GraderKind::Reward(_)));
-    let said = |other: &Grader<'_>| {
+    let grade = |other: &Grader<'_>| {
         let outcomes = |key| db.outcome(key);
         let planned = plans(db, chunk, *other).get(case)?;
         let threshold = other.pass_threshold(db).0;
@@ -135,5 +135,5 @@ pub(crate) fn said(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<OtherGrade> {
         let submission = graded_texts(db, chunk, *other).get(case)?.shown();
         Some((other.name(db).clone(), graded.map(|graded| graded.grade), submission))
     };
-    others.filter_map(said).collect()
+    others.filter_map(grade).collect()
 }

@@ -213,7 +213,7 @@ pub fn unknown_samples(db: &Database, root: Root, mut ids: Vec<String>) -> Vec<S
     ids
 }
 
-/// What a person says of what a grader grades in a case, on the scale 0.0..=1.0; none where nobody said anything.
+/// What a person says of what a grader grades in a case, on the scale 0.0..=1.0; none where there is no label.
 pub fn label_of(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> Option<Label> {
     queries::labels(db, chunk, grader).get(case).copied().flatten()
 }
@@ -295,9 +295,9 @@ pub fn action_of(
     let spec = queries::row_spec(db, root).as_ref()?;
     let (_, record) = record_of(db, chunk, case)?;
     if matches!(grader.kind(db), GraderKind::Reward(_)) {
-        let said = queries::said(db, chunk, case);
+        let others = queries::other_grades(db, chunk, case);
         let ready = queries::ready(db, grader);
-        return reward_action((record, spec), ready, &said).map(Action::Program);
+        return reward_action((record, spec), ready, &others).map(Action::Program);
     }
     let submissions = queries::graded_texts(db, chunk, grader);
     let baseline = Baselines::of(db, chunk, grader).case(case);

@@ -69,11 +69,10 @@ impl<'a> Explaining<'a> {
     /// Explains one case.
     pub(crate) fn case(&mut self, chunk: Chunk, case: usize) -> Option<Explained> {
         let db = &self.session.db;
-        let root = self.session.root;
         let line = results::line(db, chunk, case)?;
         let head = results::head(db, chunk, case)?;
         let mut graders = Vec::new();
-        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+        for (ordinal, grader) in self.session.graders().iter().enumerate() {
             let cell = CellId { chunk, case, grader: ordinal };
             graders.push((grader.name(db).clone(), self.grade(cell, *grader, &line, &head)?));
         }

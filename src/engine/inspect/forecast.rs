@@ -186,20 +186,16 @@ impl Averages {
 /// The judge of an action and everything that would be sent to it.
 fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(JudgeRef, String)> {
     let db = &session.db;
-    let root = session.root;
     let ToAsk { cell, ballot, .. } = *to_ask;
-    let grader = *queries::graders(db, root).get(cell.grader)?;
+    let grader = session.grader(cell.grader)?;
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
     let judge = JudgeRef { grader: cell.grader, judge: judge.ballot(ballot.ballot).judge };
     Some((judge, prompt_of(session, cell, grader, ballot)?))
 }
 
 fn model_of(session: &Session, asked: JudgeRef) -> String {
-    let db = &session.db;
-    let root = session.root;
-    let grader = queries::graders(db, root).get(asked.grader);
-    let model = grader.and_then(|grader| {
-        let judge = queries::ready(db, *grader).judge()?;
+    let model = session.grader(asked.grader).and_then(|grader| {
+        let judge = queries::ready(&session.db, grader).judge()?;
         judge.rubric.judges.get(asked.judge).map(|judge| judge.model.clone())
     });
     model.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Looks at a session without asking anybody: what would be asked, what that would take, where a verdict comes from.
+//! Looks at a session and asks nothing: what would be asked, what that would take, where a verdict comes from.
 
 pub(crate) mod explain;
 pub(crate) mod forecast;

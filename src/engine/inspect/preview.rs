@@ -2,7 +2,7 @@
 //!
 //! It can disagree with a run only about what depends on outcomes which are not there yet: ballots that confirm a verdict
 //! are known once the verdict is, what grades a submission once a program has extracted it, a reward once its grades are
-//! there. Which graders that may be more for is said.
+//! there. The graders that may ask more are named.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ fn scan(session: &mut Session, system: &dyn System) -> WaitList {
 fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
     let db = &session.db;
     let root = session.root;
-    let mut counts = vec![0; queries::graders(db, root).len()];
+    let mut counts = vec![0; session.graders().len()];
     if keys.is_empty() {
         return counts;
     }
@@ -138,7 +138,7 @@ fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
         };
         asks && !missing.is_empty() && root.chunks(db).iter().any(may_want_more)
     };
-    queries::graders(db, root).iter().map(is_open).collect()
+    session.graders().iter().map(is_open).collect()
 }
 
 #[derive(Default)]

@@ -12,14 +12,13 @@ use crate::pipeline::report::settings;
 /// The settings of the graders that are left, as `header.json` holds them.
 pub(crate) fn grader_settings(session: &Session) -> Vec<Value> {
     let db = &session.db;
-    let root = session.root;
     let relative = |path: &str| session.relative(path);
     let Some(suite) = session.suite() else { return Vec::new() };
     let of = |grader: &queries::Grader<'_>| {
         let spec = suite.graders.iter().find(|spec| spec.name == *grader.name(db))?;
         Some(settings::of_grader(spec, queries::ready(db, *grader), &relative))
     };
-    queries::graders(db, root).iter().filter_map(of).collect()
+    session.graders().iter().filter_map(of).collect()
 }
 
 /// Says why actions would be asked.
@@ -41,9 +40,8 @@ impl<'a> AskReasons<'a> {
     /// Why `to_ask`, an action of the case that `head` names, would be asked.
     pub(crate) fn reason(&self, to_ask: &ToAsk, head: &results::Head) -> Option<Reason> {
         let db = &self.session.db;
-        let root = self.session.root;
         let ToAsk { cell, ballot, .. } = to_ask;
-        let grader = *queries::graders(db, root).get(cell.grader)?;
+        let grader = self.session.grader(cell.grader)?;
         // A program is called once, as a judge with one vote would be asked.
         let judge = queries::ready(db, grader).judge();
         let (judge, vote) = judge.map_or((0, 0), |judge| {

@@ -1,4 +1,4 @@
-//! What a session wants of a store: the entries behind its grades, without asking anybody.
+//! What a session wants of a store: the entries behind its grades. Nothing is asked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,8 +52,7 @@ pub(crate) fn stored_entries(
 fn bring_in(session: &mut Session, keys: &[ActionKey], found: &[Option<Entry>]) {
     let db = &session.db;
     let root = session.root;
-    let graders = queries::graders(db, root).iter();
-    if !graders.into_iter().any(|grader| programs::rests_on_outcomes(db, *grader)) {
+    if !session.graders().iter().any(|grader| programs::rests_on_outcomes(db, *grader)) {
         return;
     }
     let outcomes = keys
@@ -69,7 +68,7 @@ fn each_key(session: &Session, outcomes: Outcomes<'_>, visit: &mut dyn FnMut(Act
     let db = &session.db;
     let root = session.root;
     for chunk in root.chunks(db) {
-        for grader in queries::graders(db, root) {
+        for grader in session.graders() {
             let ready = queries::ready(db, *grader);
             let Threshold(threshold) = grader.pass_threshold(db);
             for planned in queries::plans(db, *chunk, *grader).iter() {

@@ -76,7 +76,7 @@ impl Budget {
         self.calls
     }
 
-    /// An action landed that was expected to cost `expected`. Where nobody says what it used, it cost that.
+    /// An action landed that was expected to cost `expected`. Where it is not known what it used, it cost that.
     pub(crate) fn landed(&mut self, expected: Cost, usage: Usage) {
         self.landed += u64::from(usage.output > 0);
         self.received += usage.output;

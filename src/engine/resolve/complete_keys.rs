@@ -8,7 +8,7 @@ use crate::engine::session::Session;
 use crate::graph::change::Change;
 use crate::graph::inputs::CellId;
 use crate::graph::planned_actions::planned_actions;
-use crate::graph::{Db, programs, queries, results};
+use crate::graph::{Db, programs, results};
 use crate::pipeline::evaluate::{BallotId, Planned, Submission};
 use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::{Outcome, Stored};
@@ -58,7 +58,6 @@ fn keep_under(
     // By their places: what rests on others wants nothing until those are there, so `now` may be shorter.
     let before: HashMap<PlannedCall, ActionKey> = before.iter().copied().collect();
     let db = &session.db;
-    let graders = queries::graders(db, session.root);
     let mut outcomes = Vec::new();
     let mut waiting = Vec::new();
     let mut moved = KeySet::default();
@@ -75,8 +74,8 @@ fn keep_under(
             continue;
         }
         if outcome.is_kept()
-            && let Some(action) =
-                results::action_of(db, cell.chunk, cell.case, graders[cell.grader], ballot)
+            && let Some(grader) = session.grader(cell.grader)
+            && let Some(action) = results::action_of(db, cell.chunk, cell.case, grader, ballot)
             && !action.is_repeated()
         {
             let outcome = Outcome::clone(&outcome);
@@ -121,7 +120,7 @@ fn extractions(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
     let root = session.root;
     let mut all = Vec::new();
     for chunk in root.chunks(db) {
-        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+        for (ordinal, grader) in session.graders().iter().enumerate() {
             for (case, submission) in programs::calls(db, *chunk, *grader).iter().enumerate() {
                 let cell = CellId { chunk: *chunk, case, grader: ordinal };
                 let mut add = |turn, submission: &Submission| {

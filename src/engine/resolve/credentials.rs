@@ -130,7 +130,7 @@ pub(crate) fn check_credentials(
     }
     let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
     let db = &session.db;
-    let grader = queries::graders(db, session.root)[grader];
+    let Some(grader) = session.grader(grader) else { return Ok(()) };
     let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
     let spec = &rubric.judges[at];
     let meant = provider::of_model(&spec.model).filter(|meant| *meant != spec.provider);
@@ -153,9 +153,8 @@ pub(crate) fn judge_of<'s>(session: &'s Session, waiting: &Waiting) -> Option<(&
     if waiting.is_extraction {
         return None;
     }
-    let db = &session.db;
-    let grader = *queries::graders(db, session.root).get(waiting.cell.grader)?;
-    let judge = queries::ready(db, grader).judge()?;
+    let grader = session.grader(waiting.cell.grader)?;
+    let judge = queries::ready(&session.db, grader).judge()?;
     Some((judge, judge.ballot(waiting.ballot.ballot).judge))
 }
 

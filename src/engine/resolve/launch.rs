@@ -5,7 +5,7 @@ use super::waiting::Waiting;
 use crate::effects::exec::{EndpointId, JudgeLaunch, Launch, ProgramLaunch};
 use crate::engine::session::Session;
 use crate::graph::inputs::CellId;
-use crate::graph::{queries, results};
+use crate::graph::results;
 use crate::pipeline::action::Action;
 
 /// Renders `waiting`. An error names the promise of the graph that does not hold.
@@ -16,7 +16,7 @@ pub(crate) fn launch(
 ) -> Result<Launch, &'static str> {
     let db = &session.db;
     let CellId { chunk, case, grader } = waiting.cell;
-    let grader = *queries::graders(db, session.root).get(grader).ok_or("its grader is gone")?;
+    let grader = session.grader(grader).ok_or("its grader is gone")?;
     let action = results::action_of(db, chunk, case, grader, waiting.ballot);
     let action = match action.ok_or("its plan does not have it")? {
         Action::Judge(action) => action,

@@ -65,8 +65,6 @@ pub struct Live<'a> {
     in_vain: Vec<String>,
     /// Whether everything that was planned is settled, and known to be.
     is_done: bool,
-    /// What was used before the last save.
-    before: Usage,
     preflights: Preflights<'a>,
     repeated: RepeatedCalls<'a>,
     /// What is worth a note and was not shown yet.
@@ -93,7 +91,6 @@ impl<'a> Live<'a> {
             is_paused: false,
             in_vain: Vec::new(),
             is_done: true,
-            before: Usage::default(),
             preflights: Preflights::default(),
             repeated: RepeatedCalls::default(),
             news: Vec::new(),
@@ -114,7 +111,6 @@ impl<'a> Live<'a> {
     /// Begins anew, because the session has changed: what waits is dropped, everything is planned again, and of what
     /// is missing at most `allowance` actions are launched until [`Self::allow_all`].
     pub fn begin(&mut self, ranking: Box<dyn Ranking>, allowance: u64, settings: Settings) {
-        self.before = self.used();
         self.repeated = RepeatedCalls::default();
         self.again.clear();
         self.urgent.clear();
@@ -394,12 +390,6 @@ impl<'a> Live<'a> {
     /// The keys launched since the last save.
     pub fn asked(&self) -> &[ActionKey] {
         &self.resolver.settled.asked
-    }
-
-    fn used(&self) -> Usage {
-        let tallies = self.resolver.list.tallies.iter();
-        let spent = tallies.fold(Usage::default(), |sum, (_, tally)| sum + tally.spent);
-        self.before + self.resolver.superseded + spent
     }
 }
 

@@ -42,7 +42,7 @@ struct Loads {
 
 /// Where a program is prepared.
 pub(crate) struct PrepareContext<'a> {
-    /// The folder of which it is told which files it loads.
+    /// The folder below which it is noted which files it loads.
     pub workspace: &'a str,
     /// The environment: the program sees all of it, as if it were run by hand. Only what its spec names decides its keys.
     pub environment: &'a BTreeMap<String, String>,
@@ -126,7 +126,7 @@ impl Prepared {
     }
 
     /// Keeps what was given under the keys that hold all files which the program was seen to load: else the next command
-    /// would call it again for everything. It has to where somebody edited such a file meanwhile: then nobody knows what
+    /// would call it again for everything. It has to where such a file was edited meanwhile: then it is not known what
     /// the results rest on.
     pub(crate) fn complete_keys(
         &self,

@@ -1,8 +1,8 @@
-//! The queue of a run, parted by who is asked: an endpoint that has to wait holds up no other, and of an endpoint one model
-//! may be asked no more while others are.
+//! A queue for each endpoint and model: an endpoint that has to wait holds up no other, and of an endpoint one model may be
+//! closed while others are asked.
 //!
 //! Actions of a lower rank come first. Of the endpoints that have room for one of them, the one with the fewest actions
-//! under way comes next, so that a slow one does not fill every place; among equals, the earliest action.
+//! in flight comes next, so that a slow one does not fill every place; among equals, the earliest action.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) const PROGRAM_LIMITS: LimitSettings = LimitSettings {
 /// Where an action stands in the whole queue: those of a lower rank come first, among equals the earlier one.
 type At = (u8, usize);
 
-/// The queue, parted.
+/// What is queued for all endpoints.
 #[derive(Debug)]
 pub(crate) struct Queues<T> {
     endpoints: Vec<EndpointQueue<T>>,
@@ -32,7 +32,7 @@ pub(crate) struct Queues<T> {
 struct EndpointQueue<T> {
     /// Where judges are asked; none for programs.
     endpoint: Option<Endpoint>,
-    /// None where the queue was dropped and nobody has named the endpoint since.
+    /// None where the queue was dropped and the endpoint was not named since.
     limits: Option<LimitSettings>,
     id: EndpointId,
     models: Vec<ModelQueue<T>>,
@@ -185,7 +185,7 @@ impl<T> Queues<T> {
     }
 
     /// Takes out the next action that may start. It counts as under way until `landed`.
-    /// With `only_programs`, one of those that nobody is paid for.
+    /// With `only_programs`, one that costs nothing.
     pub(crate) fn next(&mut self, executor: &dyn Executor, only_programs: bool) -> Option<Next<T>> {
         let has_room = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
             (!only_programs || queue.is_of_programs())

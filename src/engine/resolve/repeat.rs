@@ -73,7 +73,7 @@ fn to_repeat(session: &Session, asked: &KeySet) -> Vec<Waiting> {
     let db = &session.db;
     let root = session.root;
     let mut all = Vec::new();
-    for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+    for (ordinal, grader) in session.graders().iter().enumerate() {
         let program = queries::ready(db, *grader).program();
         if program.is_none_or(|program| program.spec.repeat != Repeat::Sometimes) {
             continue;
@@ -92,13 +92,13 @@ fn to_repeat(session: &Session, asked: &KeySet) -> Vec<Waiting> {
 impl CalledAgain {
     fn difference(&self, session: &Session) -> Option<String> {
         let db = &session.db;
-        let before = told(&self.before);
-        let now = told(&self.now);
+        let before = comparable(&self.before);
+        let now = comparable(&self.now);
         if before == now {
             return None;
         }
         let cell = self.waiting.cell;
-        let grader = queries::graders(db, session.root).get(cell.grader)?.name(db);
+        let grader = session.grader(cell.grader)?.name(db);
         let sample = results::head(db, cell.chunk, cell.case)?.sample_id;
         Some(format!(
             "`{grader}` is not deterministic: called twice for sample `{sample}` it gave {before}, then {now}"
@@ -107,7 +107,7 @@ impl CalledAgain {
 }
 
 /// What a call gave, whatever the order of its members.
-fn told(outcome: &Outcome) -> String {
+fn comparable(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Failure(failure) => format!("an error ({})", failure.message),
         Outcome::Reply(reply) => {

@@ -75,8 +75,8 @@ pub(crate) struct Resolver<'a> {
     /// How many actions of judges may still be launched.
     pub(crate) allowance: u64,
     pub(crate) blocked: Option<Blocked>,
-    /// What was used by actions that were superseded before they landed.
-    pub(crate) superseded: Usage,
+    /// What was used so far, also by actions that were superseded before they landed.
+    pub(crate) used: Usage,
     /// Raised whenever outcomes enter the graph.
     pub(crate) applied: u64,
     pub(crate) settled: Settled,
@@ -102,7 +102,7 @@ impl<'a> Resolver<'a> {
             outstanding: Outstanding::default(),
             allowance: u64::MAX,
             blocked: None,
-            superseded: Usage::default(),
+            used: Usage::default(),
             applied: 0,
             settled: Settled::default(),
         }
@@ -119,7 +119,6 @@ impl<'a> Resolver<'a> {
         self.settings = settings;
         self.allowance = allowance;
         self.blocked = None;
-        self.superseded = Usage::default();
         self.settled.asked.clear();
         self.settled.stopped.clear();
         self.settled.replayed_failures = 0;
@@ -342,7 +341,7 @@ impl<'a> Resolver<'a> {
         self.blocked = blocked.filter(|_| self.queues.has_judges_to_ask());
     }
 
-    /// What was planned and cannot be launched is an error in the report: nobody would find out why its grade is missing.
+    /// What was planned and cannot be launched is an error in the report: nothing else would say why its grade is missing.
     fn report_bug(&mut self, waiting: Waiting, broken: &str) {
         self.outstanding.remove(waiting.cell.grader);
         let message = format!("not asked: {broken}, which is a bug in evalrs");
@@ -416,8 +415,8 @@ impl<'a> Resolver<'a> {
         let is_free = failure.as_ref().is_some_and(|(kind, _)| !kind.policy().billed);
         let cost = usage.cost.or(is_free.then_some(Cost::ZERO));
         self.budget.landed(waiting.expected, Usage { cost, ..usage });
+        self.used = self.used + usage;
         if superseded {
-            self.superseded = self.superseded + usage;
             return;
         }
         let tally = self.tally(waiting.cell.grader);

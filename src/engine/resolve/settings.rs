@@ -60,9 +60,9 @@ impl Settings {
 /// Whose stored outcomes are asked anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// Nobody's.
+    /// None.
     None,
-    /// Those of every grader.
+    /// Those of all graders.
     All,
     /// Those of these graders.
     Graders(Vec<String>),

@@ -1,7 +1,7 @@
 //! Writes batches to a store on another thread: what lands meanwhile gathers into the next batch.
 //!
-//! Writes wait for the disk; the store is read meanwhile. What nobody is paid for may come in faster than it is worth a
-//! write each; it waits a moment for more.
+//! Writes wait for the disk; the store is read meanwhile. What costs nothing may land faster than it is worth a write
+//! each; it waits a moment for more.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;

@@ -63,12 +63,8 @@ impl StoredReader<'_> {
         if waiting.is_extraction {
             return program_reply::submission(text).map(drop);
         }
-        let db = &self.session.db;
-        let root = self.session.root;
-        let Some(grader) = queries::graders(db, root).get(waiting.cell.grader) else {
-            return Ok(());
-        };
-        let ready = queries::ready(db, *grader);
+        let Some(grader) = self.session.grader(waiting.cell.grader) else { return Ok(()) };
+        let ready = queries::ready(&self.session.db, grader);
         match (ready.judge(), ready.program()) {
             (Some(judge), _) => judge_reply::read(text, judge.question()).map(drop),
             (None, Some(identity)) => program_reply::check(&identity.spec, text),

@@ -100,7 +100,7 @@ impl Refreshed {
             Refresh::None => return Self::Keys(keys),
             Refresh::Graders(_) => {}
         }
-        for (ordinal, grader) in queries::graders(db, root).iter().enumerate() {
+        for (ordinal, grader) in session.graders().iter().enumerate() {
             if refresh.covers(grader.name(db)) {
                 keys.extend(actions_of_grader(db, root, ordinal).map(|action| action.key));
             }
@@ -141,11 +141,12 @@ pub(crate) struct WaitList {
 impl WaitList {
     /// Starts over with the graders of the session and nothing scanned yet.
     pub(crate) fn start_over(&mut self, session: &Session) {
-        let graders = || queries::graders(&session.db, session.root).iter();
-        let tallies = graders()
+        let graders = session.graders().iter();
+        let tallies = graders
+            .clone()
             .map(|grader| (grader.name(&session.db).clone(), ActionTally::default()))
             .collect();
-        let repeats = graders().map(|grader| programs::repeats(&session.db, *grader)).collect();
+        let repeats = graders.map(|grader| programs::repeats(&session.db, *grader)).collect();
         let settled = std::mem::take(&mut self.settled);
         *self = Self { tallies, settled, repeats, ..Self::default() };
     }
@@ -161,7 +162,7 @@ impl WaitList {
     pub(crate) fn scan_chunks(&mut self, session: &Session, chunks: &[Chunk]) {
         let db = &session.db;
         let from = self.scanned.len();
-        let graders = queries::graders(db, session.root);
+        let graders = session.graders();
         for chunk in chunks {
             let plans: Plans = graders
                 .iter()
@@ -190,7 +191,7 @@ impl WaitList {
         from: usize,
         outcomes: Outcomes<'_>,
     ) -> bool {
-        let graders = queries::graders(&session.db, session.root);
+        let graders = session.graders();
         let confirms = |grader: usize| {
             let judge = queries::ready(&session.db, graders[grader]).judge();
             judge.is_some_and(|judge| judge.confirming_ballots() > 0)
@@ -216,7 +217,7 @@ impl WaitList {
         is_looked_at: &dyn Fn(usize) -> bool,
         outcomes: Outcomes<'_>,
     ) {
-        let graders = queries::graders(&session.db, session.root);
+        let graders = session.graders();
         let scanned = std::mem::take(&mut self.scanned);
         for (chunk, plans) in &scanned[from..] {
             let looked_at = plans.iter().enumerate().filter(|(grader, _)| is_looked_at(*grader));
@@ -255,9 +256,8 @@ impl WaitList {
     /// The chunks that still wait, though what they want is known by now: it came before they wanted it.
     pub(crate) fn take_unapplied(&mut self, session: &Session) -> Vec<Chunk> {
         let db = &session.db;
-        let root = session.root;
         let is_pending = |chunk: &Chunk| {
-            queries::graders(db, root).iter().any(|grader| {
+            session.graders().iter().any(|grader| {
                 let cells = queries::cells(db, *chunk, *grader).cells.iter();
                 cells.into_iter().any(|cell| cell.state == CellState::Pending)
             })
@@ -337,7 +337,6 @@ impl WaitList {
 
 /// How many actions the plans want, grader by grader, if each of them has an outcome that stays.
 fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
-    let graders = queries::graders(&session.db, session.root);
     let known = stays(session);
     let of_grader =
         |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
@@ -353,7 +352,7 @@ fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
             }
             stay.then_some(actions)
         };
-    graders.iter().zip(plans).map(of_grader).collect()
+    session.graders().iter().zip(plans).map(of_grader).collect()
 }
 
 /// What is known of actions and stays known. A failure that may pass is asked again, and has no say until then.

@@ -100,6 +100,16 @@ impl Session {
         queries::suite(&self.db, self.root).suite.as_ref()
     }
 
+    /// The graders that are left, in the order of the suite.
+    pub(crate) fn graders(&self) -> &[queries::Grader<'_>] {
+        queries::graders(&self.db, self.root)
+    }
+
+    /// A grader by its ordinal.
+    pub(crate) fn grader(&self, ordinal: usize) -> Option<queries::Grader<'_>> {
+        self.graders().get(ordinal).copied()
+    }
+
     /// The digest of every file that was read, by path.
     pub fn digests(&self) -> BTreeMap<String, String> {
         let of_dataset = self.dataset.iter().flat_map(|dataset| {

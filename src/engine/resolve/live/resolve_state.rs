@@ -76,7 +76,7 @@ impl Live<'_> {
             waiting: resolver.queues.len() as u64 + tally.pending,
             superseded,
             calls: resolver.budget.calls(),
-            used: self.used(),
+            used: resolver.used,
         }
     }
 
