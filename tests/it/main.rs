@@ -3,6 +3,7 @@
 
 mod events;
 mod judge;
+mod noted;
 #[cfg(unix)]
 mod server;
 mod space;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use evalrs::base::diagnostic::Diagnostic;
 use evalrs::base::system::FileBytes;
 use evalrs::base::system::memory::MemorySystem;
-use evalrs::base::system::noted::Noted;
 use evalrs::effects::fs_watch::ChangedPaths;
 use evalrs::engine::session::Session;
 use evalrs::engine::session::reload::Reloaded;
@@ -19,6 +18,7 @@ use proptest::prelude::{Strategy, any, prop};
 use proptest::{prop_assert, prop_assert_eq, proptest};
 
 use crate::incremental::{Did, Loop, SAMPLES, SUITE, evaluated, row, rows};
+use crate::noted::Noted;
 
 /// What reading a suite runs, beyond any row.
 const OF_SUITE: &[&str] =

@@ -1,6 +1,6 @@
 //! Where a suite's workspace, store and settings are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Console;
@@ -169,9 +169,11 @@ pub fn color(suite: &str, system: &dyn System) -> Option<Color> {
 }
 
 fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace), Error> {
-    let mut candidate = without_parents(&system.absolute(non_empty(folder)));
     let mut shown = folder.to_owned();
-    loop {
+    for (at, candidate) in folders_up(folder, system).enumerate() {
+        if at > 0 {
+            shown = shorter(&shown, &candidate);
+        }
         let path = join(&shown, "evalrs.toml");
         match system.read(&join(&candidate, "evalrs.toml")) {
             FileBytes::Bytes(bytes) => return Ok((shown, settings(&path, &bytes)?)),
@@ -185,13 +187,31 @@ fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace)
             }
             _ => {}
         }
-        let parent = folder_of(&candidate).to_owned();
-        if parent == candidate || parent.is_empty() {
-            return Ok((folder.to_owned(), Workspace::default()));
-        }
-        shown = shorter(&shown, &parent);
-        candidate = parent;
     }
+    Ok((folder.to_owned(), Workspace::default()))
+}
+
+/// A folder and those above it, absolute, from the innermost out.
+fn folders_up(folder: &str, system: &dyn System) -> impl Iterator<Item = String> {
+    let innermost = without_parents(&system.absolute(non_empty(folder)));
+    std::iter::successors(Some(innermost), |inner| {
+        let parent = folder_of(inner);
+        (parent != inner && !parent.is_empty()).then(|| parent.to_owned())
+    })
+}
+
+/// The files that decide what surrounds the suite at `suite`, also where they are not there.
+pub fn context_files(suite: &str, system: &dyn System) -> BTreeSet<String> {
+    let folder = folder_of(suite);
+    let mut files = BTreeSet::from([join(folder, ".env"), ".env".to_owned()]);
+    for path in folders_up(folder, system).map(|folder| join(&folder, "evalrs.toml")) {
+        let is_it = matches!(system.read(&path), FileBytes::Bytes(_));
+        files.insert(path);
+        if is_it {
+            break;
+        }
+    }
+    files
 }
 
 /// An absolute path with every `..` carried out: the folder above `/a/../b` is `/`.

@@ -10,7 +10,7 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use jiff::Timestamp;
 
 use super::Console;
-use super::context::{CliOverrides, SuiteContext};
+use super::context::{CliOverrides, SuiteContext, context_files};
 use super::header::header;
 use super::open::{check_selected, executor, overrides};
 use super::signals::interrupted;
@@ -29,7 +29,6 @@ use crate::app::watch::screen::ScreenOptions;
 use crate::app::watch::screen::terminal::ScreenDisplay;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::ordered_map::Ordered;
-use crate::base::system::noted::Noted;
 use crate::base::system::{FileBytes, System, join};
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::effects::record;
@@ -52,8 +51,8 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
             "a suite that is watched may be broken, but the file has to exist",
         ));
     }
-    let noted = Noted::new(console.system);
-    let surroundings = SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), &noted)?;
+    let system = console.system;
+    let surroundings = SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), system)?;
     let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
     let environment = surroundings.environment.clone();
     let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
@@ -71,15 +70,14 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         args,
         keeper: Keeper::new(console.system, &surroundings),
         surroundings,
-        paths: noted.take(),
-        noted,
+        paths: context_files(&args.suite, system),
+        system,
         endpoints: endpoints.clone(),
     };
     let mut progress = endpoints;
     let settings = here.settings(&session);
     let preview = if args.yes { u64::MAX } else { args.preview };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let system = console.system;
     let context = runtime.enter();
     let mut front = front(args, console)?;
     drop(context);
@@ -130,9 +128,8 @@ const MOST_CONNECTIONS: usize = 4_096;
 struct Here<'a> {
     args: &'a WatchArgs,
     surroundings: SuiteContext,
-    /// Notes what the surroundings are read from.
-    noted: Noted<'a>,
-    /// The files and folders they were read from last.
+    system: &'a dyn System,
+    /// The files that these are read from.
     paths: BTreeSet<String>,
     keeper: Keeper<'a>,
     endpoints: EndpointStatus,
@@ -147,9 +144,9 @@ impl WatchContext for Here<'_> {
             return Ok(None);
         }
         let cache_dir = self.args.store.cache_dir.as_deref();
-        let found = SuiteContext::find(&self.args.suite, cache_dir, &self.noted);
-        self.paths = self.noted.take();
-        let found = found.map_err(problems)?;
+        self.paths = context_files(&self.args.suite, self.system);
+        let found =
+            SuiteContext::find(&self.args.suite, cache_dir, self.system).map_err(problems)?;
         if found.cache_dir != self.surroundings.cache_dir {
             let message = "the folder of the store is another one now".to_owned();
             let problem = Diagnostic::error(Place::file(join(&found.root, "evalrs.toml")), message);

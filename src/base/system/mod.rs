@@ -1,9 +1,8 @@
 //! Everything outside the process that is not an action: files, the environment, the clock.
 //!
-//! Depends on nothing. `os` is the real one, `memory` the one of tests; `noted` notes what is looked for in another.
+//! Depends on nothing. `os` is the real one, `memory` the one of tests.
 
 pub mod memory;
-pub mod noted;
 pub mod os;
 
 use std::collections::BTreeMap;

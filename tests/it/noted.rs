@@ -1,30 +1,26 @@
-//! A system that notes which paths are read or listed, those that are not there included.
-//!
-//! `watch` looks at exactly these of what surrounds a suite; of the suite a session says itself what it looked for. What
-//! is written is not noted: whoever writes knows it.
+//! A system that notes which paths are read or listed, those that are not there included: a session has to name them all.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use evalrs::base::system::{Contents, FileBytes, System};
 use jiff::Timestamp;
 
-use super::{Contents, FileBytes, System};
-
 /// Another system, and what was looked for in it.
-pub struct Noted<'a> {
+pub(crate) struct Noted<'a> {
     system: &'a dyn System,
     paths: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Noted<'a> {
     /// Passes everything to `system`; nothing is noted yet.
-    pub fn new(system: &'a dyn System) -> Self {
+    pub(crate) fn new(system: &'a dyn System) -> Self {
         Self { system, paths: RefCell::default() }
     }
 
     /// The paths that were read or listed since the last call, as they were named.
-    pub fn take(&self) -> BTreeSet<String> {
+    pub(crate) fn take(&self) -> BTreeSet<String> {
         self.paths.take()
     }
 
@@ -107,30 +103,5 @@ impl System for Noted<'_> {
 
     fn elapsed(&self) -> Duration {
         self.system.elapsed()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Noted;
-    use crate::base::system::memory::MemorySystem;
-    use crate::base::system::{FileBytes, System};
-
-    #[test]
-    fn what_is_read_or_listed_is_noted_once() {
-        let memory = MemorySystem::with(&[("suite.yaml", "a"), ("runs/1.json", "b")]);
-        let noted = Noted::new(&memory);
-        assert_eq!(noted.read("suite.yaml"), FileBytes::Bytes(b"a".to_vec()));
-        assert_eq!(noted.read("suite.yaml"), FileBytes::Bytes(b"a".to_vec()));
-        assert_eq!(noted.read("absent.md"), FileBytes::Missing);
-        assert_eq!(noted.list("runs"), Some(vec!["1.json".to_owned()]));
-        assert_eq!(noted.list("nowhere"), None);
-        noted.write("out.json", &mut |out| out.write_all(b"c")).unwrap();
-        assert_eq!(noted.absolute("suite.yaml"), "/suite.yaml");
-
-        let names: Vec<String> = noted.take().into_iter().collect();
-        assert_eq!(names, ["absent.md", "nowhere", "runs", "suite.yaml"]);
-        assert_eq!(memory.text("out.json").as_deref(), Some("c"));
-        assert!(noted.take().is_empty(), "what was taken is gone");
     }
 }
