@@ -168,7 +168,7 @@ pub fn extractors() -> Vec<Described> {
             name: info.name,
             description: info.description,
             kind: "extractor",
-            options: info.schema(),
+            options: (info.options)(),
             scoring: "",
             facts: Map::new(),
         })
@@ -245,7 +245,7 @@ pub fn registry() -> Registry<'static> {
         extractors: &EXTRACTOR_IDS,
         providers: &PROVIDER_IDS,
         check_grader,
-        check_extractor,
+        check_extractor: check_options,
         check_pattern: |pattern| Regex::new(pattern).err().map(|problem| problem.to_string()),
         untaken_setting: provider::unsupported,
         sandbox: SandboxKind::None,
@@ -254,8 +254,4 @@ pub fn registry() -> Registry<'static> {
 
 fn check_grader(spec: &ToolSpec) -> Vec<OptionProblem> {
     grade::compile(spec).err().unwrap_or_default()
-}
-
-fn check_extractor(name: &str, config: &Map<String, Value>) -> Vec<OptionProblem> {
-    check_options(name, config)
 }

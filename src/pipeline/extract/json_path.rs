@@ -3,70 +3,69 @@
 //! An output that is not JSON is an answer like any other and gives nothing; models like to fence their
 //! JSON, so one fence is looked through.
 
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::options::{ExtractorInfo, Opt, OptionKind, Options, Pick};
-use super::{ExtractError, ExtractView};
+use super::ExtractView;
+use super::extractor::{ExtractorInfo, options};
+use crate::pipeline::options::{problem, schema};
 
 pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
     id: "json_path",
     name: "JSONPath",
     description: "What a JSONPath query finds: one text as it is, anything else as JSON.",
-    options: &[
-        Opt { name: "path", kind: OptionKind::JsonPath, description: "An RFC 9535 query." },
-        Opt {
-            name: "source",
-            kind: OptionKind::OneOf(&["row", "output", "trajectory"]),
-            description: "What is asked: the dataset row, the final output read as JSON, or the trajectory.",
-        },
-    ],
-    compile: |options| {
-        let query = Query::new(options)?;
-        Ok(Pick::infallible(move |from| query.extract(from)))
+    options: schema::<Query>,
+    compile: |config| {
+        let Query { path, source } = options(config)?;
+        let path = JsonPath::parse(&path).map_err(|error| {
+            let message = format!("`path` is not a valid JSONPath: {error}");
+            vec![problem(vec!["path".to_owned()], message)]
+        })?;
+        Ok(Arc::new(move |from| Ok(found(&path, source, from))))
     },
-    ..ExtractorInfo::PLAIN
 };
 
-/// A query and what it asks.
+/// Options of `json_path`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Query {
-    path: JsonPath,
+    /// An RFC 9535 query.
+    path: String,
+    /// What is asked: the dataset row, the final output read as JSON, or the trajectory.
+    #[serde(default)]
     source: QuerySource,
 }
 
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 enum QuerySource {
+    /// The dataset row.
+    #[default]
     Row,
+    /// The final output, read as JSON.
     Output,
+    /// The trajectory.
     Trajectory,
 }
 
-impl Query {
-    /// Reads the query.
-    fn new(options: &Options<'_>) -> Result<Self, ExtractError> {
-        let path = JsonPath::parse(options.text("path").unwrap_or_default());
-        let path = path.map_err(|error| ExtractError::Options(error.to_string()))?;
-        let source = match options.text("source") {
-            Some("output") => QuerySource::Output,
-            Some("trajectory") => QuerySource::Trajectory,
-            _ => QuerySource::Row,
-        };
-        Ok(Self { path, source })
-    }
-
-    /// One text as it is; anything else as compact JSON; nothing found, or null, as nothing.
-    fn extract(&self, from: &ExtractView<'_>) -> String {
-        let asked = match self.source {
-            QuerySource::Row => Some(from.row.value()),
-            QuerySource::Output => json_in(from.final_output()),
-            QuerySource::Trajectory => Some(from.to_json()),
-        };
-        let Some(asked) = asked else { return String::new() };
-        match self.path.query(&asked).all().as_slice() {
-            [] | [Value::Null] => String::new(),
-            [Value::String(text)] => text.clone(),
-            [one] => one.to_string(),
-            several => several.iter().map(|value| (*value).clone()).collect::<Value>().to_string(),
-        }
+/// One text as it is; anything else as compact JSON; nothing found, or null, as nothing.
+fn found(path: &JsonPath, source: QuerySource, from: &ExtractView<'_>) -> String {
+    let asked = match source {
+        QuerySource::Row => Some(from.row.value()),
+        QuerySource::Output => json_in(from.final_output()),
+        QuerySource::Trajectory => Some(from.to_json()),
+    };
+    let Some(asked) = asked else { return String::new() };
+    match path.query(&asked).all().as_slice() {
+        [] | [Value::Null] => String::new(),
+        [Value::String(text)] => text.clone(),
+        [one] => one.to_string(),
+        several => several.iter().map(|value| (*value).clone()).collect::<Value>().to_string(),
     }
 }
 

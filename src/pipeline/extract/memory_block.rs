@@ -1,28 +1,37 @@
 //! The `memory_block` extractor: what the agent was left with.
 
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::ExtractError;
-use super::options::{ExtractorInfo, Opt, OptionKind, Pick};
+use super::extractor::{ExtractorInfo, options};
+use crate::pipeline::options::schema;
 
 pub(super) const MEMORY_BLOCK: ExtractorInfo = ExtractorInfo {
     id: "memory_block",
     name: "Memory block",
     description: "The value of a memory block in the state the agent was left in.",
-    options: &[Opt {
-        name: "block_label",
-        kind: OptionKind::Name,
-        description: "The label of the memory block.",
-    }],
-    compile: |options| {
-        let label = options.text("block_label").unwrap_or_default().to_owned();
-        Ok(Pick::new(move |from| {
+    options: schema::<MemoryBlock>,
+    compile: |config| {
+        let MemoryBlock { block_label } = options(config)?;
+        Ok(Arc::new(move |from| {
             let state = from.trajectory.agent_state.as_ref().filter(|state| !state.is_null());
-            Ok(memory_block(state.ok_or(ExtractError::NoAgentState)?, &label))
+            Ok(memory_block(state.ok_or(ExtractError::NoAgentState)?, &block_label))
         }))
     },
-    ..ExtractorInfo::PLAIN
 };
+
+/// Options of `memory_block`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MemoryBlock {
+    /// The label of the memory block.
+    #[schemars(length(min = 1))]
+    block_label: String,
+}
 
 /// The value of the first memory block with a label: in `memory.blocks`, later in `blocks`.
 fn memory_block(state: &Value, label: &str) -> String {

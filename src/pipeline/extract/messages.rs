@@ -1,107 +1,122 @@
 //! Extractors of what the target said.
 
-use super::options::{ExtractorInfo, Opt, OptionKind, Pick};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::extractor::{ExtractorInfo, no_options, with_options, without_options};
 use super::{ExtractView, assistant};
+use crate::pipeline::options::schema;
 
 pub(super) const LAST_ASSISTANT: ExtractorInfo = ExtractorInfo {
     id: "last_assistant",
     name: "Last assistant message",
     description: "The last assistant message.",
-    compile: |_| {
-        Ok(Pick::infallible(|from| from.said().next_back().unwrap_or_default().to_owned()))
+    options: no_options,
+    compile: |config| {
+        without_options(config, |from| from.said().next_back().unwrap_or_default().to_owned())
     },
-    ..ExtractorInfo::PLAIN
 };
 
 pub(super) const FIRST_ASSISTANT: ExtractorInfo = ExtractorInfo {
     id: "first_assistant",
     name: "First assistant message",
     description: "The first assistant message.",
-    compile: |_| Ok(Pick::infallible(|from| from.said().next().unwrap_or_default().to_owned())),
-    ..ExtractorInfo::PLAIN
+    options: no_options,
+    compile: |config| {
+        without_options(config, |from| from.said().next().unwrap_or_default().to_owned())
+    },
 };
 
-/// The option of extractors that join messages.
-const SEPARATOR: &[Opt] = &[Opt {
-    name: "separator",
-    kind: OptionKind::Text { default: "\n" },
-    description: "What stands between two messages.",
-}];
+/// Options of extractors that join messages.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct JoinedMessages {
+    /// What stands between two messages.
+    #[serde(default = "line_feed")]
+    separator: String,
+}
+
+fn line_feed() -> String {
+    "\n".to_owned()
+}
 
 pub(super) const ALL_ASSISTANT: ExtractorInfo = ExtractorInfo {
     id: "all_assistant",
     name: "All assistant messages",
     description: "All assistant messages, joined.",
-    options: SEPARATOR,
-    compile: |options| {
-        let separator = options.text("separator").unwrap_or("\n").to_owned();
-        Ok(Pick::infallible(move |from| from.said().collect::<Vec<_>>().join(&separator)))
+    options: schema::<JoinedMessages>,
+    compile: |config| {
+        with_options(config, |joined: &JoinedMessages, from| {
+            from.said().collect::<Vec<_>>().join(&joined.separator)
+        })
     },
-    ..ExtractorInfo::PLAIN
 };
 
 pub(super) const LAST_TURN: ExtractorInfo = ExtractorInfo {
     id: "last_turn",
     name: "Last turn",
     description: "The assistant messages of the last turn, joined.",
-    options: SEPARATOR,
-    compile: |options| {
-        let separator = options.text("separator").unwrap_or("\n").to_owned();
-        Ok(Pick::infallible(move |from| last_turn(from).join(&separator)))
+    options: schema::<JoinedMessages>,
+    compile: |config| {
+        with_options(config, |joined: &JoinedMessages, from| {
+            last_turn(from).join(&joined.separator)
+        })
     },
-    ..ExtractorInfo::PLAIN
 };
 
 pub(super) const FINAL_OUTPUT: ExtractorInfo = ExtractorInfo {
     id: "final_output",
     name: "Final output",
     description: "The recorded output of the row, else the last assistant message.",
-    compile: |_| Ok(Pick::infallible(|from| from.final_output().to_owned())),
-    ..ExtractorInfo::PLAIN
+    options: no_options,
+    compile: |config| without_options(config, |from| from.final_output().to_owned()),
 };
 
 pub(super) const TRAJECTORY: ExtractorInfo = ExtractorInfo {
     id: "trajectory",
     name: "Trajectory",
     description: "The whole trajectory as JSON, without ids and times.",
-    compile: |_| Ok(Pick::infallible(|from| from.to_json().to_string())),
-    ..ExtractorInfo::PLAIN
+    options: no_options,
+    compile: |config| without_options(config, |from| from.to_json().to_string()),
 };
 
 pub(super) const AFTER_MARKER: ExtractorInfo = ExtractorInfo {
     id: "after_marker",
     name: "After marker",
     description: "What follows a marker in the newest assistant message that contains it, trimmed.",
-    options: &[
-        Opt { name: "marker", kind: OptionKind::Name, description: "The text to look for." },
-        Opt {
-            name: "include_marker",
-            kind: OptionKind::Flag,
-            description: "Whether the marker itself is part of the submission.",
-        },
-    ],
-    compile: |options| {
-        let marker = options.text("marker").unwrap_or_default().to_owned();
-        let include_marker = options.flag("include_marker");
-        Ok(Pick::infallible(move |from| {
-            let mut newest = from.said().rev();
-            newest.find_map(|text| after_marker(text, &marker, include_marker)).unwrap_or_default()
-        }))
+    options: schema::<AfterMarker>,
+    compile: |config| {
+        with_options(config, |options: &AfterMarker, from| {
+            from.said().rev().find_map(|text| options.rest(text)).unwrap_or_default()
+        })
     },
-    ..ExtractorInfo::PLAIN
 };
+
+/// Options of `after_marker`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AfterMarker {
+    /// The text to look for.
+    #[schemars(length(min = 1))]
+    marker: String,
+    /// Whether the marker itself is part of the submission.
+    #[serde(default)]
+    include_marker: bool,
+}
+
+impl AfterMarker {
+    /// What follows the first marker in `text`, trimmed as Python's `str.strip` does.
+    fn rest(&self, text: &str) -> Option<String> {
+        let at = text.find(&self.marker)?;
+        let from = if self.include_marker { at } else { at + self.marker.len() };
+        let is_space = |c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c);
+        text.get(from..).map(|rest| rest.trim_matches(is_space).to_owned())
+    }
+}
 
 /// What the target said in its last turn.
 fn last_turn<'a>(from: &ExtractView<'a>) -> Vec<&'a str> {
     let last = from.trajectory.turns.last().map_or(&[][..], |turn| &turn.messages);
     let seen = last.iter().filter(|message| from.include_subagents || !message.subagent);
     seen.filter_map(assistant).collect()
-}
-
-/// What follows the first `marker` in `text`, trimmed as Python's `str.strip` does.
-fn after_marker(text: &str, marker: &str, include_marker: bool) -> Option<String> {
-    let at = text.find(marker)?;
-    let from = if include_marker { at } else { at + marker.len() };
-    let is_space = |c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c);
-    text.get(from..).map(|rest| rest.trim_matches(is_space).to_owned())
 }

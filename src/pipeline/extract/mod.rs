@@ -5,21 +5,21 @@
 //! Each is described beside its code, and is one line in [`EXTRACTORS`]. Extractors written in Python are not here: they
 //! need an action.
 
+mod extractor;
 mod json_path;
 mod memory_block;
 mod messages;
-mod options;
 mod pattern;
 #[cfg(test)]
 mod tests;
 mod tools;
 
-use serde_json::Value;
+use std::sync::Arc;
 
-pub(crate) use options::check_options;
+use serde_json::{Map, Value};
 
-use self::options::{ExtractorInfo, Options, Pick};
-use super::spec::ExtractorSpec;
+use self::extractor::{ExtractorInfo, PickFn};
+use super::spec::{ExtractorSpec, OptionProblem};
 use super::trajectory::{Message, MessageBody, ToolCall, Trajectory};
 use crate::base::path::Row;
 
@@ -38,6 +38,12 @@ pub(crate) static EXTRACTORS: &[ExtractorInfo] = &[
     tools::TOOL_OUTPUT,
     messages::TRAJECTORY,
 ];
+
+/// What is wrong with the options of the extractor `name`; nothing if it is not one of [`EXTRACTORS`].
+pub(crate) fn check_options(name: &str, config: &Map<String, Value>) -> Vec<OptionProblem> {
+    let info = EXTRACTORS.iter().find(|info| info.id == name);
+    info.and_then(|info| (info.compile)(config).err()).unwrap_or_default()
+}
 
 /// What was recorded of one sample.
 #[derive(Clone, Copy, Debug)]
@@ -70,21 +76,20 @@ pub(crate) enum ExtractError {
 /// An extractor with its options read and its pattern compiled, for many samples.
 #[derive(Clone)]
 pub(crate) struct Extractor {
-    pick: Pick,
+    pick: Arc<PickFn>,
     include_subagents: bool,
 }
 
 impl Extractor {
     /// Reads the options of `spec`.
     pub(crate) fn new(spec: &ExtractorSpec) -> Result<Self, ExtractError> {
-        let options = spec.options();
         let Some(info) = EXTRACTORS.iter().find(|info| info.id == spec.name) else {
             return Err(ExtractError::Unknown(spec.name.clone()));
         };
-        if let Some(problem) = check_options(&spec.name, &options).into_iter().next() {
-            return Err(ExtractError::Options(problem.message));
-        }
-        let pick = (info.compile)(&Options(&options))?;
+        let pick = (info.compile)(&spec.options()).map_err(|problems| {
+            let first = problems.into_iter().next().map(|problem| problem.message);
+            ExtractError::Options(first.unwrap_or_default())
+        })?;
         Ok(Self { pick, include_subagents: spec.include_subagents })
     }
 
@@ -92,7 +97,7 @@ impl Extractor {
     pub(crate) fn extract(&self, from: &ExtractFrom<'_>) -> Result<String, ExtractError> {
         let ExtractFrom { trajectory, output, row } = *from;
         let include_subagents = self.include_subagents;
-        self.pick.pick(&ExtractView { trajectory, output, row, include_subagents })
+        (self.pick)(&ExtractView { trajectory, output, row, include_subagents })
     }
 }
 

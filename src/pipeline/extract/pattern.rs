@@ -5,40 +5,42 @@
 //! `findall`: after an empty match the search goes on one character further, so a pattern that prefers
 //! nothing over something (`|a`) finds only the nothing.
 
+use std::sync::Arc;
+
 use python_re::{Captures, Regex, RegexProblem};
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::ExtractError;
-use super::options::{ExtractorInfo, Opt, OptionKind, Options, Pick};
+use super::extractor::{ExtractorInfo, options};
+use crate::pipeline::options::{problem, schema};
 use crate::pipeline::spec::OptionProblem;
 
 pub(super) const PATTERN: ExtractorInfo = ExtractorInfo {
     id: "pattern",
     name: "Pattern",
     description: "What a pattern matches in the newest assistant message that matches it.",
-    options: &[
-        Opt {
-            name: "pattern",
-            kind: OptionKind::Pattern,
-            description: "A pattern of Python's `re`.",
-        },
-        Opt {
-            name: "group",
-            kind: OptionKind::Group,
-            description: "The group to take, by number or name; 0 is the whole match. With `search_all` and two groups or more, the capture, counted from 0.",
-        },
-        Opt {
-            name: "search_all",
-            kind: OptionKind::Flag,
-            description: "Whether all matches of the message are taken, joined with one space.",
-        },
-    ],
-    compile: |options| {
-        let pattern = PatternExtractor::new(options)?;
-        Ok(Pick::new(move |from| pattern.extract(from.said().rev())))
+    options: schema::<PatternOptions>,
+    compile: |config| {
+        let pattern = PatternExtractor::new(config)?;
+        Ok(Arc::new(move |from| pattern.extract(from.said().rev())))
     },
-    check: group_problem,
 };
+
+/// Options of `pattern`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PatternOptions {
+    /// A pattern of Python's `re`.
+    pattern: String,
+    /// The group to take, by number or name; 0 is the whole match. With `search_all` and two groups or more, the capture, counted from 0.
+    #[schemars(extend("type" = ["integer", "string"], "default" = 0))]
+    group: Option<Value>,
+    /// Whether all matches of the message are taken, joined with one space.
+    #[serde(default)]
+    search_all: bool,
+}
 
 /// A pattern and what is taken of its matches.
 struct PatternExtractor {
@@ -49,12 +51,15 @@ struct PatternExtractor {
 
 impl PatternExtractor {
     /// Compiles the pattern and finds the group.
-    fn new(options: &Options<'_>) -> Result<Self, ExtractError> {
-        let pattern = options.text("pattern").unwrap_or_default();
-        let regex = Regex::new(pattern).map_err(|problem| failed(&problem))?;
-        let search_all = options.flag("search_all");
-        let group = match options.get("group") {
-            Some(group) => group_index(&regex, group, search_all).map_err(ExtractError::Options)?,
+    fn new(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+        let PatternOptions { pattern, group, search_all } = options(config)?;
+        let wrong = |name: &str, message| vec![problem(vec![name.to_owned()], message)];
+        let regex = Regex::new(&pattern).map_err(|error| {
+            wrong("pattern", format!("`pattern` is not a valid pattern: {error}"))
+        })?;
+        let group = match group {
+            Some(group) => group_index(&regex, &group, search_all)
+                .map_err(|message| wrong("group", message))?,
             None if search_all && regex.group_count() > 0 => 1,
             None => 0,
         };
@@ -104,14 +109,6 @@ fn after(captures: &Captures, text: &str) -> Option<usize> {
         return Some(whole.end);
     }
     text.get(whole.end..)?.chars().next().map(|skipped| whole.end + skipped.len_utf8())
-}
-
-/// A group that the pattern does not have, of options that are right one by one.
-fn group_problem(options: &Options<'_>) -> Option<OptionProblem> {
-    let group = options.get("group")?;
-    let regex = Regex::new(options.text("pattern")?).ok()?;
-    let message = group_index(&regex, group, options.flag("search_all")).err()?;
-    Some(OptionProblem { at: vec!["group".to_owned()], message, hint: None })
 }
 
 /// The group of the match that the option `group` names.

@@ -228,7 +228,7 @@ fn errors_say_what_is_missing() {
             json!({"block_label": "b"}),
             "memory_block extractor requires agent_state, but it was not retrieved",
         ),
-        ("memory_block", json!({}), "extractor `memory_block` needs the option `block_label`"),
+        ("memory_block", json!({}), "the option `block_label` is missing"),
         ("pattern", json!({"pattern": "(a)", "group": 2}), "no group 2: the pattern has 1"),
         ("mine.py:pick", json!({}), "unknown extractor `mine.py:pick`"),
     ] {
@@ -253,38 +253,30 @@ fn options_are_checked_before_anything_runs() {
         (
             "tool_output",
             json!({"tool_name": "f", "tool": 1}),
-            "tool: unknown option `tool` of extractor `tool_output` (it takes `tool_name`)",
+            "tool: unknown option `tool` (the options are `tool_name`)",
         ),
         (
             "all_assistant",
             json!({"seperator": "x"}),
-            "seperator: unknown option `seperator` of extractor `all_assistant` (did you mean `separator`?)",
+            "seperator: unknown option `seperator` (did you mean `separator`?)",
         ),
         (
             "last_assistant",
             json!({"x": 1}),
-            "x: unknown option `x` of extractor `last_assistant` (`last_assistant` takes no options)",
+            "x: unknown option `x` (this extractor has no options)",
         ),
-        ("tool_output", json!({}), ": extractor `tool_output` needs the option `tool_name`"),
-        (
-            "tool_output",
-            json!({"tool_name": null}),
-            ": extractor `tool_output` needs the option `tool_name`",
-        ),
-        (
-            "tool_output",
-            json!({"tool_name": ""}),
-            "tool_name: `tool_name` must be a string that is not empty",
-        ),
+        ("tool_output", json!({}), ": the option `tool_name` is missing"),
+        ("tool_output", json!({"tool_name": null}), ": the option `tool_name` is missing"),
+        ("tool_output", json!({"tool_name": ""}), "tool_name: `tool_name` must not be empty"),
         (
             "pattern",
             json!({"pattern": "a", "search_all": "yes"}),
-            "search_all: `search_all` must be `true` or `false`",
+            "search_all: `search_all` must be true or false",
         ),
         (
             "pattern",
             json!({"pattern": "a", "group": 1.5}),
-            "group: `group` must be an integer or a string",
+            "group: `group` must be a whole number or text",
         ),
         (
             "pattern",
@@ -300,7 +292,7 @@ fn options_are_checked_before_anything_runs() {
         (
             "json_path",
             json!({"path": "$.a", "source": "rows"}),
-            "source: `source` must be one of `row`, `output`, `trajectory`",
+            "source: `source` must be one of `row`, `output`, `trajectory` (did you mean `row`?)",
         ),
     ] {
         assert_eq!(problems(name, &config), [expected], "{name} {config}");
@@ -361,7 +353,7 @@ fn the_registry_lists_every_extractor_with_its_schema() {
         ]
     );
     for info in EXTRACTORS {
-        let schema = info.schema();
+        let schema = (info.options)();
         let validator = jsonschema::validator_for(&schema).expect("a valid schema");
         let required: Vec<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -1,38 +1,43 @@
 //! Extractors of what the target called.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::ExtractView;
-use super::options::{ExtractorInfo, Opt, OptionKind, Pick};
+use super::extractor::{ExtractorInfo, with_options};
+use crate::pipeline::options::schema;
 use crate::pipeline::trajectory::MessageBody;
 
-/// The option of extractors of one tool.
-const TOOL: &[Opt] =
-    &[Opt { name: "tool_name", kind: OptionKind::Name, description: "The name of the tool." }];
+/// Options of extractors of one tool.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OneTool {
+    /// The name of the tool.
+    #[schemars(length(min = 1))]
+    tool_name: String,
+}
 
 pub(super) const TOOL_ARGUMENTS: ExtractorInfo = ExtractorInfo {
     id: "tool_arguments",
     name: "Tool arguments",
     description: "The arguments of the first call of a tool as they were written; `{}` if there is none.",
-    options: TOOL,
-    compile: |options| {
-        let tool_name = options.text("tool_name").unwrap_or_default().to_owned();
-        Ok(Pick::infallible(move |from| {
-            let call = from.tool_calls().find(|call| call.name == tool_name);
+    options: schema::<OneTool>,
+    compile: |config| {
+        with_options(config, |tool: &OneTool, from| {
+            let call = from.tool_calls().find(|call| call.name == tool.tool_name);
             call.map_or_else(|| "{}".to_owned(), |call| call.arguments.clone())
-        }))
+        })
     },
-    ..ExtractorInfo::PLAIN
 };
 
 pub(super) const TOOL_OUTPUT: ExtractorInfo = ExtractorInfo {
     id: "tool_output",
     name: "Tool output",
     description: "What the first call of a tool returned.",
-    options: TOOL,
-    compile: |options| {
-        let tool_name = options.text("tool_name").unwrap_or_default().to_owned();
-        Ok(Pick::infallible(move |from| tool_output(from, &tool_name)))
+    options: schema::<OneTool>,
+    compile: |config| {
+        with_options(config, |tool: &OneTool, from| tool_output(from, &tool.tool_name))
     },
-    ..ExtractorInfo::PLAIN
 };
 
 /// What the first call of a tool returned. Formats without call ids pair calls and returns in order.

@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
 use super::json::JsonMatch;
 use super::number;
-use super::options::{self, problem, schema};
 use super::text::{explained, reference, regex_failure, unusable_reference, verdict};
 use super::{Grade, Subject};
 use crate::base::python::lower;
+use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::OptionProblem;
 use crate::pipeline::trajectory::{MessageBody, ToolCall};
 

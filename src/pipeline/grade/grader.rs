@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::options::{NoOptions, none, read, schema};
 use super::{Grade, Subject};
+use crate::pipeline::options::{none, read, schema};
 use crate::pipeline::spec::OptionProblem;
 
 /// One deterministic grader.
@@ -38,6 +38,11 @@ pub(crate) struct GraderInfo {
     /// Reads its options.
     pub(super) compile: fn(&Map<String, Value>) -> Compiled,
 }
+
+/// The options of a grader that has none.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoOptions {}
 
 /// A grader, or everything that is wrong with its options.
 pub(super) type Compiled = Result<ToolGrader, Vec<OptionProblem>>;
@@ -99,6 +104,6 @@ pub(super) fn without_options(
     config: &Map<String, Value>,
     grade: fn(&Subject<'_>) -> GradeResult,
 ) -> Compiled {
-    none(config)?;
+    none(config, "grader")?;
     Ok(ToolGrader::new(grade, |grade, subject| grade(subject)))
 }

@@ -10,9 +10,9 @@ use serde_json::{Map, Number, Value};
 
 use super::Subject;
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
-use super::options::{self, problem, schema};
 use super::text::{explained, reference, unusable_reference};
 use crate::base::python::strip;
+use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::OptionProblem;
 
 /// How many violations of a schema a rationale lists.

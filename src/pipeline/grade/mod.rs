@@ -7,7 +7,6 @@ mod calls;
 mod grader;
 mod json;
 mod number;
-mod options;
 mod recorded;
 pub(crate) mod reference;
 #[cfg(test)]

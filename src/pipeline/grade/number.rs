@@ -13,9 +13,9 @@ use serde::Deserialize;
 use super::Subject;
 use super::grader::{GradeResult, GraderInfo, with_options};
 use super::json::shorten;
-use super::options::schema;
 use super::text::{explained, reference, unusable_reference};
 use crate::base::python::strip;
+use crate::pipeline::options::schema;
 
 /// Digits, in groups parted by commas or not, with decimals and an exponent or not.
 const BODY: &str =

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::grader::{GradeResult, GraderInfo, ToolGrader};
-use super::options::{self, problem, schema};
 use super::{Grade, Subject};
 use crate::base::python::strip;
+use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::{OptionProblem, Scale, ToolSpec};
 
 /// What a suite calls the grader.

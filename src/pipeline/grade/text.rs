@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::grader::{GradeResult, GraderInfo, with_options, without_options};
-use super::options::schema;
 use super::{Grade, Subject};
 use crate::base::python::{collapse_space, lower, repr_str, strip};
+use crate::pipeline::options::schema;
 
 /// Most cells of the table of one edit distance: two texts of 14,000 characters, about half a second.
 const MAX_CELLS: usize = 200_000_000;

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use super::calls::{arguments, text};
 use super::grader::{GraderInfo, ToolGrader};
 use super::json::{JsonMatch, shorten};
-use super::options::{self, problem, schema};
 use super::text::explained;
 use super::{Grade, Subject};
+use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::OptionProblem;
 use crate::pipeline::trajectory::ToolCall;
 

@@ -1,4 +1,4 @@
-//! Reads the options of a grader.
+//! Reads the options of a grader or an extractor.
 //!
 //! The JSON Schema derived from the option struct is the only description of the options: it is what the
 //! registry shows, and problems are found by validating against it, so that all of them are found at once
@@ -41,15 +41,15 @@ pub(super) fn read<T: JsonSchema + DeserializeOwned>(
     serde_json::from_value(config).map_err(|error| vec![problem(Vec::new(), error.to_string())])
 }
 
-/// The options of a grader that has none.
-#[derive(serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NoOptions {}
-
-/// Nothing, or what is wrong because there are options. Not through the schema, because the validator has
-/// no name for a member that could not be right.
-pub(super) fn none(config: &Map<String, Value>) -> Result<(), Vec<OptionProblem>> {
-    let problems: Vec<OptionProblem> = config.keys().map(|name| unknown(name, &[], &[])).collect();
+/// Nothing, or what is wrong because there are options of `owner`, which has none. Not through the schema, because the
+/// validator has no name for a member that could not be right.
+pub(super) fn none(config: &Map<String, Value>, owner: &str) -> Result<(), Vec<OptionProblem>> {
+    let problems = config.keys().map(|name| OptionProblem {
+        at: vec![name.clone()],
+        message: format!("unknown option `{name}`"),
+        hint: Some(format!("this {owner} has no options")),
+    });
+    let problems: Vec<OptionProblem> = problems.collect();
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
@@ -94,11 +94,10 @@ fn unknown(name: &str, at: &[String], known: &[&str]) -> OptionProblem {
     let mut at = at.to_vec();
     at.push(name.to_owned());
     let hint = match suggest(name, known.iter().copied()) {
-        Some(meant) => Some(format!("did you mean `{meant}`?")),
-        None if known.is_empty() => Some("this grader has no options".to_owned()),
-        None => Some(format!("the options are `{}`", known.join("`, `"))),
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("the options are `{}`", known.join("`, `")),
     };
-    OptionProblem { at, message: format!("unknown option `{name}`"), hint }
+    OptionProblem { at, message: format!("unknown option `{name}`"), hint: Some(hint) }
 }
 
 /// The options beside the keyword at the JSON pointer `keyword`.
