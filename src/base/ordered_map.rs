@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{MapAccess, Visitor};
-use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A map written in the order of its entries.
@@ -26,12 +25,16 @@ impl<T> Ordered<T> {
 
 impl<T: Serialize> Serialize for Ordered<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
+        as_map(&self.0, serializer)
     }
+}
+
+/// Writes pairs as a map, for `#[serde(serialize_with)]`.
+pub(crate) fn as_map<T: Serialize, S: Serializer>(
+    entries: &[(String, T)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(entries.iter().map(|(key, value)| (key, value)))
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {

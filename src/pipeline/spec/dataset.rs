@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use crate::base::ordered_map::as_map;
+
 /// Where the samples are and how their rows read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct DatasetSpec {
     /// The file, joined to the suite's folder.
     pub path: String,
@@ -26,10 +28,12 @@ pub enum DatasetFormat {
 }
 
 /// The `fields` mapping: our field → a dotted path in the row.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct FieldMap {
     /// Single fields, sorted by our name (`id`, `input`, `ground_truth`, `output`, `messages`, …).
+    #[serde(flatten, serialize_with = "as_map")]
     pub paths: Vec<(String, String)>,
     /// `outputs: {NAME: path}`: the answers of several models in one row, in the order of the file.
+    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<(String, String)>,
 }

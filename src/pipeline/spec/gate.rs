@@ -2,18 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::ordered_map::as_map;
 use crate::base::threshold;
 
 /// The rule that decides whether a run passed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Gate {
-    /// One aggregate of one grader against a value.
-    Simple(Condition),
     /// A weighted mean of one aggregate over several graders.
     WeightedAverage {
         /// The aggregate taken of each grader.
+        #[serde(rename = "metric")]
         aggregation: Aggregation,
         /// Grader → weight, in the order of the file; not negative, not all zero.
+        #[serde(serialize_with = "as_map")]
         weights: Vec<(String, f64)>,
         /// The comparison.
         op: Op,
@@ -27,29 +29,36 @@ pub enum Gate {
         /// At least one: simple conditions or further logical gates.
         conditions: Vec<Gate>,
     },
+    /// One aggregate of one grader against a value. A suite need not say its kind.
+    #[serde(untagged)]
+    Simple(Condition),
 }
 
 /// One aggregate of one grader against a value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Condition {
     /// The grader.
     pub metric_key: String,
     /// The aggregate of its scores.
+    #[serde(rename = "metric")]
     pub aggregation: Aggregation,
     /// The comparison.
     pub op: Op,
     /// What it is compared with. Of accuracy, a fraction.
     pub value: f64,
     /// The least score that counts as a pass in accuracy, if not the grader's own.
+    #[serde(flatten)]
     pub pass: Option<PassRule>,
 }
 
 /// What counts as a pass, where a gate says it itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PassRule {
     /// The comparison of a score.
+    #[serde(rename = "pass_op")]
     pub op: Op,
     /// What the score is compared with.
+    #[serde(rename = "pass_value")]
     pub value: f64,
 }
 

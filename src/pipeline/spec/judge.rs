@@ -3,7 +3,7 @@
 //! A rubric grader has one judge or a panel of them. What is asked is of the grader; who is asked, and with which
 //! settings, is of each judge.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// A range of scores, from complete failure to full success.
@@ -52,7 +52,7 @@ pub struct RubricSpec {
 }
 
 /// One judge: a model, where it is asked, and with which settings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgeSpec {
     /// The model.
     pub model: String,
@@ -65,6 +65,7 @@ pub struct JudgeSpec {
     /// The environment variable that holds the key of the API.
     pub api_key_env: Option<String>,
     /// Further headers of its requests, in the order of the file.
+    #[serde(serialize_with = "by_name")]
     pub headers: Vec<HeaderSpec>,
     /// The sampling temperature, 0..=2; none leaves it out of the request.
     pub temperature: Option<f64>,
@@ -79,11 +80,16 @@ pub struct JudgeSpec {
     /// How the shape of the reply is asked for.
     pub response_format: ReplyFormat,
     /// How long and how often it is asked; in no key.
+    #[serde(flatten)]
     pub patience: Patience,
 }
 
+fn by_name<S: Serializer>(headers: &[HeaderSpec], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(headers.iter().map(|header| (&header.name, &header.value)))
+}
+
 /// How long and how often a judge is asked. Nothing of it is in a key.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Patience {
     /// Retries of one request after transport failures.
     pub max_retries: u32,
@@ -119,12 +125,14 @@ pub struct HeaderSpec {
 }
 
 /// What a header says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum HeaderValue {
-    /// The text itself, which is in the key: it may change what is answered.
-    Text(String),
     /// What the environment variable of this name holds: a secret, in no key.
+    #[serde(rename = "env")]
     Variable(String),
+    /// The text itself, which is in the key: it may change what is answered.
+    #[serde(untagged)]
+    Text(String),
 }
 
 /// How the shape of a reply is asked for.

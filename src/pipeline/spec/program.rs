@@ -134,13 +134,14 @@ impl Role {
 }
 
 /// What a program is kept from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Sandbox {
     /// Whether there is one.
     pub kind: SandboxKind,
     /// The most memory of a process, in bytes.
     pub memory: Option<u64>,
     /// The most processor time of a process, in seconds.
+    #[serde(rename = "cpu")]
     pub cpu_seconds: Option<u64>,
 }
 

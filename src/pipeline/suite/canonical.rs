@@ -9,10 +9,9 @@ use serde_json::{Map, Value, json};
 use super::interpolate::escape;
 use super::source;
 use crate::pipeline::spec::{
-    CompareTo, Condition, DatasetSpec, Gate, GraderKind, GraderSpec, HeaderValue, JudgeSpec,
-    RewardSpec, RubricSpec, Suite, TargetSpec,
+    CompareTo, GraderKind, GraderSpec, JudgeSpec, Language, ProgramSpec, Repeat, RewardSpec,
+    RubricSpec, Suite, TargetSpec, Variable,
 };
-use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Variable};
 
 /// The suite that was read from the file at `path` as YAML.
 pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
@@ -20,81 +19,34 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
     let mut reward = Value::Null;
     for spec in &suite.graders {
         match &spec.kind {
-            GraderKind::Reward(RewardSpec::Program(composer)) => {
-                reward = reward_section(spec, composer, path);
-            }
-            _ => {
-                graders.insert(spec.name.clone(), grader(spec, path));
-            }
+            GraderKind::Reward(RewardSpec::Program(_)) => reward = grader(spec, path),
+            _ => _ = graders.insert(spec.name.clone(), grader(spec, path)),
         }
     }
     let mut suite = said(json!({
         "name": suite.name,
         "description": suite.description,
-        "dataset": dataset(&suite.dataset),
+        "dataset": said(json!(suite.dataset)),
         "target": target(&suite.target),
         "graders": graders,
         "reward": reward,
-        "gate": suite.gate.as_ref().map(gate),
+        "gate": suite.gate,
         "max_samples": suite.max_samples,
         "sample_tags": suite.sample_tags,
         "num_runs": suite.num_runs,
         "max_concurrent": suite.max_concurrent,
     }));
-    each_text(&mut suite, &mut |text| *text = escape(text));
-    write(suite)
+    escape_texts(&mut suite);
+    let options = serde_saphyr::ser_options! { folded_wrap_chars: usize::MAX };
+    serde_saphyr::to_string_with_options(&suite, options).unwrap_or_default()
 }
 
-/// The line breaks of YAML 1.1 that are plain characters in YAML 1.2.
-const OLD_BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
-
-/// The text of a mapping, which always serializes.
-///
-/// The writer folds lines at [`OLD_BREAKS`] and the reader does not, so other characters stand in for them
-/// while it writes.
-fn write(mut suite: Value) -> String {
-    let text = serde_yaml::to_string(&suite).unwrap_or_default();
-    if !text.contains(OLD_BREAKS) {
-        return text;
-    }
-    let unused = ('\u{e000}'..='\u{f8ff}').filter(|stand_in| !text.contains(*stand_in));
-    let swaps: Vec<(char, char)> = OLD_BREAKS.into_iter().zip(unused).collect();
-    let mut swap = |text: &mut String| {
-        for (from, to) in &swaps {
-            *text = text.replace(*from, to.encode_utf8(&mut [0; 4]));
-        }
-    };
-    each_text(&mut suite, &mut swap);
-    each_key(&mut suite, &mut swap);
-    let mut text = serde_yaml::to_string(&suite).unwrap_or_default();
-    for (old_break, stand_in) in &swaps {
-        text = text.replace(*stand_in, old_break.encode_utf8(&mut [0; 4]));
-    }
-    text
-}
-
-/// Changes every text that is a value.
-fn each_text(value: &mut Value, change: &mut impl FnMut(&mut String)) {
+/// Escapes every text that is a value.
+fn escape_texts(value: &mut Value) {
     match value {
-        Value::String(text) => change(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
-        Value::Object(members) => members.values_mut().for_each(|value| each_text(value, change)),
-        _ => {}
-    }
-}
-
-/// Changes every key.
-fn each_key(value: &mut Value, change: &mut impl FnMut(&mut String)) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| each_key(item, change)),
-        Value::Object(members) => {
-            let renamed = std::mem::take(members).into_iter().map(|(mut key, mut value)| {
-                change(&mut key);
-                each_key(&mut value, change);
-                (key, value)
-            });
-            *members = renamed.collect();
-        }
+        Value::String(text) => *text = escape(text),
+        Value::Array(items) => items.iter_mut().for_each(escape_texts),
+        Value::Object(members) => members.values_mut().for_each(escape_texts),
         _ => {}
     }
 }
@@ -119,17 +71,6 @@ fn extend(base: &mut Value, more: Value) {
     }
 }
 
-fn dataset(spec: &DatasetSpec) -> Value {
-    let mut fields: Map<String, Value> =
-        spec.fields.paths.iter().map(|(ours, path)| (ours.clone(), json!(path))).collect();
-    let outputs: Map<String, Value> =
-        spec.fields.outputs.iter().map(|(model, path)| (model.clone(), json!(path))).collect();
-    if !outputs.is_empty() {
-        fields.insert("outputs".to_owned(), Value::Object(outputs));
-    }
-    said(json!({"path": spec.path, "format": spec.format, "fields": fields}))
-}
-
 fn target(spec: &TargetSpec) -> Value {
     match spec {
         TargetSpec::Recorded { path, format } => {
@@ -139,27 +80,33 @@ fn target(spec: &TargetSpec) -> Value {
     }
 }
 
+/// A grader, or the `reward` section that it was made of.
 fn grader(spec: &GraderSpec, path: &str) -> Value {
-    let kind = match &spec.kind {
-        GraderKind::Tool(_) => "tool",
-        GraderKind::Rubric(_) => "rubric",
-        GraderKind::Program(_) => "program",
-        GraderKind::Reward(_) => "combine",
+    let (kind, own) = match &spec.kind {
+        GraderKind::Tool(tool) => {
+            ("tool", said(json!({"function": tool.function, "config": tool.config})))
+        }
+        GraderKind::Rubric(spec) => ("rubric", rubric(spec)),
+        GraderKind::Program(spec) => ("program", program("path", spec, path)),
+        GraderKind::Reward(RewardSpec::Expression(expression)) => {
+            ("combine", json!({"combine": expression.text}))
+        }
+        GraderKind::Reward(RewardSpec::Program(spec)) => {
+            ("custom", program("function", spec, path))
+        }
     };
     let mut grader = said(json!({"kind": kind, "display_name": spec.display_name}));
-    let own = match &spec.kind {
-        GraderKind::Tool(tool) => said(json!({"function": tool.function, "config": tool.config})),
-        GraderKind::Rubric(spec) => rubric(spec),
-        GraderKind::Program(spec) => program("path", spec, path),
-        GraderKind::Reward(RewardSpec::Expression(expression)) => {
-            json!({"combine": expression.text})
-        }
-        GraderKind::Reward(RewardSpec::Program(_)) => Value::Null,
-    };
     extend(&mut grader, own);
     // What makes one score of others extracts nothing.
     if !matches!(spec.kind, GraderKind::Reward(_)) {
-        extend(&mut grader, extractor(spec, path));
+        let program = spec.extractor.program.as_deref();
+        let extractor = json!({
+            "extractor": program.map_or_else(|| spec.extractor.name.clone(), called),
+            "extractor_options": program.map(|program| settings(program, path)),
+            "extractor_config": spec.extractor.options(),
+            "include_subagents": spec.extractor.include_subagents.then_some(true),
+        });
+        extend(&mut grader, said(extractor));
     }
     let common = json!({
         "pass_threshold": spec.pass_threshold,
@@ -169,26 +116,11 @@ fn grader(spec: &GraderSpec, path: &str) -> Value {
     grader
 }
 
-fn extractor(spec: &GraderSpec, path: &str) -> Value {
-    let program = spec.extractor.program.as_deref();
-    said(json!({
-        "extractor": program.map_or_else(|| spec.extractor.name.clone(), called),
-        "extractor_options": program.map(|program| settings(program, path)),
-        "extractor_config": spec.extractor.options(),
-        "include_subagents": spec.extractor.include_subagents.then_some(true),
-    }))
-}
-
-/// The `reward` section that a grader was made of.
-fn reward_section(spec: &GraderSpec, composer: &ProgramSpec, path: &str) -> Value {
-    let mut reward = said(json!({
-        "kind": "custom",
-        "function": called(composer),
-        "display_name": spec.display_name,
-    }));
-    extend(&mut reward, settings(composer, path));
-    extend(&mut reward, json!({"pass_threshold": spec.pass_threshold}));
-    reward
+/// A program, named by a field, and its settings.
+fn program(field: &str, spec: &ProgramSpec, path: &str) -> Value {
+    let mut program = json!({field: called(spec)});
+    extend(&mut program, settings(spec, path));
+    program
 }
 
 /// A program's file, and its function where the file has several.
@@ -207,13 +139,6 @@ fn variable(variable: &Variable) -> Value {
     json!({&variable.name: if variable.is_secret { "secret" } else { "plain" }})
 }
 
-/// A program, named by a field, and its settings.
-fn program(field: &str, spec: &ProgramSpec, path: &str) -> Value {
-    let mut program = json!({field: called(spec)});
-    extend(&mut program, settings(spec, path));
-    program
-}
-
 /// The settings of a program of the suite at `path`.
 fn settings(spec: &ProgramSpec, path: &str) -> Value {
     let inputs = spec.inputs.iter().map(|input| source::join(path, input));
@@ -222,11 +147,7 @@ fn settings(spec: &ProgramSpec, path: &str) -> Value {
         "inputs": inputs.collect::<Vec<_>>(),
         "env": spec.env.iter().map(variable).collect::<Vec<_>>(),
         "cwd": spec.cwd,
-        "sandbox": said(json!({
-            "kind": spec.sandbox.kind.name(),
-            "memory": spec.sandbox.memory,
-            "cpu": spec.sandbox.cpu_seconds,
-        })),
+        "sandbox": said(json!(spec.sandbox)),
         "cache": (spec.repeat == Repeat::Always).then_some(false),
         "deterministic": (spec.repeat == Repeat::Sometimes).then_some("check"),
         "timeout": spec.timeout_ms as f64 / 1000.0,
@@ -261,67 +182,8 @@ fn rubric(spec: &RubricSpec) -> Value {
 }
 
 fn judge(spec: &JudgeSpec) -> Value {
-    let headers = spec.headers.iter().map(|header| {
-        let value = match &header.value {
-            HeaderValue::Text(text) => json!(text),
-            HeaderValue::Variable(variable) => json!({"env": variable}),
-        };
-        (header.name.clone(), value)
-    });
-    let mut judge = said(json!({
-        "model": spec.model,
-        "provider": spec.provider,
-        "base_url": spec.base_url,
-        "endpoint": spec.endpoint,
-        "api_key_env": spec.api_key_env,
-        "headers": headers.collect::<Map<_, _>>(),
-    }));
+    let mut judge = said(json!(spec));
     // Here null says something: no temperature is sent.
-    extend(&mut judge, json!({"temperature": spec.temperature}));
-    let further = json!({
-        "seed": spec.seed,
-        "max_tokens": spec.max_tokens,
-        "top_p": spec.top_p,
-        "extra_body": spec.extra_body,
-        "response_format": spec.response_format,
-        "max_retries": spec.patience.max_retries,
-        "timeout": spec.patience.timeout,
-        "deadline": spec.patience.deadline,
-        "max_requests_per_minute": spec.patience.max_requests_per_minute,
-        "max_tokens_per_minute": spec.patience.max_tokens_per_minute,
-    });
-    extend(&mut judge, said(further));
+    judge["temperature"] = json!(spec.temperature);
     judge
-}
-
-fn gate(gate: &Gate) -> Value {
-    match gate {
-        Gate::Simple(condition) => simple(condition),
-        Gate::WeightedAverage { aggregation, weights, op, value } => {
-            let weights = weights.iter().map(|(grader, weight)| (grader.clone(), json!(weight)));
-            json!({
-                "kind": "weighted_average",
-                "metric": aggregation,
-                "weights": weights.collect::<Map<_, _>>(),
-                "op": op,
-                "value": value,
-            })
-        }
-        Gate::Logical { operator, conditions } => json!({
-            "kind": "logical",
-            "operator": operator,
-            "conditions": conditions.iter().map(self::gate).collect::<Vec<_>>(),
-        }),
-    }
-}
-
-fn simple(condition: &Condition) -> Value {
-    said(json!({
-        "metric_key": condition.metric_key,
-        "metric": condition.aggregation,
-        "op": condition.op,
-        "value": condition.value,
-        "pass_op": condition.pass.map(|pass| pass.op),
-        "pass_value": condition.pass.map(|pass| pass.value),
-    }))
 }
