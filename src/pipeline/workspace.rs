@@ -113,14 +113,14 @@ fn first_line(message: &str) -> &str {
 fn workspace(entries: &[YamlEntry], findings: &mut Findings) -> Workspace {
     let mut workspace = Workspace::default();
     let fields = FieldSet::new(entries, &WORKSPACE);
-    if let Some(cache) = fields.section("cache", &CACHE, findings) {
+    if let Some(cache) = fields.take("cache").and_then(|cache| findings.fields(cache, &CACHE)) {
         workspace.cache_dir = cache.take("dir").and_then(|dir| {
             let path = findings.text(dir)?;
             Some(findings.sources.join(dir.value.span.file, &path))
         });
         cache.finish(findings);
     }
-    if let Some(run) = fields.section("run", &RUN, findings) {
+    if let Some(run) = fields.take("run").and_then(|run| findings.fields(run, &RUN)) {
         workspace.max_concurrent = run.whole("max_concurrent", findings);
         workspace.color = run.choice("color", &COLORS, findings);
         workspace.max_cost = run.number("max_cost", findings);

@@ -31,12 +31,7 @@ pub(super) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Data
     }
     let fields = reader.findings.fields(field, &DATASET)?;
     let path_field = fields.take("path");
-    let path = if let Some(path) = path_field {
-        reader.path(path)
-    } else {
-        reader.findings.error(field.key_span, "the dataset has no `path`");
-        None
-    };
+    let path = path_field.and_then(|path| reader.path(path));
     let format = match (fields.take("format"), path_field, &path) {
         (Some(format), _, _) => reader.findings.choice(format, &DATASET_FORMATS),
         (None, Some(path_field), Some(path)) => format_of(path, path_field, &mut reader.findings),

@@ -1,8 +1,8 @@
 //! Typed access to the fields of a mapping, every problem reported with its place.
 //!
 //! It knows trees, declarations of fields and diagnostics, and nothing of suites; `evalrs.toml` is read through it too.
-//! A reader takes what it needs and then calls [`FieldSet::finish`], which reports what is not declared. Null is the same
-//! as absent.
+//! A reader takes what it needs and then calls [`FieldSet::finish`], which reports what is not declared or not there. Null
+//! is the same as absent.
 //! Leniency is that of YAML 1.1: `yes` is a truth value, `"1e-3"` a number, `3.0` a whole number where
 //! one is expected; but a number is never text, since `model: 4` is a slip more often than a name.
 
@@ -274,7 +274,8 @@ impl Findings {
         field: &'n YamlEntry,
         section: &'static Section,
     ) -> Option<FieldSet<'n>> {
-        Some(FieldSet::new(self.entries(field)?, section))
+        let owner = Some(field.key_span);
+        Some(FieldSet { owner, ..FieldSet::new(self.entries(field)?, section) })
     }
 }
 
@@ -312,6 +313,8 @@ pub(crate) struct FieldSet<'n> {
     /// What stands for fields that are absent or null. Its names are known.
     defaults: &'n [YamlEntry],
     section: &'static Section,
+    /// Where that is said which has the fields.
+    owner: Option<SourceSpan>,
     /// Names that were refused elsewhere.
     refused: Vec<&'n str>,
 }
@@ -319,7 +322,7 @@ pub(crate) struct FieldSet<'n> {
 impl<'n> FieldSet<'n> {
     /// The fields `entries` of a `section`.
     pub(crate) fn new(entries: &'n [YamlEntry], section: &'static Section) -> Self {
-        Self { entries, defaults: &[], section, refused: Vec::new() }
+        Self { entries, defaults: &[], section, owner: None, refused: Vec::new() }
     }
 
     /// Takes them for those of another section: which one is known once some of them are read.
@@ -394,16 +397,6 @@ impl<'n> FieldSet<'n> {
         findings.choice(self.take(name)?, choices)
     }
 
-    /// The fields of the mapping under `name`; reports anything else.
-    pub(crate) fn section(
-        &self,
-        name: &str,
-        section: &'static Section,
-        findings: &mut Findings,
-    ) -> Option<Self> {
-        findings.fields(self.take(name)?, section)
-    }
-
     /// The `entries` of a mapping inside this one, and those `fields` of this one that it does not say itself.
     pub(crate) fn inherited(&self, fields: &[FieldSpec], entries: &[YamlEntry]) -> Vec<YamlEntry> {
         let of_this = fields.iter().filter_map(|field| self.take_or_null(field.name));
@@ -436,8 +429,17 @@ impl<'n> FieldSet<'n> {
         }
     }
 
-    /// Reports every field that is not declared.
+    /// Reports every field that is not declared, and those that must be there and are not. Of what was refused, one was
+    /// probably meant to be such a field.
     pub(crate) fn finish(self, findings: &mut Findings) {
+        let owner = self.owner.filter(|_| self.refused.is_empty());
+        for FieldSpec { name, missing: [message, hint], .. } in self.section.fields() {
+            if let Some(owner) = owner.filter(|_| !message.is_empty() && self.take(name).is_none())
+            {
+                let hint = (!hint.is_empty()).then(|| (*hint).to_owned());
+                findings.error(owner, *message).hint = hint;
+            }
+        }
         let known: Vec<&str> = self.section.fields().map(|field| field.name).collect();
         for entry in self.entries {
             let name = entry.key.as_str();

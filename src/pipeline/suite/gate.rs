@@ -80,8 +80,8 @@ fn one_gate(
                 Some("conditions are `simple` or `logical`".to_owned());
             None
         }
-        GateKind::WeightedAverage => weighted(field, fields, graders, findings),
-        GateKind::Logical => logical(field, fields, graders, findings),
+        GateKind::WeightedAverage => weighted(fields, graders, findings),
+        GateKind::Logical => logical(fields, graders, findings),
     }
 }
 
@@ -106,7 +106,7 @@ fn simple(
 ) -> Option<Gate> {
     let metric_key = metric_key(&fields, field, graders, nesting, findings);
     let aggregation = aggregation(&fields, findings);
-    let comparison = comparison(field, &fields, aggregation, findings);
+    let comparison = comparison(&fields, aggregation, findings);
     let pass_op = fields.take("pass_op");
     let op = pass_op.and_then(|op| read_op(op, findings));
     let threshold = fields.take_either("pass_threshold", "pass_value", findings);
@@ -130,21 +130,11 @@ fn simple(
     }))
 }
 
-fn weighted(
-    field: &YamlEntry,
-    fields: FieldSet<'_>,
-    graders: &[&str],
-    findings: &mut Findings,
-) -> Option<Gate> {
+fn weighted(fields: FieldSet<'_>, graders: &[&str], findings: &mut Findings) -> Option<Gate> {
     let aggregation = aggregation(&fields, findings);
-    let comparison = comparison(field, &fields, aggregation, findings);
-    let weights = if let Some(weights) = fields.take("weights") {
-        read_weights(weights, graders, findings)
-    } else {
-        findings.error(field.key_span, "a weighted average needs `weights`").hint =
-            Some("write `weights: {grader: 0.7, other: 0.3}`".to_owned());
-        None
-    };
+    let comparison = comparison(&fields, aggregation, findings);
+    let weights = fields.take("weights");
+    let weights = weights.and_then(|weights| read_weights(weights, graders, findings));
     fields.finish(findings);
     let (op, value) = comparison?;
     Some(Gate::WeightedAverage { aggregation: aggregation?, weights: weights?, op, value })
@@ -159,7 +149,10 @@ fn read_weights(
     let mut weights = Vec::with_capacity(entries.len());
     for entry in entries {
         if !graders.contains(&entry.key.as_str()) {
-            unknown_grader(entry, true, &entry.key, graders, findings);
+            let mut at_key = entry.clone();
+            at_key.value.span = entry.key_span;
+            at_key.value.style = Style::Plain;
+            findings.unknown(&at_key, &entry.key, "grader", graders);
         }
         let weight = findings.number(entry, WEIGHT);
         weights.push((entry.key.clone(), weight));
@@ -176,25 +169,10 @@ fn read_weights(
     weights
 }
 
-fn logical(
-    field: &YamlEntry,
-    fields: FieldSet<'_>,
-    graders: &[&str],
-    findings: &mut Findings,
-) -> Option<Gate> {
-    let operator = if let Some(operator) = fields.take("operator") {
-        findings.choice(operator, &LOGICS)
-    } else {
-        findings.error(field.key_span, "a logical gate needs an `operator`").hint =
-            Some("write `operator: and` or `operator: or`".to_owned());
-        None
-    };
-    let conditions = if let Some(conditions) = fields.take("conditions") {
-        read_conditions(conditions, graders, findings)
-    } else {
-        findings.error(field.key_span, "a logical gate needs `conditions`");
-        None
-    };
+fn logical(fields: FieldSet<'_>, graders: &[&str], findings: &mut Findings) -> Option<Gate> {
+    let operator = fields.choice("operator", &LOGICS, findings);
+    let conditions = fields.take("conditions");
+    let conditions = conditions.and_then(|field| read_conditions(field, graders, findings));
     fields.finish(findings);
     Some(Gate::Logical { operator: operator?, conditions: conditions? })
 }
@@ -245,27 +223,10 @@ pub(super) fn metric_key(
     };
     let name = findings.text(field)?;
     if !graders.contains(&name.as_str()) {
-        unknown_grader(field, false, &name, graders, findings);
+        findings.unknown(field, &name, "grader", graders);
         return None;
     }
     Some(name)
-}
-
-fn unknown_grader(
-    field: &YamlEntry,
-    at_key: bool,
-    name: &str,
-    graders: &[&str],
-    findings: &mut Findings,
-) {
-    if at_key {
-        let mut entry = field.clone();
-        entry.value.span = field.key_span;
-        entry.value.style = Style::Plain;
-        findings.unknown(&entry, name, "grader", graders);
-    } else {
-        findings.unknown(field, name, "grader", graders);
-    }
 }
 
 fn aggregation(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<Aggregation> {
@@ -287,17 +248,10 @@ fn read_op(field: &YamlEntry, findings: &mut Findings) -> Option<Op> {
 
 /// The comparison of a gate, its value as a fraction.
 fn comparison(
-    owner: &YamlEntry,
     fields: &FieldSet<'_>,
     aggregation: Option<Aggregation>,
     findings: &mut Findings,
 ) -> Option<(Op, f64)> {
-    for name in ["op", "value"] {
-        if fields.take(name).is_none() {
-            findings.error(owner.key_span, format!("the gate has no `{name}`")).hint =
-                Some("for example `op: gte` and `value: 0.8`".to_owned());
-        }
-    }
     let op = fields.take("op").and_then(|field| read_op(field, findings));
     let value_field = fields.take("value")?;
     let mut value = findings.number(value_field, FINITE)?;

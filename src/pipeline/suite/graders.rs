@@ -82,7 +82,7 @@ impl Graders {
             None => None,
             Some(WrittenKind::Combine) => {
                 self.rewards.push(name.to_owned());
-                rewards::combined(name, entry, fields, self, reader)
+                rewards::combined(name, fields, self, reader)
             }
             Some(kind) => grader(name, kind, entry, fields, reader),
         };
@@ -263,11 +263,7 @@ fn tool(
 ) -> Option<GraderKind> {
     let config_field = fields.take("config");
     let config = options(config_field, &mut reader.findings);
-    let Some(field) = fields.take("function") else {
-        reader.findings.error(entry.key_span, "a tool grader needs a `function`").hint =
-            Some("for example `function: contains`".to_owned());
-        return None;
-    };
+    let field = fields.take("function")?;
     let function = reader.findings.text(field)?;
     if programs::is_python(&function) {
         if let Some(config) = config_field {

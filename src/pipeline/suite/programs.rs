@@ -92,7 +92,7 @@ pub(super) fn program(
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
     let aliases = fields.refuse(|name| ALIASES.contains(&name));
-    for alias in &aliases {
+    for alias in aliases {
         let message = format!("a program grader has no field `{}`", alias.key);
         let hint = match &alias.value.value {
             Yaml::Str(text) if alias.value.style != Style::Interpolated => {
@@ -103,16 +103,7 @@ pub(super) fn program(
         reader.findings.error(alias.key_span, message).hint = Some(hint);
     }
     let field = fields.take("path");
-    let spec = match field {
-        Some(field) => file(field, reader),
-        None => {
-            if aliases.is_empty() {
-                reader.findings.error(entry.key_span, "a program grader needs a `path`").hint =
-                    Some("for example `path: graders/policy.py`".to_owned());
-            }
-            None
-        }
-    };
+    let spec = field.and_then(|field| file(field, reader));
     with_settings(spec, field.unwrap_or(entry), fields, reader)
 }
 
@@ -389,12 +380,7 @@ pub(super) fn sandbox(field: &YamlEntry, findings: &mut Findings) -> Option<Sand
         }
     }
     let inner = findings.fields(field, &SANDBOX)?;
-    let kind = inner.take("kind");
-    if kind.is_none() {
-        findings.error(field.key_span, "`sandbox` has no `kind`").hint =
-            Some("write `kind: none`, `kind: auto` or `kind: bubblewrap`".to_owned());
-    }
-    let kind = kind.and_then(|kind| findings.choice(kind, &SANDBOXES));
+    let kind = inner.choice("kind", &SANDBOXES, findings);
     let memory = inner.take("memory").and_then(|memory| bytes(memory, findings));
     let cpu_seconds = inner.whole("cpu", findings);
     inner.finish(findings);

@@ -51,9 +51,6 @@ pub struct SuiteReading {
     pub files: Vec<String>,
     /// The files that were [`super::FileText::Unread`]: read them, then read the suite again.
     pub unread: Vec<String>,
-    /// The dialect, by the release of Letta Evals that reads it: `D0` and `D1` (0.4), `D2` (0.5), `D3`
-    /// (0.6), `D4` (0.7), `D7` (0.21), or `mission` where nothing tells.
-    pub dialect: &'static str,
     /// Where the dataset is named, for problems with that file.
     pub dataset_place: Option<Place>,
     /// Where the recorded trajectories are named.
@@ -77,10 +74,9 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         programs: Vec::new(),
         without_threshold: Vec::new(),
     };
-    let mut reading = SuiteReading { dialect: "mission", ..SuiteReading::default() };
+    let mut reading = SuiteReading::default();
     let root = load::load(path, files, &mut reader.looked, &mut reader.findings);
     if let Some(root) = root {
-        reading.dialect = dialect(&root);
         reading.dataset_place = place_of(&root, "dataset", &reader.findings);
         reading.target_place = place_of(&root, "target", &reader.findings);
         reading.field_places = field_places(&root, &reader.findings);
@@ -172,34 +168,4 @@ fn field_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
     let outputs = entries.iter().filter(|entry| entry.key == "outputs");
     let all = entries.iter().chain(outputs.flat_map(|entry| entry.value.entries()));
     all.map(|entry| (entry.key.clone(), findings.sources.place(entry.value.span))).collect()
-}
-
-/// The newest dialect the suite shows a sign of; `mission` where there is no sign.
-fn dialect(root: &YamlNode) -> &'static str {
-    let target = root.get("target").and_then(|target| word(target, "kind"));
-    let gate = root.get("gate").and_then(|gate| word(gate, "kind"));
-    let graders = root.get("graders").map(YamlNode::entries).unwrap_or_default();
-    let judges = graders.iter().filter_map(|grader| word(&grader.value, "kind"));
-    if root.get("reward").is_some() {
-        "D7"
-    } else if gate.is_some() {
-        "D4"
-    } else if target.is_some_and(|kind| kind.starts_with("letta_")) {
-        "D3"
-    } else if judges.into_iter().any(|kind| matches!(kind, "model_judge" | "letta_judge")) {
-        "D2"
-    } else if graders.iter().any(|grader| grader.value.get("agent_file").is_some()) {
-        "D0"
-    } else if target == Some("agent") {
-        "D1"
-    } else {
-        "mission"
-    }
-}
-
-fn word<'n>(node: &'n YamlNode, key: &str) -> Option<&'n str> {
-    match &node.get(key)?.value {
-        Yaml::Str(text) => Some(text),
-        _ => None,
-    }
 }

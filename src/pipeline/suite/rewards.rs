@@ -79,7 +79,7 @@ pub(super) fn reward(fields: &FieldSet<'_>, graders: &mut Graders, reader: &mut 
     let spec = if is_custom {
         composer(field, &inner, reader)
     } else {
-        combine(field, &inner, graders, reader).map(RewardSpec::Expression)
+        combine(&inner, graders, reader).map(RewardSpec::Expression)
     };
     inner.finish(&mut reader.findings);
     add(field, spec.and_then(|spec| common.grader(REWARD, spec)), graders, reader);
@@ -128,17 +128,10 @@ fn composer(
     reader: &mut Reader<'_>,
 ) -> Option<RewardSpec> {
     let named = inner.take("function");
-    let spec = match named {
-        Some(function) => {
-            let text = reader.findings.text(function);
-            text.and_then(|text| programs::python(function, &text, Role::Reward, reader))
-        }
-        None => {
-            reader.findings.error(field.key_span, "a custom reward needs a `function`").hint =
-                Some("for example `function: rewards.py:compose`".to_owned());
-            None
-        }
-    };
+    let spec = named.and_then(|function| {
+        let text = reader.findings.text(function)?;
+        programs::python(function, &text, Role::Reward, reader)
+    });
     let spec = programs::with_settings(spec, named.unwrap_or(field), inner, reader)?;
     Some(RewardSpec::Program(Box::new(spec)))
 }
@@ -146,14 +139,13 @@ fn composer(
 /// Reads a grader of `kind: combine`.
 pub(super) fn combined(
     name: &str,
-    entry: &YamlEntry,
     mut fields: FieldSet<'_>,
     graders: &mut Graders,
     reader: &mut Reader<'_>,
 ) -> Option<GraderSpec> {
     fields.read_as(&COMBINATION);
     let common = RewardCommon::read(&fields, reader);
-    let expression = combine(entry, &fields, graders, reader);
+    let expression = combine(&fields, graders, reader);
     fields.finish(&mut reader.findings);
     common.grader(name, RewardSpec::Expression(expression?))
 }
@@ -191,17 +183,11 @@ impl RewardCommon {
 
 /// The expression under `combine`.
 fn combine(
-    owner: &YamlEntry,
     fields: &FieldSet<'_>,
     graders: &mut Graders,
     reader: &mut Reader<'_>,
 ) -> Option<Expression> {
-    let Some(field) = fields.take("combine") else {
-        let message = "what combines graders needs an expression, `combine`";
-        reader.findings.error(owner.key_span, message).hint = Some(EXAMPLE.to_owned());
-        return None;
-    };
-    expression(field, graders, reader)
+    expression(fields.take("combine")?, graders, reader)
 }
 
 /// The expression that `field` says. Its names are checked when all graders are known.

@@ -6,7 +6,6 @@ use super::fields::{FieldSet, Findings};
 use super::judges::judges;
 use super::reader::Reader;
 use super::rubric_file::{self, RubricText};
-use super::section::FINITE;
 use super::sections::{COMPARE_TO, SCALE, VOTE_COUNT, VOTES};
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::judge::template::{PAIR_NAMES, names};
@@ -126,8 +125,8 @@ pub(super) fn text(
 /// `.jsonl` or has a slash.
 fn compare_to(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<CompareTo> {
     let field = fields.take("compare_to")?;
-    if let Yaml::Map(entries) = &field.value.value {
-        let inner = FieldSet::new(entries, &COMPARE_TO);
+    if let Yaml::Map(_) = field.value.value {
+        let inner = reader.findings.fields(field, &COMPARE_TO)?;
         let of_row = inner.take("field");
         let run = inner.take("run");
         inner.finish(&mut reader.findings);
@@ -183,15 +182,11 @@ fn votes(fields: &FieldSet<'_>, findings: &mut Findings) -> Votes {
     let beside = fields.take("combine");
     let mut count = fields.take("votes");
     let mut inside = None;
-    if let Some(votes) = count
-        && let Yaml::Map(entries) = &votes.value.value
+    if let Some(votes) = count.filter(|votes| matches!(votes.value.value, Yaml::Map(_)))
+        && let Some(inner) = findings.fields(votes, &VOTES)
     {
-        let inner = FieldSet::new(entries, &VOTES);
         count = inner.take("n");
         inside = inner.take("combine");
-        if count.is_none() {
-            findings.error(votes.key_span, "`votes` has no `n`");
-        }
         inner.finish(findings);
     }
     if let (Some(beside), Some(_)) = (beside, inside) {
@@ -205,22 +200,14 @@ fn votes(fields: &FieldSet<'_>, findings: &mut Findings) -> Votes {
 
 /// Reads `scale: {min, max}`; 0 to 1 is the default and counts as none.
 fn scale(field: &YamlEntry, findings: &mut Findings) -> Option<Scale> {
-    const EXAMPLE: &str = "write `scale: {min: 1, max: 5}`";
-    let Yaml::Map(entries) = &field.value.value else {
-        findings.wrong_type(field, "a mapping").hint = Some(EXAMPLE.to_owned());
+    if !matches!(field.value.value, Yaml::Map(_)) {
+        let hint = "write `scale: {min: 1, max: 5}`";
+        findings.wrong_type(field, "a mapping").hint = Some(hint.to_owned());
         return None;
-    };
-    let inner = FieldSet::new(entries, &SCALE);
-    let mut end = |name| {
-        let Some(end) = inner.take(name) else {
-            findings.error(field.key_span, format!("`scale` has no `{name}`")).hint =
-                Some(EXAMPLE.to_owned());
-            return None;
-        };
-        findings.number(end, FINITE)
-    };
-    let min = end("min");
-    let max = end("max");
+    }
+    let inner = findings.fields(field, &SCALE)?;
+    let min = inner.number("min", findings);
+    let max = inner.number("max", findings);
     inner.finish(findings);
     let min = min?;
     let max = max?;

@@ -34,6 +34,8 @@ pub(crate) struct FieldSpec {
     pub(crate) doc: &'static str,
     /// Whether the section is wrong without it.
     pub(crate) is_required: bool,
+    /// What is said where it is missing, and the likely fix; empty where its reader says that.
+    pub(crate) missing: [&'static str; 2],
     /// Its default, as JSON.
     pub(crate) default: Option<&'static str>,
 }
@@ -41,7 +43,7 @@ pub(crate) struct FieldSpec {
 impl FieldSpec {
     /// A field that may be left out.
     pub(crate) const fn new(name: &'static str, shape: FieldShape, doc: &'static str) -> Self {
-        Self { name, shape, doc, is_required: false, default: None }
+        Self { name, shape, doc, is_required: false, missing: [""; 2], default: None }
     }
 
     /// A field that takes anything.
@@ -52,6 +54,11 @@ impl FieldSpec {
     /// The same, which must be there.
     pub(crate) const fn required(self) -> Self {
         Self { is_required: true, ..self }
+    }
+
+    /// The same, with what is said where it is missing, and the likely fix.
+    pub(crate) const fn needed(self, message: &'static str, hint: &'static str) -> Self {
+        Self { is_required: true, missing: [message, hint], ..self }
     }
 
     /// The same with a default, as JSON.
@@ -131,8 +138,8 @@ macro_rules! fields {
     ($($name:literal)*) => {
         &[$($crate::pipeline::suite::section::FieldSpec::anything($name)),*]
     };
-    ($($name:literal: $shape:expr $(, $mark:ident $($default:literal)?)? => $doc:literal;)*) => {
-        &[$($crate::pipeline::suite::section::FieldSpec::new($name, $shape, $doc)$(.$mark($($default)?))?),*]
+    ($($name:literal: $shape:expr $(, $mark:ident $($($arg:literal),+)?)? => $doc:literal;)*) => {
+        &[$($crate::pipeline::suite::section::FieldSpec::new($name, $shape, $doc)$(.$mark($($($arg),+)?))?),*]
     };
 }
 pub(crate) use fields;

@@ -37,7 +37,7 @@ pub(crate) const EXTENDS: &[FieldSpec] = fields![
 
 /// The mapping under `dataset`.
 pub(crate) static DATASET: Section = section!["a dataset",
-    "path": Text, required => "the file";
+    "path": Text, needed "the dataset has no `path`", "" => "the file";
     "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
     "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
 ];
@@ -139,7 +139,7 @@ const TOOL_KIND: &[FieldSpec] = fields![
 
 const FUNCTION: &[FieldSpec] = fields![
     "config": MapOf(&Anything) => "the options of the function";
-    "function": Text, required => "the function; `file.py:name` is one of a Python file";
+    "function": Text, needed "a tool grader needs a `function`", "for example `function: contains`" => "the function; `file.py:name` is one of a Python file";
 ];
 
 /// A program of the user that grades.
@@ -151,7 +151,7 @@ pub(crate) static PROGRAM: Section = Section::new(
         ],
         SUBMISSION,
         fields![
-            "path": Text, required => "the file; `file.py:name` is a function of it";
+            "path": Text, needed "a program grader needs a `path`", "for example `path: graders/policy.py`" => "the file; `file.py:name` is a function of it";
         ],
         PROGRAM_SETTINGS,
     ],
@@ -180,7 +180,7 @@ const SANDBOX_SHAPE: FieldShape = AnyOf(&[Choice(&names(&SANDBOXES)), Mapping(&S
 
 /// The mapping under `sandbox`.
 pub(crate) static SANDBOX: Section = section!["`sandbox`",
-    "kind": Choice(&names(&SANDBOXES)), required => "what programs are kept from";
+    "kind": Choice(&names(&SANDBOXES)), needed "`sandbox` has no `kind`", "write `kind: none`, `kind: auto` or `kind: bubblewrap`" => "what programs are kept from";
     "memory": AnyOf(&[FINITE, Text]) => "the most memory: bytes, or an amount such as `512MB`";
     "cpu": Whole(1, 86_400, "a whole number of seconds, 1 to 86400") => "the most seconds of processor time";
 ];
@@ -255,14 +255,14 @@ pub(super) const VOTE_COUNT: FieldShape = Whole(1, 1000, "a whole number between
 
 /// The mapping under `votes`.
 pub(crate) static VOTES: Section = section!["`votes`",
-    "n": VOTE_COUNT, required => "independent judgments by each judge";
+    "n": VOTE_COUNT, needed "`votes` has no `n`", "" => "independent judgments by each judge";
     "combine": COMBINE => "how votes become one score";
 ];
 
 /// The mapping under `scale`.
 pub(crate) static SCALE: Section = section!["`scale`",
-    "min": FINITE, required => "the score that becomes 0";
-    "max": FINITE, required => "the score that becomes 1";
+    "min": FINITE, needed "`scale` has no `min`", "write `scale: {min: 1, max: 5}`" => "the score that becomes 0";
+    "max": FINITE, needed "`scale` has no `max`", "write `scale: {min: 1, max: 5}`" => "the score that becomes 1";
 ];
 
 /// What a rubric file may say before its text.
@@ -284,7 +284,7 @@ pub(crate) const FRONT_SETTINGS: &[FieldSpec] = fields![
 ];
 
 const EXPRESSION: &[FieldSpec] = fields![
-    "combine": AnyOf(&[Text, FINITE]), required => "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`";
+    "combine": AnyOf(&[Text, FINITE]), needed "what combines graders needs an expression, `combine`", "for example `combine: 0.7*quality + 0.3*policy`" => "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`";
 ];
 
 /// A grader that combines others.
@@ -322,7 +322,7 @@ pub(crate) static REWARD_CUSTOM: Section = Section::new(
         ],
         NAME_AND_THRESHOLD,
         fields![
-            "function": Text, required => "the function, `file.py:name`";
+            "function": Text, needed "a custom reward needs a `function`", "for example `function: rewards.py:compose`" => "the function, `file.py:name`";
         ],
         PROGRAM_SETTINGS,
     ],
@@ -347,8 +347,8 @@ const AGGREGATION: FieldShape = Choice(&names(&AGGREGATIONS));
 const COMPARISON: &[FieldSpec] = fields![
     "metric": AGGREGATION, or "\"avg_score\"" => "the aggregate of scores";
     "aggregation": AGGREGATION => "another name of `metric`";
-    "op": Choice(&names(&OPS)), required => "the comparison";
-    "value": FINITE, required => "what the aggregate is compared with";
+    "op": Choice(&names(&OPS)), needed "the gate has no `op`", "for example `op: gte` and `value: 0.8`" => "the comparison";
+    "value": FINITE, needed "the gate has no `value`", "for example `op: gte` and `value: 0.8`" => "what the aggregate is compared with";
 ];
 
 /// What is compared with one score.
@@ -380,7 +380,7 @@ pub(crate) static WEIGHTED: Section = Section::new(
         ],
         COMPARISON,
         fields![
-            "weights": MapOf(&WEIGHT), required => "grader → weight";
+            "weights": MapOf(&WEIGHT), needed "a weighted average needs `weights`", "write `weights: {grader: 0.7, other: 0.3}`" => "grader → weight";
         ],
     ],
 );
@@ -390,6 +390,6 @@ pub(super) const WEIGHT: FieldShape = Number(0.0, f64::MAX, "a weight: non-negat
 /// Several gates joined.
 pub(crate) static LOGICAL: Section = section!["a logical gate",
     "kind": Choice(&["logical"]), required => "several gates, joined";
-    "operator": Choice(&names(&LOGICS)), required => "how they are joined";
-    "conditions": ListOf(&AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)])), required => "the gates";
+    "operator": Choice(&names(&LOGICS)), needed "a logical gate needs an `operator`", "write `operator: and` or `operator: or`" => "how they are joined";
+    "conditions": ListOf(&AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)])), needed "a logical gate needs `conditions`", "" => "the gates";
 ];
