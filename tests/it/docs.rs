@@ -167,7 +167,7 @@ fn the_schema_takes_every_suite_of_documents_and_examples() {
 #[test]
 fn the_table_of_a_suite_lists_every_field() {
     let schema = suite_schema();
-    let properties = schema["properties"].as_object().unwrap();
+    let properties = schema["then"]["properties"].as_object().unwrap();
     let is_current = |(name, field): &(&String, &serde_json::Value)| {
         let doc = field["description"].as_str().unwrap();
         *name != "grader" && !doc.starts_with("not available")
@@ -179,6 +179,58 @@ fn the_table_of_a_suite_lists_every_field() {
     declared.sort_unstable();
     listed.sort_unstable();
     assert_eq!(listed, declared);
+}
+
+/// What a cell must name of a declaration: its bounds and choices, and a default that is a number or a name.
+fn facts_of(declared: &serde_json::Value, facts: &mut Vec<String>) {
+    use serde_json::Value;
+    match declared {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match (key.as_str(), value) {
+                    ("minimum" | "maximum" | "default", Value::Number(number)) => {
+                        facts.push(number.as_f64().unwrap().to_string());
+                    }
+                    ("default", Value::String(name)) => facts.push(name.clone()),
+                    ("enum", Value::Array(names)) => {
+                        facts.extend(names.iter().filter_map(Value::as_str).map(str::to_owned));
+                    }
+                    ("anyOf", alternatives) => facts_of(alternatives, facts),
+                    _ => {}
+                }
+            }
+        }
+        Value::Array(alternatives) => {
+            for alternative in alternatives {
+                facts_of(alternative, facts);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn tables_of_options_say_what_is_declared() {
+    let schema = suite_schema();
+    for (first, section) in [("option", "rubric_grader"), ("setting", "program_grader")] {
+        for row in table(first) {
+            let name = row[0].trim_matches('`');
+            let mut facts = Vec::new();
+            facts_of(&schema["$defs"][section]["properties"][name], &mut facts);
+            let text = row[1..].join(" ");
+            let is_part =
+                |char: char| char.is_alphanumeric() || char == '_' || char == '.' || char == '-';
+            let words = text.split(|char| !is_part(char)).map(|word| word.trim_end_matches('.'));
+            let words: Vec<String> = words
+                .map(|word| {
+                    word.parse::<f64>().map_or(word.to_owned(), |number| number.to_string())
+                })
+                .collect();
+            for fact in facts {
+                assert!(words.contains(&fact), "{first} {name} says `{fact}`");
+            }
+        }
+    }
 }
 
 #[test]

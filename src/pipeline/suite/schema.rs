@@ -1,8 +1,8 @@
 //! The JSON Schema of suites, draft 2020-12, for editors.
 //!
-//! It takes every suite that is read without an error and refuses fields that are none, values of another type and
-//! numbers out of range. It does not ask for fields that must be there below the top: a suite that extends another says
-//! only what differs. Text with `${` may become anything.
+//! It takes every suite that is read without an error and refuses fields that are none or missing, values of another type
+//! and numbers out of range. A suite that extends another says only what differs: nothing is missing there. Text with `${`
+//! may become anything.
 
 use serde_json::{Map, Value, json};
 
@@ -14,43 +14,54 @@ const TRUTH: &str = r"^([yY]|[yY][eE][sS]|[nN]|[nN][oO]|[oO][nN]|[oO][fF][fF]|[t
 
 /// The schema that `evalrs schemas suite` prints.
 pub(crate) fn suite_schema() -> Value {
-    let mut definitions = Definitions::default();
-    let properties = definitions.properties(SUITE.fields().chain(EXTENDS));
-    let mut defs = Map::new();
-    // A section may name further ones, and itself.
-    while let Some((name, section)) = definitions.sections.get(defs.len()).cloned() {
-        let properties = definitions.properties(section.fields());
-        defs.insert(name, object(&properties));
-    }
-    let required = SUITE.fields().filter(|field| field.is_required).map(|field| field.name);
-    let mut schema = json!({
+    let mut whole = Definitions::default();
+    let mut partial = Definitions { prefix: "partial_", ..Definitions::default() };
+    let whole_suite = whole.object(SUITE.fields());
+    let partial_suite = partial.object(SUITE.fields().chain(EXTENDS));
+    let mut defs = whole.of_sections();
+    defs.extend(partial.of_sections());
+    json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "evalrs suite",
-        "anyOf": [{"required": ["extends"]}, {"required": required.collect::<Vec<_>>()}],
+        "type": "object",
+        "if": {"required": ["extends"]},
+        "then": partial_suite,
+        "else": whole_suite,
         "$defs": defs,
-    });
-    if let (Some(members), Value::Object(suite)) = (schema.as_object_mut(), object(&properties)) {
-        members.extend(suite);
-    }
-    schema
-}
-
-fn object(properties: &Map<String, Value>) -> Value {
-    json!({"type": "object", "properties": properties, "additionalProperties": false})
+    })
 }
 
 /// The sections that were met so far, each under a name of its own.
 #[derive(Default)]
 struct Definitions {
+    /// What names begin with. Sections whose names do need not have every field that a section must have.
+    prefix: &'static str,
     sections: Vec<(String, &'static Section)>,
 }
 
 impl Definitions {
-    fn properties(
-        &mut self,
-        fields: impl Iterator<Item = &'static FieldSpec>,
-    ) -> Map<String, Value> {
-        fields.map(|field| (field.name.to_owned(), self.property(field))).collect()
+    /// The definition of every section that was met. One may name further ones, and itself.
+    fn of_sections(mut self) -> Map<String, Value> {
+        let mut defs = Map::new();
+        while let Some((name, section)) = self.sections.get(defs.len()).cloned() {
+            defs.insert(name, self.object(section.fields()));
+        }
+        defs
+    }
+
+    fn object(&mut self, fields: impl Iterator<Item = &'static FieldSpec>) -> Value {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for field in fields {
+            properties.insert(field.name.to_owned(), self.property(field));
+            required.extend((field.is_required && self.prefix.is_empty()).then_some(field.name));
+        }
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        })
     }
 
     fn property(&mut self, field: &FieldSpec) -> Value {
@@ -112,8 +123,8 @@ impl Definitions {
         let owner = section.owner.trim_start_matches("a ").replace('`', "").replace(' ', "_");
         let of_owner = self.sections.iter().filter(|(_, met)| met.owner == section.owner).count();
         let name = match of_owner {
-            0 => owner,
-            others => format!("{owner}_{}", others + 1),
+            0 => format!("{}{owner}", self.prefix),
+            others => format!("{}{owner}_{}", self.prefix, others + 1),
         };
         self.sections.push((name.clone(), section));
         name

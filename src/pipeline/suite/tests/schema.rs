@@ -71,6 +71,23 @@ fn slips_are_refused() {
     assert_ne!(problems("name: a suite without samples\n"), Vec::<String>::new());
 }
 
+#[test]
+fn what_must_be_there_is_asked_for_where_nothing_is_extended() {
+    for fields in [
+        "graders: {a: {kind: tool}}",
+        "graders: {a: {kind: program, timeout: 3}}",
+        "graders: {a: {kind: rubric, votes: {combine: mean}}}",
+        "target: {path: p}",
+        "sandbox: {memory: 2GB}",
+        "gate: {metric: p50, op: gt}",
+        "gate: {kind: logical, operator: and}",
+    ] {
+        let suite = |first: &str| format!("{first}\nname: s\ndataset: d.jsonl\n{fields}\n");
+        assert_eq!(problems(&suite("extends: base.yaml")), Vec::<String>::new(), "{fields}");
+        assert_ne!(problems(&suite("")), Vec::<String>::new(), "{fields}");
+    }
+}
+
 /// Canonical suites say every default, so that those declared can be compared with those that hold.
 #[test]
 fn declared_defaults_hold() {
