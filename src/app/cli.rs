@@ -98,19 +98,8 @@ pub struct RunArgs {
     pub labels: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Maximum number of actions in flight.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub max_concurrent: Option<u32>,
-    /// Stops after N actions (exit code 3).
-    #[arg(long, value_name = "N")]
-    pub max_calls: Option<u64>,
-    /// Stops before more than this many US dollars are spent (exit code 3).
-    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
-    pub max_cost: Option<f64>,
-    /// Stops using an endpoint after N consecutive identical failures, or one of its models after N consecutive replies
-    /// without a verdict (exit code 3) [default: 10].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_identical_failures: Option<u32>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Only replays stored outcomes: an action without one is an error (exit code 3).
     #[arg(long)]
     pub frozen: bool,
@@ -129,6 +118,24 @@ pub struct RunArgs {
     /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
+}
+
+/// How much is asked at once, and in all. It comes before what the suite and `evalrs.toml` say.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LimitArgs {
+    /// Maximum number of actions in flight.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub max_concurrent: Option<u32>,
+    /// Stops after N actions (exit code 3).
+    #[arg(long, value_name = "N")]
+    pub max_calls: Option<u64>,
+    /// Stops before more than this many US dollars are spent (exit code 3).
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+    /// Stops using an endpoint after N consecutive identical failures, or one of its models after N consecutive replies
+    /// without a verdict (exit code 3) [default: 10].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_identical_failures: Option<u32>,
 }
 
 /// `evalrs watch`.

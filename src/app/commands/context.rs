@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Console;
 use super::dotenv::environment;
+use crate::app::cli::LimitArgs;
 use crate::app::error::Error;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::{Cost, Prices};
@@ -14,7 +15,7 @@ use crate::effects::store::{
 };
 use crate::engine::inspect::explain::Layers;
 use crate::engine::resolve::budget::SpendingLimits;
-use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
+use crate::engine::resolve::settings::Settings;
 use crate::pipeline::dataset::split::decode;
 use crate::pipeline::outcome::Stored;
 use crate::pipeline::spec::Suite;
@@ -33,19 +34,6 @@ pub struct SuiteContext {
     pub committed_dir: String,
     /// The environment, with what `.env` files add to it.
     pub environment: BTreeMap<String, String>,
-}
-
-/// What the command line says of how a session is settled: it comes before the suite and the workspace.
-#[derive(Debug)]
-pub(crate) struct CliOverrides {
-    pub(crate) max_concurrent: Option<u32>,
-    pub(crate) max_calls: Option<u64>,
-    /// In US dollars.
-    pub(crate) max_cost: Option<f64>,
-    pub(crate) max_identical_failures: Option<u32>,
-    pub(crate) ask: AskPolicy,
-    pub(crate) refresh: Refresh,
-    pub(crate) retry_errors: bool,
 }
 
 impl SuiteContext {
@@ -84,31 +72,30 @@ impl SuiteContext {
         join(&self.root, ".evalrs")
     }
 
-    /// How a session over `suite` is settled.
-    pub(crate) fn settings(&self, said: CliOverrides, suite: Option<&Suite>) -> Settings {
+    /// How a session over `suite` is settled: within the limits of the command line, else those of the suite, else those of
+    /// the workspace.
+    pub(crate) fn settings(&self, limits: &LimitArgs, suite: Option<&Suite>) -> Settings {
         let workspace = &self.workspace;
         let default = Settings::default();
+        let max_concurrent = limits.max_concurrent.map(|most| most as usize);
+        let max_cost = limits.max_cost.or(workspace.max_cost);
+        let identical_failures = limits.max_identical_failures;
         Settings {
-            max_concurrent: said
-                .max_concurrent
-                .map(|most| most as usize)
+            max_concurrent: max_concurrent
                 .or_else(|| suite?.max_concurrent)
                 .or(workspace.max_concurrent)
                 .unwrap_or(default.max_concurrent),
-            ask: said.ask,
             limits: SpendingLimits {
-                max_calls: said.max_calls.or(workspace.max_calls),
-                max_cost: said.max_cost.or(workspace.max_cost).and_then(Cost::from_dollars),
+                max_calls: limits.max_calls.or(workspace.max_calls),
+                max_cost: max_cost.and_then(Cost::from_dollars),
             },
             prices: Prices::new(workspace.prices.clone()).into(),
             max_requests_per_minute: workspace.max_requests_per_minute,
             max_tokens_per_minute: workspace.max_tokens_per_minute,
-            max_identical_failures: said
-                .max_identical_failures
+            max_identical_failures: identical_failures
                 .or(workspace.max_identical_failures)
                 .unwrap_or(default.max_identical_failures),
-            refresh: said.refresh,
-            retry_errors: said.retry_errors,
+            ..default
         }
     }
 

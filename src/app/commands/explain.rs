@@ -25,22 +25,18 @@ const MOST_RUNS: usize = 50;
 
 /// Explains the sample's grades.
 pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let surroundings =
-        SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
     let overrides = Overrides {
         samples: vec![args.sample.clone()],
         graders: args.grader.iter().cloned().collect(),
         cached: args.cached.clone(),
         ..Overrides::default()
     };
-    let mut session = loaded_session(&args.suite, &surroundings, overrides, console)?;
+    let (surroundings, mut session) = loaded_session(&args.suite, &args.store, overrides, console)?;
     let places = places(args, &session)?;
     let earlier = earlier(args, &surroundings, &session, console.system)?;
     let store = surroundings.store(console)?;
     let found = preview(&mut session, store.as_ref(), console.system, &Settings::default());
-    for warning in &found.warnings {
-        writeln!(console.err, "warning: {warning}")?;
-    }
+    console.warn(&found.warnings)?;
     drop(store);
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let names: Vec<&str> = found.tallies.iter().map(|(name, _)| name.as_str()).collect();

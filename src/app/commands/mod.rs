@@ -25,6 +25,7 @@ pub(crate) mod validate;
 pub(crate) mod validate_refs;
 pub(crate) mod watch;
 
+use std::fmt::Display;
 use std::io::Write;
 
 use serde::Serialize;
@@ -56,6 +57,11 @@ impl Console<'_> {
     /// Writes a value as indented JSON.
     fn write_json(&mut self, value: &(impl Serialize + ?Sized)) -> std::io::Result<()> {
         writeln!(self.out, "{}", serde_json::to_string_pretty(value)?)
+    }
+
+    /// Says each warning on a line of its own.
+    fn warn(&mut self, warnings: impl IntoIterator<Item: Display>) -> std::io::Result<()> {
+        warnings.into_iter().try_for_each(|warning| writeln!(self.err, "warning: {warning}"))
     }
 }
 

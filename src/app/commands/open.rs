@@ -2,7 +2,7 @@
 
 use super::context::SuiteContext;
 use super::{Console, validate};
-use crate::app::cli::SelectArgs;
+use crate::app::cli::{SelectArgs, StoreArgs};
 use crate::app::error::Error;
 use crate::base::diagnostic::Diagnostic;
 use crate::base::text::count;
@@ -30,26 +30,32 @@ pub(crate) fn overrides(select: &SelectArgs) -> Overrides {
     }
 }
 
-/// A session over a suite without errors; warnings are said.
+/// A session over the suite that `surroundings` surround, of which nothing is read yet.
+pub(crate) fn new_session(suite: &str, surroundings: &SuiteContext, over: Overrides) -> Session {
+    let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+    let environment = surroundings.environment.clone();
+    let overrides = Overrides { sandbox, ..over };
+    let session = Session::new(Database::default(), suite, environment, overrides);
+    session.in_workspace(&surroundings.root)
+}
+
+/// A session over a suite without errors, and what surrounds it; warnings are said.
 pub(crate) fn loaded_session(
     suite: &str,
-    surroundings: &SuiteContext,
+    store: &StoreArgs,
     overrides: Overrides,
     console: &mut Console<'_>,
-) -> Result<Session, Error> {
+) -> Result<(SuiteContext, Session), Error> {
+    let surroundings = SuiteContext::find(suite, store.cache_dir.as_deref(), console.system)?;
     let wanted = overrides.samples.clone();
-    let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
-    let overrides = Overrides { sandbox, ..overrides };
-    let environment = surroundings.environment.clone();
-    let session = Session::new(Database::default(), suite, environment, overrides);
-    let mut session = session.in_workspace(&surroundings.root);
+    let mut session = new_session(suite, &surroundings, overrides);
     let diagnostics = session.load(console.system);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Error::Diagnostics(diagnostics));
     }
     validate::say(&diagnostics, console.err)?;
     check_selected(&session, suite, wanted)?;
-    Ok(session)
+    Ok((surroundings, session))
 }
 
 /// A selection of nothing would be an evaluation of nothing.

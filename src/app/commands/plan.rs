@@ -28,10 +28,7 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
     let mut loaded = Vec::new();
     let suites = suite_files(&args.suites, console.system)?;
     for suite in &suites {
-        let surroundings =
-            SuiteContext::find(suite, args.store.cache_dir.as_deref(), console.system)?;
-        let session = loaded_session(suite, &surroundings, overrides(&args.select), console)?;
-        loaded.push((surroundings, session));
+        loaded.push(loaded_session(suite, &args.store, overrides(&args.select), console)?);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let settings = Settings {
@@ -67,9 +64,7 @@ fn plan_one(
 ) -> Result<(Plan, PlanBasis), Error> {
     let store = surroundings.store(console)?;
     let preview = preview(session, store.as_ref(), console.system, settings);
-    for warning in &preview.warnings {
-        writeln!(console.err, "warning: {warning}")?;
-    }
+    console.warn(&preview.warnings)?;
     let prices = Prices::new(surroundings.workspace.prices.clone());
     let forecast = forecast(session, &preview, &prices);
     let (reasons, previous) = if preview.to_ask.is_empty() {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::Console;
-use super::context::{CliOverrides, SuiteContext};
+use super::context::SuiteContext;
 use super::header::header;
 use super::open::{check_refreshed, executor, loaded_session, overrides, refresh};
 use super::reporting::{Reports, origin, process_facts};
@@ -41,11 +41,8 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatu
     check_one_document(args, suites.len() > 1)?;
     let mut loaded = Vec::new();
     for suite in &suites {
-        let surroundings =
-            SuiteContext::find(suite, args.store.cache_dir.as_deref(), console.system)?;
         let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
-        let session = loaded_session(suite, &surroundings, overrides, console)?;
-        loaded.push((surroundings, session));
+        loaded.push(loaded_session(suite, &args.store, overrides, console)?);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let mut reports = Reports::new(args, console);
@@ -146,8 +143,18 @@ fn run_one(
     let SuiteRun { args, suite, surroundings } = *one;
     let started = console.system.now();
     let clock = console.system.elapsed();
-    let mut settings = surroundings.settings(said(args), session.suite());
-    settings.limits = used.left(settings.limits);
+    let settings = surroundings.settings(&args.limits, session.suite());
+    let settings = Settings {
+        limits: used.left(settings.limits),
+        ask: match (args.frozen, args.offline) {
+            (true, _) => AskPolicy::Frozen,
+            (false, true) => AskPolicy::Offline,
+            (false, false) => AskPolicy::Ask,
+        },
+        refresh: refresh(&args.refresh),
+        retry_errors: args.retry_errors,
+        ..settings
+    };
     let mut settled = settle_here(args, surroundings, &mut session, &settings, console)?;
     used.add(&settled);
     settled.warnings.extend(note_used(&mut session, surroundings, console.system));
@@ -221,23 +228,6 @@ fn write_record(
     record::write(system, &folder, report, facts)?;
     record::set_latest(system, &home, &facts.id)?;
     Ok(args.output.clone().unwrap_or(folder))
-}
-
-fn said(args: &RunArgs) -> CliOverrides {
-    let ask = match (args.frozen, args.offline) {
-        (true, _) => AskPolicy::Frozen,
-        (false, true) => AskPolicy::Offline,
-        (false, false) => AskPolicy::Ask,
-    };
-    CliOverrides {
-        max_concurrent: args.max_concurrent,
-        max_calls: args.max_calls,
-        max_cost: args.max_cost,
-        max_identical_failures: args.max_identical_failures,
-        ask,
-        refresh: refresh(&args.refresh),
-        retry_errors: args.retry_errors,
-    }
 }
 
 fn settle_here(

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::Console;
 use super::context::SuiteContext;
+use super::open::new_session;
 use super::suites::suite_files;
 use crate::app::cli::ValidateArgs;
 use crate::app::error::{Error, ExitStatus};
@@ -12,7 +13,6 @@ use crate::base::system::{FileBytes, System};
 use crate::base::text::count;
 use crate::effects::exec::programs::check::check;
 use crate::engine::session::Session;
-use crate::graph::Database;
 use crate::graph::inputs::Overrides;
 use crate::pipeline::grade;
 use crate::pipeline::program::UncallablePart;
@@ -28,11 +28,8 @@ pub(crate) fn validate(
     let mut all = Vec::new();
     for suite in &suite_files(&args.suites, console.system)? {
         let surroundings = SuiteContext::find(suite, None, console.system)?;
-        let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
-        let overrides = Overrides { cached: args.cached.clone(), sandbox, ..Overrides::default() };
-        let mut session =
-            Session::new(Database::default(), suite, surroundings.environment, overrides)
-                .in_workspace(&surroundings.root);
+        let overrides = Overrides { cached: args.cached.clone(), ..Overrides::default() };
+        let mut session = new_session(suite, &surroundings, overrides);
         let mut diagnostics = session.load(console.system);
         diagnostics.extend(check_programs(&session, console.system));
         let is_valid = !diagnostics.iter().any(Diagnostic::is_error);

@@ -10,12 +10,12 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use jiff::Timestamp;
 
 use super::Console;
-use super::context::{CliOverrides, SuiteContext, context_files};
+use super::context::{SuiteContext, context_files};
 use super::header::header;
-use super::open::{check_selected, executor, overrides};
+use super::open::{check_selected, executor, new_session, overrides};
 use super::signals::interrupted;
 use super::usage::note_used;
-use crate::app::cli::WatchArgs;
+use crate::app::cli::{LimitArgs, WatchArgs};
 use crate::app::error::{Error, ExitStatus};
 use crate::app::watch::board::{Board, Display, UserCommand, WatchEvent};
 use crate::app::watch::control::{Control, EndedSession};
@@ -36,10 +36,10 @@ use crate::effects::record::RunFacts;
 use crate::effects::record::saves::SaveLog;
 use crate::engine::resolve::live::Live;
 use crate::engine::resolve::resolver::Effects;
-use crate::engine::resolve::settings::{AskPolicy, Refresh, Settings};
+use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
-use crate::graph::{Database, results};
+use crate::graph::results;
 use crate::pipeline::report::Report;
 use crate::pipeline::results::FORMAT;
 
@@ -54,12 +54,8 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
     let system = console.system;
     let surroundings = SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), system)?;
     let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
-    let environment = surroundings.environment.clone();
-    let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
-    let overrides = Overrides { sandbox, ..overrides };
     check_narrowed(args, &surroundings, overrides.clone(), console.system)?;
-    let session = Session::new(Database::default(), &args.suite, environment, overrides);
-    let mut session = session.in_workspace(&surroundings.root);
+    let mut session = new_session(&args.suite, &surroundings, overrides);
     let store = surroundings.store(console)?;
     let files = FileWatch::new(args.poll.map(Duration::from_millis))
         .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
@@ -112,9 +108,7 @@ fn check_narrowed(
         return Ok(());
     }
     let wanted = samples.clone();
-    let environment = surroundings.environment.clone();
-    let session = Session::new(Database::default(), &args.suite, environment, overrides);
-    let mut session = session.in_workspace(&surroundings.root);
+    let mut session = new_session(&args.suite, surroundings, overrides);
     if session.load(system).iter().any(Diagnostic::is_error) {
         return Ok(());
     }
@@ -161,16 +155,17 @@ impl WatchContext for Here<'_> {
 
     fn settings(&self, session: &Session) -> Settings {
         let args = self.args;
-        let said = CliOverrides {
+        let limits = LimitArgs {
             max_concurrent: args.max_concurrent,
             max_calls: args.max_calls,
             max_cost: args.budget,
             max_identical_failures: None,
-            ask: if args.frozen { AskPolicy::Frozen } else { AskPolicy::Ask },
-            refresh: Refresh::None,
-            retry_errors: args.retry_errors,
         };
-        self.surroundings.settings(said, session.suite())
+        Settings {
+            ask: if args.frozen { AskPolicy::Frozen } else { AskPolicy::Ask },
+            retry_errors: args.retry_errors,
+            ..self.surroundings.settings(&limits, session.suite())
+        }
     }
 
     fn paths(&self) -> &BTreeSet<String> {

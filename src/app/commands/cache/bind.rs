@@ -10,7 +10,6 @@ use serde_json::json;
 
 use crate::app::cli::ImportArgs;
 use crate::app::commands::Console;
-use crate::app::commands::context::SuiteContext;
 use crate::app::commands::open::loaded_session;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::diagnostic::Diagnostic;
@@ -97,8 +96,8 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
         return Err(Error::plain("`--as` takes a suite and a grader", "`--as suite.yaml quality`"));
     };
     let paths = paths(&args.fields)?;
-    let surroundings = SuiteContext::find(suite, args.store.cache_dir.as_deref(), console.system)?;
-    let mut session = loaded_session(suite, &surroundings, Overrides::default(), console)?;
+    let (surroundings, mut session) =
+        loaded_session(suite, &args.store, Overrides::default(), console)?;
     while session.read_unread(console.system) {}
     let binder = Binder::new(&session, grader)?;
     let at = console.system.now().to_string();

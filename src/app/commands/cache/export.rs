@@ -24,14 +24,11 @@ const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
 /// Writes the file; incomplete where judgments are missing.
 pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     check_narrowing(args)?;
-    let surroundings =
-        SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
-    let mut session = loaded_session(&args.suite, &surroundings, overrides(&args.select), console)?;
+    let (surroundings, mut session) =
+        loaded_session(&args.suite, &args.store, overrides(&args.select), console)?;
     let store = surroundings.store(console)?;
     let stored_entries = stored_entries(&mut session, console.system, store.as_ref());
-    for warning in store.take_warnings() {
-        writeln!(console.err, "warning: {warning}")?;
-    }
+    console.warn(store.take_warnings())?;
     let all = stored_entries.len();
     let found: Vec<Entry> = stored_entries.into_iter().filter_map(|(_, entry)| entry).collect();
     let missing = all - found.len();

@@ -44,9 +44,7 @@ pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus,
         let segments = count(swept.busy as usize, "segment");
         writeln!(console.err, "note: {segments} left alone: other processes write there")?;
     }
-    for problem in &swept.problems {
-        writeln!(console.err, "warning: {problem}")?;
-    }
+    console.warn(&swept.problems)?;
     Ok(ExitStatus::Success)
 }
 

@@ -56,9 +56,7 @@ pub(super) fn import(args: &ImportArgs, console: &mut Console<'_>) -> Result<Exi
     if args.json {
         console.write_json(&json!({"format": 1, "dir": dir, "files": said}))?;
     }
-    for warning in store.take_warnings() {
-        writeln!(console.err, "warning: {warning}")?;
-    }
+    console.warn(store.take_warnings())?;
     note_imported(&dir, &keys, console)?;
     let bad: Vec<&String> = files.iter().flat_map(|file| &file.bad).collect();
     bad.iter().try_for_each(|line| writeln!(console.err, "warning: {line}"))?;

@@ -60,9 +60,7 @@ pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitS
             shown.iter().try_for_each(|line| writeln!(console.out, "{line}"))?;
         }
     }
-    for warning in store.take_warnings() {
-        writeln!(console.err, "warning: {warning}")?;
-    }
+    console.warn(store.take_warnings())?;
     Ok(ExitStatus::Success)
 }
 
