@@ -4,12 +4,8 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use evalrs::app::cli::Cli;
-use evalrs::app::cli::usage_code;
-use evalrs::app::commands::Console;
-use evalrs::app::commands::color;
-use evalrs::app::commands::dispatch;
-use evalrs::app::commands::width;
+use evalrs::app::cli::{Cli, usage_code};
+use evalrs::app::commands::{Console, color, dispatch, width};
 use evalrs::app::log::start_log;
 use evalrs::base::system::os::OsSystem;
 use evalrs::pipeline::workspace::Color;
@@ -21,7 +17,8 @@ fn main() -> ExitCode {
             // Where nobody reads what is said, the exit code still says it.
             let _ = error.print();
             let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-            return ExitCode::from(if error.use_stderr() { usage_code(words) } else { 0 });
+            let words: Vec<String> = words.collect();
+            return ExitCode::from(if error.use_stderr() { usage_code(&words) } else { 0 });
         }
     };
     let choice = match color(&cli, &OsSystem) {

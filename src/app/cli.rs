@@ -9,8 +9,8 @@ mod command;
 mod harness;
 
 pub use harness::{
-    CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, RecordArgs,
-    SandboxChoice, SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
+    CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,
+    SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.

@@ -5,6 +5,7 @@
 use std::sync::LazyLock;
 
 use python_re::Regex;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::extract::{EXTRACTORS, check_options};
@@ -20,7 +21,7 @@ use super::suite::section::Section;
 use super::suite::sections::{COMBINATION, PROGRAM, RUBRIC};
 
 /// Something a suite can name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Described {
     /// What a suite writes.
     pub id: &'static str,
@@ -29,12 +30,15 @@ pub struct Described {
     /// What it does, in one sentence.
     pub description: &'static str,
     /// Its kind in a suite: `tool`, `rubric`, `program`, `combine`, `extractor`, `target`, `provider`.
+    #[serde(rename = "type")]
     pub kind: &'static str,
     /// The JSON Schema of its options.
     pub options: Value,
     /// What its scores mean; empty for anything but graders.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub scoring: &'static str,
     /// What else is known of it, by name: where a provider is asked, and with whose key.
+    #[serde(flatten)]
     pub facts: Map<String, Value>,
 }
 
@@ -45,24 +49,6 @@ impl Described {
         properties
             .map(|properties| properties.keys().map(String::as_str).collect())
             .unwrap_or_default()
-    }
-
-    /// Everything known of it.
-    pub fn to_json(&self) -> Value {
-        let mut object = json!({
-            "id": self.id,
-            "name": self.name,
-            "description": self.description,
-            "type": self.kind,
-            "options": self.options,
-        });
-        if !self.scoring.is_empty() {
-            object["scoring"] = json!(self.scoring);
-        }
-        if let Some(object) = object.as_object_mut() {
-            object.extend(self.facts.clone());
-        }
-        object
     }
 }
 

@@ -65,9 +65,9 @@ impl Command {
     /// Whether it exits as agent-eval-harness does: with 0, or with 1 if it could not do its work.
     pub fn has_two_codes(&self) -> bool {
         match self {
-            Self::Grade(args) => !args.records.strict,
-            Self::Calibrate(args) => !args.records.strict,
-            Self::ValidateRefs(args) => !args.records.strict,
+            Self::Grade(args) => !args.strict,
+            Self::Calibrate(args) => !args.strict,
+            Self::ValidateRefs(args) => !args.strict,
             Self::Schemas(_) => true,
             _ => false,
         }

@@ -3,14 +3,14 @@
 //! What must be given is optional here, because the commands say themselves what is missing, in the words and with the
 //! exit codes of agent-eval-harness. An argument too many is passed over, as there.
 
-use clap::{Arg, Args, ValueEnum};
+use clap::{Args, CommandFactory, ValueEnum};
 
-use super::StoreArgs;
+use super::{Cli, StoreArgs};
 
-/// What the commands have in common that read records and run a grader. What each reads and writes it says itself.
+/// `evalrs grade`.
 #[derive(Debug, Default, Args)]
-pub struct RecordArgs {
-    /// The records, one a line.
+pub struct GradeArgs {
+    /// Records with `input` and `output`, one a line; left out, standard input.
     #[arg(value_name = "FILE", index = 1)]
     pub file: Option<String>,
     /// What is passed over.
@@ -18,42 +18,13 @@ pub struct RecordArgs {
     pub ignored: Vec<String>,
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Writes to this file in place of standard output.
+    /// Writes the records to this file in place of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// Exits as `evalrs run` does.
+    /// Exits as `evalrs run` does: 1 if a record fails, 2 if the command line or the file is wrong, 3 if the grader failed.
+    /// Without it: 0, or 1 on any error.
     #[arg(long)]
     pub strict: bool,
-}
-
-/// The argument with its own help.
-fn told(help: &'static str) -> impl FnOnce(Arg) -> Arg {
-    move |arg| arg.help(help)
-}
-
-/// The argument with its own name and help.
-fn named(name: &'static str, help: &'static str) -> impl FnOnce(Arg) -> Arg {
-    move |arg| arg.value_name(name).help(help)
-}
-
-/// `evalrs grade`.
-#[derive(Debug, Default, Args)]
-#[command(
-    mut_arg(
-        "file",
-        told("Records with `input` and `output`, one a line; left out, standard input")
-    ),
-    mut_arg("output", told("Writes the records to this file in place of standard output")),
-    mut_arg(
-        "strict",
-        told(
-            "Exits as `evalrs run` does: 1 if a record fails, 2 if the command line or the file is wrong, 3 if the grader failed. Without it: 0, or 1 on any error"
-        )
-    )
-)]
-pub struct GradeArgs {
-    #[command(flatten)]
-    pub records: RecordArgs,
     /// Logs a line for each grade.
     #[arg(long)]
     pub progress: bool,
@@ -61,25 +32,21 @@ pub struct GradeArgs {
 
 /// `evalrs calibrate`.
 #[derive(Debug, Default, Args)]
-#[command(
-    mut_arg(
-        "file",
-        named(
-            "RESULTS",
-            "Graded results, one a line: of `evalrs grade`, or the results.jsonl of `evalrs run`"
-        )
-    ),
-    mut_arg("output", told("Writes the report to this file in place of standard output")),
-    mut_arg(
-        "strict",
-        told(
-            "Exits with 2 if the command line or the file is wrong and with 3 if the grader failed. Else with 1"
-        )
-    )
-)]
 pub struct CalibrateArgs {
+    /// Graded results, one a line: of `evalrs grade`, or the results.jsonl of `evalrs run`.
+    #[arg(value_name = "RESULTS", index = 1)]
+    pub file: Option<String>,
+    /// What is passed over.
+    #[arg(hide = true, index = 2)]
+    pub ignored: Vec<String>,
     #[command(flatten)]
-    pub records: RecordArgs,
+    pub program: ProgramArgs,
+    /// Writes the report to this file in place of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<String>,
+    /// Exits with 2 if the command line or the file is wrong and with 3 if the grader failed. Else with 1.
+    #[arg(long)]
+    pub strict: bool,
     /// How many results are sampled.
     #[arg(long, short, value_name = "N", default_value_t = 10, allow_negative_numbers = false)]
     pub sample: i64,
@@ -93,19 +60,22 @@ pub struct CalibrateArgs {
 
 /// `evalrs validate-refs`.
 #[derive(Debug, Default, Args)]
-#[command(
-    mut_arg("file", named("PROMPTS", "Cases with a `reference`, one a line")),
-    mut_arg("output", told("Writes the results to this file in place of standard output")),
-    mut_arg(
-        "strict",
-        told(
-            "Exits with 1 if a reference fails, with 2 if the command line or the file is wrong and with 3 if the grader failed. Without it: 0, or 1 on any error"
-        )
-    )
-)]
 pub struct ValidateRefsArgs {
+    /// Cases with a `reference`, one a line.
+    #[arg(value_name = "PROMPTS", index = 1)]
+    pub file: Option<String>,
+    /// What is passed over.
+    #[arg(hide = true, index = 2)]
+    pub ignored: Vec<String>,
     #[command(flatten)]
-    pub records: RecordArgs,
+    pub program: ProgramArgs,
+    /// Writes the results to this file in place of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<String>,
+    /// Exits with 1 if a reference fails, with 2 if the command line or the file is wrong and with 3 if the grader failed.
+    /// Without it: 0, or 1 on any error.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// A grader, and how it is run.
@@ -230,21 +200,14 @@ pub enum StarterLanguage {
 
 /// What the process exits with where the command line cannot be read: 2, and 1 where the command exits as
 /// agent-eval-harness does.
-pub fn usage_code(words: impl IntoIterator<Item = String>) -> u8 {
-    let mut command = None;
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        match (word.as_str(), command) {
-            ("--", _) => break,
-            ("--strict", _) => return 2,
-            ("--color", None) => drop(words.next()),
-            (word, None) if !word.starts_with('-') => {
-                command = Some(matches!(word, "grade" | "calibrate" | "validate-refs" | "schemas"));
-            }
-            _ => {}
-        }
+pub fn usage_code(words: &[String]) -> u8 {
+    let is_strict = words.iter().take_while(|word| *word != "--").any(|word| word == "--strict");
+    let read = Cli::command().ignore_errors(true).no_binary_name(true).try_get_matches_from(words);
+    let command = read.ok().and_then(|read| read.subcommand_name().map(str::to_owned));
+    match command.as_deref() {
+        Some("grade" | "calibrate" | "validate-refs" | "schemas") if !is_strict => 1,
+        _ => 2,
     }
-    if command == Some(true) { 1 } else { 2 }
 }
 
 #[cfg(test)]
@@ -273,7 +236,8 @@ mod tests {
             ("--x", 2),
             ("", 2),
         ] {
-            assert_eq!(usage_code(words.split(' ').map(str::to_owned)), expected, "{words}");
+            let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            assert_eq!(usage_code(&words), expected, "{words:?}");
         }
     }
 
@@ -284,10 +248,9 @@ mod tests {
         let Command::Grade(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
             panic!("another command")
         };
-        let records = args.records;
-        assert_eq!(records.program.grader.as_deref(), Some("two"));
-        assert_eq!(records.program.grader_timeout.0, 250);
-        assert_eq!((records.file.as_deref(), records.ignored.len()), (Some("a.jsonl"), 2));
+        assert_eq!(args.program.grader.as_deref(), Some("two"));
+        assert_eq!(args.program.grader_timeout.0, 250);
+        assert_eq!((args.file.as_deref(), args.ignored.len()), (Some("a.jsonl"), 2));
         for wrong in ["grade --grader-timeout 0", "grade --grader-timeout NaN", "calibrate -s 2x"] {
             assert!(Cli::try_parse_from(["evalrs"].into_iter().chain(wrong.split(' '))).is_err());
         }

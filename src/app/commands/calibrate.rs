@@ -16,12 +16,11 @@ pub(crate) fn calibrate(
     args: &CalibrateArgs,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
-    let path = args.records.file.as_deref();
+    let path = args.file.as_deref();
     let path = path.ok_or_else(|| Error::harness_usage("results.jsonl path is required"))?;
-    say_ignored(&args.records.ignored, console.err)?;
-    let grader = args.records.program.grader.as_deref();
-    let grading =
-        grader.map(|grader| Grading::load(grader, &args.records.program, console)).transpose()?;
+    say_ignored(&args.ignored, console.err)?;
+    let grader = args.program.grader.as_deref();
+    let grading = grader.map(|grader| Grading::load(grader, &args.program, console)).transpose()?;
     let bytes = read(path, console.system)?;
     let results = checked(&bytes, "result", check::results)?;
     let population: Vec<Map<String, Value>> = results
@@ -45,7 +44,7 @@ pub(crate) fn calibrate(
         return Ok(ExitStatus::Interrupted);
     }
     let text = report(&samples, &console.system.now().to_string());
-    write_text(&text, args.records.output.as_deref(), console)?;
+    write_text(&text, args.output.as_deref(), console)?;
     Ok(ExitStatus::Success)
 }
 

@@ -17,16 +17,16 @@ use crate::pipeline::inline::record::{GraderResult, grader_input, with_score};
 
 /// Grades every record of a file. The file as a whole is checked, and the grader loaded, before anything else is done.
 pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let grader = args.records.program.grader.as_deref();
+    let grader = args.program.grader.as_deref();
     let grader = grader.ok_or_else(|| Error::harness_usage("--grader is required"))?;
-    say_ignored(&args.records.ignored, console.err)?;
-    let grading = Grading::load(grader, &args.records.program, console)?;
+    say_ignored(&args.ignored, console.err)?;
+    let grading = Grading::load(grader, &args.program, console)?;
     let bytes = records(args, console.system)?;
     // Records are read again when it is their turn: all of them at once would be large.
     let records = checked(&bytes, "JSON", |line| check::graded(line).map(drop))?;
     let lines: Vec<InlineLine<'_>> = records.into_iter().map(|(line, ())| line).collect();
     let Console { system, out, err, .. } = console;
-    let mut out: Box<dyn Write + '_> = match &args.records.output {
+    let mut out: Box<dyn Write + '_> = match &args.output {
         Some(path) => system.create(path)?,
         None => Box::new(&mut **out),
     };
@@ -47,7 +47,7 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
 }
 
 fn records(args: &GradeArgs, system: &dyn System) -> Result<Vec<u8>, Error> {
-    if let Some(path) = &args.records.file {
+    if let Some(path) = &args.file {
         return read(path, system);
     }
     let bytes = system

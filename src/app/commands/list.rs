@@ -1,6 +1,6 @@
 //! `evalrs list`: what suites can use, from the registry.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Console;
 use crate::app::cli::{ListArgs, Listed};
@@ -17,8 +17,7 @@ pub(crate) fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitSta
         Listed::Providers => registry::providers(),
     };
     if args.json {
-        let objects: Vec<Value> = entries.iter().map(registry::Described::to_json).collect();
-        writeln!(console.out, "{:#}", json!(objects))?;
+        console.write_json(&entries)?;
         return Ok(ExitStatus::Success);
     }
     let indent = entries.iter().map(|entry| entry.id.len()).max().unwrap_or_default() + 2;

@@ -30,13 +30,13 @@ pub(crate) fn validate_refs(
     args: &ValidateRefsArgs,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
-    let path = args.records.file.as_deref();
+    let path = args.file.as_deref();
     let path = path.ok_or_else(|| Error::harness_usage("prompts.jsonl path is required"))?;
-    let grader = args.records.program.grader.as_deref();
+    let grader = args.program.grader.as_deref();
     let grader =
         grader.ok_or_else(|| Error::harness_usage("--grader is required for validate-refs"))?;
-    say_ignored(&args.records.ignored, console.err)?;
-    let grading = Grading::load(grader, &args.records.program, console)?;
+    say_ignored(&args.ignored, console.err)?;
+    let grading = Grading::load(grader, &args.program, console)?;
     let bytes = read(path, console.system)?;
     let cases: Vec<Map<String, Value>> = checked(&bytes, "prompt", check::prompt)?
         .into_iter()
@@ -54,7 +54,7 @@ pub(crate) fn validate_refs(
         return Ok(ExitStatus::Interrupted);
     }
     let lines: Vec<String> = results.iter().map(to_json).collect();
-    write_text(&lines.join("\n"), args.records.output.as_deref(), console)?;
+    write_text(&lines.join("\n"), args.output.as_deref(), console)?;
     summarize(&results, graded, console.err)?;
     Ok(if graded.failed > 0 { ExitStatus::GateFailed } else { ExitStatus::Success })
 }

@@ -175,17 +175,13 @@ fn refuse_secrets(fields: &mut FieldSet<'_>, findings: &mut Findings) {
 }
 
 fn provider(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> String {
-    let field = fields.take("provider");
-    let name = field.and_then(|field| Some((field, reader.findings.text(field)?)));
-    match name {
-        Some((field, name)) => {
-            if !reader.registry.providers.contains(&name.as_str()) {
-                reader.findings.unknown(field, &name, "provider", reader.registry.providers);
-            }
-            name
-        }
-        None => JudgeSpec::default().provider,
+    if let Some(field) = fields.take("provider")
+        && let Some(name) = reader.findings.text(field)
+        && !reader.registry.providers.contains(&name.as_str())
+    {
+        reader.findings.unknown(field, &name, "provider", reader.registry.providers);
     }
+    provider_name(fields)
 }
 
 /// The provider that the fields name, right or wrong.
