@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// A range of scores, from complete failure to full success.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Scale {
     /// The score of complete failure.
     pub min: f64,
@@ -31,11 +31,12 @@ impl Scale {
 }
 
 /// A rubric and who judges by it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RubricSpec {
     /// The text of the rubric, a template.
     pub prompt: String,
     /// Who is asked, at least one; more than one is a panel.
+    #[serde(skip)]
     pub judges: Vec<JudgeSpec>,
     /// The range the judges score in; mapped to 0..=1. None is 0..=1 itself.
     pub scale: Option<Scale>,
@@ -163,7 +164,8 @@ impl ReplyFormat {
 }
 
 /// What submissions are compared with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CompareTo {
     /// A field of the row, a dotted path.
     Field(String),

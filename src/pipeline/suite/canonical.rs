@@ -161,23 +161,13 @@ fn rubric(spec: &RubricSpec) -> Value {
         panel => json!({"panel": panel.iter().map(judge).collect::<Vec<_>>()}),
     };
     extend(&mut rubric, judges);
-    let compare_to = spec.compare_to.as_ref().map(|compare_to| match compare_to {
-        // The first `row.` of a path is a prefix, so a field called `row` needs one more.
-        CompareTo::Field(path) if path.starts_with("row.") => {
-            json!({"field": format!("row.{path}")})
-        }
-        CompareTo::Field(path) => json!({"field": path}),
-        CompareTo::Run(path) => json!({"run": path}),
-    });
-    let voting = json!({
-        "compare_to": compare_to,
-        "scale": spec.scale.map(|scale| json!({"min": scale.min, "max": scale.max})),
-        "rubric_vars": spec.rubric_vars,
-        "votes": spec.votes,
-        "combine": spec.combine,
-        "confirm_fails": spec.confirm_fails,
-    });
-    extend(&mut rubric, said(voting));
+    extend(&mut rubric, said(json!(spec)));
+    // The first `row.` of a path is a prefix, so a field called `row` needs one more.
+    if let Some(CompareTo::Field(path)) = &spec.compare_to
+        && path.starts_with("row.")
+    {
+        rubric["compare_to"]["field"] = json!(format!("row.{path}"));
+    }
     rubric
 }
 
