@@ -13,8 +13,7 @@ use crate::engine::resolve::settings::Refresh;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::{Database, results};
-use crate::pipeline::spec::SandboxKind;
-use crate::pipeline::spec::Suite;
+use crate::pipeline::spec::{SandboxKind, Suite};
 
 /// What the command line says over a suite.
 pub(crate) fn overrides(select: &SelectArgs) -> Overrides {

@@ -16,8 +16,7 @@ use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::pipeline::grade;
 use crate::pipeline::program::UncallablePart;
-use crate::pipeline::spec::Language;
-use crate::pipeline::spec::{GraderKind, GraderSpec, RewardSpec};
+use crate::pipeline::spec::{GraderKind, GraderSpec, Language, RewardSpec};
 use crate::pipeline::suite::canonical::canonical;
 
 /// Checks every suite and says what is wrong.

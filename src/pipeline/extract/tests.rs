@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{EXTRACTORS, ExtractError, ExtractFrom, Extractor, check_options};
 use crate::base::path::Row;
-use crate::pipeline::spec::ExtractorSpec;
-use crate::pipeline::spec::OptionProblem;
+use crate::pipeline::spec::{ExtractorSpec, OptionProblem};
 use crate::pipeline::trajectory::{Trajectory, read};
 
 const ROW: &str = r#"{"id": 1, "metadata": {"reward": 0.5, "names": ["a", "b"], "none": null}, "text": "as it is"}"#;

@@ -17,14 +17,12 @@ pub enum Gate {
         /// Grader → weight, in the order of the file; not negative, not all zero.
         #[serde(serialize_with = "as_map")]
         weights: Vec<(String, f64)>,
-        /// The comparison.
         op: Op,
         /// What the weighted mean is compared with.
         value: f64,
     },
     /// Several gates joined by `and` or `or`.
     Logical {
-        /// How they are joined.
         operator: Logic,
         /// At least one: simple conditions or further logical gates.
         conditions: Vec<Gate>,
@@ -37,12 +35,10 @@ pub enum Gate {
 /// One aggregate of one grader against a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Condition {
-    /// The grader.
     pub metric_key: String,
     /// The aggregate of its scores.
     #[serde(rename = "metric")]
     pub aggregation: Aggregation,
-    /// The comparison.
     pub op: Op,
     /// What it is compared with. Of accuracy, a fraction.
     pub value: f64,
@@ -66,7 +62,6 @@ pub struct PassRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregation {
-    /// The arithmetic mean.
     AvgScore,
     /// The share of passes, 0..=1.
     Accuracy,
@@ -86,15 +81,10 @@ pub enum Aggregation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
-    /// Greater.
     Gt,
-    /// Greater or equal.
     Gte,
-    /// Less.
     Lt,
-    /// Less or equal.
     Lte,
-    /// Equal.
     Eq,
 }
 
@@ -116,8 +106,6 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Logic {
-    /// All of them.
     And,
-    /// At least one of them.
     Or,
 }

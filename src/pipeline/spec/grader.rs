@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::{CompareTo, ProgramSpec, RubricSpec};
 use crate::pipeline::reward::Expression;
 
-/// One grader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraderSpec {
     /// Its key in the suite.
@@ -18,7 +17,6 @@ pub struct GraderSpec {
     pub pass_threshold: f64,
     /// Group 1 of this pattern is the reference answer inside a longer ground truth.
     pub ground_truth_pattern: Option<String>,
-    /// How it grades.
     pub kind: GraderKind,
 }
 
@@ -51,7 +49,6 @@ impl GraderSpec {
 pub enum GraderKind {
     /// A deterministic function.
     Tool(ToolSpec),
-    /// A judge.
     Rubric(Box<RubricSpec>),
     /// A program of the user.
     Program(Box<ProgramSpec>),
@@ -82,7 +79,6 @@ pub struct ExtractorSpec {
 }
 
 impl ExtractorSpec {
-    /// The options as an object.
     pub fn options(&self) -> Map<String, Value> {
         serde_json::from_str(&self.config).unwrap_or_default()
     }
@@ -102,8 +98,6 @@ pub struct ToolSpec {
 pub struct OptionProblem {
     /// The keys that lead to the option inside `config`; empty for the options as a whole.
     pub at: Vec<String>,
-    /// What is wrong.
     pub message: String,
-    /// The likely fix.
     pub hint: Option<String>,
 }

@@ -55,7 +55,6 @@ pub struct RubricSpec {
 /// One judge: a model, where it is asked, and with which settings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgeSpec {
-    /// The model.
     pub model: String,
     /// The protocol; `openai` is any OpenAI-compatible endpoint.
     pub provider: String,
@@ -70,7 +69,6 @@ pub struct JudgeSpec {
     pub headers: Vec<HeaderSpec>,
     /// The sampling temperature, 0..=2; none leaves it out of the request.
     pub temperature: Option<f64>,
-    /// The sampling seed.
     pub seed: Option<i64>,
     /// The most tokens of a reply.
     pub max_tokens: Option<u32>,
@@ -119,9 +117,7 @@ impl Default for Patience {
 /// A header of a judge's requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderSpec {
-    /// Its name.
     pub name: String,
-    /// What it says.
     pub value: HeaderValue,
 }
 
@@ -143,11 +139,8 @@ pub enum ReplyFormat {
     /// By a JSON schema where the endpoint offers that, else as JSON, else in words alone.
     #[default]
     Auto,
-    /// By a JSON schema.
     JsonSchema,
-    /// As some JSON object.
     JsonObject,
-    /// In words alone.
     Text,
 }
 
@@ -180,7 +173,6 @@ pub enum Combine {
     /// The middle one; of an even number, the mean of the middle two.
     #[default]
     Median,
-    /// The arithmetic mean.
     Mean,
     /// The score that most votes gave; of several such, their mean.
     Majority,

@@ -30,7 +30,6 @@ use super::trajectory::TrajectoryFormat;
 pub struct Suite {
     /// Its name in reports.
     pub name: String,
-    /// A line for people.
     pub description: Option<String>,
     /// Where the samples are.
     pub dataset: DatasetSpec,

@@ -23,7 +23,6 @@ pub struct ProgramSpec {
     pub env: Vec<Variable>,
     /// The folder it runs in, joined to the suite's; none is the suite's own.
     pub cwd: Option<String>,
-    /// What it is kept from.
     pub sandbox: Sandbox,
     /// How often it is run for the same.
     pub repeat: Repeat,
@@ -114,9 +113,7 @@ impl Language {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// A grade.
     Grade,
-    /// A submission.
     Extract,
     /// One score of many grades.
     Reward,

@@ -3,7 +3,6 @@
 /// A variable that a suite names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
     /// Whether its value is a secret: then it is in no key, and taken out of whatever a program says.
     pub is_secret: bool,

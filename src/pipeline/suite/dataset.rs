@@ -82,7 +82,6 @@ fn field_map(field: &YamlEntry, findings: &mut Findings) -> FieldMap {
     map
 }
 
-/// Reads the `target` section.
 pub(super) fn target(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<TargetSpec> {
     let mut fields = reader.findings.fields(field, &RECORDED)?;
     let Some(kind) = fields.take("kind") else {

@@ -41,7 +41,6 @@ impl Findings {
         self.push(Severity::Error, span, message.into())
     }
 
-    /// Reports a warning.
     pub(crate) fn warning(
         &mut self,
         span: SourceSpan,
@@ -98,7 +97,6 @@ impl Findings {
         self.error(field.value.span, message)
     }
 
-    /// The value as text.
     pub(crate) fn text(&mut self, field: &YamlEntry) -> Option<String> {
         match &field.value.value {
             Yaml::Str(text) if text.is_empty() => {
@@ -174,7 +172,6 @@ impl Findings {
         }
     }
 
-    /// The value as a truth value.
     pub(crate) fn truth(&mut self, field: &YamlEntry) -> Option<bool> {
         match &field.value.value {
             Yaml::Bool(value) => return Some(*value),
@@ -320,7 +317,6 @@ pub(crate) struct FieldSet<'n> {
 }
 
 impl<'n> FieldSet<'n> {
-    /// The fields `entries` of a `section`.
     pub(crate) fn new(entries: &'n [YamlEntry], section: &'static Section) -> Self {
         Self { entries, defaults: &[], section, owner: None, refused: Vec::new() }
     }
@@ -357,17 +353,14 @@ impl<'n> FieldSet<'n> {
         }
     }
 
-    /// The field `name` as text.
     pub(crate) fn text(&self, name: &str, findings: &mut Findings) -> Option<String> {
         findings.text(self.take(name)?)
     }
 
-    /// The field `name` as a list of texts.
     pub(crate) fn texts(&self, name: &str, findings: &mut Findings) -> Option<Vec<String>> {
         findings.texts(self.take(name)?)
     }
 
-    /// The field `name` as a truth value.
     pub(crate) fn truth(&self, name: &str, findings: &mut Findings) -> Option<bool> {
         findings.truth(self.take(name)?)
     }
@@ -387,7 +380,6 @@ impl<'n> FieldSet<'n> {
         findings.whole(self.take(name)?, self.shape(name))
     }
 
-    /// The field `name` as one of `choices`, by name.
     pub(crate) fn choice<T: Copy>(
         &self,
         name: &str,

@@ -6,18 +6,16 @@
 use serde_json::{Map, Value};
 
 use super::fields::{FieldSet, Findings};
-use super::load;
 use super::reader::{Reader, is_misspelt};
 use super::sections::{COMBINATION, EXTRACTOR_OPTIONS, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL};
 use super::source::SourceSpan;
 use super::tree::{Yaml, YamlEntry, YamlNode};
-use super::{programs, rewards, rubric};
+use super::{load, programs, rewards, rubric};
 use crate::base::diagnostic::suggest;
-use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec};
-use crate::pipeline::spec::{Language, Role};
-use crate::pipeline::spec::{OptionProblem, ToolSpec};
+use crate::pipeline::spec::{
+    ExtractorSpec, GraderKind, GraderSpec, Language, OptionProblem, Role, ToolSpec,
+};
 
-/// The graders of a suite.
 #[derive(Default)]
 pub(super) struct Graders {
     /// Every name, also of graders that are wrong.

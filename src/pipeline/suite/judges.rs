@@ -134,7 +134,6 @@ fn check_different(judges: &[JudgeSpec], items: &[YamlNode], findings: &mut Find
     }
 }
 
-/// Reads the fields of one judge.
 fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
     let defaults = JudgeSpec::default();
     let provider = provider(fields, reader);

@@ -49,9 +49,7 @@ pub enum FileText {
 
 /// Where the suite reader finds the text of other files and of the environment.
 pub trait Files {
-    /// The text of the file at `path`.
     fn text(&self, path: &str) -> FileText;
-    /// The environment variable `name`.
     fn env(&self, name: &str) -> Option<String>;
 }
 

@@ -15,18 +15,15 @@ use super::thresholds::Passes;
 use super::tree::{Yaml, YamlNode};
 use super::{Files, dataset, gate, graders, programs, rewards};
 use crate::base::diagnostic::{Diagnostic, Place};
-use crate::pipeline::spec::{OptionProblem, ToolSpec};
-use crate::pipeline::spec::{ProgramSpec, Sandbox, SandboxKind};
-use crate::pipeline::spec::{Suite, TargetSpec};
+use crate::pipeline::spec::{
+    OptionProblem, ProgramSpec, Sandbox, SandboxKind, Suite, TargetSpec, ToolSpec,
+};
 
 /// What graders, extractors and providers there are, and how their options are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Registry<'a> {
-    /// The ids of grading functions.
     pub graders: &'a [&'a str],
-    /// The ids of extractors.
     pub extractors: &'a [&'a str],
-    /// The ids of judge providers.
     pub providers: &'a [&'a str],
     /// Checks the options of a known grading function.
     pub check_grader: fn(&ToolSpec) -> Vec<OptionProblem>,
@@ -63,7 +60,6 @@ pub struct SuiteReading {
     pub rubric_files: Vec<(String, String)>,
 }
 
-/// Reads the suite at `path`.
 pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> SuiteReading {
     let mut reader = Reader {
         files,

@@ -11,8 +11,7 @@ use super::sections::{COMBINATION, REWARD_COMBINE, REWARD_CUSTOM, REWARD_METRIC}
 use super::tree::{Style, Yaml, YamlEntry};
 use super::{gate, programs};
 use crate::pipeline::reward::Expression;
-use crate::pipeline::spec::Role;
-use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec};
+use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec, Role};
 
 /// The name of the grader that the `reward` section is.
 const REWARD: &str = "reward";
@@ -121,7 +120,6 @@ fn add(
     graders.specs.extend(spec);
 }
 
-/// The function of a `custom` reward.
 fn composer(
     field: &YamlEntry,
     inner: &FieldSet<'_>,
@@ -181,7 +179,6 @@ impl RewardCommon {
     }
 }
 
-/// The expression under `combine`.
 fn combine(
     fields: &FieldSet<'_>,
     graders: &mut Graders,

@@ -8,7 +8,6 @@
 pub(super) enum Scalar {
     /// Empty, `~` or `null`.
     Null,
-    /// `true` or `false`.
     Bool(bool),
     /// A whole number of 64 bits.
     Int(i64),
@@ -18,7 +17,6 @@ pub(super) enum Scalar {
     Text,
 }
 
-/// What `text` is.
 pub(super) fn resolve(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Scalar::Null,

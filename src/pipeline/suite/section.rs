@@ -14,12 +14,10 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// A section of `owner`.
     pub(crate) const fn new(owner: &'static str, groups: &'static [&'static [FieldSpec]]) -> Self {
         Self { owner, groups }
     }
 
-    /// All fields.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &'static FieldSpec> {
         self.groups.iter().copied().flatten()
     }
@@ -36,7 +34,6 @@ pub(crate) struct FieldSpec {
     pub(crate) is_required: bool,
     /// What is said where it is missing, and the likely fix; empty where its reader says that.
     pub(crate) missing: [&'static str; 2],
-    /// Its default, as JSON.
     pub(crate) default: Option<&'static str>,
 }
 

@@ -12,7 +12,6 @@ use super::section::FieldShape::{
 use super::section::{COUNT, FINITE, FRACTION, FieldSpec, Section, fields, names, section};
 use crate::pipeline::trajectory;
 
-/// A suite.
 pub(crate) static SUITE: Section = section!["a suite",
     "name": Text, required => "the suite's name in reports";
     "description": Text => "a line for people";
@@ -35,7 +34,6 @@ pub(crate) const EXTENDS: &[FieldSpec] = fields![
     "extends": Text => "another suite to start from: mappings merge key by key, everything else is replaced";
 ];
 
-/// The mapping under `dataset`.
 pub(crate) static DATASET: Section = section!["a dataset",
     "path": Text, needed "the dataset has no `path`", "" => "the file";
     "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
@@ -126,7 +124,6 @@ const SUBMISSION: &[FieldSpec] = fields![
     "include_subagents": Truth, or "false" => "whether messages of sub-agents are seen";
 ];
 
-/// A deterministic grader.
 pub(crate) static TOOL: Section = Section::new("a tool grader", &[TOOL_KIND, SUBMISSION, FUNCTION]);
 
 /// A function of a Python file.
@@ -169,7 +166,6 @@ pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
     "timeout": Seconds, or "60" => "seconds one call may take";
 ];
 
-/// The mapping under `extractor_options`.
 pub(crate) static EXTRACTOR_OPTIONS: Section =
     Section::new("`extractor_options`", &[PROGRAM_SETTINGS]);
 
@@ -178,7 +174,6 @@ const ENVIRONMENT: FieldShape =
 
 const SANDBOX_SHAPE: FieldShape = AnyOf(&[Choice(&names(&SANDBOXES)), Mapping(&SANDBOX)]);
 
-/// The mapping under `sandbox`.
 pub(crate) static SANDBOX: Section = section!["`sandbox`",
     "kind": Choice(&names(&SANDBOXES)), needed "`sandbox` has no `kind`", "write `kind: none`, `kind: auto` or `kind: bubblewrap`" => "what programs are kept from";
     "memory": AnyOf(&[FINITE, Text]) => "the most memory: bytes, or an amount such as `512MB`";
@@ -234,17 +229,14 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
     "max_tokens_per_minute": COUNT => "the most tokens, sent and received, in a minute";
 ];
 
-/// One judge of a panel.
 pub(crate) static PANELLIST: Section = Section::new("a judge of `panel`", &[JUDGE]);
 
 const HEADERS: FieldShape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
 
-/// A header that an environment variable holds.
 pub(crate) static HEADER: Section = section!["a header",
     "env": Text, required => "the environment variable that holds it";
 ];
 
-/// The mapping under `compare_to`.
 pub(crate) static COMPARE_TO: Section = section!["`compare_to`",
     "field": Text => "a field of the row, a dotted path";
     "run": Text => "the record of a run";
@@ -253,13 +245,11 @@ pub(crate) static COMPARE_TO: Section = section!["`compare_to`",
 const COMBINE: FieldShape = Choice(&names(&COMBINES));
 pub(super) const VOTE_COUNT: FieldShape = Whole(1, 1000, "a whole number between 1 and 1000");
 
-/// The mapping under `votes`.
 pub(crate) static VOTES: Section = section!["`votes`",
     "n": VOTE_COUNT, needed "`votes` has no `n`", "" => "independent judgments by each judge";
     "combine": COMBINE => "how votes become one score";
 ];
 
-/// The mapping under `scale`.
 pub(crate) static SCALE: Section = section!["`scale`",
     "min": FINITE, needed "`scale` has no `min`", "write `scale: {min: 1, max: 5}`" => "the score that becomes 0";
     "max": FINITE, needed "`scale` has no `max`", "write `scale: {min: 1, max: 5}`" => "the score that becomes 1";
@@ -287,7 +277,6 @@ const EXPRESSION: &[FieldSpec] = fields![
     "combine": AnyOf(&[Text, FINITE]), needed "what combines graders needs an expression, `combine`", "for example `combine: 0.7*quality + 0.3*policy`" => "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`";
 ];
 
-/// A grader that combines others.
 pub(crate) static COMBINATION: Section = Section::new(
     "a combining grader",
     &[
@@ -371,7 +360,6 @@ pub(crate) static SIMPLE: Section = Section::new(
     ],
 );
 
-/// A weighted mean over several graders.
 pub(crate) static WEIGHTED: Section = Section::new(
     "a weighted average",
     &[

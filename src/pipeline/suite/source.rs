@@ -11,7 +11,6 @@ use crate::base::diagnostic::{Place, suggest};
 /// A range of bytes in one of the files a suite was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SourceSpan {
-    /// The index of the file in [`Sources`].
     pub file: u32,
     /// The first byte.
     pub start: u32,
@@ -20,7 +19,6 @@ pub(crate) struct SourceSpan {
 }
 
 impl SourceSpan {
-    /// The bytes `range` of `file`.
     pub(crate) fn new(file: u32, range: Range<usize>) -> Self {
         let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         Self { file, start: narrow(range.start), end: narrow(range.end.max(range.start)) }
@@ -99,7 +97,6 @@ impl Sources {
         self.files.iter().position(|(known, _)| known == path).unwrap_or(self.files.len())
     }
 
-    /// The path of a file.
     pub(crate) fn path(&self, file: u32) -> &str {
         self.files.get(file as usize).map_or("", |(path, _)| path)
     }

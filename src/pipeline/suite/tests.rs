@@ -6,9 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{FileText, Files, Registry, SuiteReading, read_suite};
-use crate::pipeline::spec::SandboxKind;
-use crate::pipeline::spec::Suite;
-use crate::pipeline::spec::{OptionProblem, ToolSpec};
+use crate::pipeline::spec::{OptionProblem, SandboxKind, Suite, ToolSpec};
 
 mod broken;
 mod canonical;

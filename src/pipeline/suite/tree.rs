@@ -28,11 +28,8 @@ const MAX_COPIES: usize = 100_000;
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct YamlNode {
-    /// Where it is written.
     pub span: SourceSpan,
-    /// How it is written.
     pub style: Style,
-    /// What it says.
     pub value: Yaml,
 }
 
@@ -54,13 +51,10 @@ pub(crate) enum Yaml {
     Null,
     /// `true` or `false`; `yes` and `no` are text.
     Bool(bool),
-    /// A whole number.
     Int(i64),
     /// A number with a fraction or exponent or beyond 64 bits, finite.
     Float(f64),
-    /// Text.
     Str(String),
-    /// A list.
     Seq(Vec<YamlNode>),
     /// A mapping, in the order written, each key once.
     Map(Vec<YamlEntry>),
@@ -69,16 +63,12 @@ pub(crate) enum Yaml {
 /// One entry of a mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct YamlEntry {
-    /// The key.
     pub key: String,
-    /// Where the key is written.
     pub key_span: SourceSpan,
-    /// The value.
     pub value: YamlNode,
 }
 
 impl YamlNode {
-    /// The value as JSON.
     pub(crate) fn to_json(&self) -> Value {
         match &self.value {
             Yaml::Null => Value::Null,

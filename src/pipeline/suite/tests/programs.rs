@@ -2,8 +2,10 @@
 
 use super::{Memory, REGISTRY, read, read_suite, rendered, suite};
 use crate::pipeline::program::UncallablePart;
-use crate::pipeline::spec::{Gate, GraderKind, GraderSpec, RewardSpec, Suite};
-use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable};
+use crate::pipeline::spec::{
+    Gate, GraderKind, GraderSpec, Language, ProgramSpec, Repeat, RewardSpec, Role, Sandbox,
+    SandboxKind, Suite, Variable,
+};
 use crate::pipeline::suite::Registry;
 
 /// A suite with the graders and sections `rest`.
