@@ -55,20 +55,17 @@ impl System for OsSystem {
     }
 
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()> {
-        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
-        write_atomically(path, contents).map_err(named)
+        write_atomically(path, contents).map_err(naming(path))
     }
 
     fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {
-        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
-        made_folder_of(path).map_err(named)?;
-        let file = std::fs::File::create(path).map_err(named)?;
+        made_folder_of(path).map_err(naming(path))?;
+        let file = std::fs::File::create(path).map_err(naming(path))?;
         Ok(Box::new(file))
     }
 
     fn make_executable(&self, path: &str) -> std::io::Result<()> {
-        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
-        executable_by_all(path).map_err(named)
+        executable_by_all(path).map_err(naming(path))
     }
 
     #[cfg(unix)]
@@ -87,13 +84,11 @@ impl System for OsSystem {
     }
 
     fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
-        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
-        append_durably(path, bytes).map_err(named)
+        append_durably(path, bytes).map_err(naming(path))
     }
 
     fn remove_folder(&self, path: &str) -> std::io::Result<()> {
-        let named = |error: Error| Error::new(error.kind(), format!("`{path}`: {error}"));
-        std::fs::remove_dir_all(path).map_err(named)
+        std::fs::remove_dir_all(path).map_err(naming(path))
     }
 
     fn environment(&self) -> BTreeMap<String, String> {
@@ -152,6 +147,11 @@ impl System for OsSystem {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed()
     }
+}
+
+/// Puts the path of a file before what is wrong with it.
+fn naming(path: &str) -> impl Fn(Error) -> Error {
+    move |error| Error::new(error.kind(), format!("`{path}`: {error}"))
 }
 
 /// All that the version of a program hangs on, as far as it can be seen.

@@ -1,6 +1,6 @@
 //! The programs of a session: what is known of each, brought into the database.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::listings::{StoredListing, entry, files_key, find};
@@ -30,14 +30,14 @@ use crate::pipeline::suite::ProgramPlaces;
 #[derive(Debug, Default)]
 pub(crate) struct ProgramSet {
     /// Those whose files were read.
-    read: Vec<(Program, ReadProgram)>,
+    read: HashMap<Program, ReadProgram>,
     /// What is listed under the base key of each, also of those that were edited since: calls of these may be under way,
     /// and the edit may be taken back.
     pub(crate) listings: KeyMap<Listing>,
     /// The files of programs that were listed before it was listed where they look for others.
-    of_files: Vec<(Program, Depfile)>,
+    of_files: HashMap<Program, Depfile>,
     /// Everything that one was ever seen to load, also while it cannot be loaded.
-    seen: Vec<(Program, Depfile)>,
+    seen: HashMap<Program, Depfile>,
     /// Files that programs were seen to read in this session without declaring them: program, path.
     pub(crate) undeclared: BTreeSet<(String, String)>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Listing {
 
 impl ProgramSet {
     pub(crate) fn read(&self, program: Program) -> Option<&ReadProgram> {
-        self.read.iter().find(|(other, _)| *other == program).map(|(_, read)| read)
+        self.read.get(&program)
     }
 
     /// The key of the entry that lists what a program loads as it is by now.
@@ -67,19 +67,11 @@ impl ProgramSet {
 
     /// Notes that a program was seen to load files.
     fn see(&mut self, program: Program, depfile: &Depfile) {
-        match self.seen.iter_mut().find(|(other, _)| *other == program) {
-            Some((_, seen)) => drop(seen.extend(depfile)),
-            None => self.seen.push((program, depfile.clone())),
-        }
+        self.seen.entry(program).or_default().extend(depfile);
     }
 
     pub(crate) fn seen(&self, program: Program) -> Option<&Depfile> {
-        self.seen.iter().find(|(other, _)| *other == program).map(|(_, seen)| seen)
-    }
-
-    /// The files that a program was seen to load before it was listed where it looks for others.
-    fn of_files(&self, program: Program) -> Option<&Depfile> {
-        self.of_files.iter().find(|(other, _)| *other == program).map(|(_, depfile)| depfile)
+        self.seen.get(&program)
     }
 }
 
@@ -125,13 +117,14 @@ impl Session {
             environment: &environment,
             sees_all: false,
         };
-        let read = ReadProgram::read(&spec, &place, system);
-        self.programs.read.retain(|(other, _)| *other != program);
-        let state = match read {
-            Err(problem) => ProgramState::Broken(problem),
+        let state = match ReadProgram::read(&spec, &place, system) {
+            Err(problem) => {
+                self.programs.read.remove(&program);
+                ProgramState::Broken(problem)
+            }
             Ok(read) => {
                 let known = Arc::clone(&read.known);
-                self.programs.read.push((program, read));
+                self.programs.read.insert(program, read);
                 ProgramState::Read(known)
             }
         };
@@ -167,8 +160,7 @@ impl Session {
                     self.know(program, Listing { generation, depfile, seen }, system);
                 }
                 StoredListing::Files(depfile) => {
-                    self.programs.of_files.retain(|(other, _)| *other != program);
-                    self.programs.of_files.push((program, depfile));
+                    self.programs.of_files.insert(program, depfile);
                 }
                 StoredListing::Nothing => {}
             }
@@ -196,7 +188,7 @@ impl Session {
     pub fn listing_keys(&self) -> Vec<ActionKey> {
         let has_worker = |program: &Program| program.spec(&self.db).language.has_worker();
         let programs = self.named_programs().into_iter().filter(has_worker);
-        let key = |program: Program| match self.programs.of_files(program) {
+        let key = |program: Program| match self.programs.of_files.get(&program) {
             // It was not found out yet where it looks for others.
             Some(_) => Some(files_key(self.programs.read(program)?)),
             None => self.programs.base(program),
@@ -208,7 +200,7 @@ impl Session {
     /// either.
     pub fn assume_no_dependencies(&mut self, system: &dyn System) {
         for program in self.unloaded() {
-            let depfile = self.programs.of_files(program).cloned().unwrap_or_default();
+            let depfile = self.programs.of_files.get(&program).cloned().unwrap_or_default();
             self.know(program, Listing { depfile, ..Listing::default() }, system);
         }
     }
@@ -243,11 +235,10 @@ impl Session {
             }
             Ok(discovered) => {
                 let (mut depfile, seen) = self.seen(program, discovered, system);
-                if let Some(of_files) = self.programs.of_files(program) {
+                if let Some(of_files) = self.programs.of_files.remove(&program) {
                     // What only calls load is kept in mind.
-                    depfile.extend(of_files);
+                    depfile.extend(&of_files);
                 }
-                self.programs.of_files.retain(|(other, _)| *other != program);
                 let action = self.programs.read(program)?.dependencies_action();
                 let entry = entry(&action, &depfile, 0, system.now());
                 self.know(program, Listing { generation: 0, depfile, seen }, system);
@@ -299,13 +290,13 @@ impl Session {
     /// edited meanwhile is none of them: it is not known what its results rest on, and the next evaluation calls it
     /// again.
     pub(crate) fn outgrown(&self) -> Vec<(Program, ProgramFingerprint)> {
-        let more = |(program, _): &(Program, ReadProgram)| {
+        let more = |program: Program| {
             let ProgramState::Known(known) = program.state(&self.db) else { return None };
-            let Listing { depfile, seen, .. } = self.programs.listing(*program)?;
+            let Listing { depfile, seen, .. } = self.programs.listing(program)?;
             let is_more = is_outgrown(known, depfile);
-            Some((*program, is_more.then(|| grown(known, depfile, seen)).flatten()?))
+            Some((program, is_more.then(|| grown(known, depfile, seen)).flatten()?))
         };
-        self.programs.read.iter().filter_map(more).collect()
+        self.named_programs().into_iter().filter_map(more).collect()
     }
 
     /// Completes the keys of a program with everything that it was seen to load.
@@ -392,8 +383,7 @@ impl Session {
             // One that could not be loaded is loaded again, whatever has changed.
             let is_same = before.is_some() && of_before.as_ref() == Some(&read.known);
             let known = Arc::clone(&read.known);
-            self.programs.read.retain(|(other, _)| *other != program);
-            self.programs.read.push((program, read));
+            self.programs.read.insert(program, read);
             match self.programs.listing(program).cloned() {
                 // What calls have loaded since completes keys when they are over: until then what was called stands.
                 Some(listing) if is_same && self.is_as_seen(program, &listing, system) => {}
