@@ -25,7 +25,6 @@ use crate::app::watch::json::JsonDisplay;
 use crate::app::watch::line_input::{CommandReader, resolve};
 use crate::app::watch::plain::PlainDisplay;
 use crate::app::watch::recording::save_record;
-use crate::app::watch::screen::ScreenOptions;
 use crate::app::watch::screen::terminal::ScreenDisplay;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::ordered_map::Ordered;
@@ -266,7 +265,7 @@ fn front<'c>(
     let has_screen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if has_screen && !args.plain && !args.json {
         let interrupted = Box::pin(interrupted());
-        let display = ScreenDisplay::enter(ScreenOptions { color: console.has_color })?;
+        let display = ScreenDisplay::enter(console.has_color)?;
         return Ok(Box::new(OnScreen { display, interrupted }));
     }
     let display: Box<dyn Display + 'c> = if args.json {

@@ -57,6 +57,11 @@ pub struct Overview {
     pub notes: Vec<String>,
 }
 
+/// The number of an evaluation, in words.
+pub(crate) fn save_name(save: u32) -> String {
+    if save == 0 { "start".to_owned() } else { format!("save {save}") }
+}
+
 /// What is going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Activity {

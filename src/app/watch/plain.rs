@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::board::{
-    ActionCounts, Activity, Board, Display, MetricRow, Overview, Spending, WatchEvent,
+    ActionCounts, Activity, Board, Display, MetricRow, Overview, Spending, WatchEvent, save_name,
 };
 use crate::base::price::Cost;
 use crate::base::text::table::{TableCell, lines, number, words};
@@ -139,11 +139,7 @@ pub(super) fn without_time(wait: &str) -> &str {
     rest.map_or(wait, |(_, what)| what)
 }
 
-fn save_name(save: u32) -> String {
-    if save == 0 { "start".to_owned() } else { format!("save {save}") }
-}
-
-/// The same within a sentence.
+/// The number of an evaluation, within a sentence.
 fn shown_name(save: u32) -> String {
     if save == 0 { "the start".to_owned() } else { save_name(save) }
 }

@@ -62,10 +62,10 @@ fn the_screen_follows_the_rubric_there_and_back() {
     ▸ quality     0.500    ▼ -0.500     ▼ -0.500   50.0%     6/6       0  █▁
       ▲ 0 fixed   ▼ 3 broken   △ 0 raised   ▽ 0 lowered   ! 0 errors   = 3 unchanged   · 0 pending
     ─[moved] failing  disagreeing  errors  all ──────────────────────────────────────────────── 1 of 3 ─
-           moved     before    now     by  s…
-    ▌  ✗ ▼ broken    1.000 → 0.000 -1.000  s1
-       ✗ ▼ broken    1.000 → 0.000 -1.000  s3
-       ✗ ▼ broken    1.000 → 0.000 -1.000  s5
+           moved     before    now      by  sample
+    ▌ ✗ ▼  broken    1.000 → 0.000  -1.000  s1
+      ✗ ▼  broken    1.000 → 0.000  -1.000  s3
+      ✗ ▼  broken    1.000 → 0.000  -1.000  s5
 
 
 
@@ -76,7 +76,7 @@ fn the_screen_follows_the_rubric_there_and_back() {
      ✗ fails, 0.000   was ✓ passes, 1.000   ▼ broken by 1.000                                          ▐
                                                                                                        ▐
      why, and what changed in it                                                                       ▐
-     Is it polite terse? answer 1.
+     Is it polite terse? answer 1.                                                                     ▐
 
      submission
      answer 1.
@@ -126,8 +126,8 @@ fn the_list_is_filtered_searched_and_pinned() {
     terminal.wait_for("★");
     terminal.press(key::ESC);
     terminal.wait_until("s37 first", |shown| {
-        let listed = |id: &str| shown.find(&format!("1.000         {id}"));
-        shown.contains(" 1 of 40 ") && listed("s37").is_some() && listed("s37") < listed("s0")
+        let listed = |id: &str| shown.find(&format!("1.000          {id}"));
+        shown.contains(" 1 of 40 ") && listed("★ s37").is_some() && listed("★ s37") < listed("s0")
     });
     terminal.press("f");
     terminal.wait_for("[failing]");

@@ -1,19 +1,17 @@
 //! Everything behind the selected verdict: why it is what it is, and what changed in that.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Margin, Rect};
 use ratatui::style::Style;
+use ratatui::text::{Line, Span, Text};
+use ratatui::widgets::{Block, Widget};
 
-use super::flow::harmless;
-use super::list::{model, score_change};
-use super::paint::{
-    Pen, StyledText, VisibleRows, cut_middle, inset, lines_of, rule, scrollbar, split_right,
-};
+use super::list::{model_and_trial, score_change};
+use super::paint::{cut_line, flowed, panel, scrollbar};
 use super::theme::{STRONG, Theme, label};
-use crate::app::watch::board::{IngredientRow, VerdictDetail, VerdictId};
-use crate::base::text::flow::flow;
+use crate::app::watch::board::{IngredientRow, VerdictDetail, VerdictRow};
 use crate::base::text::word_diff::{Piece, visible, word_diff};
-use crate::base::text::{columns, cut, grouped, sanitize, score};
+use crate::base::text::{columns, cut, cut_middle, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, CellState};
 
 /// The most bytes that are shown of one text.
@@ -23,16 +21,18 @@ const MAX_TEXT: usize = 64 << 10;
 const NAME: usize = 20;
 const KEY: usize = 16;
 
+/// The columns that a tab becomes.
+const TAB: &str = "    ";
+
 /// What is seen of the selected verdict.
 #[derive(Debug, Default)]
 pub(super) struct DetailPane {
     /// Where it was drawn; empty while it is not.
     pub(super) area: Rect,
     offset: usize,
-    of: Option<VerdictId>,
     /// What was laid out last, for which width: a long text is compared and broken into lines once.
     laid_out: Option<(VerdictDetail, u16)>,
-    lines: Vec<Vec<StyledText>>,
+    lines: Vec<Line<'static>>,
 }
 
 impl DetailPane {
@@ -46,77 +46,69 @@ impl DetailPane {
         isize::try_from(self.area.height).unwrap_or(1).max(1)
     }
 
-    /// It is not on the screen.
-    pub(super) fn hide(&mut self) {
-        self.area = Rect::default();
-    }
-
     fn last_offset(&self) -> usize {
         self.lines.len().saturating_sub(usize::from(self.area.height))
     }
 
-    /// Draws a title and as many lines as fit; none is selected without a detail.
+    /// Draws a title and as many lines as fit, beside the list or below it; none is selected without a detail.
     pub(super) fn draw(
         &mut self,
         buffer: &mut Buffer,
         area: Rect,
+        is_beside: bool,
         detail: Option<VerdictDetail>,
         theme: Theme,
     ) {
-        rule(buffer, lines_of(area, 0, 1), theme.faint());
-        let area = lines_of(area, 1, usize::from(area.height));
-        self.area = area;
-        let Some(detail) = detail else {
-            self.of = None;
-            self.laid_out = None;
-            self.offset = 0;
-            self.lines.clear();
-            return;
+        let row = detail.as_ref().map(|detail| &detail.row);
+        let block = match row {
+            Some(row) => titled(row, area.width, is_beside, theme),
+            None => panel(area.width, is_beside, Line::default(), Line::default(), theme),
         };
-        draw_title(buffer, Rect { y: area.y.saturating_sub(1), height: 1, ..area }, &detail, theme);
-        if self.of != Some(detail.row.id) {
-            self.of = Some(detail.row.id);
+        let before = self.laid_out.as_ref().map(|(detail, _)| detail.row.id);
+        if before != row.map(|row| row.id) {
             self.offset = 0;
         }
-        let inner = inset(area, 1);
-        let is_known = self
-            .laid_out
-            .as_ref()
-            .is_some_and(|(known, width)| *known == detail && *width == inner.width);
-        if !is_known {
+        self.area = block.inner(area);
+        block.render(area, buffer);
+        let inner = self.area.inner(Margin::new(1, 0));
+        let wanted = detail.map(|detail| (detail, inner.width));
+        if self.laid_out != wanted {
             // A line as wide as the area would touch the scroll bar.
-            self.lines = lines(&detail, usize::from(inner.width.saturating_sub(1)), theme);
-            self.laid_out = Some((detail, inner.width));
+            let width = usize::from(inner.width.saturating_sub(1));
+            let detail = wanted.as_ref().map(|(detail, _)| detail);
+            self.lines = detail.map_or_else(Vec::new, |detail| lines(detail, width, theme));
+            self.laid_out = wanted;
         }
         self.offset = self.offset.min(self.last_offset());
         let seen = self.lines.iter().skip(self.offset).take(usize::from(inner.height));
-        for (at, line) in seen.enumerate() {
-            Pen::new(buffer, lines_of(inner, at, 1)).runs(line);
-        }
-        let seen = VisibleRows { offset: self.offset, total: self.lines.len() };
-        scrollbar(buffer, area, seen, theme.faint());
+        let seen = seen.map(|line| cut_line(line.clone(), usize::from(inner.width)));
+        seen.collect::<Text<'_>>().render(inner, buffer);
+        scrollbar(buffer, self.area, self.offset, self.lines.len(), theme.faint());
     }
 }
 
-fn draw_title(buffer: &mut Buffer, area: Rect, detail: &VerdictDetail, theme: Theme) {
-    let row = &detail.row;
-    let grader = format!(" {} ", cut(&row.grader, 24));
-    let (area, right) = split_right(area, columns(&grader) + 1);
-    Pen::new(buffer, right).put(&grader, theme.faint());
-    let mut pen = Pen::new(buffer, area);
-    let model = model(row);
-    let model = if model.is_empty() { model } else { format!("{} ", cut(&model, 24)) };
-    let room = pen.skip(1).room().saturating_sub(columns(&model) + 3);
-    let pinned = if row.pinned { " ★" } else { "" };
-    pen.put(pinned, theme.accent());
-    pen.put(&format!(" {} ", cut_middle(&row.sample_id, room)), STRONG);
-    pen.put(&model, theme.faint());
+/// The panel with the names of sample, model and grader.
+fn titled(row: &VerdictRow, width: u16, is_beside: bool, theme: Theme) -> Block<'static> {
+    let grader = Line::styled(format!(" {} ", cut(&row.grader, 24)), theme.faint());
+    let model = match model_and_trial(row) {
+        model if model.is_empty() => model,
+        model => format!("{} ", cut(&model, 24)),
+    };
+    let pin = if row.pinned { " ★" } else { "" };
+    let taken = columns(&model) + columns(pin) + grader.width() + 6;
+    let sample_id = cut_middle(&row.sample_id, usize::from(width).saturating_sub(taken));
+    let title = Line::from_iter([
+        Span::styled(pin, theme.accent()),
+        Span::styled(format!(" {sample_id} "), STRONG),
+        Span::styled(model, theme.faint()),
+    ]);
+    panel(width, is_beside, title, grader, theme)
 }
 
 /// Everything, as lines of at most `width` columns.
-fn lines(detail: &VerdictDetail, width: usize, theme: Theme) -> Vec<Vec<StyledText>> {
-    let mut page = DetailPage { lines: vec![verdict(detail, theme)], width, theme };
-    page.lines.extend(person(detail, theme));
+fn lines(detail: &VerdictDetail, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut page = DetailPage { lines: vec![verdict(&detail.row, theme)], width, theme };
+    page.lines.extend(person(&detail.row, theme));
     let is_error = detail.row.now.state == CellState::Errored;
     match (&detail.rationale, &detail.rationale_before) {
         (Some(now), Some(before)) if now != before && !is_error => {
@@ -145,25 +137,25 @@ fn lines(detail: &VerdictDetail, width: usize, theme: Theme) -> Vec<Vec<StyledTe
 }
 
 /// What it is and was.
-fn verdict(detail: &VerdictDetail, theme: Theme) -> Vec<StyledText> {
-    let row = &detail.row;
+fn verdict(row: &VerdictRow, theme: Theme) -> Line<'static> {
     let (sign, style) = theme.verdict(row.now, row.under_way);
-    let mut runs = vec![(format!("{sign} {}", words(row.now)), STRONG.patch(style))];
+    let now = format!("{sign} {}", words(row.now));
+    let mut line = Line::from(Span::styled(now, STRONG.patch(style)));
     if row.under_way {
-        runs.push((", a judge is being asked".to_owned(), theme.accent()));
+        line.push_span(Span::styled(", a judge is being asked", theme.accent()));
     }
     if let Some(before) = row.before.filter(|before| before.is_known() && *before != row.now) {
         let (sign, style) = theme.verdict(before, false);
-        runs.push(("   was ".to_owned(), theme.faint()));
-        runs.push((format!("{sign} {}", words(before)), style));
+        line.push_span(Span::styled("   was ", theme.faint()));
+        line.push_span(Span::styled(format!("{sign} {}", words(before)), style));
     }
     if row.movement.is_move() {
         let (sign, word, style) = theme.movement(row.movement);
         let by = score_change(row).filter(|by| *by != 0.0);
         let by = by.map_or_else(String::new, |by| format!(" by {:.3}", by.abs()));
-        runs.push((format!("   {sign} {word}{by}"), style));
+        line.push_span(Span::styled(format!("   {sign} {word}{by}"), style));
     }
-    runs
+    line
 }
 
 fn words(cell: Cell) -> String {
@@ -177,22 +169,24 @@ fn words(cell: Cell) -> String {
 }
 
 /// What a person says.
-fn person(detail: &VerdictDetail, theme: Theme) -> Option<Vec<StyledText>> {
-    let said = label(detail.row.label?);
-    let (sign, style) =
-        if detail.row.disagrees { ("≠", theme.doubtful()) } else { (" ", theme.faint()) };
-    Some(vec![(format!("{sign} a person says {said}"), style)])
+fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
+    let says = label(row.label?);
+    Some(if row.disagrees {
+        Line::styled(format!("≠ a person says {says}"), theme.doubtful())
+    } else {
+        Line::styled(format!("  a person says {says}"), theme.faint())
+    })
 }
 
 /// The new text with the words that changed.
-fn difference(before: &str, now: &str, theme: Theme) -> Vec<StyledText> {
+fn difference(before: &str, now: &str, theme: Theme) -> Vec<(String, Style)> {
     let before = beginning(before).0;
     let now = beginning(now).0;
     let pieces = word_diff(before, now);
     let brackets = |text: String, start: &str, end: &str| {
         if theme.has_color() { text } else { format!("{start}{text}{end}") }
     };
-    let mut runs: Vec<StyledText> = Vec::new();
+    let mut runs: Vec<(String, Style)> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         let previous = at.checked_sub(1).and_then(|at| pieces.get(at));
         runs.push(match piece {
@@ -222,24 +216,30 @@ fn beginning(text: &str) -> (&str, usize) {
     (&text[..end], text.len() - end)
 }
 
+/// Text of several lines, each of them harmless.
+fn harmless(text: &str) -> String {
+    let clean = |line: &str| sanitize(&line.strip_suffix('\r').unwrap_or(line).replace('\t', TAB));
+    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
+}
+
 struct DetailPage {
-    lines: Vec<Vec<StyledText>>,
+    lines: Vec<Line<'static>>,
     width: usize,
     theme: Theme,
 }
 
 impl DetailPage {
-    fn title(&mut self, title: &str) {
-        let style = STRONG.patch(self.theme.accent());
-        self.lines.extend([Vec::new(), vec![(title.to_owned(), style)]]);
+    fn title(&mut self, title: &'static str) {
+        let title = Span::styled(title, STRONG.patch(self.theme.accent()));
+        self.lines.extend([Line::default(), title.into()]);
     }
 
-    fn section(&mut self, title: &str, runs: &[StyledText]) {
+    fn section(&mut self, title: &'static str, text: &[(String, Style)]) {
         self.title(title);
-        self.lines.extend(flow(runs, self.width));
+        self.lines.extend(flowed(text, self.width));
     }
 
-    fn text(&mut self, title: &str, text: &str, style: Style) {
+    fn text(&mut self, title: &'static str, text: &str, style: Style) {
         let (shown, left) = beginning(text);
         let shown = harmless(shown.trim_end());
         if shown.is_empty() {
@@ -249,34 +249,86 @@ impl DetailPage {
         }
         if left > 0 {
             let more = format!("… {} more bytes", grouped(left as u64));
-            self.lines.push(vec![(more, self.theme.faint())]);
+            self.lines.push(Line::styled(more, self.theme.faint()));
         }
     }
 
     fn key(&mut self, key: &str, ingredients: &[IngredientRow]) {
+        let theme = self.theme;
         self.title("key");
-        if let Some((_, style)) = self.lines.last_mut().and_then(|line| line.last()).cloned() {
-            let key = format!(" {}", sanitize(key).chars().take(KEY).collect::<String>());
-            if let Some(line) = self.lines.last_mut() {
-                line.push((key, style.patch(self.theme.faint())));
-            }
+        if let Some(title) = self.lines.last_mut() {
+            let key = sanitize(key).chars().take(KEY).collect::<String>();
+            title.push_span(Span::styled(format!(" {key}"), theme.faint()));
         }
         let widths = ingredients.iter().map(|row| columns(&sanitize(&row.name)));
         let width = widths.max().unwrap_or(0).min(NAME);
         for row in ingredients {
-            let (mark, style) =
-                if row.is_new { ("* ", self.theme.accent()) } else { ("  ", self.theme.faint()) };
             let name = cut(&row.name, width);
             let gap = " ".repeat(width - columns(&name) + 2);
             let preview = cut(&row.preview, self.width.saturating_sub(width + 4));
-            self.lines.push(vec![
-                (mark.to_owned(), self.theme.accent()),
-                (name + &gap, style),
-                (preview, if row.is_new { Style::new() } else { style }),
-            ]);
+            self.lines.push(Line::from_iter([
+                Span::styled(if row.is_new { "* " } else { "  " }, theme.accent()),
+                Span::styled(name + &gap, if row.is_new { theme.accent() } else { theme.faint() }),
+                Span::styled(preview, if row.is_new { Style::new() } else { theme.faint() }),
+            ]));
         }
         if ingredients.iter().any(|row| row.is_new) {
-            self.lines.push(vec![("* another one than before".to_owned(), self.theme.faint())]);
+            self.lines.push(Line::styled("* another one than before", theme.faint()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::test_runner::Config as ProptestConfig;
+    use proptest::{prop_assert, proptest};
+    use ratatui::style::{Modifier, Style};
+    use ratatui::text::{Line, Span};
+
+    use super::harmless;
+    use crate::app::watch::screen::paint::flowed;
+
+    fn lines(text: &str, width: usize) -> Vec<String> {
+        let lines = flowed(&[(harmless(text), Style::new())], width);
+        lines.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn text_is_broken_at_spaces_and_where_it_breaks_itself() {
+        let cases: [(&str, usize, &[&str]); 9] = [
+            ("", 9, &[""]),
+            ("a few words", 80, &["a few words"]),
+            ("a few words", 6, &["a few", "words"]),
+            ("unbreakable", 4, &["unbr", "eaka", "ble"]),
+            ("one\r\n\ntwo", 9, &["one", "", "two"]),
+            ("if x:\n    y = 1 + 2", 9, &["if x:", "    y = 1", "+ 2"]),
+            ("\tx", 9, &["    x"]),
+            ("漢字漢字", 5, &["漢字", "漢字"]),
+            ("\u{1b}[2Jx\u{202e}y", 9, &["xy"]),
+        ];
+        for (text, width, expected) in cases {
+            assert_eq!(lines(text, width), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn styles_survive_the_break() {
+        let plain = Style::new();
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let found = flowed(&[("a ".into(), plain), ("b c".into(), bold)], 3);
+        let first = Line::from_iter([Span::styled("a ", plain), Span::styled("b", bold)]);
+        assert_eq!(found, [first, Line::from(Span::styled("c", bold))]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn lines_fit(text in "(\\PC|[a-c ]|\\n|\\t|\u{1b}|\u{301}|\u{fe0f}){0,60}", width in 2usize..30) {
+            for line in flowed(&[(harmless(&text), Style::new())], width) {
+                prop_assert!(line.width() <= width);
+                prop_assert!(!line.to_string().chars().any(char::is_control));
+            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The first lines: which suite and save, what the gate says, what it cost, and what goes on.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Margin, Rect};
 use ratatui::style::Style;
+use ratatui::text::{Line, Span};
 
-use super::paint::{StyledText, inset, lines_of, sides, width_of};
+use super::paint::{sides, span};
 use super::theme::{STRONG, Theme, used};
-use crate::app::watch::board::{ActionCounts, Activity, Overview, Spending};
+use crate::app::watch::board::{ActionCounts, Activity, Overview, Spending, save_name};
 use crate::base::text::{count, cut, grouped};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::report::verdict;
@@ -25,59 +26,56 @@ pub(super) fn draw(
     message: Option<&str>,
     theme: Theme,
 ) {
-    let area = inset(area, 1);
-    let faint = |text: String| vec![(text, theme.faint())];
+    let area = area.inner(Margin::new(1, 0));
+    let faint = |text: String| Line::from(Span::styled(text, theme.faint()));
     let notes = notes(overview, message, theme);
-    let what = (title(overview, theme), spent(&overview.spent).map(faint).to_vec());
-    let actions = actions(&overview.actions).map(faint).to_vec();
-    let beside = actions.last().map_or(0, |shortest| width_of(shortest) + 3);
-    let gate = (gate(overview, usize::from(area.width).saturating_sub(beside), theme), actions);
+    let actions = actions(&overview.actions).map(faint);
+    let beside = actions.last().map_or(0, |shortest| shortest.width() + 3);
+    let gate = gate(overview, usize::from(area.width).saturating_sub(beside), theme);
     let mut state = state(overview, theme);
-    if area.height < 4 && !notes.is_empty() {
-        state.push(("   ".to_owned(), Style::new()));
-        state.extend(notes.iter().cloned());
+    if area.height < 4 && !notes.spans.is_empty() {
+        state.push_span("   ");
+        state.extend(notes.spans.iter().cloned());
     }
-    let state = (state, Vec::new());
-    let lines = match area.height {
+    let spent = spent(&overview.spent).map(faint);
+    let title = title(overview, theme);
+    let lines: Vec<(Line<'_>, &[Line<'_>])> = match area.height {
         0 => vec![],
-        1 => vec![gate],
-        2 => vec![gate, state],
-        _ => vec![what, gate, state, (notes, Vec::new())],
+        1 => vec![(gate, &actions)],
+        2 => vec![(gate, &actions), (state, &[])],
+        _ => vec![(title, &spent), (gate, &actions), (state, &[]), (notes, &[])],
     };
-    for (at, (left, rights)) in lines.iter().enumerate() {
-        sides(buffer, lines_of(area, at, 1), left, rights);
+    for (area, (left, rights)) in area.rows().zip(lines) {
+        sides(buffer, area, left, rights);
     }
 }
 
-/// The number of an evaluation, in words.
-pub(super) fn save(number: u32) -> String {
-    if number == 0 { "start".to_owned() } else { format!("save {number}") }
-}
-
-fn title(overview: &Overview, theme: Theme) -> Vec<StyledText> {
-    let suite = cut(&overview.suite, SUITE);
-    let mut runs =
-        vec![(suite, STRONG), (format!("  {}", save(overview.save)), STRONG.patch(theme.accent()))];
+fn title(overview: &Overview, theme: Theme) -> Line<'static> {
+    let save = format!("  {}", save_name(overview.save));
+    let mut title = Line::from_iter([
+        Span::styled(cut(&overview.suite, SUITE), STRONG),
+        Span::styled(save, STRONG.patch(theme.accent())),
+    ]);
     if !overview.files.is_empty() {
-        runs.push((format!("  {}", overview.files.join(", ")), theme.faint()));
+        title.push_span(span(&format!("  {}", overview.files.join(", ")), theme.faint()));
     }
-    runs
+    title
 }
 
-fn gate(overview: &Overview, width: usize, theme: Theme) -> Vec<StyledText> {
+fn gate(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let (sign, word, style) = status(&overview.gate, theme);
-    let mut runs = vec![(format!("{sign}{word}"), STRONG.patch(style))];
+    let mut line = Line::from(Span::styled(format!("{sign}{word}"), STRONG.patch(style)));
     let before = overview.gate_before.status;
     if before.is_some() && before != overview.gate.status {
         let (_, word, _) = status(&overview.gate_before, theme);
-        runs.push((format!(" (was {word})"), style));
+        line.push_span(Span::styled(format!(" (was {word})"), style));
     }
-    let room = width.saturating_sub(width_of(&runs) + 2);
+    let room = width.saturating_sub(line.width() + 2);
     let finding = verdict::finding_within(&overview.gate, room);
     if !finding.is_empty() {
-        runs.push((format!("  {finding}"), Style::new()));
+        line.push_span(span(&format!("  {finding}"), Style::new()));
     }
-    runs
+    line
 }
 
 fn status(gate: &GateReport, theme: Theme) -> (&'static str, &'static str, Style) {
@@ -89,6 +87,7 @@ fn status(gate: &GateReport, theme: Theme) -> (&'static str, &'static str, Style
     }
 }
 
+/// What became of the judgments, ever shorter.
 fn actions(actions: &ActionCounts) -> [String; 3] {
     let part = |n: u64, word: &str| (n > 0).then(|| format!("{} {word}", grouped(n)));
     let asked = Some(format!("{} asked", grouped(actions.asked)));
@@ -107,6 +106,7 @@ fn actions(actions: &ActionCounts) -> [String; 3] {
     ]
 }
 
+/// What was spent, ever shorter.
 fn spent(spent: &Spending) -> [String; 3] {
     let session = used(spent.session);
     let of_budget = match (spent.budget, spent.max_calls) {
@@ -125,66 +125,61 @@ fn spent(spent: &Spending) -> [String; 3] {
     [long, save, of_budget]
 }
 
-fn state(overview: &Overview, theme: Theme) -> Vec<StyledText> {
+fn state(overview: &Overview, theme: Theme) -> Line<'static> {
     if overview.save != overview.newest {
-        let shown = save(overview.save);
-        let newest = save(overview.newest);
+        let shown = save_name(overview.save);
+        let newest = save_name(overview.newest);
         let text = format!(" looking at {shown}, the rubric before; u goes back to {newest} ");
-        return vec![(text, theme.banner())];
+        return Span::styled(text, theme.banner()).into();
     }
     let actions = &overview.actions;
-    let mut runs = match &overview.state {
-        Activity::Planning => vec![("planning".to_owned(), theme.accent())],
+    let mut line = match &overview.state {
+        Activity::Planning => Span::styled("planning", theme.accent()).into(),
         Activity::Asking => asking(actions, theme),
         Activity::Paused { waiting, expected } => {
             let about = expected.map_or_else(String::new, |cost| format!(", about {cost}"));
             let judged = grouped(actions.total.saturating_sub(*waiting));
-            let total = grouped(actions.total);
-            let waiting = grouped(*waiting);
-            vec![
-                (format!("held: {judged} of {total} judged; "), theme.doubtful()),
-                (format!("Enter asks the other {waiting}{about}"), STRONG.patch(theme.doubtful())),
-            ]
+            let held = format!("held: {judged} of {} judged; ", grouped(actions.total));
+            let enter = format!("Enter asks the other {}{about}", grouped(*waiting));
+            let style = theme.doubtful();
+            Line::from_iter([Span::styled(held, style), Span::styled(enter, STRONG.patch(style))])
         }
-        Activity::Idle => vec![("idle, waiting for a save".to_owned(), theme.faint())],
+        Activity::Idle => Span::styled("idle, waiting for a save", theme.faint()).into(),
         Activity::Stopped(reason) => {
-            vec![(format!("stopped: {reason}"), STRONG.patch(theme.bad()))]
+            span(&format!("stopped: {reason}"), STRONG.patch(theme.bad())).into()
         }
     };
     if !overview.problems.is_empty() {
         let problems = count(overview.problems.len(), "problem");
-        let shown = save(overview.save);
-        let text = format!("! {problems}; results are those of {shown}   ");
-        runs.insert(0, (text, STRONG.patch(theme.bad())));
+        let text = format!("! {problems}; results are those of {}   ", save_name(overview.save));
+        line.spans.insert(0, Span::styled(text, STRONG.patch(theme.bad())));
     }
-    runs
+    line
 }
 
-fn asking(actions: &ActionCounts, theme: Theme) -> Vec<StyledText> {
+fn asking(actions: &ActionCounts, theme: Theme) -> Line<'static> {
     let all = actions.asked + actions.waiting;
     let done = actions.asked.saturating_sub(actions.under_way);
     // Not before everything is there is the bar full.
-    let filled = (done.saturating_mul(BAR)).checked_div(all).unwrap_or(0).min(BAR);
-    let columns = |n: u64, block: &str| block.repeat(usize::try_from(n).unwrap_or(0));
-    vec![
-        (format!("asking {}/{} ", grouped(done), grouped(all)), theme.accent()),
-        (columns(filled, "━"), theme.accent()),
-        (columns(BAR - filled, "╌"), theme.faint()),
-    ]
+    let filled = (done.saturating_mul(BAR)).checked_div(all).unwrap_or(0).min(BAR) as usize;
+    Line::from_iter([
+        Span::styled(format!("asking {}/{} ", grouped(done), grouped(all)), theme.accent()),
+        Span::styled("━".repeat(filled), theme.accent()),
+        Span::styled("╌".repeat(BAR as usize - filled), theme.faint()),
+    ])
 }
 
 /// What endpoints wait for, then what was said last, then what else there is to say.
-fn notes(overview: &Overview, message: Option<&str>, theme: Theme) -> Vec<StyledText> {
-    let waiting = overview.waiting.iter().map(|text| (text.as_str(), theme.doubtful()));
-    let message = message.into_iter().map(|text| (text, theme.accent()));
-    let notes = overview.notes.iter().map(|text| (text.as_str(), Style::new()));
-    let all: Vec<(&str, Style)> = waiting.chain(message).chain(notes).collect();
-    let mut runs: Vec<StyledText> = Vec::new();
-    for (text, style) in all {
-        if !runs.is_empty() {
-            runs.push((" · ".to_owned(), theme.faint()));
+fn notes(overview: &Overview, message: Option<&str>, theme: Theme) -> Line<'static> {
+    let waiting = overview.waiting.iter().map(|text| span(text, theme.doubtful()));
+    let message = message.map(|text| span(text, theme.accent()));
+    let notes = overview.notes.iter().map(|text| span(text, Style::new()));
+    let mut line = Line::default();
+    for note in waiting.chain(message).chain(notes) {
+        if !line.spans.is_empty() {
+            line.push_span(Span::styled(" · ", theme.faint()));
         }
-        runs.push((text.to_owned(), style));
+        line.push_span(note);
     }
-    runs
+    line
 }

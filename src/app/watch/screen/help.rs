@@ -1,11 +1,11 @@
 //! Which keys there are: those that matter now in the last line, all of them over the screen.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::widgets::{Block, BorderType, Clear, Widget};
+use ratatui::layout::{Constraint, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph, Widget};
 
-use super::paint::{Pen, fitting, lines_of};
+use super::paint::fitting;
 use super::theme::{STRONG, Theme};
 use crate::app::watch::board::{Activity, Overview};
 use crate::base::text::{columns, sanitize};
@@ -53,48 +53,49 @@ const WIDTH: u16 = 64;
 
 /// Draws all keys in the middle of the area, from the line `offset` on. Returns the offset that was possible.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, offset: usize, theme: Theme) -> usize {
-    let height = u16::try_from(KEYS.len() + 2).unwrap_or(u16::MAX).min(area.height);
-    let width = WIDTH.min(area.width);
-    let x = area.x + (area.width - width) / 2;
-    let y = area.y + (area.height - height) / 2;
-    let place = Rect { x, y, width, height };
+    let line = |(key, words): &(&str, &'static str)| {
+        if key.is_empty() {
+            return Line::styled(*words, STRONG.patch(theme.accent()));
+        }
+        let gap = " ".repeat(KEY.saturating_sub(columns(key)));
+        Line::from_iter([Span::styled(format!(" {key}{gap}"), STRONG), Span::raw(*words)])
+    };
+    let height = KEYS.len() as u16 + 2;
+    let place = area.centered(
+        Constraint::Length(WIDTH.min(area.width)),
+        Constraint::Length(height.min(area.height)),
+    );
+    let offset = offset.min(usize::from(height.saturating_sub(place.height)));
     let block = Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(theme.accent())
+        .padding(Padding::horizontal(1))
         .title(" keys of evalrs watch ")
         .title_style(STRONG)
         .title_bottom(" ? or Esc closes ");
-    let inner = block.inner(place);
     Clear.render(place, buffer);
-    block.render(place, buffer);
-    let room = usize::from(inner.height);
-    let offset = offset.min(KEYS.len().saturating_sub(room));
-    for (at, (key, words)) in KEYS.iter().skip(offset).take(room).enumerate() {
-        let mut pen = Pen::new(buffer, lines_of(inner, at, 1));
-        pen.skip(1);
-        if key.is_empty() {
-            pen.put(words, STRONG.patch(theme.accent()));
-        } else {
-            pen.skip(1).cell(key, KEY, STRONG).put(words, Style::new());
-        }
-    }
+    let lines: Vec<Line<'_>> = KEYS[offset..].iter().map(line).collect();
+    Paragraph::new(lines).block(block).render(place, buffer);
     offset
 }
 
-/// Draws the search that is typed.
-pub(super) fn draw_search(buffer: &mut Buffer, area: Rect, search: &str, theme: Theme) {
+/// The search that is typed, in a line of `width` columns.
+pub(super) fn search(search: &str, width: usize, theme: Theme) -> Line<'static> {
     const HINT: &str = "   Enter keeps it, Esc ends it";
-    let mut pen = Pen::new(buffer, area);
-    pen.skip(1).put("/", STRONG.patch(theme.accent()));
     // The end of what is typed is seen, however long it is.
     let mut shown = sanitize(search);
-    while columns(&shown) + 1 > pen.room() && !shown.is_empty() {
+    while columns(&shown) + 3 > width && !shown.is_empty() {
         shown.remove(0);
     }
-    pen.put(&shown, STRONG).put("▏", theme.accent());
-    if pen.room() >= HINT.len() {
-        pen.put(HINT, theme.faint());
+    let mut line = Line::from_iter([
+        Span::styled(" /", STRONG.patch(theme.accent())),
+        Span::styled(shown, STRONG),
+        Span::styled("▏", theme.accent()),
+    ]);
+    if line.width() + HINT.len() <= width {
+        line.push_span(Span::styled(HINT, theme.faint()));
     }
+    line
 }
 
 /// What the last line has to know.
@@ -108,17 +109,15 @@ pub(super) struct HelpState {
     pub(super) has_search: bool,
 }
 
-/// Draws the keys that matter now, as many as fit.
-pub(super) fn draw_footer(
-    buffer: &mut Buffer,
-    area: Rect,
+/// The keys that matter now, as many as fit into `width` columns.
+pub(super) fn footer(
     overview: &Overview,
     now: HelpState,
+    width: usize,
     theme: Theme,
-) {
+) -> Line<'static> {
     let is_held = matches!(overview.state, Activity::Paused { .. });
     let undo = if overview.save == overview.newest { "prev save" } else { "back" };
-    let has_before = overview.newest > 0;
     // Whether it matters, its rank, the key, what it does.
     let all = [
         (true, 0, "q", "quit"),
@@ -130,22 +129,23 @@ pub(super) fn draw_footer(
         (!now.is_alone, 5, "a", "all"),
         (!now.is_alone, 6, "/", "search"),
         (now.has_selection, 10, "p", "pin"),
-        (has_before, 7, "u", undo),
+        (overview.newest > 0, 7, "u", undo),
         (true, 8, "e", "edit rubric"),
         (now.has_selection, 9, "r", "refresh"),
         (now.has_selection && !now.is_alone, 11, "v", "detail"),
         (true, 2, "?", "help"),
     ];
-    let matter: Vec<_> = all.into_iter().filter(|(matters, ..)| *matters).collect();
-    let widths: Vec<(usize, u8)> =
-        matter.iter().map(|(_, rank, key, word)| (key.len() + word.len() + 3, *rank)).collect();
-    let fits = fitting(&widths, usize::from(area.width));
-    let mut pen = Pen::new(buffer, area);
-    pen.skip(1);
-    for ((_, _, key, word), _) in matter.into_iter().zip(fits).filter(|(_, fits)| *fits) {
+    let matter = all.into_iter().filter(|(matters, ..)| *matters).collect();
+    let mut line = Line::from(" ");
+    for (_, _, key, word) in
+        fitting(matter, width, |(_, rank, key, word)| (key.len() + word.len() + 3, *rank))
+    {
         let is_loud = key == "Enter" || word == "back";
         let style = if is_loud { theme.doubtful() } else { theme.accent() };
-        pen.put(key, STRONG.patch(style)).skip(1);
-        pen.put(word, if is_loud { STRONG } else { theme.faint() }).skip(2);
+        line.push_span(Span::styled(key, STRONG.patch(style)));
+        line.push_span(" ");
+        line.push_span(Span::styled(word, if is_loud { STRONG } else { theme.faint() }));
+        line.push_span("  ");
     }
+    line
 }

@@ -221,9 +221,8 @@ impl Screen {
             self.list.scroll(by);
         } else if self.detail.area.contains(at) {
             self.detail.scroll(by);
-        } else if self.metrics_area.contains(at) {
-            let graders = self.metrics.offset.saturating_add_signed(by.signum());
-            self.metrics.offset = graders;
+        } else if self.metrics.area.contains(at) {
+            self.metrics.offset = self.metrics.offset.saturating_add_signed(by.signum());
         }
     }
 }

@@ -4,14 +4,15 @@
 //! above it, it stays where it is on the screen.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span, Text};
+use ratatui::widgets::{Block, Row, StatefulWidget, TableState, Widget};
 
-use super::paint::{Pen, VisibleRows, cut_middle, fitting, lines_of, rule, scrollbar, split_right};
+use super::paint::{TableColumn, cut_line, fitted, panel, row, scrollbar, table, titles};
 use super::theme::{STRONG, Theme, label};
 use crate::app::watch::board::{Board, VerdictFilter, VerdictId, VerdictRow};
-use crate::base::text::{columns, cut, grouped, sanitize, score};
-use crate::pipeline::delta::Movement;
+use crate::base::text::{columns, cut, cut_middle, grouped, sanitize, score};
+use crate::pipeline::delta::{Cell, Movement};
 
 /// The most columns of a sample's id, a model, a grader.
 const SAMPLE: usize = 48;
@@ -24,8 +25,8 @@ const MIN_SAMPLE: usize = 20;
 /// From this height on the columns have titles.
 const TITLES_FROM: u16 = 10;
 
-/// The columns of the mark of the selection and the mark of pinned samples.
-const MARKS: usize = 3;
+/// Stands before the id of a pinned sample.
+const PIN: &str = "★ ";
 
 /// Every filter with its key and its name, in the order of the tab key.
 pub(super) const FILTERS: [(VerdictFilter, char, &str); 5] = [
@@ -173,9 +174,14 @@ impl VerdictList {
         look: ListContext,
         board: &dyn Board,
     ) {
-        self.draw_tabs(buffer, lines_of(area, 0, 1), look);
-        let titles = usize::from(area.height >= TITLES_FROM);
-        self.area = lines_of(area, 1 + titles, usize::from(area.height));
+        let theme = look.theme;
+        let panel = self.panel(area.width, look);
+        let inner = panel.inner(area);
+        panel.render(area, buffer);
+        let has_titles = area.height >= TITLES_FROM;
+        let titles_height = Constraint::Length(u16::from(has_titles));
+        let [_, rows] = Layout::vertical([titles_height, Constraint::Fill(1)]).areas(inner);
+        self.area = rows;
         // What was seen is seen at another height too.
         let was_seen = self.is_seen();
         self.height = usize::from(self.area.height);
@@ -186,50 +192,54 @@ impl VerdictList {
         let seen = self.rows.iter().skip(self.offset).take(self.height);
         let rows: Vec<Option<VerdictRow>> = seen.map(|id| board.row(*id)).collect();
         self.widths.grow(rows.iter().flatten());
-        let columns = self.columns(look, usize::from(area.width));
-        if titles > 0 {
-            draw_titles(buffer, lines_of(area, 1, 1), &columns, look.theme);
+        let columns = fitted(self.columns(look, usize::from(area.width)), area.width);
+        let rows = rows.iter().map(|of| match of {
+            Some(of) => row(&columns, of, theme),
+            None => Row::new([Span::styled(" gone", theme.faint())]),
+        });
+        let mut table = table(&columns, rows, "▌", theme).row_highlight_style(theme.selected());
+        if has_titles {
+            table = table.header(titles(&columns, theme));
         }
-        for (line, row) in rows.iter().enumerate() {
-            let area = lines_of(self.area, line, 1);
-            let is_selected = self.offset + line == self.at;
-            draw_row(buffer, area, &columns, row.as_ref(), is_selected, look.theme);
-        }
+        let selected = self.at.checked_sub(self.offset).filter(|line| *line < self.height);
+        let mut state = TableState::new().with_selected(selected);
+        // The selection is not that of the scroll bar.
+        let inner = Rect { width: inner.width.saturating_sub(1), ..inner };
+        StatefulWidget::render(table, inner, buffer, &mut state);
         if self.rows.is_empty() {
-            self.draw_nothing(buffer, look);
+            let nothing = cut_line(self.nothing(look), usize::from(self.area.width));
+            Text::from_iter([Line::default(), nothing]).render(self.area, buffer);
         }
-        let seen = VisibleRows { offset: self.offset, total: self.rows.len() };
-        scrollbar(buffer, self.area, seen, look.theme.faint());
+        scrollbar(buffer, self.area, self.offset, self.rows.len(), theme.faint());
     }
 
     /// The filters on a line across, and which of how many rows is selected.
-    fn draw_tabs(&self, buffer: &mut Buffer, area: Rect, look: ListContext) {
+    fn panel(&self, width: u16, look: ListContext) -> Block<'static> {
         let theme = look.theme;
-        rule(buffer, area, theme.faint());
         let place = match self.rows.len() {
             0 => " 0 ".to_owned(),
             all => format!(" {} of {} ", grouped(self.at as u64 + 1), grouped(all as u64)),
         };
-        let (area, right) = split_right(area, columns(&place) + 1);
-        Pen::new(buffer, right).put(&place, theme.faint());
-        let search = sanitize(&self.search);
-        let search = if search.is_empty() { search } else { format!(" /{} ", cut(&search, 24)) };
-        let (tabs, right) = split_right(area, columns(&search) + usize::from(!search.is_empty()));
-        Pen::new(buffer, right).put(&search, theme.accent());
-        let all: usize = FILTERS.iter().map(|(_, _, name)| name.len() + 2).sum();
-        let all_fit = all < usize::from(tabs.width);
-        let mut pen = Pen::new(buffer, tabs);
-        pen.skip(1);
-        for (filter, _, name) in FILTERS {
-            if filter == look.filter {
-                pen.put(&format!("[{name}]"), STRONG.patch(theme.accent()));
-            } else if all_fit {
-                pen.put(&format!(" {name} "), theme.faint());
-            }
+        let mut at_right = Line::from(Span::styled(place, theme.faint()));
+        if !self.search.is_empty() {
+            let search = format!(" /{} ", cut(&self.search, 24));
+            at_right.spans.insert(0, Span::styled("─", theme.faint()));
+            at_right.spans.insert(0, Span::styled(search, theme.accent()));
         }
+        let all: usize = FILTERS.iter().map(|(_, _, name)| name.len() + 2).sum();
+        let all_fit = all + at_right.width() + 2 < usize::from(width);
+        let shown = FILTERS.iter().filter(|(filter, ..)| all_fit || *filter == look.filter);
+        let tabs = shown.map(|(filter, _, name)| {
+            if *filter == look.filter {
+                Span::styled(format!("[{name}]"), STRONG.patch(theme.accent()))
+            } else {
+                Span::styled(format!(" {name} "), theme.faint())
+            }
+        });
+        panel(width, false, tabs.collect(), at_right, theme)
     }
 
-    fn draw_nothing(&self, buffer: &mut Buffer, look: ListContext) {
+    fn nothing(&self, look: ListContext) -> Line<'static> {
         let nothing = match look.filter {
             VerdictFilter::Moved => "nothing moved",
             VerdictFilter::Failing => "nothing fails",
@@ -239,188 +249,106 @@ impl VerdictList {
             VerdictFilter::All => "there are no verdicts",
         };
         let so_far = if look.is_open { " so far" } else { "" };
-        let found = match sanitize(&self.search) {
-            search if search.is_empty() => format!("{nothing}{so_far}"),
-            search => format!("nothing here holds `{}`; Esc ends the search", cut(&search, 24)),
+        let found = if self.search.is_empty() {
+            format!("   {nothing}{so_far}")
+        } else {
+            format!("   nothing here holds `{}`; Esc ends the search", cut(&self.search, 24))
         };
-        let line = lines_of(self.area, usize::from(self.area.height > 2), 1);
-        Pen::new(buffer, line).skip(MARKS).put(&found, look.theme.faint());
+        Span::styled(found, look.theme.faint()).into()
     }
 
-    /// The columns that fit, the most telling ones first.
-    fn columns(&self, look: ListContext, width: usize) -> Vec<ListColumn> {
-        let widths = self.widths;
+    /// All columns of a list of this width, the most telling ones with the lowest ranks.
+    fn columns(&self, look: ListContext, width: usize) -> Vec<TableColumn<VerdictRow>> {
+        let ColumnWidths { sample, model, grader } = self.widths;
         let mut all = vec![
-            (ColumnKind::Sign, 1, 0),
-            (ColumnKind::MovementSign, 1, 2),
-            (ColumnKind::Movement, 8, 7),
-            (ColumnKind::Scores, 13, 3),
-            (ColumnKind::Change, 6, 6),
+            TableColumn::text("", 3, 3, 0, verdict),
+            TableColumn::text("moved", 8, 8, 6, moved),
+            TableColumn::number("before    now", 13, 2, scores),
+            TableColumn::number("by", 6, 5, change),
         ];
         if look.has_labels {
-            all.push((ColumnKind::Label, 6, 4));
+            all.push(TableColumn::text("person", 6, 6, 3, person));
         }
-        all.push((ColumnKind::Sample, widths.sample.min(MIN_SAMPLE), 1));
-        if widths.model > 0 {
-            all.push((ColumnKind::Model, widths.model, 8));
+        all.push(TableColumn::text("sample", sample.min(MIN_SAMPLE), sample, 1, sample_id));
+        if model > 0 {
+            all.push(TableColumn::text("model", model, model, 7, |row, width, theme| {
+                Span::styled(cut_middle(&model_and_trial(row), width), theme.faint()).into()
+            }));
         }
         if look.has_graders {
-            all.push((ColumnKind::Grader, widths.grader.min(width / 6), 5));
+            let grader = grader.min(width / 6);
+            all.push(TableColumn::text("grader", grader, grader, 4, |row, width, theme| {
+                Span::styled(cut(&row.grader, width), theme.faint()).into()
+            }));
         }
-        let taken: Vec<(usize, u8)> =
-            all.iter().map(|(kind, width, rank)| (width + kind.gap(), *rank)).collect();
-        // The last column is that of the scroll bar.
-        let room = width.saturating_sub(MARKS + 1);
-        let fits = fitting(&taken, room);
-        let used: usize =
-            taken.iter().zip(&fits).filter(|(_, fits)| **fits).map(|(t, _)| t.0).sum();
-        let left = room.saturating_sub(used);
-        let chosen = all.into_iter().zip(fits).filter(|(_, fits)| *fits);
-        let wider = |kind: ColumnKind, width: usize| match kind {
-            ColumnKind::Sample => (width + left).min(widths.sample),
-            _ => width,
-        };
-        chosen.map(|((kind, width, _), _)| ListColumn { kind, width: wider(kind, width) }).collect()
+        all
     }
 }
 
 impl ColumnWidths {
     fn grow<'r>(&mut self, rows: impl Iterator<Item = &'r VerdictRow>) {
+        let width = |text: &str, most: usize| columns(&sanitize(text)).min(most);
         for row in rows {
-            let widths = [(&row.sample_id, SAMPLE), (&row.grader, GRADER)];
-            let [sample, grader] = widths.map(|(text, most)| columns(&sanitize(text)).min(most));
-            self.sample = self.sample.max(sample);
-            self.grader = self.grader.max(grader);
-            self.model = self.model.max(columns(&model(row)).min(MODEL));
+            let pin = if row.pinned { columns(PIN) } else { 0 };
+            self.sample = self.sample.max(width(&row.sample_id, SAMPLE) + pin);
+            self.grader = self.grader.max(width(&row.grader, GRADER));
+            self.model = self.model.max(width(&model_and_trial(row), MODEL));
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ColumnKind {
-    Sign,
-    MovementSign,
-    Movement,
-    Scores,
-    Change,
-    Label,
-    Sample,
-    Model,
-    Grader,
+/// What did not move says nothing.
+fn is_told(row: &VerdictRow) -> bool {
+    !matches!(row.movement, Movement::Same | Movement::Pending)
 }
 
-impl ColumnKind {
-    fn gap(self) -> usize {
-        match self {
-            Self::Sign => 0,
-            Self::MovementSign | Self::Movement | Self::Change => 1,
-            _ => 2,
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Sign | Self::MovementSign => "",
-            Self::Movement => "moved",
-            Self::Scores => "before    now",
-            Self::Change => "by",
-            Self::Label => "person",
-            Self::Sample => "sample",
-            Self::Model => "model",
-            Self::Grader => "grader",
-        }
-    }
+/// The sign of the verdict, and that of its movement. An error has the same for both.
+fn verdict(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
+    let (sign, style) = theme.verdict(row.now, row.under_way);
+    let (movement, _, moved) = theme.movement(row.movement);
+    let movement = if is_told(row) && row.movement != Movement::Errored { movement } else { "" };
+    Line::from_iter([Span::styled(sign, style), Span::raw(" "), Span::styled(movement, moved)])
 }
 
-#[derive(Clone, Copy, Debug)]
-struct ListColumn {
-    kind: ColumnKind,
-    width: usize,
-}
-
-fn draw_titles(buffer: &mut Buffer, area: Rect, columns: &[ListColumn], theme: Theme) {
-    let mut pen = Pen::new(buffer, area);
-    pen.skip(MARKS);
-    for ListColumn { kind, width } in columns {
-        pen.skip(kind.gap());
-        match kind {
-            ColumnKind::Change => pen.cell_right(kind.title(), *width, theme.faint()),
-            _ => pen.cell(kind.title(), *width, theme.faint()),
-        };
-    }
-}
-
-fn draw_row(
-    buffer: &mut Buffer,
-    area: Rect,
-    columns: &[ListColumn],
-    row: Option<&VerdictRow>,
-    is_selected: bool,
-    theme: Theme,
-) {
-    let mut pen = Pen::new(buffer, area);
-    pen.put(if is_selected { "▌" } else { " " }, theme.accent());
-    if let Some(row) = row {
-        pen.put(if row.pinned { "★ " } else { "  " }, theme.accent());
-        for column in columns {
-            pen.skip(column.kind.gap());
-            draw_cell(&mut pen, *column, row, theme);
-        }
-    } else {
-        pen.skip(2).put("gone", theme.faint());
-    }
-    if is_selected {
-        let (area, _) = split_right(area, 1);
-        buffer.set_style(area, theme.selected());
-    }
-}
-
-fn draw_cell(pen: &mut Pen<'_>, column: ListColumn, row: &VerdictRow, theme: Theme) {
-    let width = column.width;
-    let (sign, word, moved) = theme.movement(row.movement);
-    // What did not move says nothing.
-    let is_told = !matches!(row.movement, Movement::Same | Movement::Pending);
-    match column.kind {
-        ColumnKind::Sign => {
-            let (sign, style) = theme.verdict(row.now, row.under_way);
-            pen.cell(sign, width, style)
-        }
-        // The verdict has the sign of an error already.
-        ColumnKind::MovementSign if row.movement == Movement::Errored => pen.skip(width),
-        ColumnKind::MovementSign => pen.cell(if is_told { sign } else { "" }, width, moved),
-        ColumnKind::Movement => pen.cell(if is_told { word } else { "" }, width, moved),
-        ColumnKind::Scores => draw_scores(pen, row, theme),
-        ColumnKind::Change => {
-            let by = score_change(row).filter(|by| *by != 0.0);
-            let text = by.map_or_else(String::new, |by| format!("{by:+.3}"));
-            pen.cell_right(&text, width, theme.change(by).1)
-        }
-        ColumnKind::Label => {
-            let said = row.label.map(label).unwrap_or_default();
-            let (sign, style) =
-                if row.disagrees { ("≠ ", theme.doubtful()) } else { ("  ", theme.faint()) };
-            pen.cell(&format!("{sign}{said}"), width, style)
-        }
-        ColumnKind::Sample => pen.cell(&cut_middle(&row.sample_id, width), width, Style::new()),
-        ColumnKind::Model => pen.cell(&cut_middle(&model(row), width), width, theme.faint()),
-        ColumnKind::Grader => pen.cell(&row.grader, width, theme.faint()),
-    };
+fn moved(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
+    let (_, word, style) = theme.movement(row.movement);
+    Span::styled(if is_told(row) { word } else { "" }, style).into()
 }
 
 /// Old score and new one; the old one only where it is another.
-fn draw_scores<'p, 'b>(pen: &'p mut Pen<'b>, row: &VerdictRow, theme: Theme) -> &'p mut Pen<'b> {
-    let number = |cell: crate::pipeline::delta::Cell| match cell {
+fn scores(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
+    let number = |cell: Cell| match cell {
         cell if cell.is_verdict() => score(cell.score),
         cell if cell.is_known() => "error".to_owned(),
         _ => "-".to_owned(),
     };
     let before = row.before.filter(|before| before.is_known() && Some(row.now) != row.before);
-    if let Some(before) = before {
-        pen.cell_right(&number(before), 5, theme.faint()).put(" → ", theme.faint());
+    let before = before.map_or_else(String::new, |before| format!("{} → ", number(before)));
+    Line::from_iter([
+        Span::styled(before, theme.faint()),
+        Span::raw(format!("{:>5}", number(row.now))),
+    ])
+}
+
+fn change(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
+    let by = score_change(row).filter(|by| *by != 0.0);
+    let text = by.map_or_else(String::new, |by| format!("{by:+.3}"));
+    Span::styled(text, theme.change(by).style).into()
+}
+
+fn person(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
+    let says = row.label.map(label).unwrap_or_default();
+    if row.disagrees {
+        Span::styled(format!("≠ {says}"), theme.doubtful()).into()
     } else {
-        pen.skip(8);
+        Span::styled(format!("  {says}"), theme.faint()).into()
     }
-    pen.cell_right(&number(row.now), 5, Style::new())
+}
+
+fn sample_id(row: &VerdictRow, width: usize, theme: Theme) -> Line<'static> {
+    let pin = Span::styled(if row.pinned { PIN } else { "" }, theme.accent());
+    let id = cut_middle(&row.sample_id, width.saturating_sub(pin.width()));
+    Line::from_iter([pin, Span::raw(id)])
 }
 
 /// By how much the score changed, where both are verdicts.
@@ -430,7 +358,7 @@ pub(super) fn score_change(row: &VerdictRow) -> Option<f64> {
 }
 
 /// The model and, from the second one on, the trial.
-pub(super) fn model(row: &VerdictRow) -> String {
+pub(super) fn model_and_trial(row: &VerdictRow) -> String {
     let model = row.model.as_deref().map(sanitize).unwrap_or_default();
     if row.trial == 0 { model } else { format!("{model}#{}", row.trial + 1) }
 }

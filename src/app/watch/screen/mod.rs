@@ -5,7 +5,6 @@
 //! comes in. No colour says anything that a sign or a word does not say too.
 
 mod detail;
-mod flow;
 mod header;
 mod help;
 mod keys;
@@ -20,11 +19,13 @@ mod theme;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::{Clear, Widget};
 
 use self::list::{ListContext, VerdictList};
 use self::metrics::MetricsTable;
-use self::paint::{Pen, lines_of, split_right};
+use self::paint::cut_line;
 use self::theme::{STRONG, Theme};
 use super::board::{Activity, Board, Overview, VerdictFilter, VerdictId, WatchEvent};
 
@@ -41,14 +42,7 @@ const SPLIT_FROM: (u16, u16) = (60, 11);
 const LIST: (u16, u16) = (62, 108);
 
 /// The fewest lines of list and detail together.
-const MIN_BODY: usize = 7;
-
-/// How the screen looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ScreenOptions {
-    /// Whether colours are used. Without them text is bold, underlined or reversed at most.
-    pub color: bool,
-}
+const MIN_BODY: u16 = 7;
 
 /// What keys mean now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,22 +67,21 @@ pub(crate) struct Screen {
     looked_at: Option<VerdictId>,
     detail: detail::DetailPane,
     metrics: MetricsTable,
-    metrics_area: Rect,
     message: Option<String>,
 }
 
 impl Screen {
-    /// Nothing is selected, and nobody chose a filter: until the first save it is what fails, then what moved.
-    pub(crate) fn new(options: ScreenOptions) -> Self {
+    /// Nothing is selected, and nobody chose a filter: until the first save it is what fails, then what moved. Without
+    /// colour text is bold, underlined or reversed at most.
+    pub(crate) fn new(has_color: bool) -> Self {
         Self {
-            theme: Theme::new(options.color),
+            theme: Theme::new(has_color),
             mode: InputMode::default(),
             is_alone: false,
             list: VerdictList::default(),
             looked_at: None,
             detail: detail::DetailPane::default(),
             metrics: MetricsTable::default(),
-            metrics_area: Rect::default(),
             message: None,
         }
     }
@@ -112,35 +105,30 @@ impl Screen {
     /// Draws everything. The board is asked for the rows that are seen, and for one detail.
     pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, board: &dyn Board) {
         let area = frame.area();
-        self.draw_into(frame.buffer_mut(), area, board);
-    }
-
-    fn draw_into(&mut self, buffer: &mut Buffer, area: Rect, board: &dyn Board) {
+        let buffer = frame.buffer_mut();
         let overview = board.overview();
-        let filter = self.filter_of(overview);
-        self.list.set(board.rows(filter, &self.list.search));
+        let theme = self.theme;
+        self.list.set(board.rows(self.filter_of(overview), &self.list.search));
         self.list.area = Rect::default();
-        self.detail.hide();
-        self.metrics_area = Rect::default();
+        self.detail.area = Rect::default();
+        self.metrics.area = Rect::default();
         if area.width < MIN_SCREEN.0 || area.height < MIN_SCREEN.1 {
-            Pen::new(buffer, area).put("terminal too small", STRONG);
+            let notice = Line::styled("terminal too small", STRONG);
+            cut_line(notice, usize::from(area.width)).render(area, buffer);
             return;
         }
-        let parts = Self::parts(area, overview);
-        let message = self.message.as_deref();
-        header::draw(buffer, parts.header, overview, message, self.theme);
-        let selected = self.list.selected().map(|id| id.grader);
-        self.metrics_area = parts.metrics;
-        self.follow_grader(selected, parts.metrics);
-        if parts.metrics.height > 0 {
-            metrics::draw(buffer, parts.metrics, overview, self.metrics, self.theme);
-        }
-        metrics::draw_counts(buffer, parts.counts, &overview.counts, self.theme);
-        let body = self.draw_problems(buffer, parts.body, overview);
+        let [header, metrics, counts, body, footer] = areas(area, overview);
+        header::draw(buffer, header, overview, self.message.as_deref(), theme);
+        self.metrics.area = metrics;
+        self.metrics.follow(self.list.selected().map(|id| id.grader));
+        self.metrics.draw(buffer, overview, theme);
+        let width = usize::from(area.width);
+        metrics::counts(&overview.counts, width, theme).render(counts, buffer);
+        let body = self.draw_problems(buffer, body, overview);
         self.draw_body(buffer, body, board);
-        self.draw_last(buffer, parts.footer, overview);
+        self.footer(overview, width).render(footer, buffer);
         if let InputMode::Help { offset } = self.mode {
-            let offset = help::draw(buffer, area, offset, self.theme);
+            let offset = help::draw(buffer, area, offset, theme);
             self.mode = InputMode::Help { offset };
         }
     }
@@ -152,52 +140,18 @@ impl Screen {
         self.list.filter.unwrap_or(unasked)
     }
 
-    /// Shows the grader of another selection, and leaves alone what was scrolled for the same.
-    fn follow_grader(&mut self, selected: Option<usize>, area: Rect) {
-        let height = usize::from(area.height).saturating_sub(1).max(1);
-        if selected != self.metrics.selected {
-            self.metrics.selected = selected;
-            if let Some(at) = selected {
-                let offset = self.metrics.offset;
-                self.metrics.offset = offset.clamp((at + 1).saturating_sub(height), at);
-            }
-        }
-    }
-
-    /// Who gets how many lines. That depends on the size and on how many graders there are, not on what comes in.
-    fn parts(area: Rect, overview: &Overview) -> ScreenAreas {
-        let height = usize::from(area.height);
-        let header = match height {
-            28.. => 4,
-            10.. => 3,
-            8.. => 2,
-            _ => 1,
-        };
-        let counts = usize::from(height >= 14);
-        let room = height.saturating_sub(header + counts + 1 + MIN_BODY);
-        let wanted = metrics::height(overview, area.width);
-        let metrics = if height < 12 || room < 2 { 0 } else { wanted.min(room).min(height / 3) };
-        let body = height - header - metrics - counts - 1;
-        ScreenAreas {
-            header: lines_of(area, 0, header),
-            metrics: lines_of(area, header, metrics),
-            counts: lines_of(area, header + metrics, counts),
-            body: lines_of(area, header + metrics + counts, body),
-            footer: lines_of(area, height - 1, 1),
-        }
-    }
-
     /// Draws what is wrong, if anything is, and returns the area that is left.
     fn draw_problems(&self, buffer: &mut Buffer, body: Rect, overview: &Overview) -> Rect {
-        let lines = problems::lines(&overview.problems, body.width, self.theme);
-        // Some results stay on the screen, unless that leaves no room to say what is wrong.
-        let most = usize::from(body.height).saturating_sub(4).max(usize::from(body.height.min(5)));
-        let height = problems::height(&lines, most);
-        if height > 0 {
-            let panel = lines_of(body, 0, height);
-            problems::draw(buffer, panel, &lines, &overview.problems, self.theme);
+        if overview.problems.is_empty() {
+            return body;
         }
-        lines_of(body, height, usize::from(body.height))
+        // Some results stay on the screen, unless that leaves no room to say what is wrong.
+        let most = body.height.saturating_sub(4).max(body.height.min(5));
+        let (panel, height) = problems::panel(&overview.problems, body.width, most, self.theme);
+        let [area, rest] = top(body, height);
+        Clear.render(area, buffer);
+        panel.render(area, buffer);
+        rest
     }
 
     fn draw_body(&mut self, buffer: &mut Buffer, body: Rect, board: &dyn Board) {
@@ -212,66 +166,65 @@ impl Screen {
             has_graders: overview.metrics.len() > 1,
             is_open: matches!(overview.state, Activity::Planning | Activity::Asking),
         };
-        let (list, detail) = self.split(body);
-        if let Some(list) = list {
+        let is_beside = body.width >= WIDE_FROM;
+        let [list, detail] = if self.is_alone {
+            [Rect::default(), body]
+        } else if is_beside {
+            let width = (body.width / 20 * 11).clamp(LIST.0, LIST.1);
+            Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(body)
+        } else if body.width < SPLIT_FROM.0 || body.height < SPLIT_FROM.1 {
+            [body, Rect::default()]
+        } else {
+            top(body, (body.height / 2).min(14))
+        };
+        if !list.is_empty() {
             self.list.draw(buffer, list, look, board);
         }
-        if let Some(detail) = detail {
+        if !detail.is_empty() {
+            let is_beside = is_beside && !self.is_alone;
             let shown = self.list.selected().and_then(|id| board.detail(id));
-            self.detail.draw(buffer, detail, shown, self.theme);
-        }
-        if let (Some(list), Some(detail)) = (list, detail)
-            && list.y == detail.y
-        {
-            self.draw_between(buffer, Rect { x: list.right(), width: 1, ..list });
+            self.detail.draw(buffer, detail, is_beside, shown, self.theme);
         }
     }
 
-    /// The places of the list and of the detail.
-    fn split(&self, body: Rect) -> (Option<Rect>, Option<Rect>) {
-        if self.is_alone {
-            return (None, Some(body));
-        }
-        if body.width >= WIDE_FROM {
-            let width = (body.width / 20 * 11).clamp(LIST.0, LIST.1);
-            let (list, detail) = split_right(body, usize::from(body.width - width - 1));
-            return (Some(Rect { width, ..list }), Some(detail));
-        }
-        if body.width < SPLIT_FROM.0 || body.height < SPLIT_FROM.1 {
-            return (Some(body), None);
-        }
-        let list = usize::from(body.height / 2).min(14);
-        let detail = lines_of(body, list, usize::from(body.height));
-        (Some(lines_of(body, 0, list)), Some(detail))
-    }
-
-    fn draw_between(&self, buffer: &mut Buffer, area: Rect) {
-        for line in 0..usize::from(area.height) {
-            let sign = if line == 0 { "┬" } else { "│" };
-            Pen::new(buffer, lines_of(area, line, 1)).put(sign, self.theme.faint());
-        }
-    }
-
-    fn draw_last(&self, buffer: &mut Buffer, area: Rect, overview: &Overview) {
+    fn footer(&self, overview: &Overview, width: usize) -> Line<'static> {
         if self.mode == InputMode::Search {
-            help::draw_search(buffer, area, &self.list.search, self.theme);
-            return;
+            return help::search(&self.list.search, width, self.theme);
         }
         let now = help::HelpState {
             has_selection: self.list.selected().is_some(),
             is_alone: self.is_alone,
             has_search: !self.list.search.is_empty(),
         };
-        help::draw_footer(buffer, area, overview, now, self.theme);
+        help::footer(overview, now, width, self.theme)
     }
 }
 
-/// The parts of the screen from top to bottom.
-#[derive(Clone, Copy, Debug)]
-struct ScreenAreas {
-    header: Rect,
-    metrics: Rect,
-    counts: Rect,
-    body: Rect,
-    footer: Rect,
+/// Header, metrics, counts, body and footer. Who gets how many lines depends on the size and on how many graders there
+/// are, not on what comes in.
+fn areas(area: Rect, overview: &Overview) -> [Rect; 5] {
+    let height = area.height;
+    let header = match height {
+        28.. => 4,
+        10.. => 3,
+        8.. => 2,
+        _ => 1,
+    };
+    let counts = u16::from(height >= 14);
+    let room = height.saturating_sub(header + counts + 1 + MIN_BODY);
+    let wanted = metrics::height(overview, area.width);
+    let metrics = if height < 12 || room < 2 { 0 } else { wanted.min(room).min(height / 3) };
+    Layout::vertical([
+        Constraint::Length(header),
+        Constraint::Length(metrics),
+        Constraint::Length(counts),
+        Constraint::Fill(1),
+        Constraint::Length(1),
+    ])
+    .areas(area)
+}
+
+/// The first lines of an area, and the others.
+fn top(area: Rect, height: u16) -> [Rect; 2] {
+    Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area)
 }

@@ -1,83 +1,47 @@
-//! Puts text into columns: nothing that is drawn here leaves its area, moves what stands beside it, or gets
-//! through to the terminal unclean.
+//! What every part of the screen is drawn with: harmless text, lines with two ends, panels, tables, scroll bars.
+//!
+//! Text of others becomes part of the screen through [`span`], [`cut_line`] or [`flowed`]. ratatui keeps what is drawn
+//! within its area, and leaves control characters out.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Alignment, Constraint, Rect};
 use ratatui::style::Style;
+use ratatui::symbols::border;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{
+    Block, Borders, HighlightSpacing, Row, Scrollbar, ScrollbarOrientation, ScrollbarState,
+    StatefulWidget, Table, Widget,
+};
 
+use super::theme::Theme;
+use crate::base::text::flow::flow;
 use crate::base::text::{columns, cut, sanitize};
 
-/// A piece of a line in one style.
-pub(super) type StyledText = (String, Style);
+/// The columns around what stands in a cell.
+const PADDING: usize = 2;
 
-/// The columns of the runs one after the other.
-pub(super) fn width_of(runs: &[StyledText]) -> usize {
-    runs.iter().map(|(text, _)| columns(text)).sum()
+/// Harmless text in a style.
+pub(super) fn span(text: &str, style: Style) -> Span<'static> {
+    Span::styled(sanitize(text), style)
 }
 
-/// Writes one line from left to right.
-pub(super) struct Pen<'b> {
-    buffer: &'b mut Buffer,
-    x: u16,
-    y: u16,
-    end: u16,
+/// The line with an ellipsis where it is wider than `width` columns.
+pub(super) fn cut_line(mut line: Line<'static>, width: usize) -> Line<'static> {
+    let mut room = width;
+    for span in &mut line.spans {
+        let text = cut(&span.content, room);
+        room -= columns(&text);
+        span.content = text.into();
+    }
+    line
 }
 
-impl<'b> Pen<'b> {
-    /// At the beginning of the first line of `area`; what is outside of the screen is not drawn.
-    pub(super) fn new(buffer: &'b mut Buffer, area: Rect) -> Self {
-        let area = area.intersection(buffer.area);
-        let end = if area.height == 0 { area.x } else { area.right() };
-        Self { buffer, x: area.x, y: area.y, end }
-    }
-
-    /// The columns that are left.
-    pub(super) fn room(&self) -> usize {
-        usize::from(self.end.saturating_sub(self.x))
-    }
-
-    /// Leaves columns as they are.
-    pub(super) fn skip(&mut self, columns: usize) -> &mut Self {
-        self.x = self.x.saturating_add(narrow(columns)).min(self.end);
-        self
-    }
-
-    /// Writes the text, or as much of it as there is room for.
-    pub(super) fn put(&mut self, text: &str, style: Style) -> &mut Self {
-        let room = self.room();
-        if room > 0 {
-            let text = cut(text, room);
-            // What was there before, a line across, leaves nothing of its style.
-            let style = Style::reset().patch(style);
-            (self.x, _) = self.buffer.set_stringn(self.x, self.y, text, room, style);
-        }
-        self
-    }
-
-    /// Writes one piece after the other.
-    pub(super) fn runs(&mut self, runs: &[StyledText]) -> &mut Self {
-        for (text, style) in runs {
-            self.put(text, *style);
-        }
-        self
-    }
-
-    /// Writes the text at the left of `width` columns and goes to their end.
-    pub(super) fn cell(&mut self, text: &str, width: usize, style: Style) -> &mut Self {
-        let after = self.x.saturating_add(narrow(width)).min(self.end);
-        let end = std::mem::replace(&mut self.end, after);
-        self.put(text, style);
-        self.x = after;
-        self.end = end;
-        self
-    }
-
-    /// Writes the text at the right of `width` columns and goes to their end.
-    pub(super) fn cell_right(&mut self, text: &str, width: usize, style: Style) -> &mut Self {
-        let text = cut(text, width);
-        let before = width.saturating_sub(columns(&text));
-        self.skip(before).cell(&text, width - before, style)
-    }
+/// Harmless text as lines of at most `width` columns.
+pub(super) fn flowed(text: &[(String, Style)], width: usize) -> Vec<Line<'static>> {
+    let lines = flow(text, width).into_iter();
+    lines
+        .map(|line| line.into_iter().map(|(text, style)| Span::styled(text, style)).collect())
+        .collect()
 }
 
 /// Draws `left` at the left of a line and the first of `rights` that fits beside it at the right. If none does, the last
@@ -85,109 +49,164 @@ impl<'b> Pen<'b> {
 pub(super) fn sides(
     buffer: &mut Buffer,
     area: Rect,
-    left: &[StyledText],
-    rights: &[Vec<StyledText>],
+    left: Line<'static>,
+    rights: &[Line<'static>],
 ) {
     let room = usize::from(area.width);
-    let fits = |right: &&Vec<StyledText>| width_of(left) + 3 + width_of(right) <= room;
-    let right = rights
-        .iter()
-        .find(fits)
-        .or_else(|| rights.last().filter(|right| width_of(right) * 2 <= room));
-    let width = right.map_or(0, |right| width_of(right));
-    let gap = if width == 0 { 0 } else { 2 };
-    let (start, end) = split_right(area, width);
-    Pen::new(buffer, Rect { width: start.width.saturating_sub(gap), ..start }).runs(left);
-    if let Some(right) = right {
-        Pen::new(buffer, end).runs(right);
+    let fits = |right: &&Line<'_>| left.width() + 3 + right.width() <= room;
+    let shortest = || rights.last().filter(|right| right.width() * 2 <= room);
+    let mut room_left = room;
+    if let Some(right) = rights.iter().find(fits).or_else(shortest) {
+        room_left = room.saturating_sub(right.width() + 2);
+        right.clone().right_aligned().render(area, buffer);
     }
+    cut_line(left, room_left).render(area, buffer);
 }
 
-/// The area without its last `width` columns, and those.
-pub(super) fn split_right(area: Rect, width: usize) -> (Rect, Rect) {
-    let width = narrow(width).min(area.width);
-    let left = Rect { width: area.width - width, ..area };
-    (left, Rect { x: left.right(), width, ..area })
+/// A panel of `width` columns: below a line with a title at either end, and beside a line if it stands beside something.
+pub(super) fn panel(
+    width: u16,
+    is_beside: bool,
+    title: Line<'static>,
+    mut at_right: Line<'static>,
+    theme: Theme,
+) -> Block<'static> {
+    let across = Span::styled("─", theme.faint());
+    let room = usize::from(width).saturating_sub(at_right.width() + PADDING);
+    let mut title = cut_line(title, room);
+    title.spans.insert(0, across.clone());
+    at_right.push_span(across);
+    Block::new()
+        .borders(if is_beside { Borders::TOP | Borders::LEFT } else { Borders::TOP })
+        .border_set(border::Set { top_left: "┬", ..border::PLAIN })
+        .border_style(theme.faint())
+        // A title is as bright as it says, whatever the line below it is.
+        .title_style(Style::new().not_dim())
+        .title_top(title)
+        .title_top(at_right.right_aligned())
 }
 
-/// The lines of the area from `at` on, at most `height` of them.
-pub(super) fn lines_of(area: Rect, at: usize, height: usize) -> Rect {
-    let at = narrow(at).min(area.height);
-    Rect { y: area.y + at, height: narrow(height).min(area.height - at), ..area }
-}
-
-/// The area without `columns` at both sides.
-pub(super) fn inset(area: Rect, columns: u16) -> Rect {
-    let columns = columns.min(area.width / 2);
-    Rect { x: area.x + columns, width: area.width - 2 * columns, ..area }
-}
-
-/// Draws a line across.
-pub(super) fn rule(buffer: &mut Buffer, area: Rect, style: Style) {
-    let across = "─".repeat(usize::from(area.width));
-    Pen::new(buffer, area).put(&across, style);
-}
-
-/// Draws how much of something long is seen into the last column of its area: nothing if all of it is.
-pub(super) fn scrollbar(buffer: &mut Buffer, area: Rect, seen: VisibleRows, style: Style) {
+/// Draws which part of something long is seen, from the line `offset` on, into the last column of its area; nothing if
+/// all of it is.
+pub(super) fn scrollbar(
+    buffer: &mut Buffer,
+    area: Rect,
+    offset: usize,
+    total: usize,
+    style: Style,
+) {
     let height = usize::from(area.height);
-    if height == 0 || seen.total <= height {
-        return;
-    }
-    let length = (height * height / seen.total).max(1);
-    let last = seen.total - height;
-    let start = (height - length) * seen.offset.min(last) / last;
-    for at in start..start + length {
-        let (_, column) = split_right(lines_of(area, at, 1), 1);
-        Pen::new(buffer, column).put("▐", style);
+    if total > height {
+        let mut state = ScrollbarState::new(total - height + 1)
+            .position(offset)
+            .viewport_content_length(height);
+        Scrollbar::new(ScrollbarOrientation::VerticalRight)
+            .begin_symbol(None)
+            .end_symbol(None)
+            .track_symbol(None)
+            .thumb_symbol("▐")
+            .style(style)
+            .render(area, buffer, &mut state);
     }
 }
 
-/// Which part of something long is seen.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct VisibleRows {
-    /// The first line that is.
-    pub(super) offset: usize,
-    /// All lines.
-    pub(super) total: usize,
+/// A column of a table of `R`s.
+pub(super) struct TableColumn<R> {
+    title: &'static str,
+    width: usize,
+    /// Its width where there is room left.
+    max_width: usize,
+    /// The greater, the earlier it is left out.
+    rank: u8,
+    alignment: Alignment,
+    cell: fn(&R, usize, Theme) -> Line<'static>,
 }
 
-/// Which of the columns, each a width and a rank, fit into `room`: those of the lowest rank first.
-pub(super) fn fitting(columns: &[(usize, u8)], room: usize) -> Vec<bool> {
-    let mut order: Vec<usize> = (0..columns.len()).collect();
-    order.sort_by_key(|at| columns[*at].1);
-    let mut fits = vec![false; columns.len()];
-    let mut used = 0;
-    for at in order {
-        let width = columns[at].0;
-        if used + width <= room {
-            used += width;
-            fits[at] = true;
-        }
+impl<R> TableColumn<R> {
+    /// Text, in as many columns as there are, at least those of the title.
+    pub(super) fn text(
+        title: &'static str,
+        width: usize,
+        max_width: usize,
+        rank: u8,
+        cell: fn(&R, usize, Theme) -> Line<'static>,
+    ) -> Self {
+        let width = width.max(title.len());
+        Self { title, width, max_width, rank, alignment: Alignment::Left, cell }
     }
-    fits
+
+    /// Numbers, at the right of the column.
+    pub(super) fn number(
+        title: &'static str,
+        width: usize,
+        rank: u8,
+        cell: fn(&R, usize, Theme) -> Line<'static>,
+    ) -> Self {
+        Self { alignment: Alignment::Right, ..Self::text(title, width, width, rank, cell) }
+    }
+
+    fn padded(&self, mut line: Line<'static>) -> Line<'static> {
+        line.spans.insert(0, Span::raw(" "));
+        line.push_span(" ");
+        line.alignment(self.alignment)
+    }
 }
 
-/// The text with an ellipsis in its middle if it is wider than `width` columns: ids differ at both ends.
-pub(super) fn cut_middle(text: &str, width: usize) -> String {
-    let text = sanitize(text);
-    if columns(&text) <= width || width < 5 {
-        return cut(&text, width);
+/// The columns for which there is room between the mark of the selection and the column of the scroll bar, the last ones
+/// to be left out first; what is left is given to those that can use it.
+pub(super) fn fitted<R>(all: Vec<TableColumn<R>>, width: u16) -> Vec<TableColumn<R>> {
+    let mut room = usize::from(width).saturating_sub(2);
+    let mut columns = fitting(all, room, |column| (column.width + PADDING, column.rank));
+    room -= columns.iter().map(|column| column.width + PADDING).sum::<usize>();
+    for column in &mut columns {
+        let wider = column.max_width.saturating_sub(column.width).min(room);
+        column.width += wider;
+        room -= wider;
     }
-    let head = cut(&text, width.div_ceil(2));
-    let mut tail = String::new();
-    for char in text.chars().rev() {
-        tail.insert(0, char);
-        if columns(&head) + columns(&tail) > width {
-            tail.remove(0);
-            break;
-        }
-    }
-    head + &tail
+    columns
 }
 
-fn narrow(columns: usize) -> u16 {
-    u16::try_from(columns).unwrap_or(u16::MAX)
+/// What one row of a table says.
+pub(super) fn row<R>(columns: &[TableColumn<R>], of: &R, theme: Theme) -> Row<'static> {
+    columns.iter().map(|column| column.padded((column.cell)(of, column.width, theme))).collect()
+}
+
+/// The titles of a table. Below a column without one shows what was drawn there before.
+pub(super) fn titles<R>(columns: &[TableColumn<R>], theme: Theme) -> Row<'static> {
+    let titles = columns.iter().map(|column| match column.title {
+        "" => Line::default(),
+        title => column.padded(title.into()),
+    });
+    titles.collect::<Row<'_>>().style(theme.faint())
+}
+
+/// The table of these rows, in which `mark` stands before the selected one.
+pub(super) fn table<R>(
+    columns: &[TableColumn<R>],
+    rows: impl Iterator<Item = Row<'static>>,
+    mark: &'static str,
+    theme: Theme,
+) -> Table<'static> {
+    let widths = columns.iter().map(|column| column.width + PADDING);
+    let widths = widths.map(|width| Constraint::Length(u16::try_from(width).unwrap_or(u16::MAX)));
+    Table::new(rows, widths)
+        .column_spacing(0)
+        .highlight_spacing(HighlightSpacing::Always)
+        .highlight_symbol(Span::styled(mark, theme.accent()))
+}
+
+/// Which of all, each a width and a rank, fit into `room`: those of the lowest ranks, in the order as they are given.
+pub(super) fn fitting<T>(all: Vec<T>, room: usize, size: impl Fn(&T) -> (usize, u8)) -> Vec<T> {
+    let mut ranked: Vec<(usize, T)> = all.into_iter().enumerate().collect();
+    ranked.sort_by_key(|(_, part)| size(part).1);
+    let mut room = room;
+    ranked.retain(|(_, part)| {
+        let left = room.checked_sub(size(part).0);
+        room = left.unwrap_or(room);
+        left.is_some()
+    });
+    ranked.sort_by_key(|(at, _)| *at);
+    ranked.into_iter().map(|(_, part)| part).collect()
 }
 
 #[cfg(test)]
@@ -195,9 +214,9 @@ mod tests {
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::Style;
+    use ratatui::text::Line;
 
-    use super::{Pen, VisibleRows, cut_middle, fitting, scrollbar, sides};
-    use crate::base::text::columns;
+    use super::{cut_line, fitting, scrollbar, sides, span};
 
     fn drawn(buffer: &Buffer) -> String {
         let cells: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
@@ -205,65 +224,40 @@ mod tests {
     }
 
     #[test]
-    fn cells_stay_in_their_columns_whatever_they_hold() {
+    fn lines_end_where_they_should_whatever_they_hold() {
         let cases = [
-            ("short", "short   |"),
-            ("much too long", "much to…|"),
-            ("漢字漢字漢字", "漢 字 漢 … |"),
-            ("tab\tand\nline", "tab and…|"),
-            ("\u{1b}[31mred", "red     |"),
-            ("e\u{301}a", "e\u{301}a      |"),
-            ("", "        |"),
+            ("short", "short"),
+            ("much too long", "much to…"),
+            ("漢字漢字漢字", "漢字漢…"),
+            ("tab\tand\nline", "tab and…"),
+            ("\u{1b}[31mred\u{202e}", "red"),
+            ("e\u{301}a", "e\u{301}a"),
+            ("", ""),
         ];
         for (text, expected) in cases {
-            let mut buffer = Buffer::empty(Rect::new(0, 0, 9, 1));
-            let area = buffer.area;
-            Pen::new(&mut buffer, area).cell(text, 8, Style::new()).put("|", Style::new());
-            assert_eq!(drawn(&buffer), expected, "{text:?}");
+            let line = cut_line(Line::from(span(text, Style::new())), 8);
+            assert_eq!(line.to_string(), expected, "{text:?}");
         }
-    }
-
-    #[test]
-    fn what_is_outside_is_not_drawn() {
-        let mut buffer = Buffer::empty(Rect::new(0, 0, 3, 1));
-        for area in [Rect::new(0, 1, 3, 1), Rect::new(3, 0, 3, 1), Rect::new(0, 0, 0, 0)] {
-            Pen::new(&mut buffer, area).put("x", Style::new()).cell_right("y", 2, Style::new());
-        }
-        assert_eq!(drawn(&buffer), "");
+        let two = Line::from_iter([span("one", Style::new()), span(" two", Style::new())]);
+        assert_eq!(cut_line(two, 5).to_string(), "one…");
     }
 
     #[test]
     fn the_right_side_gives_way() {
-        let runs = |text: &str| vec![(text.to_owned(), Style::new())];
         let cases =
             [(20, "left        long one"), (14, "left     short"), (10, "le…  short"), (6, "left")];
         for (width, expected) in cases {
             let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));
             let area = buffer.area;
-            sides(&mut buffer, area, &runs("left"), &[runs("long one"), runs("short")]);
+            sides(&mut buffer, area, "left".into(), &["long one".into(), "short".into()]);
             assert_eq!(drawn(&buffer), expected);
         }
     }
 
     #[test]
-    fn ids_are_cut_in_the_middle() {
-        let cases = [
-            ("refund-policy-0042", 18, "refund-policy-0042"),
-            ("refund-policy-0042", 12, "refun…y-0042"),
-            ("refund-policy-0042", 4, "ref…"),
-            ("漢字漢字漢字", 7, "漢…漢字"),
-            ("a\u{301}bcdefgh", 7, "a\u{301}bc…fgh"),
-            ("ab", 0, ""),
-        ];
-        for (text, width, expected) in cases {
-            assert_eq!(cut_middle(text, width), expected);
-            assert!(columns(expected) <= width);
-        }
-    }
-
-    #[test]
     fn the_lowest_ranks_fit_first() {
-        assert_eq!(fitting(&[(5, 2), (5, 0), (9, 1), (1, 3)], 11), [true, true, false, true]);
+        let parts = vec![(5, 2), (5, 0), (9, 1), (1, 3)];
+        assert_eq!(fitting(parts, 11, |part| *part), [(5, 2), (5, 0), (1, 3)]);
     }
 
     #[test]
@@ -271,7 +265,7 @@ mod tests {
         let bar = |offset, total| {
             let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 4));
             let area = buffer.area;
-            scrollbar(&mut buffer, area, VisibleRows { offset, total }, Style::new());
+            scrollbar(&mut buffer, area, offset, total, Style::new());
             buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect::<String>()
         };
         assert_eq!([bar(0, 4), bar(0, 8), bar(4, 8)], ["    ", "▐▐  ", "  ▐▐"]);

@@ -1,14 +1,12 @@
 //! What is wrong with the files as they are saved, over the results of the last ones that were right.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::widgets::{Block, BorderType, Clear, Widget};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Padding, Paragraph};
 
-use super::paint::{Pen, StyledText, lines_of};
+use super::paint::{cut_line, flowed};
 use super::theme::{STRONG, Theme};
 use crate::base::diagnostic::Diagnostic;
-use crate::base::text::flow::flow;
 use crate::base::text::{columns, count, sanitize};
 
 /// The most diagnostics that are rendered: no screen has room for more.
@@ -20,91 +18,74 @@ const FRAME: usize = 2;
 /// The columns that a snippet keeps at its left when it is moved so that its mark is seen.
 const BEFORE_MARK: usize = 12;
 
-/// The lines of all problems, at most `width` columns wide with their frame.
-pub(super) fn lines(problems: &[Diagnostic], width: u16, theme: Theme) -> Vec<Vec<StyledText>> {
-    let width = usize::from(width).saturating_sub(4).max(2);
+/// The panel, the first problem first, and the lines that it takes, at most `most`.
+pub(super) fn panel(
+    problems: &[Diagnostic],
+    width: u16,
+    most: u16,
+    theme: Theme,
+) -> (Paragraph<'static>, u16) {
+    let room = usize::from(width).saturating_sub(4).max(2);
     let mut lines = Vec::new();
     for problem in problems.iter().take(MAX_PROBLEMS) {
         if !lines.is_empty() {
-            lines.push(Vec::new());
+            lines.push(Line::default());
         }
-        push(&mut lines, problem, width, theme);
+        push(&mut lines, problem, room, theme);
     }
-    lines
-}
-
-/// The lines that the panel takes if it may take at most `most`; none where nothing is wrong.
-pub(super) fn height(lines: &[Vec<StyledText>], most: usize) -> usize {
-    if lines.is_empty() { 0 } else { (lines.len() + FRAME).min(most) }
-}
-
-/// Draws the panel, the first problem first.
-pub(super) fn draw(
-    buffer: &mut Buffer,
-    area: Rect,
-    lines: &[Vec<StyledText>],
-    problems: &[Diagnostic],
-    theme: Theme,
-) {
-    let title = format!(" {}, not evaluated ", count(problems.len(), "problem"));
-    let loud = STRONG.patch(theme.bad());
-    let block = Block::bordered()
+    let wanted = u16::try_from(lines.len() + FRAME).unwrap_or(u16::MAX);
+    let height = wanted.min(most);
+    let mut block = Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(theme.bad())
-        .title(title)
-        .title_style(loud);
-    let inner = block.inner(area);
-    Clear.render(area, buffer);
-    block.render(area, buffer);
-    let room = usize::from(inner.height);
-    for (at, line) in lines.iter().take(room).enumerate() {
-        Pen::new(buffer, lines_of(inner, at, 1)).skip(1).runs(line);
+        .padding(Padding::horizontal(1))
+        .title(Span::styled(
+            format!(" {}, not evaluated ", count(problems.len(), "problem")),
+            STRONG.patch(theme.bad()),
+        ));
+    let hidden = wanted - height;
+    if hidden > 0 {
+        block = block
+            .title_bottom(Line::styled(format!("─ {} more ", count(hidden, "line")), theme.bad()));
     }
-    if lines.len() > room && area.height > 0 {
-        let more = format!(" {} more ", count(lines.len() - room, "line"));
-        let last = lines_of(area, usize::from(area.height) - 1, 1);
-        Pen::new(buffer, last).skip(2).put(&more, theme.bad());
-    }
+    (Paragraph::new(lines).block(block), height)
 }
 
 /// One diagnostic: sentences are wrapped, source lines moved so that the mark is seen.
-fn push(lines: &mut Vec<Vec<StyledText>>, problem: &Diagnostic, width: usize, theme: Theme) {
+fn push(lines: &mut Vec<Line<'static>>, problem: &Diagnostic, width: usize, theme: Theme) {
     let rendered = problem.render(false);
     let rendered: Vec<String> = rendered.lines().map(sanitize).collect();
-    let loud = if problem.is_error() { theme.bad() } else { theme.doubtful() };
+    let loud = STRONG.patch(if problem.is_error() { theme.bad() } else { theme.doubtful() });
     let moved = hidden(&rendered, width);
-    for (at, line) in rendered.iter().enumerate() {
-        let snippet = gutter(line);
-        match snippet {
-            Some((gutter, source)) => {
-                let is_mark = source.trim_start().starts_with('^');
-                let source: String = source.chars().skip(moved).collect();
-                let style = if is_mark { STRONG.patch(loud) } else { Style::new() };
-                lines.push(vec![(gutter.to_owned(), theme.faint()), (source, style)]);
-            }
-            None if at == 0 => {
-                let runs = vec![(line.clone(), STRONG.patch(loud))];
-                lines.extend(flow(&runs, width));
-            }
-            None => {
-                let is_place = line.trim_start().starts_with("-->");
-                let style = if is_place { theme.accent() } else { Style::new() };
-                push_hanging(lines, line, style, width);
-            }
+    for (at, line) in rendered.into_iter().enumerate() {
+        if let Some((gutter, source)) = gutter(&line) {
+            let is_mark = source.trim_start().starts_with('^');
+            let source: String = source.chars().skip(moved).collect();
+            let line = Line::from_iter([
+                Span::styled(gutter.to_owned(), theme.faint()),
+                Span::styled(source, if is_mark { loud } else { Style::new() }),
+            ]);
+            lines.push(cut_line(line, width));
+        } else if at == 0 {
+            lines.extend(flowed(&[(line, loud)], width));
+        } else {
+            let is_place = line.trim_start().starts_with("-->");
+            let style = if is_place { theme.accent() } else { Style::new() };
+            push_hanging(lines, &line, style, width);
         }
     }
 }
 
 /// A sentence whose later lines stand below the first word of the first.
-fn push_hanging(lines: &mut Vec<Vec<StyledText>>, line: &str, style: Style, width: usize) {
+fn push_hanging(lines: &mut Vec<Line<'static>>, line: &str, style: Style, width: usize) {
     let is_mark = |char| matches!(char, ' ' | '=' | '-' | '>');
     let indent = line.find(|char| !is_mark(char)).unwrap_or(0).min(width / 2);
     let (head, rest) = line.split_at(indent);
-    for (at, mut runs) in flow(&[(rest.to_owned(), style)], width - indent).into_iter().enumerate()
-    {
-        let head = if at == 0 { head.to_owned() } else { " ".repeat(indent) };
-        runs.insert(0, (head, style));
-        lines.push(runs);
+    let mut head = head.to_owned();
+    for mut line in flowed(&[(rest.to_owned(), style)], width - indent) {
+        line.spans.insert(0, Span::styled(head, style));
+        head = " ".repeat(indent);
+        lines.push(line);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The terminal around the [`Screen`]: taken over, drawn on, given back whatever happens.
 //!
-//! The only file of the display with effects. It is given back when the value is dropped, before an editor starts in
-//! it, and before the message of a panic is written.
+//! The only file of the display with effects. The terminal is given back when the value is dropped, before an editor
+//! starts in it, and before the message of a panic is written.
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::Once;
@@ -21,7 +21,7 @@ use crossterm::{execute, queue};
 use futures_util::StreamExt;
 use ratatui::backend::CrosstermBackend;
 
-use super::{Screen, ScreenOptions};
+use super::Screen;
 use crate::app::watch::board::{Board, Display, UserCommand, WatchEvent};
 
 /// Whether the terminal is ours now. There is one terminal, and the hook of a panic knows nothing else.
@@ -29,23 +29,25 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 type TerminalBackend = ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
-/// A terminal that is taken over: raw, on its other screen, with mouse and pasted text as events.
-pub(crate) struct Terminal {
+/// The full-screen display: a [`Screen`] on a terminal that is taken over, raw, with mouse and pasted text as events.
+pub(crate) struct ScreenDisplay {
+    screen: Screen,
     drawn: TerminalBackend,
     /// None while another program reads the keys.
     events: Option<EventStream>,
-    /// Whether somebody else may have written on the screen, so that what is blank has to be drawn too.
+    /// Whether somebody else may have written on the terminal, so that what is blank has to be drawn too.
     is_foreign: bool,
 }
 
-impl Terminal {
+impl ScreenDisplay {
     /// Takes the terminal over. From then on a panic gives it back before it is told.
-    pub(crate) fn enter() -> io::Result<Self> {
+    pub(crate) fn enter(has_color: bool) -> io::Result<Self> {
         give_back_on_panic();
+        let screen = Screen::new(has_color);
         // Dropped if the next step fails, which gives back what was taken until then.
-        let mut terminal = Self { drawn: nothing_drawn()?, events: None, is_foreign: true };
-        terminal.resume()?;
-        Ok(terminal)
+        let mut display = Self { screen, drawn: nothing_drawn()?, events: None, is_foreign: true };
+        display.take_over()?;
+        Ok(display)
     }
 
     /// The next key, mouse event, paste or resize. None is lost if the future is dropped. While suspended there
@@ -53,6 +55,25 @@ impl Terminal {
     pub(crate) async fn event(&mut self) -> io::Result<Event> {
         let Some(events) = &mut self.events else { return std::future::pending().await };
         events.next().await.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
+    }
+
+    /// See [`Screen::key`]; what it changed is drawn at once.
+    pub(crate) fn key(
+        &mut self,
+        event: &Event,
+        board: &dyn Board,
+    ) -> io::Result<Option<UserCommand>> {
+        // Terminals tell of every column that a mouse passes.
+        if let Event::Mouse(MouseEvent { kind: MouseEventKind::Moved, .. }) = event {
+            return Ok(None);
+        }
+        if let Event::Resize(..) = event {
+            self.drawn = nothing_drawn()?;
+            self.is_foreign = true;
+        }
+        let command = self.screen.key(event, board);
+        self.refresh(board)?;
+        Ok(command)
     }
 
     /// Gives the terminal to another program: the keys are its own, and what it writes stays.
@@ -64,15 +85,13 @@ impl Terminal {
         give_back()
     }
 
-    /// Has the next drawing draw everything.
-    fn forget(&mut self) -> io::Result<()> {
-        self.drawn = nothing_drawn()?;
-        self.is_foreign = true;
-        Ok(())
+    /// Takes the terminal over again, and draws everything anew.
+    pub(crate) fn resume(&mut self, board: &dyn Board) -> io::Result<()> {
+        self.take_over()?;
+        self.refresh(board)
     }
 
-    /// Takes the terminal over again. The next drawing draws everything.
-    pub(crate) fn resume(&mut self) -> io::Result<()> {
+    fn take_over(&mut self) -> io::Result<()> {
         take()?;
         // Not `clear`: it asks the terminal where its cursor is, and some never answer.
         self.drawn = nothing_drawn()?;
@@ -83,29 +102,40 @@ impl Terminal {
 
     /// Stops the process as Ctrl-Z does where no screen is taken over: the shell has the terminal until it is continued.
     #[cfg(unix)]
-    pub(crate) fn stop(&mut self) -> io::Result<()> {
+    pub(crate) fn stop(&mut self, board: &dyn Board) -> io::Result<()> {
         self.suspend()?;
         // The whole group, as the terminal would do it. It returns once the process is continued, or at once where nobody
         // could continue it.
         let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
-        self.resume()?;
+        self.resume(board)?;
         Ok(stopped?)
     }
 
     /// There is no such thing here.
     #[cfg(not(unix))]
-    pub fn stop(&mut self) -> io::Result<()> {
-        Ok(())
+    pub(crate) fn stop(&mut self, board: &dyn Board) -> io::Result<()> {
+        self.refresh(board)
+    }
+}
+
+impl Display for ScreenDisplay {
+    fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> io::Result<()> {
+        self.screen.event(event);
+        match event {
+            // Many come at once; the next refresh shows them all.
+            WatchEvent::Verdict(_) => Ok(()),
+            _ => self.refresh(board),
+        }
     }
 
-    /// Draws the screen; in one go on terminals that know how to. Does nothing while suspended.
-    pub(crate) fn draw(&mut self, screen: &mut Screen, board: &dyn Board) -> io::Result<()> {
+    /// Draws in one go on terminals that know how to. Does nothing while suspended.
+    fn refresh(&mut self, board: &dyn Board) -> io::Result<()> {
         if self.events.is_none() {
             return Ok(());
         }
         // A panic that somebody caught gave it back.
         if !IS_TAKEN.load(Ordering::SeqCst) {
-            self.resume()?;
+            self.take_over()?;
         }
         queue!(self.drawn.backend_mut(), BeginSynchronizedUpdate)?;
         // What another program left is taken away right before the drawing: some write once more when they end, or when
@@ -113,12 +143,13 @@ impl Terminal {
         if std::mem::take(&mut self.is_foreign) {
             queue!(self.drawn.backend_mut(), Clear(ClearType::All))?;
         }
+        let screen = &mut self.screen;
         self.drawn.draw(|frame| screen.draw(frame, board))?;
         execute!(self.drawn.backend_mut(), EndSynchronizedUpdate)
     }
 }
 
-impl Drop for Terminal {
+impl Drop for ScreenDisplay {
     fn drop(&mut self) {
         self.events = None;
         // Nobody is left to tell.
@@ -172,72 +203,4 @@ fn give_back_on_panic() {
             before(info);
         }));
     });
-}
-
-/// The full-screen display: a [`Screen`] on a [`Terminal`].
-pub(crate) struct ScreenDisplay {
-    screen: Screen,
-    terminal: Terminal,
-}
-
-impl ScreenDisplay {
-    /// Takes the terminal over.
-    pub(crate) fn enter(options: ScreenOptions) -> io::Result<Self> {
-        Ok(Self { screen: Screen::new(options), terminal: Terminal::enter()? })
-    }
-
-    /// See [`Terminal::event`].
-    pub(crate) async fn event(&mut self) -> io::Result<Event> {
-        self.terminal.event().await
-    }
-
-    /// See [`Screen::key`]; what it changed is drawn at once.
-    pub(crate) fn key(
-        &mut self,
-        event: &Event,
-        board: &dyn Board,
-    ) -> io::Result<Option<UserCommand>> {
-        // Terminals tell of every column that a mouse passes.
-        if let Event::Mouse(MouseEvent { kind: MouseEventKind::Moved, .. }) = event {
-            return Ok(None);
-        }
-        if let Event::Resize(..) = event {
-            self.terminal.forget()?;
-        }
-        let command = self.screen.key(event, board);
-        self.refresh(board)?;
-        Ok(command)
-    }
-
-    /// See [`Terminal::suspend`].
-    pub(crate) fn suspend(&mut self) -> io::Result<()> {
-        self.terminal.suspend()
-    }
-
-    /// See [`Terminal::stop`]; everything is drawn anew.
-    pub(crate) fn stop(&mut self, board: &dyn Board) -> io::Result<()> {
-        self.terminal.stop()?;
-        self.refresh(board)
-    }
-
-    /// See [`Terminal::resume`]; everything is drawn anew.
-    pub(crate) fn resume(&mut self, board: &dyn Board) -> io::Result<()> {
-        self.terminal.resume()?;
-        self.refresh(board)
-    }
-}
-
-impl Display for ScreenDisplay {
-    fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> io::Result<()> {
-        self.screen.event(event);
-        match event {
-            // Many come at once; the next refresh shows them all.
-            WatchEvent::Verdict(_) => Ok(()),
-            _ => self.refresh(board),
-        }
-    }
-
-    fn refresh(&mut self, board: &dyn Board) -> io::Result<()> {
-        self.terminal.draw(&mut self.screen, board)
-    }
 }

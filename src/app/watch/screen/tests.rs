@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
-use super::{Screen, ScreenOptions};
+use super::Screen;
 use crate::app::watch::board::{ActionCounts, Activity, Board, UserCommand};
 use crate::app::watch::fixtures::WatchFixture;
 use crate::base::diagnostic::{Diagnostic, Place};
@@ -19,7 +19,7 @@ const WIDE: (u16, u16) = (140, 34);
 const NARROW: (u16, u16) = (80, 24);
 
 fn screen() -> Screen {
-    Screen::new(ScreenOptions { color: false })
+    Screen::new(false)
 }
 
 fn buffer(screen: &mut Screen, board: &dyn Board, (width, height): (u16, u16)) -> Buffer {
@@ -140,12 +140,12 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
       grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
     ─[moved] failing  disagreeing  errors  all ───────────────────────── 1 of 5 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
-           moved     before    now     by  sample                   grader       │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
-    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042       helpful      │                                                             ▐
-       ✓ ▲ fixed     0.300 → 0.850 +0.550  greeting-in-german       helpful      │ why, and what changed in it                                 ▐
-       !   error             error         a-sample-wh…column-0007  helpful      │ The answer names the [-return-]{+refund+} window of 30      ▐
-       ✓ △ raised    0.700 → 0.800 +0.100  注文の状況を確認する     helpful      │ days{+,+} [-and is friendly-]{+but does not say who pays    ▐
-       ✗ ▼ broken    0.500 → 0.250 -0.250  cancel order             grounded in… │ for the return+}. A customer would [-be content-]{+have to  ▐
+           moved     before    now      by  sample                 grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
+    ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042     helpful       │                                                             ▐
+      ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german     helpful       │ why, and what changed in it                                 ▐
+      !    error             error          a-sample-w…olumn-0007  helpful       │ The answer names the [-return-]{+refund+} window of 30      ▐
+      ✓ △  raised    0.700 → 0.800  +0.100  注文の状況を確認する   helpful       │ days{+,+} [-and is friendly-]{+but does not say who pays    ▐
+      ✗ ▼  broken    0.500 → 0.250  -0.250  cancel order           grounded in…  │ for the return+}. A customer would [-be content-]{+have to  ▐
                                                                                  │ ask again+}.                                                ▐
                                                                                  │                                                             ▐
                                                                                  │ submission                                                  ▐
@@ -180,12 +180,12 @@ fn a_medium_screen_shows_the_detail_below() {
       grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
     ─[moved] failing  disagreeing  errors  all ──────────────────────────────────────────────── 1 of 5 ─
-           moved     before    now     by  sample                                      grader
-    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042                          helpful
-       ✓ ▲ fixed     0.300 → 0.850 +0.550  greeting-in-german                          helpful
-       !   error             error         a-sample-whose-id-is…g-for-the-column-0007  helpful
-       ✓ △ raised    0.700 → 0.800 +0.100  注文の状況を確認する                        helpful
-       ✗ ▼ broken    0.500 → 0.250 -0.250  cancel order                                grounded in sou…
+           moved     before    now      by  sample                                    grader
+    ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042                        helpful
+      ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german                        helpful
+      !    error             error          a-sample-whose-id-is…for-the-column-0007  helpful
+      ✓ △  raised    0.700 → 0.800  +0.100  注文の状況を確認する                      helpful
+      ✗ ▼  broken    0.500 → 0.250  -0.250  cancel order                              grounded in sou…
 
 
 
@@ -215,11 +215,11 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
       grounded in so…  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
     ─[moved] failing  disagreeing  errors  all ──────────────────────────── 1 of 5 ─
-    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042         helpful
-       ✓ ▲ fixed     0.300 → 0.850 +0.550  greeting-in-german         helpful
-       !   error             error         a-sample-who…-column-0007  helpful
-       ✓ △ raised    0.700 → 0.800 +0.100  注文の状況を確認する       helpful
-       ✗ ▼ broken    0.500 → 0.250 -0.250  cancel order               grounded in…
+    ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042       helpful
+      ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german       helpful
+      !    error             error          a-sample-wh…column-0007  helpful
+      ✓ △  raised    0.700 → 0.800  +0.100  注文の状況を確認する     helpful
+      ✗ ▼  broken    0.500 → 0.250  -0.250  cancel order             grounded in…
 
 
     ─ refund-policy-0042 ───────────────────────────────────────────────── helpful ─
@@ -248,11 +248,11 @@ fn a_small_screen_shows_the_list_or_the_detail() {
       grounded in sources  0.913    =  0.000   95.0%       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered
     ─[moved] failing  disagreeing  errors  all ────── 1 of 5 ─
-    ▌  ✗ ▼  0.900 → 0.400  refund-policy-0042       helpful
-       ✓ ▲  0.300 → 0.850  greeting-in-german       helpful
-       !            error  a-sample-wh…column-0007  helpful
-       ✓ △  0.700 → 0.800  注文の状況を確認する     helpful
-       ✗ ▼  0.500 → 0.250  cancel order             grounded…
+    ▌ ✗ ▼  0.900 → 0.400  refund-policy-0042       helpful
+      ✓ ▲  0.300 → 0.850  greeting-in-german       helpful
+      !            error  a-sample-wh…column-0007  helpful
+      ✓ △  0.700 → 0.800  注文の状況を確認する     helpful
+      ✗ ▼  0.500 → 0.250  cancel order             grounded…
 
      q quit  f failing  a all  / search  u prev save  ? help
     "#);
@@ -282,9 +282,9 @@ fn a_tiny_screen_says_so() {
     insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @r#"
      ✓ PASS (was FAIL)  …: 0.842
     ─[moved]───────────── 1 of 5 ─
-    ▌  ✗ ▼  refund-policy-0042   ▐
-       ✓ ▲  greeting-in-german
-       !    a-sample-w…olumn-0007
+    ▌ ✗ ▼  refund-policy-0042    ▐
+      ✓ ▲  greeting-in-german    ▐
+      !    a-sample-w…olumn-0007
      q quit  f failing  ? help
     "#);
 }
@@ -299,15 +299,15 @@ fn labels_are_compared() {
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
      idle, waiting for a save
 
-    ─ grader ────────────── mean  since last  since start ── pass ───── judged  errors  means ─── agrees ─┬─ a person says ─ ✓ pass ── ✗ fail ──
-    ▸ helpful              0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2  ▁▂▅█       93.3%  │  helpful ✓ pass      412        18
-      grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁           -  │  helpful ✗ fail       22       148
+    ─ grader ────────────── mean  since last  since start ── pass ───── judged  errors  means ─── agrees ─┬─ a person says ──── ✓ pass ─ ✗ fail
+    ▸ helpful              0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2  ▁▂▅█       93.3%  │  helpful ✓ pass        412       18
+      grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁           -  │  helpful ✗ fail         22      148
                                                                                                           │  kappa 0.83 (0.78 to 0.88) of 600
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
     ─ moved  failing [disagreeing] errors  all ───────────────────────── 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
-            before    now     by  person  sample                    grader       │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
-    ▌  ✗ ▼  0.900 → 0.400 -0.500  ≠ ✓     refund-policy-0042        helpful      │ ≠ a person says ✓                                           ▐
-       ✓ △  0.700 → 0.800 +0.100  ≠ ✗     注文の状況を確認する      helpful      │                                                             ▐
+           before    now      by  person  sample                   grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
+    ▌ ✗ ▼  0.900 → 0.400  -0.500  ≠ ✓     refund-policy-0042       helpful       │ ≠ a person says ✓                                           ▐
+      ✓ △  0.700 → 0.800  +0.100  ≠ ✗     注文の状況を確認する     helpful       │                                                             ▐
                                                                                  │ why, and what changed in it                                 ▐
                                                                                  │ The answer names the [-return-]{+refund+} window of 30      ▐
                                                                                  │ days{+,+} [-and is friendly-]{+but does not say who pays    ▐
@@ -395,9 +395,9 @@ fn a_broken_file_is_shown_over_the_last_good_results() {
     │ error: `input` is no text                                                    │
     ╰─ 4 lines more ───────────────────────────────────────────────────────────────╯
     ─[moved] failing  disagreeing  errors  all ──────────────────────────── 1 of 5 ─
-    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042               helpful▐
-       ✓ ▲ fixed     0.300 → 0.850 +0.550  greeting-in-german               helpful
-       !   error             error         a-sample-whose-…the-column-0007  helpful
+    ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042             helpful ▐
+      ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german             helpful ▐
+      !    error             error          a-sample-whose…he-column-0007  helpful
      q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  ? help
     "#);
 }
@@ -423,42 +423,42 @@ fn all_keys_are_told() {
     insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @r#"
      support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                960 cached · 40 asked · 1 failed
-     idle, waiting for╭ keys of evalrs watch ────────────────────────────────────────╮
-                      │ judgments                                                    │
-    ─ grader ─────────│  Enter         ask what is held back                         │  means ──────────
-    ▸ helpful         │  r             ask the judgments of this verdict anew        │  ▁▂▅█
-      grounded in sour│  p             pin this sample: listed first, asked early    │  █▃▁▁
-      ▲ 1 fixed   ▼ 2 │  u             look at the rubric before; again: go back     │  · 1 pending
-    ─[moved] failing  │  e             open the rubric in an editor                  │───────── 1 of 5 ─
-           moved     b│ verdicts                                                     │ grader
-    ▌  ✗ ▼ broken    0│  j k ↓ ↑       next, previous                                │ helpful
-       ✓ ▲ fixed     0│  PgDn PgUp     a page down, up                               │ helpful
-       !   error      │  g G Home End  first, last                                   │ helpful
-       ✓ △ raised    0│  m             those that moved                              │ helpful
-       ✗ ▼ broken    0│  f             those that fail                               │ grounded in sou…
+     idle, waiting for a save
+                      ╭ keys of evalrs watch ────────────────────────────────────────╮
+    ─ grader ─────────│ judgments                                                    │  means ──────────
+    ▸ helpful         │  Enter         ask what is held back                         │  ▁▂▅█
+      grounded in sour│  r             ask the judgments of this verdict anew        │  █▃▁▁
+      ▲ 1 fixed   ▼ 2 │  p             pin this sample: listed first, asked early    │  · 1 pending
+    ─[moved] failing  │  u             look at the rubric before; again: go back     │───────── 1 of 5 ─
+           moved     b│  e             open the rubric in an editor                  │grader
+    ▌ ✗ ▼  broken    0│ verdicts                                                     │helpful
+      ✓ ▲  fixed     0│  j k ↓ ↑       next, previous                                │helpful
+      !    error      │  PgDn PgUp     a page down, up                               │helpful
+      ✓ △  raised    0│  g G Home End  first, last                                   │helpful
+      ✗ ▼  broken    0│  m             those that moved                              │grounded in sou…
+                      │  f             those that fail                               │
                       │  d             those that disagree with a label              │
                       │  x             errors                                        │
                       │  a             all                                           │
                       │  Tab ⇧Tab      next, previous of these                       │
                       │  /             search id, grader, input, submission          │
                       │ detail                                                       │
-                      │  J K           a line down, up                               │
-    ─ refund-policy-00│  ^D ^U         half a page down, up                          │──────── helpful ─
-     ✗ fails, 0.400   │  v l →         detail alone                                  │                 ▐
-                      │  h ← Esc       list and detail                               │                 ▐
-     why, and what cha│ signs                                                        │                 ▐
-     The answer names │  ✓ ✗ !         passes, fails, error                          │y-]{+but does    ▐
-     not say who pays │  … ·           being judged, not judged yet                  │gain+}.          ▐
-                      │  ▲ ▼           fixed, broken: the verdict is another         │                 ▐
-     submission       │  △ ▽           raised, lowered: the score is another         │                 ▐
-     Yes! You can retu│  ≠             disagrees with a person                       │                 ▐
-                      │                                                              │                 ▐
-     ground truth     │  ?             this help                                     │                 ▐
-     Yes, within 30 da│  q             quit; what was judged is kept                 │                 ▐
-                      │  ^C            interrupt                                     │
-     input            │  mouse         wheel scrolls, click selects, ⇧drag copies    │
-     Hi,              ╰ ? or Esc closes ─────────────────────────────────────────────╯
-
+    ─ refund-policy-00│  J K           a line down, up                               │──────── helpful ─
+     ✗ fails, 0.400   │  ^D ^U         half a page down, up                          │                 ▐
+                      │  v l →         detail alone                                  │                 ▐
+     why, and what cha│  h ← Esc       list and detail                               │                 ▐
+     The answer names │ signs                                                        │y-]{+but does    ▐
+     not say who pays │  ✓ ✗ !         passes, fails, error                          │gain+}.          ▐
+                      │  … ·           being judged, not judged yet                  │                 ▐
+     submission       │  ▲ ▼           fixed, broken: the verdict is another         │                 ▐
+     Yes! You can retu│  △ ▽           raised, lowered: the score is another         │                 ▐
+                      │  ≠             disagrees with a person                       │                 ▐
+     ground truth     │                                                              │                 ▐
+     Yes, within 30 da│  ?             this help                                     │                 ▐
+                      │  q             quit; what was judged is kept                 │
+     input            │  ^C            interrupt                                     │
+     Hi,              │  mouse         wheel scrolls, click selects, ⇧drag copies    │
+                      ╰ ? or Esc closes ─────────────────────────────────────────────╯
      I bought a lamp three weeks ago and it flickers.
      q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     "#);
@@ -527,7 +527,7 @@ fn no_size_panics() {
 #[test]
 fn colour_says_nothing_alone() {
     let mut plain = screen();
-    let mut colored = Screen::new(ScreenOptions { color: true });
+    let mut colored = Screen::new(true);
     press(&mut plain, &broken(), WIDE, "x");
     press(&mut colored, &broken(), WIDE, "x");
     let plain = buffer(&mut plain, &broken(), WIDE);
@@ -537,6 +537,9 @@ fn colour_says_nothing_alone() {
         assert!(allowed.contains(cell.modifier), "{cell:?}");
     }
     assert_eq!(lines(&buffer(&mut colored, &broken(), WIDE)), lines(&plain));
+    // What is faint at the right of a line leaves the left of it alone.
+    let name = buffer(&mut colored, &broken(), WIDE)[(1, 0)].modifier;
+    assert_eq!(name, Modifier::BOLD);
     // But for words that were removed or added: those are crossed out or underlined instead.
     press(&mut colored, &WatchFixture::small(), WIDE, "m");
     let shown = buffer(&mut colored, &WatchFixture::small(), WIDE);

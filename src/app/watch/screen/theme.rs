@@ -1,6 +1,7 @@
 //! What things look like: the styles, and the signs that say the same without colour.
 
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Span;
 
 use crate::base::text::grouped;
 use crate::pipeline::delta::{Cell, CellState, Movement};
@@ -105,13 +106,13 @@ impl Theme {
     }
 
     /// By how much a mean or a score changed.
-    pub(super) fn change(self, by: Option<f64>) -> (String, Style) {
+    pub(super) fn change(self, by: Option<f64>) -> Span<'static> {
         match by {
-            None => ("-".to_owned(), self.faint()),
-            Some(0.0) => ("=  0.000".to_owned(), self.faint()),
-            Some(by) if by.abs() < 0.0005 => (format!("≈ {by:+.3}"), self.faint()),
-            Some(by) if by > 0.0 => (format!("▲ {by:+.3}"), self.good()),
-            Some(by) => (format!("▼ {by:+.3}"), self.bad()),
+            None => Span::styled("-", self.faint()),
+            Some(0.0) => Span::styled("=  0.000", self.faint()),
+            Some(by) if by.abs() < 0.0005 => Span::styled(format!("≈ {by:+.3}"), self.faint()),
+            Some(by) if by > 0.0 => Span::styled(format!("▲ {by:+.3}"), self.good()),
+            Some(by) => Span::styled(format!("▼ {by:+.3}"), self.bad()),
         }
     }
 }
@@ -173,7 +174,7 @@ mod tests {
     fn changes_have_signs() {
         let theme = Theme::new(false);
         let changes = [None, Some(0.0), Some(0.05), Some(-0.25), Some(-0.000_01)];
-        let shown = changes.map(|by| theme.change(by).0);
+        let shown = changes.map(|by| theme.change(by).content);
         assert_eq!(shown, ["-", "=  0.000", "▲ +0.050", "▼ -0.250", "≈ -0.000"]);
     }
 }

@@ -24,8 +24,8 @@ fn a_search_is_typed_live() {
       grounded in so…  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
     ─ moved  failing  disagreeing  errors [all]────────────────── /refund ─ 1 of 2 ─
-    ▌  ✗ ▼ broken    0.900 → 0.400 -0.500  refund-policy-0042         helpful
-       ✓                     0.950         refund-policy-0042         grounded in…
+    ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042       helpful
+      ✓                      0.950          refund-policy-0042       grounded in…
 
 
 
