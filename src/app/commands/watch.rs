@@ -22,7 +22,7 @@ use crate::app::watch::control::{Control, EndedSession};
 use crate::app::watch::endpoint_status::EndpointStatus;
 use crate::app::watch::frontend::{FinishedSave, Frontend, SessionEnd, UserInput, WatchContext};
 use crate::app::watch::json::JsonDisplay;
-use crate::app::watch::line_input::{CommandReader, resolve};
+use crate::app::watch::line_input::CommandReader;
 use crate::app::watch::plain::PlainDisplay;
 use crate::app::watch::recording::save_record;
 use crate::app::watch::screen::terminal::ScreenDisplay;
@@ -361,7 +361,7 @@ impl Frontend for InLines<'_> {
         let command = match input {
             UserInput::Interrupted => return Ok(Some(UserCommand::Interrupt)),
             UserInput::Terminal(_) => return Ok(None),
-            UserInput::Line(request) => request.and_then(|request| resolve(request, board)),
+            UserInput::Line(line) => self.requests.command(&line, board),
         };
         match command {
             Ok(command) => Ok(Some(command)),

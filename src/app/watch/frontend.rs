@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::board::{Board, Display, UserCommand};
-use super::line_input::LineCommand;
 use super::recording::CaseNames;
 use super::session_board::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
@@ -42,8 +41,8 @@ pub trait Frontend {
 pub enum UserInput {
     /// At a terminal.
     Terminal(crossterm::event::Event),
-    /// A line on standard input: what it asks for, or what is wrong with it.
-    Line(Result<LineCommand, String>),
+    /// A line on standard input.
+    Line(String),
     /// Somebody wants the process to end.
     Interrupted,
 }

@@ -1,15 +1,14 @@
 //! Commands as lines on standard input of `evalrs watch`.
 //!
-//! Three steps: a thread hands lines over, for a read of standard input cannot be cancelled; [`parse`] says what a line
-//! means; [`resolve`] finds the verdict it names. The end of the input ends no session: it only means that no
-//! command follows.
+//! A thread hands lines over, for a read of standard input cannot be cancelled; [`parse`] says what a line means to
+//! somebody who looks at a board. The end of the input ends no session: it only means that no command follows.
 
 use std::io::{BufRead, BufReader, Read};
 
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
-use super::board::{Board, Overview, UserCommand, VerdictFilter, VerdictId, VerdictRow};
+use super::board::{Board, UserCommand, VerdictFilter, VerdictId};
 use super::json::grader_key;
 use crate::base::diagnostic::clipped;
 
@@ -19,50 +18,24 @@ const MAX_LINE_BYTES: u64 = 64 * 1024;
 /// The lines that wait to be read before the thread does.
 const MAX_WAITING_LINES: usize = 16;
 
-/// What a line asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LineCommand {
-    /// Ends the session.
-    Quit,
-    /// Asks what was held back.
-    RunRest,
-    /// Looks at the evaluation before, or back at the newest.
-    Undo,
-    /// Asks a verdict anew.
-    Refresh(VerdictName),
-    /// Pins a sample, or no more.
-    Pin(VerdictName),
-}
-
-/// The verdict that is meant: the first one in dataset order that has all that is said of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerdictName {
-    /// The sample.
-    pub sample_id: String,
-    /// The grader, by its name in the suite or for people.
-    pub grader: Option<String>,
-    /// The model.
-    pub model: Option<String>,
-    /// The trial, from 0.
-    pub trial: Option<u32>,
-}
-
-/// A line as JSON.
+/// A line as JSON. The verdict that is meant is the first one in dataset order that has all that is said of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct JsonCommand {
+struct LineCommand {
     /// Clients of the first format say `wish`.
     #[serde(alias = "wish")]
-    command: JsonCommandKind,
+    command: LineCommandKind,
     sample_id: Option<String>,
+    /// By its name in the suite or for people.
     grader: Option<String>,
     model: Option<String>,
+    /// From 0.
     trial: Option<u32>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum JsonCommandKind {
+enum LineCommandKind {
     Quit,
     #[serde(alias = "run_rest")]
     Resume,
@@ -72,16 +45,16 @@ enum JsonCommandKind {
 }
 
 /// What a line asks for: an empty one for the rest, `q` or `quit`, `u` or `undo`; or an object `{"command": ...}` where
-/// `json`. Else a sentence on what is wrong with it.
-pub(crate) fn parse(line: &str, json: bool) -> Result<LineCommand, String> {
+/// `json`. Else a sentence on what is wrong with it, or that the board has no such verdict.
+fn parse(line: &str, json: bool, board: &dyn Board) -> Result<UserCommand, String> {
     match line.trim() {
-        "" => Ok(LineCommand::RunRest),
-        "q" | "quit" => Ok(LineCommand::Quit),
-        "u" | "undo" => Ok(LineCommand::Undo),
+        "" => Ok(UserCommand::RunRest),
+        "q" | "quit" => Ok(UserCommand::Quit),
+        "u" | "undo" => Ok(UserCommand::Undo),
         object if json => {
-            let line: JsonCommand = serde_json::from_str(object)
+            let line: LineCommand = serde_json::from_str(object)
                 .map_err(|error| format!("invalid command: {error}"))?;
-            line.request()
+            line.resolve(board)
         }
         other => Err(format!(
             "unknown command `{}`: an empty line resumes, `u` shows the previous save, `q` quits",
@@ -90,64 +63,40 @@ pub(crate) fn parse(line: &str, json: bool) -> Result<LineCommand, String> {
     }
 }
 
-impl JsonCommand {
-    fn request(self) -> Result<LineCommand, String> {
-        let names = self.grader.is_some() || self.model.is_some() || self.trial.is_some();
-        let simple = match self.command {
-            JsonCommandKind::Refresh | JsonCommandKind::Pin => {
-                let sample_id = self.sample_id.ok_or("`refresh` and `pin` need `sample_id`")?;
-                let grader = self.grader;
-                let model = self.model;
-                let trial = self.trial;
-                let name = VerdictName { sample_id, grader, model, trial };
-                return Ok(match self.command {
-                    JsonCommandKind::Pin => LineCommand::Pin(name),
-                    _ => LineCommand::Refresh(name),
-                });
-            }
-            JsonCommandKind::Quit => LineCommand::Quit,
-            JsonCommandKind::Resume => LineCommand::RunRest,
-            JsonCommandKind::Undo => LineCommand::Undo,
+impl LineCommand {
+    fn resolve(&self, board: &dyn Board) -> Result<UserCommand, String> {
+        let command = match self.command {
+            LineCommandKind::Refresh => return self.find(board).map(UserCommand::Refresh),
+            LineCommandKind::Pin => return self.find(board).map(UserCommand::Pin),
+            LineCommandKind::Quit => UserCommand::Quit,
+            LineCommandKind::Resume => UserCommand::RunRest,
+            LineCommandKind::Undo => UserCommand::Undo,
         };
-        if names || self.sample_id.is_some() {
+        let Self { sample_id, grader, model, trial, .. } = self;
+        if sample_id.is_some() || grader.is_some() || model.is_some() || trial.is_some() {
             return Err("only `refresh` and `pin` take a verdict".to_owned());
         }
-        Ok(simple)
+        Ok(command)
     }
-}
 
-/// The command that a line is, or a sentence where the board has no such verdict.
-pub(crate) fn resolve(request: LineCommand, board: &dyn Board) -> Result<UserCommand, String> {
-    Ok(match request {
-        LineCommand::Quit => UserCommand::Quit,
-        LineCommand::RunRest => UserCommand::RunRest,
-        LineCommand::Undo => UserCommand::Undo,
-        LineCommand::Refresh(name) => UserCommand::Refresh(find(&name, board)?),
-        LineCommand::Pin(name) => UserCommand::Pin(find(&name, board)?),
-    })
-}
-
-fn find(name: &VerdictName, board: &dyn Board) -> Result<VerdictId, String> {
-    let overview = board.overview();
-    let rows = board.rows(VerdictFilter::All, "");
-    let found = rows.into_iter().find(|id| {
-        let row = board.row(*id);
-        row.is_some_and(|row| name.is_of(&row, overview))
-    });
-    found.ok_or_else(|| {
-        let grader = name.grader.as_deref();
-        let grader = grader.map_or_else(String::new, |grader| format!(" by `{}`", clipped(grader)));
-        format!("there is no verdict of sample `{}`{grader}", clipped(&name.sample_id))
-    })
-}
-
-impl VerdictName {
-    fn is_of(&self, row: &VerdictRow, overview: &Overview) -> bool {
-        let is_grader = |name: &String| *name == row.grader || name == grader_key(overview, row);
-        self.sample_id == row.sample_id
-            && self.grader.as_ref().is_none_or(is_grader)
-            && self.model.as_ref().is_none_or(|model| row.model.as_ref() == Some(model))
-            && self.trial.is_none_or(|trial| trial == row.trial)
+    fn find(&self, board: &dyn Board) -> Result<VerdictId, String> {
+        let sample_id = self.sample_id.as_ref().ok_or("`refresh` and `pin` need `sample_id`")?;
+        let overview = board.overview();
+        let is_meant = |id: &VerdictId| {
+            let Some(row) = board.row(*id) else { return false };
+            let is_grader =
+                |name: &String| *name == row.grader || name == grader_key(overview, &row);
+            *sample_id == row.sample_id
+                && self.grader.as_ref().is_none_or(is_grader)
+                && self.model.as_ref().is_none_or(|model| row.model.as_ref() == Some(model))
+                && self.trial.is_none_or(|trial| trial == row.trial)
+        };
+        board.rows(VerdictFilter::All, "").into_iter().find(is_meant).ok_or_else(|| {
+            let grader = self.grader.as_deref();
+            let grader =
+                grader.map_or_else(String::new, |grader| format!(" by `{}`", clipped(grader)));
+            format!("there is no verdict of sample `{}`{grader}", clipped(sample_id))
+        })
     }
 }
 
@@ -175,13 +124,17 @@ impl CommandReader {
         Self { lines, json }
     }
 
-    /// The next request, or what is wrong with the next line; waits for ever once there is none. Loses nothing when
-    /// it is dropped before it is done.
-    pub(crate) async fn next(&mut self) -> Result<LineCommand, String> {
+    /// The next line; waits for ever once there is none. Loses nothing when it is dropped before it is done.
+    pub(crate) async fn next(&mut self) -> String {
         match self.lines.recv().await {
-            Some(line) => parse(&line, self.json),
+            Some(line) => line,
             None => std::future::pending().await,
         }
+    }
+
+    /// What a line asks for, or a sentence on what is wrong with it.
+    pub(crate) fn command(&self, line: &str, board: &dyn Board) -> Result<UserCommand, String> {
+        parse(line, self.json, board)
     }
 }
 
@@ -202,59 +155,43 @@ fn next_line(input: &mut impl BufRead) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CommandReader, LineCommand, MAX_LINE_BYTES, VerdictName, parse, resolve};
-    use crate::app::watch::board::{Board, UserCommand, VerdictFilter};
+    use super::{CommandReader, MAX_LINE_BYTES, parse};
+    use crate::app::watch::board::{Board, UserCommand, VerdictFilter, VerdictRow};
     use crate::app::watch::plain::tests::fixtures;
 
-    fn name(sample_id: &str) -> VerdictName {
-        VerdictName { sample_id: sample_id.to_owned(), grader: None, model: None, trial: None }
+    fn check(json: bool, line: &str, expected: Result<UserCommand, &str>) {
+        let found = parse(line, json, &fixtures::moved());
+        assert_eq!(found, expected.map_err(str::to_owned), "{line}");
     }
 
     #[test]
     fn lines_are_commands() {
-        let quality = VerdictName { grader: Some("quality".to_owned()), ..name("a") };
-        let second = VerdictName { model: Some("m".to_owned()), trial: Some(1), ..name("a") };
+        let unknown =
+            "unknown command `x`: an empty line resumes, `u` shows the previous save, `q` quits";
         let table = [
-            (false, "\n", Ok(LineCommand::RunRest)),
-            (false, " \r\n", Ok(LineCommand::RunRest)),
-            (false, "q\n", Ok(LineCommand::Quit)),
-            (true, "quit", Ok(LineCommand::Quit)),
-            (true, "\n", Ok(LineCommand::RunRest)),
-            (false, "u\n", Ok(LineCommand::Undo)),
-            (true, r#"{"command":"resume"}"#, Ok(LineCommand::RunRest)),
-            (true, r#" {"command": "undo"} "#, Ok(LineCommand::Undo)),
-            (true, r#"{"wish":"run_rest"}"#, Ok(LineCommand::RunRest)),
-            (true, r#"{"wish":"pin","sample_id":"a"}"#, Ok(LineCommand::Pin(name("a")))),
-            (true, r#"{"command":"quit"}"#, Ok(LineCommand::Quit)),
-            (true, r#"{"command":"pin","sample_id":"a"}"#, Ok(LineCommand::Pin(name("a")))),
-            (
-                true,
-                r#"{"command":"refresh","sample_id":"a","grader":"quality"}"#,
-                Ok(LineCommand::Refresh(quality)),
-            ),
-            (
-                true,
-                r#"{"command":"refresh","sample_id":"a","model":"m","trial":1}"#,
-                Ok(LineCommand::Refresh(second)),
-            ),
+            (false, "\n", Ok(UserCommand::RunRest)),
+            (false, " \r\n", Ok(UserCommand::RunRest)),
+            (false, "q\n", Ok(UserCommand::Quit)),
+            (true, "quit", Ok(UserCommand::Quit)),
+            (true, "\n", Ok(UserCommand::RunRest)),
+            (false, "u\n", Ok(UserCommand::Undo)),
+            (true, r#"{"command":"resume"}"#, Ok(UserCommand::RunRest)),
+            (true, r#" {"command": "undo"} "#, Ok(UserCommand::Undo)),
+            (true, r#"{"wish":"run_rest"}"#, Ok(UserCommand::RunRest)),
+            (true, r#"{"command":"quit"}"#, Ok(UserCommand::Quit)),
             (true, r#"{"command":"pin"}"#, Err("`refresh` and `pin` need `sample_id`")),
             (
                 true,
                 r#"{"command":"quit","sample_id":"a"}"#,
                 Err("only `refresh` and `pin` take a verdict"),
             ),
-            (
-                false,
-                "x\n",
-                Err(
-                    "unknown command `x`: an empty line resumes, `u` shows the previous save, `q` quits",
-                ),
-            ),
+            (false, "x\n", Err(unknown)),
             (true, "[", Err("invalid command: EOF while parsing a list at line 1 column 1")),
         ];
         for (json, line, expected) in table {
-            assert_eq!(parse(line, json), expected.map_err(str::to_owned), "{line}");
+            check(json, line, expected);
         }
+        let board = fixtures::moved();
         for line in [
             r#"{"command":"fly"}"#,
             r#"{"command":"quit","when":1}"#,
@@ -262,9 +199,9 @@ mod tests {
             "{}",
             "x",
         ] {
-            assert!(parse(line, true).is_err(), "{line}");
+            assert!(parse(line, true, &board).is_err(), "{line}");
         }
-        assert!(parse(r#"{"command":"quit"}"#, false).is_err());
+        assert!(parse(r#"{"command":"quit"}"#, false, &board).is_err());
     }
 
     #[test]
@@ -272,34 +209,40 @@ mod tests {
         let board = fixtures::moved();
         let id = |sample_id: &str, grader: usize| {
             let ids = board.rows(VerdictFilter::All, "");
-            let is_it = |row: &crate::app::watch::board::VerdictRow| {
-                row.sample_id == sample_id && row.id.grader == grader
-            };
+            let is_it = |row: &VerdictRow| row.sample_id == sample_id && row.id.grader == grader;
             ids.into_iter().find(|id| board.row(*id).is_some_and(|row| is_it(&row))).unwrap()
-        };
-        let by = |sample_id: &str, grader: &str| VerdictName {
-            grader: Some(grader.to_owned()),
-            ..name(sample_id)
         };
         let gift = id("gift-card", 0);
         let table = [
-            (LineCommand::RunRest, Ok(UserCommand::RunRest)),
-            (LineCommand::Pin(name("gift-card")), Ok(UserCommand::Pin(gift))),
-            (LineCommand::Refresh(by("gift-card", "quality")), Ok(UserCommand::Refresh(gift))),
-            (LineCommand::Refresh(by("gift-card", "Is good")), Ok(UserCommand::Refresh(gift))),
-            (LineCommand::Refresh(by("refund", "tone")), Ok(UserCommand::Refresh(id("refund", 1)))),
+            (r#"{"wish":"pin","sample_id":"gift-card"}"#, Ok(UserCommand::Pin(gift))),
+            (r#"{"command":"pin","sample_id":"gift-card"}"#, Ok(UserCommand::Pin(gift))),
             (
-                LineCommand::Refresh(by("gift-card", "taste")),
+                r#"{"command":"refresh","sample_id":"gift-card","grader":"quality"}"#,
+                Ok(UserCommand::Refresh(gift)),
+            ),
+            (
+                r#"{"command":"refresh","sample_id":"gift-card","grader":"Is good"}"#,
+                Ok(UserCommand::Refresh(gift)),
+            ),
+            (
+                r#"{"command":"refresh","sample_id":"refund","grader":"tone"}"#,
+                Ok(UserCommand::Refresh(id("refund", 1))),
+            ),
+            (
+                r#"{"command":"refresh","sample_id":"gift-card","grader":"taste"}"#,
                 Err("there is no verdict of sample `gift-card` by `taste`"),
             ),
             (
-                LineCommand::Pin(VerdictName { trial: Some(7), ..name("refund") }),
+                r#"{"command":"pin","sample_id":"refund","trial":7}"#,
+                Err("there is no verdict of sample `refund`"),
+            ),
+            (
+                r#"{"command":"pin","sample_id":"refund","model":"m"}"#,
                 Err("there is no verdict of sample `refund`"),
             ),
         ];
-        for (request, expected) in table {
-            let expected = expected.map_err(str::to_owned);
-            assert_eq!(resolve(request.clone(), &board), expected, "{request:?}");
+        for (line, expected) in table {
+            check(true, line, expected);
         }
     }
 
@@ -310,12 +253,21 @@ mod tests {
         let full = format!("{}\n", "x".repeat(most));
         let parts: [&[u8]; 5] = [b"\n", long.as_bytes(), b"u\n", full.as_bytes(), b"\xff\nq"];
         let mut requests = CommandReader::new(std::io::Cursor::new(parts.concat()), false);
-        assert_eq!(requests.next().await, Ok(LineCommand::RunRest));
-        assert!(requests.next().await.unwrap_err().starts_with("unknown command `xxx"));
-        assert_eq!(requests.next().await, Ok(LineCommand::Undo));
-        assert!(requests.next().await.is_err());
-        assert!(requests.next().await.unwrap_err().starts_with("unknown command `\u{fffd}`"));
-        assert_eq!(requests.next().await, Ok(LineCommand::Quit));
+        let board = fixtures::moved();
+        let mut commands = Vec::new();
+        for _ in 0..6 {
+            let line = requests.next().await;
+            commands.push(requests.command(&line, &board));
+        }
+        let beginning = |command: &Result<UserCommand, String>, of: &str| {
+            command.as_ref().is_err_and(|why| why.starts_with(of))
+        };
+        assert_eq!(commands[0], Ok(UserCommand::RunRest));
+        assert!(beginning(&commands[1], "unknown command `xxx"));
+        assert_eq!(commands[2], Ok(UserCommand::Undo));
+        assert!(beginning(&commands[3], "unknown command `xxx"));
+        assert!(beginning(&commands[4], "unknown command `\u{fffd}`"));
+        assert_eq!(commands[5], Ok(UserCommand::Quit));
         while !requests.lines.is_closed() {
             tokio::task::yield_now().await;
         }
