@@ -9,8 +9,6 @@
 pub mod board;
 pub mod control;
 pub(crate) mod endpoint_status;
-#[cfg(test)]
-mod fixtures;
 pub mod frontend;
 pub(crate) mod json;
 pub(crate) mod line_input;

@@ -7,12 +7,13 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
+use self::fixtures::WatchFixture;
 use super::Screen;
 use crate::app::watch::board::{ActionCounts, Activity, Board, UserCommand};
-use crate::app::watch::fixtures::WatchFixture;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::Cost;
 
+mod fixtures;
 mod keys;
 
 const WIDE: (u16, u16) = (140, 34);

@@ -2,9 +2,9 @@
 
 use crossterm::event::{Event, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
+use super::fixtures::WatchFixture;
 use super::{NARROW, WIDE, buffer, events, held, press, screen, shown};
 use crate::app::watch::board::{UserCommand, VerdictId, WatchEvent};
-use crate::app::watch::fixtures::WatchFixture;
 
 fn id(case: u128) -> VerdictId {
     VerdictId { case, grader: usize::from(case > 3) }

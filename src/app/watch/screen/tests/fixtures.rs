@@ -2,7 +2,7 @@
 
 use std::cell::Cell as Counter;
 
-use super::board::{
+use crate::app::watch::board::{
     ActionCounts, Activity, Board, IngredientRow, MetricRow, Overview, Spending, VerdictDetail,
     VerdictFilter, VerdictId, VerdictRow,
 };
