@@ -62,6 +62,16 @@ pub(crate) fn save_name(save: u32) -> String {
     if save == 0 { "start".to_owned() } else { format!("save {save}") }
 }
 
+impl Overview {
+    /// How many judgments wait for the user, and what they will probably cost.
+    pub(super) fn held(&self) -> (u64, Option<Cost>) {
+        match self.state {
+            Activity::Paused { waiting, expected } => (waiting, expected),
+            _ => (self.actions.waiting, None),
+        }
+    }
+}
+
 /// What is going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Activity {
@@ -262,6 +272,8 @@ pub enum WatchEvent {
     Paused,
     /// Everything is there that will be.
     Evaluated,
+    /// Something is waited for that was not told since the last save, a sentence.
+    Waiting(String),
     /// Something else, a sentence.
     Note(String),
     /// The session ends.

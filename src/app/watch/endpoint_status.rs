@@ -1,7 +1,7 @@
 //! What the engine has to say of endpoints, kept until a display asks.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::engine::progress::{Event, Progress};
@@ -43,6 +43,43 @@ impl Progress for EndpointStatus {
             | Event::Asked
             | Event::Landed { .. }
             | Event::Finished => {}
+        }
+    }
+}
+
+/// The sentences on waiting that displays were told since the last save.
+#[derive(Debug, Default)]
+pub(super) struct ToldWaits(BTreeSet<String>);
+
+impl ToldWaits {
+    /// Those of `waiting` that were not told yet, whatever is left of them: a limit counts down while it lasts.
+    pub(super) fn news(&mut self, waiting: &[String]) -> Vec<String> {
+        let is_new = |text: &&String| self.0.insert(without_time(text).to_owned());
+        waiting.iter().filter(is_new).cloned().collect()
+    }
+}
+
+/// The sentence without the time in it, which is another one every moment.
+fn without_time(wait: &str) -> &str {
+    let rest = wait.strip_prefix("waiting ").and_then(|rest| rest.split_once(": "));
+    rest.map_or(wait, |(_, what)| what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ToldWaits;
+
+    #[test]
+    fn a_wait_is_told_once_whatever_is_left_of_it() {
+        let mut told = ToldWaits::default();
+        for (wait, is_new) in [
+            ("waiting 12 s: the rate limit of http://a is used up", true),
+            ("waiting 11 s: the rate limit of http://a is used up", false),
+            ("waiting 12 s: http://a asked to (429)", true),
+            ("the endpoint rests: 5 failures", true),
+            ("the endpoint rests: 6 failures", true),
+        ] {
+            assert_eq!(told.news(&[wait.to_owned()]).len(), usize::from(is_new), "{wait}");
         }
     }
 }

@@ -6,7 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
@@ -15,7 +14,6 @@ use super::board::{
     ActionCounts, Activity, Board, Display, MetricRow, Overview, Spending, VerdictDetail,
     VerdictFilter, VerdictRow, WatchEvent,
 };
-use super::plain::without_time;
 use crate::base::diagnostic::Diagnostic;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
@@ -31,13 +29,12 @@ pub(crate) const MOST_MOVED: usize = 1000;
 /// Writes events as JSON.
 pub(crate) struct JsonDisplay<'a> {
     out: &'a mut dyn Write,
-    waits: BTreeSet<String>,
 }
 
 impl<'a> JsonDisplay<'a> {
     /// A display on `out`.
     pub(crate) fn new(out: &'a mut dyn Write) -> Self {
-        Self { out, waits: BTreeSet::new() }
+        Self { out }
     }
 
     /// Writes what every line has, then what only its own kind has.
@@ -54,54 +51,36 @@ impl<'a> JsonDisplay<'a> {
         self.out.write_all(&line)?;
         self.out.flush()
     }
-
-    /// Says what is waited for and was not said since the last save.
-    fn say_waits(&mut self, overview: &Overview) -> io::Result<()> {
-        for text in &overview.waiting {
-            if self.waits.insert(without_time(text).to_owned()) {
-                self.line("waiting", overview, json!({ "text": text }))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Display for JsonDisplay<'_> {
     fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> io::Result<()> {
         let overview = board.overview();
         match event {
-            WatchEvent::Saved => {
-                self.waits.clear();
-                return self.line("saved", overview, json!({ "files": overview.files }));
-            }
+            WatchEvent::Saved => self.line("saved", overview, json!({ "files": overview.files })),
             WatchEvent::Broken => {
                 let problems: Vec<Value> = overview.problems.iter().map(problem).collect();
-                self.line("broken_files", overview, json!({ "problems": problems }))?;
+                self.line("broken_files", overview, json!({ "problems": problems }))
             }
-            WatchEvent::Restored => self.line("fixed_files", overview, Value::Null)?,
+            WatchEvent::Restored => self.line("fixed_files", overview, Value::Null),
             WatchEvent::Planned => {
                 let ActionCounts { total, cached, asked, waiting, .. } = overview.actions;
                 let body = json!({ "total": total, "cached": cached, "to_ask": asked + waiting });
-                self.line("planned", overview, body)?;
+                self.line("planned", overview, body)
             }
             WatchEvent::Verdict(id) => {
-                if let Some(detail) = board.detail(*id) {
-                    self.line("verdict", overview, verdict(&detail, overview))?;
-                }
+                let Some(detail) = board.detail(*id) else { return Ok(()) };
+                self.line("verdict", overview, verdict(&detail, overview))
             }
-            WatchEvent::Paused => self.line("paused", overview, paused(overview))?,
-            WatchEvent::Evaluated => self.line("evaluated", overview, evaluated(board))?,
-            WatchEvent::Note(text) => self.line("note", overview, json!({ "text": text }))?,
+            WatchEvent::Paused => self.line("paused", overview, paused(overview)),
+            WatchEvent::Evaluated => self.line("evaluated", overview, evaluated(board)),
+            WatchEvent::Waiting(text) => self.line("waiting", overview, json!({ "text": text })),
+            WatchEvent::Note(text) => self.line("note", overview, json!({ "text": text })),
             WatchEvent::Ended => {
                 let spent = spending(&overview.spent);
-                self.line("ended", overview, json!({ "newest": overview.newest, "spent": spent }))?;
+                self.line("ended", overview, json!({ "newest": overview.newest, "spent": spent }))
             }
         }
-        self.say_waits(overview)
-    }
-
-    fn refresh(&mut self, board: &dyn Board) -> io::Result<()> {
-        self.say_waits(board.overview())
     }
 }
 
@@ -173,10 +152,7 @@ pub(super) fn grader_key<'a>(overview: &'a Overview, row: &'a VerdictRow) -> &'a
 }
 
 fn paused(overview: &Overview) -> Value {
-    let (waiting, expected_cost) = match overview.state {
-        Activity::Paused { waiting, expected } => (waiting, expected),
-        _ => (overview.actions.waiting, None),
-    };
+    let (waiting, expected_cost) = overview.held();
     let asked = overview.actions.asked;
     json!({ "asked": asked, "waiting": waiting, "expected_cost": expected_cost })
 }

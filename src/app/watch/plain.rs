@@ -1,14 +1,13 @@
 //! `evalrs watch` as lines: for a pipe, a log, or whoever wants no screen. One block a save.
 //!
-//! Draws boards; knows neither graph nor engine. All it remembers is which sentences on waiting it said, for a limit
-//! counts down while it lasts. Styles are always written: the caller's stream strips them.
+//! Draws boards; knows neither graph nor engine, and remembers nothing. Styles are always written: the caller's stream
+//! strips them.
 
 mod agreement;
 mod moved;
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -35,13 +34,12 @@ pub(crate) struct PlainDisplay<'a> {
     out: &'a mut dyn Write,
     width: usize,
     begun: bool,
-    waits: BTreeSet<String>,
 }
 
 impl<'a> PlainDisplay<'a> {
     /// A display on `out`, whose lines take at most `width` columns but for diagnostics; at least 40.
     pub(crate) fn new(out: &'a mut dyn Write, width: usize) -> Self {
-        Self { out, width: width.max(40), begun: false, waits: BTreeSet::new() }
+        Self { out, width: width.max(40), begun: false }
     }
 
     /// Writes the lines at once, so that a reader of a growing file sees whole blocks.
@@ -69,16 +67,6 @@ impl<'a> PlainDisplay<'a> {
         self.write(&prose(text, style, self.width))
     }
 
-    /// Says what is waited for and was not said since the last save.
-    fn say_waits(&mut self, overview: &Overview) -> io::Result<()> {
-        for wait in &overview.waiting {
-            if self.waits.insert(without_time(wait).to_owned()) {
-                self.line(wait, DOUBTFUL)?;
-            }
-        }
-        Ok(())
-    }
-
     fn broken(&mut self, overview: &Overview) -> io::Result<()> {
         let mut lines = Vec::new();
         for problem in &overview.problems {
@@ -101,42 +89,24 @@ impl Display for PlainDisplay<'_> {
         let overview = board.overview();
         let width = self.width - INDENT.len();
         match event {
-            // The heading of the block says the same.
-            WatchEvent::Saved => {
-                self.waits.clear();
-                return Ok(());
-            }
-            WatchEvent::Broken => return self.broken(overview),
+            // The heading of the block says the same, and the block what came of it.
+            WatchEvent::Saved | WatchEvent::Verdict(_) => Ok(()),
+            WatchEvent::Broken => self.broken(overview),
             WatchEvent::Restored => {
                 let shown = shown_name(overview.save);
-                self.line(&format!("fixed: {shown} still holds"), GOOD)?;
+                self.line(&format!("fixed: {shown} still holds"), GOOD)
             }
-            WatchEvent::Planned => {
-                if let Some(plan) = planned(overview) {
-                    self.line(&plan, Style::new())?;
-                }
-            }
-            WatchEvent::Verdict(_) => {}
-            WatchEvent::Paused => self.block(&heading(overview), &held_block(board, width))?,
-            WatchEvent::Evaluated => self.block(&heading(overview), &block(board, width))?,
-            WatchEvent::Note(note) => self.line(note, Style::new())?,
-            WatchEvent::Ended => {
-                let line = ended(overview);
-                self.block(&line, &[])?;
-            }
+            WatchEvent::Planned => match planned(overview) {
+                Some(plan) => self.line(&plan, Style::new()),
+                None => Ok(()),
+            },
+            WatchEvent::Paused => self.block(&heading(overview), &held_block(board, width)),
+            WatchEvent::Evaluated => self.block(&heading(overview), &block(board, width)),
+            WatchEvent::Waiting(wait) => self.line(wait, DOUBTFUL),
+            WatchEvent::Note(note) => self.line(note, Style::new()),
+            WatchEvent::Ended => self.block(&ended(overview), &[]),
         }
-        self.say_waits(overview)
     }
-
-    fn refresh(&mut self, board: &dyn Board) -> io::Result<()> {
-        self.say_waits(board.overview())
-    }
-}
-
-/// The sentence without the time in it, which is another one every moment.
-pub(super) fn without_time(wait: &str) -> &str {
-    let rest = wait.strip_prefix("waiting ").and_then(|rest| rest.split_once(": "));
-    rest.map_or(wait, |(_, what)| what)
 }
 
 /// The number of an evaluation, within a sentence.
@@ -259,6 +229,8 @@ fn gate_lines(gate: &GateReport, before: &GateReport, width: usize) -> Vec<Strin
     lines
 }
 
+type MetricCell = fn(&MetricRow) -> TableCell;
+
 /// One row a grader. What matters least stands at the right, where a narrow terminal leaves columns out.
 fn metric_lines(overview: &Overview, width: usize) -> Vec<String> {
     let metrics = &overview.metrics;
@@ -268,35 +240,23 @@ fn metric_lines(overview: &Overview, width: usize) -> Vec<String> {
     let has_last = metrics.iter().any(|metric| metric.since_last.is_some());
     // After the first save both changes are the same.
     let has_start = overview.save > 1 && metrics.iter().any(|metric| metric.since_start.is_some());
-    let all = [
-        (true, "mean"),
-        (has_last, "since last"),
-        (true, "pass"),
-        (true, "judged"),
-        (true, "errors"),
-        (has_start, "since start"),
+    let columns: [(bool, &str, MetricCell); 6] = [
+        (true, "mean", |metric| number(score_or_dash(metric.mean))),
+        (has_last, "since last", |metric| change_cell(metric.since_last)),
+        (true, "pass", |metric| number(percent(metric.pass_rate))),
+        (true, "judged", |metric| number(format!("{}/{}", metric.judged, metric.total))),
+        (true, "errors", |metric| error_cell(metric.errors)),
+        (has_start, "since start", |metric| change_cell(metric.since_start)),
     ];
-    let shown = |cells: [TableCell; 6]| cells.into_iter().zip(all).filter(|(_, (shown, _))| *shown);
-    let titles = all.map(|(_, name)| number(name).styled(TITLE));
-    let mut rows = vec![Vec::from([title("grader")])];
-    rows[0].extend(shown(titles).map(|(cell, _)| cell));
+    let shown = || columns.iter().filter(|(is_shown, ..)| *is_shown);
+    let mut rows = vec![vec![title("grader")]];
+    rows[0].extend(shown().map(|(_, name, _)| number(*name).styled(TITLE)));
     for metric in metrics {
         let mut row = vec![words(&metric.label)];
-        row.extend(shown(metric_cells(metric)).map(|(cell, _)| cell));
+        row.extend(shown().map(|(_, _, cell)| cell(metric)));
         rows.push(row);
     }
     lines(&rows, width)
-}
-
-fn metric_cells(metric: &MetricRow) -> [TableCell; 6] {
-    [
-        number(score_or_dash(metric.mean)),
-        change_cell(metric.since_last),
-        number(percent(metric.pass_rate)),
-        number(format!("{}/{}", metric.judged, metric.total)),
-        error_cell(metric.errors),
-        change_cell(metric.since_start),
-    ]
 }
 
 fn change_cell(change: Option<f64>) -> TableCell {
@@ -325,10 +285,7 @@ fn planned(overview: &Overview) -> Option<String> {
 
 /// `20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), or edit on`.
 fn held(overview: &Overview) -> String {
-    let (waiting, expected) = match overview.state {
-        Activity::Paused { waiting, expected } => (waiting, expected),
-        _ => (overview.actions.waiting, None),
-    };
+    let (waiting, expected) = overview.held();
     let asked = overview.actions.asked;
     let cost = expected.map_or_else(String::new, |cost| format!(" (about {cost})"));
     if asked == 0 {

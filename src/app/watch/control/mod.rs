@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use self::state::{FilesState, Phase, RecordState, TotalsState, VerdictQuota};
 use super::board::{VerdictId, WatchEvent};
+use super::endpoint_status::ToldWaits;
 use super::frontend::{Frontend, SessionEnd, UserInput, WatchContext};
 use super::session_board::{BoardState, display_name};
 use super::totals::{EvaluationTotals, MovedVerdict, TotalsRequest, totals};
@@ -88,6 +89,7 @@ pub struct Control<'a> {
     preview: u64,
     /// What is probably not meant, a sentence each.
     warnings: Vec<String>,
+    told_waits: ToldWaits,
     is_dirty: bool,
     next_frame: Instant,
     editor: Option<EditorRun>,
@@ -120,6 +122,7 @@ impl<'a> Control<'a> {
             start: None,
             preview,
             warnings: Vec::new(),
+            told_waits: ToldWaits::default(),
             is_dirty: true,
             next_frame: now,
             editor: None,
@@ -262,7 +265,7 @@ impl<'a> Control<'a> {
             let board = self.views.board(self.live.session());
             self.front.display().event(&WatchEvent::Verdict(row), &board)?;
         }
-        Ok(())
+        self.tell_waits()
     }
 
     /// A verdict that is known now, and how it moved.

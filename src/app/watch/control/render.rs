@@ -4,6 +4,7 @@ use tokio::time::Instant;
 
 use super::{Control, FRAME};
 use crate::app::watch::board::{ActionCounts, Activity, Spending, VerdictId, WatchEvent};
+use crate::app::watch::endpoint_status::ToldWaits;
 use crate::base::price::Cost;
 use crate::engine::resolve::live::{ResolveProgress, ResolveState};
 use crate::graph::inputs::CellId;
@@ -15,7 +16,21 @@ impl Control<'_> {
         self.fill();
         self.mark_under_way();
         let board = self.views.board(self.live.session());
-        self.front.display().event(event, &board)
+        self.front.display().event(event, &board)?;
+        if *event == WatchEvent::Saved {
+            self.told_waits = ToldWaits::default();
+            return Ok(());
+        }
+        self.tell_waits()
+    }
+
+    /// Tells what is waited for and was not told since the last save.
+    pub(super) fn tell_waits(&mut self) -> std::io::Result<()> {
+        let board = self.views.board(self.live.session());
+        for wait in self.told_waits.news(&self.views.now.overview.waiting) {
+            self.front.display().event(&WatchEvent::Waiting(wait), &board)?;
+        }
+        Ok(())
     }
 
     /// Draws the board, if something changed since it was drawn last and it may be drawn again.
@@ -32,6 +47,7 @@ impl Control<'_> {
         for line in lines {
             self.tell(&WatchEvent::Note(line))?;
         }
+        self.tell_waits()?;
         let board = self.views.board(self.live.session());
         self.front.display().refresh(&board)
     }

@@ -63,24 +63,21 @@ fn first_counts(counts: &MovementCounts) -> String {
 
 /// `2 fixed, 1 broken, 3 raised, 1 lowered, 93 unchanged`.
 pub(super) fn counts(counts: &MovementCounts) -> String {
-    let plural = |number: usize, one: &str, many: &str| match number {
-        1 => format!("1 {one}"),
-        _ => format!("{number} {many}"),
-    };
-    let named = |number: usize, name: &str| plural(number, name, name);
     let all = [
-        (counts.fixed, named(counts.fixed, "fixed")),
-        (counts.broken, named(counts.broken, "broken")),
-        (counts.errored, plural(counts.errored, "became an error", "became errors")),
-        (counts.answered, plural(counts.answered, "error was answered", "errors were answered")),
-        (counts.raised, named(counts.raised, "raised")),
-        (counts.lowered, named(counts.lowered, "lowered")),
-        (counts.new, named(counts.new, "new")),
-        (counts.unchanged, named(counts.unchanged, "unchanged")),
-        (counts.pending, named(counts.pending, "not known yet")),
+        (counts.fixed, "fixed", "fixed"),
+        (counts.broken, "broken", "broken"),
+        (counts.errored, "became an error", "became errors"),
+        (counts.answered, "error was answered", "errors were answered"),
+        (counts.raised, "raised", "raised"),
+        (counts.lowered, "lowered", "lowered"),
+        (counts.new, "new", "new"),
+        (counts.unchanged, "unchanged", "unchanged"),
+        (counts.pending, "not known yet", "not known yet"),
     ];
-    let some: Vec<String> =
-        all.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text).collect();
+    let some = all.into_iter().filter(|(number, ..)| *number > 0);
+    let some: Vec<String> = some
+        .map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }))
+        .collect();
     let some = some.join(", ");
     match (counts.moved(), some.is_empty()) {
         (0, true) => "no verdict moved".to_owned(),

@@ -96,6 +96,7 @@ impl Screen {
             WatchEvent::Saved | WatchEvent::Broken => self.message = None,
             WatchEvent::Planned
             | WatchEvent::Verdict(_)
+            | WatchEvent::Waiting(_)
             | WatchEvent::Paused
             | WatchEvent::Evaluated
             | WatchEvent::Ended => {}
