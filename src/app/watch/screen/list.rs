@@ -96,14 +96,8 @@ impl VerdictList {
         if is_seen && self.offset > 0 {
             self.offset = at.saturating_sub(was_on);
         }
-        if let Some(row) = rows.get(at) {
-            self.shown = Some(*row);
-            self.at = at;
-        } else {
-            self.shown = None;
-            self.at = 0;
-            self.offset = 0;
-        }
+        self.shown = rows.get(at).copied();
+        self.at = at;
         self.rows = rows;
         if is_seen {
             self.follow();
