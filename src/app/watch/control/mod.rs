@@ -48,7 +48,7 @@ const MAX_LISTED: usize = 1_000;
 enum LoopEvent {
     ChangedPaths(ChangedPaths),
     Input(UserInput),
-    Totals(Option<EvaluationTotals>),
+    Totals(Option<Box<EvaluationTotals>>),
     Edited(Result<(), String>),
     /// Something that is seen elsewhere.
     Changed,
@@ -114,7 +114,7 @@ impl<'a> Control<'a> {
             watch,
             files: FilesState::Valid,
             phase: Phase::Loading,
-            worker: EvaluationWorker::start(),
+            worker: EvaluationWorker::new(),
             totals: TotalsState { changes: 0, of: None, begun_at: 0, next: now },
             views: BoardState::default(),
             quota: VerdictQuota { urgent: 0, listed: 0 },
@@ -167,7 +167,7 @@ impl<'a> Control<'a> {
                         return Ok(ending);
                     }
                 }
-                LoopEvent::Totals(Some(totals)) => self.take(totals),
+                LoopEvent::Totals(Some(totals)) => self.take(*totals),
                 LoopEvent::Edited(done) => self.edited(done)?,
                 LoopEvent::Nothing => self.live.plan_slice(),
                 LoopEvent::Totals(None) | LoopEvent::Changed => {}
@@ -196,7 +196,7 @@ impl<'a> Control<'a> {
             touched = watch.touched() => LoopEvent::ChangedPaths(touched),
             input = front.input() => LoopEvent::Input(input),
             done = edited => LoopEvent::Edited(done),
-            done = worker.done() => LoopEvent::Totals(done.flatten()),
+            done = worker.done() => LoopEvent::Totals(done.flatten().map(Box::new)),
             () = live.wait() => LoopEvent::Changed,
             () = wait => LoopEvent::Changed,
             // Gives the others a chance to be ready first.
@@ -390,8 +390,7 @@ impl<'a> Control<'a> {
 
     /// Makes durable what has landed.
     async fn finish(self, ending: SessionEnd) -> EndedSession {
-        let Self { live, worker, .. } = self;
-        drop(worker);
+        let live = self.live;
         let done = live.progressed();
         let tallies = live.tallies().to_vec();
         let asked = live.asked().to_vec();
