@@ -71,7 +71,7 @@ fn short(text: &str) -> String {
 /// Rate and time left: neither is known before something landed.
 fn left(state: &ProgressState, out: &mut dyn Write) {
     if state.pos() > 0 {
-        // A display that takes no text is no reason to stop grading.
+        // A display that takes no text is not a reason to stop grading.
         let _ = write!(out, ", {:.1}/s, {:#} left", state.per_sec(), HumanDuration(state.eta()));
     }
 }

@@ -23,7 +23,7 @@ impl<W: Write> PlainProgress<W> {
         Self { out, total: 0, noun: "judgment", cached: 0, landed: 0, failed: 0 }
     }
 
-    /// A stream that is gone is no reason to stop grading.
+    /// A stream that is gone is not a reason to stop grading.
     fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "{text}");
     }

@@ -31,7 +31,7 @@ pub struct Overview {
     pub suite: String,
     /// The number of the evaluation that is shown: 0 is the first, each save that means something is one more.
     pub save: u32,
-    /// The number of the newest evaluation. Another one than `save` while an earlier one is looked at.
+    /// The number of the newest evaluation. Differs from `save` while an earlier one is looked at.
     pub newest: u32,
     /// The files whose change led to it, as the user named them; empty for the first.
     pub files: Vec<String>,
@@ -219,7 +219,7 @@ pub struct IngredientRow {
     pub name: String,
     /// Its value, or the beginning of it.
     pub preview: String,
-    /// Whether it was another one in the evaluation before.
+    /// Whether it differs from that of the evaluation before.
     pub is_new: bool,
 }
 

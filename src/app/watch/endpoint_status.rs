@@ -31,13 +31,13 @@ impl EndpointStatus {
 
 impl Progress for EndpointStatus {
     fn event(&mut self, event: &Event) {
-        let mut said = self.0.borrow_mut();
+        let mut messages = self.0.borrow_mut();
         match event {
             Event::Waiting { endpoint, what, .. } => {
-                said.waiting.insert(*endpoint, what.clone());
+                messages.waiting.insert(*endpoint, what.clone());
             }
-            Event::Going { endpoint } => _ = said.waiting.remove(endpoint),
-            Event::Line(line) => said.lines.push(line.clone()),
+            Event::Going { endpoint } => _ = messages.waiting.remove(endpoint),
+            Event::Line(line) => messages.lines.push(line.clone()),
             Event::Planned { .. }
             | Event::Cached(_)
             | Event::Asked
@@ -59,7 +59,7 @@ impl ToldWaits {
     }
 }
 
-/// The sentence without the time in it, which is another one every moment.
+/// The sentence without its time, which counts down.
 fn without_time(wait: &str) -> &str {
     let rest = wait.strip_prefix("waiting ").and_then(|rest| rest.split_once(": "));
     rest.map_or(wait, |(_, what)| what)

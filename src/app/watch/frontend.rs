@@ -1,4 +1,4 @@
-//! What the loop needs from the command that starts it: somebody who looks, and what surrounds the suite.
+//! What the loop needs from the command that starts it: a frontend, and what surrounds the suite.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -14,7 +14,7 @@ use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::snapshot::Snapshot;
 
-/// How somebody watches: a display, and where commands come from.
+/// A display, and where the commands of its user come from.
 pub trait Frontend {
     /// The display.
     fn display(&mut self) -> &mut dyn Display;
@@ -43,14 +43,14 @@ pub enum UserInput {
     Terminal(crossterm::event::Event),
     /// A line on standard input.
     Line(String),
-    /// Somebody wants the process to end.
+    /// A signal asks the process to end.
     Interrupted,
 }
 
-/// What surrounds the suite and is no part of it: the environment and the settings.
+/// What surrounds the suite and is not part of it: the environment and the settings.
 pub trait WatchContext {
     /// Reads it again, if one of these files may be part of it. Returns the environment if it
-    /// or a setting is another one. Those that were touched while it was broken are among the files.
+    /// or a setting changed. Those that were touched while it was broken are among the files.
     fn read_again(
         &mut self,
         touched: &ChangedPaths,

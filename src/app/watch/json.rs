@@ -23,7 +23,7 @@ use crate::pipeline::spec::Label;
 /// The version of the lines.
 pub(crate) const FORMAT: u32 = 2;
 
-/// The most verdicts that one line lists. A rubric can move them all, and whoever reads a line holds it in memory.
+/// The most verdicts that one line lists. A rubric can move them all, and a reader holds a line in memory.
 pub(crate) const MOST_MOVED: usize = 1000;
 
 /// Writes events as JSON.

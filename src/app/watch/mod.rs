@@ -1,4 +1,4 @@
-//! `evalrs watch`: the loop between somebody who edits and the verdicts that move.
+//! `evalrs watch`: the loop between edits and the verdicts that they move.
 //!
 //! `effects::fs_watch` tells what was saved, and `control` has it evaluated: `worker` evaluates everything (`totals`) while
 //! single verdicts still come in, `prior_verdicts` knows what they were, `ranks` which are asked first. `board` is what

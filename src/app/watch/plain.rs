@@ -1,4 +1,4 @@
-//! `evalrs watch` as lines: for a pipe, a log, or whoever wants no screen. One block a save.
+//! `evalrs watch` as lines: for a pipe, a log, or where a screen is not wanted. One block a save.
 //!
 //! Draws boards; knows neither graph nor engine, and remembers nothing. Styles are always written: the caller's stream
 //! strips them.

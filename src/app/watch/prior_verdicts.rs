@@ -1,7 +1,7 @@
 //! What every verdict was before the last save.
 //!
-//! Mostly that is one snapshot: of the last evaluation that was finished. An evaluation that was not, because another
-//! save came first or because nobody said that its rest may be asked, lays over it what it did find out.
+//! Mostly that is one snapshot, of the last evaluation that was finished. One that was superseded by another save or is
+//! paused overlays the verdicts that it did produce.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl PriorVerdicts {
         self.whole.as_ref().filter(|_| self.over.is_empty())
     }
 
-    /// The evaluation that was finished last, whatever lies over it.
+    /// The evaluation that was finished last, overlaid or not.
     pub fn last_whole(&self) -> Option<&Arc<Snapshot>> {
         self.whole.as_ref()
     }

@@ -17,7 +17,7 @@ use crate::graph::{Database, results};
 use crate::pipeline::delta::{CaseId, Cell, CellState};
 use crate::pipeline::metric::labels::disagrees;
 
-/// Verdicts that failed, could not be made, or said something else than a person.
+/// Verdicts that failed, could not be made, or disagree with a label.
 const DOUBTFUL: u8 = 1;
 /// Verdicts of samples that the user marked.
 pub(super) const MARKED: u8 = 2;

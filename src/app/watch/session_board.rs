@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -102,7 +101,7 @@ pub(super) struct BoardState {
 }
 
 /// A list of rows, and what it was made for.
-type ListedRows = ((VerdictFilter, String), Rc<Vec<VerdictId>>);
+type ListedRows = ((VerdictFilter, String), Vec<VerdictId>);
 
 impl BoardState {
     /// Lists are made anew.
@@ -163,15 +162,12 @@ impl SessionBoard<'_> {
     }
 
     /// What a person says of a case, and whether the verdict says something else: how far from it.
-    fn label(&self, id: VerdictId, now: Cell) -> (Option<Label>, Option<f64>) {
-        let of = || {
-            let (chunk, at) = self.place(id.case)?;
-            let grader = self.grader(id.grader)?;
-            let label = results::label_of(self.db(), chunk, at, grader)?;
-            let queries::Threshold(threshold) = grader.pass_threshold(self.db());
-            Some((label, disagrees(now, label, threshold)))
-        };
-        of().map_or((None, None), |(label, distance)| (Some(label), distance))
+    fn label(&self, id: VerdictId, now: Cell) -> Option<(Label, Option<f64>)> {
+        let (chunk, at) = self.place(id.case)?;
+        let grader = self.grader(id.grader)?;
+        let label = results::label_of(self.db(), chunk, at, grader)?;
+        let queries::Threshold(threshold) = grader.pass_threshold(self.db());
+        Some((label, disagrees(now, label, threshold)))
     }
 
     /// Every verdict of the evaluation, in dataset order, grader by grader within a case.
@@ -201,9 +197,7 @@ impl SessionBoard<'_> {
                 CellState::Failed => Some(cell.score),
                 CellState::Passed | CellState::Pending | CellState::Skipped => None,
             }),
-            VerdictFilter::Disagreeing => {
-                self.sorted(|id, cell| self.label(id, cell).1.map(|far| -far))
-            }
+            VerdictFilter::Disagreeing => self.sorted(|id, cell| Some(-self.label(id, cell)?.1?)),
             VerdictFilter::Errors => {
                 self.sorted(|_, cell| (cell.state == CellState::Errored).then_some(0.0))
             }
@@ -211,22 +205,19 @@ impl SessionBoard<'_> {
         }
     }
 
-    /// Whether id, grader, input or submission hold `needle`, which is in lower case.
-    fn holds(&self, id: VerdictId, needle: &str) -> bool {
-        let found = || {
-            let (chunk, at) = self.place(id.case)?;
-            let grader = self.grader(id.grader)?;
-            let has = |text: &str| text.to_lowercase().contains(needle);
-            let head = results::head(self.db(), chunk, at)?;
-            let submission = || queries::graded_texts(self.db(), chunk, grader).get(at).cloned();
-            Some(
-                has(&head.sample_id)
-                    || has(grader.name(self.db()))
-                    || has(&shown_value(&head.input))
-                    || submission().is_some_and(|submission| has(&submission.shown())),
-            )
-        };
-        found().unwrap_or(false)
+    /// Whether id, grader, input or submission hold `needle`, which is in lower case; none if the verdict is gone.
+    fn holds(&self, id: VerdictId, needle: &str) -> Option<bool> {
+        let (chunk, at) = self.place(id.case)?;
+        let grader = self.grader(id.grader)?;
+        let has = |text: &str| text.to_lowercase().contains(needle);
+        let head = results::head(self.db(), chunk, at)?;
+        let submission = || queries::graded_texts(self.db(), chunk, grader).get(at).cloned();
+        Some(
+            has(&head.sample_id)
+                || has(grader.name(self.db()))
+                || has(&shown_value(&head.input))
+                || submission().is_some_and(|submission| has(&submission.shown())),
+        )
     }
 
     fn kept(&self, key: ActionKey) -> Option<&[Ingredient]> {
@@ -254,18 +245,18 @@ impl Board for SessionBoard<'_> {
         if let Some((made_for, rows)) = &*self.views.listed.borrow()
             && *made_for == wanted
         {
-            return rows.to_vec();
+            return rows.clone();
         }
         let mut rows = self.filtered(filter);
         if !search.is_empty() {
-            rows.retain(|id| self.holds(*id, &wanted.1));
+            rows.retain(|id| self.holds(*id, &wanted.1) == Some(true));
         }
         let pinned = &self.views.pinned;
         if !pinned.is_empty() {
             // A stable sort keeps the order among those that are pinned and among the others.
             rows.sort_by_key(|id| !pinned.contains(&id.case));
         }
-        self.views.listed.replace(Some((wanted, Rc::new(rows.clone()))));
+        self.views.listed.replace(Some((wanted, rows.clone())));
         rows
     }
 
@@ -276,7 +267,7 @@ impl Board for SessionBoard<'_> {
         let place = queries::places(self.db(), chunk).get(at)?;
         let now = self.cell(id)?;
         let before = self.views.shown().before.cell(id.case, grader.name(self.db()));
-        let (label, distance) = self.label(id, now);
+        let label = self.label(id, now);
         Some(VerdictRow {
             id,
             sample_id: named(who.id(), place.occurrence),
@@ -286,8 +277,8 @@ impl Board for SessionBoard<'_> {
             before,
             now,
             movement: Movement::of(before, now),
-            label,
-            disagrees: distance.is_some(),
+            label: label.map(|(label, _)| label),
+            disagrees: label.is_some_and(|(_, distance)| distance.is_some()),
             pinned: self.views.pinned.contains(&id.case),
             under_way: self.views.under_way.contains(&id),
         })
@@ -306,7 +297,7 @@ impl Board for SessionBoard<'_> {
             snapshot.known_at(snapshot.index.place(id.case)?, snapshot.grader(name)?)
         });
         let rationale = match then {
-            None => line.grades.get(name).filter(|_| row.now.is_known()).map(said),
+            None => line.grades.get(name).filter(|_| row.now.is_known()).map(rationale_of),
             Some(then) => {
                 let graded = then.and_then(|known| known.grade(&outcomes));
                 graded.map(|graded| graded.grade.rationale.into_owned())
@@ -336,7 +327,7 @@ pub(super) fn display_name(session: &Session, grader: Grader<'_>) -> String {
 }
 
 /// Why, in the words of the grader; of an error, its message.
-fn said(grade: &GradeLine) -> String {
+fn rationale_of(grade: &GradeLine) -> String {
     match &grade.error {
         Some(error) => error.message.clone(),
         None => grade.rationale.clone(),

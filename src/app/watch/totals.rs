@@ -15,10 +15,10 @@ use crate::graph::{Database, folds};
 use crate::pipeline::delta::{CaseId, Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
 
-/// What is said of an evaluation as a whole.
+/// The aggregates of a whole evaluation.
 #[derive(Clone, Debug)]
 pub struct EvaluationTotals {
-    /// Which state of the session it is of: what [`TotalsRequest::of`] said.
+    /// Which state of the session it is of: see [`TotalsRequest::of`].
     pub of: u64,
     /// The evaluation.
     pub snapshot: Arc<Snapshot>,

@@ -1,8 +1,7 @@
 //! Evaluates everything beside the loop: slow where there is much of it, and cut short by the next save.
 //!
-//! It works on a clone of the database. Whoever writes to the database cancels it: the setter waits until the clone is
-//! gone, and the evaluation unwinds at its next query. What was evaluated by then stays evaluated. No clone outlives
-//! its evaluation, so that nobody ever waits for a thread that waits.
+//! It works on a clone of the database. A write to the database cancels it: the setter waits until the clone is gone,
+//! and the evaluation unwinds at its next query. What was evaluated by then stays evaluated.
 
 use tokio::task::{JoinHandle, spawn_blocking};
 

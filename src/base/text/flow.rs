@@ -1,4 +1,4 @@
-//! Breaks styled text into lines, whatever a style is.
+//! Breaks styled text into lines, for any type of style.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -45,7 +45,7 @@ fn line_end<S>(chars: &[(char, S)], width: usize) -> usize {
     if chars.get(room).is_none_or(|(char, _)| *char == ' ') {
         return room;
     }
-    // What a line begins with is no place to break it.
+    // A line is not broken within its indentation.
     let indent = chars.iter().take_while(|(char, _)| *char == ' ').count();
     let place = chars[..room].iter().rposition(|(char, _)| matches!(*char, ' ' | '\u{200b}'));
     place.filter(|place| *place >= indent).map_or(room, |place| place + 1)

@@ -2,7 +2,7 @@
 //!
 //! One thread owns the database. A save goes before everything else; what it changes is planned in slices, between
 //! which everything else still happens. Evaluations of everything go to the worker, and outcomes that land meanwhile
-//! wait for it, but for the first ones of a save: those are what somebody sits and waits for.
+//! wait for it, but for the first ones of a save: those are what the user waits for.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -137,7 +137,7 @@ impl<'a> Control<'a> {
                 let ended = self.finish(ending).await;
                 told.map(|()| ended)
             }
-            // Nobody reads any more, which is one way to have seen enough.
+            // A reader that closed the pipe has seen enough.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 Ok(self.finish(SessionEnd::Quit).await)
             }

@@ -62,7 +62,7 @@ impl Control<'_> {
         self.record.last = snapshot.or(self.record.last.take());
     }
 
-    /// Drops the outcomes that nobody can ask to see again without looking into the store.
+    /// Drops the outcomes that no shown evaluation rests on; the store still has them.
     pub(super) fn forget(&mut self) {
         let mut wanted = KeySet::default();
         let mut want = |key| _ = wanted.insert(key);
@@ -78,27 +78,24 @@ impl Control<'_> {
 
     /// Reads what was touched, and evaluates what that changed. What was touched while something was broken is read
     /// with it: the session may not have been told of it.
-    pub(super) fn read(&mut self, mut touched: ChangedPaths) -> std::io::Result<()> {
+    pub(super) fn read(&mut self, touched: ChangedPaths) -> std::io::Result<()> {
         if !touched.is_empty() {
             self.live.try_again(&touched);
         }
-        let earlier = self.take_files();
-        touched.extend(earlier.touched);
+        let mut save = self.take_files();
+        save.touched.extend(touched);
         self.bring_in()?;
         let then = self.known_now();
-        let environment = match self.context.read_again(&touched) {
+        let environment = match self.context.read_again(&save.touched) {
             Ok(environment) => environment,
             Err(problems) => {
                 self.look_at_files()?;
-                let has_new_context = earlier.has_new_context;
-                let save = PreflightSave { touched, has_new_context, broken: earlier.broken };
                 return self.found_broken(save, problems);
             }
         };
-        let has_new_context = environment.is_some() || earlier.has_new_context;
+        save.has_new_context |= environment.is_some();
         self.name_cases();
-        let reloaded = self.live.reload(&touched, environment);
-        let save = PreflightSave { touched, has_new_context, broken: earlier.broken };
+        let reloaded = self.live.reload(&save.touched, environment);
         self.take_reloaded(reloaded, save, then.as_ref())
     }
 
@@ -200,7 +197,7 @@ impl Control<'_> {
         let earlier = save.broken.as_ref();
         let was_shown = earlier.is_some_and(|earlier| earlier.again.is_none());
         let is_same = earlier.is_some_and(|earlier| earlier.problems == problems);
-        // Nobody saves a file at the moment the session begins.
+        // No file is being saved at the moment the session begins.
         let is_shown =
             was_shown || earlier.is_some_and(BrokenSave::is_due) || self.phase == Phase::Loading;
         let again = (!is_shown).then(|| Instant::now() + GRACE);

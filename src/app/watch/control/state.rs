@@ -63,7 +63,7 @@ impl BrokenSave {
 pub(super) struct PreflightSave {
     /// What was touched.
     pub(super) touched: ChangedPaths,
-    /// Whether the environment or a setting is another one.
+    /// Whether the environment or a setting changed.
     pub(super) has_new_context: bool,
     /// What was broken before it.
     pub(super) broken: Option<BrokenSave>,

@@ -127,7 +127,7 @@ fn movement(movement: Movement) -> (&'static str, Style) {
     }
 }
 
-/// The score of a verdict, or the word for what is none.
+/// The score of a verdict, or the word for what is not one.
 fn grade(grade: Grade) -> String {
     match grade.state {
         CellState::Passed | CellState::Failed => score(grade.score),

@@ -18,7 +18,7 @@ const BAR: u64 = 20;
 /// The most columns of the suite's name.
 const SUITE: usize = 40;
 
-/// Draws as many of the lines as the area has. `message` is something that was said last.
+/// Draws as many of the lines as the area has. `message` is the last one.
 pub(super) fn draw(
     buffer: &mut Buffer,
     area: Rect,
@@ -169,7 +169,7 @@ fn asking(actions: &ActionCounts, theme: Theme) -> Line<'static> {
     ])
 }
 
-/// What endpoints wait for, then what was said last, then what else there is to say.
+/// What endpoints wait for, then the last message, then the notes on this evaluation.
 fn notes(overview: &Overview, message: Option<&str>, theme: Theme) -> Line<'static> {
     let waiting = overview.waiting.iter().map(|text| span(text, theme.doubtful()));
     let message = message.map(|text| span(text, theme.accent()));

@@ -35,7 +35,7 @@ pub(crate) struct ScreenDisplay {
     drawn: TerminalBackend,
     /// None while another program reads the keys.
     events: Option<EventStream>,
-    /// Whether somebody else may have written on the terminal, so that what is blank has to be drawn too.
+    /// Whether another program may have written on the terminal, so that what is blank has to be drawn too.
     is_foreign: bool,
 }
 
@@ -111,7 +111,7 @@ impl ScreenDisplay {
         Ok(stopped?)
     }
 
-    /// There is no such thing here.
+    /// Processes cannot be stopped on this platform.
     #[cfg(not(unix))]
     pub(crate) fn stop(&mut self, board: &dyn Board) -> io::Result<()> {
         self.refresh(board)
@@ -133,7 +133,7 @@ impl Display for ScreenDisplay {
         if self.events.is_none() {
             return Ok(());
         }
-        // A panic that somebody caught gave it back.
+        // A panic that was caught gave it back.
         if !IS_TAKEN.load(Ordering::SeqCst) {
             self.take_over()?;
         }
@@ -152,7 +152,7 @@ impl Display for ScreenDisplay {
 impl Drop for ScreenDisplay {
     fn drop(&mut self) {
         self.events = None;
-        // Nobody is left to tell.
+        // An error cannot be shown any more.
         let _ = give_back();
     }
 }

@@ -32,17 +32,17 @@ impl Theme {
         self.color
     }
 
-    /// What is as it should be.
+    /// Success.
     pub(super) fn good(self) -> Style {
         self.tinted(Color::Green)
     }
 
-    /// What is not.
+    /// Failure.
     pub(super) fn bad(self) -> Style {
         self.tinted(Color::Red)
     }
 
-    /// What somebody should know.
+    /// A warning.
     pub(super) fn doubtful(self) -> Style {
         self.tinted(Color::Yellow)
     }
