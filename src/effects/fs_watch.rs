@@ -5,9 +5,8 @@
 //! where it is heard, and what matters is kept as a set of names under a lock: however much happens, it takes no more
 //! memory than the paths that are looked at.
 //!
-//! Nothing is compared: a path that is reported was touched, and may be as it was before. Nothing is lost either, because a
-//! path is reported only after all folders on its way are watched, so whoever reads it then reads what it is, or hears of it
-//! again.
+//! Nothing is compared: a path that is reported was touched, and may be as it was before. Nothing is lost either: a path is
+//! reported only after all folders on its way are watched, so a reader then sees its newest state, or is notified again.
 #![expect(
     clippy::disallowed_methods,
     reason = "files are watched here, and the clock tells when a burst is over"
@@ -87,7 +86,7 @@ struct SharedWatch {
 
 #[derive(Debug, Default)]
 struct SharedState {
-    quiet: Debounce,
+    debounce: Debounce,
     trails: TrailIndex,
     /// Watched folders that may have been replaced, with which their watch is gone or that of another folder.
     shaken: BTreeSet<PathBuf>,
@@ -100,8 +99,8 @@ impl FileWatch {
     pub fn new(poll: Option<Duration>) -> Result<Self, WatchError> {
         let shared = Arc::new(SharedWatch::new());
         let Some(every) = poll else {
-            let hearing = shared.clone();
-            let watcher = notify::recommended_watcher(move |event| hearing.hear(event));
+            let listener = shared.clone();
+            let watcher = notify::recommended_watcher(move |event| listener.hear(event));
             let (watcher, error) = match watcher {
                 Ok(watcher) => (Some(Box::new(watcher) as Box<dyn Watcher + Send>), None),
                 Err(error) => (None, Some(error)),
@@ -181,7 +180,7 @@ impl FileWatch {
     /// before it is ready loses nothing.
     pub async fn touched(&mut self) -> ChangedPaths {
         loop {
-            let due = self.shared.state().quiet.due();
+            let due = self.shared.state().debounce.due();
             let Some(due) = due else {
                 self.shared.changed.notified().await;
                 continue;
@@ -196,7 +195,7 @@ impl FileWatch {
     /// The batch that is over, after its paths were followed anew; none if it grows or concerns nobody any more.
     fn take(&mut self) -> Option<ChangedPaths> {
         let moment = self.shared.moment();
-        let batch = self.shared.state().quiet.take(moment)?;
+        let batch = self.shared.state().debounce.take(moment)?;
         let ChangedPaths::Only(mut paths) = batch else {
             let mut state = self.shared.state();
             let SharedState { trails, shaken, .. } = &mut *state;
@@ -371,11 +370,11 @@ impl SharedWatch {
         }
         let moment = self.moment();
         let mut state = self.state();
-        let SharedState { quiet, trails, shaken, .. } = &mut *state;
+        let SharedState { debounce, trails, shaken, .. } = &mut *state;
         for path in &event.paths {
             shaken.extend(trails.below(path).cloned());
             for name in trails.concerned(path) {
-                quiet.touch(moment, name);
+                debounce.touch(moment, name);
             }
         }
         self.tell(&state);
@@ -387,7 +386,7 @@ impl SharedWatch {
         let moment = self.moment();
         let mut state = self.state();
         for name in names {
-            state.quiet.touch(moment, name);
+            state.debounce.touch(moment, name);
         }
         self.tell(&state);
     }
@@ -395,12 +394,12 @@ impl SharedWatch {
     fn overflow(&self) {
         let moment = self.moment();
         let mut state = self.state();
-        state.quiet.overflow(moment);
+        state.debounce.overflow(moment);
         self.tell(&state);
     }
 
     fn tell(&self, state: &SharedState) {
-        if state.quiet.due().is_some() {
+        if state.debounce.due().is_some() {
             self.changed.notify_one();
         }
     }
@@ -417,17 +416,17 @@ fn is_gone(error: &notify::Error) -> bool {
 
 /// What stands at `path`. Folders and links are looked at once for all paths through them.
 fn look(path: &Path, seen: &mut BTreeMap<PathBuf, EntryKind>) -> EntryKind {
-    if let Some(standing) = seen.get(path) {
-        return standing.clone();
+    if let Some(kind) = seen.get(path) {
+        return kind.clone();
     }
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return EntryKind::Nothing };
-    let standing = if metadata.is_dir() {
+    let kind = if metadata.is_dir() {
         EntryKind::Folder
     } else if metadata.is_symlink() {
         std::fs::read_link(path).map_or(EntryKind::Nothing, EntryKind::Link)
     } else {
         return EntryKind::File;
     };
-    seen.insert(path.to_owned(), standing.clone());
-    standing
+    seen.insert(path.to_owned(), kind.clone());
+    kind
 }

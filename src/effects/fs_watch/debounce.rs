@@ -85,17 +85,17 @@ mod tests {
     /// Feeds (milliseconds, path; `*` for an overflow) and checks when which batch comes.
     #[track_caller]
     fn check(fed: &[(u64, &str)], due: u64, batch: &ChangedPaths) {
-        let mut quiet = Debounce::default();
+        let mut debounce = Debounce::default();
         for (moment, path) in fed {
             match *path {
-                "*" => quiet.overflow(ms(*moment)),
-                path => quiet.touch(ms(*moment), path),
+                "*" => debounce.overflow(ms(*moment)),
+                path => debounce.touch(ms(*moment), path),
             }
         }
-        assert_eq!(quiet.due(), Some(ms(due)));
-        assert_eq!(quiet.take(ms(due - 1)), None, "too early");
-        assert_eq!(quiet.take(ms(due)).as_ref(), Some(batch));
-        assert_eq!((quiet.due(), quiet.take(ms(due + 1000))), (None, None), "nothing twice");
+        assert_eq!(debounce.due(), Some(ms(due)));
+        assert_eq!(debounce.take(ms(due - 1)), None, "too early");
+        assert_eq!(debounce.take(ms(due)).as_ref(), Some(batch));
+        assert_eq!((debounce.due(), debounce.take(ms(due + 1000))), (None, None), "nothing twice");
     }
 
     #[test]
@@ -128,11 +128,11 @@ mod tests {
 
     #[test]
     fn the_next_batch_starts_anew() {
-        let mut quiet = Debounce::default();
-        quiet.overflow(ms(0));
-        assert_eq!(quiet.take(ms(10)), Some(ChangedPaths::Any));
-        quiet.touch(ms(400), "a");
-        assert_eq!(quiet.due(), Some(ms(410)));
-        assert_eq!(quiet.take(ms(410)), Some(paths(&["a"])));
+        let mut debounce = Debounce::default();
+        debounce.overflow(ms(0));
+        assert_eq!(debounce.take(ms(10)), Some(ChangedPaths::Any));
+        debounce.touch(ms(400), "a");
+        assert_eq!(debounce.due(), Some(ms(410)));
+        assert_eq!(debounce.take(ms(410)), Some(paths(&["a"])));
     }
 }

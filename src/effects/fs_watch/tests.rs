@@ -386,7 +386,7 @@ fn nothing_is_lost_while_nobody_waits() {
     scene.write("one", "new");
     let mut heard = BTreeSet::new();
     // Dropped again and again, at whatever point of its wait.
-    while scene.watch.shared.state().quiet.due().is_none() && heard.is_empty() {
+    while scene.watch.shared.state().debounce.due().is_none() && heard.is_empty() {
         let touched = async {
             tokio::select! {
                 biased;

@@ -66,8 +66,8 @@ pub(crate) fn follow(
             PathStep::Down(name) => name,
         };
         let entry = here.join(name);
-        let standing = look(&entry);
-        if standing == EntryKind::Folder {
+        let kind = look(&entry);
+        if kind == EntryKind::Folder {
             if here.starts_with(base) {
                 trail.folders.insert(here);
             }
@@ -76,7 +76,7 @@ pub(crate) fn follow(
         }
         trail.folders.insert(here.clone());
         trail.entries.insert(entry);
-        match standing {
+        match kind {
             EntryKind::Link(target) if links < MAX_LINKS => {
                 links += 1;
                 steps.extend(self::steps(&target));

@@ -1,7 +1,7 @@
-//! Ends what programs have started when evalrs is gone, however it went.
+//! A watchdog: a detached shell that kills what programs have started when evalrs is gone, even by SIGKILL.
 //!
-//! Who is killed cannot end others any more. So a shell beside evalrs is told through a pipe which process groups there
-//! are, and ends those that are left when the pipe ends. Of a process that was started a moment ago it may not know yet.
+//! It is told through a pipe which process groups there are, and kills those that are left when the pipe closes. A process
+//! that was started a moment ago may be missing in its list.
 #![expect(clippy::disallowed_methods, reason = "the shell is a process that is started here")]
 
 use std::io::Write;

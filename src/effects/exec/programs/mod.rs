@@ -80,16 +80,16 @@ pub(crate) struct ProgramExecutor {
     /// Why nothing more is started.
     closed: RefCell<Option<String>>,
     closing: Notify,
-    pools: RefCell<Vec<Known>>,
+    pools: RefCell<Vec<PoolEntry>>,
     /// Pools of files that have changed since, until all was taken that their workers tell of.
-    retired: RefCell<Vec<Known>>,
+    retired: RefCell<Vec<PoolEntry>>,
     /// The exceptions that were said in full.
     said: RefCell<BTreeSet<String>>,
 }
 
 /// A pool, and what the files were by which its workers run.
 #[derive(Debug)]
-struct Known {
+struct PoolEntry {
     pool: Arc<Pool>,
     state: WorkerFilesState,
 }
@@ -112,7 +112,7 @@ enum WorkerFilesState {
     Called(Arc<ProgramIdentity>),
 }
 
-impl Known {
+impl PoolEntry {
     /// Whether its workers run the program as it is now.
     fn serves(&self, identity: &Arc<ProgramIdentity>) -> bool {
         match &self.state {
@@ -168,12 +168,12 @@ impl ProgramExecutor {
     fn pool(&self, start: &Arc<Start>, identity: &Arc<ProgramIdentity>) -> Arc<Pool> {
         let state = WorkerFilesState::Called(Arc::clone(identity));
         let mut pools = self.pools.borrow_mut();
-        let known = pools.iter_mut().find(|known| is_same(&known.pool.start, start));
-        if let Some(known) = known
-            && known.serves(identity)
+        let entry = pools.iter_mut().find(|entry| is_same(&entry.pool.start, start));
+        if let Some(entry) = entry
+            && entry.serves(identity)
         {
-            known.state = state;
-            return Arc::clone(&known.pool);
+            entry.state = state;
+            return Arc::clone(&entry.pool);
         }
         drop(pools);
         self.new_pool(start, state)
@@ -183,11 +183,11 @@ impl ProgramExecutor {
     fn new_pool(&self, start: &Arc<Start>, state: WorkerFilesState) -> Arc<Pool> {
         let mut pools = self.pools.borrow_mut();
         let pool = Arc::new(Pool::new(Arc::clone(start), Arc::clone(&self.world)));
-        let new = Known { pool: Arc::clone(&pool), state };
-        match pools.iter_mut().find(|known| is_same(&known.pool.start, start)) {
-            Some(known) => {
-                known.pool.retire();
-                self.retired.borrow_mut().push(std::mem::replace(known, new));
+        let new = PoolEntry { pool: Arc::clone(&pool), state };
+        match pools.iter_mut().find(|entry| is_same(&entry.pool.start, start)) {
+            Some(entry) => {
+                entry.pool.retire();
+                self.retired.borrow_mut().push(std::mem::replace(entry, new));
             }
             None => pools.push(new),
         }
@@ -206,8 +206,8 @@ impl ProgramExecutor {
         let digests = digests.cloned().collect();
         let missed = loaded.iter().flat_map(|discovered| &discovered.missed).cloned().collect();
         let mut pools = self.pools.borrow_mut();
-        if let Some(known) = pools.iter_mut().find(|known| Arc::ptr_eq(&known.pool, &pool)) {
-            known.state = WorkerFilesState::Loaded { base, digests, missed };
+        if let Some(entry) = pools.iter_mut().find(|entry| Arc::ptr_eq(&entry.pool, &pool)) {
+            entry.state = WorkerFilesState::Loaded { base, digests, missed };
         }
         loaded
     }
@@ -297,25 +297,25 @@ impl ProgramExecutor {
 
     pub(crate) fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
         let mut all = Vec::new();
-        self.retired.borrow_mut().retain(|known| {
+        self.retired.borrow_mut().retain(|entry| {
             // Looked at first: what has no worker by now tells of nothing more.
-            let is_gone = known.pool.is_gone();
-            all.extend(known.take_discovered());
+            let is_gone = entry.pool.is_gone();
+            all.extend(entry.take_discovered());
             !is_gone
         });
-        all.extend(self.pools.borrow().iter().filter_map(Known::take_discovered));
+        all.extend(self.pools.borrow().iter().filter_map(PoolEntry::take_discovered));
         all
     }
 
     pub(crate) fn begin(&self) {
         *self.closed.borrow_mut() = None;
-        self.pools.borrow().iter().for_each(|known| known.pool.forgive());
+        self.pools.borrow().iter().for_each(|entry| entry.pool.forgive());
     }
 
     pub(crate) fn halt(&self, reason: &str) {
         *self.closed.borrow_mut() = Some(reason.to_owned());
         self.closing.notify_waiters();
-        self.pools.borrow().iter().for_each(|known| known.pool.halt(reason));
+        self.pools.borrow().iter().for_each(|entry| entry.pool.halt(reason));
     }
 
     pub(crate) fn room(&self) -> Room {
@@ -365,8 +365,8 @@ impl Drop for UnderWay<'_> {
 
 impl Drop for ProgramExecutor {
     fn drop(&mut self) {
-        self.pools.borrow().iter().for_each(|known| known.pool.kill());
-        self.retired.borrow().iter().for_each(|known| known.pool.kill());
+        self.pools.borrow().iter().for_each(|entry| entry.pool.kill());
+        self.retired.borrow().iter().for_each(|entry| entry.pool.kill());
     }
 }
 
