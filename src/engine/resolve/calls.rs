@@ -10,8 +10,7 @@ use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use super::in_flight::{InFlight, InFlightEvent};
-use super::persist::{ActionTicket, Landed};
+use super::in_flight::{InFlight, InFlightEvent, Written};
 use super::prepare::Prepared;
 use super::settings::{ActionKind, AskPolicy};
 use crate::base::price::Prices;
@@ -114,24 +113,8 @@ pub(crate) async fn call_in_order<'a>(
 /// A call that the store does not answer.
 struct MissingCall {
     action: ProgramAction,
-    ticket: CallTicket,
-}
-
-/// What is noted of a call until its outcome is durable.
-#[derive(Clone, Copy, Debug)]
-struct CallTicket {
     key: ActionKey,
     generation: u32,
-}
-
-impl ActionTicket for CallTicket {
-    fn key(&self) -> ActionKey {
-        self.key
-    }
-
-    fn generation(&self) -> u32 {
-        self.generation
-    }
 }
 
 /// The calls in their order, from the first that was not received.
@@ -146,7 +129,7 @@ struct OrderedCalls<'a, I> {
     missing: VecDeque<MissingCall>,
     /// The ordinals that wait for a key which is not durable yet.
     waiting: KeyMap<Vec<usize>>,
-    in_flight: InFlight<'a, CallTicket>,
+    in_flight: InFlight<'a, ()>,
     /// Programs have none.
     prices: Arc<Prices>,
     store: Arc<dyn OutcomeStore>,
@@ -169,7 +152,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             first: 0,
             missing: VecDeque::new(),
             waiting: KeyMap::default(),
-            in_flight: InFlight::new(Arc::clone(&store)),
+            in_flight: InFlight::new(Arc::clone(&store), calls.executor),
             prices: Arc::default(),
             store,
             executed_keys: KeySet::default(),
@@ -200,8 +183,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             let is_last = held.as_ref().is_some_and(|held| held.generation == u32::MAX);
             let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
             let stored = held.and_then(|held| read_body(&held.body).ok());
-            let ticket = CallTicket { key, generation };
-            self.answer(MissingCall { action, ticket }, stored, is_last);
+            self.answer(MissingCall { action, key, generation }, stored, is_last);
         }
         !self.is_read
     }
@@ -209,7 +191,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
     /// Answers a call from the store, or queues it. A result of the last generation there is could not be replaced, so it
     /// stands.
     fn answer(&mut self, call: MissingCall, stored: Option<Outcome>, is_last: bool) {
-        let key = call.ticket.key;
+        let key = call.key;
         let ordinal = self.first + self.outcomes.len();
         if let Some(ordinals) = self.waiting.get_mut(&key) {
             ordinals.push(ordinal);
@@ -273,11 +255,13 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
                 Room::Full | Room::Later => return,
                 Room::Closed(reason) => return self.give_up(&reason),
             }
-            let Some(MissingCall { action, ticket }) = self.missing.pop_front() else { return };
+            let Some(MissingCall { action, key, generation }) = self.missing.pop_front() else {
+                return;
+            };
             let start = Arc::clone(&self.calls.prepared.start);
             let launch = Launch::Program(ProgramLaunch { action, start });
             self.executed += 1;
-            self.in_flight.launch(ticket, launch, self.calls.executor, &self.prices);
+            self.in_flight.launch((), key, generation, launch, &self.prices);
         }
     }
 
@@ -285,7 +269,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
     fn give_up(&mut self, reason: &str) {
         for call in std::mem::take(&mut self.missing) {
             let failure = Failure::new(FailureKind::NotAsked, format!("not called: {reason}"));
-            self.settle(call.ticket.key, &Outcome::Failure(failure));
+            self.settle(call.key, &Outcome::Failure(failure));
         }
     }
 
@@ -309,16 +293,16 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
         let step = tokio::select! {
             biased;
             () = stop => return Ok(ControlFlow::Break(())),
-            step = self.in_flight.next(self.calls.executor.changed()) => step,
+            step = self.in_flight.next() => step,
             () = tokio::task::yield_now(), if is_ready => return Ok(ControlFlow::Continue(())),
         };
         match step {
             InFlightEvent::Written(batch, result) => {
                 result?;
-                for Landed { waiting, outcome, in_vain, .. } in batch {
-                    self.executed_keys.insert(waiting.key);
+                for Written { key, outcome, in_vain, .. } in batch {
+                    self.executed_keys.insert(key);
                     self.in_vain.extend(in_vain);
-                    self.settle(waiting.key, &outcome);
+                    self.settle(key, &outcome);
                 }
             }
             InFlightEvent::Landed(_) | InFlightEvent::Changed | InFlightEvent::Loaded(..) => {}
@@ -331,7 +315,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
         self.in_flight.stop();
         self.write_landed();
         while end.is_ok() && !self.in_flight.is_over() {
-            let event = self.in_flight.next(self.calls.executor.changed()).await;
+            let event = self.in_flight.next().await;
             if let InFlightEvent::Written(_, Err(error)) = event {
                 end = Err(error);
             }

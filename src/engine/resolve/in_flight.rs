@@ -1,5 +1,5 @@
 //! What is in flight: actions being executed, and outcomes on their way to the disk. Sessions and commands without a suite
-//! launch and persist alike; what they note of an action is their ticket.
+//! launch and persist alike; `T` is what they note of an action meanwhile.
 //!
 //! While a batch is written, what lands gathers into the next one. So a slow disk makes larger batches, and only at last
 //! a slower judge: what is paid for and not safe yet has a bound.
@@ -12,17 +12,17 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Aborted, abortable};
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 
-use super::persist::{ActionTicket, Landed, persist};
+use super::persist::Landed;
 use super::store_writer::StoreWriter;
 use super::waiting::Waiting;
 use crate::base::price::Prices;
 use crate::base::system::System;
-use crate::effects::exec::{Changed, Discovered, EndpointId, Executor, Launch, Loading};
+use crate::effects::exec::{Discovered, EndpointId, Executor, Launch, Start};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::changed_meanwhile;
 use crate::graph::inputs::Program;
 use crate::pipeline::action::Action;
-use crate::pipeline::key::KeyMap;
+use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::pipeline::program::ProgramIdentity;
 
@@ -44,7 +44,22 @@ pub(crate) enum InFlightEvent<T> {
     /// A program was loaded, or cannot be.
     Loaded(Program, Result<Discovered, Failure>),
     /// A batch was written, or could not be.
-    Written(Vec<Landed<T>>, Result<(), StoreError>),
+    Written(Vec<Written<T>>, Result<(), StoreError>),
+}
+
+/// An action whose outcome is durable, or cannot be kept.
+#[derive(Debug)]
+pub(crate) struct Written<T = Waiting> {
+    /// What waited for it.
+    pub(crate) waiting: T,
+    /// Its key.
+    pub(crate) key: ActionKey,
+    /// What came of it.
+    pub(crate) outcome: Outcome,
+    /// Why it was asked again in vain, if a reply from before stands.
+    pub(crate) in_vain: Option<String>,
+    /// Whether it was superseded.
+    pub(crate) superseded: bool,
 }
 
 /// What is known of an action as soon as it lands.
@@ -62,24 +77,25 @@ pub(crate) struct Arrival<T = Waiting> {
     pub(crate) superseded: bool,
 }
 
-type Execution<'a, T> = Pin<Box<dyn Future<Output = Result<Landed<T>, Aborted>> + 'a>>;
+type Execution<'a> = Pin<Box<dyn Future<Output = Result<Landed, Aborted>> + 'a>>;
 type LoadingProgram<'a> =
     Pin<Box<dyn Future<Output = (Program, Result<Discovered, Failure>)> + 'a>>;
 
 /// Actions being executed, and outcomes being written.
 pub(crate) struct InFlight<'a, T = Waiting> {
-    executing: FuturesUnordered<Execution<'a, T>>,
+    executor: &'a dyn Executor,
+    executing: FuturesUnordered<Execution<'a>>,
     loading: FuturesOrdered<LoadingProgram<'a>>,
     /// Every action from its launch until it is durable.
     actions: KeyMap<ActionInFlight<T>>,
     /// Actions launched so far.
     launched: u64,
-    landed: Vec<Landed<T>>,
+    landed: Vec<Landed>,
     /// How many of those cost nothing.
     unpaid: usize,
     /// Further entries to be written, before what has landed.
     also: Vec<Entry>,
-    writer: StoreWriter<Vec<Landed<T>>>,
+    writer: StoreWriter,
     stopped: bool,
 }
 
@@ -95,10 +111,11 @@ struct ActionInFlight<T> {
     abort: AbortHandle,
 }
 
-impl<'a, T: ActionTicket> InFlight<'a, T> {
+impl<'a, T: Copy> InFlight<'a, T> {
     /// Nothing yet; what lands is written to `store`.
-    pub(crate) fn new(store: Arc<dyn OutcomeStore>) -> Self {
+    pub(crate) fn new(store: Arc<dyn OutcomeStore>, executor: &'a dyn Executor) -> Self {
         Self {
+            executor,
             executing: FuturesUnordered::new(),
             loading: FuturesOrdered::new(),
             actions: KeyMap::default(),
@@ -122,23 +139,24 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         self.stopped
     }
 
-    /// Starts an action.
+    /// Starts the action under `key`, whose outcome is to be kept under `generation`.
     pub(crate) fn launch(
         &mut self,
         waiting: T,
+        key: ActionKey,
+        generation: u32,
         launch: Launch,
-        executor: &'a dyn Executor,
         prices: &Arc<Prices>,
     ) {
         let action = launch.action();
         let endpoint = launch.endpoint();
         // It takes its place at once, before room is looked for again.
-        let executing = executor.execute(launch);
+        let executing = self.executor.execute(launch);
         let prices = Arc::clone(prices);
         let (executing, abort) = abortable(executing);
         let executing = async move {
             let outcome = executing.await?.priced(&prices, action.model());
-            Ok(Landed { waiting, outcome, in_vain: None, superseded: false, action, endpoint })
+            Ok(Landed { key, generation, action, outcome, in_vain: None })
         };
         let in_flight = ActionInFlight {
             waiting,
@@ -149,12 +167,13 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
             abort,
         };
         self.launched += 1;
-        self.actions.insert(waiting.key(), in_flight);
+        self.actions.insert(key, in_flight);
         self.executing.push(Box::pin(executing));
     }
 
     /// Loads a program.
-    pub(crate) fn load(&mut self, program: Program, loading: Loading<'a>) {
+    pub(crate) fn load(&mut self, program: Program, start: Arc<Start>, base: ActionKey) {
+        let loading = self.executor.load(start, base);
         self.loading.push_back(Box::pin(async move { (program, loading.await) }));
     }
 
@@ -173,19 +192,20 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
     /// something is in flight there that is waited for, or one that was cancelled is not gone yet: a place will be free
     /// soon.
     pub(crate) fn make_room(&mut self, endpoint: EndpointId) -> Option<(T, EndpointId)> {
-        let executing = || self.actions.values().filter(|action| !action.has_landed);
+        let executing = || self.actions.iter().filter(|(_, action)| !action.has_landed);
         let is_one_going = self.executing.len() > executing().count();
         if is_one_going
-            || executing().any(|action| action.endpoint == endpoint && !action.superseded)
+            || executing().any(|(_, action)| action.endpoint == endpoint && !action.superseded)
         {
             return None;
         }
-        let superseded = executing().filter(|action| action.superseded);
-        let last = superseded.max_by_key(|action| (action.endpoint == endpoint, action.ordinal));
-        let key = last?.waiting.key();
-        let dropped = self.actions.remove(&key)?;
-        dropped.abort.abort();
-        Some((dropped.waiting, dropped.endpoint))
+        let superseded = executing().filter(|(_, action)| action.superseded);
+        let (key, _) =
+            superseded.max_by_key(|(_, action)| (action.endpoint == endpoint, action.ordinal))?;
+        let key = *key;
+        let cancelled = self.actions.remove(&key)?;
+        cancelled.abort.abort();
+        Some((cancelled.waiting, cancelled.endpoint))
     }
 
     /// How many actions are executed that are waited for, and how many that are not.
@@ -230,7 +250,7 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         let also = std::mem::take(&mut self.also);
         drop_outdated(&mut batch, is_current);
         self.unpaid = 0;
-        self.writer.write(batch, move |store, batch| persist(store, also, batch, &at));
+        self.writer.write(also, batch, at);
     }
 
     /// Whether what has landed is better written with what lands in a moment: it cost nothing, and more is to come.
@@ -254,30 +274,27 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
     }
 
     /// Waits for what happens next. Nothing is lost if it is dropped while it waits.
-    pub(crate) async fn next(&mut self, changed: Changed<'_>) -> InFlightEvent<T> {
+    pub(crate) async fn next(&mut self) -> InFlightEvent<T> {
         let waits = !self.landed.is_empty();
         tokio::select! {
             biased;
             written = self.writer.next(waits) => {
                 let Some((mut batch, result)) = written else { return InFlightEvent::Changed };
-                self.stopped |= result.is_err();
-                for landed in &mut batch {
-                    if let Some(action) = self.actions.remove(&landed.waiting.key()) {
-                        landed.waiting = action.waiting;
-                        landed.superseded = action.superseded;
-                    }
-                    if let Err(error) = &result {
+                if let Err(error) = &result {
+                    self.stopped = true;
+                    for landed in &mut batch {
                         landed.give_up(error);
                     }
                 }
-                InFlightEvent::Written(batch, result)
+                let written = batch.into_iter().filter_map(|landed| self.written(landed));
+                InFlightEvent::Written(written.collect(), result)
             }
             Some(landed) = self.executing.next() => match landed {
                 Ok(landed) => self.land(landed),
                 Err(Aborted) => InFlightEvent::Changed,
             },
             Some((program, result)) = self.loading.next() => InFlightEvent::Loaded(program, result),
-            () = changed, if !self.stopped => InFlightEvent::Changed,
+            () = self.executor.changed(), if !self.stopped => InFlightEvent::Changed,
         }
     }
 
@@ -289,29 +306,29 @@ impl<'a, T: ActionTicket> InFlight<'a, T> {
         self.loading = FuturesOrdered::new();
         let executing = self.actions.extract_if(|_, action| !action.has_landed);
         let wanted = executing.filter(|(_, action)| !action.superseded);
-        let mut dropped: Vec<_> =
-            wanted.map(|(_, action)| (action.ordinal, action.waiting)).collect();
-        dropped.sort_by_key(|(ordinal, _)| *ordinal);
-        dropped.into_iter().map(|(_, waiting)| waiting).collect()
+        wanted.map(|(_, action)| action.waiting).collect()
     }
 
-    fn land(&mut self, mut landed: Landed<T>) -> InFlightEvent<T> {
+    fn land(&mut self, landed: Landed) -> InFlightEvent<T> {
+        let Some(action) = self.actions.get_mut(&landed.key) else {
+            return InFlightEvent::Changed;
+        };
+        action.has_landed = true;
+        let ActionInFlight { waiting, endpoint, superseded, .. } = *action;
         let failure = match &landed.outcome {
             Outcome::Reply(_) => None,
             Outcome::Failure(failure) => Some((failure.kind, failure.told())),
         };
-        let mut superseded = false;
-        if let Some(action) = self.actions.get_mut(&landed.waiting.key()) {
-            action.has_landed = true;
-            landed.waiting = action.waiting;
-            superseded = action.superseded;
-        }
-        let waiting = landed.waiting;
-        let endpoint = landed.endpoint;
         let usage = landed.outcome.usage();
         self.unpaid += usize::from(landed.action.model().is_none());
         self.landed.push(landed);
         InFlightEvent::Landed(Arrival { waiting, endpoint, usage, failure, superseded })
+    }
+
+    fn written(&mut self, landed: Landed) -> Option<Written<T>> {
+        let ActionInFlight { waiting, superseded, .. } = self.actions.remove(&landed.key)?;
+        let Landed { key, outcome, in_vain, .. } = landed;
+        Some(Written { waiting, key, outcome, in_vain, superseded })
     }
 }
 
@@ -319,15 +336,14 @@ impl InFlight<'_> {
     /// Whether the action is in flight already; then it is `waiting` that waits for it from now on.
     pub(crate) fn adopt(&mut self, waiting: &Waiting) -> bool {
         let Some(action) = self.actions.get_mut(&waiting.key) else { return false };
-        let Waiting { generation, expected, .. } = action.waiting;
-        action.waiting = Waiting { generation, expected, ..*waiting };
+        action.waiting = Waiting { expected: action.waiting.expected, ..*waiting };
         action.superseded = false;
         true
     }
 }
 
 /// What programs gave whose files have changed is no result of what their keys say.
-fn drop_outdated<T>(batch: &mut [Landed<T>], is_current: &dyn Fn(&ProgramIdentity) -> bool) {
+fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&ProgramIdentity) -> bool) {
     let mut known: Vec<(Arc<ProgramIdentity>, bool)> = Vec::new();
     for landed in batch {
         let Action::Program(action) = &landed.action else { continue };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::budget::SpendingLimits;
 use super::credentials::check_credentials;
-use super::persist::Landed;
+use super::in_flight::Written;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::Settings;
@@ -285,14 +285,13 @@ impl<'a> Live<'a> {
     /// Waits for something to land, to be written, or to change. Nothing is lost if it is dropped while it waits.
     pub async fn wait(&mut self) {
         let Self { resolver, preflights, repeated, .. } = self;
-        let executor = resolver.world.executor;
         tokio::select! {
             biased;
             Some((preflight, result)) = preflights.next() => {
                 resolver.session.finish_preflight(preflight, result, resolver.world.system);
             }
             Some(difference) = repeated.next(resolver.session) => self.news.extend(difference),
-            event = resolver.in_flight.next(executor.changed()) => resolver.take(event),
+            event = resolver.in_flight.next() => resolver.take(event),
         }
     }
 
@@ -311,7 +310,7 @@ impl<'a> Live<'a> {
         let mut arrived = std::mem::take(&mut self.resolver.arrived);
         arrived.retain(|landed| self.is_news(landed));
         let list = &self.resolver.list;
-        let chunks = arrived.iter().flat_map(|landed| list.chunks_of(landed.waiting.key));
+        let chunks = arrived.iter().flat_map(|landed| list.chunks_of(landed.key));
         let mut seen = HashSet::new();
         let chunks: Vec<Chunk> = chunks.copied().filter(|chunk| seen.insert(*chunk)).collect();
         let before: Vec<Vec<Arc<[Cell]>>> =
@@ -331,9 +330,9 @@ impl<'a> Live<'a> {
     }
 
     /// Whether what landed is waited for. What the graph has already is refreshed, if it is not in vain.
-    fn is_news(&mut self, landed: &Landed) -> bool {
+    fn is_news(&mut self, landed: &Written) -> bool {
         let Resolver { list, session, .. } = &mut self.resolver;
-        let key = landed.waiting.key;
+        let key = landed.key;
         let held = session.db.outcome(key);
         if let Some(message) = &landed.in_vain {
             self.in_vain.push(format!("asked again in vain, so it stays: {message}"));

@@ -1,38 +1,26 @@
 //! Makes outcomes durable, of sessions and of commands without a suite, and says what stands in the store afterwards: that is what is reported.
 
-use super::waiting::Waiting;
-use crate::effects::exec::EndpointId;
 use crate::effects::store::{BODY_LIMIT, Entry, OutcomeStore, StoreError};
 use crate::pipeline::action::Action;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Stored, read_body};
 
-/// What is noted of an action from its launch until it is durable.
-pub(crate) trait ActionTicket: Copy + Send + 'static {
-    /// The key of the action.
-    fn key(&self) -> ActionKey;
-    /// The generation its outcome is kept under.
-    fn generation(&self) -> u32;
-}
-
 /// An action that landed.
 #[derive(Debug)]
-pub(crate) struct Landed<T = Waiting> {
-    /// What waited for it.
-    pub(crate) waiting: T,
+pub(crate) struct Landed {
+    /// Its key.
+    pub(crate) key: ActionKey,
+    /// The generation its outcome is kept under.
+    pub(crate) generation: u32,
     /// The action.
     pub(crate) action: Action,
-    /// Who was asked.
-    pub(crate) endpoint: EndpointId,
     /// What came of it.
     pub(crate) outcome: Outcome,
     /// Why it was asked again in vain, if a reply from before stands.
     pub(crate) in_vain: Option<String>,
-    /// Whether it was superseded when it was written.
-    pub(crate) superseded: bool,
 }
 
-impl<T: ActionTicket> Landed<T> {
+impl Landed {
     /// Takes what the store holds in place of what came of it here, if that stands.
     fn take(&mut self, held: Option<&Entry>) -> bool {
         let readable = |entry: &Entry| {
@@ -42,7 +30,7 @@ impl<T: ActionTicket> Landed<T> {
         let Some((entry, outcome)) = held.and_then(|entry| Some((entry, readable(entry)?))) else {
             return false;
         };
-        let is_newer = entry.generation >= self.waiting.generation();
+        let is_newer = entry.generation >= self.generation;
         let stands = match (&outcome, &self.outcome) {
             // A reply that was refreshed stands until there is another one.
             (Outcome::Reply(_), Outcome::Failure(failure)) => {
@@ -68,8 +56,8 @@ impl<T: ActionTicket> Landed<T> {
         // What other versions of evalrs look at is the generation alone.
         let beyond = held.map_or(0, |held| held.generation.saturating_add(1));
         let generation = match held {
-            Some(held) if held.generation >= self.waiting.generation() => beyond,
-            _ => self.waiting.generation(),
+            Some(held) if held.generation >= self.generation => beyond,
+            _ => self.generation,
         };
         let body = |outcome: &Outcome| {
             Stored::new(self.action.ingredients(), outcome.clone(), at.to_owned()).to_body()
@@ -85,7 +73,7 @@ impl<T: ActionTicket> Landed<T> {
             self.outcome = Outcome::Failure(failure);
             text = body(&self.outcome);
         }
-        Entry { key: self.waiting.key(), generation, body: text }
+        Entry { key: self.key, generation, body: text }
     }
 
     /// What cannot be kept is no verdict that a later run would find. What was paid for is shown all the same.
@@ -105,15 +93,15 @@ impl<T: ActionTicket> Landed<T> {
 /// Makes a batch durable; what the store then holds takes the place of what came of each action, so that all processes
 /// report the same. Failures that may pass are not kept, nor is what is executed in every evaluation. `also` is written
 /// before.
-pub(crate) fn persist<T: ActionTicket>(
+pub(crate) fn persist(
     store: &dyn OutcomeStore,
     also: Vec<Entry>,
-    batch: &mut [Landed<T>],
+    batch: &mut [Landed],
     at: &str,
 ) -> Result<(), StoreError> {
-    let mut batch: Vec<&mut Landed<T>> =
+    let mut batch: Vec<&mut Landed> =
         batch.iter_mut().filter(|landed| !landed.action.is_repeated()).collect();
-    let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.waiting.key()).collect();
+    let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.key).collect();
     let mut entries = also;
     entries.reserve(batch.len());
     store.others_wrote();
@@ -135,8 +123,7 @@ pub(crate) fn persist<T: ActionTicket>(
 mod tests {
     use std::sync::Mutex;
 
-    use super::{ActionTicket, Landed, persist};
-    use crate::effects::exec::EndpointId;
+    use super::{Landed, persist};
     use crate::effects::store::{Entry, MemoryStore, OutcomeStore, StoreError};
     use crate::pipeline::action::Action;
     use crate::pipeline::judge::question::Question;
@@ -147,20 +134,6 @@ mod tests {
     use crate::pipeline::spec::Scale;
 
     const KEY: ActionKey = ActionKey([1; 32]);
-
-    /// The one action, asked for this generation.
-    #[derive(Clone, Copy, Debug)]
-    struct Generation(u32);
-
-    impl ActionTicket for Generation {
-        fn key(&self) -> ActionKey {
-            KEY
-        }
-
-        fn generation(&self) -> u32 {
-            self.0
-        }
-    }
 
     /// An outcome by its first letter: a reply, a failure that is kept, one that may pass.
     fn outcome(text: &str) -> Outcome {
@@ -245,12 +218,11 @@ mod tests {
         generation: u32,
     ) -> (String, bool, Option<(String, u32)>) {
         let landed = Landed {
-            waiting: Generation(generation),
+            key: KEY,
+            generation,
             action: action(),
-            endpoint: EndpointId::Program,
             outcome: outcome(said),
             in_vain: None,
-            superseded: false,
         };
         let mut batch = [landed];
         persist(store, Vec::new(), &mut batch, "").unwrap();

@@ -12,10 +12,9 @@ use std::sync::Arc;
 use super::budget::{Budget, SpendingLimits};
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
-use super::in_flight::{Arrival, InFlight, InFlightEvent};
+use super::in_flight::{Arrival, InFlight, InFlightEvent, Written};
 use super::launch::launch;
 use super::outstanding::Outstanding;
-use super::persist::Landed;
 use super::queues::{ClosedQueue, Next, PROGRAM_LIMITS, Queues};
 use super::settings::{ActionKind, AskPolicy, Settings};
 use super::settle::Settled;
@@ -69,7 +68,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) queues: Queues<Waiting>,
     pub(crate) in_flight: InFlight<'a>,
     /// What is on disk and not in the graph yet.
-    pub(crate) arrived: Vec<Landed>,
+    pub(crate) arrived: Vec<Written>,
     pub(crate) budget: Budget,
     pub(crate) outstanding: Outstanding,
     /// How many actions of judges may still be launched.
@@ -91,7 +90,7 @@ impl<'a> Resolver<'a> {
     ) -> Self {
         Self {
             session,
-            in_flight: InFlight::new(Arc::clone(&store)),
+            in_flight: InFlight::new(Arc::clone(&store), world.executor),
             store,
             world,
             list: WaitList::default(),
@@ -154,7 +153,7 @@ impl<'a> Resolver<'a> {
                     let entry = self.session.loaded(program, Ok(discovered), system);
                     self.in_flight.keep_also(entry.into_iter().collect());
                 }
-                None => self.in_flight.load(program, self.world.executor.load(start, base)),
+                None => self.in_flight.load(program, start, base),
             }
         }
         !self.in_flight.is_loading()
@@ -331,9 +330,9 @@ impl<'a> Resolver<'a> {
             self.tally(waiting.cell.grader).asked += 1;
             self.settled.asked.push(waiting.key);
             self.world.progress.event(&Event::Asked);
-            let executor = self.world.executor;
-            let prices = &self.settings.prices;
-            self.in_flight.launch(Waiting { expected, ..waiting }, launch, executor, prices);
+            let Waiting { key, generation, .. } = waiting;
+            let waiting = Waiting { expected, ..waiting };
+            self.in_flight.launch(waiting, key, generation, launch, &self.settings.prices);
             if self.allowance == 0 {
                 blocked = blocked.or(Some(Blocked::Held));
             }
@@ -376,7 +375,7 @@ impl<'a> Resolver<'a> {
     /// Waits for something to land, to be written, or to change, and counts it. Nothing is lost if it is dropped while it
     /// waits.
     pub(crate) async fn wait(&mut self) {
-        let event = self.in_flight.next(self.world.executor.changed()).await;
+        let event = self.in_flight.next().await;
         self.take(event);
     }
 
@@ -396,9 +395,9 @@ impl<'a> Resolver<'a> {
                 if let Err(error) = result {
                     self.stop_asking(error);
                 }
-                for landed in &batch {
-                    self.outstanding.remove(landed.waiting.cell.grader);
-                    self.count_written(landed);
+                for written in &batch {
+                    self.outstanding.remove(written.waiting.cell.grader);
+                    self.count_written(written);
                 }
                 self.arrived.extend(batch);
             }
@@ -428,16 +427,16 @@ impl<'a> Resolver<'a> {
     }
 
     /// Counts a failure, now that it is known what is reported: another process may have had a reply.
-    fn count_written(&mut self, landed: &Landed) {
-        if landed.superseded {
+    fn count_written(&mut self, written: &Written) {
+        if written.superseded {
             return;
         }
-        if let Outcome::Failure(failure) = &landed.outcome
+        if let Outcome::Failure(failure) = &written.outcome
             && failure.kind != FailureKind::NotAsked
         {
-            self.tally(landed.waiting.cell.grader).failed += 1;
+            self.tally(written.waiting.cell.grader).failed += 1;
         }
-        self.settled.in_vain.extend(landed.in_vain.clone());
+        self.settled.in_vain.extend(written.in_vain.clone());
     }
 
     /// Cancels what is in flight: it has no outcome, and a rerun asks for it. What has landed is still to be written.
@@ -454,7 +453,7 @@ impl<'a> Resolver<'a> {
     /// Brings what was written into the graph.
     pub(crate) fn apply_arrived(&mut self) {
         let arrived = std::mem::take(&mut self.arrived).into_iter();
-        let outcomes = arrived.map(|landed| (landed.waiting.key, Arc::new(landed.outcome)));
+        let outcomes = arrived.map(|written| (written.key, Arc::new(written.outcome)));
         self.apply(outcomes.collect());
     }
 

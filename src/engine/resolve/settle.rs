@@ -150,7 +150,7 @@ async fn load_programs(
                 resolver.session.assume_no_dependencies(system);
                 break;
             }
-            event = resolver.in_flight.next(resolver.world.executor.changed()) => event,
+            event = resolver.in_flight.next() => event,
         };
         let InFlightEvent::Loaded(program, result) = event else { continue };
         if let Err(failure) = &result {

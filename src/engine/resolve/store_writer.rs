@@ -10,23 +10,24 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
 
-use crate::effects::store::{OutcomeStore, StoreError};
+use super::persist::{Landed, persist};
+use crate::effects::store::{Entry, OutcomeStore, StoreError};
 
 /// A batch that was on its way to the disk, and whether it is there.
-pub(crate) type WrittenBatch<B> = (B, Result<(), StoreError>);
+pub(crate) type WrittenBatch = (Vec<Landed>, Result<(), StoreError>);
 
 /// From one write to the next of what may wait for more: long beside a write, short for a person who watches.
 const BETWEEN_WRITES: Duration = Duration::from_millis(20);
 
 /// Writes to a store, one batch at a time.
-pub(crate) struct StoreWriter<B> {
+pub(crate) struct StoreWriter {
     store: Arc<dyn OutcomeStore>,
-    writing: Option<JoinHandle<WrittenBatch<B>>>,
+    writing: Option<JoinHandle<WrittenBatch>>,
     /// When what may wait for more has waited long enough.
     due: Instant,
 }
 
-impl<B: Send + 'static> StoreWriter<B> {
+impl StoreWriter {
     /// Writes to `store`.
     pub(crate) fn new(store: Arc<dyn OutcomeStore>) -> Self {
         Self { store, writing: None, due: Instant::now() }
@@ -37,17 +38,13 @@ impl<B: Send + 'static> StoreWriter<B> {
         self.writing.is_some()
     }
 
-    /// Begins to write a batch, unless another one is on its way.
-    pub(crate) fn write(
-        &mut self,
-        mut batch: B,
-        write: impl FnOnce(&dyn OutcomeStore, &mut B) -> Result<(), StoreError> + Send + 'static,
-    ) {
+    /// Begins to write a batch, after the entries `also`; no other one may be on its way.
+    pub(crate) fn write(&mut self, also: Vec<Entry>, mut batch: Vec<Landed>, at: String) {
         debug_assert!(self.writing.is_none(), "a batch is on its way");
         let store = Arc::clone(&self.store);
         self.due = Instant::now() + BETWEEN_WRITES;
         self.writing = Some(spawn_blocking(move || {
-            let result = write(store.as_ref(), &mut batch);
+            let result = persist(store.as_ref(), also, &mut batch, &at);
             (batch, result)
         }));
     }
@@ -59,7 +56,7 @@ impl<B: Send + 'static> StoreWriter<B> {
 
     /// Waits until the batch is written; where there is none, for ever, or, where something `waits` for more, until it
     /// has waited long enough.
-    pub(crate) async fn next(&mut self, waits: bool) -> Option<WrittenBatch<B>> {
+    pub(crate) async fn next(&mut self, waits: bool) -> Option<WrittenBatch> {
         match &mut self.writing {
             None if waits => sleep_until(self.due).await,
             None => std::future::pending().await,

@@ -7,7 +7,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::persist::ActionTicket;
 use super::settings::Refresh;
 use crate::base::price::Cost;
 use crate::effects::store::{Entry, OutcomeStore};
@@ -61,16 +60,6 @@ pub(crate) struct Waiting {
     pub(crate) is_extraction: bool,
     /// What it is expected to cost, while it is under way.
     pub(crate) expected: Cost,
-}
-
-impl ActionTicket for Waiting {
-    fn key(&self) -> ActionKey {
-        self.key
-    }
-
-    fn generation(&self) -> u32 {
-        self.generation
-    }
 }
 
 impl Waiting {
