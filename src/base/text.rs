@@ -7,6 +7,7 @@ pub(crate) mod flow;
 pub(crate) mod table;
 pub(crate) mod word_diff;
 
+use std::borrow::Borrow;
 use std::fmt::Display;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -145,6 +146,16 @@ pub(crate) fn mean_and_error(mean: Option<f64>, stderr: Option<f64>) -> String {
 pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
     let plural = if n == N::from(1) { "" } else { "s" };
     format!("{n} {noun}{plural}")
+}
+
+/// `a, b and c`, where `and` is the word before the last.
+pub(crate) fn enumerated(words: &[impl Borrow<str>], and: &str) -> String {
+    match words {
+        [most @ .., last] if !most.is_empty() => {
+            format!("{} {and} {}", most.join(", "), last.borrow())
+        }
+        words => words.concat(),
+    }
 }
 
 /// A whole number with a comma between groups of three digits.

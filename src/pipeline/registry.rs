@@ -13,7 +13,7 @@ use super::grade;
 use super::grade::GRADERS;
 use super::judge::provider;
 use super::judge::provider::{PROVIDERS, Provider};
-use super::spec::{OptionProblem, SandboxKind, ToolSpec};
+use super::spec::SandboxKind;
 use super::suite::Registry;
 use super::suite::schema::listed;
 use super::suite::section::Section;
@@ -229,14 +229,10 @@ pub fn registry() -> Registry<'static> {
         graders: &GRADER_IDS,
         extractors: &EXTRACTOR_IDS,
         providers: &PROVIDER_IDS,
-        check_grader,
+        check_grader: |spec| grade::compile(spec).err().unwrap_or_default(),
         check_extractor: check_options,
         check_pattern: |pattern| Regex::new(pattern).err().map(|problem| problem.to_string()),
         untaken_setting: provider::unsupported,
         sandbox: SandboxKind::None,
     }
-}
-
-fn check_grader(spec: &ToolSpec) -> Vec<OptionProblem> {
-    grade::compile(spec).err().unwrap_or_default()
 }

@@ -10,7 +10,7 @@ use super::Console;
 use super::context::SuiteContext;
 use super::open::executor;
 use super::signals::interrupted;
-use crate::app::cli::{ProgramArgs, SandboxChoice};
+use crate::app::cli::{LimitArgs, ProgramArgs, SandboxChoice};
 use crate::app::error::Error;
 use crate::base::system::{FileBytes, System};
 use crate::base::text::{count, sanitize};
@@ -18,7 +18,7 @@ use crate::effects::exec::{Executor, Notice};
 use crate::effects::store::OutcomeStore;
 use crate::engine::resolve::calls::{Called, Calls, End, Receiver, call_in_order};
 use crate::engine::resolve::prepare::{PrepareContext, Prepared, prepare};
-use crate::engine::resolve::settings::{AskPolicy, Settings};
+use crate::engine::resolve::settings::AskPolicy;
 use crate::pipeline::inline::lines::{BadLine, InlineLine, decode, lines};
 use crate::pipeline::inline::record::{GraderResult, function_input};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
@@ -67,9 +67,8 @@ impl Grading {
     ) -> Result<Self, Error> {
         let spec = spec(path, args, console.system)?;
         let surroundings = SuiteContext::find("", args.store.cache_dir.as_deref(), console.system)?;
-        let said = args.max_concurrent.map(|most| most as usize);
-        let most = said.or(surroundings.workspace.max_concurrent);
-        let max_concurrent = most.unwrap_or(Settings::default().max_concurrent);
+        let limits = LimitArgs { max_concurrent: args.max_concurrent, ..LimitArgs::default() };
+        let max_concurrent = surroundings.settings(&limits, None).max_concurrent;
         let executor = executor(max_concurrent, console.verbosity);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let store = surroundings.store(console)?;
@@ -81,8 +80,6 @@ impl Grading {
             store: store.as_ref(),
         };
         let prepared = runtime.block_on(prepare(spec, place)).map_err(Error::harness_usage)?;
-        let frozen = args.frozen;
-        let refresh = args.refresh;
         Ok(Self {
             surroundings,
             prepared,
@@ -90,8 +87,8 @@ impl Grading {
             runtime,
             store,
             max_concurrent,
-            frozen,
-            refresh,
+            frozen: args.frozen,
+            refresh: args.refresh,
         })
     }
 

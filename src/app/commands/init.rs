@@ -6,6 +6,7 @@ use super::Console;
 use crate::app::cli::{InitArgs, StarterLanguage};
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{FileBytes, join};
+use crate::base::text::enumerated;
 
 const DATASET: &str = include_str!("init/dataset.jsonl");
 const LABELLED: &str = include_str!("init/labelled.jsonl");
@@ -47,10 +48,11 @@ pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitSta
     let grader = args.grader.map(grader);
     let files = if args.rubric { judged(&args.dir) } else { files(&args.dir, grader.as_ref()) };
     let is_there = |file: &&StarterFile| console.system.read(&file.path) != FileBytes::Missing;
-    let there: Vec<&str> = files.iter().filter(is_there).map(|file| file.path.as_str()).collect();
+    let there = files.iter().filter(is_there).map(|file| format!("`{}`", file.path));
+    let there: Vec<String> = there.collect();
     if !there.is_empty() {
         return Err(Error::plain(
-            format!("there is {} already, and nothing was written", listed(&there)),
+            format!("there is {} already, and nothing was written", enumerated(&there, "and")),
             "name another folder: `evalrs init DIR`",
         ));
     }
@@ -73,14 +75,6 @@ pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitSta
     }
     say_next(args, grader.as_ref(), console)?;
     Ok(ExitStatus::Success)
-}
-
-/// `a`, `b` and `c`, in backticks.
-fn listed(names: &[&str]) -> String {
-    match names {
-        [most @ .., last] if !most.is_empty() => format!("`{}` and `{last}`", most.join("`, `")),
-        names => format!("`{}`", names.concat()),
-    }
 }
 
 fn say_next(
@@ -116,17 +110,16 @@ fn indented(text: &str) -> String {
     lines.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
+fn plain(dir: &str, name: &str, text: impl Into<String>) -> StarterFile {
+    StarterFile { path: join(dir, name), text: text.into(), is_executable: false }
+}
+
 /// The files of a suite with a judge.
 fn judged(dir: &str) -> Vec<StarterFile> {
-    let file = |name: &str, text: &str| StarterFile {
-        path: join(dir, name),
-        text: text.to_owned(),
-        is_executable: false,
-    };
     vec![
-        file("suite.yaml", include_str!("init/rubric.yaml")),
-        file("rubric.txt", include_str!("init/rubric.txt")),
-        file("dataset.jsonl", LABELLED),
+        plain(dir, "suite.yaml", include_str!("init/rubric.yaml")),
+        plain(dir, "rubric.txt", include_str!("init/rubric.txt")),
+        plain(dir, "dataset.jsonl", LABELLED),
     ]
 }
 
@@ -141,11 +134,6 @@ fn grader(language: StarterLanguage) -> StarterGrader {
 }
 
 fn files(dir: &str, grader: Option<&StarterGrader>) -> Vec<StarterFile> {
-    let plain = |name: &str, text: String| StarterFile {
-        path: join(dir, name),
-        text,
-        is_executable: false,
-    };
     let suite = match grader {
         None => CONTAINS.to_owned(),
         Some(grader) => PROGRAM.replace(NAME, grader.file),
@@ -155,10 +143,10 @@ fn files(dir: &str, grader: Option<&StarterGrader>) -> Vec<StarterFile> {
         // The same rows are records for `evalrs grade`, in the words of its protocol.
         Some(_) => DATASET.replace(FIELDS[0], FIELDS[1]),
     };
-    let mut files = vec![plain("suite.yaml", suite), plain("dataset.jsonl", dataset)];
+    let mut files = vec![plain(dir, "suite.yaml", suite), plain(dir, "dataset.jsonl", dataset)];
     if let Some(StarterGrader { file, text, is_executable }) = grader {
         let is_executable = *is_executable;
-        files.push(StarterFile { is_executable, ..plain(file, (*text).to_owned()) });
+        files.push(StarterFile { is_executable, ..plain(dir, file, *text) });
     }
     files
 }

@@ -10,7 +10,7 @@ use crate::app::cli::ValidateArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::system::{FileBytes, System};
-use crate::base::text::count;
+use crate::base::text::{count, enumerated};
 use crate::effects::exec::programs::check::check;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
@@ -136,20 +136,12 @@ fn how(grader: &GraderSpec) -> String {
         GraderKind::Rubric(rubric) => {
             let models = rubric.judges.iter().map(|judge| judge.model.as_str()).collect::<Vec<_>>();
             let task = if rubric.compare_to.is_some() { "comparison" } else { "rubric" };
-            format!("{task} of {extractor}, by {}", listed(&models))
+            format!("{task} of {extractor}, by {}", enumerated(&models, "and"))
         }
         GraderKind::Program(program) => format!("{} of {extractor}", program.shown()),
         GraderKind::Reward(RewardSpec::Expression(expression)) => expression.text.clone(),
         GraderKind::Reward(RewardSpec::Program(program)) => {
             format!("{} of all grades", program.shown())
         }
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn listed(names: &[&str]) -> String {
-    match names {
-        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
-        names => names.concat(),
     }
 }

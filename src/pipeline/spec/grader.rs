@@ -79,6 +79,11 @@ pub struct ExtractorSpec {
 }
 
 impl ExtractorSpec {
+    /// The extractor `name` with its options as JSON text.
+    pub fn new(name: impl Into<String>, config: impl Into<String>) -> Self {
+        Self { name: name.into(), config: config.into(), include_subagents: false, program: None }
+    }
+
     pub fn options(&self) -> Map<String, Value> {
         serde_json::from_str(&self.config).unwrap_or_default()
     }

@@ -10,6 +10,7 @@ use super::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
 use super::source::{SourceSpan, Sources};
 use super::tree::{Style, Yaml, YamlEntry, YamlNode};
 use crate::base::diagnostic::{Diagnostic, Place, Severity, suggest};
+use crate::base::text::enumerated;
 
 /// The most problems that are shown: a generated suite may repeat one slip thousands of times.
 const MAX_PROBLEMS: usize = 200;
@@ -278,14 +279,11 @@ impl Findings {
 
 /// `expected a, b or c`.
 fn one_of(names: &[&str]) -> String {
-    match names {
-        [] => "expected nothing".to_owned(),
-        [one] => format!("expected `{one}`"),
-        [most @ .., last] => {
-            let most: Vec<String> = most.iter().map(|name| format!("`{name}`")).collect();
-            format!("expected {} or `{last}`", most.join(", "))
-        }
+    if names.is_empty() {
+        return "expected nothing".to_owned();
     }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("expected {}", enumerated(&names, "or"))
 }
 
 fn as_number(node: &YamlNode) -> Option<f64> {

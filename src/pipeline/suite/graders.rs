@@ -318,12 +318,7 @@ fn extractor(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<Extractor
     if let Some(at) = field.or(config_field) {
         report(&problems, config_field.map(|field| &field.value), at, &mut reader.findings);
     }
-    Some(ExtractorSpec {
-        name,
-        config: Value::Object(config).to_string(),
-        include_subagents: false,
-        program: None,
-    })
+    Some(ExtractorSpec::new(name, Value::Object(config).to_string()))
 }
 
 /// The extractor `file.py:name`. What its options mean is known to the function alone.
@@ -341,12 +336,9 @@ fn python_extractor(
     };
     let spec = programs::with_settings(spec, field, &inner, reader);
     inner.finish(&mut reader.findings);
-    Some(ExtractorSpec {
-        name: reader.findings.sources.relative_to_suite(field.value.span.file, name),
-        config: Value::Object(config?).to_string(),
-        include_subagents: false,
-        program: Some(Box::new(spec?)),
-    })
+    let name = reader.findings.sources.relative_to_suite(field.value.span.file, name);
+    let program = Some(Box::new(spec?));
+    Some(ExtractorSpec { program, ..ExtractorSpec::new(name, Value::Object(config?).to_string()) })
 }
 
 /// Options as JSON; none if they are not a mapping.

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use serde_saphyr::granit_parser::ErrorKind;
 
+use crate::base::text::enumerated;
+
 /// A mistake, where it was made.
 #[derive(Debug)]
 pub(super) struct YamlMistake {
@@ -109,10 +111,7 @@ fn indentation(text: &str, at: usize) -> Option<YamlMistake> {
         return None;
     }
     let levels: Vec<String> = levels.iter().map(usize::to_string).collect();
-    let levels = match levels.split_last() {
-        Some((last, most)) if !most.is_empty() => format!("{} or {last}", most.join(", ")),
-        _ => levels.concat(),
-    };
+    let levels = enumerated(&levels, "or");
     Some(YamlMistake {
         span: start + own..start + own + 1,
         message: "the indentation of this line matches no line above it".to_owned(),

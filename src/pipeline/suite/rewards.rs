@@ -166,12 +166,7 @@ impl RewardCommon {
         Some(GraderSpec {
             name: name.to_owned(),
             display_name: self.display_name,
-            extractor: ExtractorSpec {
-                name: "last_assistant".to_owned(),
-                config: "{}".to_owned(),
-                include_subagents: false,
-                program: None,
-            },
+            extractor: ExtractorSpec::new("last_assistant", "{}"),
             pass_threshold: self.pass_threshold?,
             ground_truth_pattern: None,
             kind: GraderKind::Reward(spec),
