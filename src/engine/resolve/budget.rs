@@ -20,10 +20,9 @@ pub struct SpendingLimits {
     pub max_cost: Option<Cost>,
 }
 
-/// How far the limits are used up.
-#[derive(Debug)]
+/// What was spent and is reserved.
+#[derive(Debug, Default)]
 pub(crate) struct Budget {
-    limits: SpendingLimits,
     calls: u64,
     landed: u64,
     received: u64,
@@ -32,17 +31,11 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(limits: SpendingLimits) -> Self {
-        let spent = Cost::ZERO;
-        let reserved = Cost::ZERO;
-        Self { limits, calls: 0, landed: 0, received: 0, spent, reserved }
-    }
-
-    /// Whether one more action may be sent that is expected to cost `expected`.
-    pub(crate) fn allows(&self, expected: Cost) -> bool {
-        let calls_left = self.limits.max_calls.is_none_or(|most| self.calls < most);
+    /// Whether the limits allow one more action that is expected to cost `expected`.
+    pub(crate) fn allows(&self, expected: Cost, limits: SpendingLimits) -> bool {
+        let calls_left = limits.max_calls.is_none_or(|most| self.calls < most);
         let cost_left =
-            self.limits.max_cost.is_none_or(|most| self.spent + self.reserved + expected <= most);
+            limits.max_cost.is_none_or(|most| self.spent + self.reserved + expected <= most);
         calls_left && cost_left
     }
 
@@ -52,19 +45,9 @@ impl Budget {
         self.reserved += expected;
     }
 
-    /// Other limits hold from now on; what was used counts.
-    pub(crate) fn set_limits(&mut self, limits: SpendingLimits) {
-        self.limits = limits;
-    }
-
-    /// What it may come to.
-    pub(crate) fn limits(&self) -> SpendingLimits {
-        self.limits
-    }
-
-    /// Why nothing more is allowed, if it is not.
-    pub(crate) fn refusal(&self) -> &'static str {
-        if self.limits.max_calls.is_some_and(|most| self.calls >= most) {
+    /// Why the limits allow nothing more, if they do not.
+    pub(crate) fn refusal(&self, limits: SpendingLimits) -> &'static str {
+        if limits.max_calls.is_some_and(|most| self.calls >= most) {
             "no more judgments are allowed"
         } else {
             "the budget does not allow another judgment"
@@ -93,11 +76,6 @@ impl Budget {
         };
         price.cost(bytes as u64 / BYTES_A_TOKEN, received)
     }
-
-    /// Whether a limit on money asks what actions are expected to cost.
-    pub(crate) fn counts_money(&self) -> bool {
-        self.limits.max_cost.is_some()
-    }
 }
 
 #[cfg(test)]
@@ -116,43 +94,44 @@ mod tests {
 
     #[test]
     fn what_landed_says_what_is_expected() {
-        let mut budget = Budget::new(SpendingLimits::default());
+        let mut budget = Budget::default();
         let price = Price { input: 1_000.0, output: 10_000.0 };
         assert_eq!(budget.expected(3_000, price), cents(100 + 200));
         budget.landed(Cost::ZERO, used(1));
         assert_eq!(budget.expected(3_000, price), cents(100 + 100));
         let unknown = Usage { cost: None, ..used(0) };
         let limits = SpendingLimits { max_calls: None, max_cost: Some(cents(5)) };
-        let mut budget = Budget::new(limits);
+        let mut budget = Budget::default();
         budget.sent(cents(3));
         budget.landed(cents(3), unknown);
-        assert!(!budget.allows(cents(3)), "what nobody told has cost what was expected");
+        assert!(!budget.allows(cents(3), limits), "what is not known has cost what was expected");
     }
 
     #[test]
     fn what_is_under_way_counts_until_it_lands() {
-        let mut budget = Budget::new(SpendingLimits { max_calls: None, max_cost: Some(cents(10)) });
+        let limits = SpendingLimits { max_calls: None, max_cost: Some(cents(10)) };
+        let mut budget = Budget::default();
         for _ in 0..3 {
-            assert!(budget.allows(cents(3)));
+            assert!(budget.allows(cents(3), limits));
             budget.sent(cents(3));
         }
-        assert!(!budget.allows(cents(3)));
-        assert!(budget.allows(cents(1)), "what still fits is let through");
+        assert!(!budget.allows(cents(3), limits));
+        assert!(budget.allows(cents(1), limits), "what still fits is let through");
         budget.landed(cents(3), used(1));
-        assert!(budget.allows(cents(3)), "it was cheaper than expected");
+        assert!(budget.allows(cents(3), limits), "it was cheaper than expected");
         budget.sent(cents(3));
         budget.landed(cents(3), used(9));
-        assert!(!budget.allows(Cost::ZERO), "it was dearer than expected");
+        assert!(!budget.allows(Cost::ZERO, limits), "it was dearer than expected");
     }
 
     #[test]
     fn calls_are_counted_when_they_are_sent() {
-        let mut budget = Budget::new(SpendingLimits { max_calls: Some(1), max_cost: None });
-        assert!(budget.allows(cents(1_000)));
+        let most = |calls| SpendingLimits { max_calls: Some(calls), max_cost: None };
+        let mut budget = Budget::default();
+        assert!(!budget.allows(Cost::ZERO, most(0)));
+        assert!(budget.allows(cents(1_000), most(1)));
         budget.sent(cents(1_000));
-        assert!(!budget.allows(Cost::ZERO));
-        let none = Budget::new(SpendingLimits { max_calls: Some(0), max_cost: None });
-        assert!(!none.allows(Cost::ZERO));
-        assert!(Budget::new(SpendingLimits::default()).allows(cents(1_000)));
+        assert!(!budget.allows(Cost::ZERO, most(1)));
+        assert!(budget.allows(cents(1_000), SpendingLimits::default()));
     }
 }

@@ -378,7 +378,7 @@ impl<'a> Live<'a> {
 
     /// What the session may spend.
     pub fn limits(&self) -> SpendingLimits {
-        self.resolver.budget.limits()
+        self.resolver.settings.limits
     }
 
     /// What happened since the last call and is worth a note: each thing once, a sentence each.

@@ -96,7 +96,7 @@ impl<'a> Resolver<'a> {
             list: WaitList::default(),
             queues: Queues::new(),
             arrived: Vec::new(),
-            budget: Budget::new(settings.limits),
+            budget: Budget::default(),
             settings,
             outstanding: Outstanding::default(),
             allowance: u64::MAX,
@@ -114,7 +114,6 @@ impl<'a> Resolver<'a> {
         self.queues.drop_queue();
         self.list.start_over(self.session);
         self.outstanding = Outstanding::default();
-        self.budget.set_limits(settings.limits);
         self.settings = settings;
         self.allowance = allowance;
         self.blocked = None;
@@ -319,7 +318,7 @@ impl<'a> Resolver<'a> {
             let mut expected = Cost::ZERO;
             if let Launch::Judge(launch) = &launch {
                 expected = self.expected_cost(&launch.action);
-                if !self.budget.allows(expected) {
+                if !self.budget.allows(expected, self.settings.limits) {
                     self.queues.put_back(next);
                     blocked = Some(Blocked::Budget);
                     continue;
@@ -350,9 +349,10 @@ impl<'a> Resolver<'a> {
 
     /// What an action will probably cost; nothing where money has no limit.
     fn expected_cost(&self, action: &JudgeAction) -> Cost {
-        let price = self.budget.counts_money().then(|| self.settings.prices.of(&action.model));
+        let Settings { limits, prices, .. } = &self.settings;
+        let price = limits.max_cost.and_then(|_| prices.of(&action.model));
         let bytes = action.system.len() + action.user.len();
-        price.flatten().map_or(Cost::ZERO, |price| self.budget.expected(bytes, price))
+        price.map_or(Cost::ZERO, |price| self.budget.expected(bytes, price))
     }
 
     fn show_notices(&mut self) {

@@ -57,7 +57,9 @@ impl Live<'_> {
             return ResolveState::Stopped(cannot.to_string());
         }
         match resolver.blocked {
-            Some(Blocked::Budget) => ResolveState::Stopped(resolver.budget.refusal().to_owned()),
+            Some(Blocked::Budget) => {
+                ResolveState::Stopped(resolver.budget.refusal(resolver.settings.limits).to_owned())
+            }
             Some(Blocked::Held) => ResolveState::Held(resolver.queues.len() as u64),
             None if self.is_done => ResolveState::Done,
             None => ResolveState::Asking,
