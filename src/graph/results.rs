@@ -19,7 +19,7 @@ use crate::pipeline::dataset::{GroundTruth, Input};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::programs::extraction_action;
 use crate::pipeline::evaluate::rewards::reward_action;
-use crate::pipeline::evaluate::{BallotId, Case, FinishedGrade, Planned, ReadyGrader, Submission};
+use crate::pipeline::evaluate::{BallotId, Case, FinishedGrade, Submission};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::results::{FORMAT, GradeLine, ResultLine, Summary, TurnLine, usable_labels};
 use crate::pipeline::spec::GraderKind;
@@ -236,7 +236,13 @@ fn grade_line(
 ) -> Option<GradeLine> {
     let planned = queries::plans(db, chunk, grader).get(case)?;
     let queries::Threshold(threshold) = grader.pass_threshold(db);
-    let graded = grade_now(db, planned, queries::ready(db, grader), threshold);
+    let outcomes = |key| db.outcome(key);
+    let graded = evaluate::grade(planned, queries::ready(db, grader), &outcomes, threshold);
+    // What still waits is errored, never a verdict.
+    let graded = graded.unwrap_or_else(|| FinishedGrade {
+        grade: Grade::failed("not_asked", "the run ended before the judge answered"),
+        per_turn: None,
+    });
     let pass = graded.grade.passes(threshold);
     let per_turn = graded.per_turn.map(|turns| turn_lines(turns, submission));
     Some(GradeLine {
@@ -247,20 +253,6 @@ fn grade_line(
         key: planned.first_key().map(|key| key.to_string()),
         metadata: graded.grade.metadata.map_or_else(Map::new, |metadata| *metadata),
         per_turn,
-    })
-}
-
-/// The grade as it stands; one that still waits is errored, never a verdict.
-fn grade_now(
-    db: &Database,
-    planned: &Planned,
-    ready: &ReadyGrader,
-    threshold: f64,
-) -> FinishedGrade {
-    let outcomes = |key| db.outcome(key);
-    evaluate::grade(planned, ready, &outcomes, threshold).unwrap_or_else(|| FinishedGrade {
-        grade: Grade::failed("not_asked", "the run ended before the judge answered"),
-        per_turn: None,
     })
 }
 
