@@ -462,7 +462,7 @@ proptest! {
                     good = state(&other);
                 }
                 Reloaded::Same => prop_assert!(!said.iter().any(Diagnostic::is_error)),
-                Reloaded::Untried(_) => prop_assert!(false, "there are no programs"),
+                Reloaded::NeedsPreflight(_) => prop_assert!(false, "there are no programs"),
             }
             prop_assert_eq!(state(&session), good.clone());
         }

@@ -46,7 +46,7 @@ pub enum Reloaded {
     },
     /// What the files say can be evaluated if these programs can be loaded: then it is to be reloaded once more. The
     /// session still holds what they said before.
-    Untried(Vec<Preflight>),
+    NeedsPreflight(Vec<Preflight>),
     /// What the files say cannot be evaluated. The session still holds what they said before, as far as it was good.
     Broken {
         /// The files that changed since they were good, as the session names them, sorted.
@@ -59,7 +59,7 @@ pub enum Reloaded {
 impl Session {
     /// Reads again what was `touched`, as [`Session::paths`] names it, and what was broken. The
     /// environment is compared if it is given. Nothing is executed where nothing changed. Programs that could not be
-    /// loaded are not tried again unless their files changed, or `try_again` was called.
+    /// loaded are not tried again unless their files changed, or `retry_preflights` was called.
     #[tracing::instrument(level = "debug", name = "load", skip_all)]
     pub fn reload(
         &mut self,
@@ -101,7 +101,7 @@ impl Session {
         };
         match self.needed_preflights(&programs, system) {
             Ok(preflights) if preflights.is_empty() => {}
-            Ok(preflights) => return Reloaded::Untried(preflights),
+            Ok(preflights) => return Reloaded::NeedsPreflight(preflights),
             Err(problems) => return self.uncallable(&named, problems, system),
         }
         let asks_the_same =

@@ -220,7 +220,9 @@ impl<'a> Control<'a> {
     /// Does what can be done at once. True if there is more.
     fn go_on(&mut self) -> std::io::Result<bool> {
         match &self.files {
-            FilesState::Preflight(_) if !self.live.is_trying() => self.read_tried()?,
+            FilesState::Preflight(_) if !self.live.is_in_preflight() => {
+                self.read_after_preflight()?;
+            }
             FilesState::Broken(broken) if broken.is_due() => self.read(ChangedPaths::default())?,
             FilesState::Valid | FilesState::Broken(_) | FilesState::Preflight(_) => {}
         }

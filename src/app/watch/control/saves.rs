@@ -80,7 +80,7 @@ impl Control<'_> {
     /// with it: the session may not have been told of it.
     pub(super) fn read(&mut self, touched: ChangedPaths) -> std::io::Result<()> {
         if !touched.is_empty() {
-            self.live.try_again(&touched);
+            self.live.retry_preflights(&touched);
         }
         let mut save = self.take_files();
         save.touched.extend(touched);
@@ -116,12 +116,12 @@ impl Control<'_> {
     }
 
     /// Reads what was saved once more, now that its programs were loaded or could not be.
-    pub(super) fn read_tried(&mut self) -> std::io::Result<()> {
+    pub(super) fn read_after_preflight(&mut self) -> std::io::Result<()> {
         let save = self.take_files();
         self.bring_in()?;
         let then = self.known_now();
         self.name_cases();
-        let reloaded = self.live.reload_tried();
+        let reloaded = self.live.reload_after_preflight();
         self.take_reloaded(reloaded, save, then.as_ref())
     }
 
@@ -133,10 +133,10 @@ impl Control<'_> {
     ) -> std::io::Result<()> {
         // A trial decides what is looked at. What is looked at anew is reported as touched: to drop what a broken program
         // is looked at for, and to look at it once more when it is broken still, would go round for ever.
-        let is_decided = !matches!(reloaded, Reloaded::Untried(_));
+        let is_decided = !matches!(reloaded, Reloaded::NeedsPreflight(_));
         self.look_at_files_and(!is_decided)?;
         match reloaded {
-            Reloaded::Untried(_) => {
+            Reloaded::NeedsPreflight(_) => {
                 // Workers of the program as it was are gone.
                 self.live.pause(true);
                 self.files = FilesState::Preflight(save);

@@ -44,15 +44,14 @@ impl<'a> Preflights<'a> {
 }
 
 impl Live<'_> {
-    /// Files were saved: programs that could not be loaded are tried again by the next
-    /// [`Self::reload`].
-    pub fn try_again(&mut self, touched: &ChangedPaths) {
+    /// Files were saved: programs that could not be loaded are loaded again by the next [`Self::reload`].
+    pub fn retry_preflights(&mut self, touched: &ChangedPaths) {
         self.resolver.session.retry_preflights(touched);
     }
 
     /// Reads again what was touched, as [`crate::engine::session::Session::reload`] does. If the session has changed,
-    /// [`Self::begin`] has to be called. Where programs are to be tried that is begun: [`Self::reload_tried`] has to be
-    /// called once [`Self::is_trying`] is over.
+    /// [`Self::begin`] has to be called. Where programs need a preflight that is begun: [`Self::reload_after_preflight`] has
+    /// to be called once [`Self::is_in_preflight`] is over.
     pub fn reload(
         &mut self,
         touched: &ChangedPaths,
@@ -66,32 +65,32 @@ impl Live<'_> {
         }
         session.preflights.is_closed = !settings.ask.may_ask(ActionKind::Program);
         let reloaded = session.reload(world.system, touched, environment);
-        self.look_at(reloaded)
+        self.begin_preflights(reloaded)
     }
 
-    /// Whether programs are loaded that were saved.
-    pub fn is_trying(&self) -> bool {
+    /// Whether programs that were saved are being loaded.
+    pub fn is_in_preflight(&self) -> bool {
         !self.preflights.loading.is_empty()
     }
 
-    /// Reloads what [`Self::reload`] came upon, after its programs were tried.
-    pub fn reload_tried(&mut self) -> Reloaded {
+    /// Reloads what [`Self::reload`] came upon, after its programs were loaded or could not be.
+    pub fn reload_after_preflight(&mut self) -> Reloaded {
         let Resolver { session, world, .. } = &mut self.resolver;
         let reloaded = match self.preflights.first.take() {
             Some(first) => first,
             None => session.reload_once_more(world.system),
         };
-        self.look_at(reloaded)
+        self.begin_preflights(reloaded)
     }
 
-    fn look_at(&mut self, reloaded: Reloaded) -> Reloaded {
+    fn begin_preflights(&mut self, reloaded: Reloaded) -> Reloaded {
         let reloaded = match reloaded {
-            Reloaded::Changed { .. } => self.first_tried(reloaded),
+            Reloaded::Changed { .. } => self.first_preflights(reloaded),
             other => other,
         };
         let executor = self.resolver.world.executor;
         match &reloaded {
-            Reloaded::Untried(preflights) => self.preflights.begin(preflights, executor),
+            Reloaded::NeedsPreflight(preflights) => self.preflights.begin(preflights, executor),
             Reloaded::Broken { .. } => {}
             Reloaded::Changed { .. } => self.preflights.has_failed = false,
             Reloaded::Same => {
@@ -103,9 +102,9 @@ impl Live<'_> {
         reloaded
     }
 
-    /// Of what was read for the first time nothing was there that a program could take from the screen; so its programs
-    /// are tried when it is read. What the store knows to be loaded is not.
-    fn first_tried(&mut self, changed: Reloaded) -> Reloaded {
+    /// What is read for the first time can take nothing from the screen; so its programs are loaded when it is read. Those
+    /// of which the store knows what they load are not.
+    fn first_preflights(&mut self, changed: Reloaded) -> Reloaded {
         let Resolver { session, store, world, .. } = &mut self.resolver;
         let system = world.system;
         session.learn_dependencies(store.as_ref(), system);
@@ -114,7 +113,7 @@ impl Live<'_> {
             Ok(preflights) if preflights.is_empty() => changed,
             Ok(preflights) => {
                 self.preflights.first = Some(changed);
-                Reloaded::Untried(preflights)
+                Reloaded::NeedsPreflight(preflights)
             }
             Err(problems) => session.first_is_broken(problems, system),
         }
