@@ -15,7 +15,7 @@ use crate::effects::record::saves::read_saves;
 use crate::effects::record::side::{SideError, add_rationales, read_side};
 use crate::pipeline::report::diff::{Diff, DiffSide, compare, unlike, write, write_markdown};
 
-/// Compares two recorded evaluations. That something moved is no failure.
+/// Compares two recorded evaluations. That something moved is not a failure.
 pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let home = home(args, console.system)?;
     let [before, now] = evaluations(args, &home, console)?;

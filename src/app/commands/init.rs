@@ -104,7 +104,7 @@ fn say_next(
     writeln!(console.out, "  evalrs run suite.yaml")
 }
 
-/// The lines that are no comments, each two columns to the right.
+/// The lines that are not comments, each two columns to the right.
 fn indented(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")

@@ -150,7 +150,7 @@ fn ended(done: Result<ExitStatus, Error>, err: &mut dyn Write) -> ExitStatus {
     })
 }
 
-/// A stream whose reader may go away: one that has seen enough is no failure, and changes neither what is done
+/// A stream whose reader may go away: one that has seen enough is not a failure, and changes neither what is done
 /// nor the exit code.
 struct UntilClosed<'a>(Option<&'a mut dyn Write>);
 

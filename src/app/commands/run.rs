@@ -194,7 +194,7 @@ fn run_one(
     Ok(status)
 }
 
-/// Removes the records beyond those that are to be kept. That one stays is no failure of the run.
+/// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.
 fn remove_old_records(
     session: &Session,
     surroundings: &SuiteContext,

@@ -23,10 +23,10 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
             _ => _ = graders.insert(spec.name.clone(), grader(spec, path)),
         }
     }
-    let mut suite = said(json!({
+    let mut suite = without_empty(json!({
         "name": suite.name,
         "description": suite.description,
-        "dataset": said(json!(suite.dataset)),
+        "dataset": without_empty(json!(suite.dataset)),
         "target": target(&suite.target),
         "graders": graders,
         "reward": reward,
@@ -52,7 +52,7 @@ fn escape_texts(value: &mut Value) {
 }
 
 /// A mapping without what a suite does not say: null, and empty lists and mappings.
-fn said(mut mapping: Value) -> Value {
+fn without_empty(mut mapping: Value) -> Value {
     if let Some(members) = mapping.as_object_mut() {
         members.retain(|_, value| match value {
             Value::Null => false,
@@ -74,7 +74,7 @@ fn extend(base: &mut Value, more: Value) {
 fn target(spec: &TargetSpec) -> Value {
     match spec {
         TargetSpec::Recorded { path, format } => {
-            said(json!({"kind": "recorded", "path": path, "format": format}))
+            without_empty(json!({"kind": "recorded", "path": path, "format": format}))
         }
         TargetSpec::NotRunnable { kind } => json!({"kind": kind}),
     }
@@ -84,7 +84,7 @@ fn target(spec: &TargetSpec) -> Value {
 fn grader(spec: &GraderSpec, path: &str) -> Value {
     let (kind, own) = match &spec.kind {
         GraderKind::Tool(tool) => {
-            ("tool", said(json!({"function": tool.function, "config": tool.config})))
+            ("tool", without_empty(json!({"function": tool.function, "config": tool.config})))
         }
         GraderKind::Rubric(spec) => ("rubric", rubric(spec)),
         GraderKind::Program(spec) => ("program", program("path", spec, path)),
@@ -95,7 +95,7 @@ fn grader(spec: &GraderSpec, path: &str) -> Value {
             ("custom", program("function", spec, path))
         }
     };
-    let mut grader = said(json!({"kind": kind, "display_name": spec.display_name}));
+    let mut grader = without_empty(json!({"kind": kind, "display_name": spec.display_name}));
     extend(&mut grader, own);
     // What makes one score of others extracts nothing.
     if !matches!(spec.kind, GraderKind::Reward(_)) {
@@ -106,13 +106,13 @@ fn grader(spec: &GraderSpec, path: &str) -> Value {
             "extractor_config": spec.extractor.options(),
             "include_subagents": spec.extractor.include_subagents.then_some(true),
         });
-        extend(&mut grader, said(extractor));
+        extend(&mut grader, without_empty(extractor));
     }
     let common = json!({
         "pass_threshold": spec.pass_threshold,
         "ground_truth_pattern": spec.ground_truth_pattern,
     });
-    extend(&mut grader, said(common));
+    extend(&mut grader, without_empty(common));
     grader
 }
 
@@ -142,12 +142,12 @@ fn variable(variable: &Variable) -> Value {
 /// The settings of a program of the suite at `path`.
 fn settings(spec: &ProgramSpec, path: &str) -> Value {
     let inputs = spec.inputs.iter().map(|input| source::join(path, input));
-    said(json!({
+    without_empty(json!({
         "runtime": spec.runtime,
         "inputs": inputs.collect::<Vec<_>>(),
         "env": spec.env.iter().map(variable).collect::<Vec<_>>(),
         "cwd": spec.cwd,
-        "sandbox": said(json!(spec.sandbox)),
+        "sandbox": without_empty(json!(spec.sandbox)),
         "cache": (spec.repeat == Repeat::Always).then_some(false),
         "deterministic": (spec.repeat == Repeat::Sometimes).then_some("check"),
         "timeout": spec.timeout_ms as f64 / 1000.0,
@@ -161,7 +161,7 @@ fn rubric(spec: &RubricSpec) -> Value {
         panel => json!({"panel": panel.iter().map(judge).collect::<Vec<_>>()}),
     };
     extend(&mut rubric, judges);
-    extend(&mut rubric, said(json!(spec)));
+    extend(&mut rubric, without_empty(json!(spec)));
     // The first `row.` of a path is a prefix, so a field called `row` needs one more.
     if let Some(CompareTo::Field(path)) = &spec.compare_to
         && path.starts_with("row.")
@@ -172,7 +172,7 @@ fn rubric(spec: &RubricSpec) -> Value {
 }
 
 fn judge(spec: &JudgeSpec) -> Value {
-    let mut judge = said(json!(spec));
+    let mut judge = without_empty(json!(spec));
     // Here null says something: no temperature is sent.
     judge["temperature"] = json!(spec.temperature);
     judge

@@ -271,7 +271,7 @@ fn variables(field: &YamlEntry, findings: &mut Findings) -> Option<Vec<Variable>
             }
             Yaml::Str(text) => wrong.push((text, node)),
             Yaml::Map(entries) if is_list => {
-                all.extend(said(entries, node, findings).unwrap_or_default());
+                all.extend(declared_variables(entries, node, findings).unwrap_or_default());
             }
             _ if is_list => {
                 let message = format!("an item of `env` must be text, not {}", node.noun());
@@ -335,7 +335,11 @@ fn not_a_list(
 }
 
 /// The variables of an item that says whether they are secrets.
-fn said(entries: &[YamlEntry], node: &YamlNode, findings: &mut Findings) -> Option<Vec<Variable>> {
+fn declared_variables(
+    entries: &[YamlEntry],
+    node: &YamlNode,
+    findings: &mut Findings,
+) -> Option<Vec<Variable>> {
     let mut all = Vec::new();
     for entry in entries {
         let name = entry.key.clone();

@@ -1,6 +1,6 @@
 //! The JSON Schema of suites, draft 2020-12, for editors.
 //!
-//! It takes every suite that is read without an error and refuses fields that are none or missing, values of another type
+//! It takes every suite that is read without an error and refuses fields that are unknown or missing, values of another type
 //! and numbers out of range. A suite that extends another says only what differs: nothing is missing there. Text with `${`
 //! may become anything.
 

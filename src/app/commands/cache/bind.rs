@@ -84,7 +84,7 @@ struct BoundFile {
     /// Judgments that another row holds too: equal submissions are judged once.
     twice: usize,
     /// Judgments of samples that the suite does not evaluate.
-    strangers: usize,
+    unknown_samples: usize,
     /// Judgments that the grader does not ask for: more votes than it has, or grades that need no judge.
     unwanted: usize,
 }
@@ -128,7 +128,7 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
         let there = bound.entries.len() - fresh.len() - other + bound.twice;
         said.push(json!({
             "path": path, "judgments": bound.judgments, "new": new, "already_there": there,
-            "of_another_score": other, "of_no_sample": bound.strangers,
+            "of_another_score": other, "of_no_sample": bound.unknown_samples,
             "not_asked_for": bound.unwanted,
         }));
         if !args.json {
@@ -140,7 +140,7 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
                 console.out,
                 "{path}: {}, {new} new, {there} already there, {of_another_score}{} of no sample, {} not asked for",
                 count(bound.judgments, "judgment"),
-                bound.strangers,
+                bound.unknown_samples,
                 bound.unwanted
             )?;
         }
@@ -297,7 +297,7 @@ impl<'a> Binder<'a> {
                             problem(row.start, held.get().in_contrast_to(&judgment.id));
                         }
                     },
-                    Ok(BoundRow::Stranger) => bound.strangers += 1,
+                    Ok(BoundRow::UnknownSample) => bound.unknown_samples += 1,
                     Ok(BoundRow::Unwanted) => bound.unwanted += 1,
                     Err(message) => problem(row.start, message),
                 }
@@ -356,7 +356,7 @@ impl<'a> Binder<'a> {
         path: &str,
         at: &str,
     ) -> Result<BoundRow, String> {
-        let Some(case) = self.case(judgment)? else { return Ok(BoundRow::Stranger) };
+        let Some(case) = self.case(judgment)? else { return Ok(BoundRow::UnknownSample) };
         let seat = self.seat(judgment)?;
         let vote = judgment.vote.unwrap_or_else(|| next(seat));
         let text = json!({"rationale": judgment.rationale, "score": judgment.score}).to_string();
@@ -421,6 +421,6 @@ impl<'a> Binder<'a> {
 /// What a judgment belongs to.
 enum BoundRow {
     Entry(Entry),
-    Stranger,
+    UnknownSample,
     Unwanted,
 }

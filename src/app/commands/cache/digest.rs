@@ -20,7 +20,7 @@ pub(super) struct StoreDigest {
     models: BTreeMap<String, ModelTotals>,
     replies: u64,
     failures: BTreeMap<String, u64>,
-    /// Bodies that are no outcome of this version.
+    /// Bodies that are not an outcome of this version.
     not_understood: u64,
     origins: BTreeMap<String, u64>,
     /// Judgments within each of [`AGES`].

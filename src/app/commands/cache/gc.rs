@@ -38,7 +38,7 @@ pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus,
     if args.place.json {
         console.write_json(&to_json(&dir, &swept, args.dry_run))?;
     } else {
-        writeln!(console.out, "{dir}: {}", said(&swept, args.dry_run))?;
+        writeln!(console.out, "{dir}: {}", summary(&swept, args.dry_run))?;
     }
     if swept.busy > 0 {
         let segments = count(swept.busy as usize, "segment");
@@ -59,7 +59,7 @@ fn made(entry: &Entry) -> i64 {
     body.ok().and_then(|body| amounts::seconds(&body.at)).unwrap_or(i64::MAX)
 }
 
-fn said(swept: &Swept, dry_run: bool) -> String {
+fn summary(swept: &Swept, dry_run: bool) -> String {
     let dropped = swept.superseded + swept.unused + swept.over_size;
     let kept = format!("{}, {}", amounts::entries(swept.kept), amounts::bytes(swept.kept_bytes));
     if dropped == 0 {
@@ -105,7 +105,7 @@ fn to_json(dir: &str, swept: &Swept, dry_run: bool) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{made, said};
+    use super::{made, summary};
     use crate::effects::store::{Entry, Swept};
     use crate::pipeline::key::ActionKey;
 
@@ -140,7 +140,7 @@ mod tests {
             ),
         ];
         for (swept, dry_run, expected) in cases {
-            assert_eq!(said(swept, dry_run), expected);
+            assert_eq!(summary(swept, dry_run), expected);
         }
     }
 }

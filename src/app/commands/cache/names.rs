@@ -12,7 +12,7 @@ const NAME: usize = 100;
 const LOOKED_AT: usize = 20_000;
 /// How deep folders are looked into.
 const DEPTH: usize = 12;
-/// Files larger than this are no suites, in bytes.
+/// Files larger than this are not suites, in bytes.
 const LARGEST: usize = 4 << 20;
 
 /// The name of the suite's file of committed judgments. Where another suite of the workspace would have the same, both
