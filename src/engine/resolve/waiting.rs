@@ -7,6 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::settings::Refresh;
 use crate::base::price::Cost;
 use crate::effects::store::{Entry, OutcomeStore};
@@ -121,8 +123,8 @@ pub(crate) struct WaitList {
     scanned: Vec<(Chunk, Plans)>,
     /// What needs no look, from earlier lists.
     pub(crate) settled: SettledPlans,
-    /// The chunks that want what is fresh or in no store.
-    chunks: KeyMap<Vec<Chunk>>,
+    /// The chunks that want what is fresh or in no store. Mostly one: a list on the heap for each key would be felt.
+    chunks: KeyMap<SmallVec<[Chunk; 2]>>,
     /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
     repeats: Vec<[bool; 2]>,
 }
@@ -232,10 +234,16 @@ impl WaitList {
         let tally = &mut self.tallies[waiting.cell.grader].1;
         tally.total += u64::from(is_new);
         tally.cached += u64::from(is_new && is_known);
-        let chunks =
-            if is_known { &mut self.known } else { self.chunks.entry(waiting.key).or_default() };
-        if chunks.last() != Some(&waiting.cell.chunk) {
-            chunks.push(waiting.cell.chunk);
+        let chunk = waiting.cell.chunk;
+        if is_known {
+            if self.known.last() != Some(&chunk) {
+                self.known.push(chunk);
+            }
+        } else {
+            let chunks = self.chunks.entry(waiting.key).or_default();
+            if chunks.last() != Some(&chunk) {
+                chunks.push(chunk);
+            }
         }
         if is_new && !is_known {
             self.fresh.push(waiting);
@@ -292,7 +300,7 @@ impl WaitList {
 
     /// The chunks that wait for `key`, if it was not in the store.
     pub(crate) fn chunks_of(&self, key: ActionKey) -> &[Chunk] {
-        self.chunks.get(&key).map_or(&[], Vec::as_slice)
+        self.chunks.get(&key).map_or(&[], SmallVec::as_slice)
     }
 
     /// Remembers the scanned plans of which every action that is wanted has an outcome that stays: those need no look
@@ -317,7 +325,7 @@ impl WaitList {
     /// Notes who waits for an action by its plans.
     pub(crate) fn wait_for(&mut self, session: &Session, key: ActionKey) {
         let all = planned_actions(&session.db, session.root);
-        let mut chunks: Vec<Chunk> =
+        let mut chunks: SmallVec<[Chunk; 2]> =
             all.filter(|action| action.key == key).map(|action| action.cell.chunk).collect();
         chunks.dedup();
         self.chunks.insert(key, chunks);
