@@ -25,7 +25,7 @@ const MESSAGE: usize = 1000;
 /// Annotations, and a page for the summary of the step.
 pub(super) static FORMAT: ReportFormat = ReportFormat {
     name: "github",
-    help: "GitHub workflow annotations.",
+    help: "GitHub workflow annotations",
     audience: Audience::GitHub,
     joins_suites: true,
     start: |options| Box::new(Annotations { failures: options.failures, ..Annotations::default() }),

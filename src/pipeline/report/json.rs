@@ -9,7 +9,7 @@ use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRu
 /// One object for one evaluation.
 pub(super) static FORMAT: ReportFormat = ReportFormat {
     name: "json",
-    help: "One object: header, results, summary.",
+    help: "One object: header, results, summary",
     audience: Audience::Programs,
     joins_suites: false,
     start: |_| Box::new(JsonWriter),

@@ -10,7 +10,7 @@ use crate::pipeline::results::ResultLine;
 /// Lines, which may follow each other.
 pub(super) static FORMAT: ReportFormat = ReportFormat {
     name: "jsonl",
-    help: "One result a line.",
+    help: "One result a line",
     audience: Audience::Programs,
     joins_suites: true,
     start: |_| Box::new(JsonLinesWriter),

@@ -31,7 +31,7 @@ const ROOT: &str = "<testsuites>";
 /// One document.
 pub(super) static FORMAT: ReportFormat = ReportFormat {
     name: "junit",
-    help: "JUnit XML, for CI systems.",
+    help: "JUnit XML, for CI systems",
     audience: Audience::People,
     joins_suites: true,
     start: |_| Box::<Document>::default(),

@@ -34,7 +34,7 @@ pub(super) const FAILURES: usize = 20;
 /// A comment a suite.
 pub(super) static FORMAT: ReportFormat = ReportFormat {
     name: "markdown",
-    help: "For pull request comments.",
+    help: "For pull request comments",
     audience: Audience::People,
     joins_suites: true,
     start: |options| Box::new(MarkdownWriter { failures: options.failures.unwrap_or(FAILURES) }),

@@ -55,7 +55,7 @@ const FAILURES: usize = 10;
 /// A screen a suite.
 pub(super) static FORMAT: ReportFormat = ReportFormat {
     name: "text",
-    help: "For people at a terminal.",
+    help: "For people at a terminal",
     audience: Audience::Terminal,
     joins_suites: true,
     start: |options| Box::new(TerminalWriter { options, has_any: false }),
