@@ -7,11 +7,13 @@ use crate::pipeline::report::{FORMATS, ReportFormat};
 
 mod command;
 mod harness;
+mod views;
 
 pub use harness::{
     CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,
     SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
+pub use views::{BalanceArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
 #[derive(Debug, Parser)]
@@ -67,6 +69,18 @@ pub enum Command {
     /// Grades the reference answers of cases: a grader that fails one is wrong.
     #[command(args_override_self = true)]
     ValidateRefs(ValidateRefsArgs),
+    /// Reads what an agent's command line wrote, by an adapter: output and trajectory of every record.
+    #[command(args_override_self = true)]
+    Extract(ExtractArgs),
+    /// Writes results as a table, a report or lines.
+    #[command(args_override_self = true)]
+    Format(FormatArgs),
+    /// Summarizes results: a line each, or Markdown with every step.
+    #[command(args_override_self = true)]
+    Summarize(SummarizeArgs),
+    /// Shows how the cases of a test set are spread over categories.
+    #[command(args_override_self = true)]
+    Balance(BalanceArgs),
     /// Prints JSON Schemas of the records that are read and written.
     #[command(args_override_self = true)]
     Schemas(SchemasArgs),

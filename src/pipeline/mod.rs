@@ -12,6 +12,7 @@ pub(crate) mod grade;
 pub(crate) mod extract;
 pub mod judge;
 pub(crate) mod program;
+pub(crate) mod adapter;
 pub mod action;
 pub mod suite;
 pub mod workspace;

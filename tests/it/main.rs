@@ -54,6 +54,7 @@ mod store_faults;
 mod streams;
 mod tidy;
 mod verdicts;
+mod views;
 mod watch;
 mod winners;
 mod workspace;

@@ -18,6 +18,10 @@ impl Command {
             | Self::Calibrate(_)
             | Self::ValidateRefs(_)
             | Self::Schemas(_)
+            | Self::Extract(_)
+            | Self::Format(_)
+            | Self::Summarize(_)
+            | Self::Balance(_)
             | Self::StripTypes { .. }
             | Self::Completions(_)
             | Self::Init(_) => None,
@@ -56,6 +60,10 @@ impl Command {
             | Self::Calibrate(_)
             | Self::ValidateRefs(_)
             | Self::Schemas(_)
+            | Self::Extract(_)
+            | Self::Format(_)
+            | Self::Summarize(_)
+            | Self::Balance(_)
             | Self::Completions(_)
             | Self::StripTypes { .. } => true,
             Self::Init(_) => false,
@@ -68,7 +76,11 @@ impl Command {
             Self::Grade(args) => !args.strict,
             Self::Calibrate(args) => !args.strict,
             Self::ValidateRefs(args) => !args.strict,
-            Self::Schemas(_) => true,
+            Self::Schemas(_)
+            | Self::Extract(_)
+            | Self::Format(_)
+            | Self::Summarize(_)
+            | Self::Balance(_) => true,
             _ => false,
         }
     }

@@ -204,10 +204,18 @@ pub fn usage_code(words: &[String]) -> u8 {
     let is_strict = words.iter().take_while(|word| *word != "--").any(|word| word == "--strict");
     let read = Cli::command().ignore_errors(true).no_binary_name(true).try_get_matches_from(words);
     let command = read.ok().and_then(|read| read.subcommand_name().map(str::to_owned));
-    match command.as_deref() {
-        Some("grade" | "calibrate" | "validate-refs" | "schemas") if !is_strict => 1,
-        _ => 2,
-    }
+    let has_two_codes = [
+        "grade",
+        "calibrate",
+        "validate-refs",
+        "schemas",
+        "extract",
+        "format",
+        "summarize",
+        "balance",
+    ];
+    let is_harness = command.is_some_and(|command| has_two_codes.contains(&command.as_str()));
+    if is_harness && !is_strict { 1 } else { 2 }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! One file a command: typed flags → what they mean → engine → report.
 
+pub(crate) mod balance;
 pub(crate) mod cache;
 pub(crate) mod calibrate;
 pub(crate) mod completions;
@@ -7,8 +8,11 @@ pub mod context;
 pub(crate) mod diff;
 mod dotenv;
 pub(crate) mod explain;
+pub(crate) mod extract;
+pub(crate) mod format;
 pub(crate) mod grade;
 mod grading;
+mod views;
 mod header;
 pub(crate) mod init;
 pub(crate) mod list;
@@ -20,6 +24,7 @@ pub(crate) mod schemas;
 mod signals;
 pub(crate) mod strip_types;
 mod suites;
+pub(crate) mod summarize;
 mod usage;
 pub(crate) mod validate;
 pub(crate) mod validate_refs;
@@ -132,6 +137,10 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Grade(args) => grade::grade(args, &mut console),
         Command::Calibrate(args) => calibrate::calibrate(args, &mut console),
         Command::ValidateRefs(args) => validate_refs::validate_refs(args, &mut console),
+        Command::Extract(args) => extract::extract(args, &mut console),
+        Command::Format(args) => format::format(args, &mut console),
+        Command::Summarize(args) => summarize::summarize(args, &mut console),
+        Command::Balance(args) => balance::balance(args, &mut console),
         Command::Schemas(args) => schemas::schemas(args, &mut console),
         Command::Init(args) => init::init(args, &mut console),
         Command::Completions(args) => completions::completions(args, &mut console),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::json::{number, to_json};
 use super::record::GraderResult;
+use super::words::first;
 
 /// The characters of an output that are shown.
 const OUTPUT: usize = 500;
@@ -129,11 +130,6 @@ fn snippet(trajectory: Option<&Value>) -> String {
         };
     }
     lines
-}
-
-/// The first characters of a text.
-fn first(text: &str, most: usize) -> &str {
-    text.char_indices().nth(most).map_or(text, |(at, _)| &text[..at])
 }
 
 #[cfg(test)]

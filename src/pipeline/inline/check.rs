@@ -1,12 +1,10 @@
 //! What a record must have before anything is done with it. Members that nobody reads may be anything.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::lines::{BadLine, InlineLine, object};
+use super::lines::{BadLine, InlineLine, JsonRecord, object};
 use super::recorded::graded_records;
 use crate::base::json_syntax::kind_of;
-
-type JsonObject = Map<String, Value>;
 
 /// A member of a record.
 struct Member {
@@ -86,7 +84,7 @@ fn is_score(value: &Value) -> bool {
 }
 
 /// The record on a line that is graded: it needs an input and an output, whatever they are.
-pub(crate) fn graded(line: InlineLine<'_>) -> Result<JsonObject, BadLine> {
+pub(crate) fn graded(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
     let record = object(line)?;
     match ["input", "output"].into_iter().find(|name| !record.contains_key(*name)) {
         None => Ok(record),
@@ -95,7 +93,7 @@ pub(crate) fn graded(line: InlineLine<'_>) -> Result<JsonObject, BadLine> {
 }
 
 /// The case on a line of a file of prompts.
-pub(crate) fn prompt(line: InlineLine<'_>) -> Result<JsonObject, BadLine> {
+pub(crate) fn prompt(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
     let record = object(line)?;
     members("", &record, PROMPT).map_err(|reason| bad(line, reason))?;
     Ok(record)
@@ -103,7 +101,7 @@ pub(crate) fn prompt(line: InlineLine<'_>) -> Result<JsonObject, BadLine> {
 
 /// The results on a line that is calibrated: one, or of a line of `evalrs run` one a grade. What calibration does not
 /// look at need not be there: what was graded from other tools' records is calibrated too.
-pub(crate) fn results(line: InlineLine<'_>) -> Result<Vec<JsonObject>, BadLine> {
+pub(crate) fn results(line: InlineLine<'_>) -> Result<Vec<JsonRecord>, BadLine> {
     let record = object(line)?;
     if let Some(records) = graded_records(&record) {
         return Ok(records);
@@ -112,11 +110,18 @@ pub(crate) fn results(line: InlineLine<'_>) -> Result<Vec<JsonObject>, BadLine> 
     Ok(vec![record])
 }
 
+/// The result on a line that is summarized.
+pub(crate) fn result(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
+    let record = object(line)?;
+    result_members(&record).map_err(|reason| bad(line, reason))?;
+    Ok(record)
+}
+
 fn bad(line: InlineLine<'_>, reason: String) -> BadLine {
     BadLine { number: line.number, reason }
 }
 
-fn result_members(record: &JsonObject) -> Result<(), String> {
+fn result_members(record: &JsonRecord) -> Result<(), String> {
     members("", record, RESULT)?;
     if let Some(Value::Object(score)) = record.get("score") {
         members("score.", score, SCORE)?;
@@ -142,7 +147,7 @@ fn step(at: usize, value: &Value) -> Result<(), String> {
     members(&format!("trajectory[{at}]."), step, expected)
 }
 
-fn members(prefix: &str, record: &JsonObject, expected: &[Member]) -> Result<(), String> {
+fn members(prefix: &str, record: &JsonRecord, expected: &[Member]) -> Result<(), String> {
     for Member { name, is_required, expected, holds } in expected {
         match record.get(*name) {
             Some(value) if holds(value) => {}
@@ -160,10 +165,10 @@ fn members(prefix: &str, record: &JsonObject, expected: &[Member]) -> Result<(),
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{JsonObject, graded, prompt, results};
-    use crate::pipeline::inline::lines::{BadLine, InlineLine};
+    use super::{graded, prompt, results};
+    use crate::pipeline::inline::lines::{BadLine, InlineLine, JsonRecord};
 
-    fn told(read: fn(InlineLine<'_>) -> Result<JsonObject, BadLine>, record: &Value) -> String {
+    fn told(read: fn(InlineLine<'_>) -> Result<JsonRecord, BadLine>, record: &Value) -> String {
         let text = record.to_string();
         match read(InlineLine { number: 7, text: &text }) {
             Ok(read) => {
@@ -175,7 +180,7 @@ mod tests {
     }
 
     /// The only result of a line.
-    fn one(line: InlineLine<'_>) -> Result<JsonObject, BadLine> {
+    fn one(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
         results(line).map(|mut results| results.remove(0))
     }
 

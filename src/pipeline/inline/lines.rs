@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 use crate::base::json_syntax::kind_of;
 use crate::base::json_syntax::slip;
 
+/// What stands on a line.
+pub(crate) type JsonRecord = Map<String, Value>;
+
 /// A line with something on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InlineLine<'t> {

@@ -6,11 +6,16 @@
 //! picks what is calibrated and `calibration` reports it. `schemas` describes the records. Which command reads what, and
 //! in which order it complains, is the business of `commands`.
 
+pub(crate) mod balance;
 pub(crate) mod calibration;
 pub(crate) mod check;
+pub(crate) mod extract;
 pub(crate) mod json;
 pub(crate) mod lines;
 pub(crate) mod record;
 pub(crate) mod recorded;
 pub(crate) mod sample;
 pub(crate) mod schemas;
+pub(crate) mod summary;
+pub(crate) mod table;
+mod words;

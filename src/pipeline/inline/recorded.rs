@@ -1,8 +1,8 @@
 //! Result lines of `evalrs run` as graded records: one a grade, so that people can check the graders of a suite too.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-type JsonRecord = Map<String, Value>;
+use super::lines::JsonRecord;
 
 /// The grades of a result line as graded records; none if the record is no such line. A grade that could not be made is
 /// no verdict that anybody could check, and is left out.
