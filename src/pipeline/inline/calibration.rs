@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::json::{number, to_json};
 use super::record::GraderResult;
-use super::words::first;
+use super::words::{fenced, first};
 
 /// The characters of an output that are shown.
 const OUTPUT: usize = 500;
@@ -94,18 +94,6 @@ fn input(value: Option<&Value>) -> String {
     }
 }
 
-/// The lines between fences that none of them can close.
-fn fenced(lines: &str) -> String {
-    let mut longest = 2;
-    let mut run = 0;
-    for char in lines.chars() {
-        run = if char == '`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    let fence = "`".repeat(longest + 1);
-    format!("{fence}\n{lines}{fence}")
-}
-
 /// The steps that tell most of a trajectory, a line each: all of a short one, else its beginning, middle and end.
 fn snippet(trajectory: Option<&Value>) -> String {
     let steps = trajectory.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -136,8 +124,9 @@ fn snippet(trajectory: Option<&Value>) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{SampledResult, fenced, report, snippet};
+    use super::{SampledResult, report, snippet};
     use crate::pipeline::inline::record::GraderResult;
+    use crate::pipeline::inline::words::fenced;
 
     #[test]
     fn a_sample_shows_what_decides_it() {

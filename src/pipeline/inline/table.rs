@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::json::to_json;
 use super::lines::JsonRecord;
-use super::words::{fixed, joined_input, percent, shortened, text_of};
+use super::words::{fenced, fixed, joined_input, percent, shortened, text_of};
 
 /// The characters of an input that are shown.
 const INPUT: usize = 100;
@@ -123,7 +123,8 @@ fn write_record(to: &mut String, record: &JsonRecord) {
     if !hint.is_empty() {
         block(&format!("**Hint**: {hint}"));
     }
-    block(&format!("**Output**:\n```\n{}\n```", shortened(text_of(record, "output"), OUTPUT)));
+    let output = shortened(text_of(record, "output"), OUTPUT);
+    block(&format!("**Output**:\n{}", fenced(&format!("{output}\n"))));
     if let Some(RecordedVerdict { pass, score, reasoning }) = verdict(record) {
         let [sign, word] = if pass { ["✅", "PASS"] } else { ["❌", "FAIL"] };
         let reasoning = if reasoning.is_empty() {
@@ -225,5 +226,7 @@ mod tests {
         ---
         "#);
         assert!(!markdown(&[], "x").contains("Summary"));
+        let fence = records(&json!([{"id": "a", "input": "q", "output": "```\n# not a title"}]));
+        assert!(markdown(&fence, "x").contains("````\n```\n# not a title\n````"));
     }
 }

@@ -34,6 +34,18 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     if shown.len() < text.len() { format!("{shown}...") } else { shown.to_owned() }
 }
 
+/// The lines between fences that none of them can close.
+pub(crate) fn fenced(lines: &str) -> String {
+    let mut longest = 2;
+    let mut run = 0;
+    for char in lines.chars() {
+        run = if char == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence}\n{lines}{fence}")
+}
+
 /// An input as text: its turns joined. One that is neither text nor turns is its JSON.
 pub(crate) fn joined_input(input: Option<&Value>, separator: &str) -> String {
     match input {
