@@ -203,8 +203,10 @@ impl Session {
         let places = problems.iter().filter_map(|problem| problem.place.as_ref());
         looked_for.extend(places.map(|place| place.path.clone()));
         looked_for.extend(needed(named.iter().map(|(spec, _)| spec), system));
-        let is_stale = |path: &&String| self.load_state.stale.has(path);
-        let files = looked_for.iter().filter(is_stale).cloned().collect();
+        // What programs were just seen to load is looked at anew, which is no edit.
+        let is_edited =
+            |path: &&String| self.load_state.stale.has(path) && !self.is_as_known(path, system);
+        let files = looked_for.iter().filter(is_edited).cloned().collect();
         let folder = |path: String| non_empty(folder_of(&path)).to_owned();
         self.preflights.beside = paths().map(folder).collect();
         looked_for.extend(self.preflights.beside.iter().cloned());

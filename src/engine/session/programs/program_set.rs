@@ -309,6 +309,18 @@ impl Session {
         is_current(identity, self.folder(), system)
     }
 
+    /// Whether a file that a program loads or reads still is what keys say of it.
+    pub(crate) fn is_as_known(&self, path: &str, system: &dyn System) -> bool {
+        let folder = self.folder();
+        let is_same = |(name, held): &(String, String)| {
+            join(folder, name) == path && state(path, system) == *held
+        };
+        self.named_programs().into_iter().any(|program| {
+            let known = known_of(program.state(&self.db));
+            known.is_some_and(|known| known.inputs.iter().chain(&known.dependencies).any(is_same))
+        })
+    }
+
     /// How the programs of the suite are started, as far as they can be.
     pub fn starts(&self) -> Vec<Arc<Start>> {
         let start = |program| Some(Arc::clone(&self.programs.read(program)?.start));
