@@ -2,7 +2,7 @@
 
 use super::Console;
 use super::grading::checked;
-use super::views::{file_or_stdin, write_lines};
+use super::views::{piped_or_file, write_lines};
 use crate::app::cli::ExtractArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::System;
@@ -16,7 +16,7 @@ use crate::pipeline::inline::lines::object;
 pub(crate) fn extract(args: &ExtractArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let schema = args.schema.as_deref();
     let schema = schema.ok_or_else(|| Error::harness_usage("--schema is required"))?;
-    let bytes = file_or_stdin(&args.view, "raw output", console)?;
+    let bytes = piped_or_file(&args.view, "raw output", console)?;
     let adapter = adapter(schema, console.system)?;
     let records = checked(&bytes, "JSON", object)?;
     let mut lines = Vec::with_capacity(records.len());

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Console;
 use super::grading::checked;
-use super::views::{file_or_stdin, write_lines};
+use super::views::{piped_or_file, write_lines};
 use crate::app::cli::FormatArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::text::{count, sanitize};
@@ -19,7 +19,7 @@ pub(crate) fn format(args: &FormatArgs, console: &mut Console<'_>) -> Result<Exi
             "Invalid format style '{style}'. Must be: jsonl, markdown, csv"
         ))));
     }
-    let bytes = file_or_stdin(&args.view, "results", console)?;
+    let bytes = piped_or_file(&args.view, "results", console)?;
     let lines = checked(&bytes, "JSON", object)?;
     let numbers: Vec<usize> = lines.iter().map(|(line, _)| line.number).collect();
     let records: Vec<Map<String, Value>> = lines.into_iter().map(|(_, record)| record).collect();

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::{Map, Value};
 
 use super::Console;
-use super::grading::{Grading, GradingTotals, checked, read, say_ignored};
+use super::grading::{Grading, GradingTotals, checked, file_or_stdin, say_ignored};
 use crate::app::cli::GradeArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::System;
@@ -21,7 +21,7 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
     let grader = grader.ok_or_else(|| Error::harness_usage("--grader is required"))?;
     say_ignored(&args.ignored, console.err)?;
     let grading = Grading::load(grader, &args.program, console)?;
-    let bytes = records(args, console.system)?;
+    let bytes = file_or_stdin(args.file.as_deref(), "extracted results", console.system)?;
     // Records are read again when it is their turn: all of them at once would be large.
     let records = checked(&bytes, "JSON", |line| check::graded(line).map(drop))?;
     let lines: Vec<InlineLine<'_>> = records.into_iter().map(|(line, ())| line).collect();
@@ -44,21 +44,6 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
         GradingTotals { failed: 1.., .. } => ExitStatus::GateFailed,
         _ => ExitStatus::Success,
     })
-}
-
-fn records(args: &GradeArgs, system: &dyn System) -> Result<Vec<u8>, Error> {
-    if let Some(path) = &args.file {
-        return read(path, system);
-    }
-    let bytes = system
-        .stdin()
-        .map_err(|error| Error::harness_usage(format!("cannot read standard input: {error}")))?;
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(Error::harness_usage(
-            "No extracted results provided (name a file, or pipe them in)",
-        ));
-    }
-    Ok(bytes)
 }
 
 fn grade_lines(

@@ -281,6 +281,26 @@ pub(super) fn read(path: &str, system: &dyn System) -> Result<Vec<u8>, Error> {
     bytes.map_err(|reason| Error::harness_usage(format!("cannot read `{path}`: {reason}")))
 }
 
+/// The bytes of a file if one is named, else what is piped in. `what` says what they are where there are none.
+pub(super) fn file_or_stdin(
+    path: Option<&str>,
+    what: &str,
+    system: &dyn System,
+) -> Result<Vec<u8>, Error> {
+    if let Some(path) = path {
+        return read(path, system);
+    }
+    let bytes = system
+        .stdin()
+        .map_err(|error| Error::harness_usage(format!("cannot read standard input: {error}")))?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Error::harness_usage(format!(
+            "No {what} provided (name a file, or pipe them in)"
+        )));
+    }
+    Ok(bytes)
+}
+
 /// The lines of a file, all of which `check` takes; `what` says what they are in a message.
 pub(super) fn checked<'t, T>(
     bytes: &'t [u8],

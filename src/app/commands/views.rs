@@ -1,30 +1,18 @@
 //! What the commands share that derive views of records: their input, and how a view is written.
 
 use super::Console;
-use super::grading::{read, say_ignored, write_text};
+use super::grading::{file_or_stdin, read, say_ignored, write_text};
 use crate::app::cli::ViewArgs;
 use crate::app::error::Error;
 
 /// The records of a file, or those that are piped in. `what` says what they are where there are none.
-pub(super) fn file_or_stdin(
+pub(super) fn piped_or_file(
     args: &ViewArgs,
     what: &str,
     console: &mut Console<'_>,
 ) -> Result<Vec<u8>, Error> {
     say_ignored(&args.ignored, console.err)?;
-    if let Some(path) = &args.file {
-        return read(path, console.system);
-    }
-    let bytes = console
-        .system
-        .stdin()
-        .map_err(|error| Error::harness_usage(format!("cannot read standard input: {error}")))?;
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(Error::harness_usage(format!(
-            "No {what} provided (name a file, or pipe it in)"
-        )));
-    }
-    Ok(bytes)
+    file_or_stdin(args.file.as_deref(), what, console.system)
 }
 
 /// The records of a file that must be named, as `name`.

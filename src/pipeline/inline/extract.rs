@@ -37,22 +37,14 @@ pub(crate) fn extracted(
     }
     let has_failed = |step: &Value| step["type"] == "tool_call" && step["status"] == "failed";
     let tool_errors = trajectory.iter().any(has_failed) || raw.contains_key("error");
-    let mut record = Map::new();
-    let mut keep = |name: &str| {
-        record.extend(raw.get(name).map(|value| (name.to_owned(), value.clone())));
+    let kept = |names: [&'static str; 3]| {
+        names.into_iter().filter_map(|name| Some((name.to_owned(), raw.get(name)?.clone())))
     };
-    keep("id");
-    keep("input");
-    keep("hint");
+    let mut record: Map<String, Value> = kept(["id", "input", "hint"]).collect();
     record.insert("output".to_owned(), json!(turn.answer));
     record.insert("trajectory".to_owned(), Value::Array(trajectory));
     record.insert("toolErrors".to_owned(), json!(tool_errors));
-    let mut keep = |name: &str| {
-        record.extend(raw.get(name).map(|value| (name.to_owned(), value.clone())));
-    };
-    keep("metadata");
-    keep("timing");
-    keep("error");
+    record.extend(kept(["metadata", "timing", "error"]));
     Ok(record)
 }
 

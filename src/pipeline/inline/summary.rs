@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::json::{number, to_json};
 use super::lines::JsonRecord;
-use super::words::{joined_input, shortened, text_of};
+use super::words::{joined_input, shortened, shown, text_of};
 
 /// The characters of a thought or a message that are shown.
 const WORDS: usize = 100;
@@ -78,10 +78,6 @@ pub(crate) fn markdown(record: &JsonRecord) -> String {
         }
     }
     text + "\n---\n"
-}
-
-fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| to_json(value), str::to_owned)
 }
 
 fn write_step(to: &mut String, step: &Value, ordinal: usize, id: &str) {

@@ -55,7 +55,7 @@ pub(crate) fn joined_input(input: Option<&Value>, separator: &str) -> String {
 }
 
 /// A string as it is, anything else as JSON.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| to_json(value), str::to_owned)
 }
 
