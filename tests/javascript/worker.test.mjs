@@ -76,8 +76,8 @@ class Worker {
 }
 
 /** Loads a module and asks it every input; what it answered, by place. */
-async function answers(files, file, inputs) {
-  const worker = new Worker(workspace(files), file)
+async function answers(files, file, inputs, settings) {
+  const worker = new Worker(workspace(files), file, settings)
   const [first] = await worker.received(1)
   if (first.unloadable) return { unloadable: first.unloadable }
   inputs.forEach((input, id) => worker.send({ id, input }))
@@ -182,6 +182,25 @@ describe('the worker', { concurrency: 4, timeout: 120_000 }, () => {
     const { replies } = await answers({ 'grader.mjs': source }, 'grader.mjs', [{}])
     assert.ok(replies[0].error.message.length <= 2_000)
     assert.ok(replies[0].error.details.length <= 4_000)
+  })
+
+  const COMPARISONS = [
+    ['grade before all others', 'export const compare = () => 1\nexport default () => 2\nexport const grade = () => 3', 3],
+    ['then the default', 'export const compare = () => 1\nexport default () => 2', 2],
+    ['then compare', 'export const grade = 5\nexport const compare = ({ id }) => id', 'x'],
+  ]
+
+  for (const [name, source, expected] of COMPARISONS) {
+    test(`of a module that compares is called: ${name}`, async () => {
+      const { replies } = await answers({ 'grader.mjs': source }, 'grader.mjs', [{ id: 'x' }], { role: 'compare' })
+      assert.deepEqual(replies[0].result, expected)
+    })
+  }
+
+  test('a module that compares by none of the names is told so', async () => {
+    const { unloadable } = await answers({ 'grader.mjs': 'export const rank = () => 1' }, 'grader.mjs', [], { role: 'compare' })
+    assert.equal(unloadable.message, "Comparison grader must export 'grade', 'compare', or 'default' function")
+    assert.equal(unloadable.details, 'it exports `rank`')
   })
 
   const UNLOADABLE = [

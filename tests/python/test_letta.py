@@ -340,6 +340,8 @@ class StandIns(WorkerCase):
         source = "from letta_evals import extractor\n@extractor\ndef grade(trajectory, config): return ''"
         message = "`grade` is decorated with @extractor, not @grader"
         self.assertEqual(self.unloadable(source)["message"], message)
+        message = "`grade` is decorated with @extractor, and does not compare"
+        self.assertEqual(self.unloadable(source, role="compare")["message"], message)
 
 
 class Installed(WorkerCase):

@@ -68,6 +68,7 @@ class Loading(WorkerCase):
             ("extract", "(messages)", f"`f(messages)` {extract}"),
             ("extract", "(a, b, c, d)", f"`f(a, b, c, d)` {extract}"),
             ("reward", "()", "`f()` has to take (ctx)"),
+            ("compare", "(a, b)", "`f(a, b)` has to take (matchup)"),
             ("reward", "(ctx, b)", "`f(ctx, b)` has to take (ctx); there is nothing for `b`, which has no default"),
         ]
         for role, parameters, message in table:
@@ -225,6 +226,8 @@ class Answering(WorkerCase):
             ("reward", "(ctx)", "ctx.sample.input", "q"),
             ("reward", "(context)", "context.sample.input", "q"),
             ("reward", "(weight=2, *, ctx)", "weight, ctx.sample.input", [2, "q"]),
+            ("compare", "(matchup)", "sorted(matchup)", ["agent_state", "config", "sample", "trajectory"]),
+            ("compare", "(given, weight=2)", "given['config'], weight", [{"k": 1}, 2]),
         ]
         for role, parameters, told, expected in table:
             with self.subTest(role + parameters):

@@ -67,7 +67,9 @@ fn of_program(identity: &ProgramIdentity, outcome: &Outcome) -> Grade {
         Outcome::Reply(reply) => {
             let grade = match identity.spec.role {
                 Role::Reward => reply::reward(&reply.text),
-                Role::Grade | Role::Extract => reply::grade(&identity.spec, &reply.text),
+                Role::Grade | Role::Extract | Role::Compare => {
+                    reply::grade(&identity.spec, &reply.text)
+                }
             };
             return grade.unwrap_or_else(|message| Grade::failed("invalid_reply", message));
         }

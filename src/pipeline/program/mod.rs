@@ -5,6 +5,7 @@
 //! a program gives back. Processes and workers are in `exec`, the files are found by the engine.
 
 mod depfile;
+pub(crate) mod ranking;
 pub(crate) mod reply;
 mod uncallable;
 

@@ -7,6 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use super::ranking;
 use crate::base::json_syntax::kind_of;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::spec::{Language, ProgramSpec, Role};
@@ -26,6 +27,7 @@ pub(crate) fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
         Role::Grade => grade(spec, text).map(drop),
         Role::Extract => submission(text).map(drop),
         Role::Reward => reward(text).map(drop),
+        Role::Compare => ranking::rankings(text).map(drop),
     }
 }
 
@@ -71,7 +73,8 @@ pub(crate) fn reward(text: &str) -> Result<Grade, String> {
     }
 }
 
-fn json(text: &str) -> Result<Value, String> {
+/// The value that a program wrote: one, with nothing around it.
+pub(super) fn json(text: &str) -> Result<Value, String> {
     let value = serde_json::from_str(text).map_err(|_| {
         let shown: String = text.chars().take(SHOWN).collect();
         let is_result =

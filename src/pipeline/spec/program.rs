@@ -117,6 +117,8 @@ pub enum Role {
     Extract,
     /// One score of many grades.
     Reward,
+    /// Ranks of the runs of a prompt.
+    Compare,
 }
 
 impl Role {
@@ -126,6 +128,7 @@ impl Role {
             Self::Grade => "grade",
             Self::Extract => "extract",
             Self::Reward => "reward",
+            Self::Compare => "compare",
         }
     }
 }

@@ -69,6 +69,7 @@ pub(super) fn who(role: Role) -> &'static str {
         Role::Grade => "Grader",
         Role::Extract => "Extractor",
         Role::Reward => "Reward",
+        Role::Compare => "Comparison grader",
     }
 }
 

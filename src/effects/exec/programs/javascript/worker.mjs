@@ -467,8 +467,11 @@ function runtimeName() {
   return Deno ? `deno ${Deno.version.deno}` : `node ${process.versions.node}`
 }
 
+/** What a module may export that compares, the first that is there. */
+const COMPARISONS = ['grade', 'default', 'compare']
+
 /** Imports the module; returns its function, or says why there is none. */
-async function load({ path, function: name, workspace: folder, strip }) {
+async function load({ path, function: name, role, workspace: folder, strip }) {
   state = 'loading'
   workspace = folder.replace(/\/+$/, '')
   ownFiles = [path]
@@ -486,11 +489,14 @@ async function load({ path, function: name, workspace: folder, strip }) {
     return giveUp(message, details)
   }
   const isCommonJs = module.default !== undefined && requires.cache?.[ownFiles[1]]?.exports === module.default
-  const found = module[name] ?? (isCommonJs ? module.default?.[name] : undefined)
-  if (typeof found !== 'function') {
+  const isComparison = role === 'compare'
+  const exported = (name) => module[name] ?? (isCommonJs ? module.default?.[name] : undefined)
+  const found = (isComparison ? COMPARISONS : [name]).map(exported).find((one) => typeof one === 'function')
+  if (found === undefined) {
     const names = Object.keys(isCommonJs ? { ...module.default } : module).filter((key) => key !== 'module.exports')
     const exports = names.length > 0 ? `it exports ${names.map((key) => `\`${key}\``).join(', ')}` : 'it exports nothing'
-    return giveUp(`Grader module must export a '${name}' function`, exports)
+    const wanted = isComparison ? "Comparison grader must export 'grade', 'compare', or 'default'" : `Grader module must export a '${name}'`
+    return giveUp(`${wanted} function`, exports)
   }
   const overlaps = Object.prototype.toString.call(found) === '[object AsyncFunction]'
   const { files = [], missed = [], reads = [] } = news()

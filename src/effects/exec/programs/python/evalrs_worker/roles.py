@@ -26,6 +26,7 @@ PARAMETERS = {
     "grade": (("sample", "submission"), 2),
     "extract": (("trajectory", "config", "agent_state"), 2),
     "reward": (("ctx",), 1),
+    "compare": (("matchup",), 1),
 }
 
 
@@ -36,7 +37,8 @@ class Role:
         mark = getattr(function, MARK, role)
         name = getattr(function, "__name__", "the function")
         if mark != role:
-            raise Unloadable(f"`{name}` is decorated with @{DECORATORS.get(mark, mark)}, not @{DECORATORS[role]}")
+            instead = f"not @{DECORATORS[role]}" if role in DECORATORS else "and does not compare"
+            raise Unloadable(f"`{name}` is decorated with @{DECORATORS.get(mark, mark)}, {instead}")
         self.overlaps = is_async(function)
         self._must_be_grade = role == "grade" and hasattr(function, MARK)
         self._takes_pairs = role == "grade" and not self._must_be_grade
@@ -96,11 +98,16 @@ def _reward(given: Dict[str, Any], classes: Classes) -> Values:
     return {"ctx": context}
 
 
+def _compare(given: Dict[str, Any], classes: Classes) -> Values:
+    return {"matchup": given}
+
+
 #: What functions of a role are called with, by name.
 MAKERS: Dict[str, Callable[[Dict[str, Any], Classes], Values]] = {
     "grade": _grade,
     "extract": _extract,
     "reward": _reward,
+    "compare": _compare,
 }
 
 

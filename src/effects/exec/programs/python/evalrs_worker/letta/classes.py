@@ -27,7 +27,7 @@ class Classes:
         self._messages: Dict[Any, Any] = {}
         self._agent_state: Any = None
         self._sample: Any = _installed_sample()
-        if role != "grade":
+        if role not in ("grade", "compare"):
             from . import messages
 
             self._own = messages
