@@ -13,7 +13,7 @@ pub use harness::{
     CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,
     SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
-pub use views::{BalanceArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
+pub use views::{BalanceArgs, CompareArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
 #[derive(Debug, Parser)]
@@ -78,6 +78,9 @@ pub enum Command {
     /// Summarizes results: a line each, or Markdown with every step.
     #[command(args_override_self = true)]
     Summarize(SummarizeArgs),
+    /// Compares results of several runs, prompt by prompt: quality, speed, reliability, and who won.
+    #[command(args_override_self = true)]
+    Compare(CompareArgs),
     /// Shows how the cases of a test set are spread over categories.
     #[command(args_override_self = true)]
     Balance(BalanceArgs),

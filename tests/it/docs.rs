@@ -307,6 +307,44 @@ fn every_grader_snippet_grades() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn every_comparison_snippet_ranks() {
+    let result = |output: &str, score: f64| {
+        serde_json::json!({
+            "id": "a", "input": "q", "output": output, "trajectory": [], "toolErrors": false,
+            "timing": {"start": 0, "end": 1, "total": 1}, "score": {"pass": true, "score": score},
+        })
+        .to_string()
+    };
+    for (language, ending, runtime) in [("python", "py", "python3"), ("javascript", "mjs", "node")]
+    {
+        let all = snippets(language).into_iter().filter(|snippet| snippet.info == "comparison");
+        let all: Vec<Snippet> = all.collect();
+        assert!(!all.is_empty(), "the documents have a comparison grader in {language}");
+        for Snippet { place, text, .. } in all.into_iter().filter(|_| has(runtime)) {
+            let file = format!("rank.{ending}");
+            let files = [("long.jsonl", result("xyz", 0.5)), ("short.jsonl", result("x", 0.75))];
+            let space = Space::new(&files.each_ref().map(|(name, text)| (*name, text.as_str())));
+            space.write(&file, &text);
+            crate::programs::executable(&space, &file);
+            let ran = space.run(&[
+                "compare",
+                "long.jsonl",
+                "short.jsonl",
+                "-s",
+                "custom",
+                "-g",
+                &file,
+                "-f",
+                "markdown",
+            ]);
+            let report = ran.stdout();
+            assert!(report.contains("| long vs short | 0 | 1 | 0 |"), "{place}: {}", ran.stderr());
+        }
+    }
+}
+
 #[test]
 fn every_function_snippet_grades() {
     if !has("python3") {

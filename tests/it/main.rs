@@ -16,6 +16,8 @@ mod bad_input;
 #[cfg(unix)]
 mod before;
 mod cache;
+#[cfg(unix)]
+mod compare;
 mod connections;
 mod cost;
 mod determinism;

@@ -22,6 +22,7 @@ impl Command {
             | Self::Format(_)
             | Self::Summarize(_)
             | Self::Balance(_)
+            | Self::Compare(_)
             | Self::StripTypes { .. }
             | Self::Completions(_)
             | Self::Init(_) => None,
@@ -64,6 +65,7 @@ impl Command {
             | Self::Format(_)
             | Self::Summarize(_)
             | Self::Balance(_)
+            | Self::Compare(_)
             | Self::Completions(_)
             | Self::StripTypes { .. } => true,
             Self::Init(_) => false,
@@ -80,7 +82,8 @@ impl Command {
             | Self::Extract(_)
             | Self::Format(_)
             | Self::Summarize(_)
-            | Self::Balance(_) => true,
+            | Self::Balance(_)
+            | Self::Compare(_) => true,
             _ => false,
         }
     }

@@ -213,6 +213,7 @@ pub fn usage_code(words: &[String]) -> u8 {
         "format",
         "summarize",
         "balance",
+        "compare",
     ];
     let is_harness = command.is_some_and(|command| has_two_codes.contains(&command.as_str()));
     if is_harness && !is_strict { 1 } else { 2 }
@@ -240,6 +241,7 @@ mod tests {
             ("calibrate -s x", 1),
             ("validate-refs -g", 1),
             ("schemas --x", 1),
+            ("compare --x", 1),
             ("run --x", 2),
             ("--x", 2),
             ("", 2),

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use super::ProgramArgs;
+
 /// What the commands have in common: what they read and where they write.
 #[derive(Debug, Default, Args)]
 pub struct ViewArgs {
@@ -63,6 +65,38 @@ pub struct BalanceArgs {
     /// A category is too small below this share of an equal share, in percent.
     #[arg(long, short, value_name = "PERCENT", default_value_t = 50.0, value_parser = percent)]
     pub threshold: f64,
+}
+
+/// `evalrs compare`.
+#[derive(Debug, Default, Args)]
+#[command(mut_arg("grader", |arg| arg.help(
+    "With --strategy custom, what ranks the runs of a prompt: a module that exports `grade`, else a default, else \
+     `compare`; any other file as an executable; or a function of a Python file (file.py:name)"
+)))]
+pub struct CompareArgs {
+    /// Results of `capture`, or of `trials`, one file a run: PATH, or LABEL:PATH.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<String>,
+    /// A further run and what it is called. May be repeated.
+    #[arg(long, value_name = "LABEL:PATH")]
+    pub run: Vec<String>,
+    /// weighted, statistical (with intervals) or custom (a grader).
+    #[arg(long, short, value_name = "STRATEGY", default_value = "weighted")]
+    pub strategy: String,
+    /// json or markdown [default: by the name of the file that -o names, else json].
+    #[arg(long, short, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// What the files hold: auto, capture or trials.
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub input_format: String,
+    /// Writes to this file in place of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<String>,
+    /// Says what is compared.
+    #[arg(long)]
+    pub progress: bool,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -10,6 +10,7 @@ use crate::pipeline::inline::calibration::{SampledResult, report};
 use crate::pipeline::inline::check;
 use crate::pipeline::inline::record::grader_input;
 use crate::pipeline::inline::sample::sample;
+use crate::pipeline::spec::Role;
 
 /// Samples graded results and reports them, graded again if a grader is named.
 pub(crate) fn calibrate(
@@ -20,7 +21,9 @@ pub(crate) fn calibrate(
     let path = path.ok_or_else(|| Error::harness_usage("results.jsonl path is required"))?;
     say_ignored(&args.ignored, console.err)?;
     let grader = args.program.grader.as_deref();
-    let grading = grader.map(|grader| Grading::load(grader, &args.program, console)).transpose()?;
+    let grading = grader
+        .map(|grader| Grading::load(grader, Role::Grade, &args.program, console))
+        .transpose()?;
     let bytes = read(path, console.system)?;
     let results = checked(&bytes, "result", check::results)?;
     let population: Vec<Map<String, Value>> = results

@@ -14,13 +14,14 @@ use crate::pipeline::inline::check;
 use crate::pipeline::inline::json::number;
 use crate::pipeline::inline::lines::InlineLine;
 use crate::pipeline::inline::record::{GraderResult, grader_input, with_score};
+use crate::pipeline::spec::Role;
 
 /// Grades every record of a file. The file as a whole is checked, and the grader loaded, before anything else is done.
 pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let grader = args.program.grader.as_deref();
     let grader = grader.ok_or_else(|| Error::harness_usage("--grader is required"))?;
     say_ignored(&args.ignored, console.err)?;
-    let grading = Grading::load(grader, &args.program, console)?;
+    let grading = Grading::load(grader, Role::Grade, &args.program, console)?;
     let bytes = file_or_stdin(args.file.as_deref(), "extracted results", console.system)?;
     // Records are read again when it is their turn: all of them at once would be large.
     let records = checked(&bytes, "JSON", |line| check::graded(line).map(drop))?;

@@ -58,14 +58,30 @@ pub(super) struct GradingTotals {
 /// Takes what a grader says of the next record, and says its lines where it is told to.
 pub(super) type Take<'a> = &'a mut dyn FnMut(GraderResult, &mut dyn Write) -> Result<(), Error>;
 
+/// Takes the text that a grader gave for the next input.
+pub(super) type TakeText<'a> =
+    &'a mut dyn FnMut(&ProgramSpec, &str, &mut dyn Write) -> Result<(), Stopped>;
+
+/// What came of calling a grader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CallTotals {
+    /// Results that were in the store.
+    pub(super) cached: u64,
+    /// Times that the grader was called.
+    pub(super) called: u64,
+    /// Whether somebody said stop.
+    pub(super) interrupted: bool,
+}
+
 impl Grading {
-    /// Loads the grader at `path`.
+    /// Loads the grader at `path`, which is called for `role`.
     pub(super) fn load(
         path: &str,
+        role: Role,
         args: &ProgramArgs,
         console: &mut Console<'_>,
     ) -> Result<Self, Error> {
-        let spec = spec(path, args, console.system)?;
+        let spec = ProgramSpec { role, ..spec(path, args, console.system)? };
         let surroundings = SuiteContext::find("", args.store.cache_dir.as_deref(), console.system)?;
         let limits = LimitArgs { max_concurrent: args.max_concurrent, ..LimitArgs::default() };
         let max_concurrent = surroundings.settings(&limits, None).max_concurrent;
@@ -102,6 +118,32 @@ impl Grading {
         system: &dyn System,
         err: &mut dyn Write,
     ) -> Result<GradingTotals, Error> {
+        let is_function = self.prepared.identity.spec.language == Language::Python;
+        let inputs = inputs.map(|input| if is_function { function_input(&input) } else { input });
+        let mut graded = GradingTotals::default();
+        let mut take = |spec: &ProgramSpec, text: &str, err: &mut dyn Write| {
+            let result = GraderResult::read(spec, text).map_err(Stopped::invalid)?;
+            let pass = result.pass;
+            take(result, err).map_err(Stopped::Taker)?;
+            graded.passed += u64::from(pass);
+            graded.failed += u64::from(!pass);
+            Ok(())
+        };
+        let called = self.call(inputs, &mut take, name, system, err)?;
+        let CallTotals { cached, called, interrupted } = called;
+        Ok(GradingTotals { cached, called, interrupted, ..graded })
+    }
+
+    /// Calls the grader for each of `inputs`, and gives `take` every result in that order. Where the grader fails, that is
+    /// the end; `name` says of which record, by its ordinal from 0.
+    pub(super) fn call(
+        self,
+        inputs: impl Iterator<Item = String>,
+        take: TakeText<'_>,
+        name: &dyn Fn(usize) -> String,
+        system: &dyn System,
+        err: &mut dyn Write,
+    ) -> Result<CallTotals, Error> {
         let identity = &self.prepared.identity;
         let calls = Calls {
             executor: self.executor.as_ref(),
@@ -112,11 +154,8 @@ impl Grading {
             ask: if self.frozen { AskPolicy::Frozen } else { AskPolicy::Ask },
             refresh: self.refresh,
         };
-        let is_function = identity.spec.language == Language::Python;
-        let inputs = inputs.map(|input| if is_function { function_input(&input) } else { input });
         let actions = inputs.map(|input| ProgramAction { identity: identity.clone(), input });
-        let graded = GradingTotals::default();
-        let mut taking = Taking { spec: &identity.spec, take, err, graded, error: None };
+        let mut taking = Taking { spec: &identity.spec, take, err, taken: 0, error: None };
         // Listened to from now on, and not from when somebody waits.
         let stop = {
             let _entered = self.runtime.enter();
@@ -124,7 +163,7 @@ impl Grading {
         };
         let called = call_in_order(&calls, Arc::clone(&self.store), actions, &mut taking, stop);
         let mut called = self.runtime.block_on(called);
-        let Taking { err, mut graded, error, .. } = taking;
+        let Taking { err, taken, error, .. } = taking;
         let keys = &called.keys;
         if let Err(error) = self.prepared.complete_keys(keys, self.store.as_ref()) {
             called.end = called.end.and(Err(error));
@@ -140,19 +179,18 @@ impl Grading {
             )?;
         }
         note_used(&called, &identity.spec, &self.surroundings, system, err)?;
-        match (error, called.end) {
+        let interrupted = match (error, called.end) {
             (Some(Stopped::Grader(failure)), _) => {
-                let ordinal = (graded.passed + graded.failed) as usize;
-                return Err(Error::harness_grading(in_words(&failure, &name(ordinal))));
+                return Err(Error::harness_grading(in_words(&failure, &name(taken))));
             }
             (Some(Stopped::Taker(error)), _) => return Err(error),
             (None, Err(error)) => return Err(Error::harness_grading(error.to_string())),
-            (None, Ok(end)) => graded.interrupted = end == End::Interrupted,
-        }
-        if graded.interrupted {
+            (None, Ok(end)) => end == End::Interrupted,
+        };
+        if interrupted {
             writeln!(err, "interrupted: what was graded is kept, a rerun grades the rest")?;
         }
-        Ok(GradingTotals { cached: called.cached, called: called.executed, ..graded })
+        Ok(CallTotals { cached: called.cached, called: called.executed, interrupted })
     }
 }
 
@@ -175,16 +213,25 @@ fn note_used(
 }
 
 /// Why no more is taken.
-enum Stopped {
+pub(super) enum Stopped {
+    /// The grader failed.
     Grader(Failure),
+    /// What came of it cannot be taken.
     Taker(Error),
+}
+
+impl Stopped {
+    /// The grader gave what is none of its results.
+    pub(super) fn invalid(message: String) -> Self {
+        Self::Grader(Failure::new(FailureKind::InvalidReply, message))
+    }
 }
 
 struct Taking<'a> {
     spec: &'a ProgramSpec,
-    take: Take<'a>,
+    take: TakeText<'a>,
     err: &'a mut dyn Write,
-    graded: GradingTotals,
+    taken: usize,
     error: Option<Stopped>,
 }
 
@@ -194,12 +241,8 @@ impl Taking<'_> {
             Outcome::Reply(reply) => reply,
             Outcome::Failure(failure) => return Err(Stopped::Grader(failure)),
         };
-        let result = GraderResult::read(self.spec, &reply.text)
-            .map_err(|message| Stopped::Grader(Failure::new(FailureKind::InvalidReply, message)))?;
-        let pass = result.pass;
-        (self.take)(result, self.err).map_err(Stopped::Taker)?;
-        self.graded.passed += u64::from(pass);
-        self.graded.failed += u64::from(!pass);
+        (self.take)(self.spec, &reply.text, self.err)?;
+        self.taken += 1;
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod balance;
 pub(crate) mod cache;
 pub(crate) mod calibrate;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub mod context;
 pub(crate) mod diff;
@@ -140,6 +141,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Extract(args) => extract::extract(args, &mut console),
         Command::Format(args) => format::format(args, &mut console),
         Command::Summarize(args) => summarize::summarize(args, &mut console),
+        Command::Compare(args) => compare::compare(args, &mut console),
         Command::Balance(args) => balance::balance(args, &mut console),
         Command::Schemas(args) => schemas::schemas(args, &mut console),
         Command::Init(args) => init::init(args, &mut console),

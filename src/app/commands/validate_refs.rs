@@ -14,6 +14,7 @@ use crate::base::text::{count, sanitize};
 use crate::pipeline::inline::check;
 use crate::pipeline::inline::json::to_json;
 use crate::pipeline::inline::record::{GraderResult, grader_input};
+use crate::pipeline::spec::Role;
 
 /// What a grader says of a reference.
 #[derive(Debug, Serialize)]
@@ -36,7 +37,7 @@ pub(crate) fn validate_refs(
     let grader =
         grader.ok_or_else(|| Error::harness_usage("--grader is required for validate-refs"))?;
     say_ignored(&args.ignored, console.err)?;
-    let grading = Grading::load(grader, &args.program, console)?;
+    let grading = Grading::load(grader, Role::Grade, &args.program, console)?;
     let bytes = read(path, console.system)?;
     let cases: Vec<Map<String, Value>> = checked(&bytes, "prompt", check::prompt)?
         .into_iter()

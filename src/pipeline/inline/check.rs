@@ -25,6 +25,7 @@ const fn optional(name: &'static str, expected: &'static str, holds: fn(&Value) 
 const TEXT: &str = "text";
 const INPUT: &str = "text or a list of texts";
 const OBJECT: &str = "an object";
+const NUMBER: &str = "a number";
 
 const PROMPT: &[Member] = &[
     required("id", TEXT, Value::is_string),
@@ -32,7 +33,7 @@ const PROMPT: &[Member] = &[
     optional("hint", TEXT, Value::is_string),
     optional("reference", TEXT, Value::is_string),
     optional("metadata", OBJECT, Value::is_object),
-    optional("timeout", "a number", Value::is_number),
+    optional("timeout", NUMBER, Value::is_number),
 ];
 
 const RESULT: &[Member] = &[
@@ -45,6 +46,45 @@ const RESULT: &[Member] = &[
     optional("score", OBJECT, Value::is_object),
 ];
 
+const CAPTURED: &[Member] = &[
+    required("trajectory", "a list", Value::is_array),
+    required("timing", OBJECT, Value::is_object),
+    required("toolErrors", "true or false", Value::is_boolean),
+    optional("errors", "a list of texts", is_texts),
+    optional("outcome", OBJECT, Value::is_object),
+];
+
+const TIMING: &[Member] = &[
+    required("start", NUMBER, Value::is_number),
+    required("end", NUMBER, Value::is_number),
+    required("total", NUMBER, Value::is_number),
+    optional("firstResponse", NUMBER, Value::is_number),
+    optional("sessionCreation", NUMBER, Value::is_number),
+];
+
+const TRIED: &[Member] = &[
+    required("id", TEXT, Value::is_string),
+    required("input", INPUT, is_input),
+    optional("hint", TEXT, Value::is_string),
+    required("k", NUMBER, Value::is_number),
+    optional("passRate", NUMBER, Value::is_number),
+    optional("passAtK", NUMBER, Value::is_number),
+    optional("passExpK", NUMBER, Value::is_number),
+    required("trials", "a list", Value::is_array),
+    optional("metadata", OBJECT, Value::is_object),
+];
+
+const TRIAL: &[Member] = &[
+    required("trialNum", NUMBER, Value::is_number),
+    required("output", TEXT, Value::is_string),
+    required("trajectory", "a list", Value::is_array),
+    required("duration", NUMBER, Value::is_number),
+    optional("pass", "true or false", Value::is_boolean),
+    optional("score", NUMBER, Value::is_number),
+    optional("reasoning", TEXT, Value::is_string),
+    optional("outcome", OBJECT, Value::is_object),
+];
+
 const SCORE: &[Member] = &[
     required("pass", "true or false", Value::is_boolean),
     required("score", "a number between 0.0 and 1.0", is_score),
@@ -54,29 +94,33 @@ const SCORE: &[Member] = &[
 
 const WORDS: &[Member] = &[
     required("content", TEXT, Value::is_string),
-    required("timestamp", "a number", Value::is_number),
+    required("timestamp", NUMBER, Value::is_number),
     optional("stepId", TEXT, Value::is_string),
 ];
 
 const CALL: &[Member] = &[
     required("name", TEXT, Value::is_string),
     required("status", TEXT, Value::is_string),
-    optional("duration", "a number", Value::is_number),
-    required("timestamp", "a number", Value::is_number),
+    optional("duration", NUMBER, Value::is_number),
+    required("timestamp", NUMBER, Value::is_number),
     optional("stepId", TEXT, Value::is_string),
 ];
 
 const PLAN: &[Member] = &[
     required("entries", "a list", Value::is_array),
-    required("timestamp", "a number", Value::is_number),
+    required("timestamp", NUMBER, Value::is_number),
     optional("stepId", TEXT, Value::is_string),
 ];
 
 fn is_input(value: &Value) -> bool {
     match value {
-        Value::Array(turns) => turns.iter().all(Value::is_string),
+        value @ Value::Array(_) => is_texts(value),
         value => value.is_string(),
     }
+}
+
+fn is_texts(value: &Value) -> bool {
+    value.as_array().is_some_and(|all| all.iter().all(Value::is_string))
 }
 
 fn is_score(value: &Value) -> bool {
@@ -117,6 +161,31 @@ pub(crate) fn result(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
     Ok(record)
 }
 
+/// Says what is wrong with a result that is compared with others of its prompt. What graded records do not have although
+/// those of agent-eval-harness do need not be there.
+pub(crate) fn captured(record: &JsonRecord) -> Result<(), String> {
+    result_members(record)?;
+    members("", record, CAPTURED)?;
+    match record.get("timing") {
+        Some(Value::Object(timing)) => members("timing.", timing, TIMING),
+        _ => Ok(()),
+    }
+}
+
+/// Says what is wrong with the result of a prompt that was tried several times.
+pub(crate) fn tried(record: &JsonRecord) -> Result<(), String> {
+    members("", record, TRIED)?;
+    let trials = record.get("trials").and_then(Value::as_array).into_iter().flatten();
+    trials.enumerate().try_for_each(|(at, value)| {
+        let Value::Object(trial) = value else {
+            return Err(format!("`trials[{at}]` must be an object, not {}", kind_of(value)));
+        };
+        let prefix = format!("trials[{at}].");
+        members(&prefix, trial, TRIAL)?;
+        steps(&prefix, trial)
+    })
+}
+
 fn bad(line: InlineLine<'_>, reason: String) -> BadLine {
     BadLine { number: line.number, reason }
 }
@@ -126,25 +195,28 @@ fn result_members(record: &JsonRecord) -> Result<(), String> {
     if let Some(Value::Object(score)) = record.get("score") {
         members("score.", score, SCORE)?;
     }
-    let steps = record.get("trajectory").and_then(Value::as_array).into_iter().flatten();
-    steps.enumerate().try_for_each(|(at, value)| step(at, value))
+    steps("", record)
 }
 
-fn step(at: usize, value: &Value) -> Result<(), String> {
+/// The steps of a record, whose members are named with `prefix`.
+fn steps(prefix: &str, record: &JsonRecord) -> Result<(), String> {
+    let steps = record.get("trajectory").and_then(Value::as_array).into_iter().flatten();
+    steps.enumerate().try_for_each(|(at, value)| step(&format!("{prefix}trajectory[{at}]"), value))
+}
+
+fn step(name: &str, value: &Value) -> Result<(), String> {
     let Value::Object(step) = value else {
-        return Err(format!("`trajectory[{at}]` must be an object, not {}", kind_of(value)));
+        return Err(format!("`{name}` must be an object, not {}", kind_of(value)));
     };
     let expected = match step.get("type").and_then(Value::as_str) {
         Some("thought" | "message") => WORDS,
         Some("tool_call") => CALL,
         Some("plan") => PLAN,
         _ => {
-            return Err(format!(
-                "`trajectory[{at}].type` must be thought, message, tool_call or plan"
-            ));
+            return Err(format!("`{name}.type` must be thought, message, tool_call or plan"));
         }
     };
-    members(&format!("trajectory[{at}]."), step, expected)
+    members(&format!("{name}."), step, expected)
 }
 
 fn members(prefix: &str, record: &JsonRecord, expected: &[Member]) -> Result<(), String> {
@@ -211,6 +283,44 @@ mod tests {
             assert_eq!(told(prompt, &case), format!("at line 7: {expected}"));
         }
         assert_eq!(told(prompt, &json!({"id": "a"})), "at line 7: `input` is missing");
+    }
+
+    #[test]
+    fn what_is_compared_says_how_long_it_took_and_what_failed() {
+        let timing = json!({"start": 1, "end": 2, "total": 1, "sessionCreation": 0});
+        let result = json!({"id": "a", "input": "q", "output": "o", "trajectory": [], "timing": timing, "toolErrors": false});
+        let trial = json!({"trialNum": 1, "output": "", "trajectory": [], "duration": 3, "pass": true, "score": 7});
+        let tried = json!({"id": "a", "input": "q", "k": 1, "trials": [trial], "passAtK": 1});
+        let check = |is_tried: bool, record: &Value| {
+            let record = record.as_object().unwrap();
+            let checked = if is_tried { super::tried(record) } else { super::captured(record) };
+            checked.err().unwrap_or_default()
+        };
+        assert_eq!((check(false, &result), check(true, &tried)), (String::new(), String::new()));
+        for (is_tried, name, value, expected) in [
+            (false, "/timing", json!({"start": 1}), "`timing.end` is missing"),
+            (false, "/toolErrors", json!("no"), "`toolErrors` must be true or false, not a string"),
+            (false, "/trajectory", json!([1]), "`trajectory[0]` must be an object, not a number"),
+            (false, "/id", json!(1), "`id` must be text, not a number"),
+            (true, "/k", json!("5"), "`k` must be a number, not a string"),
+            (true, "/trials/0", json!(1), "`trials[0]` must be an object, not a number"),
+            (
+                true,
+                "/trials/0/pass",
+                json!(1),
+                "`trials[0].pass` must be true or false, not a number",
+            ),
+            (
+                true,
+                "/trials/0/trajectory",
+                json!([{"type": "plan", "timestamp": 1}]),
+                "`trials[0].trajectory[0].entries` is missing",
+            ),
+        ] {
+            let mut record = if is_tried { tried.clone() } else { result.clone() };
+            *record.pointer_mut(name).unwrap() = value;
+            assert_eq!(check(is_tried, &record), expected);
+        }
     }
 
     #[test]

@@ -3,12 +3,15 @@
 use std::io::{Result, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
 /// From here on JavaScript writes a number with an exponent (ECMA-262, `Number::toString`).
 const LARGE: f64 = 1e21;
 /// Below this it does so too.
 const SMALL: f64 = 1e-6;
+/// Below this every whole number is a number of its own: 2^53.
+const SAFE: f64 = 9_007_199_254_740_992.0;
 
 /// The value as compact JSON.
 pub(crate) fn to_json(value: &impl Serialize) -> String {
@@ -16,6 +19,29 @@ pub(crate) fn to_json(value: &impl Serialize) -> String {
     let written = value.serialize(&mut Serializer::with_formatter(&mut bytes, AsInJavaScript));
     // Nothing that is written here has keys that are no text, and memory takes every byte.
     written.map(|()| String::from_utf8(bytes).unwrap_or_default()).unwrap_or_default()
+}
+
+/// The value as indented JSON.
+pub(crate) fn to_pretty_json(value: &impl Serialize) -> String {
+    // Nothing that is written here has keys that are no text.
+    let value = serde_json::to_value(value).unwrap_or_default();
+    serde_json::to_string_pretty(&without_fractions(value)).unwrap_or_default()
+}
+
+/// The value with numbers that have no fraction as whole numbers.
+fn without_fractions(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(without_fractions).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(name, value)| (name, without_fractions(value))).collect()
+        }
+        Value::Number(number) => {
+            let float = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0);
+            let whole = float.filter(|float| float.abs() < SAFE).map(|float| float as i64);
+            whole.map_or(Value::Number(number), Value::from)
+        }
+        other => other,
+    }
 }
 
 /// The number as JavaScript prints it: the fewest digits that read back as the same number.
@@ -43,7 +69,7 @@ impl Formatter for AsInJavaScript {
 mod tests {
     use serde_json::json;
 
-    use super::{number, to_json};
+    use super::{number, to_json, to_pretty_json};
 
     #[test]
     fn numbers_are_written_as_javascript_writes_them() {
@@ -73,6 +99,12 @@ mod tests {
     fn json_is_compact_and_keeps_the_order_of_keys() {
         let value = json!({"b": [1.0, 2, null], "a": {"\u{1b}é": "x\n"}});
         assert_eq!(to_json(&value), r#"{"b":[1,2,null],"a":{"\u001bé":"x\n"}}"#);
+        let text = to_pretty_json(&json!({"b": [1.0, -0.0, 2.5, 1e300], "a": {"c": 3}}));
+        assert_eq!(
+            text.split_whitespace().collect::<String>(),
+            r#"{"b":[1,0,2.5,1e+300],"a":{"c":3}}"#
+        );
+        assert!(text.starts_with("{\n  \"b\": [\n    1,"), "{text}");
         assert_eq!(to_json(&u64::MAX), "18446744073709551615");
     }
 }

@@ -9,6 +9,7 @@
 pub(crate) mod balance;
 pub(crate) mod calibration;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod extract;
 pub(crate) mod json;
 pub(crate) mod lines;
@@ -18,4 +19,5 @@ pub(crate) mod sample;
 pub(crate) mod schemas;
 pub(crate) mod summary;
 pub(crate) mod table;
+pub(crate) mod trial_rates;
 mod words;

@@ -4,7 +4,7 @@
 
 /// `wanted` of the numbers below `population`, in order; all of them if there are no more.
 pub(crate) fn sample(population: usize, wanted: usize, seed: u64) -> Vec<usize> {
-    let mut generator = SplitMix(seed);
+    let mut generator = SplitMix::new(seed);
     let mut left = wanted.min(population);
     let mut picked = Vec::with_capacity(left);
     // Selection sampling: each is taken with the share of what is still wanted in what is still there (Knuth, The Art of
@@ -21,9 +21,16 @@ pub(crate) fn sample(population: usize, wanted: usize, seed: u64) -> Vec<usize> 
     picked
 }
 
-struct SplitMix(u64);
+/// A generator of random numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct SplitMix(u64);
 
 impl SplitMix {
+    /// The numbers of a seed.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
@@ -33,7 +40,7 @@ impl SplitMix {
     }
 
     /// A number below `end`. The share that is too likely is below `end` in 2^64.
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 }
