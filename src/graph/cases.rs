@@ -7,6 +7,7 @@ use super::selection::{CaseOrdinals, Narrowing, SelectableCase, Selection, selec
 use crate::pipeline::dataset::Sample;
 use crate::pipeline::dataset::chunk::Records;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
+use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::dataset::row;
 use crate::pipeline::dataset::row::{RowId, RowRecord};
 use crate::pipeline::evaluate::needs::RowNeeds;
@@ -62,7 +63,10 @@ pub fn cases<'a>(
     spec: &RowSpec,
 ) -> impl Iterator<Item = (usize, RowRecord<'a>)> {
     let per_record = spec.cases();
+    let is_live = spec.live.is_some();
     records.iter().enumerate().flat_map(move |(at, (row, recorded))| {
+        // What a row records itself is not what a target that is run has answered.
+        let recorded = if is_live { NOT_RECORDED } else { recorded };
         (0..per_record).map(move |case| (at, RowRecord { row, recorded, case }))
     })
 }
@@ -80,7 +84,9 @@ pub fn unmet_in(records: &Records, spec: &RowSpec, needs: &RowNeeds) -> Vec<(usi
     if *needs == RowNeeds::default() {
         return Vec::new();
     }
+    let is_live = spec.live.is_some();
     let problems = |(at, (row, recorded)): (usize, _)| {
+        let recorded = if is_live { NOT_RECORDED } else { recorded };
         let problems = needs.problems(RowRecord { row, recorded, case: 0 }, spec);
         problems.into_iter().map(move |problem| (at, problem))
     };

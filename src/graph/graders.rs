@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Db;
 use super::inputs::{File, ProgramState, Root};
 use crate::base::system;
-use crate::pipeline::dataset::fields::RowSpec;
+use crate::pipeline::dataset::fields::{LiveCases, RowSpec};
 use crate::pipeline::evaluate::rewards::ReadyReward;
 use crate::pipeline::evaluate::{Method, ReadyGrader, ReadyTool};
 use crate::pipeline::gate;
@@ -84,9 +84,15 @@ pub fn suite(db: &dyn Db, root: Root) -> SuiteReading {
 #[salsa::tracked]
 pub fn row_spec(db: &dyn Db, root: Root) -> Option<RowSpec> {
     let suite = suite(db, root).suite.as_ref()?;
+    let overrides = root.overrides(db);
     let format = match &suite.target {
         TargetSpec::Recorded { format, .. } => *format,
-        TargetSpec::NotRunnable { .. } => None,
+        TargetSpec::Live(target) if overrides.cached.is_none() => {
+            let trials = overrides.trials.unwrap_or(suite.num_runs).max(1);
+            let live = LiveCases { models: target.models.clone(), trials };
+            return Some(RowSpec::live(&suite.dataset, live));
+        }
+        TargetSpec::Live(_) | TargetSpec::NotRunnable { .. } => None,
     };
     Some(RowSpec::new(&suite.dataset, format))
 }
@@ -134,6 +140,12 @@ fn environment_base_urls(db: &dyn Db, root: Root) -> Vec<(&'static str, String)>
         (!url.is_empty()).then(|| (info.id, url.to_owned()))
     });
     named.collect()
+}
+
+/// The base URL that the environment names for a provider.
+pub(super) fn model_base_url(db: &dyn Db, root: Root, provider: &str) -> Option<String> {
+    let named = environment_base_urls(db, root).iter();
+    named.into_iter().find(|(id, _)| *id == provider).map(|(_, url)| url.clone())
 }
 
 /// A grader made ready; never compared, because what it is made of is.

@@ -19,6 +19,7 @@ pub(crate) mod change;
 pub(crate) mod selection;
 mod graders;
 mod cases;
+pub mod answers;
 pub(crate) mod rows;
 pub(crate) mod labels;
 pub(crate) mod baselines;

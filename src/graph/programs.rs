@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::Db;
-use super::cases::cases;
+use super::answers::{AnsweredCase, HeldAnswers, is_live};
 use super::graders::{Grader, SharedExtractor, identity, row_spec};
 use super::inputs::Chunk;
 use crate::pipeline::evaluate::Submission;
@@ -32,7 +32,12 @@ fn extractions<'db>(
     let (Some(spec), Some(ready)) = (spec, ready_extractor(db, extractor.spec(db))) else {
         return Arc::default();
     };
-    cases(chunk.records(db), spec).map(|(_, record)| extraction(record, spec, &ready)).collect()
+    let answers = HeldAnswers::of(db, chunk);
+    let submission = |case: AnsweredCase<'_>| {
+        let unanswered = case.unanswered();
+        unanswered.unwrap_or_else(|| extraction(case.record, spec, &ready))
+    };
+    answers.cases(chunk.records(db), spec).map(submission).collect()
 }
 
 /// The calls that extract what a grader grades of a chunk's cases; nothing where no program does.
@@ -70,7 +75,9 @@ fn known(db: &dyn Db, submission: &Submission) -> Submission {
 
 /// Whether the plans of a grader rest on outcomes, and so may want more once those are there.
 pub(crate) fn rests_on_outcomes(db: &dyn Db, grader: Grader<'_>) -> bool {
-    grader.extractor(db).program.is_some() || matches!(grader.kind(db), GraderKind::Reward(_))
+    grader.extractor(db).program.is_some()
+        || matches!(grader.kind(db), GraderKind::Reward(_))
+        || is_live(db, grader.root(db))
 }
 
 /// Whether the program that grades is run in every evaluation, and whether the one that extracts is.

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::answers::{AnsweredCase, HeldAnswers};
 use super::baselines::Baselines;
 pub use super::cases::{
     CheckedRecords, cases, checked, mask, narrowing, places, row_needs, selection, unmet, unmet_in,
@@ -37,9 +38,12 @@ pub fn submissions<'db>(
         return programs::extracted(db, chunk, extractor);
     }
     let extractor = Extractor::new(extractor.spec(db));
-    cases(chunk.records(db), spec)
-        .map(|(_, record)| evaluate::submission(record, spec, &extractor))
-        .collect()
+    let answers = HeldAnswers::of(db, chunk);
+    let submission = |case: AnsweredCase<'_>| {
+        let unanswered = case.unanswered();
+        unanswered.unwrap_or_else(|| evaluate::submission(case.record, spec, &extractor))
+    };
+    answers.cases(chunk.records(db), spec).map(submission).collect()
 }
 
 /// What a grader is given of a chunk's cases. Plans read this, not the extractor: another extractor that picks the
@@ -60,11 +64,14 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
     let submissions = graded_texts(db, chunk, grader);
     let grader = ready(db, grader);
     let files = |path: &str| row_file(db, chunk.root(db), path);
-    let of = cases(chunk.records(db), spec).zip(submissions.iter()).zip(mask(db, chunk).iter());
+    let answers = HeldAnswers::of(db, chunk);
+    let records = answers.cases(chunk.records(db), spec);
+    let of = records.zip(submissions.iter()).zip(mask(db, chunk).iter());
     of.enumerate()
-        .map(|(at, (((_, record), submission), is_in))| match is_in {
+        .map(|(at, ((case, submission), is_in))| match is_in {
             true => {
                 let baseline = baselines.case(at);
+                let record = case.record;
                 evaluate::plan(&Case { record, spec, submission, baseline }, grader, &files)
             }
             false => Planned::Skipped,
@@ -113,10 +120,11 @@ fn reward_plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<
     // Reading the epoch is what makes the query run again when outcomes arrive.
     let _ = chunk.epoch(db);
     let ready = ready(db, grader);
-    let of = cases(chunk.records(db), spec).zip(mask(db, chunk).iter());
+    let answers = HeldAnswers::of(db, chunk);
+    let of = answers.cases(chunk.records(db), spec).zip(mask(db, chunk).iter());
     of.enumerate()
-        .map(|(at, ((_, record), is_in))| match is_in {
-            true => plan_reward((record, spec), ready, &other_grades(db, chunk, at)),
+        .map(|(at, (case, is_in))| match is_in {
+            true => plan_reward((case.record, spec), ready, &other_grades(db, chunk, at)),
             false => Planned::Skipped,
         })
         .collect()

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::answers::{HeldCase, conversation_of, is_live};
 use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
@@ -13,6 +14,7 @@ use super::{Database, Db, folds, programs};
 use crate::base::diagnostic::suggest;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::action::Action;
+use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::dataset::row;
 use crate::pipeline::dataset::row::RowRecord;
 use crate::pipeline::dataset::{GroundTruth, Input};
@@ -224,6 +226,7 @@ pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<(usize, RowRe
     let records = chunk.records(db);
     let at = case / per_record;
     let (row, recorded) = (at < records.len()).then(|| records.get(at))?;
+    let recorded = if is_live(db, chunk.root(db)) { NOT_RECORDED } else { recorded };
     Some((at, RowRecord { row, recorded, case: case % per_record }))
 }
 
@@ -285,7 +288,9 @@ pub fn action_of(
 ) -> Option<Action> {
     let root = chunk.root(db);
     let spec = queries::row_spec(db, root).as_ref()?;
+    let held = HeldCase::of(db, chunk, case);
     let (_, record) = record_of(db, chunk, case)?;
+    let record = held.record(record);
     if matches!(grader.kind(db), GraderKind::Reward(_)) {
         let others = queries::other_grades(db, chunk, case);
         let ready = queries::ready(db, grader);
@@ -293,11 +298,16 @@ pub fn action_of(
     }
     let submissions = queries::graded_texts(db, chunk, grader);
     let baseline = Baselines::of(db, chunk, grader).case(case);
+    let ordinal = case;
     let case = Case { record, spec, submission: submissions.get(case)?, baseline };
     let submission = match case.submission {
         Submission::Turns(turns) => turns.get(ballot.turn)?,
         submission => submission,
     };
+    if matches!(submission, Submission::Unanswered(_)) {
+        let name = sample_id(db, chunk, ordinal)?;
+        return conversation_of(db, chunk, ordinal, name).map(Action::Target);
+    }
     if matches!(submission, Submission::Pending(_)) {
         let extractor = programs::ready_extractor(db, grader.extractor(db))?;
         return extraction_action(&case, ballot.turn, &extractor).map(Action::Program);

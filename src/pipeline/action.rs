@@ -6,10 +6,10 @@ use super::judge::JudgeAction;
 use super::key::{self, ActionKey, Ingredient, Ingredients};
 use super::program::{DependenciesAction, ProgramAction};
 use super::spec::Repeat;
+use super::target::{TargetAction, answer};
 
 /// An effect, described completely by data.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "made for a moment, and mostly of judges")]
 pub enum Action {
     /// A judge is asked.
     Judge(JudgeAction),
@@ -17,6 +17,8 @@ pub enum Action {
     Program(ProgramAction),
     /// It is found out which files such a program loads.
     Dependencies(DependenciesAction),
+    /// The target talks with a sample.
+    Target(TargetAction),
 }
 
 impl Action {
@@ -39,8 +41,14 @@ impl Action {
     pub fn model(&self) -> Option<&str> {
         match self {
             Self::Judge(action) => Some(&action.model),
+            Self::Target(action) => action.model.as_ref().map(|model| model.name.as_str()),
             Self::Program(_) | Self::Dependencies(_) => None,
         }
+    }
+
+    /// Whether it runs on this machine and costs nothing.
+    pub fn is_free(&self) -> bool {
+        matches!(self, Self::Program(_) | Self::Dependencies(_))
     }
 
     /// Says what is wrong with a reply, if anything.
@@ -49,6 +57,7 @@ impl Action {
             Self::Judge(action) => super::judge::reply::read(text, action.question).map(drop),
             Self::Program(action) => super::program::reply::check(&action.identity.spec, text),
             Self::Dependencies(_) => Ok(()),
+            Self::Target(_) => answer::check(text),
         }
     }
 
@@ -56,6 +65,7 @@ impl Action {
     pub fn is_repeated(&self) -> bool {
         match self {
             Self::Program(action) => action.identity.spec.repeat == Repeat::Always,
+            Self::Target(action) => action.identity.program.spec.repeat == Repeat::Always,
             Self::Judge(_) | Self::Dependencies(_) => false,
         }
     }
@@ -72,6 +82,10 @@ impl Action {
             }
             Self::Dependencies(action) => {
                 to.text("kind", "dependencies");
+                action.walk(to);
+            }
+            Self::Target(action) => {
+                to.text("kind", "target");
                 action.walk(to);
             }
         }

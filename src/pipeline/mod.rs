@@ -13,6 +13,7 @@ pub(crate) mod extract;
 pub mod judge;
 pub(crate) mod program;
 pub(crate) mod adapter;
+pub mod target;
 pub mod action;
 pub mod suite;
 pub mod workspace;

@@ -147,6 +147,8 @@ pub enum FailureKind {
     Unloadable,
     /// A program printed more than it may.
     OutputLimit,
+    /// A target ended with an error, or what it gave is no answer: the next run runs it again.
+    TargetFailed,
     /// There was an answer, and the store could not be written: the next run asks again.
     NotKept,
     /// It is not stored, and `--frozen` or `--offline` forbids asking.
@@ -183,7 +185,7 @@ impl FailureKind {
             Self::Refused | Self::Filtered | Self::Exception | Self::Exit | Self::OutputLimit => {
                 PERMANENT
             }
-            Self::Killed | Self::Unloadable | Self::NotKept => PASSING,
+            Self::Killed | Self::Unloadable | Self::TargetFailed | Self::NotKept => PASSING,
             Self::NotStored | Self::NotAsked => FailurePolicy { billed: false, ..PASSING },
         }
     }
@@ -210,6 +212,7 @@ impl FailureKind {
             Self::Killed => "killed",
             Self::Unloadable => "unloadable",
             Self::OutputLimit => "output_limit",
+            Self::TargetFailed => "target_failed",
             Self::NotKept => "not_kept",
             Self::NotStored => "not_stored",
             Self::NotAsked => "not_asked",

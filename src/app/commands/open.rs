@@ -9,6 +9,7 @@ use crate::base::text::count;
 use crate::effects::exec::Executor;
 use crate::effects::exec::executor::Executors;
 use crate::effects::exec::programs::{ProgramExecutor, ProgramSettings};
+use crate::effects::exec::targets::TargetExecutor;
 use crate::engine::resolve::settings::Refresh;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
@@ -112,7 +113,11 @@ pub(crate) fn refresh(names: &[String]) -> Refresh {
 pub(super) fn executor(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
     let settings = ProgramSettings { verbosity, ..ProgramSettings::of_machine(concurrency) };
     let programs = ProgramExecutor::new(settings);
-    Box::new(Executors { judges: judges(concurrency, verbosity), programs })
+    Box::new(Executors {
+        judges: judges(concurrency, verbosity),
+        programs,
+        targets: TargetExecutor::default(),
+    })
 }
 
 #[cfg(feature = "judge")]

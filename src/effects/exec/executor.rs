@@ -6,6 +6,7 @@ use futures_util::future::select;
 use tracing::{Instrument, debug_span};
 
 use super::programs::ProgramExecutor;
+use super::targets::TargetExecutor;
 use super::{
     Changed, Discovered, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch,
     LimitSettings, Loading, Notice, Room, Start,
@@ -19,6 +20,8 @@ pub(crate) struct Executors {
     pub judges: Box<dyn Executor>,
     /// Runs programs.
     pub programs: ProgramExecutor,
+    /// Holds conversations of targets.
+    pub targets: TargetExecutor,
 }
 
 impl Executor for Executors {
@@ -29,6 +32,11 @@ impl Executor for Executors {
             }
             Launch::Program(launch) => {
                 (debug_span!("action", kind = "program"), self.programs.execute(launch))
+            }
+            Launch::Target(launch) => {
+                let executing = self.targets.execute(*launch, &self.programs);
+                let executing: Executing<'_> = Box::pin(executing);
+                (debug_span!("action", kind = "target"), executing)
             }
         };
         if span.is_disabled() { executing } else { Box::pin(executing.instrument(span)) }
@@ -52,6 +60,10 @@ impl Executor for Executors {
         self.programs.halt(reason);
     }
 
+    fn finish(&self) -> Changed<'_> {
+        Box::pin(self.targets.finish(&self.programs))
+    }
+
     fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
         self.judges.open(endpoint, limits)
     }
@@ -60,6 +72,7 @@ impl Executor for Executors {
         match endpoint {
             EndpointId::Judge(_) => self.judges.room(endpoint),
             EndpointId::Program => self.programs.room(),
+            EndpointId::Target => Room::Now,
         }
     }
 
@@ -68,7 +81,8 @@ impl Executor for Executors {
     }
 
     fn changed(&self) -> Changed<'_> {
-        let either = select(self.judges.changed(), self.programs.changed());
+        let local = select(self.programs.changed(), Box::pin(self.targets.changed()));
+        let either = select(self.judges.changed(), local);
         Box::pin(async {
             either.await;
         })
@@ -77,6 +91,7 @@ impl Executor for Executors {
     fn take_notices(&self) -> Vec<Notice> {
         let mut notices = self.judges.take_notices();
         notices.extend(self.programs.take_notices());
+        notices.extend(self.targets.take_notices());
         notices
     }
 }

@@ -1,6 +1,6 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 //!
-//! `judges` asks over HTTP, `programs` runs executables and workers, and `executor` hands each action to the one that knows it.
+//! `judges` asks over HTTP, `programs` runs executables and workers, `targets` holds conversations, and `executor` hands each action to the one that knows it.
 
 pub(crate) mod editor;
 pub(crate) mod executor;
@@ -9,6 +9,7 @@ pub mod judges;
 #[cfg(not(feature = "judge"))]
 pub(crate) mod no_judges;
 pub(crate) mod programs;
+pub mod targets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -21,6 +22,7 @@ use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, Outcome};
 use crate::pipeline::program::{ProgramAction, ProgramIdentity};
 use crate::pipeline::spec::{Patience, ProgramSpec, is_secret};
+use targets::TargetLaunch;
 
 /// Who is asked. Requests to one endpoint share its limits, whoever sends them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +79,8 @@ pub enum EndpointId {
     Judge(JudgeEndpointId),
     /// Those of this machine, which all programs share.
     Program,
+    /// Those of the target: how many conversations are under way at once.
+    Target,
 }
 
 /// Whether an action may start.
@@ -118,6 +122,8 @@ pub enum Launch {
     Judge(JudgeLaunch),
     /// A program is called.
     Program(ProgramLaunch),
+    /// The target holds a conversation.
+    Target(Box<TargetLaunch>),
 }
 
 impl Launch {
@@ -126,6 +132,7 @@ impl Launch {
         match self {
             Self::Judge(launch) => Action::Judge(launch.action.clone()),
             Self::Program(launch) => Action::Program(launch.action.clone()),
+            Self::Target(launch) => Action::Target(launch.action.clone()),
         }
     }
 
@@ -134,6 +141,7 @@ impl Launch {
         match self {
             Self::Judge(launch) => EndpointId::Judge(launch.endpoint),
             Self::Program(_) => EndpointId::Program,
+            Self::Target(_) => EndpointId::Target,
         }
     }
 }
@@ -332,6 +340,12 @@ pub trait Executor {
     /// Nothing more is sent until a new evaluation begins, and why. What is under way finishes; what waits to be sent
     /// ends as not asked, and what waits for another attempt with the failure of its last one.
     fn halt(&self, _reason: &str) {}
+
+    /// Runs what is to be run after the last action: nothing is executed after it, until a new evaluation begins. It takes
+    /// a bounded time.
+    fn finish(&self) -> Changed<'_> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// Makes an endpoint of judges known, or takes new settings for one that is.
     fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> JudgeEndpointId {

@@ -236,6 +236,6 @@ fn prompt_of(
 ) -> Option<String> {
     match results::action_of(&session.db, cell.chunk, cell.case, grader, ballot)? {
         Action::Judge(action) => Some(format!("{}\n{}", action.system, action.user)),
-        Action::Program(_) | Action::Dependencies(_) => None,
+        Action::Program(_) | Action::Dependencies(_) | Action::Target(_) => None,
     }
 }

@@ -12,6 +12,7 @@ use super::waiting::Waiting;
 use crate::effects::exec::{Endpoint, LimitSettings, RequestHeader, Secret};
 use crate::engine::session::Session;
 use crate::graph::queries;
+use crate::pipeline::evaluate::Purpose;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider;
 use crate::pipeline::judge::provider::{Provider, ProviderInfo};
@@ -69,18 +70,7 @@ impl JudgeAccess<'_> {
         for (name, value) in from_environment.into_iter().flatten() {
             put(&mut headers, name, Secret::new(value.trim().to_owned()), true);
         }
-        for HeaderSpec { name, value } in &self.spec.headers {
-            match value {
-                HeaderValue::Text(text) => {
-                    put(&mut headers, name, Secret::new(text.clone()), false);
-                }
-                HeaderValue::Variable(variable) => {
-                    if let Some(value) = self.variable(variable) {
-                        put(&mut headers, name, value, true);
-                    }
-                }
-            }
-        }
+        put_all(&mut headers, &self.spec.headers, self.environment);
         headers
     }
 
@@ -99,8 +89,39 @@ impl JudgeAccess<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<Secret> {
-        let value = self.environment.get(name)?.trim();
-        (!value.is_empty()).then(|| Secret::new(value.to_owned()))
+        variable(name, self.environment)
+    }
+}
+
+fn variable(name: &str, environment: &BTreeMap<String, String>) -> Option<Secret> {
+    let value = environment.get(name)?.trim();
+    (!value.is_empty()).then(|| Secret::new(value.to_owned()))
+}
+
+/// The headers that a suite names.
+pub(crate) fn headers_of(
+    specs: &[HeaderSpec],
+    environment: &BTreeMap<String, String>,
+) -> Vec<RequestHeader> {
+    let mut headers = Vec::new();
+    put_all(&mut headers, specs, environment);
+    headers
+}
+
+fn put_all(
+    headers: &mut Vec<RequestHeader>,
+    specs: &[HeaderSpec],
+    environment: &BTreeMap<String, String>,
+) {
+    for HeaderSpec { name, value } in specs {
+        match value {
+            HeaderValue::Text(text) => put(headers, name, Secret::new(text.clone()), false),
+            HeaderValue::Variable(named) => {
+                if let Some(value) = variable(named, environment) {
+                    put(headers, name, value, true);
+                }
+            }
+        }
     }
 }
 
@@ -150,7 +171,7 @@ fn judges_to_ask(judge: &Judge, at: usize) -> Range<usize> {
 
 /// The judges that `waiting` is for, and which of them is asked; none if it is for a program.
 pub(crate) fn judge_of<'s>(session: &'s Session, waiting: &Waiting) -> Option<(&'s Judge, usize)> {
-    if waiting.is_extraction {
+    if waiting.purpose != Purpose::Grade {
         return None;
     }
     let grader = session.grader(waiting.cell.grader)?;
@@ -161,6 +182,7 @@ pub(crate) fn judge_of<'s>(session: &'s Session, waiting: &Waiting) -> Option<(&
 /// Who executes `waiting`.
 pub(crate) fn kind_of(session: &Session, waiting: &Waiting) -> ActionKind {
     match judge_of(session, waiting) {
+        _ if waiting.purpose == Purpose::Answer => ActionKind::Conversation,
         Some(_) => ActionKind::Judgment,
         None => ActionKind::Program,
     }

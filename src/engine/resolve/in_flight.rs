@@ -320,7 +320,7 @@ impl<'a, T: Copy> InFlight<'a, T> {
             Outcome::Failure(failure) => Some((failure.kind, failure.told())),
         };
         let usage = landed.outcome.usage();
-        self.unpaid += usize::from(landed.action.model().is_none());
+        self.unpaid += usize::from(landed.action.is_free());
         self.landed.push(landed);
         InFlightEvent::Landed(Arrival { waiting, endpoint, usage, failure, superseded })
     }
@@ -346,8 +346,11 @@ impl InFlight<'_> {
 fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&ProgramIdentity) -> bool) {
     let mut known: Vec<(Arc<ProgramIdentity>, bool)> = Vec::new();
     for landed in batch {
-        let Action::Program(action) = &landed.action else { continue };
-        let identity = &action.identity;
+        let identity = match &landed.action {
+            Action::Program(action) => &action.identity,
+            Action::Target(action) => &action.identity.program,
+            Action::Judge(_) | Action::Dependencies(_) => continue,
+        };
         let found = known.iter().find(|(other, _)| Arc::ptr_eq(other, identity));
         let is_current = match found {
             Some((_, is_current)) => *is_current,

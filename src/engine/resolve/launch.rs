@@ -1,12 +1,22 @@
 //! Renders an action that waits as something that can be executed: plans keep keys, not prompts.
 
-use super::credentials::{access, judge_of};
+use super::credentials::{JudgeAccess, access, headers_of, judge_of};
+use super::queues::PROGRAM_LIMITS;
+use super::settings::Settings;
 use super::waiting::Waiting;
-use crate::effects::exec::{EndpointId, JudgeLaunch, Launch, ProgramLaunch};
+use crate::effects::exec::targets::{TargetAccess, TargetLaunch};
+use crate::effects::exec::{EndpointId, JudgeLaunch, Launch, LimitSettings, ProgramLaunch, Secret};
 use crate::engine::session::Session;
 use crate::graph::inputs::CellId;
 use crate::graph::results;
+use crate::graph::{answers, queries};
 use crate::pipeline::action::Action;
+use crate::pipeline::judge::JudgeEndpoint;
+use crate::pipeline::spec::{AgentKind, JudgeSpec};
+use crate::pipeline::target::TargetAction;
+
+/// Conversations under way at once where nobody says: agents are large, and their APIs have limits.
+const CONVERSATIONS: usize = 4;
 
 /// Renders `waiting`. An error names the promise of the graph that does not hold.
 pub(crate) fn launch(
@@ -26,6 +36,7 @@ pub(crate) fn launch(
             return Ok(Launch::Program(ProgramLaunch { action, start }));
         }
         Action::Dependencies(_) => return Err("it is a list of files"),
+        Action::Target(action) => return conversation(session, waiting, action),
     };
     let EndpointId::Judge(endpoint) = endpoint else {
         return Err("a judge waits among programs");
@@ -43,4 +54,73 @@ pub(crate) fn launch(
         headers: access.headers(),
         patience: access.spec.patience.clone(),
     }))
+}
+
+/// A conversation, and how the target is reached.
+fn conversation(
+    session: &Session,
+    waiting: &Waiting,
+    action: TargetAction,
+) -> Result<Launch, &'static str> {
+    let db = &session.db;
+    let identity = &action.identity;
+    let start = session.start_of(&identity.program.spec).ok_or("its program was not read")?;
+    let environment = session.root.environment(db);
+    let reached = |spec: &JudgeSpec, endpoint: &JudgeEndpoint| {
+        let access = JudgeAccess { spec, base_url: &endpoint.base_url, environment };
+        TargetAccess {
+            base_url: endpoint.base_url.clone(),
+            api_key: access.api_key(),
+            headers: access.headers(),
+        }
+    };
+    let access = match &identity.spec.kind {
+        AgentKind::Chat(chat) => {
+            identity.model.as_ref().map(|endpoint| reached(&chat.model, endpoint))
+        }
+        AgentKind::Http(http) => Some(TargetAccess {
+            base_url: String::new(),
+            api_key: None,
+            headers: headers_of(&http.headers, environment),
+        }),
+        AgentKind::LettaAgent(letta) => {
+            let name = letta.api_key_env.as_deref().unwrap_or("LETTA_API_KEY");
+            let base_url =
+                letta.base_url.clone().or_else(|| environment.get("LETTA_BASE_URL").cloned());
+            let api_key = environment.get(name).map(|key| Secret::new(key.clone()));
+            Some(TargetAccess {
+                base_url: base_url.unwrap_or_else(|| "http://localhost:8283".to_owned()),
+                api_key,
+                headers: Vec::new(),
+            })
+        }
+        AgentKind::Command
+        | AgentKind::Function
+        | AgentKind::Headless(_)
+        | AgentKind::LettaCode(_) => None,
+    };
+    let user = identity.spec.user.as_ref().zip(identity.user.as_ref());
+    let user = user.map(|(user, endpoint)| reached(&user.model, endpoint));
+    let CellId { chunk, case, .. } = waiting.cell;
+    let spec = queries::row_spec(db, session.root).as_ref().ok_or("its rows cannot be read")?;
+    let who = queries::checked(db, chunk).whos.get(case).ok_or("its case is gone")?;
+    let what_for = answers::case_name(spec, &who.identity, &action.sample);
+    Ok(Launch::Target(Box::new(TargetLaunch { action, start, access, user, what_for })))
+}
+
+/// How many conversations are under way at once: as the suite says, else [`CONVERSATIONS`].
+pub(crate) fn target_limits(session: &Session, settings: &Settings) -> LimitSettings {
+    let live = session.suite().and_then(|suite| suite.target.live());
+    let said = settings.max_concurrent_targets.or_else(|| live?.max_concurrent);
+    LimitSettings { most: said.unwrap_or(CONVERSATIONS).max(1), ..PROGRAM_LIMITS }
+}
+
+/// What actions are called: judgments, unless programs are called or conversations are held too.
+pub(crate) fn noun(session: &Session) -> &'static str {
+    if answers::is_live(&session.db, session.root) {
+        return "action";
+    }
+    let mut graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let is_called = graders.any(|grader| grader.programs().next().is_some());
+    if is_called { "call" } else { "judgment" }
 }

@@ -182,11 +182,11 @@ impl<'a> Live<'a> {
     fn enqueue(&mut self) {
         let Self { resolver, ranking, urgent, .. } = self;
         for waiting in resolver.take_forbidden() {
-            resolver.tally(waiting.cell.grader).pending += 1;
+            resolver.list.tally(&waiting).pending += 1;
         }
         for waiting in std::mem::take(&mut resolver.list.queue) {
             if resolver.in_flight.adopt(&waiting) {
-                resolver.tally(waiting.cell.grader).asked += 1;
+                resolver.list.tally(&waiting).asked += 1;
                 resolver.settled.asked.push(waiting.key);
             } else {
                 resolver.list.queue.push(waiting);

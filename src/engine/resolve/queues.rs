@@ -19,6 +19,17 @@ pub(crate) const PROGRAM_LIMITS: LimitSettings = LimitSettings {
 /// Where an action stands in the whole queue: those of a lower rank come first, among equals the earlier one.
 type At = (u8, usize);
 
+/// Who executes the actions of a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum QueueOwner {
+    /// Programs, on this machine.
+    Programs,
+    /// The target.
+    Target,
+    /// Judges at an endpoint.
+    Judges(Endpoint),
+}
+
 /// What is queued for all endpoints.
 #[derive(Debug)]
 pub(crate) struct Queues<T> {
@@ -30,8 +41,8 @@ pub(crate) struct Queues<T> {
 /// The part of the queue that one endpoint is asked.
 #[derive(Debug)]
 struct EndpointQueue<T> {
-    /// Where judges are asked; none for programs.
-    endpoint: Option<Endpoint>,
+    /// Who executes them.
+    owner: QueueOwner,
     /// None where the queue was dropped and the endpoint was not named since.
     limits: Option<LimitSettings>,
     id: EndpointId,
@@ -74,8 +85,9 @@ pub(crate) struct ClosedQueue<T> {
 }
 
 impl<T> EndpointQueue<T> {
-    fn is_of_programs(&self) -> bool {
-        self.endpoint.is_none()
+    /// Whether its actions run here and cost nothing.
+    fn is_free(&self) -> bool {
+        self.owner == QueueOwner::Programs
     }
 
     fn has_place(&self) -> bool {
@@ -115,19 +127,20 @@ impl<T> Queues<T> {
     /// Where the actions of a model of an endpoint wait. Where the endpoint is known already, the smaller figures hold.
     pub(crate) fn queue(
         &mut self,
-        endpoint: Option<Endpoint>,
+        owner: QueueOwner,
         model: &str,
         limits: LimitSettings,
     ) -> QueueId {
-        let known = self.endpoints.iter().position(|queue| queue.endpoint == endpoint);
+        let known = self.endpoints.iter().position(|queue| queue.owner == owner);
         let at = known.unwrap_or_else(|| {
             // That of judges is known once it is open.
-            let id = match endpoint {
-                Some(_) => EndpointId::Judge(JudgeEndpointId::default()),
-                None => EndpointId::Program,
+            let id = match owner {
+                QueueOwner::Judges(_) => EndpointId::Judge(JudgeEndpointId::default()),
+                QueueOwner::Programs => EndpointId::Program,
+                QueueOwner::Target => EndpointId::Target,
             };
             let models = Vec::new();
-            self.endpoints.push(EndpointQueue { endpoint, limits: None, id, models, under_way: 0 });
+            self.endpoints.push(EndpointQueue { owner, limits: None, id, models, under_way: 0 });
             self.endpoints.len() - 1
         });
         let queue = &mut self.endpoints[at];
@@ -154,7 +167,7 @@ impl<T> Queues<T> {
     /// Makes every endpoint known to the executor.
     pub(crate) fn open(&mut self, executor: &dyn Executor) {
         for queue in &mut self.endpoints {
-            if let (Some(endpoint), Some(limits)) = (&queue.endpoint, queue.limits) {
+            if let (QueueOwner::Judges(endpoint), Some(limits)) = (&queue.owner, queue.limits) {
                 queue.id = EndpointId::Judge(executor.open(endpoint, limits));
             }
         }
@@ -174,9 +187,9 @@ impl<T> Queues<T> {
         self.endpoints.iter().all(EndpointQueue::is_empty)
     }
 
-    /// Whether a judge is still to be asked for something.
-    pub(crate) fn has_judges_to_ask(&self) -> bool {
-        self.endpoints.iter().any(|queue| !queue.is_of_programs() && !queue.is_empty())
+    /// Whether something is still to be asked that may cost something.
+    pub(crate) fn has_paid_to_ask(&self) -> bool {
+        self.endpoints.iter().any(|queue| !queue.is_free() && !queue.is_empty())
     }
 
     /// How many actions wait.
@@ -185,10 +198,10 @@ impl<T> Queues<T> {
     }
 
     /// Takes out the next action that may start. It counts as under way until `landed`.
-    /// With `only_programs`, one that costs nothing.
-    pub(crate) fn next(&mut self, executor: &dyn Executor, only_programs: bool) -> Option<Next<T>> {
+    /// With `only_free`, one that costs nothing.
+    pub(crate) fn next(&mut self, executor: &dyn Executor, only_free: bool) -> Option<Next<T>> {
         let has_room = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
-            (!only_programs || queue.is_of_programs())
+            (!only_free || queue.is_free())
                 && !queue.is_empty()
                 && queue.has_place()
                 && executor.room(queue.id) == Room::Now
@@ -276,7 +289,7 @@ impl<T> Queues<T> {
 mod tests {
     use std::cell::RefCell;
 
-    use super::{ClosedQueue, Queues};
+    use super::{ClosedQueue, QueueOwner, Queues};
     use crate::effects::exec::{
         Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch, LimitSettings, Room,
     };
@@ -326,7 +339,7 @@ mod tests {
         let executor = Doorkeeper::default();
         let mut queues = Queues::new();
         for action in actions {
-            let queue = queues.queue(Some(endpoint(&action[..1])), "open", SETTINGS);
+            let queue = queues.queue(QueueOwner::Judges(endpoint(&action[..1])), "open", SETTINGS);
             queues.push(queue, 0, *action);
         }
         queues.open(&executor);
@@ -348,9 +361,9 @@ mod tests {
             tokens_per_minute: Some(8),
             identical_failures: 0,
         };
-        let first = queues.queue(Some(endpoint("a")), "m", SETTINGS);
-        assert_eq!(queues.queue(Some(endpoint("a")), "m", other), first);
-        assert_ne!(queues.queue(Some(endpoint("b")), "m", other), first);
+        let first = queues.queue(QueueOwner::Judges(endpoint("a")), "m", SETTINGS);
+        assert_eq!(queues.queue(QueueOwner::Judges(endpoint("a")), "m", other), first);
+        assert_ne!(queues.queue(QueueOwner::Judges(endpoint("b")), "m", other), first);
         queues.open(&executor);
         let shared = LimitSettings { most: 4, identical_failures: 5, ..other };
         let opened = executor.opened.into_inner();
@@ -398,10 +411,10 @@ mod tests {
     #[test]
     fn a_model_that_is_closed_leaves_others_of_its_endpoint_alone() {
         let (executor, mut queues) = queue(&["a1", "b1"]);
-        let closed = queues.queue(Some(endpoint("a")), "closed", SETTINGS);
+        let closed = queues.queue(QueueOwner::Judges(endpoint("a")), "closed", SETTINGS);
         queues.push(closed, 0, "a2");
         queues.push(closed, 0, "a3");
-        let open = queues.queue(Some(endpoint("a")), "open", SETTINGS);
+        let open = queues.queue(QueueOwner::Judges(endpoint("a")), "open", SETTINGS);
         queues.push(open, 0, "a4");
         let first = queues.next(&executor, false).unwrap();
         queues.put_back(first);
@@ -417,7 +430,7 @@ mod tests {
         let executor = Doorkeeper::default();
         let mut queues = Queues::new();
         for (action, model) in [("a1", "m"), ("a2", "n"), ("a3", "m"), ("a4", "n")] {
-            let queue = queues.queue(Some(endpoint("a")), model, SETTINGS);
+            let queue = queues.queue(QueueOwner::Judges(endpoint("a")), model, SETTINGS);
             queues.push(queue, 0, action);
         }
         queues.open(&executor);

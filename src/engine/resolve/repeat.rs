@@ -14,6 +14,7 @@ use crate::effects::exec::{EndpointId, Executor};
 use crate::engine::session::Session;
 use crate::graph::planned_actions::actions_of_grader;
 use crate::graph::{Db, queries, results};
+use crate::pipeline::evaluate::Purpose;
 use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::spec::Repeat;
@@ -80,7 +81,7 @@ fn to_repeat(session: &Session, asked: &KeySet) -> Vec<Waiting> {
         }
         let of_grader: Vec<Waiting> = actions_of_grader(db, root, ordinal)
             .filter(|action| asked.contains(&action.key))
-            .filter(|action| !action.planned.is_extraction(action.ballot.turn))
+            .filter(|action| action.planned.purpose(action.ballot.turn) == Purpose::Grade)
             .map(|action| Waiting::new(action.cell, action.ballot, action.key))
             .collect();
         let step = of_grader.len().div_ceil(MOST).max(1);

@@ -13,9 +13,9 @@ use super::budget::{Budget, SpendingLimits};
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
 use super::in_flight::{Arrival, InFlight, InFlightEvent, Written};
-use super::launch::launch;
+use super::launch::{launch, noun, target_limits};
 use super::outstanding::Outstanding;
-use super::queues::{ClosedQueue, Next, PROGRAM_LIMITS, Queues};
+use super::queues::{ClosedQueue, Next, PROGRAM_LIMITS, QueueOwner, Queues};
 use super::settings::{ActionKind, AskPolicy, Settings};
 use super::settle::Settled;
 use super::stored::StoredReader;
@@ -29,9 +29,10 @@ use crate::engine::session::Session;
 use crate::graph::change::Change;
 use crate::graph::inputs::Chunk;
 use crate::graph::{Database, Db};
+use crate::pipeline::evaluate::Purpose;
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::key::ActionKey;
-use crate::pipeline::outcome::{ActionTally, Failure, FailureKind, Outcome, Usage};
+use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 
 /// Why nothing is asked once a write has failed.
 const UNWRITABLE: &str = "the store cannot be written";
@@ -128,7 +129,8 @@ impl<'a> Resolver<'a> {
     /// Whether anything may be asked by now.
     pub(crate) fn may_ask(&self) -> bool {
         let Settled { interrupted, out_of_budget, write_error, .. } = &self.settled;
-        let may = self.settings.ask.may_ask(ActionKind::Program);
+        let kinds = [ActionKind::Program, ActionKind::Conversation];
+        let may = kinds.into_iter().any(|kind| self.settings.ask.may_ask(kind));
         may && !interrupted && !out_of_budget && write_error.is_none()
     }
 
@@ -189,20 +191,13 @@ impl<'a> Resolver<'a> {
         }
         let tallies = || self.list.tallies.iter();
         let totals = tallies().map(|(name, tally)| (name.clone(), tally.total)).collect();
-        let noun = self.noun();
+        let noun = noun(self.session);
         self.world.progress.event(&Event::Planned { totals, noun });
         // Later there is news only if there is more to ask.
         if self.may_ask() && (self.settled.asked.is_empty() || !self.list.queue.is_empty()) {
             let cached = tallies().map(|(_, tally)| tally.cached).sum();
             self.world.progress.event(&Event::Cached(cached));
         }
-    }
-
-    /// What actions are called: judgments, unless programs are called too.
-    fn noun(&self) -> &'static str {
-        let mut graders = self.session.suite().into_iter().flat_map(|suite| &suite.graders);
-        let is_called = graders.any(|grader| grader.programs().next().is_some());
-        if is_called { "call" } else { "judgment" }
     }
 
     fn look_up_once(&mut self) {
@@ -241,7 +236,13 @@ impl<'a> Resolver<'a> {
             let grader = waiting.cell.grader;
             self.outstanding.add(grader);
             let Some((judge, at)) = judge_of(self.session, &waiting) else {
-                let queue = self.queues.queue(None, "", PROGRAM_LIMITS);
+                let queue = match waiting.purpose {
+                    Purpose::Answer => {
+                        let limits = target_limits(self.session, &self.settings);
+                        self.queues.queue(QueueOwner::Target, "", limits)
+                    }
+                    _ => self.queues.queue(QueueOwner::Programs, "", PROGRAM_LIMITS),
+                };
                 self.queues.push(queue, rank(&self.session.db, &waiting), waiting);
                 continue;
             };
@@ -251,7 +252,7 @@ impl<'a> Resolver<'a> {
             };
             let queue = known.entry((grader, at)).or_insert_with(|| {
                 let limits = access.limits(&self.settings);
-                self.queues.queue(Some(access.endpoint()), &access.spec.model, limits)
+                self.queues.queue(QueueOwner::Judges(access.endpoint()), &access.spec.model, limits)
             });
             self.queues.push(*queue, rank(&self.session.db, &waiting), waiting);
         }
@@ -262,7 +263,7 @@ impl<'a> Resolver<'a> {
     /// asked. Where it cannot, endpoints are closed from now on.
     pub(crate) fn can_keep(&mut self) -> bool {
         let mut list = self.list.queue.iter();
-        let is_paid = list.any(|waiting| judge_of(self.session, waiting).is_some());
+        let is_paid = list.any(|waiting| kind_of(self.session, waiting) != ActionKind::Program);
         let tried = if is_paid { self.store.try_writing() } else { Ok(()) };
         tried.map_err(|error| self.stop_asking(error)).is_ok()
     }
@@ -326,7 +327,7 @@ impl<'a> Resolver<'a> {
                 self.budget.sent(expected);
                 self.allowance = self.allowance.saturating_sub(1);
             }
-            self.tally(waiting.cell.grader).asked += 1;
+            self.list.tally(&waiting).asked += 1;
             self.settled.asked.push(waiting.key);
             self.world.progress.event(&Event::Asked);
             let Waiting { key, generation, .. } = waiting;
@@ -336,7 +337,7 @@ impl<'a> Resolver<'a> {
                 blocked = blocked.or(Some(Blocked::Held));
             }
         }
-        self.blocked = blocked.filter(|_| self.queues.has_judges_to_ask());
+        self.blocked = blocked.filter(|_| self.queues.has_paid_to_ask());
     }
 
     /// What was planned and cannot be launched is an error in the report: nothing else would say why its grade is missing.
@@ -418,7 +419,7 @@ impl<'a> Resolver<'a> {
         if superseded {
             return;
         }
-        let tally = self.tally(waiting.cell.grader);
+        let tally = self.list.tally(&waiting);
         tally.spent = tally.spent + usage;
         tally.asked = tally.asked.saturating_sub(u64::from(!was_asked));
         tally.pending += u64::from(!was_asked);
@@ -434,7 +435,7 @@ impl<'a> Resolver<'a> {
         if let Outcome::Failure(failure) = &written.outcome
             && failure.kind != FailureKind::NotAsked
         {
-            self.tally(written.waiting.cell.grader).failed += 1;
+            self.list.tally(&written.waiting).failed += 1;
         }
         self.settled.in_vain.extend(written.in_vain.clone());
     }
@@ -443,7 +444,7 @@ impl<'a> Resolver<'a> {
     pub(crate) fn stop(&mut self) {
         let cancelled = self.in_flight.stop();
         for waiting in &cancelled {
-            let tally = self.tally(waiting.cell.grader);
+            let tally = self.list.tally(waiting);
             tally.asked = tally.asked.saturating_sub(1);
         }
         self.settled.asked.retain(|asked| cancelled.iter().all(|waiting| waiting.key != *asked));
@@ -475,7 +476,7 @@ impl<'a> Resolver<'a> {
     pub(crate) fn give_up(&mut self, rest: Vec<Waiting>, kind: FailureKind, message: &str) {
         let mut given_up = Vec::new();
         for waiting in rest {
-            self.tally(waiting.cell.grader).pending += 1;
+            self.list.tally(&waiting).pending += 1;
             if self.session.db.outcome(waiting.key).is_none() {
                 let failure = Failure::new(kind, message);
                 given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
@@ -490,9 +491,5 @@ impl<'a> Resolver<'a> {
             let store = self.store.as_ref();
             self.settled.write_error = complete_keys(self.session, store, self.world.system).err();
         }
-    }
-
-    pub(crate) fn tally(&mut self, grader: usize) -> &mut ActionTally {
-        &mut self.list.tallies[grader].1
     }
 }

@@ -11,6 +11,8 @@ use crate::effects::exec::LimitSettings;
 pub struct Settings {
     /// Actions under way at once, at least 1.
     pub max_concurrent: usize,
+    /// Conversations of the target under way at once, where the command line says.
+    pub max_concurrent_targets: Option<usize>,
     /// What may be executed.
     pub ask: AskPolicy,
     /// What it may spend.
@@ -33,6 +35,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_concurrent: 15,
+            max_concurrent_targets: None,
             ask: AskPolicy::Ask,
             limits: SpendingLimits::default(),
             max_requests_per_minute: None,
@@ -89,6 +92,8 @@ pub enum AskPolicy {
     Offline,
     /// `--frozen`: neither.
     Frozen,
+    /// `--only-targets`: conversations are held, and nothing is graded that is not stored.
+    OnlyTargets,
 }
 
 /// Who executes an action.
@@ -98,6 +103,8 @@ pub(crate) enum ActionKind {
     Judgment,
     /// A program, on this machine.
     Program,
+    /// The target, which may reach for anything.
+    Conversation,
 }
 
 impl AskPolicy {
@@ -107,6 +114,7 @@ impl AskPolicy {
             Self::Ask => true,
             Self::Offline => kind == ActionKind::Program,
             Self::Frozen => false,
+            Self::OnlyTargets => kind == ActionKind::Conversation,
         }
     }
 
@@ -116,6 +124,7 @@ impl AskPolicy {
             Self::Ask => None,
             Self::Offline => Some("--offline"),
             Self::Frozen => Some("--frozen"),
+            Self::OnlyTargets => Some("--only-targets"),
         }
     }
 }

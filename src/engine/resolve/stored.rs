@@ -6,9 +6,11 @@ use super::waiting::{Refreshed, Waiting};
 use crate::effects::store::Entry;
 use crate::engine::session::Session;
 use crate::graph::queries;
+use crate::pipeline::evaluate::Purpose;
 use crate::pipeline::judge::reply as judge_reply;
 use crate::pipeline::outcome::{Outcome, read_body};
 use crate::pipeline::program::reply as program_reply;
+use crate::pipeline::target::answer;
 
 /// Reads stored entries as a session with these settings takes them.
 pub(crate) struct StoredReader<'a> {
@@ -60,8 +62,10 @@ impl StoredReader<'_> {
     }
 
     fn check(&self, text: &str, waiting: &Waiting) -> Result<(), String> {
-        if waiting.is_extraction {
-            return program_reply::submission(text).map(drop);
+        match waiting.purpose {
+            Purpose::Submission => return program_reply::submission(text).map(drop),
+            Purpose::Answer => return answer::check(text),
+            Purpose::Grade => {}
         }
         let Some(grader) = self.session.grader(waiting.cell.grader) else { return Ok(()) };
         let ready = queries::ready(&self.session.db, grader);

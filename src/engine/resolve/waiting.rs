@@ -17,9 +17,9 @@ use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::planned_actions::{actions_of_grader, planned_actions};
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
-use crate::graph::{Db, programs};
+use crate::graph::{Db, answers, programs};
 use crate::pipeline::delta::CellState;
-use crate::pipeline::evaluate::{BallotId, Outcomes, Planned, each_wanted};
+use crate::pipeline::evaluate::{BallotId, Outcomes, Planned, Purpose, each_wanted};
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Outcome;
@@ -58,8 +58,8 @@ pub(crate) struct Waiting {
     pub(crate) key: ActionKey,
     /// The generation its outcome is kept under.
     pub(crate) generation: u32,
-    /// Whether it extracts the submission, which a program does, whoever grades that.
-    pub(crate) is_extraction: bool,
+    /// What it is for.
+    pub(crate) purpose: Purpose,
     /// What it is expected to cost, while it is under way.
     pub(crate) expected: Cost,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Waiting {
 impl Waiting {
     pub(crate) fn new(cell: CellId, ballot: BallotId, key: ActionKey) -> Self {
         let expected = Cost::ZERO;
-        Self { cell, ballot, key, generation: 0, is_extraction: false, expected }
+        Self { cell, ballot, key, generation: 0, purpose: Purpose::Grade, expected }
     }
 }
 
@@ -115,6 +115,8 @@ pub(crate) struct WaitList {
     pub(crate) queue: Vec<Waiting>,
     /// What the actions of each grader come to so far, in the order of the suite.
     pub(crate) tallies: Vec<(String, ActionTally)>,
+    /// What the conversations of the target come to so far.
+    pub(crate) conversations: ActionTally,
     /// What is wanted and was not looked up yet.
     fresh: Vec<Waiting>,
     /// Chunks that want what is known already.
@@ -127,6 +129,8 @@ pub(crate) struct WaitList {
     chunks: KeyMap<SmallVec<[Chunk; 2]>>,
     /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
     repeats: Vec<[bool; 2]>,
+    /// The same of the target.
+    is_target_repeated: bool,
 }
 
 impl WaitList {
@@ -139,7 +143,26 @@ impl WaitList {
             .collect();
         let repeats = graders.map(|grader| programs::repeats(&session.db, *grader)).collect();
         let settled = std::mem::take(&mut self.settled);
-        *self = Self { tallies, settled, repeats, ..Self::default() };
+        let is_target_repeated = answers::is_repeated(&session.db, session.root);
+        *self = Self { tallies, settled, repeats, is_target_repeated, ..Self::default() };
+    }
+
+    /// What an action is counted in.
+    pub(crate) fn tally(&mut self, waiting: &Waiting) -> &mut ActionTally {
+        match waiting.purpose {
+            Purpose::Answer => &mut self.conversations,
+            Purpose::Grade | Purpose::Submission => &mut self.tallies[waiting.cell.grader].1,
+        }
+    }
+
+    /// Whether an action is executed in every evaluation.
+    fn is_repeated(&self, waiting: &Waiting) -> bool {
+        let [grading, extracting] = self.repeats[waiting.cell.grader];
+        match waiting.purpose {
+            Purpose::Grade => grading,
+            Purpose::Submission => extracting,
+            Purpose::Answer => self.is_target_repeated,
+        }
     }
 
     /// Starts over and scans the plans that are new since the session was settled last.
@@ -217,9 +240,9 @@ impl WaitList {
                 for (case, planned) in plans.iter().enumerate() {
                     let cell = CellId { chunk: *chunk, case, grader };
                     each_wanted(planned, ready, outcomes, *threshold, &mut |ballot, key| {
-                        let is_extraction = planned.is_extraction(ballot.turn);
+                        let purpose = planned.purpose(ballot.turn);
                         let waiting = Waiting::new(cell, ballot, key);
-                        self.add(session, Waiting { is_extraction, ..waiting });
+                        self.add(session, Waiting { purpose, ..waiting });
                     });
                 }
             }
@@ -231,7 +254,7 @@ impl WaitList {
     fn add(&mut self, session: &Session, waiting: Waiting) {
         let is_new = self.seen.insert(waiting.key);
         let is_known = stays(session)(waiting.key).is_some();
-        let tally = &mut self.tallies[waiting.cell.grader].1;
+        let tally = self.tally(&waiting);
         tally.total += u64::from(is_new);
         tally.cached += u64::from(is_new && is_known);
         let chunk = waiting.cell.chunk;
@@ -274,10 +297,8 @@ impl WaitList {
         for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             for (waiting, entry) in batch.iter().zip(store.get_many(&keys)) {
-                let [grading, extracting] = self.repeats[waiting.cell.grader];
-                let is_repeated = if waiting.is_extraction { extracting } else { grading };
-                let entry = entry.filter(|_| !is_repeated);
-                let (_, tally) = &mut self.tallies[waiting.cell.grader];
+                let entry = entry.filter(|_| !self.is_repeated(waiting));
+                let tally = self.tally(waiting);
                 if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
                     tally.cached += 1;
                     tally.saved = tally.saved + outcome.usage();

@@ -27,7 +27,7 @@ use crate::graph::inputs::{Chunk, File, Overrides, Root};
 use crate::graph::{Database, Db, queries, rows};
 use crate::pipeline::dataset::chunk::HeldChunks;
 use crate::pipeline::dataset::split;
-use crate::pipeline::spec::{GraderSpec, Suite, TargetSpec};
+use crate::pipeline::spec::{Suite, TargetSpec};
 use crate::pipeline::suite::FileText;
 use crate::pipeline::suite::source::mask_lines;
 use dataset::{DatasetSource, HeldDataset};
@@ -169,7 +169,7 @@ impl Session {
         let mut diagnostics = Vec::new();
         self.read_all_programs(system);
         diagnostics.extend(self.program_problems());
-        let specs = suite.graders.iter().flat_map(GraderSpec::programs);
+        let specs = suite.programs();
         self.load_state.looked_for.extend(needed(specs, system));
         diagnostics.extend(self.load_runs(system));
         diagnostics.extend(self.load_dataset(system, suite));
@@ -318,6 +318,7 @@ impl Session {
             TargetSpec::Recorded { path, .. } => {
                 Ok(path.clone().map(|path| RecordingSource { path, said: place }))
             }
+            TargetSpec::Live(_) => Ok(None),
             TargetSpec::NotRunnable { kind } => {
                 let path = self.root.suite(&self.db).path(&self.db).clone();
                 let message = format!("this version cannot run a target of kind `{kind}`");

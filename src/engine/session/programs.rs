@@ -10,6 +10,7 @@
 
 mod imports;
 mod listings;
+mod arguments;
 mod paths;
 mod program_set;
 mod reads;
@@ -83,8 +84,12 @@ impl ReadProgram {
         digests.dedup();
         let home = system.absolute(non_empty(place.folder));
         let known = ProgramFingerprint {
-            path: seen_from(&home, &system.absolute(&spec.path)),
-            program: hex(&bytes),
+            path: if spec.path.is_empty() {
+                String::new()
+            } else {
+                seen_from(&home, &system.absolute(&spec.path))
+            },
+            program: if spec.path.is_empty() { String::new() } else { hex(&bytes) },
             runtime: runtime
                 .as_ref()
                 .map(|runtime| in_keys(runtime, spec, place, system))
@@ -98,7 +103,7 @@ impl ReadProgram {
         let runs_itself = spec.language == Language::Executable && spec.runtime.is_none();
         let start = Start {
             spec: spec.clone(),
-            path: system.absolute(&spec.path),
+            path: if spec.path.is_empty() { String::new() } else { system.absolute(&spec.path) },
             runtime: runtime.filter(|_| !runs_itself),
             cwd,
             workspace: system.absolute(non_empty(place.workspace)),
@@ -106,7 +111,8 @@ impl ReadProgram {
             env,
         };
         let paths = inputs.iter().map(|path| join(place.folder, path));
-        let paths: Vec<String> = std::iter::once(spec.path.clone()).chain(paths).collect();
+        let own = (!spec.path.is_empty()).then(|| spec.path.clone());
+        let paths: Vec<String> = own.into_iter().chain(paths).collect();
         let imports = imports::undeclared(spec, &bytes, &paths, system);
         let imports = imports.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
         Ok(Self { known: Arc::new(known), start: Arc::new(start), paths, imports })
@@ -200,7 +206,7 @@ pub(crate) fn is_current(identity: &ProgramIdentity, folder: &str, system: &dyn 
     let ProgramIdentity { spec, known } = identity;
     let is_same = |(path, held): &(String, String)| state(&join(folder, path), system) == *held;
     let mut folders = Folders::of(system);
-    digest(&spec.path, system) == known.program
+    (spec.path.is_empty() || digest(&spec.path, system) == known.program)
         && known.inputs.iter().chain(&known.dependencies).all(is_same)
         && known.missed.iter().all(|path| folders.state(&join(folder, path)).is_none())
 }
@@ -286,6 +292,9 @@ fn digest(path: &str, system: &dyn System) -> String {
 /// The bytes of a program's file, which may be executed if that is how it runs.
 fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable> {
     let path = spec.path.as_str();
+    if path.is_empty() {
+        return Ok(Vec::new());
+    }
     let error = |message: String| Uncallable::new(UncallablePart::File, message);
     let bytes = match system.read(path) {
         FileBytes::Bytes(bytes) => bytes,
@@ -331,6 +340,7 @@ fn runtime(
 ) -> Result<Option<Runtime>, Uncallable> {
     let names = match (&spec.runtime, spec.language) {
         (Some(said), _) => vec![said.clone()],
+        (None, Language::Executable) if spec.path.is_empty() => return Ok(None),
         (None, Language::Executable) => match shebang(bytes) {
             Some(name) => vec![name],
             None => return Ok(None),
@@ -406,6 +416,7 @@ fn inputs(
     if let Some(pattern) = unmatched.first() {
         return Err(error(Some(pattern), format!("nothing matches `{pattern}`")));
     }
+    files.extend(arguments::argument_files(spec, place, system));
     for folder in packages {
         let lock = glob::lock_file(&folder, &list);
         files.push(lock.ok_or_else(|| {

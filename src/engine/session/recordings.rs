@@ -345,8 +345,12 @@ fn from_file(path: &str, text: &str) -> Result<Vec<RecordedTrajectory>, Vec<Diag
         return Err(vec![problem.label("expected `{`").hint(HINT)]);
     }
     let rows = split::split(path, text, format).map_err(of_trajectories)?;
-    let spec =
-        RowSpec { cells: format == DatasetFormat::Csv, fields: FieldMap::default(), format: None };
+    let spec = RowSpec {
+        cells: format == DatasetFormat::Csv,
+        fields: FieldMap::default(),
+        format: None,
+        live: None,
+    };
     let mut problems = Vec::new();
     let mut recordings = Vec::with_capacity(rows.len());
     let file: Arc<str> = path.into();

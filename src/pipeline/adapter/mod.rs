@@ -232,6 +232,11 @@ impl Adapter {
         }
         Ok(adapter)
     }
+
+    /// The program that is started; none where the command is empty.
+    pub(crate) fn program(&self) -> Option<&str> {
+        self.command.first().map(String::as_str)
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::split::too_deep;
 use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::base::json_syntax::{kind_of, slip};
 use crate::base::path;
-use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap};
+use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetModel};
 use crate::pipeline::trajectory::TrajectoryFormat;
 
 /// Our names of a row's fields, each with the other names it is known by.
@@ -50,17 +50,61 @@ pub struct RowSpec {
     pub fields: FieldMap,
     /// The format of recorded trajectories; detected if absent.
     pub format: Option<&'static TrajectoryFormat>,
+    /// The models and trials that a live target is run with; none where it is recorded.
+    pub live: Option<Box<LiveCases>>,
+}
+
+/// The models and trials that a live target is run with: the cases of a row, model by model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveCases {
+    /// The models; empty is the target's own.
+    pub models: Vec<TargetModel>,
+    /// The trials, at least 1.
+    pub trials: u32,
+}
+
+/// One run of a live target on a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveCase<'a> {
+    /// The model; none is the target's own.
+    pub model: Option<&'a TargetModel>,
+    /// The trial, from 0.
+    pub trial: u32,
+}
+
+impl LiveCases {
+    /// How many cases a row has.
+    fn count(&self) -> usize {
+        self.models.len().max(1) * self.trials.max(1) as usize
+    }
+
+    /// The case with this ordinal among those of its row.
+    pub fn case(&self, case: usize) -> LiveCase<'_> {
+        let trials = self.trials.max(1) as usize;
+        let trial = u32::try_from(case % trials).unwrap_or_default();
+        LiveCase { model: self.models.get(case / trials), trial }
+    }
 }
 
 impl RowSpec {
     /// How the rows of `dataset` are read.
     pub fn new(dataset: &DatasetSpec, format: Option<&'static TrajectoryFormat>) -> Self {
-        Self { cells: dataset.format == DatasetFormat::Csv, fields: dataset.fields.clone(), format }
+        let cells = dataset.format == DatasetFormat::Csv;
+        Self { cells, fields: dataset.fields.clone(), format, live: None }
     }
 
-    /// The results one row gives: one for each of `fields.outputs`, else one.
+    /// How the rows of `dataset` are read that a live target is run on.
+    pub fn live(dataset: &DatasetSpec, live: LiveCases) -> Self {
+        Self { live: Some(Box::new(live)), ..Self::new(dataset, None) }
+    }
+
+    /// The results one row gives: one for each model and trial of a live target, or for each of `fields.outputs`, else
+    /// one.
     pub fn cases(&self) -> usize {
-        self.fields.outputs.len().max(1)
+        match &self.live {
+            Some(live) => live.count(),
+            None => self.fields.outputs.len().max(1),
+        }
     }
 }
 

@@ -451,7 +451,7 @@ mod tests {
         let text = rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
         let rows = split("data.jsonl", &text, DatasetFormat::Jsonl).unwrap();
         let lines: Vec<u32> = rows.iter().map(|row| row.start.line).collect();
-        let spec = RowSpec { cells: false, fields: FieldMap::default(), format: None };
+        let spec = RowSpec { cells: false, fields: FieldMap::default(), format: None, live: None };
         let recordings = recordings.split_whitespace().map(recording).collect();
         let files = JoinedFiles { dataset: "data.jsonl", text: &text, recordings: "t.jsonl" };
         let (joined, diagnostics) = join(rows, recordings, &spec, files);

@@ -84,8 +84,12 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales) -> LabelReading {
         ];
         return LabelReading { problems, ..LabelReading::default() };
     }
-    let spec =
-        RowSpec { cells: format == DatasetFormat::Csv, fields: FieldMap::default(), format: None };
+    let spec = RowSpec {
+        cells: format == DatasetFormat::Csv,
+        fields: FieldMap::default(),
+        format: None,
+        live: None,
+    };
     let mut reading = LabelReader {
         scales,
         seen: HashMap::new(),

@@ -381,6 +381,7 @@ mod tests {
                 outputs: Vec::new(),
             },
             format: None,
+            live: None,
         };
         let row = r#"{"label": 1, "human": {"ok": false}, "l\u0061bel2": 3}"#;
         assert_eq!(of_row(row, &spec(&[])), Some(LabelValue::Number(1.0)));

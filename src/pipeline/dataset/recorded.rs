@@ -19,14 +19,21 @@ pub(super) fn recorded(
     fields: &RowFields<'_>,
     record: RowRecord<'_>,
 ) -> Result<Recorded, RowProblem> {
-    if let Some((name, path)) = fields.spec.fields.outputs.get(record.case) {
+    if fields.spec.live.is_none()
+        && let Some((name, path)) = fields.spec.fields.outputs.get(record.case)
+    {
         return output_at(fields, name, path);
     }
     if record.recorded.is_empty() {
         return recorded_of(fields)?.ok_or_else(|| nothing_recorded(fields));
     }
     if record.recorded == NOT_RECORDED {
-        return Err(RowProblem::new("no trajectory was recorded for this sample"));
+        let what = if fields.spec.live.is_some() {
+            "the target has not answered yet"
+        } else {
+            "no trajectory was recorded for this sample"
+        };
+        return Err(RowProblem::new(what));
     }
     let joined_spec = joined_spec(fields.spec);
     let nothing = |fields: &RowFields<'_>| {

@@ -158,12 +158,16 @@ impl<'a> OpenedRow<'a> {
 fn identity_of(fields: &RowFields<'_>, record: RowRecord<'_>) -> Result<RowId, RowProblem> {
     let mut trial = read_trial(fields)?;
     let mut model = read_model(fields)?;
-    if !matches!(record.recorded, "" | NOT_RECORDED) {
+    if !matches!(record.recorded, "" | NOT_RECORDED) && fields.spec.live.is_none() {
         let (own_trial, own_model) = recorded_identity(record.recorded, fields.spec)?;
         trial = own_trial.or(trial);
         model = own_model.or(model);
     }
-    if let Some((name, _)) = fields.spec.fields.outputs.get(record.case) {
+    if let Some(live) = &fields.spec.live {
+        let case = live.case(record.case);
+        trial = Some(case.trial);
+        model = case.model.map(|model| model.name.clone());
+    } else if let Some((name, _)) = fields.spec.fields.outputs.get(record.case) {
         model = Some(name.clone());
     }
     Ok(RowId { id: read_id(fields)?, model, trial: trial.unwrap_or(0), tags: read_tags(fields)? })
@@ -188,7 +192,7 @@ pub(crate) fn check_recording(text: &str, spec: &RowSpec) -> Result<(), RowProbl
 
 /// Records of a trajectory file use our own names.
 pub(super) fn joined_spec(spec: &RowSpec) -> RowSpec {
-    RowSpec { cells: false, fields: FieldMap::default(), format: spec.format }
+    RowSpec { cells: false, fields: FieldMap::default(), format: spec.format, live: None }
 }
 
 fn read_id(fields: &RowFields<'_>) -> Result<Option<String>, RowProblem> {
@@ -352,6 +356,9 @@ pub(crate) fn check(record: RowRecord<'_>, spec: &RowSpec) -> Result<Sample, Row
         return Err(problem.at(record.row, path).hint("keep one"));
     }
     let read = sample_of(&opened)?;
+    if spec.live.is_some() && read.input.is_none() {
+        return Err(no_input(fields));
+    }
     if record.recorded != NOT_RECORDED {
         opened.recorded()?;
     }

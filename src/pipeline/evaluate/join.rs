@@ -54,6 +54,7 @@ pub(crate) fn grade(
         Planned::Votes(_)
         | Planned::Confirmed { .. }
         | Planned::Extract(_)
+        | Planned::Converse(_)
         | Planned::Blocked
         | Planned::Skipped => return None,
     };
@@ -67,7 +68,7 @@ fn of_program(identity: &ProgramIdentity, outcome: &Outcome) -> Grade {
         Outcome::Reply(reply) => {
             let grade = match identity.spec.role {
                 Role::Reward => reply::reward(&reply.text),
-                Role::Grade | Role::Extract | Role::Compare => {
+                Role::Grade | Role::Extract | Role::Compare | Role::Target | Role::Tool => {
                     reply::grade(&identity.spec, &reply.text)
                 }
             };

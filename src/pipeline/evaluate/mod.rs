@@ -5,6 +5,7 @@
 
 mod asking;
 mod ballots;
+pub(crate) mod conversation;
 pub(crate) mod baseline;
 mod join;
 pub(crate) mod needs;
@@ -36,6 +37,7 @@ use crate::base::path::Row;
 
 pub(crate) use asking::action;
 use baseline::RecordedSubmission;
+pub(crate) use conversation::UnansweredCase;
 use rewards::ReadyReward;
 
 pub(crate) use join::{
@@ -55,6 +57,8 @@ pub enum Submission {
     Turns(Box<[Submission]>),
     /// A program extracts it: by this action, once it is known which.
     Pending(Option<ActionKey>),
+    /// The target has not answered.
+    Unanswered(UnansweredCase),
 }
 
 impl Submission {
@@ -62,7 +66,9 @@ impl Submission {
     pub fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.to_string(),
-            Self::NoMessages | Self::Failed(_) | Self::Pending(_) => String::new(),
+            Self::NoMessages | Self::Failed(_) | Self::Pending(_) | Self::Unanswered(_) => {
+                String::new()
+            }
             Self::Turns(turns) => {
                 let turns = turns
                     .iter()
@@ -142,6 +148,8 @@ pub enum Planned {
     Ask(ActionKey),
     /// The action that makes the submission; what comes after it is planned when that is there.
     Extract(ActionKey),
+    /// The conversation of the target; what comes after it is planned when it is there.
+    Converse(ActionKey),
     /// One action for each ballot.
     Votes(Box<[ActionKey]>),
     /// One action for each ballot, of which the last confirm a verdict that is below the pass threshold.
@@ -189,25 +197,28 @@ impl Planned {
                     planned.each_key(&mut |ballot, key| visit(BallotId { turn, ..ballot }, key));
                 }
             }
-            Self::Ask(key) | Self::Extract(key) => visit(BallotId::default(), *key),
+            Self::Ask(key) | Self::Extract(key) | Self::Converse(key) => {
+                visit(BallotId::default(), *key);
+            }
             Self::Votes(keys) | Self::Confirmed { keys, .. } => each_ballot(keys, visit),
             Self::Graded(_) | Self::Blocked | Self::Skipped => {}
         }
     }
 
-    /// Whether the action for a turn extracts its submission.
-    pub fn is_extraction(&self, turn: usize) -> bool {
+    /// What the action for a turn is for.
+    pub fn purpose(&self, turn: usize) -> Purpose {
         match self {
-            Self::Extract(_) => true,
-            Self::Turns(turns) => turns.get(turn).is_some_and(|one| one.is_extraction(0)),
-            _ => false,
+            Self::Extract(_) => Purpose::Submission,
+            Self::Converse(_) => Purpose::Answer,
+            Self::Turns(turns) => turns.get(turn).map_or(Purpose::Grade, |one| one.purpose(0)),
+            _ => Purpose::Grade,
         }
     }
 
     /// Whether more is planned, or may be wanted, once those of its actions are there that are `missing`.
     pub fn may_want_more(&self, missing: &dyn Fn(ActionKey) -> bool) -> bool {
         match self {
-            Self::Extract(key) => missing(*key),
+            Self::Extract(key) | Self::Converse(key) => missing(*key),
             Self::Confirmed { first, keys } => {
                 keys.iter().take(*first as usize).any(|key| missing(*key))
             }
@@ -223,11 +234,26 @@ impl Planned {
             Self::Ask(key) => Some((std::slice::from_ref(key), 1)),
             Self::Votes(keys) => Some((keys, keys.len())),
             Self::Confirmed { first, keys } => Some((keys, (*first as usize).min(keys.len()))),
-            Self::Graded(_) | Self::Extract(_) | Self::Turns(_) | Self::Blocked | Self::Skipped => {
-                None
-            }
+            Self::Graded(_)
+            | Self::Extract(_)
+            | Self::Converse(_)
+            | Self::Turns(_)
+            | Self::Blocked
+            | Self::Skipped => None,
         }
     }
+}
+
+/// What an action is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// It grades.
+    #[default]
+    Grade,
+    /// It extracts what is graded.
+    Submission,
+    /// The target answers.
+    Answer,
 }
 
 /// Visits the ballots on one submission.
@@ -398,6 +424,7 @@ fn plan_part(part: &CasePart<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) 
         Submission::Turns(_) => return Planned::Skipped,
         Submission::Pending(None) => return Planned::Blocked,
         Submission::Pending(Some(key)) => return Planned::Extract(*key),
+        Submission::Unanswered(case) => return case.planned(),
     };
     let planned = match &grader.method {
         Method::Broken(message) => Err(Grade::failed("grader", message.clone())),

@@ -53,7 +53,7 @@ impl Sought {
         match self {
             Self::Path(path) => fields.at_path(path).is_some(),
             Self::GroundTruth => fields.raw("ground_truth").is_some(),
-            Self::Trajectory => has_trajectory(&fields),
+            Self::Trajectory => spec.live.is_some() || has_trajectory(&fields),
             Self::Name(name) => stands_for(name, row, &fields),
         }
     }

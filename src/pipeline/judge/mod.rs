@@ -15,7 +15,7 @@ pub(crate) mod test_data;
 use serde_json::{Map, Value};
 
 use super::key::{self, Ingredient, Ingredients};
-use super::spec::{HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
+use super::spec::{HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
 use crate::pipeline::spec::Scale;
 use question::{Order, Question};
 use template::Placeholders;
@@ -175,6 +175,25 @@ impl JudgeEndpoint {
         shared
     }
 
+    /// Where a model is asked that judges nothing: that of a target, or one that answers for its user.
+    pub(crate) fn of_model(spec: &JudgeSpec, environment: BaseUrls<'_>) -> Self {
+        Self::new(spec, Question::Score(Scale::UNIT), environment)
+    }
+
+    /// Visits what of such a model is in keys, each ingredient once, in a fixed order.
+    pub(crate) fn walk_model(&self, to: &mut dyn Ingredients) {
+        let model = &self.blank;
+        to.text("provider", &model.provider);
+        to.text("endpoint", &model.endpoint);
+        to.text("model_name", &model.model);
+        to.number_or_absent("temperature", model.temperature);
+        to.text_or_absent("seed", model.seed.map(|seed| seed.to_string()).as_deref());
+        to.number_or_absent("max_tokens", model.max_tokens.map(f64::from));
+        to.number_or_absent("top_p", model.top_p);
+        to.text("extra_body", &model.extra_body);
+        to.text("headers", &model.headers);
+    }
+
     fn new(spec: &JudgeSpec, question: Question, environment: BaseUrls<'_>) -> Self {
         let provider = provider::find(&spec.provider).map(provider::Provider::info);
         let said = spec.base_url.clone().or_else(|| environment(&spec.provider));
@@ -198,7 +217,7 @@ impl JudgeEndpoint {
             max_tokens: spec.max_tokens.or_else(|| provider?.max_tokens),
             top_p: spec.top_p,
             extra_body: sorted_text(&spec.extra_body),
-            headers: open_headers(spec),
+            headers: open_headers(&spec.headers),
             response_format: spec.response_format,
             question,
             vote: 0,
@@ -223,8 +242,8 @@ fn without_version(url: &str, version: &str) -> String {
 }
 
 /// The headers that are no secret, as one text.
-fn open_headers(spec: &JudgeSpec) -> String {
-    let open = spec.headers.iter().filter_map(|header| match &header.value {
+pub(crate) fn open_headers(headers: &[HeaderSpec]) -> String {
+    let open = headers.iter().filter_map(|header| match &header.value {
         HeaderValue::Text(text) => Some(format!("{}: {text}", header.name.to_ascii_lowercase())),
         HeaderValue::Variable(_) => None,
     });

@@ -72,7 +72,7 @@ impl ProgramIdentity {
     }
 
     /// Visits every ingredient but what the program is handed; of the dependencies only if they are wanted.
-    fn walk(&self, has_dependencies: bool, to: &mut dyn Ingredients) {
+    pub(super) fn walk(&self, has_dependencies: bool, to: &mut dyn Ingredients) {
         let Self { spec, known } = self;
         to.text("role", spec.role.name());
         to.text("language", spec.language.name());
@@ -90,6 +90,9 @@ impl ProgramIdentity {
         to.text("env", &lines(known.env.iter().map(|(name, digest)| (name, digest.as_ref()))));
         to.text("sandbox", spec.sandbox.kind.name());
         to.text_or_absent("cwd", known.cwd.as_deref());
+        if !spec.arguments.is_empty() {
+            to.text("arguments", &serde_json::Value::from(spec.arguments.clone()).to_string());
+        }
     }
 }
 
@@ -267,6 +270,8 @@ mod tests {
         ("sandbox", |it| it.spec.sandbox.kind = SandboxKind::Auto, true),
         ("cwd", |it| it.known.cwd = Some("there".to_owned()), true),
         ("repeat", |it| it.spec.repeat = Repeat::Always, false),
+        ("arguments", |it| it.spec.arguments = vec!["-v".to_owned()], true),
+        ("arguments", |it| it.spec.arguments = vec!["-v x".to_owned()], true),
     ];
 
     /// What decides how it is called but not what it gives.

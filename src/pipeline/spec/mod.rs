@@ -9,6 +9,7 @@ mod grader;
 mod judge;
 mod label;
 mod program;
+mod target;
 mod variable;
 
 pub use dataset::{DatasetFormat, DatasetSpec, FieldMap};
@@ -20,10 +21,13 @@ pub use judge::{
 };
 pub use label::Label;
 pub use program::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind};
+pub use target::{
+    AdapterSource, AgentKind, ChatTarget, HttpTarget, KeepWorkspace, LettaAgentSource,
+    LettaCodeTarget, LettaTarget, LiveTarget, SimulatedUser, TargetHooks, TargetModel, TargetSpec,
+    WorkspaceSpec,
+};
 pub use variable::Variable;
 pub(crate) use variable::is_secret;
-
-use super::trajectory::TrajectoryFormat;
 
 /// A suite, checked: every name in it is known and every value in range.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,19 +53,10 @@ pub struct Suite {
     pub max_concurrent: Option<usize>,
 }
 
-/// What is evaluated.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum TargetSpec {
-    /// Trajectories already recorded: in the rows, or in `path` joined by id.
-    Recorded {
-        /// A file of trajectories or a Letta result directory, joined to the suite's folder.
-        path: Option<String>,
-        /// Its format; detected row by row if absent.
-        format: Option<&'static TrajectoryFormat>,
-    },
-    /// A kind of target that is known but cannot be run by this version: only `--cached DIR` can stand in.
-    NotRunnable {
-        /// The kind as the suite wrote it.
-        kind: String,
-    },
+impl Suite {
+    /// Every program that it names: that of the target, then those of the graders.
+    pub fn programs(&self) -> impl Iterator<Item = &ProgramSpec> {
+        let of_target = self.target.live().map(|live| &live.program);
+        of_target.into_iter().chain(self.graders.iter().flat_map(GraderSpec::programs))
+    }
 }

@@ -15,6 +15,8 @@ pub struct ProgramSpec {
     pub function: String,
     /// What it is called for.
     pub role: Role,
+    /// The words after its name, where it has any.
+    pub arguments: Vec<String>,
     /// What runs it, where that is not to be found out: `python3.12`, `bun`, a path.
     pub runtime: Option<String>,
     /// Files, folders and glob patterns that it reads, from the suite's folder as written, sorted.
@@ -41,6 +43,10 @@ impl ProgramSpec {
 
     /// How it is named in one word: `file.py:name`, or its file.
     pub fn shown(&self) -> String {
+        if self.path.is_empty() {
+            let words = self.runtime.iter().chain(&self.arguments);
+            return words.map(String::as_str).collect::<Vec<_>>().join(" ");
+        }
         let file = self.path.rsplit('/').next().unwrap_or(&self.path);
         match self.language {
             Language::Python => format!("{file}:{}", self.function),
@@ -60,6 +66,7 @@ impl ProgramSpec {
             language,
             function: function.to_owned(),
             role,
+            arguments: Vec::new(),
             runtime: None,
             inputs: Vec::new(),
             env: Vec::new(),
@@ -119,6 +126,10 @@ pub enum Role {
     Reward,
     /// Ranks of the runs of a prompt.
     Compare,
+    /// The answer of the agent that is evaluated.
+    Target,
+    /// What a tool answers that such an agent calls.
+    Tool,
 }
 
 impl Role {
@@ -129,6 +140,8 @@ impl Role {
             Self::Extract => "extract",
             Self::Reward => "reward",
             Self::Compare => "compare",
+            Self::Target => "target",
+            Self::Tool => "tool",
         }
     }
 }

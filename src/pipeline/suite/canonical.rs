@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::interpolate::escape;
-use super::source;
+use super::{canonical_target, source};
 use crate::pipeline::spec::{
     CompareTo, GraderKind, GraderSpec, JudgeSpec, Language, ProgramSpec, Repeat, RewardSpec,
     RubricSpec, Suite, TargetSpec, Variable,
@@ -27,7 +27,8 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
         "name": suite.name,
         "description": suite.description,
         "dataset": without_empty(json!(suite.dataset)),
-        "target": target(&suite.target),
+        "target": target(&suite.target, path),
+        "models": suite.target.live().map(|live| json!(live.models)),
         "graders": graders,
         "reward": reward,
         "gate": suite.gate,
@@ -35,6 +36,7 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
         "sample_tags": suite.sample_tags,
         "num_runs": suite.num_runs,
         "max_concurrent": suite.max_concurrent,
+        "max_concurrent_targets": suite.target.live().and_then(|live| live.max_concurrent),
     }));
     escape_texts(&mut suite);
     let options = serde_saphyr::ser_options! { folded_wrap_chars: usize::MAX };
@@ -52,7 +54,7 @@ fn escape_texts(value: &mut Value) {
 }
 
 /// A mapping without what a suite does not say: null, and empty lists and mappings.
-fn without_empty(mut mapping: Value) -> Value {
+pub(super) fn without_empty(mut mapping: Value) -> Value {
     if let Some(members) = mapping.as_object_mut() {
         members.retain(|_, value| match value {
             Value::Null => false,
@@ -65,17 +67,18 @@ fn without_empty(mut mapping: Value) -> Value {
 }
 
 /// Adds what the mapping `more` says to the mapping `base`.
-fn extend(base: &mut Value, more: Value) {
+pub(super) fn extend(base: &mut Value, more: Value) {
     if let (Some(members), Value::Object(more)) = (base.as_object_mut(), more) {
         members.extend(more);
     }
 }
 
-fn target(spec: &TargetSpec) -> Value {
+fn target(spec: &TargetSpec, path: &str) -> Value {
     match spec {
         TargetSpec::Recorded { path, format } => {
             without_empty(json!({"kind": "recorded", "path": path, "format": format}))
         }
+        TargetSpec::Live(live) => canonical_target::live(live, path),
         TargetSpec::NotRunnable { kind } => json!({"kind": kind}),
     }
 }
@@ -124,7 +127,7 @@ fn program(field: &str, spec: &ProgramSpec, path: &str) -> Value {
 }
 
 /// A program's file, and its function where the file has several.
-fn called(spec: &ProgramSpec) -> String {
+pub(super) fn called(spec: &ProgramSpec) -> String {
     match spec.language {
         Language::Python => format!("{}:{}", spec.path, spec.function),
         Language::Executable | Language::JavaScript => spec.path.clone(),
@@ -140,7 +143,7 @@ fn variable(variable: &Variable) -> Value {
 }
 
 /// The settings of a program of the suite at `path`.
-fn settings(spec: &ProgramSpec, path: &str) -> Value {
+pub(super) fn settings(spec: &ProgramSpec, path: &str) -> Value {
     let inputs = spec.inputs.iter().map(|input| source::join(path, input));
     without_empty(json!({
         "runtime": spec.runtime,
@@ -171,7 +174,7 @@ fn rubric(spec: &RubricSpec) -> Value {
     rubric
 }
 
-fn judge(spec: &JudgeSpec) -> Value {
+pub(super) fn judge(spec: &JudgeSpec) -> Value {
     let mut judge = without_empty(json!(spec));
     // Here null says something: no temperature is sent.
     judge["temperature"] = json!(spec.temperature);

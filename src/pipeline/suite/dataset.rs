@@ -1,12 +1,13 @@
 //! The `dataset` and `target` sections: where samples and trajectories are.
 //!
-//! Only what the suite says is read here; whether the files are there is found when they are opened. A target
-//! that needs a live agent is accepted with its fields, since its recorded results can still be graded.
+//! Only what the suite says is read here; whether the files are there is found when they are opened. Targets that are
+//! run are read in `targets`; one of a kind that cannot be is accepted, since its recorded results can still be graded.
 
 use super::fields::Findings;
 use super::reader::Reader;
 use super::section::FieldSpec;
 use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
+use super::targets::{self, AroundTarget, LIVE_KINDS};
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetSpec};
 use crate::pipeline::trajectory::FORMATS;
@@ -82,7 +83,11 @@ fn field_map(field: &YamlEntry, findings: &mut Findings) -> FieldMap {
     map
 }
 
-pub(super) fn target(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<TargetSpec> {
+pub(super) fn target(
+    field: &YamlEntry,
+    around: AroundTarget,
+    reader: &mut Reader<'_>,
+) -> Option<TargetSpec> {
     let mut fields = reader.findings.fields(field, &RECORDED)?;
     let Some(kind) = fields.take("kind") else {
         reader.findings.error(field.key_span, "the target has no `kind`").hint =
@@ -90,14 +95,19 @@ pub(super) fn target(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Targe
         return None;
     };
     let name = reader.findings.text(kind)?;
+    if LIVE_KINDS.iter().any(|(kind, _)| *kind == name) {
+        let live = targets::live(&name, field, fields, around, reader)?;
+        return Some(TargetSpec::Live(Box::new(live)));
+    }
     if AGENT_KINDS.contains(&name.as_str()) {
         fields.read_as(&AGENT);
         fields.finish(&mut reader.findings);
         return Some(TargetSpec::NotRunnable { kind: name });
     }
     if name != "recorded" {
-        let kinds: Vec<&str> =
-            std::iter::once("recorded").chain(AGENT_KINDS.iter().copied()).collect();
+        let live = LIVE_KINDS.iter().map(|(kind, _)| *kind);
+        let kinds = std::iter::once("recorded").chain(live).chain(AGENT_KINDS.iter().copied());
+        let kinds: Vec<&str> = kinds.collect();
         reader.findings.unknown(kind, &name, "target kind", &kinds);
         return None;
     }

@@ -134,6 +134,14 @@ fn check_different(judges: &[JudgeSpec], items: &[YamlNode], findings: &mut Find
     }
 }
 
+/// Reads a model that talks, rather than one that judges: no temperature is sent that nobody names.
+pub(super) fn talking_model(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
+    check_taken(fields, reader);
+    let is_said = fields.take("temperature").is_some();
+    let model = judge(fields, reader);
+    JudgeSpec { temperature: model.temperature.filter(|_| is_said), ..model }
+}
+
 fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
     let defaults = JudgeSpec::default();
     let provider = provider(fields, reader);

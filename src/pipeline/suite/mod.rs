@@ -4,6 +4,7 @@
 //! names (`extends`, `prompt_path`) is asked for through [`Files`], and is missing until the engine has read it.
 
 pub(crate) mod canonical;
+mod canonical_target;
 mod dataset;
 pub(crate) mod fields;
 mod gate;
@@ -25,6 +26,8 @@ pub(crate) mod section;
 pub(crate) mod sections;
 pub(crate) mod source;
 mod syntax;
+mod target_sections;
+mod targets;
 mod thresholds;
 pub(crate) mod tree;
 

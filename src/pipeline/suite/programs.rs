@@ -183,6 +183,17 @@ pub(super) fn with_settings(
     fields: &FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
+    with_settings_and(spec, named, fields, &[], reader)
+}
+
+/// The same with further inputs, as the suite's folder sees them.
+pub(super) fn with_settings_and(
+    spec: Option<ProgramSpec>,
+    named: &YamlEntry,
+    fields: &FieldSet<'_>,
+    further: &[String],
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
     let runtime_field = fields.take("runtime");
     let cwd_field = fields.take("cwd");
     let runtime = runtime_field.and_then(|field| runtime(field, reader));
@@ -193,8 +204,9 @@ pub(super) fn with_settings(
     let repeat = repeat(fields, &mut reader.findings);
     let timeout = fields.seconds("timeout", &mut reader.findings);
     let mut spec = spec?;
-    spec.runtime = runtime;
-    spec.inputs = sorted(inputs.iter().map(|(input, _)| input.clone()).collect());
+    spec.runtime = runtime.or(spec.runtime);
+    let said = inputs.iter().map(|(input, _)| input).chain(further);
+    spec.inputs = sorted(said.cloned().collect());
     spec.env = env.unwrap_or_default();
     spec.cwd = cwd;
     spec.sandbox = own.unwrap_or_else(|| reader.sandbox.clone());

@@ -11,9 +11,10 @@ use super::load::{self, Looked};
 use super::programs::ProgramPlaces;
 use super::reader::Reader;
 use super::sections::SUITE;
+use super::targets::AroundTarget;
 use super::thresholds::Passes;
 use super::tree::{Yaml, YamlNode};
-use super::{Files, dataset, gate, graders, programs, rewards};
+use super::{Files, dataset, gate, graders, programs, rewards, targets};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{
     OptionProblem, ProgramSpec, Sandbox, SandboxKind, Suite, TargetSpec, ToolSpec,
@@ -109,7 +110,12 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let dataset = reader.required("dataset", &fields, root);
     let dataset = dataset.and_then(|field| dataset::dataset(field, reader));
     let target = match fields.take("target") {
-        Some(field) => dataset::target(field, reader),
+        Some(field) => {
+            let models = fields.take("models").map(|models| targets::models(models, reader));
+            let max_concurrent = fields.whole("max_concurrent_targets", &mut reader.findings);
+            let models = models.unwrap_or_default();
+            dataset::target(field, AroundTarget { models, max_concurrent }, reader)
+        }
         None => Some(TargetSpec::Recorded { path: None, format: None }),
     };
     if let Some(field) = fields.take("sandbox")

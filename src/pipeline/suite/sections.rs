@@ -10,13 +10,17 @@ use super::section::FieldShape::{
     Truth, Whole,
 };
 use super::section::{COUNT, FINITE, FRACTION, FieldSpec, Section, fields, names, section};
+use super::target_sections::{
+    CHAT_TARGET, COMMAND_TARGET, FUNCTION_TARGET, HEADLESS_TARGET, HTTP_TARGET, TARGET_MODEL,
+};
 use crate::pipeline::trajectory;
 
 pub(crate) static SUITE: Section = section!["a suite",
     "name": Text, required => "the suite's name in reports";
     "description": Text => "a line for people";
     "dataset": AnyOf(&[Text, Mapping(&DATASET)]), required => "the samples: a path, or a mapping";
-    "target": AnyOf(&[Mapping(&RECORDED), Mapping(&AGENT)]) => "what is evaluated";
+    "target": TARGET => "what is evaluated: recorded answers, or an agent that is run";
+    "models": AnyOf(&[Text, ListOf(&AnyOf(&[Text, Mapping(&TARGET_MODEL)]))]) => "the models that a target is run with, one result each";
     "sandbox": SANDBOX_SHAPE => "what programs are kept from, where they say nothing themselves";
     "graders": MapOf(&GRADER) => "name → grader, in the order of reports";
     "grader": GRADER => "the one grader of older suites, which is named `default`";
@@ -25,6 +29,7 @@ pub(crate) static SUITE: Section = section!["a suite",
     "max_samples": COUNT => "only the first so many samples";
     "num_runs": COUNT, or "1" => "trials: of recorded ones, only the first so many are taken";
     "max_concurrent": COUNT => "actions under way at once";
+    "max_concurrent_targets": COUNT, or "4" => "conversations of the target under way at once";
     "sample_tags": Texts => "only samples with one of these tags";
     "setup_script": Anything => "not available: a program that runs before all samples";
 ];
@@ -81,8 +86,7 @@ pub(crate) static RECORDED: Section = section!["a recorded target",
 ];
 
 /// The kinds of targets that run an agent.
-pub(crate) const AGENT_KINDS: &[&str] =
-    &["agent", "letta_agent", "letta_code", "command", "program", "http"];
+pub(crate) const AGENT_KINDS: &[&str] = &["agent", "letta_agent", "letta_code", "program"];
 
 /// A target that runs an agent, in any dialect: it cannot be run, and what is recorded of it can be graded.
 pub(crate) static AGENT: Section =
@@ -97,6 +101,17 @@ const AGENT_FIELDS: &[FieldSpec] = fields![
     "agent_file" "agent_script" "working_dir" "allowed_tools" "disallowed_tools" "skills_dir" "flags"
     "permission_mode" "sandbox" "memory_dir" "memory_workspace" "max_steps" "command" "path" "model" "env"
 ];
+
+/// A target, told apart by its `kind`.
+const TARGET: FieldShape = AnyOf(&[
+    Mapping(&RECORDED),
+    Mapping(&COMMAND_TARGET),
+    Mapping(&FUNCTION_TARGET),
+    Mapping(&HEADLESS_TARGET),
+    Mapping(&HTTP_TARGET),
+    Mapping(&CHAT_TARGET),
+    Mapping(&AGENT),
+]);
 
 /// A grader, told apart by its `kind`.
 const GRADER: FieldShape = AnyOf(&[
@@ -169,10 +184,11 @@ pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
 pub(crate) static EXTRACTOR_OPTIONS: Section =
     Section::new("`extractor_options`", &[PROGRAM_SETTINGS]);
 
-const ENVIRONMENT: FieldShape =
+pub(super) const ENVIRONMENT: FieldShape =
     AnyOf(&[Text, ListOf(&AnyOf(&[Text, MapOf(&Choice(&["secret", "plain"]))]))]);
 
-const SANDBOX_SHAPE: FieldShape = AnyOf(&[Choice(&names(&SANDBOXES)), Mapping(&SANDBOX)]);
+pub(super) const SANDBOX_SHAPE: FieldShape =
+    AnyOf(&[Choice(&names(&SANDBOXES)), Mapping(&SANDBOX)]);
 
 pub(crate) static SANDBOX: Section = section!["`sandbox`",
     "kind": Choice(&names(&SANDBOXES)), needed "`sandbox` has no `kind`", "write `kind: none`, `kind: auto` or `kind: bubblewrap`" => "what programs are kept from";
@@ -231,7 +247,7 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
 
 pub(crate) static PANELLIST: Section = Section::new("a judge of `panel`", &[JUDGE]);
 
-const HEADERS: FieldShape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
+pub(super) const HEADERS: FieldShape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
 
 pub(crate) static HEADER: Section = section!["a header",
     "env": Text, required => "the environment variable that holds it";

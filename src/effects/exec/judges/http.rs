@@ -297,7 +297,7 @@ impl Executor for HttpExecutor {
     fn room(&self, endpoint: EndpointId) -> Room {
         match endpoint {
             EndpointId::Judge(endpoint) => self.endpoints.room(endpoint),
-            EndpointId::Program => Room::Now,
+            EndpointId::Program | EndpointId::Target => Room::Now,
         }
     }
 

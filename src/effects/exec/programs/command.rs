@@ -54,7 +54,12 @@ impl Surroundings<'_> {
             Some(worker) => runtime_words(start, worker.entry),
             None => {
                 let runtime = start.runtime.as_ref().map(|runtime| runtime.path.clone());
-                runtime.into_iter().chain([start.path.clone()]).collect()
+                let path = Some(&start.path).filter(|path| !path.is_empty()).cloned();
+                runtime
+                    .into_iter()
+                    .chain(path)
+                    .chain(start.spec.arguments.iter().cloned())
+                    .collect()
             }
         };
         let limits = sandbox::limits(start);
@@ -83,6 +88,9 @@ impl Surroundings<'_> {
     /// Starts a process at the head of a group of its own, with pipes for all its streams.
     pub(super) async fn spawn(&self, start: &Start) -> Result<Child, Failure> {
         let words = self.words(start);
+        if words.is_empty() {
+            return Err(unloadable("there is nothing to run"));
+        }
         if words.len() > 1 && self.worker.is_none() {
             // Whoever stands before the program would say in its own words why that does not start.
             if let Some(problem) = problem_of(start) {
@@ -181,6 +189,10 @@ pub(super) fn problem_of(start: &Start) -> Option<String> {
             "`{shown}` cannot be started: the folder `{}` is not there",
             start.cwd
         ));
+    }
+    if start.path.is_empty() {
+        // What is installed is looked for when its files are read.
+        return None;
     }
     let Ok(metadata) = std::fs::metadata(&start.path) else {
         return Some(format!("`{shown}` cannot be started: there is no such file"));

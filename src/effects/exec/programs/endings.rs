@@ -70,6 +70,8 @@ pub(super) fn who(role: Role) -> &'static str {
         Role::Extract => "Extractor",
         Role::Reward => "Reward",
         Role::Compare => "Comparison grader",
+        Role::Target => "Target",
+        Role::Tool => "Tool",
     }
 }
 

@@ -32,6 +32,11 @@ impl Group {
         end(self.leader.load(Ordering::Relaxed));
     }
 
+    /// Asks every process of the group to end.
+    pub(super) fn terminate(&self) {
+        terminate(self.leader.load(Ordering::Relaxed));
+    }
+
     /// Ends what the leader left behind, when that has been waited for. Its number may soon belong to somebody else, so
     /// nothing is sent to it any more.
     pub(super) fn close(&self) {
@@ -51,12 +56,28 @@ impl Drop for Group {
 
 #[cfg(unix)]
 fn end(leader: u32) {
-    use rustix::process::{Pid, Signal, kill_process_group};
+    signal(leader, rustix::process::Signal::KILL);
+}
+
+#[cfg(unix)]
+fn terminate(leader: u32) {
+    signal(leader, rustix::process::Signal::TERM);
+}
+
+#[cfg(unix)]
+fn signal(leader: u32, signal: rustix::process::Signal) {
+    use rustix::process::{Pid, kill_process_group};
     let leader = i32::try_from(leader).ok().filter(|leader| *leader > 1).and_then(Pid::from_raw);
     if let Some(leader) = leader {
         // That there is nobody left is as good.
-        let _ = kill_process_group(leader, Signal::KILL);
+        let _ = kill_process_group(leader, signal);
     }
+}
+
+/// Where there are no groups there are no such signals either.
+#[cfg(not(unix))]
+fn terminate(leader: u32) {
+    end(leader);
 }
 
 /// Where there are no groups, the runtime ends the child alone when its handle is dropped.

@@ -5,6 +5,7 @@
 //! waits, `pool` passes it to a `worker`, and `messages` is what is said. `command`, `sandbox` and `environment` say
 //! how a process is started, `endings` and `tail` what is told of its end, `group` ends it, `guard` even when evalrs is gone.
 
+pub(crate) mod agent_process;
 pub(crate) mod check;
 mod command;
 mod endings;

@@ -17,7 +17,8 @@ impl Session {
     pub(crate) fn paths_of(&self, program: Program) -> BTreeSet<String> {
         let folder = self.folder();
         let spec = program.spec(&self.db);
-        let mut paths = BTreeSet::from([spec.path.clone()]);
+        let mut paths = BTreeSet::new();
+        paths.extend((!spec.path.is_empty()).then(|| spec.path.clone()));
         paths.extend(spec.runtime_path().cloned());
         // A folder or a pattern may match other files tomorrow: so its folder is looked at.
         paths.extend(spec.inputs.iter().map(|input| join(folder, fixed_part(input))));

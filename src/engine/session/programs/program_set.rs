@@ -24,6 +24,7 @@ use crate::pipeline::program::{
     Depfile, MISSING, ProgramFingerprint, ProgramIdentity, Uncallable, UncallablePart,
 };
 use crate::pipeline::spec::ProgramSpec;
+use crate::pipeline::spec::Suite;
 use crate::pipeline::suite::ProgramPlaces;
 
 /// The programs of a session.
@@ -76,15 +77,13 @@ impl ProgramSet {
 }
 
 impl Session {
-    /// The programs that the graders of the suite name, each once.
+    /// The programs that the suite names, each once.
     pub(crate) fn named_programs(&self) -> Vec<Program> {
         let mut named = Vec::new();
-        for spec in self.suite().into_iter().flat_map(|suite| &suite.graders) {
-            for program in spec.programs() {
-                let program = self.db.program(program);
-                if !named.contains(&program) {
-                    named.push(program);
-                }
+        for spec in self.suite().into_iter().flat_map(Suite::programs) {
+            let program = self.db.program(spec);
+            if !named.contains(&program) {
+                named.push(program);
             }
         }
         named

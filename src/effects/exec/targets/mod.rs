@@ -1,0 +1,263 @@
+//! Executes conversations of live targets: one file a kind, each an [`Agent`].
+//!
+//! What is the same for all of them is here: the attempts, the time limit, the workspace and the commands around a
+//! conversation.
+
+mod command;
+mod function;
+mod hooks;
+mod workspace;
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::programs::ProgramExecutor;
+use super::{Notice, RequestHeader, Secret, Start};
+use crate::base::system::System;
+use crate::base::system::os::OsSystem;
+use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
+use crate::pipeline::spec::AgentKind;
+use crate::pipeline::target::TargetAction;
+use crate::pipeline::target::answer::{NoAnswer, TargetAnswer};
+use hooks::Setup;
+use workspace::{ConversationFolder, LeftWorkspace};
+
+/// How long the first further attempt waits; each later one twice as long.
+const BACK_OFF: Duration = Duration::from_secs(1);
+
+/// A conversation, and how the target is reached.
+#[derive(Clone, Debug)]
+pub struct TargetLaunch {
+    /// The action.
+    pub action: TargetAction,
+    /// How its program is started, and where; of a target without one the path is empty.
+    pub start: Arc<Start>,
+    /// How its model or its server is reached, where it has one.
+    pub access: Option<TargetAccess>,
+    /// How the model is reached that answers for the user.
+    pub user: Option<TargetAccess>,
+    /// The sample, the model and the trial, as people read them.
+    pub what_for: String,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub struct TargetAccess {
+    /// Where requests go; empty where the target itself says.
+    pub base_url: String,
+    /// The key of the API; none sends no authorization.
+    pub api_key: Option<Secret>,
+    /// Further headers.
+    pub headers: Vec<RequestHeader>,
+}
+
+impl TargetLaunch {
+    /// `text` without any secret that the target is told or sent.
+    pub(crate) fn without_secrets(&self, text: &str) -> String {
+        let text = self.start.without_secrets(text);
+        let all = self.access.iter().chain(&self.user);
+        let secrets = all.flat_map(|access| {
+            let hidden = access.headers.iter().filter(|header| header.is_secret);
+            access.api_key.iter().chain(hidden.map(|header| &header.value))
+        });
+        secrets.fold(text, |text, secret| secret.remove_from(&text))
+    }
+}
+
+/// One attempt of a conversation, as an agent sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Talk<'a> {
+    /// What is to be said, to whom.
+    pub(crate) launch: &'a TargetLaunch,
+    /// Runs programs.
+    pub(crate) programs: &'a ProgramExecutor,
+    /// Where the agent works, absolute.
+    pub(crate) folder: &'a str,
+    /// Whether that folder is one of its own.
+    pub(crate) has_workspace: bool,
+    /// When the attempt began.
+    pub(crate) begin: Instant,
+    /// When its time is up.
+    pub(crate) until: Instant,
+    /// Takes what the agent is doing now, for people: `tool Read`, `turn 2`.
+    pub(crate) steps: &'a dyn Fn(String),
+}
+
+impl Talk<'_> {
+    /// Milliseconds since the attempt began.
+    pub(crate) fn at_ms(&self) -> u64 {
+        u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The time that is left.
+    pub(crate) fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// How the program is started for this conversation, with these arguments.
+    pub(crate) fn start(&self, arguments: Vec<String>) -> Arc<Start> {
+        let mut start = self.launch.start.as_ref().clone();
+        self.folder.clone_into(&mut start.cwd);
+        start.spec.arguments = arguments;
+        Arc::new(start)
+    }
+
+    /// The failure of a conversation whose time is up.
+    pub(crate) fn late(&self) -> Failure {
+        let seconds = self.launch.start.spec.timeout_ms as f64 / 1000.0;
+        Failure::new(FailureKind::Timeout, format!("the target gave no answer within {seconds} s"))
+    }
+
+    /// The failure that stands for an answer that is none.
+    pub(crate) fn no_answer(&self, why: NoAnswer, stderr: Option<String>) -> Failure {
+        let message = match why {
+            NoAnswer::Error(words) => format!("the target reported an error: {words}"),
+            NoAnswer::Unreadable(why) => format!("what the target gave is not an answer: {why}"),
+        };
+        let message = self.launch.without_secrets(&message);
+        Failure { stderr, ..Failure::new(FailureKind::TargetFailed, message) }
+    }
+}
+
+/// A conversation under way.
+pub(crate) type Conversing<'a> = Pin<Box<dyn Future<Output = Result<TargetAnswer, Failure>> + 'a>>;
+
+/// A kind of target.
+pub(crate) trait Agent {
+    /// Holds one conversation. What it has told so far is lost with a failure.
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a>;
+}
+
+/// Executes conversations.
+#[derive(Debug, Default)]
+pub(crate) struct TargetExecutor {
+    setup: Setup,
+    left: Rc<RefCell<Vec<LeftWorkspace>>>,
+    steps: RefCell<Vec<Notice>>,
+    stepped: tokio::sync::Notify,
+}
+
+impl TargetExecutor {
+    /// Holds a conversation, further attempts included. Never fails: a failure is an outcome.
+    pub(crate) async fn execute(
+        &self,
+        launch: TargetLaunch,
+        programs: &ProgramExecutor,
+    ) -> Outcome {
+        let mut attempt = 0;
+        loop {
+            let failure = match self.attempt(&launch, programs).await {
+                Ok(answer) => return answer.into_outcome(),
+                Err(failure) => failure,
+            };
+            let is_retried = failure.kind.policy().retried;
+            if !is_retried || attempt >= launch.action.identity.spec.retries {
+                return Outcome::Failure(failure);
+            }
+            tokio::time::sleep(BACK_OFF * 2u32.saturating_pow(attempt.min(6))).await;
+            attempt += 1;
+        }
+    }
+
+    async fn attempt(
+        &self,
+        launch: &TargetLaunch,
+        programs: &ProgramExecutor,
+    ) -> Result<TargetAnswer, Failure> {
+        self.setup.once(launch, programs).await?;
+        let mut workspace = ConversationFolder::make(launch, &self.left).await?;
+        let answered = self.in_workspace(launch, programs, &workspace).await;
+        workspace.finish(answered, programs).await
+    }
+
+    async fn in_workspace(
+        &self,
+        launch: &TargetLaunch,
+        programs: &ProgramExecutor,
+        workspace: &ConversationFolder,
+    ) -> Result<TargetAnswer, Failure> {
+        workspace.begin(programs).await?;
+        let begin = Instant::now();
+        let started_at = OsSystem.now().as_millisecond();
+        let limit = Duration::from_millis(launch.start.spec.timeout_ms);
+        let what_for = &launch.what_for;
+        let steps = |step: String| self.step(format!("{what_for}: {step}"));
+        let talk = Talk {
+            launch,
+            programs,
+            folder: workspace.folder(),
+            has_workspace: workspace.is_own(),
+            begin,
+            until: begin + limit,
+            steps: &steps,
+        };
+        // An agent sees to its time itself, so that it can end gently; this is for one that does not.
+        let grace = Duration::from_secs(10);
+        let answered = match tokio::time::timeout(limit + grace, agent(launch).converse(talk)).await
+        {
+            Ok(answered) => answered,
+            Err(_) => Err(talk.late()),
+        };
+        answered.map(|answer| TargetAnswer {
+            started_at: u64::try_from(started_at).ok(),
+            duration_ms: talk.at_ms(),
+            ..answer
+        })
+    }
+
+    fn step(&self, line: String) {
+        self.steps.borrow_mut().push(Notice::Line(line));
+        self.stepped.notify_one();
+    }
+
+    /// What agents did since the last call.
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *self.steps.borrow_mut())
+    }
+
+    /// Resolves when there is something that was not taken yet.
+    pub(crate) async fn changed(&self) {
+        while self.steps.borrow().is_empty() {
+            self.stepped.notified().await;
+        }
+    }
+
+    /// Runs what is to be run after the last conversation: of conversations that were cancelled and of the target.
+    pub(crate) async fn finish(&self, programs: &ProgramExecutor) {
+        let left = std::mem::take(&mut *self.left.borrow_mut());
+        for workspace in left {
+            workspace.finish(programs).await;
+        }
+        self.setup.tear_down(programs).await;
+    }
+}
+
+/// Who holds the conversations of a target.
+fn agent(launch: &TargetLaunch) -> &'static dyn Agent {
+    match &launch.action.identity.spec.kind {
+        AgentKind::Command => &command::CommandAgent,
+        AgentKind::Function => &function::FunctionAgent,
+        AgentKind::Headless(_)
+        | AgentKind::Http(_)
+        | AgentKind::Chat(_)
+        | AgentKind::LettaAgent(_)
+        | AgentKind::LettaCode(_) => &Unavailable,
+    }
+}
+
+/// Stands for a kind of target that suites cannot name yet.
+struct Unavailable;
+
+impl Agent for Unavailable {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+        let kind = talk.launch.action.identity.spec.kind.name();
+        let message = format!("targets of kind `{kind}` cannot be run by this version");
+        Box::pin(std::future::ready(Err(Failure::new(FailureKind::Unloadable, message))))
+    }
+}

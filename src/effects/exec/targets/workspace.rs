@@ -1,0 +1,308 @@
+//! The folder that a conversation happens in: the suite's, or a fresh one that is a copy of a template.
+#![expect(clippy::disallowed_methods, reason = "the folders are made and removed here")]
+
+use std::cell::RefCell;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use super::{TargetLaunch, hooks};
+use crate::effects::exec::programs::ProgramExecutor;
+use crate::pipeline::outcome::{Failure, FailureKind};
+use crate::pipeline::spec::{KeepWorkspace, WorkspaceSpec};
+use crate::pipeline::target::answer::TargetAnswer;
+
+/// Where workspaces are, from the root of the workspace of the suite.
+const HOME: &str = ".evalrs/workspaces";
+/// Where those are that are kept.
+const KEPT: &str = "kept";
+/// The most bytes of a diff that are kept.
+const MOST_DIFF: usize = 1 << 20;
+/// How long git may take for one thing.
+const OF_GIT: Duration = Duration::from_mins(1);
+
+/// Tells folders of one process apart.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// The folder of a conversation. One that is dropped before it was finished is left to be finished at the end.
+pub(super) struct ConversationFolder {
+    launch: TargetLaunch,
+    /// Its own folder; none where the agent works in the suite's.
+    own: Option<OwnFolder>,
+    /// Whether what is to be undone after the conversation was begun.
+    has_begun: std::cell::Cell<bool>,
+    left: Rc<RefCell<Vec<LeftWorkspace>>>,
+    is_finished: bool,
+}
+
+#[derive(Debug, Clone)]
+struct OwnFolder {
+    path: String,
+    spec: WorkspaceSpec,
+}
+
+/// A folder whose conversation was cancelled.
+#[derive(Debug)]
+pub(super) struct LeftWorkspace {
+    launch: TargetLaunch,
+    own: Option<OwnFolder>,
+    has_begun: bool,
+}
+
+impl ConversationFolder {
+    /// Makes the folder of a conversation.
+    pub(super) async fn make(
+        launch: &TargetLaunch,
+        left: &Rc<RefCell<Vec<LeftWorkspace>>>,
+    ) -> Result<Self, Failure> {
+        let mut workspace = Self {
+            launch: launch.clone(),
+            own: None,
+            has_begun: std::cell::Cell::new(false),
+            left: Rc::clone(left),
+            is_finished: false,
+        };
+        let Some(spec) = &launch.action.identity.spec.workspace else { return Ok(workspace) };
+        let home = Path::new(&launch.start.workspace).join(HOME);
+        sweep(&home);
+        let path = home.join(process_name()).join(name_of(launch));
+        workspace.own =
+            Some(OwnFolder { path: path.to_string_lossy().into_owned(), spec: spec.clone() });
+        // The suite may be in a relative folder; its template is looked for as it is.
+        let template = spec.template.as_ref().map(PathBuf::from);
+        let made = make_folder(&home, &path, template.as_deref());
+        made.map_err(|error| unmade(&path, &error))?;
+        if spec.is_git {
+            begin_git(&path).await.map_err(|error| unmade(&path, &error))?;
+        }
+        Ok(workspace)
+    }
+
+    /// Where the agent works.
+    pub(super) fn folder(&self) -> &str {
+        self.own.as_ref().map_or(&self.launch.start.cwd, |own| &own.path)
+    }
+
+    /// Whether the folder is the conversation's own.
+    pub(super) fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// Runs what is to be run before the conversation.
+    pub(super) async fn begin(&self, programs: &ProgramExecutor) -> Result<(), Failure> {
+        self.has_begun.set(true);
+        let words = &self.launch.action.identity.spec.hooks.setup_each;
+        hooks::run("setup_each", words, &self.launch.start, self.folder(), programs).await
+    }
+
+    /// Runs what is to be run after it, notes what the agent changed, and keeps the folder or removes it.
+    pub(super) async fn finish(
+        &mut self,
+        mut answered: Result<TargetAnswer, Failure>,
+        programs: &ProgramExecutor,
+    ) -> Result<TargetAnswer, Failure> {
+        if let (Ok(answer), Some(own)) = (&mut answered, &self.own)
+            && own.spec.is_git
+        {
+            match diff(Path::new(&own.path)).await {
+                Ok(diff) => answer.workspace_diff = Some(self.launch.without_secrets(&diff)),
+                Err(error) => answered = Err(unmade(Path::new(&own.path), &error)),
+            }
+        }
+        let words = &self.launch.action.identity.spec.hooks.teardown_each;
+        let undone =
+            hooks::run("teardown_each", words, &self.launch.start, self.folder(), programs).await;
+        self.is_finished = true;
+        let Some(own) = self.own.take() else { return undone.and(answered) };
+        let answered = undone.and(answered);
+        let kept = match own.spec.keep {
+            KeepWorkspace::Always => true,
+            KeepWorkspace::Failed => answered.is_err(),
+            KeepWorkspace::Never => false,
+        };
+        let place = if kept { keep(&own, &self.launch) } else { remove(&own) };
+        match (answered, place) {
+            (Ok(answer), place) => Ok(TargetAnswer { workspace: place, ..answer }),
+            (Err(failure), Some(place)) => {
+                let message = format!("{}; its workspace is {place}", failure.message);
+                Err(Failure { message, ..failure })
+            }
+            (Err(failure), None) => Err(failure),
+        }
+    }
+}
+
+impl Drop for ConversationFolder {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.left.borrow_mut().push(LeftWorkspace {
+                launch: self.launch.clone(),
+                own: self.own.take(),
+                has_begun: self.has_begun.get(),
+            });
+        }
+    }
+}
+
+impl LeftWorkspace {
+    /// Runs what is to be run after the conversation, and removes the folder.
+    pub(super) async fn finish(self, programs: &ProgramExecutor) {
+        let Self { launch, own, has_begun } = self;
+        if has_begun {
+            let folder = own.as_ref().map_or(&launch.start.cwd, |own| &own.path);
+            let words = &launch.action.identity.spec.hooks.teardown_each;
+            // Nobody waits for an answer any more.
+            let _ = hooks::run("teardown_each", words, &launch.start, folder, programs).await;
+        }
+        if let Some(own) = own {
+            remove(&own);
+        }
+    }
+}
+
+/// The folder of this process among all workspaces.
+fn process_name() -> String {
+    format!("process-{}", std::process::id())
+}
+
+/// A name for the folder of a conversation: for people, and unlike any other of this process.
+fn name_of(launch: &TargetLaunch) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let plain: String =
+        launch.what_for.chars().map(|c| if is_plain(c) { c } else { '_' }).take(60).collect();
+    let ordinal = MADE.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{ordinal}", plain.trim_start_matches(['.', '-']))
+}
+
+fn make_folder(home: &Path, path: &Path, template: Option<&Path>) -> io::Result<()> {
+    std::fs::create_dir_all(path)?;
+    // What is in here is of no interest to the repository around it.
+    let ignore = home.join(".gitignore");
+    if !ignore.exists() {
+        std::fs::write(ignore, "*\n")?;
+    }
+    template.map_or(Ok(()), |template| copy(template, path))
+}
+
+/// Copies what is in a folder, links as links.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            std::fs::create_dir_all(&target)?;
+            copy(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            link(&std::fs::read_link(entry.path())?, &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn link(to: &Path, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, at)
+}
+
+#[cfg(not(unix))]
+fn link(_to: &Path, _at: &Path) -> io::Result<()> {
+    Err(io::Error::other("the template holds a link, which this system has not"))
+}
+
+fn unmade(path: &Path, error: &io::Error) -> Failure {
+    let message = format!("the workspace `{}` cannot be made: {error}", path.display());
+    Failure::new(FailureKind::TargetFailed, message)
+}
+
+/// Makes the folder a repository whose first commit is the template.
+async fn begin_git(path: &Path) -> io::Result<()> {
+    git(path, &["init", "-q"]).await?;
+    git(path, &["add", "-A"]).await?;
+    git(path, &["commit", "-q", "--allow-empty", "--no-verify", "-m", "template"]).await.map(drop)
+}
+
+/// What was changed since the first commit, also by commits and in files that git does not know yet.
+async fn diff(path: &Path) -> io::Result<String> {
+    git(path, &["add", "-A"]).await?;
+    let first = git(path, &["rev-list", "--max-parents=0", "HEAD"]).await?;
+    let first = first.lines().last().unwrap_or("HEAD").to_owned();
+    let mut diff = git(path, &["diff", "--cached", "--no-color", "--no-ext-diff", &first]).await?;
+    if diff.len() > MOST_DIFF {
+        diff.truncate(diff.floor_char_boundary(MOST_DIFF));
+        diff.push_str("\n[the rest of the diff is left out]\n");
+    }
+    Ok(diff)
+}
+
+/// Runs git without the settings of the user, which would decide what is in a diff.
+async fn git(path: &Path, arguments: &[&str]) -> io::Result<String> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(path).args(["-c", "core.autocrlf=false", "-c", "commit.gpgsign=false"]);
+    command.args(["-c", "user.name=evalrs", "-c", "user.email=evalrs@localhost"]).args(arguments);
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(variable);
+    }
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(OF_GIT, command.output()).await;
+    let output = output.map_err(|_| io::Error::other("git did not end within a minute"))??;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("git {}: {}", arguments.join(" "), said.trim())))
+}
+
+/// Moves a folder to those that are kept. Where that fails it stays where it is.
+fn keep(own: &OwnFolder, launch: &TargetLaunch) -> Option<String> {
+    let home = Path::new(&launch.start.workspace).join(HOME).join(KEPT);
+    let from = Path::new(&own.path);
+    let name = from.file_name()?.to_string_lossy().into_owned();
+    let name = format!("{name}-{}", std::process::id());
+    let to = home.join(name);
+    let moved = std::fs::create_dir_all(&home).and_then(|()| std::fs::rename(from, &to));
+    let place = if moved.is_ok() { &to } else { from };
+    Some(place.to_string_lossy().into_owned())
+}
+
+/// Removes a folder, and that of the process once it is empty.
+fn remove(own: &OwnFolder) -> Option<String> {
+    let path = Path::new(&own.path);
+    let _ = std::fs::remove_dir_all(path);
+    if let Some(parent) = path.parent() {
+        let _ = std::fs::remove_dir(parent);
+    }
+    None
+}
+
+/// Removes what processes left that were killed.
+fn sweep(home: &Path) {
+    let Ok(entries) = std::fs::read_dir(home) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let id = name.strip_prefix("process-").and_then(|id| id.parse::<i32>().ok());
+        if id.is_some_and(is_gone) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_gone(id: i32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    let pid = Pid::from_raw(id);
+    pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_gone(_id: i32) -> bool {
+    false
+}

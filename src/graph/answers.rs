@@ -1,0 +1,240 @@
+//! What live targets answered: the conversations of a chunk's cases, and what is known of them.
+//!
+//! An answer is an outcome; so the record of a case, which everything else reads, rests on one. What changes of that when
+//! outcomes arrive is told by [`answers`], which says no more of an answer than its digest: a judgment that arrives plans
+//! nothing again.
+
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Db;
+use super::graders::{identity, model_base_url, row_spec, suite};
+use super::inputs::{Chunk, Root};
+use crate::pipeline::action::Action;
+use crate::pipeline::dataset::chunk::Records;
+use crate::pipeline::dataset::fields::RowSpec;
+use crate::pipeline::dataset::join::NOT_RECORDED;
+use crate::pipeline::dataset::row::{self, RowRecord};
+use crate::pipeline::evaluate::conversation::conversation;
+use crate::pipeline::evaluate::{Submission, UnansweredCase};
+use crate::pipeline::key::ActionKey;
+use crate::pipeline::outcome::Outcome;
+use crate::pipeline::target::{TargetAction, TargetIdentity};
+
+/// The target as far as keys know it; none where it is recorded, or its program is not read yet. An error says why it
+/// cannot be run.
+#[salsa::tracked]
+pub(crate) fn target(db: &dyn Db, root: Root) -> Result<Option<Arc<TargetIdentity>>, String> {
+    let suite = suite(db, root).suite.as_ref();
+    let Some(live) = suite.and_then(|suite| suite.target.live()) else { return Ok(None) };
+    let Some(program) = identity(db, &live.program)? else { return Ok(None) };
+    let base_url = |provider: &str| model_base_url(db, root, provider);
+    Ok(Some(Arc::new(TargetIdentity::new(live.clone(), program, &base_url))))
+}
+
+/// Whether the target is run, rather than recorded.
+pub(crate) fn is_live(db: &dyn Db, root: Root) -> bool {
+    row_spec(db, root).as_ref().is_some_and(|spec| spec.live.is_some())
+}
+
+/// Whether the target is run in every evaluation, and nothing it answers is replayed.
+pub(crate) fn is_repeated(db: &dyn Db, root: Root) -> bool {
+    let live = suite(db, root).suite.as_ref().and_then(|suite| suite.target.live());
+    live.is_some_and(|live| live.program.repeat == crate::pipeline::spec::Repeat::Always)
+}
+
+/// The key of the conversation of each case of a chunk, or why there cannot be one; nothing where the target is recorded.
+#[salsa::tracked]
+fn conversations(db: &dyn Db, chunk: Chunk) -> Arc<[UnansweredCase]> {
+    let root = chunk.root(db);
+    let Some(spec) = row_spec(db, root).as_ref().filter(|spec| spec.live.is_some()) else {
+        return Arc::default();
+    };
+    let identity = match target(db, root) {
+        Ok(Some(identity)) => identity,
+        Ok(None) => {
+            return super::cases::cases(chunk.records(db), spec)
+                .map(|_| UnansweredCase::Blocked)
+                .collect();
+        }
+        Err(why) => {
+            let failed = UnansweredCase::failed("target", why);
+            return super::cases::cases(chunk.records(db), spec).map(|_| failed.clone()).collect();
+        }
+    };
+    let key = |record: RowRecord<'_>| {
+        // The id is in no key.
+        match conversation(record, spec, identity, String::new()) {
+            Ok(action) => UnansweredCase::Pending(Action::Target(action).key()),
+            Err(problem) => UnansweredCase::failed("data", &problem.message),
+        }
+    };
+    super::cases::cases(chunk.records(db), spec).map(|(_, record)| key(record)).collect()
+}
+
+/// What is known of the conversation of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CaseAnswer {
+    /// There is none yet.
+    Unanswered(UnansweredCase),
+    /// It is there.
+    Answered {
+        /// The key of the conversation.
+        key: ActionKey,
+        /// The digest of the answer.
+        digest: u64,
+    },
+}
+
+/// What is known of the conversation of each case of a chunk; nothing where the target is recorded.
+#[salsa::tracked]
+pub fn answers(db: &dyn Db, chunk: Chunk) -> Arc<[CaseAnswer]> {
+    let conversations = conversations(db, chunk);
+    if conversations.is_empty() {
+        return Arc::default();
+    }
+    // Reading the epoch is what makes the query run again when outcomes arrive.
+    let _ = chunk.epoch(db);
+    let known = |case: &UnansweredCase| {
+        let UnansweredCase::Pending(key) = case else {
+            return CaseAnswer::Unanswered(case.clone());
+        };
+        match db.outcome(*key).as_deref() {
+            None => CaseAnswer::Unanswered(case.clone()),
+            Some(Outcome::Reply(reply)) => {
+                CaseAnswer::Answered { key: *key, digest: xxh3_64(reply.text.as_bytes()) }
+            }
+            Some(Outcome::Failure(failure)) => {
+                CaseAnswer::Unanswered(UnansweredCase::of_failure(failure))
+            }
+        }
+    };
+    conversations.iter().map(known).collect()
+}
+
+/// The answers of a chunk's cases, held while its records are read.
+#[derive(Debug)]
+pub(crate) struct HeldAnswers(Vec<HeldAnswer>);
+
+#[derive(Debug)]
+enum HeldAnswer {
+    Unanswered(UnansweredCase),
+    Answered(Arc<Outcome>),
+}
+
+impl HeldAnswers {
+    /// Those of a chunk.
+    pub(crate) fn of(db: &dyn Db, chunk: Chunk) -> Self {
+        Self(answers(db, chunk).iter().map(|answer| held(db, chunk, answer)).collect())
+    }
+
+    /// That of one case, at the place that it has among all.
+    fn of_case(db: &dyn Db, chunk: Chunk, case: usize) -> Option<HeldAnswer> {
+        answers(db, chunk).get(case).map(|answer| held(db, chunk, answer))
+    }
+
+    /// The cases of the chunk, each with what its target answered where it is run.
+    pub(crate) fn cases<'a>(
+        &'a self,
+        records: &'a Records,
+        spec: &RowSpec,
+    ) -> impl Iterator<Item = AnsweredCase<'a>> {
+        super::cases::cases(records, spec).enumerate().map(move |(case, (_, record))| {
+            let held = self.0.get(case);
+            AnsweredCase { record: with_answer(record, held), missing: missing(held) }
+        })
+    }
+}
+
+/// A case with what its target answered.
+#[derive(Debug)]
+pub(crate) struct AnsweredCase<'a> {
+    /// The record.
+    pub(crate) record: RowRecord<'a>,
+    /// Why there is no answer, where a target that is run gave none yet.
+    pub(crate) missing: Option<&'a UnansweredCase>,
+}
+
+impl AnsweredCase<'_> {
+    /// What stands for its submission, where there is no answer.
+    pub(crate) fn unanswered(&self) -> Option<Submission> {
+        self.missing.map(|missing| Submission::Unanswered(missing.clone()))
+    }
+}
+
+fn held(db: &dyn Db, chunk: Chunk, answer: &CaseAnswer) -> HeldAnswer {
+    match answer {
+        CaseAnswer::Unanswered(case) => HeldAnswer::Unanswered(case.clone()),
+        CaseAnswer::Answered { key, .. } => match db.outcome(*key) {
+            Some(outcome) => HeldAnswer::Answered(outcome),
+            None => {
+                // It was let go of to save memory: the engine brings it back, and raises the epoch then.
+                let _ = chunk.epoch(db);
+                HeldAnswer::Unanswered(UnansweredCase::Pending(*key))
+            }
+        },
+    }
+}
+
+fn with_answer<'a>(record: RowRecord<'a>, held: Option<&'a HeldAnswer>) -> RowRecord<'a> {
+    let recorded = match held {
+        None => return record,
+        Some(HeldAnswer::Answered(outcome)) => match outcome.as_ref() {
+            Outcome::Reply(reply) => reply.text.as_str(),
+            Outcome::Failure(_) => NOT_RECORDED,
+        },
+        Some(HeldAnswer::Unanswered(_)) => NOT_RECORDED,
+    };
+    RowRecord { recorded, ..record }
+}
+
+fn missing(held: Option<&HeldAnswer>) -> Option<&UnansweredCase> {
+    match held? {
+        HeldAnswer::Unanswered(case) => Some(case),
+        HeldAnswer::Answered(_) => None,
+    }
+}
+
+/// One case, and what its target answered where it is run.
+#[derive(Debug)]
+pub(crate) struct HeldCase(Option<HeldAnswer>);
+
+impl HeldCase {
+    /// The case of a chunk.
+    pub(crate) fn of(db: &dyn Db, chunk: Chunk, case: usize) -> Self {
+        Self(HeldAnswers::of_case(db, chunk, case))
+    }
+
+    /// Its record with the answer.
+    pub(crate) fn record<'a>(&'a self, record: RowRecord<'a>) -> RowRecord<'a> {
+        with_answer(record, self.0.as_ref())
+    }
+}
+
+/// Renders the conversation of a case again, to be held; `sample` is what the target is told as its id.
+pub(crate) fn conversation_of(
+    db: &dyn Db,
+    chunk: Chunk,
+    case: usize,
+    sample: String,
+) -> Option<TargetAction> {
+    let root = chunk.root(db);
+    let spec = row_spec(db, root).as_ref()?;
+    let identity = target(db, root).as_ref().ok()?.as_ref()?;
+    let (_, record) = super::cases::cases(chunk.records(db), spec).nth(case)?;
+    conversation(record, spec, identity, sample).ok()
+}
+
+/// Who a case is, for people: its sample, and its model and trial where there are several.
+pub(crate) fn case_name(spec: &RowSpec, identity: &row::RowId, sample: &str) -> String {
+    let Some(live) = spec.live.as_deref() else { return sample.to_owned() };
+    let model = identity.model.as_deref().filter(|_| live.models.len() > 1);
+    let trial = (live.trials > 1).then(|| format!("trial {}", identity.trial));
+    let mut name = sample.to_owned();
+    for part in model.map(str::to_owned).into_iter().chain(trial) {
+        name.push_str(", ");
+        name.push_str(&part);
+    }
+    name
+}

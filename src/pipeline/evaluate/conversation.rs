@@ -1,0 +1,127 @@
+//! The conversation that a live target holds with a case, and why there is no answer.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::Planned;
+use crate::pipeline::dataset::Input;
+use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
+use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
+use crate::pipeline::grade::Grade;
+use crate::pipeline::key::ActionKey;
+use crate::pipeline::outcome::Failure;
+use crate::pipeline::target::{TargetAction, TargetIdentity};
+
+/// The conversation of a case; `sample` is what the target is told as its id.
+pub(crate) fn conversation(
+    record: RowRecord<'_>,
+    spec: &RowSpec,
+    identity: &Arc<TargetIdentity>,
+    sample: String,
+) -> Result<TargetAction, RowProblem> {
+    let row = OpenedRow::new(record, spec)?;
+    let mut handed = Map::new();
+    match row.input()? {
+        None => {}
+        Some(Input::Text(text)) => {
+            handed.insert("turns".to_owned(), json!([text]));
+            handed.insert("input".to_owned(), Value::from(text));
+        }
+        Some(Input::Turns(turns)) => {
+            handed.insert("input".to_owned(), json!(turns));
+            handed.insert("turns".to_owned(), json!(turns));
+        }
+        Some(Input::Messages(messages)) => {
+            handed.insert("turns".to_owned(), json!(said_by_user(&messages)));
+            handed.insert("input".to_owned(), messages);
+        }
+    }
+    for name in ["agent_args", "extra_vars"] {
+        if let Some(object) = row.object(name)? {
+            handed.insert(name.to_owned(), Value::Object(object));
+        }
+    }
+    let metadata = row.metadata()?;
+    if !metadata.is_empty() {
+        handed.insert("metadata".to_owned(), Value::Object(metadata));
+    }
+    let mut handed = Value::Object(handed);
+    handed.sort_all_objects();
+    let live = spec.live.as_deref().map(|live| live.case(record.case)).unwrap_or_default();
+    Ok(TargetAction {
+        identity: Arc::clone(identity),
+        model: live.model.cloned(),
+        handed: handed.to_string(),
+        trial: live.trial,
+        sample,
+    })
+}
+
+/// Why there is no answer of a live target to a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnansweredCase {
+    /// It is asked by this action.
+    Pending(ActionKey),
+    /// It is not known yet what its program is.
+    Blocked,
+    /// It gave none.
+    Failed(Box<TargetFailure>),
+}
+
+/// Why a target gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetFailure {
+    /// The class of the failure.
+    pub kind: &'static str,
+    /// What happened, in one sentence.
+    pub message: Box<str>,
+    /// The end of what it wrote to its standard error.
+    pub stderr: Option<Box<str>>,
+}
+
+impl UnansweredCase {
+    /// A target that cannot be asked.
+    pub(crate) fn failed(kind: &'static str, message: &str) -> Self {
+        Self::Failed(Box::new(TargetFailure { kind, message: message.into(), stderr: None }))
+    }
+
+    /// A target that failed.
+    pub(crate) fn of_failure(failure: &Failure) -> Self {
+        let stderr = failure.stderr.as_deref().map(Into::into);
+        let message = failure.message.as_str().into();
+        Self::Failed(Box::new(TargetFailure { kind: failure.kind.name(), message, stderr }))
+    }
+
+    /// What is to be done for the case.
+    pub(super) fn planned(&self) -> Planned {
+        match self {
+            Self::Pending(key) => Planned::Converse(*key),
+            Self::Blocked => Planned::Blocked,
+            Self::Failed(failure) => {
+                let TargetFailure { kind, message, stderr } = failure.as_ref();
+                let mut grade = Grade::failed(kind, message.to_string());
+                if let Some(stderr) = stderr {
+                    let metadata = grade.metadata.get_or_insert_default();
+                    metadata.insert("stderr".to_owned(), json!(stderr));
+                }
+                Planned::Graded(grade)
+            }
+        }
+    }
+}
+
+/// What the user says in chat messages.
+fn said_by_user(messages: &Value) -> Vec<String> {
+    let all = messages.as_array().into_iter().flatten();
+    let of_user = all.filter(|message| message.get("role").is_some_and(|role| role == "user"));
+    let text = |content: &Value| match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    };
+    of_user.filter_map(|message| message.get("content").map(text)).collect()
+}

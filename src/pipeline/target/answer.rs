@@ -1,0 +1,217 @@
+//! What a target answered: what it gives, and what is kept of it.
+//!
+//! What is kept is a JSON object that reads as a recorded row (`output`, `messages`, `trajectory`, `agent_state`), with
+//! what only a run knows beside it: when it began, how long it took, the lines of its output with their times, its exit.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::base::price::Cost;
+use crate::pipeline::outcome::{Outcome, Reply, Usage};
+use crate::pipeline::trajectory;
+
+/// The members of a row that say what was answered.
+const ANSWERS: [&str; 3] = ["output", "messages", "trajectory"];
+
+/// What a target gives that says nothing of what it answered.
+const NO_ANSWER: &str = "it has neither `output` nor `messages` nor `trajectory`";
+
+/// What a target answered in one conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TargetAnswer {
+    /// What it said, as a recorded row says it, and whatever else it gave.
+    #[serde(flatten)]
+    pub row: Map<String, Value>,
+    /// When the conversation began, in milliseconds since 1970 (UTC).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<u64>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// How its last process ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<AgentExit>,
+    /// What it wrote to its standard output: turn by turn the lines of each, with the milliseconds since the conversation
+    /// began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<Vec<TimedLine>>,
+    /// The workspace, where it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// What the agent changed in its workspace, as git tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_diff: Option<String>,
+    /// What it used, in the words of the row.
+    #[serde(skip)]
+    pub usage: Option<Usage>,
+}
+
+/// A line of standard output: milliseconds since the conversation began, text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TimedLine(pub u64, pub String);
+
+/// How the process of an agent ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AgentExit {
+    /// Its exit code, 128 and the signal if one ended it; none if it was still running.
+    pub code: Option<i32>,
+    /// Whether its time was up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
+}
+
+/// What a target says went wrong, in place of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoAnswer {
+    /// It says so itself: its words.
+    Error(String),
+    /// It cannot be read: why.
+    Unreadable(String),
+}
+
+impl TargetAnswer {
+    /// An answer that is nothing but text.
+    pub(crate) fn text(output: impl Into<String>) -> Self {
+        let row = Map::from_iter([("output".to_owned(), Value::from(output.into()))]);
+        Self { row, ..Self::default() }
+    }
+
+    /// What a function or a server gave: an object in the form of a recorded row, a list of messages, or a value that is
+    /// the output.
+    pub(crate) fn given(value: Value) -> Result<Self, NoAnswer> {
+        let mut row = match value {
+            Value::Object(row) => row,
+            Value::String(text) => return Ok(Self::text(text)),
+            Value::Number(_) | Value::Bool(_) => return Ok(Self::text(value.to_string())),
+            Value::Array(_) => Map::from_iter([("messages".to_owned(), value)]),
+            Value::Null => return Err(NoAnswer::Unreadable("it gave nothing".to_owned())),
+        };
+        if let Some(error) = row.get("error").filter(|error| !error.is_null()) {
+            let words = error.get("message").unwrap_or(error);
+            let words = words.as_str().map_or_else(|| words.to_string(), str::to_owned);
+            return Err(NoAnswer::Error(words));
+        }
+        row.remove("error");
+        // An absent member may be written as null, but for the output, which then is empty.
+        row.retain(|_, value| !value.is_null());
+        let usage = usage_in(&row);
+        for own in OWN {
+            row.remove(own);
+        }
+        let answer = Self { row, usage, ..Self::default() };
+        answer.problem().map_or(Ok(answer), |problem| Err(NoAnswer::Unreadable(problem)))
+    }
+
+    /// What a process wrote to its standard output: one JSON value, lines of JSON, or text, which is the output.
+    pub(crate) fn printed(text: &str) -> Result<Self, NoAnswer> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(NoAnswer::Unreadable("it printed nothing".to_owned()));
+        }
+        if text.starts_with(['{', '['])
+            && let Ok(value) = serde_json::from_str::<Value>(text)
+        {
+            return Self::given(value);
+        }
+        match lines_of_json(text) {
+            Some(lines) => Self::of_lines(lines),
+            None => Ok(Self::text(text)),
+        }
+    }
+
+    /// Lines of JSON: steps or messages while it worked, and perhaps an answer after them.
+    fn of_lines(lines: Vec<Map<String, Value>>) -> Result<Self, NoAnswer> {
+        let mut steps = Vec::new();
+        let mut last = None;
+        for mut line in lines {
+            let is_event = line.remove("event").is_some();
+            let is_answer = ANSWERS.iter().any(|name| line.contains_key(*name));
+            let is_error = line.contains_key("error") && !line.contains_key("type");
+            if !is_event && (is_answer || is_error) && !line.contains_key("role") {
+                last = Some(line);
+            } else {
+                steps.push(Value::Object(line));
+            }
+        }
+        let mut row = last.unwrap_or_default();
+        let has_trajectory = row.contains_key("messages") || row.contains_key("trajectory");
+        if !steps.is_empty() && !has_trajectory {
+            steps.extend(row.get("output").and_then(|output| said_at_last(&steps, output)));
+            row.insert("trajectory".to_owned(), Value::Array(steps));
+        }
+        Self::given(Value::Object(row))
+    }
+
+    /// What keeps it from being read, if anything does.
+    fn problem(&self) -> Option<String> {
+        if !ANSWERS.iter().any(|name| self.row.contains_key(*name)) {
+            return Some(NO_ANSWER.to_owned());
+        }
+        let read = |name: &str| {
+            let value = self.row.get(name)?;
+            trajectory::read(value, None).err().map(|why| format!("`{name}` cannot be read: {why}"))
+        };
+        read("messages").or_else(|| read("trajectory"))
+    }
+
+    /// What is kept of it.
+    pub(crate) fn into_outcome(mut self) -> Outcome {
+        let usage = self.usage.take();
+        let text = serde_json::to_string(&self).unwrap_or_default();
+        Outcome::Reply(Reply { text, model: None, usage })
+    }
+
+    /// The answer in what was kept.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let answer: Self = serde_json::from_str(text)
+            .map_err(|error| format!("what was kept of the conversation is damaged: {error}"))?;
+        answer.problem().map_or(Ok(answer), Err)
+    }
+}
+
+/// The step that says the output, where no step says anything.
+fn said_at_last(steps: &[Value], output: &Value) -> Option<Value> {
+    let is_of =
+        |name: &str, word: &str| steps.iter().any(|step| step.get(name) == Some(&word.into()));
+    if is_of("type", "message") || is_of("role", "assistant") {
+        return None;
+    }
+    let content = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+    let has_roles = steps.iter().any(|step| step.get("role").is_some());
+    Some(if has_roles {
+        json!({"role": "assistant", "content": content})
+    } else {
+        json!({"type": "message", "content": content, "timestamp": 0})
+    })
+}
+
+/// The members of an answer that evalrs writes, whatever a target calls so.
+const OWN: [&str; 7] =
+    ["started_at", "duration_ms", "exit", "lines", "workspace", "workspace_diff", "trial"];
+
+/// Says what is wrong with what was kept, if anything.
+pub(crate) fn check(text: &str) -> Result<(), String> {
+    TargetAnswer::read(text).map(drop)
+}
+
+/// The lines, if all of them are objects and there are at least two.
+fn lines_of_json(text: &str) -> Option<Vec<Map<String, Value>>> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let lines: Option<Vec<_>> = lines.map(|line| serde_json::from_str(line).ok()).collect();
+    lines.filter(|lines| lines.len() > 1)
+}
+
+/// What a target says that it used: `usage: {input_tokens, output_tokens}` (or the words of OpenAI) and `cost`, in US
+/// dollars.
+fn usage_in(row: &Map<String, Value>) -> Option<Usage> {
+    let usage = row.get("usage");
+    let tokens = |names: [&str; 2]| {
+        names.iter().find_map(|name| usage?.get(*name)?.as_u64()).unwrap_or_default()
+    };
+    let cost = row.get("cost").or_else(|| usage?.get("cost")).and_then(Value::as_f64);
+    let cost = cost.filter(|cost| *cost >= 0.0).and_then(Cost::from_dollars);
+    let input = tokens(["input_tokens", "prompt_tokens"]);
+    let output = tokens(["output_tokens", "completion_tokens"]);
+    let is_told = usage.is_some_and(Value::is_object) || cost.is_some();
+    is_told.then_some(Usage { input, output, cost })
+}

@@ -1,0 +1,101 @@
+//! Conversations of a live target: what one depends on, and what came of it.
+//!
+//! A conversation is an action like any other: with one sample, one model and one trial. `answer` is what is kept of it,
+//! in the form of a row that was recorded. Processes and requests are in `exec`.
+
+pub(crate) mod answer;
+mod walk;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::judge::{BaseUrls, JudgeEndpoint};
+use super::key::Ingredients;
+use super::program::ProgramIdentity;
+use super::spec::{AgentKind, JudgeSpec, LiveTarget, TargetModel};
+
+/// A target as far as its keys know it, whatever it is handed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetIdentity {
+    /// What the suite says.
+    pub spec: LiveTarget,
+    /// What the files of its program are. Of a target without one: what it is said to read.
+    pub program: Arc<ProgramIdentity>,
+    /// Where the model of a chat is asked; none for other kinds.
+    pub model: Option<JudgeEndpoint>,
+    /// Where the model is asked that answers for the user.
+    pub user: Option<JudgeEndpoint>,
+}
+
+impl TargetIdentity {
+    /// The target of a suite in an environment that names these base URLs.
+    pub(crate) fn new(
+        spec: LiveTarget,
+        program: Arc<ProgramIdentity>,
+        environment: BaseUrls<'_>,
+    ) -> Self {
+        let endpoint = |model: &JudgeSpec| JudgeEndpoint::of_model(model, environment);
+        let model = match &spec.kind {
+            AgentKind::Chat(chat) => Some(endpoint(&chat.model)),
+            _ => None,
+        };
+        let user = spec.user.as_ref().map(|user| endpoint(&user.model));
+        Self { spec, program, model, user }
+    }
+}
+
+/// A conversation: everything that its outcome depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetAction {
+    /// The target.
+    pub identity: Arc<TargetIdentity>,
+    /// The model that it is run with; none is its own.
+    pub model: Option<TargetModel>,
+    /// What the sample hands over: compact JSON with `input`, `turns`, `agent_args`, `extra_vars` and `metadata`, absent
+    /// members left out.
+    pub handed: String,
+    /// Which of the trials it is, from 0.
+    pub trial: u32,
+    /// The id of the sample, which the target is told and no key holds.
+    pub sample: String,
+}
+
+impl TargetAction {
+    /// Visits every ingredient of the key, each once, in a fixed order.
+    pub fn walk(&self, to: &mut dyn Ingredients) {
+        walk::settings(&self.identity, to);
+        to.text_or_absent("model", self.model.as_ref().map(|model| model.name.as_str()));
+        let provider = self.model.as_ref().and_then(|model| model.provider.as_deref());
+        to.text_or_absent("model_provider", provider);
+        to.text("handed", &self.handed);
+        to.number("trial", f64::from(self.trial));
+    }
+
+    #[expect(dead_code, reason = "for kinds of targets that hold conversations")]
+    /// The turns of the user, in order; what is not text is its JSON.
+    pub(crate) fn turns(&self) -> Vec<String> {
+        let handed: Map<String, Value> = serde_json::from_str(&self.handed).unwrap_or_default();
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        match handed.get("turns") {
+            Some(Value::Array(turns)) => turns.iter().map(text).collect(),
+            _ => handed.get("input").map(text).into_iter().collect(),
+        }
+    }
+
+    /// What a program is handed: compact JSON. `workspace` is the folder that it may change, if it has one.
+    pub(crate) fn input(&self, workspace: Option<&str>) -> String {
+        let mut members = Map::new();
+        members.insert("id".to_owned(), Value::from(self.sample.as_str()));
+        members
+            .extend(serde_json::from_str::<Map<String, Value>>(&self.handed).unwrap_or_default());
+        if let Some(model) = &self.model {
+            members.insert("model".to_owned(), Value::from(model.name.as_str()));
+        }
+        members.insert("trial".to_owned(), Value::from(self.trial));
+        if let Some(workspace) = workspace {
+            members.insert("workspace".to_owned(), Value::from(workspace));
+        }
+        Value::Object(members).to_string()
+    }
+}

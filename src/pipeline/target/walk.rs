@@ -1,0 +1,84 @@
+//! The ingredients that all conversations of a target have in common.
+//!
+//! Not among them: time limits, retries, concurrency, where a workspace lies, commands around conversations, and what is
+//! a secret.
+
+use serde_json::Value;
+
+use super::TargetIdentity;
+use crate::pipeline::judge::{JudgeEndpoint, open_headers, without_secrets};
+use crate::pipeline::key::Ingredients;
+use crate::pipeline::spec::{
+    AgentKind, ChatTarget, HttpTarget, LettaAgentSource, LettaCodeTarget, LettaTarget, Repeat,
+};
+
+/// Visits them, each once, in a fixed order.
+pub(super) fn settings(identity: &TargetIdentity, to: &mut dyn Ingredients) {
+    let TargetIdentity { spec, program, .. } = identity;
+    to.text("target", spec.kind.name());
+    match &spec.kind {
+        AgentKind::Command | AgentKind::Function => {}
+        AgentKind::Headless(adapter) => to.text("adapter", &adapter.text),
+        AgentKind::Http(http) => self::http(http, to),
+        AgentKind::Chat(chat) => self::chat(chat, identity.model.as_ref(), to),
+        AgentKind::LettaAgent(letta) => letta_agent(letta, to),
+        AgentKind::LettaCode(letta) => letta_code(letta, to),
+    }
+    to.text_or_absent("version", spec.version.as_deref());
+    program.walk(true, to);
+    let is_repeated = program.spec.repeat == Repeat::Always;
+    to.text("repeat", if is_repeated { "always" } else { "never" });
+    to.text_or_absent("git", spec.workspace.as_ref().filter(|space| space.is_git).map(|_| "true"));
+    let Some(user) = &spec.user else { return };
+    to.text("user_persona", &user.persona);
+    to.number("user_max_turns", f64::from(user.max_turns));
+    to.text_or_absent("user_stop_when", user.stop_when.as_deref());
+    if let Some(endpoint) = &identity.user {
+        endpoint.walk_model(to);
+    }
+}
+
+fn http(http: &HttpTarget, to: &mut dyn Ingredients) {
+    let url = without_secrets(&http.url);
+    to.text("endpoint", http.endpoint.as_deref().unwrap_or(&url));
+    to.text("method", &http.method);
+    to.text("headers", &open_headers(&http.headers));
+    to.text_or_absent("body", http.body.as_ref().map(sorted).as_deref());
+    to.text_or_absent("answer", http.answer.as_deref());
+    to.text_or_absent("messages", http.messages.as_deref());
+    to.text_or_absent("session", http.session.as_deref());
+    to.text("stream", if http.is_stream { "sse" } else { "none" });
+}
+
+fn sorted(value: &Value) -> String {
+    let mut value = value.clone();
+    value.sort_all_objects();
+    value.to_string()
+}
+
+fn chat(chat: &ChatTarget, endpoint: Option<&JudgeEndpoint>, to: &mut dyn Ingredients) {
+    if let Some(endpoint) = endpoint {
+        endpoint.walk_model(to);
+    }
+    to.text_or_absent("system", chat.system.as_deref());
+    to.text("tools", &sorted(&Value::from(chat.tools.clone())));
+    to.number("max_turns", f64::from(chat.max_turns));
+}
+
+fn letta_agent(letta: &LettaTarget, to: &mut dyn Ingredients) {
+    to.text_or_absent("base_url", letta.base_url.as_deref().map(without_secrets).as_deref());
+    let (source, text) = match &letta.agent {
+        LettaAgentSource::Id(id) => ("id", id.as_str()),
+        LettaAgentSource::File(text) => ("file", text.as_str()),
+        LettaAgentSource::Script => ("script", ""),
+    };
+    to.text("agent_source", source);
+    to.text("agent", text);
+}
+
+fn letta_code(letta: &LettaCodeTarget, to: &mut dyn Ingredients) {
+    let list = |tools: &Option<Vec<String>>| tools.as_ref().map(|tools| tools.join("\n"));
+    to.text_or_absent("base_url", letta.base_url.as_deref().map(without_secrets).as_deref());
+    to.text_or_absent("allowed_tools", list(&letta.allowed_tools).as_deref());
+    to.text_or_absent("disallowed_tools", list(&letta.disallowed_tools).as_deref());
+}
