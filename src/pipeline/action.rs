@@ -4,6 +4,7 @@
 
 use super::judge::JudgeAction;
 use super::key::{self, ActionKey, Ingredient, Ingredients};
+use super::outcome::TARGET;
 use super::program::{DependenciesAction, ProgramAction};
 use super::spec::Repeat;
 use super::target::{TargetAction, answer};
@@ -85,7 +86,7 @@ impl Action {
                 action.walk(to);
             }
             Self::Target(action) => {
-                to.text("kind", "target");
+                to.text("kind", TARGET);
                 action.walk(to);
             }
         }

@@ -357,6 +357,26 @@ impl Stored {
     }
 }
 
+/// The kind of the actions that make a live target act, among the ingredients of their keys.
+pub const TARGET: &str = "target";
+
+/// Whether the body of a store entry, or its outline, is that of what a live target did.
+pub fn is_of_target(body: &str) -> bool {
+    kind_of_body(body).as_deref() == Some(TARGET)
+}
+
+/// The kind of action that the body of a store entry, or its outline, is the outcome of.
+fn kind_of_body(body: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct OnlyIngredients {
+        #[serde(default)]
+        ingredients: Vec<Ingredient>,
+    }
+    let body: OnlyIngredients = serde_json::from_str(body).ok()?;
+    let kind = body.ingredients.into_iter().find(|ingredient| ingredient.name == "kind")?;
+    kind.preview
+}
+
 /// The outcome inside the body of a store entry, without what is kept beside it.
 pub fn read_body(body: &str) -> Result<Outcome, serde_json::Error> {
     #[derive(Deserialize)]
@@ -403,7 +423,16 @@ impl ActionTally {
 
 #[cfg(test)]
 mod tests {
-    use super::{FailureKind, FailurePolicy, Trips};
+    use super::{FailureKind, FailurePolicy, Trips, is_of_target};
+
+    #[test]
+    fn a_target_is_told_by_its_ingredients() {
+        let of = |ingredients: &str| is_of_target(&format!(r#"{{"ingredients":{ingredients}}}"#));
+        assert!(of(r#"[{"name":"kind","preview":"target"}]"#));
+        assert!(of(r#"[{"name":"model","preview":null},{"name":"kind","preview":"target"}]"#));
+        assert!(!of(r#"[{"name":"kind","preview":"judge"},{"name":"model","preview":"target"}]"#));
+        assert!(!of("[]") && !is_of_target("{}") && !is_of_target("kind target"));
+    }
 
     #[test]
     fn each_kind_of_failure_has_its_policy() {

@@ -15,6 +15,7 @@ mod test_data;
 mod bad_input;
 #[cfg(unix)]
 mod before;
+mod blobs;
 mod cache;
 #[cfg(unix)]
 mod compare;

@@ -30,12 +30,17 @@ impl Committed {
     pub fn add(&mut self, path: &str, text: &[u8]) {
         // The last line counts without a line break too: editors drop it, and the checksum finds a torn one.
         let text = text.chain(&b"\n"[..]);
-        let entries = &mut self.entries;
+        let Self { entries, warnings, .. } = self;
         let scanned = line::scan(text, path, Position::START, |found| {
-            let held = entries.entry(found.entry.key).or_default();
-            if !held.contains(&found.entry) {
-                let at = held.partition_point(|other| other.wins_over(&found.entry));
-                held.insert(at, found.entry);
+            let number = found.line;
+            let entry = match found.entry.alone() {
+                Ok(entry) => entry,
+                Err(reason) => return warnings.push(line::skipped(path, number, reason)),
+            };
+            let held = entries.entry(entry.key).or_default();
+            if !held.contains(&entry) {
+                let at = held.partition_point(|other| other.wins_over(&entry));
+                held.insert(at, entry);
             }
         });
         match scanned {

@@ -1,5 +1,7 @@
 //! What becomes of each entry in a sweep: a decision over plain data. Knows no files.
 
+use std::collections::HashMap;
+
 use super::EntryRank;
 use crate::pipeline::key::ActionKey;
 
@@ -12,8 +14,12 @@ pub(super) struct Candidate {
     pub(super) digest: [u8; 32],
     /// Where its line starts in its segment, in bytes.
     pub(super) offset: u32,
-    /// What it takes on disk, in bytes.
+    /// What its line takes on disk, in bytes.
     pub(super) size: u64,
+    /// What its blob takes, if its body is one: once, however many entries have that body.
+    pub(super) blob: Option<u64>,
+    /// Whether its blob cannot be read.
+    pub(super) is_lost: bool,
     /// When it was last needed, in seconds of Unix time.
     pub(super) last_use: i64,
     /// Whether the last run of a suite needed it.
@@ -31,6 +37,40 @@ pub(super) enum Fate {
     Unused,
     /// The store is too large, and it is one of those that are needed least.
     OverSize,
+    /// Nobody can read it.
+    Lost,
+}
+
+/// What entries take on disk together.
+#[derive(Default)]
+pub(super) struct DiskSpace {
+    /// The bytes of all lines, and of each blob once.
+    pub(super) bytes: u64,
+    /// How many entries have each blob.
+    blobs: HashMap<[u8; 32], u64>,
+}
+
+impl DiskSpace {
+    /// Adds an entry.
+    pub(super) fn add(&mut self, candidate: &Candidate) {
+        self.bytes += candidate.size;
+        if let Some(bytes) = candidate.blob {
+            let entries = self.blobs.entry(candidate.digest).or_default();
+            self.bytes += if *entries == 0 { bytes } else { 0 };
+            *entries += 1;
+        }
+    }
+
+    /// Takes away an entry that was added.
+    fn take(&mut self, candidate: &Candidate) {
+        self.bytes -= candidate.size;
+        if let (Some(bytes), Some(entries)) =
+            (candidate.blob, self.blobs.get_mut(&candidate.digest))
+        {
+            *entries -= 1;
+            self.bytes -= if *entries == 0 { bytes } else { 0 };
+        }
+    }
 }
 
 /// The fate of each candidate: of every key one stays, if it was used since `unused_since` and is not among the least
@@ -40,8 +80,12 @@ pub(super) fn fates(
     unused_since: Option<i64>,
     room: Option<u64>,
 ) -> Vec<Fate> {
-    let mut fates = vec![Fate::Superseded; candidates.len()];
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    let fate = |candidate: &Candidate| {
+        if candidate.is_lost { Fate::Lost } else { Fate::Superseded }
+    };
+    let mut fates: Vec<Fate> = candidates.iter().map(fate).collect();
+    let mut order: Vec<usize> =
+        (0..candidates.len()).filter(|at| !candidates[*at].is_lost).collect();
     // Stable: of equals the first stays.
     order.sort_by(|left, right| {
         let left = &candidates[*left];
@@ -56,16 +100,19 @@ pub(super) fn fates(
         is_used
     });
     let Some(room) = room else { return fates };
-    let mut total: u64 = order.iter().map(|at| candidates[*at].size).sum();
+    let mut total = DiskSpace::default();
+    for at in &order {
+        total.add(&candidates[*at]);
+    }
     order.sort_by_key(|at| {
         let Candidate { is_needed, last_use, key, .. } = candidates[*at];
         (is_needed, last_use, key)
     });
     for at in order {
-        if total <= room {
+        if total.bytes <= room {
             break;
         }
-        total -= candidates[at].size;
+        total.take(&candidates[at]);
         fates[at] = Fate::OverSize;
     }
     fates

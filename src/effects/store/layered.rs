@@ -5,7 +5,9 @@
 
 use std::sync::Mutex;
 
-use super::{Committed, Entry, OutcomeStore, StoreError, keep_winner, lock};
+use super::{
+    Committed, Entry, EntryLine, OutcomeStore, StoreError, keep_winner, keep_winning_line, lock,
+};
 use crate::pipeline::key::ActionKey;
 
 /// A store over committed judgments.
@@ -29,6 +31,26 @@ impl OutcomeStore for Layered {
         for (key, place) in keys.iter().zip(&mut found) {
             if let Some(entry) = committed.get(key) {
                 keep_winner(place, entry.clone());
+            }
+        }
+        found
+    }
+
+    fn visit_many(&self, keys: &[ActionKey], visit: &mut dyn FnMut(usize, Option<Entry>)) {
+        self.store.visit_many(keys, &mut |place, mut found| {
+            if let Some(entry) = lock(&self.committed).get(&keys[place]) {
+                keep_winner(&mut found, entry.clone());
+            }
+            visit(place, found);
+        });
+    }
+
+    fn lines_of(&self, keys: &[ActionKey]) -> Vec<Option<EntryLine>> {
+        let mut found = self.store.lines_of(keys);
+        let mut committed = lock(&self.committed);
+        for (key, place) in keys.iter().zip(&mut found) {
+            if let Some(entry) = committed.get(key) {
+                keep_winning_line(place, entry.clone().into());
             }
         }
         found

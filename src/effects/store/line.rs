@@ -1,19 +1,24 @@
 //! One entry as one line of text, in segments and in committed files alike.
 //!
 //! `{"k":"<64 hex>","g":<generation>,"v":<body>,"c":"<8 hex>"}`: a JSON object in a fixed layout, so that key and
-//! generation are read without a JSON parse while grep, jq and git still understand it. The checksum is the CRC-32 of
+//! generation are read without a JSON parse while grep, jq and git still understand it. In a segment `<body>` may be a
+//! [reference](super::blob_reference) to a blob. The checksum is the CRC-32 of
 //! every byte before `,"c"`: it finds damage, not malice. Knows no files; whoever scans says where a line stands.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Read as _};
 
+use super::blob_reference::BlobReference;
+use super::entry_line::{EntryLine, LineBody};
 use super::{Entry, StoreError, WARNING_LIMIT};
 use crate::pipeline::key::ActionKey;
 
-/// The longest line that is read, in bytes without the line break.
-const LINE_LIMIT: usize = 64 << 20;
-/// The longest body that is written: beside it a line has at most 107 bytes.
-pub const BODY_LIMIT: usize = LINE_LIMIT - 128;
+/// The longest body that is kept.
+pub const BODY_LIMIT: usize = 64 << 20;
+/// The longest line that is read, in bytes without the line break: beside its body a line has at most 107.
+const LINE_LIMIT: usize = BODY_LIMIT + 128;
+/// The longest body that stands in the line of a segment. Longer ones are blobs.
+pub(super) const INLINE_LIMIT: usize = 64 << 10;
 /// The bytes of `,"c":"<8 hex>"}`.
 const TAIL: usize = 16;
 
@@ -37,7 +42,7 @@ pub(super) struct ScannedEntry {
     pub(super) offset: u32,
     /// The bytes of its line without the line break.
     pub(super) length: u32,
-    pub(super) entry: Entry,
+    pub(super) entry: EntryLine,
 }
 
 /// What came of reading lines.
@@ -76,9 +81,9 @@ impl Marker {
 /// What is told of a conflict once, where it begins.
 const CONFLICT: &str = "an unresolved conflict of git: both sides are read; with `*.judgments.jsonl merge=union` in .gitattributes (`evalrs cache export --git` writes it) there is none, and an export takes the markers out";
 
-/// Appends the line of `entry`, line break included, to `out`; refuses a body that would not survive as one line.
-pub(super) fn write(entry: &Entry, out: &mut String) -> Result<(), StoreError> {
-    let Entry { key, generation, body } = entry;
+/// Refuses an entry whose body would not survive as one line.
+pub(super) fn check(entry: &Entry) -> Result<(), StoreError> {
+    let Entry { key, body, .. } = entry;
     let reason = if body.contains(['\n', '\r']) {
         "contains a line break"
     } else if body.len() > BODY_LIMIT {
@@ -86,18 +91,40 @@ pub(super) fn write(entry: &Entry, out: &mut String) -> Result<(), StoreError> {
     } else if !is_object(body) || serde_json::from_str::<serde::de::IgnoredAny>(body).is_err() {
         "is not a compact JSON object"
     } else {
-        let mut line = format!(r#"{{"k":"{key}","g":{generation},"v":{body}"#);
-        let checksum = crc32fast::hash(line.as_bytes());
-        // Writing to a string cannot fail.
-        let _ = writeln!(line, r#","c":"{checksum:08x}"}}"#);
-        out.push_str(&line);
         return Ok(());
     };
     Err(StoreError::Body { key: *key, reason })
 }
 
+/// Whether the body may stand in the line of a segment: it is short, and nobody would take it for a reference.
+pub(super) fn fits_in_line(body: &str) -> bool {
+    body.len() <= INLINE_LIMIT && BlobReference::parse(body).is_none()
+}
+
+/// Appends the line of `entry` with its body, however long that is, line break included, to `out`.
+pub(super) fn write(entry: &Entry, out: &mut String) -> Result<(), StoreError> {
+    check(entry)?;
+    if BlobReference::parse(&entry.body).is_some() {
+        return Err(StoreError::Body {
+            key: entry.key,
+            reason: "looks like a reference to a blob",
+        });
+    }
+    append(entry.key, entry.generation, &entry.body, out);
+    Ok(())
+}
+
+/// Appends the line of an entry with `value` for its body, line break included, to `out`.
+pub(super) fn append(key: ActionKey, generation: u32, value: &str, out: &mut String) {
+    let from = out.len();
+    // Writing to a string cannot fail.
+    let _ = write!(out, r#"{{"k":"{key}","g":{generation},"v":{value}"#);
+    let checksum = crc32fast::hash(&out.as_bytes()[from..]);
+    let _ = writeln!(out, r#","c":"{checksum:08x}"}}"#);
+}
+
 /// Reads a line without its `\n`, or says why it is none; a `\r` left by a Windows checkout is ignored.
-pub(super) fn parse(line: &[u8]) -> Result<Entry, &'static str> {
+pub(super) fn parse(line: &[u8]) -> Result<EntryLine, &'static str> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let (content, checksum) = split_checksum(line).ok_or("not an entry")?;
     if format!("{:08x}", crc32fast::hash(content)).as_bytes() != checksum {
@@ -111,18 +138,27 @@ fn split_checksum(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((content, tail.strip_prefix(br#","c":""#)?.strip_suffix(br#""}"#)?))
 }
 
-fn parse_content(content: &[u8]) -> Option<Entry> {
+fn parse_content(content: &[u8]) -> Option<EntryLine> {
     let (hex, rest) = content.strip_prefix(br#"{"k":""#)?.split_at_checked(64)?;
     let key = ActionKey::parse(std::str::from_utf8(hex).ok()?)?;
     let rest = std::str::from_utf8(rest.strip_prefix(br#"","g":"#)?).ok()?;
     let (generation, body) = rest.split_once(r#","v":"#)?;
     let digits = generation.bytes().all(|byte| byte.is_ascii_digit());
     let generation = generation.parse().ok()?;
-    (digits && is_object(body)).then(|| Entry { key, generation, body: body.to_owned() })
+    (digits && is_object(body)).then(|| {
+        let reference = BlobReference::parse(body).map(LineBody::Blob);
+        let body = reference.unwrap_or_else(|| LineBody::Inline(body.to_owned()));
+        EntryLine { key, generation, body }
+    })
 }
 
 fn is_object(body: &str) -> bool {
     body.starts_with('{') && body.ends_with('}')
+}
+
+/// What is said of a line that is no entry, or none that can be used.
+pub(super) fn skipped(path: &str, line: u64, reason: &str) -> String {
+    format!("skipped the stored outcome at `{path}:{line}`: {reason}")
 }
 
 /// Reads every line that ends with a line break and visits the entries. Other lines are skipped with a warning, which
@@ -164,7 +200,7 @@ pub(super) fn scan(
             }
             (found, _) => {
                 let reason = found.err().unwrap_or("beyond the first 4 GiB");
-                skipped.push(format!("skipped the stored outcome at `{path}:{line}`: {reason}"));
+                skipped.push(self::skipped(path, line, reason));
             }
         }
         offset += read as u64;

@@ -3,16 +3,22 @@
 //! The store knows keys, generations and JSON bodies, of which it tells replies from the rest: those win. What else a body
 //! means is the business of [`crate::pipeline::outcome`]. A read failure is a miss with a warning, a write failure is an error.
 
+mod blob_reference;
+mod blobs;
 mod committed;
-
+mod entry_line;
 mod gc_policy;
 mod idx;
+mod index;
 mod layered;
 mod line;
+mod line_batch;
 mod memory;
+mod outline;
 mod own;
 mod segments;
 mod sweep;
+mod sweep_blobs;
 mod uses;
 mod verify;
 
@@ -21,6 +27,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::pipeline::key::ActionKey;
 
 pub use committed::{Committed, render};
+pub use entry_line::EntryLine;
 pub use layered::Layered;
 pub use line::BODY_LIMIT;
 pub use memory::MemoryStore;
@@ -88,6 +95,16 @@ fn is_reply(body: &str) -> bool {
 pub trait OutcomeStore: Send + Sync {
     /// The winning entry of each key, in the order asked.
     fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>>;
+    /// The same, one after the other: large bodies are not in memory together.
+    fn visit_many(&self, keys: &[ActionKey], visit: &mut dyn FnMut(usize, Option<Entry>)) {
+        for (place, entry) in self.get_many(keys).into_iter().enumerate() {
+            visit(place, entry);
+        }
+    }
+    /// The same as lines, without opening a blob: for whom an outline of large bodies is enough.
+    fn lines_of(&self, keys: &[ActionKey]) -> Vec<Option<EntryLine>> {
+        self.get_many(keys).into_iter().map(|entry| entry.map(EntryLine::from)).collect()
+    }
     /// Keeps the entries; they are durable when this returns, and nobody reads them before.
     fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError>;
     /// Tries whether entries can be kept, before somebody is paid for one.
@@ -132,6 +149,13 @@ pub enum StoreError {
 
 /// Puts `candidate` in `place` if it wins there.
 fn keep_winner(place: &mut Option<Entry>, candidate: Entry) {
+    if place.as_ref().is_none_or(|held| candidate.wins_over(held)) {
+        *place = Some(candidate);
+    }
+}
+
+/// The same for lines.
+fn keep_winning_line(place: &mut Option<EntryLine>, candidate: EntryLine) {
     if place.as_ref().is_none_or(|held| candidate.wins_over(held)) {
         *place = Some(candidate);
     }

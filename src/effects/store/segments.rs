@@ -7,17 +7,21 @@
 //! A failed write is final for this store: after it nobody knows what of the file is on disk. Open it again to go on.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use super::idx::{self, EntrySlot};
-use super::line::{self, Position, Scanned, ScannedEntry};
+use super::blobs::BlobFolder;
+use super::entry_line::EntryLine;
+use super::idx::EntrySlot;
+use super::index::{Index, write_idx};
+use super::line;
+use super::line_batch::{LineBatch, NewLine};
 use super::own::Own;
-use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winner, lock};
-use crate::pipeline::key::{ActionKey, KeyMap};
+use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winning_line, lock};
+use crate::pipeline::key::ActionKey;
 
 /// The size at which a segment is sealed, in bytes.
 pub(super) const SEAL_AT: u64 = 64 << 20;
@@ -31,6 +35,7 @@ const LISTINGS: usize = 8;
 pub struct SegmentStore {
     /// `<cache>/v1/seg`.
     folder: PathBuf,
+    blobs: BlobFolder,
     /// Locked before `reader` where both are.
     writer: Mutex<SegmentWriter>,
     reader: Mutex<SegmentReader>,
@@ -43,8 +48,12 @@ pub struct Totals {
     pub entries: u64,
     /// The files they stand in.
     pub segments: u64,
-    /// The bytes of these and their indexes.
+    /// The bytes of these and their indexes, and of the blobs.
     pub bytes: u64,
+    /// Large bodies that stand beside them.
+    pub blobs: u64,
+    /// The bytes of these.
+    pub blob_bytes: u64,
 }
 
 /// The side of a store that writes.
@@ -65,12 +74,15 @@ struct SegmentReader {
     warnings: Vec<String>,
     /// Every warning so far: each is given once, however often a damaged file is met.
     warned: BTreeSet<String>,
+    /// The digests of blobs that cannot be read: lines that name them count for nothing.
+    lost: HashSet<[u8; 32]>,
 }
 
 impl SegmentStore {
     /// The store in the cache folder `dir`, which need not exist.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
-        let folder = segment_folder(&dir.into());
+        let dir = dir.into();
+        let folder = segment_folder(&dir);
         let reader = SegmentReader {
             folder: folder.clone(),
             index: Index::default(),
@@ -78,9 +90,11 @@ impl SegmentStore {
             others: false,
             warnings: Vec::new(),
             warned: BTreeSet::new(),
+            lost: HashSet::new(),
         };
         let writer = SegmentWriter { own: None, broken: None, seal_at: SEAL_AT };
-        Self { folder, writer: Mutex::new(writer), reader: Mutex::new(reader) }
+        let blobs = BlobFolder::of(&dir);
+        Self { folder, blobs, writer: Mutex::new(writer), reader: Mutex::new(reader) }
     }
 
     /// Closes the segment written so far and writes its side file; a later put starts another one.
@@ -94,12 +108,25 @@ impl SegmentStore {
         reader.refresh();
         let segments = reader.index.segments.iter().map(|segment| self.folder.join(&segment.name));
         let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
-        let bytes = segments.map(|path| size(&path) + size(&path.with_extension("idx"))).sum();
-        Totals {
+        let bytes: u64 = segments.map(|path| size(&path) + size(&path.with_extension("idx"))).sum();
+        let mut totals = Totals {
             entries: reader.index.entries,
             segments: reader.index.segments.len() as u64,
             bytes,
+            ..Totals::default()
+        };
+        match self.blobs.list() {
+            Ok(blobs) => {
+                totals.blobs = blobs.iter().filter(|file| file.digest.is_some()).count() as u64;
+                totals.blob_bytes = blobs.iter().map(|file| file.bytes).sum();
+                totals.bytes += totals.blob_bytes;
+            }
+            Err(error) => {
+                let warning = unreadable(&self.folder.with_file_name("blob"), &error);
+                reader.warn([warning]);
+            }
         }
+        totals
     }
 
     pub(super) fn writer(&self) -> MutexGuard<'_, SegmentWriter> {
@@ -139,6 +166,61 @@ impl SegmentStore {
         reader.absorb(&own.name);
         writer.own = Some(own);
         Ok(())
+    }
+
+    /// Writes lines, and before them the blobs that they name. They are durable when this returns.
+    pub(super) fn put<'a>(
+        &self,
+        lines: impl Iterator<Item = NewLine<'a>>,
+    ) -> Result<(), StoreError> {
+        let mut writer = self.writer();
+        if let Some(error) = &writer.broken {
+            return Err(error.clone());
+        }
+        let mut batch = LineBatch::default();
+        for line in lines {
+            batch.add(line);
+            if batch.is_full() {
+                self.write(&mut writer, &std::mem::take(&mut batch))?;
+            }
+        }
+        self.write(&mut writer, &batch)
+    }
+
+    fn write(&self, writer: &mut SegmentWriter, batch: &LineBatch<'_>) -> Result<(), StoreError> {
+        if batch.text.is_empty() {
+            return Ok(());
+        }
+        // Until the lines are durable, no sweep takes their blobs for needless.
+        let written = self.blobs.write(&batch.blobs).and_then(|locks| {
+            self.append(writer, batch.text.as_bytes())?;
+            drop(locks);
+            Ok(())
+        });
+        if let Err(error) = written {
+            self.reader().own = None;
+            writer.broken = Some(error.clone());
+            return Err(error);
+        }
+        if !batch.blobs.is_empty() {
+            let mut reader = self.reader();
+            batch.blobs.iter().for_each(|blob| _ = reader.lost.remove(&blob.reference.digest));
+        }
+        if writer.own.as_ref().is_some_and(|own| own.length >= writer.seal_at) {
+            self.seal_own(writer);
+        }
+        Ok(())
+    }
+
+    /// The entry of a line. Where its blob cannot be read, the one that wins without it.
+    fn load(&self, line: EntryLine) -> Option<Entry> {
+        let mut line = line;
+        loop {
+            match self.blobs.entry(line) {
+                Ok(entry) => return Some(entry),
+                Err((lost, problem)) => line = self.reader().find_instead(&lost, &problem)?,
+            }
+        }
     }
 }
 
@@ -180,7 +262,7 @@ impl SegmentReader {
 
     /// Reads the winners of `keys`, file by file from front to back, and says where the files do not hold what the index
     /// says.
-    fn read(&self, keys: &[ActionKey]) -> (Vec<Option<Entry>>, Vec<String>) {
+    fn read(&self, keys: &[ActionKey]) -> (Vec<Option<EntryLine>>, Vec<String>) {
         let mut found = vec![None; keys.len()];
         let mut wanted = Vec::with_capacity(keys.len());
         for (place, key) in keys.iter().enumerate() {
@@ -190,31 +272,58 @@ impl SegmentReader {
         let mut problems = Vec::new();
         for group in wanted.chunk_by(|left, right| left.0.segment == right.0.segment) {
             let path = self.folder.join(&self.index.segments[group[0].0.segment as usize].name);
-            if let Err(error) = read_group(&path, group, keys, &mut found) {
+            let is_lost = |digest: &[u8; 32]| self.lost.contains(digest);
+            if let Err(error) = read_group(&path, group, keys, &is_lost, &mut found) {
                 problems.push(unreadable(&path, &error));
             }
         }
         (found, problems)
     }
 
-    fn get_many(&mut self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+    /// The lines of the winners of `keys`.
+    fn find(&mut self, keys: &[ActionKey]) -> Vec<Option<EntryLine>> {
         if !self.index.looked || keys.iter().any(|key| !self.index.winners.contains_key(key)) {
             self.refresh();
         }
         let (mut found, mut problems) = self.read(keys);
         // A sweep may have moved entries to other segments. If that was not it, a line that a side file is wrong about
         // may even have hidden an intact one: only a scan of all tells.
-        for scan_only in [false, true] {
+        for is_thorough in [false, true] {
             if problems.is_empty() {
                 break;
             }
-            self.index = Index { scan_only, ..Index::default() };
-            self.others = true;
-            self.refresh();
+            self.look_again(is_thorough);
             (found, problems) = self.read(keys);
         }
         self.warn(problems);
         found
+    }
+
+    /// Makes the index anew.
+    fn look_again(&mut self, is_thorough: bool) {
+        self.index = Index::new(is_thorough);
+        self.others = true;
+        self.refresh();
+    }
+
+    /// The line that wins where the blob of `lost` cannot be read.
+    fn find_instead(&mut self, lost: &EntryLine, problem: &str) -> Option<EntryLine> {
+        let key = lost.key;
+        // A sweep may have removed blob and line, because another one wins meanwhile. If that was not it, another entry of
+        // the key may win, which only a thorough index knows.
+        if self.index.is_thorough {
+            self.refresh();
+        } else {
+            self.look_again(true);
+        }
+        let found = self.find(&[key]).pop().flatten();
+        let digest = lost.blob()?.digest;
+        if found.as_ref().and_then(EntryLine::blob).is_none_or(|blob| blob.digest != digest) {
+            return found;
+        }
+        self.lost.insert(digest);
+        self.warn([format!("left out the stored outcome of {key}: {problem}")]);
+        self.find(&[key]).pop().flatten()
     }
 
     fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
@@ -228,28 +337,25 @@ impl SegmentReader {
 
 impl OutcomeStore for SegmentStore {
     fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
-        self.reader().get_many(keys)
+        let mut found = Vec::with_capacity(keys.len());
+        self.visit_many(keys, &mut |_, entry| found.push(entry));
+        found
+    }
+
+    fn visit_many(&self, keys: &[ActionKey], visit: &mut dyn FnMut(usize, Option<Entry>)) {
+        // Nobody waits for a blob that another thread reads.
+        for (place, line) in self.lines_of(keys).into_iter().enumerate() {
+            visit(place, line.and_then(|line| self.load(line)));
+        }
+    }
+
+    fn lines_of(&self, keys: &[ActionKey]) -> Vec<Option<EntryLine>> {
+        self.reader().find(keys)
     }
 
     fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
-        let mut writer = self.writer();
-        if let Some(error) = &writer.broken {
-            return Err(error.clone());
-        }
-        let mut batch = String::new();
-        entries.iter().try_for_each(|entry| line::write(entry, &mut batch))?;
-        if batch.is_empty() {
-            return Ok(());
-        }
-        if let Err(error) = self.append(&mut writer, batch.as_bytes()) {
-            self.reader().own = None;
-            writer.broken = Some(error.clone());
-            return Err(error);
-        }
-        if writer.own.as_ref().is_some_and(|own| own.length >= writer.seal_at) {
-            self.seal_own(&mut writer);
-        }
-        Ok(())
+        entries.iter().try_for_each(line::check)?;
+        self.put(entries.iter().map(NewLine::from))
     }
 
     fn try_writing(&self) -> Result<(), StoreError> {
@@ -300,82 +406,6 @@ impl Drop for SegmentStore {
     }
 }
 
-/// Where every entry stands, as far as the files have been looked at.
-#[derive(Default)]
-struct Index {
-    looked: bool,
-    /// Whether side files are left aside, because one was wrong.
-    scan_only: bool,
-    /// The number of a segment is its position here.
-    segments: Vec<Segment>,
-    numbers: BTreeMap<String, u32>,
-    entries: u64,
-    winners: KeyMap<EntrySlot>,
-    /// Further entries that had the rank of the winner: only their bodies tell who wins. They are rare.
-    ties: KeyMap<Vec<EntrySlot>>,
-}
-
-struct Segment {
-    name: String,
-    /// Where the first line that is not yet indexed starts.
-    end: Position,
-}
-
-impl Index {
-    /// Adds what is new in the segment `name` at `path`, up to `durable` if that is known, and gives a warning for each
-    /// bad line.
-    fn absorb(&mut self, name: &str, path: &Path, durable: Option<u64>) -> io::Result<Vec<String>> {
-        let number = self.number(name);
-        let end = self.segments[number as usize].end;
-        let length = fs::metadata(path)?.len().min(durable.unwrap_or(u64::MAX));
-        if length <= end.offset {
-            return Ok(Vec::new());
-        }
-        let fresh = end == Position::START && !self.scan_only;
-        if let Some(entries) = fresh.then(|| read_idx(path, number, length)).flatten() {
-            let line = entries.len() as u64 + 1;
-            self.segments[number as usize].end = Position { offset: length, line };
-            self.winners.reserve(entries.len());
-            for (key, slot) in entries {
-                self.add(key, slot);
-            }
-            return Ok(Vec::new());
-        }
-        let upto = durable.unwrap_or(u64::MAX);
-        let scanned =
-            scan_lines(path, end, upto, |found| self.add(found.entry.key, slot(number, &found)))?;
-        self.segments[number as usize].end = scanned.end;
-        if fresh && has_first_idx(path) {
-            // Only who may write it can: for others it is scanned again.
-            let _ = write_idx(path);
-        }
-        Ok(scanned.skipped)
-    }
-
-    fn number(&mut self, name: &str) -> u32 {
-        let next = self.segments.len() as u32;
-        let number = *self.numbers.entry(name.to_owned()).or_insert(next);
-        if number == next {
-            self.segments.push(Segment { name: name.to_owned(), end: Position::START });
-        }
-        number
-    }
-
-    fn add(&mut self, key: ActionKey, slot: EntrySlot) {
-        self.entries += 1;
-        let held = *self.winners.entry(key).or_insert(slot);
-        if slot.rank() > held.rank() {
-            self.winners.insert(key, slot);
-        } else if slot.rank() == held.rank() && slot != held {
-            self.ties.entry(key).or_default().push(slot);
-        }
-    }
-
-    fn candidates(&self, key: &ActionKey) -> impl Iterator<Item = &EntrySlot> {
-        self.winners.get(key).into_iter().chain(self.ties.get(key).into_iter().flatten())
-    }
-}
-
 /// The folder of the segments of the store in the cache folder `dir`.
 pub(super) fn segment_folder(dir: &Path) -> PathBuf {
     dir.join("v1").join("seg")
@@ -403,31 +433,13 @@ pub(super) fn names_in(folder: &Path, extension: &str) -> io::Result<Vec<String>
     Ok(names)
 }
 
-/// Visits the entries of the segment at `path`.
-pub(super) fn scan_file(path: &Path, visit: impl FnMut(ScannedEntry)) -> io::Result<Scanned> {
-    scan_lines(path, Position::START, u64::MAX, visit)
-}
-
-/// Visits the entries of the segment at `path` from a line on, up to the offset `upto`.
-fn scan_lines(
-    path: &Path,
-    from: Position,
-    upto: u64,
-    visit: impl FnMut(ScannedEntry),
-) -> io::Result<Scanned> {
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(from.offset))?;
-    let rest = file.take(upto.saturating_sub(from.offset));
-    let reader = BufReader::with_capacity(1 << 16, rest);
-    line::scan(reader, &path.to_string_lossy(), from, visit)
-}
-
-/// Reads the entries of one file; a line that cannot be read does not hide the others.
+/// Reads the entries of one file, those apart whose blob is lost; a line that cannot be read does not hide the others.
 pub(super) fn read_group(
     path: &Path,
     group: &[(EntrySlot, usize)],
     keys: &[ActionKey],
-    found: &mut [Option<Entry>],
+    is_lost: &dyn Fn(&[u8; 32]) -> bool,
+    found: &mut [Option<EntryLine>],
 ) -> io::Result<()> {
     let mut reader = BufReader::new(File::open(path)?);
     let mut at = 0;
@@ -436,8 +448,9 @@ pub(super) fn read_group(
         // A relative seek keeps what is buffered: winners often stand side by side.
         reader.seek_relative(i64::from(slot.offset) - at)?;
         at = i64::from(slot.offset) + i64::from(slot.length());
-        match read_entry(&mut reader, slot) {
-            Ok(entry) if entry.key == keys[*place] => keep_winner(&mut found[*place], entry),
+        match read_line(&mut reader, slot) {
+            Ok(line) if line.blob().is_some_and(|blob| is_lost(&blob.digest)) => {}
+            Ok(line) if line.key == keys[*place] => keep_winning_line(&mut found[*place], line),
             Ok(_) => outcome = Err(io::ErrorKind::InvalidData.into()),
             Err(error) => {
                 outcome = Err(error);
@@ -449,38 +462,11 @@ pub(super) fn read_group(
     outcome
 }
 
-fn read_entry(mut reader: impl io::Read, slot: &EntrySlot) -> io::Result<Entry> {
+fn read_line(mut reader: impl io::Read, slot: &EntrySlot) -> io::Result<EntryLine> {
     let mut line = vec![0; slot.length() as usize];
     reader.read_exact(&mut line)?;
-    let entry = line::parse(&line).ok().filter(|entry| entry.rank() == slot.rank());
-    entry.ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-fn slot(segment: u32, found: &ScannedEntry) -> EntrySlot {
-    let ScannedEntry { offset, length, ref entry, .. } = *found;
-    EntrySlot::new(segment, offset, length, entry.rank())
-}
-
-/// The entries of segment `number` at `path` by its side file, if that is one for `length` bytes.
-fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, EntrySlot)>> {
-    let path = path.with_extension("idx");
-    // A line is longer than what the side file says of it: a larger file is none.
-    let plausible = fs::metadata(&path).ok()?.len() <= length + 64;
-    if plausible { idx::decode(&fs::read(&path).ok()?, number, length) } else { None }
-}
-
-/// Whether the side file of the segment at `path` is one of the first version.
-fn has_first_idx(path: &Path) -> bool {
-    fs::read(path.with_extension("idx")).is_ok_and(|bytes| idx::is_first_version(&bytes))
-}
-
-/// Writes the side file of the segment at `path`, under a temporary name first.
-fn write_idx(path: &Path) -> io::Result<()> {
-    let mut entries = Vec::new();
-    scan_file(path, |found| entries.push((found.entry.key, slot(0, &found))))?;
-    let temporary = path.with_extension("idx.tmp");
-    fs::write(&temporary, idx::encode(&entries))?;
-    fs::rename(&temporary, path.with_extension("idx"))
+    let line = line::parse(&line).ok().filter(|line| line.rank() == slot.rank());
+    line.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 pub(super) fn write_error(path: &Path, error: &io::Error) -> StoreError {

@@ -5,17 +5,23 @@
 //! alone; what stands there counts for nothing, because it may not be on disk yet. Committed files are never touched.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::gc_policy::{Candidate, Fate, fates};
+use super::blobs::BlobFile;
+use super::entry_line::EntryLine;
+use super::gc_policy::{Candidate, DiskSpace, Fate, fates};
+use super::index::scan_file;
 use super::line::ScannedEntry;
+use super::line_batch::NewLine;
 use super::segments::{
-    SEAL_AT, SegmentStore, scan_file, segment_folder, segment_names, unreadable, write_error,
+    SEAL_AT, SegmentStore, segment_folder, segment_names, unreadable, write_error,
 };
+use super::sweep_blobs::{BlobSweep, remove_blobs};
 use super::uses::{Uses, read_uses};
-use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT};
+use super::{StoreError, WARNING_LIMIT};
 
 /// The bytes that an entry takes in the index of its segment, beside its line and line break.
 const INDEXED: u64 = 40;
@@ -30,7 +36,9 @@ pub struct Sweep<'a> {
     /// needed.
     pub max_size: Option<u64>,
     /// When an entry was made, in seconds of Unix time: its first use. `i64::MAX` where nobody knows.
-    pub made: &'a dyn Fn(&Entry) -> i64,
+    pub made: &'a dyn Fn(&EntryLine) -> i64,
+    /// What time it is, in seconds of Unix time: blobs that nobody names stay for a day.
+    pub now: i64,
     /// Whether nothing is changed, only counted.
     pub dry_run: bool,
 }
@@ -40,7 +48,7 @@ pub struct Sweep<'a> {
 pub struct Swept {
     /// Entries that stay, those of segments in use not among them.
     pub kept: u64,
-    /// The bytes of these, their index included.
+    /// The bytes of these, their index and their blobs included.
     pub kept_bytes: u64,
     /// Entries that went because another one of their key wins.
     pub superseded: u64,
@@ -54,10 +62,19 @@ pub struct Swept {
     pub busy: u64,
     /// The segments that were packed into others or were empty.
     pub packed: u64,
+    /// Blobs that went, because no entry names them any more.
+    pub blobs: u64,
     /// Manifests of uses that nobody needs any more.
     pub manifests: u64,
     /// Bad lines, which are packed into no segment, and files that could not be read or removed.
     pub problems: Vec<String>,
+}
+
+impl Swept {
+    fn count_blob(&mut self, file: &BlobFile) {
+        self.blobs += 1;
+        self.dropped_bytes += file.bytes;
+    }
 }
 
 /// Why nothing was swept.
@@ -87,13 +104,22 @@ pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<Swept, SweepError> {
     }
     let _lock = lock(&dir.join("v1").join("gc.lock"))?;
     let uses = uses(dir, sweep)?;
-    let mut survey = survey(&folder, &uses, sweep.made)?;
+    // Before the lines are read: what is made meanwhile is not looked at.
+    let blobs = BlobSweep::list(dir).map_err(|error| write_error(&dir.join("v1/blob"), &error))?;
+    let mut survey = survey(&folder, &uses, sweep.made, &blobs)?;
+    survey.find_lost(&blobs)?;
     let room = sweep.max_size.map(|most| most.saturating_sub(survey.busy_bytes));
     let fates = fates(&survey.candidates, sweep.unused_since, room);
     survey.count(&fates);
     survey.swept.manifests = uses.needless.len() as u64;
-    if !sweep.dry_run {
+    let needless = survey.needless(&blobs, &fates, sweep.now);
+    if sweep.dry_run {
+        for file in &needless {
+            survey.swept.count_blob(file);
+        }
+    } else {
         survey.pack(dir, &folder, &fates)?;
+        survey.remove_blobs(&folder, &needless);
         for path in &uses.needless {
             // It is no harm if it stays.
             let _ = fs::remove_file(path);
@@ -145,11 +171,18 @@ struct Survey {
     candidates: Vec<Candidate>,
     closed: Vec<Closed>,
     busy_bytes: u64,
+    /// The digests of blobs that segments in use name.
+    busy_blobs: HashSet<[u8; 32]>,
     swept: Swept,
 }
 
 /// Looks at every entry of every segment that nobody writes.
-fn survey(folder: &Path, uses: &Uses, made: &dyn Fn(&Entry) -> i64) -> Result<Survey, StoreError> {
+fn survey(
+    folder: &Path,
+    uses: &Uses,
+    made: &dyn Fn(&EntryLine) -> i64,
+    blobs: &BlobSweep,
+) -> Result<Survey, StoreError> {
     let mut survey = Survey::default();
     let names = segment_names(folder).map_err(|error| write_error(folder, &error))?;
     for name in names {
@@ -157,8 +190,7 @@ fn survey(folder: &Path, uses: &Uses, made: &dyn Fn(&Entry) -> i64) -> Result<Su
         let length = match closed_length(&path) {
             Ok(Some(length)) => length,
             Ok(None) => {
-                survey.swept.busy += 1;
-                survey.busy_bytes += fs::metadata(&path).map_or(0, |file| file.len());
+                survey.look_at_busy(&path, blobs);
                 continue;
             }
             Err(error) => {
@@ -172,7 +204,10 @@ fn survey(folder: &Path, uses: &Uses, made: &dyn Fn(&Entry) -> i64) -> Result<Su
             let used = uses.last.get(&found.entry.key).copied().unwrap_or(i64::MIN);
             let last_use = used.max(made(&found.entry));
             let is_needed = uses.needed.contains(&found.entry.key);
-            candidates.push(Candidate { is_needed, ..candidate(&found, last_use) });
+            let blob = found.entry.blob().map(|blob| blobs.size_of(blob.digest));
+            let known =
+                Candidate { is_needed, is_lost: blob == Some(None), ..candidate(&found, last_use) };
+            candidates.push(Candidate { blob: blob.flatten(), ..known });
         });
         match scanned {
             Ok(scanned) => {
@@ -193,9 +228,11 @@ fn candidate(found: &ScannedEntry, last_use: i64) -> Candidate {
     Candidate {
         key: found.entry.key,
         rank: found.entry.rank(),
-        digest: *blake3::hash(found.entry.body.as_bytes()).as_bytes(),
+        digest: found.entry.digest(),
         offset: found.offset,
         size: u64::from(found.length) + 1 + INDEXED,
+        blob: None,
+        is_lost: false,
         last_use,
         is_needed: false,
     }
@@ -219,18 +256,95 @@ impl Survey {
         }
     }
 
+    /// A segment that a process writes is left alone, and so is what it names.
+    fn look_at_busy(&mut self, path: &Path, blobs: &BlobSweep) {
+        self.swept.busy += 1;
+        self.busy_bytes += fs::metadata(path).map_or(0, |file| file.len());
+        // What cannot be read now is read again before a blob goes.
+        let _ = scan_file(path, |found| {
+            let digest = found.entry.blob().map(|blob| blob.digest);
+            if let Some(digest) = digest.filter(|digest| self.busy_blobs.insert(*digest)) {
+                self.busy_bytes += blobs.size_of(digest).unwrap_or_default();
+            }
+        });
+    }
+
+    /// Finds the entries whose blobs cannot be read. Blobs that are there are looked into where other entries would go
+    /// for them.
+    fn find_lost(&mut self, blobs: &BlobSweep) -> Result<(), StoreError> {
+        if self.candidates.iter().all(|candidate| candidate.blob.is_none() && !candidate.is_lost) {
+            return Ok(());
+        }
+        let mut order: Vec<usize> = (0..self.candidates.len()).collect();
+        order.sort_by_key(|at| self.candidates[*at].key);
+        let groups =
+            order.chunk_by(|left, right| self.candidates[*left].key == self.candidates[*right].key);
+        let mut looked_into: Vec<(usize, Option<String>)> = Vec::new();
+        for group in groups {
+            let digests = group.iter().map(|at| self.candidates[*at].digest);
+            let is_contested = digests.clone().any(|digest| Some(digest) != digests.clone().next());
+            for at in group {
+                let Candidate { digest, blob, is_lost, .. } = self.candidates[*at];
+                if is_lost || (blob.is_some() && is_contested) {
+                    looked_into.push((*at, blobs.problem_of(digest)?));
+                }
+            }
+        }
+        for (at, problem) in looked_into {
+            let candidate = &mut self.candidates[at];
+            candidate.is_lost = problem.is_some();
+            let key = candidate.key;
+            if let Some(problem) = problem {
+                self.problem(format!("left out the stored outcome of {key}: {problem}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The blobs that nobody needs.
+    fn needless<'b>(&self, blobs: &'b BlobSweep, fates: &[Fate], now: i64) -> Vec<&'b BlobFile> {
+        let mut named = self.busy_blobs.clone();
+        let mut dropped = HashSet::new();
+        for (candidate, fate) in self.candidates.iter().zip(fates) {
+            if candidate.blob.is_some() {
+                let to = if *fate == Fate::Kept { &mut named } else { &mut dropped };
+                to.insert(candidate.digest);
+            }
+        }
+        blobs.needless(&named, &dropped, now)
+    }
+
+    fn remove_blobs(&mut self, folder: &Path, needless: &[&BlobFile]) {
+        let swept = &mut self.swept;
+        let mut problems = Vec::new();
+        remove_blobs(folder, needless, &mut |removed| match removed {
+            Ok(file) => swept.count_blob(file),
+            Err(problem) => problems.push(problem),
+        });
+        for problem in problems {
+            self.problem(problem);
+        }
+    }
+
     fn count(&mut self, fates: &[Fate]) {
         let swept = &mut self.swept;
+        let mut kept = DiskSpace::default();
         for (candidate, fate) in self.candidates.iter().zip(fates) {
-            let (count, bytes) = match fate {
-                Fate::Kept => (&mut swept.kept, &mut swept.kept_bytes),
-                Fate::Superseded => (&mut swept.superseded, &mut swept.dropped_bytes),
-                Fate::Unused => (&mut swept.unused, &mut swept.dropped_bytes),
-                Fate::OverSize => (&mut swept.over_size, &mut swept.dropped_bytes),
+            let count = match fate {
+                Fate::Kept => {
+                    swept.kept += 1;
+                    kept.add(candidate);
+                    continue;
+                }
+                Fate::Superseded => &mut swept.superseded,
+                Fate::Unused => &mut swept.unused,
+                Fate::OverSize => &mut swept.over_size,
+                Fate::Lost => continue,
             };
             *count += 1;
-            *bytes += candidate.size;
+            swept.dropped_bytes += candidate.size;
         }
+        swept.kept_bytes = kept.bytes;
     }
 
     /// Writes what is kept of segments that lose something or are small to new ones, then removes the old ones.
@@ -292,10 +406,10 @@ impl Survey {
             };
             let Some((_, fate)) = known.next_if(|(candidate, _)| is_it(candidate)) else { return };
             if fate == Fate::Kept && written.is_ok() {
-                size += found.entry.body.len();
+                size += found.length as usize;
                 batch.push(found.entry);
                 if size >= BATCH {
-                    written = writer.put_many(&batch);
+                    written = writer.put(batch.iter().map(NewLine::from));
                     batch.clear();
                     size = 0;
                 }
@@ -303,7 +417,7 @@ impl Survey {
         });
         scanned.map_err(|error| write_error(path, &error))?;
         written?;
-        writer.put_many(&batch)?;
+        writer.put(batch.iter().map(NewLine::from))?;
         if missing + known.count() > 0 {
             let error = io::Error::other("it was changed while it was swept");
             return Err(write_error(path, &error));

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -13,6 +14,7 @@ use super::own::Own;
 use super::segments::read_group;
 use super::*;
 
+mod blobs;
 mod model;
 mod side_files;
 mod sweeps;
@@ -97,8 +99,8 @@ fn a_line_is_what_the_format_says() {
     // The checksum is Python's zlib.crc32 of what stands before `,"c"`.
     let one = r#"{"k":"0101010101010101010101010101010101010101010101010101010101010101","g":3,"v":{"a":1},"c":"3dae16a7"}"#;
     assert_eq!(text_of(&[entry(1, 3, r#"{"a":1}"#)]), format!("{one}\n"));
-    assert_eq!(line::parse(one.as_bytes()), Ok(entry(1, 3, r#"{"a":1}"#)));
-    assert_eq!(line::parse(format!("{one}\r").as_bytes()), Ok(entry(1, 3, r#"{"a":1}"#)));
+    assert_eq!(line::parse(one.as_bytes()), Ok(entry(1, 3, r#"{"a":1}"#).into()));
+    assert_eq!(line::parse(format!("{one}\r").as_bytes()), Ok(entry(1, 3, r#"{"a":1}"#).into()));
     let json: serde_json::Value = serde_json::from_str(one).unwrap();
     assert_eq!(json["v"]["a"], 1);
 }

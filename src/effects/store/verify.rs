@@ -1,12 +1,16 @@
-//! Reading everything and keeping none of it: whether each line is what was written.
+//! Reading everything and keeping none of it: whether each line and each blob is what was written.
 //!
 //! What makes a body right is not known here: whoever asks brings a check.
 
+use std::collections::HashMap;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::line::{self, Position, Scanned, ScannedEntry};
-use super::segments::{scan_file, segment_folder, segment_names, unreadable};
+use super::blobs::{BlobFolder, read_body};
+use super::entry_line::EntryLine;
+use super::index::scan_file;
+use super::line::{self, BODY_LIMIT, Position, Scanned, ScannedEntry};
+use super::segments::{segment_folder, segment_names, unreadable};
 use super::{Entry, WARNING_LIMIT};
 
 /// What a check could do with an intact entry.
@@ -30,25 +34,32 @@ pub struct VerifyReport {
     pub recomputed: u64,
     /// The bytes up to the last line break of each file: a torn tail is no damage.
     pub bytes: u64,
+    /// The blobs that are what their names say, those that no line names included.
+    pub blobs: u64,
+    /// The bytes that these take on disk.
+    pub blob_bytes: u64,
     /// What is wrong, each with file and line.
     pub problems: Vec<String>,
+    /// How many of the problems are blobs that are missing or damaged.
+    pub bad_blobs: usize,
     /// How many of the problems are conflicts of git, which hide nothing.
     pub conflicts: usize,
 }
 
 impl VerifyReport {
-    fn take(&mut self, path: &str, found: &ScannedEntry, check: Check<'_>) -> bool {
-        match check(&found.entry) {
+    /// Checks an entry and hands it back if it is right.
+    fn take(&mut self, path: &str, line: u64, entry: Entry, check: Check<'_>) -> Option<Entry> {
+        match check(&entry) {
             Ok(checked) => {
                 self.entries += 1;
                 self.recomputed += u64::from(checked == EntryCheck::Recomputed);
-                return true;
+                return Some(entry);
             }
             Err(reason) => {
-                self.add([format!("the stored outcome at `{path}:{}` {reason}", found.line)]);
+                self.add([format!("the stored outcome at `{path}:{line}` {reason}")]);
             }
         }
-        false
+        None
     }
 
     fn end(&mut self, path: &Path, scanned: io::Result<Scanned>) {
@@ -70,22 +81,93 @@ impl VerifyReport {
     }
 }
 
-/// Reads every line of the store in the cache folder `dir`; changes nothing.
+/// Reads every line and every blob of the store in the cache folder `dir`; changes nothing.
 pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
     let mut report = VerifyReport::default();
+    let mut blobs = BlobCheck { folder: BlobFolder::of(dir), read: HashMap::new() };
     let folder = segment_folder(dir);
     match segment_names(&folder) {
         Ok(names) => {
             for path in names.iter().map(|name| folder.join(name)) {
                 let shown = path.to_string_lossy();
-                let visit = |found: ScannedEntry| _ = report.take(&shown, &found, check);
+                let visit = |found: ScannedEntry| {
+                    if let Some(entry) = blobs.entry(&shown, found.line, found.entry, &mut report) {
+                        report.take(&shown, found.line, entry, check);
+                    }
+                };
                 let scanned = scan_file(&path, visit);
                 report.end(&path, scanned);
             }
         }
         Err(error) => report.add([unreadable(&folder, &error)]),
     }
+    blobs.rest(&mut report);
     report
+}
+
+/// Checks the blobs of a store.
+struct BlobCheck {
+    folder: BlobFolder,
+    /// The digests of those that were read with their lines, and whether they are right.
+    read: HashMap<[u8; 32], bool>,
+}
+
+impl BlobCheck {
+    /// The entry of a line, with its body.
+    fn entry(
+        &mut self,
+        path: &str,
+        line: u64,
+        found: EntryLine,
+        report: &mut VerifyReport,
+    ) -> Option<Entry> {
+        let digest = found.blob().map(|blob| blob.digest);
+        let read = self.folder.entry(found);
+        self.read.extend(digest.map(|digest| (digest, read.is_ok())));
+        match read {
+            Ok(entry) => Some(entry),
+            // Its line was moved to another segment, or dropped with it.
+            Err(_) if !Path::new(path).exists() => None,
+            Err((_, problem)) => {
+                report.bad_blobs += 1;
+                report.add([format!("the stored outcome at `{path}:{line}` is lost: {problem}")]);
+                None
+            }
+        }
+    }
+
+    /// Counts all, and reads those that no line names.
+    fn rest(&self, report: &mut VerifyReport) {
+        let files = match self.folder.list() {
+            Ok(files) => files,
+            // What is wrong with the cache folder was told with the segments.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return,
+            Err(error) => {
+                return report.add([format!("cannot read the blobs of the store: {error}")]);
+            }
+        };
+        for file in files {
+            let Some(digest) = file.digest else { continue };
+            let read = match self.read.get(&digest) {
+                Some(true) => Ok(()),
+                // That was told with its line.
+                Some(false) => continue,
+                None => read_body(&file.path, digest, BODY_LIMIT).map(drop),
+            };
+            match read {
+                Ok(()) => {
+                    report.blobs += 1;
+                    report.blob_bytes += file.bytes;
+                }
+                Err(_) if !file.path.exists() => {}
+                Err(reason) => {
+                    report.bad_blobs += 1;
+                    let shown = file.path.display();
+                    report.add([format!("the blob `{shown}`, which no line names, {reason}")]);
+                }
+            }
+        }
+    }
 }
 
 /// Reads the lines of a committed file, which problems call `path`, and hands over the right entries.
@@ -98,8 +180,10 @@ pub fn read_lines(
     let mut report = VerifyReport::default();
     // As in a committed layer, the last line counts without a line break too.
     let scanned = line::scan(text.chain(&b"\n"[..]), path, Position::START, |found| {
-        if report.take(path, &found, check) {
-            keep(found.entry);
+        let number = found.line;
+        match found.entry.alone() {
+            Ok(entry) => report.take(path, number, entry, check).into_iter().for_each(&mut *keep),
+            Err(reason) => report.add([line::skipped(path, number, reason)]),
         }
     });
     report.end(Path::new(path), scanned);

@@ -24,7 +24,7 @@ use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Outcome;
 
-/// Keys looked up at once: their bodies are in memory together.
+/// Keys looked up at once: their lines are in memory together, and one large body.
 const LOOKED_UP: usize = 2_048;
 
 /// The plans of one chunk and what passes, grader by grader.
@@ -296,7 +296,8 @@ impl WaitList {
         let mut waited = HashSet::new();
         for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
-            for (waiting, entry) in batch.iter().zip(store.get_many(&keys)) {
+            store.visit_many(&keys, &mut |place, entry| {
+                let waiting = &batch[place];
                 let entry = entry.filter(|_| !self.is_repeated(waiting));
                 let tally = self.tally(waiting);
                 if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
@@ -308,7 +309,7 @@ impl WaitList {
                     let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
                     self.queue.push(Waiting { generation, ..*waiting });
                 }
-            }
+            });
         }
         // Their order is that of the hash, and nothing depends on it: the epoch of each is raised once.
         (found, waited.into_iter().collect())

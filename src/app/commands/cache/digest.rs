@@ -22,6 +22,7 @@ pub(super) struct StoreDigest {
     failures: BTreeMap<String, u64>,
     /// Bodies that are not an outcome of this version.
     not_understood: u64,
+    kinds: BTreeMap<String, KindTotals>,
     origins: BTreeMap<String, u64>,
     /// Judgments within each of [`AGES`].
     ages: [u64; 3],
@@ -39,6 +40,16 @@ pub(super) struct ModelTotals {
     pub(super) output: u64,
     /// US dollars, as far as they were recorded.
     pub(super) cost: Option<f64>,
+}
+
+/// The outcomes of one kind of action.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct KindTotals {
+    pub(super) outcomes: u64,
+    /// How many of them are kept as blobs.
+    pub(super) large: u64,
+    /// The bytes of the bodies of these.
+    pub(super) large_bytes: u64,
 }
 
 /// What is read of a body.
@@ -80,9 +91,15 @@ impl StoreDigest {
         Self { now, ..Self::default() }
     }
 
-    /// Adds the body of an entry. Costs are added in this order: let it be that of the keys.
-    pub(super) fn add(&mut self, body: &str) {
+    /// Adds the body of an entry, or its outline and the bytes of the body. Costs are added in this order: let it be that of
+    /// the keys.
+    pub(super) fn add(&mut self, body: &str, large_bytes: Option<u64>) {
         let body: StoredBody = serde_json::from_str(body).unwrap_or_default();
+        let kind = ingredient(&body.ingredients, "kind").unwrap_or_else(|| "unknown".to_owned());
+        let kind = self.kinds.entry(kind).or_default();
+        kind.outcomes += 1;
+        kind.large += u64::from(large_bytes.is_some());
+        kind.large_bytes += large_bytes.unwrap_or_default();
         let side = match (body.outcome.reply, body.outcome.failure) {
             (Some(reply), _) => {
                 self.replies += 1;
@@ -99,7 +116,7 @@ impl StoreDigest {
             }
         };
         *self.origins.entry(origin(&body.origin)).or_default() += 1;
-        let model = side.model.or_else(|| asked_model(&body.ingredients));
+        let model = side.model.or_else(|| ingredient(&body.ingredients, "model"));
         let model = self.models.entry(model.unwrap_or_else(|| "unknown".to_owned())).or_default();
         model.judgments += 1;
         if let Some(usage) = &side.usage {
@@ -122,6 +139,11 @@ impl StoreDigest {
             None => [this.clone(), this],
             Some([oldest, newest]) => [oldest.min(this.clone()), newest.max(this)],
         });
+    }
+
+    /// The kinds of actions by name.
+    pub(super) fn kinds(&self) -> &BTreeMap<String, KindTotals> {
+        &self.kinds
     }
 
     /// The models by name.
@@ -169,6 +191,16 @@ impl StoreDigest {
                 (name.clone(), object)
             })
             .collect();
+        let kinds: serde_json::Map<String, Value> = self
+            .kinds
+            .iter()
+            .map(|(name, kind)| {
+                let KindTotals { outcomes, large, large_bytes } = kind;
+                let large =
+                    json!({"outcomes": outcomes, "large": large, "large_bytes": large_bytes});
+                (name.clone(), large)
+            })
+            .collect();
         let mut age = json!({
             "oldest": self.span().map(|(oldest, _)| oldest),
             "newest": self.span().map(|(_, newest)| newest),
@@ -177,6 +209,7 @@ impl StoreDigest {
             age[*name] = json!(count);
         }
         json!({
+            "kinds": kinds,
             "models": models,
             "outcomes": {
                 "replies": self.replies, "failures": self.failures, "not_understood": self.not_understood,
@@ -201,10 +234,10 @@ fn origin(origin: &Value) -> String {
     name.cloned().unwrap_or_else(|| "asked".to_owned())
 }
 
-/// The model that was asked, by the ingredients of the key: a failure names none.
-fn asked_model(ingredients: &[Value]) -> Option<String> {
-    let model = ingredients.iter().find(|ingredient| ingredient["name"] == "model")?;
-    model["preview"].as_str().map(str::to_owned)
+/// What an ingredient of the key says, such as the model that was asked: a failure names none.
+fn ingredient(ingredients: &[Value], name: &str) -> Option<String> {
+    let found = ingredients.iter().find(|ingredient| ingredient["name"] == name)?;
+    found["preview"].as_str().map(str::to_owned)
 }
 
 /// What the last run found in the store.
@@ -273,14 +306,14 @@ impl LastRun {
 mod tests {
     use serde_json::json;
 
-    use super::{DAY, Hits, LastRun, ModelTotals, StoreDigest, seconds};
+    use super::{DAY, Hits, KindTotals, LastRun, ModelTotals, StoreDigest, seconds};
 
     const NOW: &str = "2026-03-01T12:00:00Z";
 
     fn digest(bodies: &[serde_json::Value]) -> StoreDigest {
         let mut digest = StoreDigest::at(seconds(NOW).unwrap());
         for body in bodies {
-            digest.add(&body.to_string());
+            digest.add(&body.to_string(), None);
         }
         digest
     }
@@ -332,6 +365,21 @@ mod tests {
         assert_eq!(digest.outcomes(), outcomes);
         assert_eq!(digest.origins(), [named("asked", 6), named("imported", 1)]);
         assert_eq!((digest.ages(), digest.span()), (vec![], None));
+    }
+
+    #[test]
+    fn kinds_tell_how_much_of_them_is_large() {
+        let body =
+            |kind: &str| json!({"ingredients": [{"name": "kind", "preview": kind}]}).to_string();
+        let mut digest = digest(&[json!({})]);
+        digest.add(&body("judge"), None);
+        digest.add(&body("target"), Some(200_000));
+        digest.add(&body("target"), Some(100_000));
+        digest.add(&body("target"), None);
+        let kind = |outcomes, large, large_bytes| KindTotals { outcomes, large, large_bytes };
+        let expected =
+            [("judge", kind(1, 0, 0)), ("target", kind(3, 2, 300_000)), ("unknown", kind(1, 0, 0))];
+        assert_eq!(digest.kinds(), &expected.map(|(name, kind)| (name.to_owned(), kind)).into());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::app::commands::Console;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::text::count;
 use crate::effects::store;
-use crate::effects::store::{Entry, Sweep, SweepError, Swept};
+use crate::effects::store::{EntryLine, Sweep, SweepError, Swept};
 
 /// Sweeps the store.
 pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -21,6 +21,7 @@ pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus,
         unused_since: unused_since.transpose()?,
         max_size: max_size.transpose()?,
         made: &made,
+        now,
         dry_run: args.dry_run,
     };
     let dir = surroundings_of(&args.place, console)?.cache_dir;
@@ -49,20 +50,20 @@ pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus,
 }
 
 /// When the outcome of an entry was asked for. What does not say so is taken for new: it is not ours to drop by age.
-fn made(entry: &Entry) -> i64 {
+fn made(entry: &EntryLine) -> i64 {
     #[derive(serde::Deserialize)]
     struct OnlyAt {
         #[serde(default)]
         at: String,
     }
-    let body = serde_json::from_str::<OnlyAt>(&entry.body);
+    let body = serde_json::from_str::<OnlyAt>(entry.outline());
     body.ok().and_then(|body| amounts::seconds(&body.at)).unwrap_or(i64::MAX)
 }
 
 fn summary(swept: &Swept, dry_run: bool) -> String {
     let dropped = swept.superseded + swept.unused + swept.over_size;
     let kept = format!("{}, {}", amounts::entries(swept.kept), amounts::bytes(swept.kept_bytes));
-    if dropped == 0 {
+    if dropped + swept.blobs == 0 {
         return format!("nothing to drop; {kept}");
     }
     let reasons = [
@@ -75,18 +76,23 @@ fn summary(swept: &Swept, dry_run: bool) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, reason)| format!("{count} {reason}"))
         .collect();
+    let entries = format!("{} ({})", amounts::entries(dropped), reasons.join(", "));
+    let blobs = count(swept.blobs as usize, "blob");
+    let what = match (dropped, swept.blobs) {
+        (_, 0) => entries,
+        (0, _) => format!("{blobs} that no entry names"),
+        (_, _) => format!("{entries} and {blobs}"),
+    };
     format!(
-        "{} {} ({}), {}; {} {kept}",
+        "{} {what}, {}; {} {kept}",
         if dry_run { "would drop" } else { "dropped" },
-        amounts::entries(dropped),
-        reasons.join(", "),
         amounts::bytes(swept.dropped_bytes),
         if dry_run { "would keep" } else { "kept" },
     )
 }
 
 fn to_json(dir: &str, swept: &Swept, dry_run: bool) -> Value {
-    json!({
+    let mut object = json!({
         "format": 1,
         "dir": dir,
         "dry_run": dry_run,
@@ -100,7 +106,11 @@ fn to_json(dir: &str, swept: &Swept, dry_run: bool) -> Value {
         "segments": {"packed": swept.packed, "busy": swept.busy},
         "manifests_dropped": swept.manifests,
         "problems": swept.problems,
-    })
+    });
+    if swept.blobs > 0 {
+        object["dropped"]["blobs"] = json!(swept.blobs);
+    }
+    object
 }
 
 #[cfg(test)]
@@ -121,7 +131,7 @@ mod tests {
         ];
         for (body, expected) in cases {
             let entry = Entry { key: ActionKey([0; 32]), generation: 0, body: body.to_owned() };
-            assert_eq!(made(&entry), expected, "{body}");
+            assert_eq!(made(&entry.into()), expected, "{body}");
         }
     }
 
@@ -130,7 +140,11 @@ mod tests {
         let kept = Swept { kept: 1, kept_bytes: 1200, ..Swept::default() };
         let unused = Swept { unused: 2, dropped_bytes: 800, ..kept.clone() };
         let all = Swept { superseded: 1, over_size: 3, ..unused.clone() };
+        let blobs = Swept { blobs: 2, dropped_bytes: 90, ..kept.clone() };
+        let both = Swept { blobs: 1, ..unused.clone() };
         let cases = [
+            (&blobs, false, "dropped 2 blobs that no entry names, 90 B; kept 1 entry, 1.2 kB"),
+            (&both, false, "dropped 2 entries (2 unused) and 1 blob, 800 B; kept 1 entry, 1.2 kB"),
             (&kept, false, "nothing to drop; 1 entry, 1.2 kB"),
             (&unused, false, "dropped 2 entries (2 unused), 800 B; kept 1 entry, 1.2 kB"),
             (

@@ -17,6 +17,9 @@ use crate::effects::store;
 use crate::effects::store::{Entry, MemoryStore, OutcomeStore, SegmentStore, StoreError};
 use crate::pipeline::key::ActionKey;
 
+/// How much is kept at once, in bytes.
+const AT_ONCE: usize = 16 << 20;
+
 /// A file whose lines were read.
 struct ReadFile<'a> {
     path: &'a str,
@@ -85,14 +88,25 @@ fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<ReadFile<'a>, Error>
 /// Keeps the entries that win over what is there, and says how many those are.
 fn merge(entries: &[Entry], store: &dyn OutcomeStore) -> Result<usize, StoreError> {
     let keys: Vec<ActionKey> = entries.iter().map(|entry| entry.key).collect();
-    let held = store.get_many(&keys);
-    let pairs = entries.iter().zip(held);
-    let wins = |(entry, held): (&Entry, Option<Entry>)| {
-        held.is_none_or(|held| entry.wins_over(&held)).then(|| entry.clone())
-    };
-    let new: Vec<Entry> = pairs.filter_map(wins).collect();
-    store.put_many(&new)?;
-    Ok(new.len())
+    let mut new: Vec<&Entry> = Vec::new();
+    store.visit_many(&keys, &mut |place, held| {
+        let entry = &entries[place];
+        if held.is_none_or(|held| entry.wins_over(&held)) {
+            new.push(entry);
+        }
+    });
+    let count = new.len();
+    let mut rest = new.into_iter().peekable();
+    while rest.peek().is_some() {
+        let mut batch = Vec::new();
+        let mut size = 0;
+        while let Some(entry) = rest.next_if(|_| size < AT_ONCE) {
+            size += entry.body.len();
+            batch.push(entry.clone());
+        }
+        store.put_many(&batch)?;
+    }
+    Ok(count)
 }
 
 /// Notes the imported as used today: they may have been asked for long ago, and no run has needed them here yet.

@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::digest::{LastRun, StoreDigest};
+use super::digest::{KindTotals, LastRun, StoreDigest};
 use super::{amounts, surroundings_of};
 use crate::app::cli::PlaceArgs;
 use crate::app::commands::Console;
@@ -13,7 +13,8 @@ use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{System, join};
 use crate::base::text::table::{TableCell, lines, number, words};
 use crate::base::text::{count, percent, sanitize};
-use crate::effects::store::{Committed, Entry, OutcomeStore, SegmentStore, Totals};
+use crate::effects::store::{Committed, OutcomeStore, SegmentStore, Totals};
+use crate::pipeline::outcome::TARGET;
 
 /// Bodies that are in memory together.
 const AT_ONCE: usize = 2048;
@@ -73,8 +74,9 @@ fn judgments(path: &str, system: &dyn System) -> usize {
 fn digest(store: &dyn OutcomeStore, now: Timestamp) -> StoreDigest {
     let mut digest = StoreDigest::at(now.as_second());
     for keys in store.keys().chunks(AT_ONCE) {
-        for Entry { body, .. } in store.get_many(keys).into_iter().flatten() {
-            digest.add(&body);
+        // What is counted is short: no blob is opened for it.
+        for line in store.lines_of(keys).into_iter().flatten() {
+            digest.add(line.outline(), line.large_bytes());
         }
     }
     digest
@@ -93,6 +95,7 @@ impl Stats {
     fn sections(&self) -> Vec<Vec<Vec<TableCell>>> {
         let mut sections = vec![
             self.place(),
+            self.kinds(),
             self.models(),
             counted("outcome", &self.digest.outcomes()),
             counted("origin", &self.digest.origins()),
@@ -105,7 +108,7 @@ impl Stats {
     }
 
     fn place(&self) -> Vec<Vec<TableCell>> {
-        let Totals { entries, segments, bytes } = self.totals;
+        let Totals { entries, segments, bytes, blobs, blob_bytes } = self.totals;
         let size = format!("{} in {}", amounts::bytes(bytes), count(segments as usize, "segment"));
         let superseded = match entries.saturating_sub(self.winning as u64) {
             0 => "none superseded".to_owned(),
@@ -116,6 +119,10 @@ impl Stats {
             vec![words("entries"), words(&format!("{entries}, {superseded}"))],
             vec![words("size"), words(&size)],
         ];
+        if blobs > 0 {
+            let said = format!("{blobs}, {} of that", amounts::bytes(blob_bytes));
+            rows.push(vec![words("blobs"), words(&said)]);
+        }
         for (path, judgments) in &self.committed {
             let said = format!("{} in {path}", count(*judgments, "judgment"));
             rows.push(vec![words("committed"), words(&said)]);
@@ -124,6 +131,27 @@ impl Stats {
             rows.push(vec![words("asked"), words(&format!("{oldest} to {newest}"))]);
         }
         rows
+    }
+
+    /// Of judges and programs alone the other tables say enough.
+    fn kinds(&self) -> Vec<Vec<TableCell>> {
+        let kinds = self.digest.kinds();
+        if !kinds.contains_key(TARGET) {
+            return Vec::new();
+        }
+        let row = |name: &str, kind: &KindTotals| {
+            let size = amounts::bytes(kind.large_bytes);
+            vec![
+                words(name),
+                number(kind.outcomes.to_string()),
+                number(kind.large.to_string()),
+                number(size),
+            ]
+        };
+        let head = ["outcomes", "large", "uncompressed"].map(number);
+        let head = [words("kind")].into_iter().chain(head).collect();
+        let rows = kinds.iter().map(|(name, kind)| row(name, kind));
+        [head].into_iter().chain(rows).collect()
     }
 
     fn models(&self) -> Vec<Vec<TableCell>> {
@@ -159,6 +187,7 @@ impl Stats {
             "entries": {"winning": self.winning, "all": self.totals.entries},
             "bytes": self.totals.bytes,
             "segments": self.totals.segments,
+            "blobs": {"count": self.totals.blobs, "bytes": self.totals.blob_bytes},
             "committed": committed,
         });
         if let (Value::Object(object), Value::Object(digest)) = (&mut object, self.digest.to_json())

@@ -46,7 +46,12 @@ pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
         let store = report_json("dir", dir, &store);
         console.write_json(&json!({"format": 1, "store": store, "committed": committed}))?;
     } else {
-        say(&format!("{dir}: {}, {} bytes", entries(store.entries), store.bytes), &store, console)?;
+        let blobs = match store.blobs {
+            0 => String::new(),
+            blobs => format!(", {}, {} bytes", count(blobs as usize, "blob"), store.blob_bytes),
+        };
+        let entries = entries(store.entries);
+        say(&format!("{dir}: {entries}, {} bytes{blobs}", store.bytes), &store, console)?;
         for (path, judgments, report) in &committed {
             say(&format!("{path}: {}", count(*judgments, "judgment")), report, console)?;
         }
@@ -57,17 +62,26 @@ pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
 }
 
 fn say(head: &str, report: &VerifyReport, console: &mut Console<'_>) -> std::io::Result<()> {
-    let corrupt = count(report.problems.len(), "corrupt line");
+    let lines = report.problems.len().saturating_sub(report.bad_blobs);
+    let mut corrupt = count(lines, "corrupt line");
+    if report.bad_blobs > 0 {
+        corrupt = format!("{corrupt}, {}", count(report.bad_blobs, "corrupt blob"));
+    }
     writeln!(console.out, "{head}, {} verified, {corrupt}", count(report.recomputed, "key"))?;
     report.problems.iter().try_for_each(|problem| writeln!(console.err, "  {problem}"))
 }
 
 fn report_json(name: &str, place: &str, report: &VerifyReport) -> Value {
-    json!({
+    let mut object = json!({
         name: place,
         "entries": report.entries,
         "recomputed": report.recomputed,
         "bytes": report.bytes,
         "problems": report.problems,
-    })
+    });
+    let VerifyReport { blobs, blob_bytes, bad_blobs, .. } = report;
+    if *blobs > 0 || *bad_blobs > 0 {
+        object["blobs"] = json!({"right": blobs, "bytes": blob_bytes, "corrupt": bad_blobs});
+    }
+    object
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::super::blobs::BlobFolder;
+use super::super::line_batch::LineBatch;
 use super::super::sweep::{Sweep, sweep};
 use super::*;
 
@@ -24,7 +26,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let entries = proptest::collection::vec((0..5_u8, 0..3_u32, 0..4_u8), 1..5);
+    let entries = proptest::collection::vec((0..5_u8, 0..3_u32, 0..BODIES), 1..5);
     prop_oneof![
         4 => (0..2_usize, entries).prop_map(|(by, entries)| Step::Put { by, entries }),
         2 => (0..2_usize).prop_map(|by| Step::Ask { by }),
@@ -34,10 +36,28 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Bodies of odd numbers are replies.
+/// How many bodies there are.
+const BODIES: u8 = 6;
+
+/// Bodies of odd numbers are replies, the last two are large.
 fn body(number: u8) -> String {
     let outcome = if number % 2 == 1 { "reply" } else { "failure" };
-    format!(r#"{{"outcome":{{"{outcome}":"{}"}}}}"#, "why ".repeat(usize::from(number)))
+    let words = if number < 4 { usize::from(number) } else { 20_000 + usize::from(number) };
+    format!(r#"{{"outcome":{{"{outcome}":"{}"}},"n":{number}}}"#, "why ".repeat(words))
+}
+
+/// The line of an entry in a segment, with its line break, and the size of its blob.
+fn on_disk(dir: &Path, entry: &Entry) -> (u64, u64) {
+    let mut batch = LineBatch::default();
+    batch.add(entry.into());
+    let path = BlobFolder::of(dir).path(*blake3::hash(entry.body.as_bytes()).as_bytes());
+    (batch.text.len() as u64, path.metadata().map_or(0, |file| file.len()))
+}
+
+/// What entries take together: a blob that several have, once.
+fn space_of(left: &[(i64, u8, u64, u64, u8)]) -> u64 {
+    let blobs: BTreeMap<u8, u64> = left.iter().map(|(.., blob, text)| (*text, *blob)).collect();
+    left.iter().map(|(_, _, line, ..)| line).sum::<u64>() + blobs.values().sum::<u64>()
 }
 
 /// The seconds of a day.
@@ -91,7 +111,7 @@ proptest! {
                 }
                 Step::Ask { by } => check(&stores[by], &model),
                 Step::Sweep => {
-                    let pack = Sweep { unused_since: None, max_size: None, made: &|_| 0, dry_run: false };
+                    let pack = Sweep { unused_since: None, max_size: None, made: &|_| 0, now: 0, dry_run: false };
                     prop_assert_eq!(sweep(dir.path(), &pack).unwrap().problems, [] as [String; 0]);
                 }
                 Step::Restart { by, killed } => {
@@ -115,25 +135,30 @@ proptest! {
 
     #[test]
     fn a_sweep_keeps_what_a_map_keeps(
-        entries in proptest::collection::vec((0..8_u8, 0..3_u32, 0..4_u8, 0..3_usize), 0..20),
+        entries in proptest::collection::vec((0..8_u8, 0..3_u32, 0..BODIES, 0..3_usize), 0..20),
         used in proptest::collection::vec((0..8_u8, 1..5_i64), 0..6),
-        unused_since in proptest::option::of(0..7 * DAY),
-        max_size in proptest::option::of(0..1_500_u64),
+        unused_since in proptest::option::of(0..9 * DAY),
+        max_size in proptest::option::of(0..2_500_u64),
     ) {
         let dir = fresh();
         fs::create_dir_all(folder(dir.path())).unwrap();
         for segment in 0..3 {
             let of = entries.iter().filter(|entry| entry.3 == segment);
             let of: Vec<Entry> = of.map(|entry| self::entry(entry.0, entry.1, &body(entry.2))).collect();
-            fs::write(folder(dir.path()).join(format!("0-{segment}-0.jsonl")), text_of(&of)).unwrap();
+            SegmentStore::open(dir.path()).put_many(&of).unwrap();
         }
         for (number, day) in &used {
             note_used(dir.path(), "a", None, moment(&format!("1970-01-{day:02}T00:00:00Z")), &[key(*number)]).unwrap();
         }
         // The longer the body, the later it was made: within the days of the manifests.
         let made = |text: u8| i64::from(text) * DAY + 1;
-        let made_of = |entry: &Entry| made((entry.body.matches("why").count()) as u8);
-        let sweep = Sweep { unused_since, max_size, made: &made_of, dry_run: false };
+        let made_of = |entry: &EntryLine| {
+            let outline: serde_json::Value = serde_json::from_str(entry.outline()).unwrap();
+            made(outline["n"].as_u64().unwrap() as u8)
+        };
+        let on_disk: BTreeMap<u8, (u64, u64)> =
+            (0..BODIES).map(|text| (text, on_disk(dir.path(), &entry(0, 0, &body(text))))).collect();
+        let sweep = Sweep { unused_since, max_size, made: &made_of, now: 0, dry_run: false };
         let swept = super::super::sweep::sweep(dir.path(), &sweep).unwrap();
 
         let mut winners: HashMap<u8, Ranked> = HashMap::new();
@@ -146,22 +171,22 @@ proptest! {
             let days = used.iter().filter(|(used, _)| *used == number).map(|(_, day)| day * DAY - 1);
             days.max().unwrap_or(i64::MIN).max(made(text))
         };
-        let mut left: Vec<(i64, u8, u64)> = winners
+        let mut left: Vec<(i64, u8, u64, u64, u8)> = winners
             .iter()
-            .map(|(number, (_, generation, _, text))| {
-                let line = text_of(&[entry(*number, *generation, &body(*text))]);
-                (last_use(*number, *text), *number, line.len() as u64 + 40)
+            .map(|(number, (.., text))| {
+                let (line, blob) = on_disk[text];
+                (last_use(*number, *text), *number, line + 40, blob, *text)
             })
             .filter(|(last_use, ..)| unused_since.is_none_or(|since| *last_use >= since))
             .collect();
         let unused = winners.len() - left.len();
         left.sort_unstable();
-        while left.iter().map(|(.., size)| size).sum::<u64>() > max_size.unwrap_or(u64::MAX) {
+        while space_of(&left) > max_size.unwrap_or(u64::MAX) {
             left.remove(0);
         }
         let expected: BTreeMap<u8, Entry> = left
             .iter()
-            .map(|(_, number, _)| {
+            .map(|(_, number, ..)| {
                 let (_, generation, _, text) = winners[number];
                 (*number, entry(*number, generation, &body(text)))
             })
@@ -174,7 +199,9 @@ proptest! {
         let over_size = winners.len() - unused - left.len();
         let counted = [left.len(), entries.len() - winners.len(), unused, over_size];
         prop_assert_eq!(counts.map(|count| count as usize), counted);
-        prop_assert_eq!(swept.kept_bytes, left.iter().map(|(.., size)| size).sum::<u64>());
+        prop_assert_eq!(swept.kept_bytes, space_of(&left));
+        let texts: BTreeSet<u8> = left.iter().map(|(.., text)| *text).filter(|text| *text >= 4).collect();
+        prop_assert_eq!(BlobFolder::of(dir.path()).list().unwrap().len(), texts.len());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::*;
 
 /// A sweep that only packs.
 const PACK: Sweep<'static> =
-    Sweep { unused_since: None, max_size: None, made: &|_| i64::MAX, dry_run: false };
+    Sweep { unused_since: None, max_size: None, made: &|_| i64::MAX, now: 0, dry_run: false };
 
 /// A segment for each list of entries, none of which has an index.
 fn segments(lists: &[&[Entry]]) -> TempDir {
@@ -30,7 +30,8 @@ fn lines_of(dir: &Path) -> Vec<Entry> {
     let texts = files(dir, ".jsonl").into_iter().map(|path| fs::read_to_string(path).unwrap());
     let mut entries: Vec<Entry> = texts
         .flat_map(|text| {
-            text.lines().map(|line| line::parse(line.as_bytes()).unwrap()).collect::<Vec<_>>()
+            let entry = |line: &str| line::parse(line.as_bytes()).unwrap().alone().unwrap();
+            text.lines().map(entry).collect::<Vec<_>>()
         })
         .collect();
     entries.sort_by_key(|entry| (entry.key, entry.generation));
@@ -67,7 +68,7 @@ fn what_others_win_over_goes_and_small_segments_become_one() {
 fn what_was_not_used_since_goes_by_manifest_or_else_by_age() {
     let entries: Vec<Entry> = (1..=4).map(|number| entry(number, 0, "{}")).collect();
     // Made at 10, 20, 30 and 40 seconds; the first was used at new year 2026 and the others never.
-    let made = |entry: &Entry| i64::from(entry.key.0[0]) * 10;
+    let made = |entry: &EntryLine| i64::from(entry.key.0[0]) * 10;
     let end_of_year = 1_767_225_599;
     let cases: [(Option<i64>, &[u8]); 6] = [
         (None, &[1, 2, 3, 4]),
@@ -92,7 +93,7 @@ fn what_was_not_used_since_goes_by_manifest_or_else_by_age() {
 #[test]
 fn what_does_not_fit_goes_least_recently_used_first() {
     let entries: Vec<Entry> = (1..=4).map(|number| entry(number, 0, "{}")).collect();
-    let made = |entry: &Entry| i64::from(entry.key.0[0]);
+    let made = |entry: &EntryLine| i64::from(entry.key.0[0]);
     let size = text_of(&entries[..1]).len() as u64 + 40;
     let cases: [(u64, &[u8]); 6] = [
         (u64::MAX, &[1, 2, 3, 4]),
