@@ -20,8 +20,10 @@ use crate::pipeline::judge::question::Question;
 use crate::pipeline::key::KeySet;
 use crate::pipeline::metric::agreement::Agreement;
 use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::metric::trials::TrialFindings;
 use crate::pipeline::metric::{Metric, Observation};
 use crate::pipeline::outcome::Outcome;
+use crate::pipeline::results::trials::SplitResult;
 use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
 
 /// A grader's grades in dataset order.
@@ -57,6 +59,34 @@ pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
 #[salsa::tracked]
 pub fn metric<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Metric {
     Metric::of(observations(db, grader))
+}
+
+/// What the trials of samples tell of a grader; none where no sample has two.
+#[salsa::tracked]
+pub fn trial_findings<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<TrialFindings> {
+    TrialFindings::of(observations(db, grader))
+}
+
+/// The results of a grader with votes on both sides of its pass threshold, by their places in [`observations`]; none where
+/// there is one vote a submission.
+#[salsa::tracked]
+pub fn split_results<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Vec<SplitResult>> {
+    let ready = queries::ready(db, grader);
+    let Threshold(threshold) = grader.pass_threshold(db);
+    ready.judge().filter(|judge| judge.first_ballots() > judge.question().orders())?;
+    let mut results = Vec::new();
+    let mut at = 0;
+    for chunk in grader.root(db).chunks(db) {
+        // Reading the epoch is what makes this query run again when outcomes arrive.
+        let _ = chunk.epoch(db);
+        let planned = queries::plans(db, *chunk, grader).iter().zip(places(db, *chunk));
+        for (planned, _) in planned.filter(|(_, place)| place.is_in()) {
+            let split = evaluate::split_votes(planned, ready, &|key| db.outcome(key), threshold);
+            results.extend(split.into_iter().map(|votes| SplitResult { at, votes }));
+            at += 1;
+        }
+    }
+    Some(results)
 }
 
 /// Model → grader → aggregates, in the order models appear.

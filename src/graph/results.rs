@@ -3,6 +3,8 @@
 //! Lines are not memoised: each is needed once, when the run is written, and keeping them would cost more
 //! than the dataset itself.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value, json};
 
 use super::answers::{HeldCase, conversation_of, is_live};
@@ -23,6 +25,8 @@ use crate::pipeline::evaluate::programs::extraction_action;
 use crate::pipeline::evaluate::rewards::reward_action;
 use crate::pipeline::evaluate::{BallotId, Case, FinishedGrade, Submission};
 use crate::pipeline::grade::Grade;
+use crate::pipeline::metric::trials::TrialFindings;
+use crate::pipeline::results::trials::{NamedResult, SplitResult, TrialsSummary};
 use crate::pipeline::results::{FORMAT, GradeLine, ResultLine, Summary, TurnLine, usable_labels};
 use crate::pipeline::spec::GraderKind;
 use crate::pipeline::spec::Label;
@@ -55,12 +59,54 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         by_model: (selection.models.len() > 1).then(|| folds::by_model(db, root).clone()),
         by_tag: folds::by_tag(db, root).clone(),
         gate: folds::gate_report(db, root).clone(),
+        trials: trials(db, root),
         agreement: Ordered(agreement.collect()),
         label_agreement: Ordered(label_agreement.collect()),
         usage: Ordered(usage),
         cost: all_usage.cost,
         all_usage,
     }
+}
+
+/// What trials tell of a grader, its results by their places.
+struct FoundTrials<'a> {
+    grader: &'a str,
+    findings: &'a TrialFindings,
+    split: Option<&'a [SplitResult]>,
+}
+
+impl<'a> FoundTrials<'a> {
+    fn of(db: &'a Database, grader: Grader<'a>) -> Option<Self> {
+        let findings = folds::trial_findings(db, grader).as_ref()?;
+        let split = folds::split_results(db, grader).as_deref();
+        Some(Self { grader: grader.name(db), findings, split })
+    }
+}
+
+/// What trials tell of each grader that has several of a sample.
+fn trials(db: &Database, root: Root) -> Ordered<TrialsSummary> {
+    let graders = queries::graders(db, root).iter();
+    let found: Vec<FoundTrials<'_>> =
+        graders.filter_map(|grader| FoundTrials::of(db, *grader)).collect();
+    let places = |found: &FoundTrials<'_>| {
+        let split = found.split.into_iter().flatten().map(|split| split.at);
+        found.findings.flaky.iter().map(|group| group.at).chain(split).collect::<Vec<usize>>()
+    };
+    let wanted: BTreeSet<usize> = found.iter().flat_map(places).collect();
+    let mut names: BTreeMap<usize, NamedResult> = BTreeMap::new();
+    if !wanted.is_empty() {
+        for (at, (sample_id, who, _, _)) in cases(db, root).enumerate() {
+            if wanted.contains(&at) {
+                let result = NamedResult { sample_id, model: who.model.clone(), trial: who.trial };
+                names.insert(at, result);
+            }
+        }
+    }
+    let name = |at: usize| names.get(&at).cloned();
+    let summary = |FoundTrials { grader, findings, split }: FoundTrials<'_>| {
+        (grader.to_owned(), TrialsSummary::new(findings, split, &name))
+    };
+    Ordered(found.into_iter().map(summary).collect())
 }
 
 /// The display names of the graders that are left.

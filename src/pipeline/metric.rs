@@ -5,6 +5,7 @@
 pub(crate) mod agreement;
 pub mod labels;
 pub(crate) mod paired;
+pub mod trials;
 
 use serde::Serialize;
 

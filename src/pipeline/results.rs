@@ -3,6 +3,7 @@
 //! A function of inputs and outcomes alone: no clock, no absolute path, nothing of what was cached. How it looks is a
 //! matter of reports.
 
+pub mod trials;
 pub mod usage;
 
 use serde::Serialize;
@@ -15,6 +16,7 @@ use super::metric::agreement::Agreement;
 use super::metric::labels::LabelAgreement;
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
+use trials::TrialsSummary;
 use usage::{GraderUsage, ModelUsage};
 
 /// The version of every file of a run record.
@@ -113,6 +115,9 @@ pub struct Summary {
     pub by_tag: Option<Ordered<Ordered<Metric>>>,
     /// What the gate says; null without a gate.
     pub gate: GateReport,
+    /// Grader → what the trials of its samples tell; only where a sample has several.
+    #[serde(skip_serializing_if = "has_none")]
+    pub trials: Ordered<TrialsSummary>,
     /// Grader → how far its judges and votes agree; only graders with several judgments a submission.
     #[serde(skip_serializing_if = "has_none")]
     pub agreement: Ordered<Agreement>,

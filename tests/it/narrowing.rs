@@ -244,8 +244,14 @@ fn trials_are_counted_from_the_first() {
         curve(&[]),
         json!({"1": 0.5, "2": (0.0 + 1.0 / 6.0 + 3.0 / 6.0) / 3.0, "3": 0.25 / 3.0, "4": 0.0})
     );
+    let trials = summary(&space)["trials"]["a"].clone();
+    let flaky =
+        |id: &str, passes| json!({"sample_id": id, "model": null, "passes": passes, "trials": 4});
+    assert_eq!(trials["flaky"], json!([flaky("1", 2), flaky("0", 1), flaky("2", 3)]));
+    assert_eq!(trials["variance"]["within"], json!((0.75 + 1.0 + 0.75) / 9.0));
     assert_eq!(curve(&["--trials", "2"]), json!({"1": 2.5 / 3.0, "2": 2.0 / 3.0}));
     assert_eq!(curve(&["--trials", "1"]), Value::Null);
+    assert_eq!(summary(&space).get("trials"), None, "of one trial each there is nothing to tell");
     space.write("suite.yaml", format!("{suite}num_runs: 2\n"));
     assert_eq!(curve(&[]), json!({"1": 2.5 / 3.0, "2": 2.0 / 3.0}));
     assert_eq!(curve(&["--trials", "1"]), Value::Null);

@@ -521,3 +521,52 @@ fn evaluated(
         again,
     }
 }
+
+#[test]
+fn votes_on_both_sides_of_the_threshold_are_told_of_where_there_are_trials() {
+    let trial = |id: &str, trial: u32, says: &str| json!({"id": id, "trial": trial, "input": "q", "output": says, "before": ""});
+    let rows = [
+        trial("s0", 0, "split"),
+        trial("s0", 1, "good"),
+        trial("s1", 0, "bad"),
+        trial("s1", 1, "split"),
+    ];
+    let space =
+        space("pass_threshold: 0.5\n    panel: [{model: a}, {model: b}, {model: c}]", &rows);
+    let judge = Judge::new(|_, asked: &Asked| {
+        let text = asked.body.to_string();
+        let is_strict = asked.body["model"] == "c";
+        let is_good = text.contains("good") || (text.contains("split") && !is_strict);
+        Answer::score(if is_good { 0.5 } else { 0.25 })
+    });
+    run(&space, &judge, &[], 0);
+    let summary: Value = serde_json::from_str(&space.record("summary.json")).unwrap();
+    let trials = &summary["trials"]["kind"];
+    let split = |id: &str, trial: u32| json!({"sample_id": id, "model": null, "trial": trial, "passes": 2, "votes": 3});
+    assert_eq!(trials["straddlers"], json!([split("s0", 0), split("s1", 1)]));
+    assert_eq!(
+        trials["flaky"],
+        json!([{"sample_id": "s1", "model": null, "passes": 1, "trials": 2}])
+    );
+    let shown = space.run_with(&judge, &["run", "suite.yaml"]).stdout();
+    assert!(
+        shown.contains("kind, 2 trials of 2 samples: 1 flaky: s1 1/2;")
+            && shown.contains(
+                "votes on both sides of the threshold: s0 [trial 0] 2/3, s1 [trial 1] 2/3"
+            ),
+        "{shown}"
+    );
+    // A threshold that no vote straddles.
+    space.write(
+        "suite.yaml",
+        suite("pass_threshold: 0.2\n    panel: [{model: a}, {model: b}, {model: c}]"),
+    );
+    assert_eq!(run(&space, &judge, &["--frozen"], 0), [0, 9, 0, 0]);
+    let summary: Value = serde_json::from_str(&space.record("summary.json")).unwrap();
+    assert_eq!(summary["trials"]["kind"]["straddlers"], json!([]));
+    // Without trials nothing is told.
+    space.write("data.jsonl", lines([row("s0", "split", "")]));
+    run(&space, &judge, &[], 0);
+    let summary: Value = serde_json::from_str(&space.record("summary.json")).unwrap();
+    assert_eq!(summary.get("trials"), None);
+}

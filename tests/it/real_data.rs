@@ -106,6 +106,13 @@ fn tau_bench_gives_the_published_curve() {
     near(&reward["stderr"], &expected["se_clustered_by_task_no_small_sample_correction"]);
     near(&reward["stderr_naive"], &expected["se_clt_ddof1"]);
     assert_eq!(count(&results(&space), "reward", 1.0), 84);
+    let trials = &summary["trials"]["reward"];
+    let tasks = |passes: &str| expected["successes_per_task_histogram"][passes].as_u64().unwrap();
+    let flaky = trials["flaky"].as_array().unwrap();
+    assert_eq!(flaky.len() as u64, tasks("1") + tasks("2") + tasks("3"));
+    assert_eq!((&flaky[0]["passes"], &flaky[0]["trials"]), (&json!(2), &json!(4)));
+    near(&trials["variance"]["stderr"], &expected["se_of_task_means_ddof1"]);
+    assert!(shown.contains("reward, 4 trials of 50 samples: 26 flaky: "), "{shown}");
 }
 
 /// The calls of an episode as name and arguments.

@@ -15,6 +15,7 @@ use crate::pipeline::judge::Judge;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::program::{ProgramIdentity, reply};
+use crate::pipeline::results::trials::SplitVotes;
 use crate::pipeline::spec::Role;
 
 /// A finished grade.
@@ -179,6 +180,32 @@ pub(crate) fn ballot_scores(
     // Vote by vote, so that one that is not there yet hides no other.
     let of_vote = |keys: &[ActionKey]| Poll::count(judge, keys, outcomes)?.natives().next()?;
     vec![keys[..first].chunks(orders).map(of_vote).collect()]
+}
+
+/// The first votes on submissions that lie on both sides of the threshold, turn by turn. Those that confirm are left out:
+/// they are asked of bad submissions alone.
+pub(crate) fn split_votes(
+    planned: &Planned,
+    grader: &ReadyGrader,
+    outcomes: Outcomes<'_>,
+    threshold: f64,
+) -> Vec<SplitVotes> {
+    if let Planned::Turns(turns) = planned {
+        let of_turn = |(turn, planned): (usize, &Planned)| {
+            let split = split_votes(planned, grader, outcomes, threshold).into_iter();
+            split.map(move |votes| SplitVotes { turn: Some(turn), ..votes })
+        };
+        return turns.iter().enumerate().flat_map(of_turn).collect();
+    }
+    let Some(judge) = grader.judge() else { return Vec::new() };
+    let passes = |native: f64| reaches(judge.question().unit(native), threshold);
+    let split = |votes: Vec<Option<f64>>| {
+        let natives: Vec<f64> = votes.into_iter().flatten().collect();
+        let passed = natives.iter().filter(|native| passes(**native)).count();
+        let is_split = 0 < passed && passed < natives.len();
+        is_split.then_some(SplitVotes { turn: None, passes: passed, votes: natives.len() })
+    };
+    ballot_scores(planned, grader, outcomes).into_iter().filter_map(split).collect()
 }
 
 /// As much of a grade as aggregates need.

@@ -41,7 +41,7 @@ pub(crate) use conversation::UnansweredCase;
 use rewards::ReadyReward;
 
 pub(crate) use join::{
-    FinishedGrade, Outcomes, ballot_scores, brief, each_wanted, extracted, grade,
+    FinishedGrade, Outcomes, ballot_scores, brief, each_wanted, extracted, grade, split_votes,
 };
 
 /// What a grader is given of one case.

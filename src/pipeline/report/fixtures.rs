@@ -10,7 +10,9 @@ use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::grade::GradeError;
+use crate::pipeline::metric::trials::TrialFindings;
 use crate::pipeline::metric::{Metric, Observation};
+use crate::pipeline::results::trials::{NamedResult, TrialsSummary};
 use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
 use crate::pipeline::results::{FORMAT, GradeLine, ReportHeader, ResultLine, Summary};
 use crate::pipeline::spec::Op;
@@ -45,6 +47,15 @@ impl Run {
         }
         let metric = |grader: &String| (grader.clone(), Metric::of(&self.observations(grader)));
         self.summary.metrics = Ordered(graders.iter().map(metric).collect());
+        let name = |at: usize| {
+            let ResultLine { sample_id, model, trial, .. } = self.results.get(at)?.clone();
+            Some(NamedResult { sample_id, model, trial })
+        };
+        let trials = |grader: &String| {
+            let findings = TrialFindings::of(&self.observations(grader))?;
+            Some((grader.clone(), TrialsSummary::new(&findings, None, &name)))
+        };
+        self.summary.trials = Ordered(graders.iter().filter_map(trials).collect());
         self.summary.results = self.results.len();
         self
     }
@@ -91,6 +102,7 @@ pub(crate) fn empty() -> Run {
         by_model: None,
         by_tag: None,
         gate: GateReport::default(),
+        trials: Ordered::default(),
         agreement: Ordered::default(),
         label_agreement: Ordered::default(),
         usage: Ordered::default(),

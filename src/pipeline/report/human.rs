@@ -1,12 +1,15 @@
-//! How every format for people says that verdicts agree: with the labels of people, and judges and votes with each
-//! other. A line a grader.
+//! How every format for people says how far verdicts can be relied on: what trials tell, and how far verdicts agree with
+//! the labels of people, and judges and votes with each other. A line a grader.
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::base::text::{count, cut, percent, wrapped};
+use super::digest::label;
+use crate::base::text::{count, cut, cut_middle, percent, wrapped};
 use crate::pipeline::metric::agreement::{Agreement, Alpha, PairAgreement};
 use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::metric::trials::ScoreVariance;
 use crate::pipeline::results::Summary;
+use crate::pipeline::results::trials::{FlakySample, Straddler, TrialsSummary};
 
 /// The columns that the name of a grader may take.
 const GRADER: usize = 24;
@@ -14,15 +17,24 @@ const GRADER: usize = 24;
 /// What a coefficient is that has no value.
 const UNDEFINED: &str = "not defined";
 
-/// One line for each grader that has several judgments a submission and one for each that has labels, in the order of
-/// the suite.
+/// The graders whose trials are told of, and the samples that are named of each.
+const TRIALS: usize = 8;
+const NAMED: usize = 3;
+
+/// The columns that the id of a sample may take.
+const SAMPLE: usize = 32;
+
+/// One line for each of the first graders that have trials, one for each that has several judgments a submission, and
+/// one for each that has labels, in the order of the suite.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     let name = |grader: &str| cut(grader, GRADER);
     let votes = summary.agreement.0.iter();
     let votes = votes.map(|(grader, agreement)| votes_line(&name(grader), agreement));
     let labels = summary.label_agreement.0.iter();
     let labels = labels.map(|(grader, agreement)| line(&name(grader), agreement));
-    votes.chain(labels).collect()
+    let trials = summary.trials.0.iter().take(TRIALS);
+    let trials = trials.map(|(grader, trials)| trials_line(&name(grader), trials));
+    trials.chain(votes).chain(labels).collect()
 }
 
 /// The same for a screen of so many columns: a line that is too long goes on in further ones.
@@ -37,6 +49,64 @@ pub(crate) fn lines_within(summary: &Summary, width: usize) -> Vec<String> {
         _ => vec![line],
     };
     lines(summary).into_iter().flat_map(broken).collect()
+}
+
+/// What the trials of samples tell of a grader.
+fn trials_line(grader: &str, trials: &TrialsSummary) -> String {
+    let TrialsSummary { samples, fewest, most, flaky, variance, straddlers } = trials;
+    let each = match (fewest, most) {
+        (fewest, most) if fewest == most => format!("{most}"),
+        (fewest, most) => format!("{fewest} to {most}"),
+    };
+    let of = count(*samples, "sample");
+    let named = |flaky: &FlakySample| {
+        let name = result_name(&flaky.sample_id, flaky.model.as_deref(), None);
+        format!("{name} {}/{}", flaky.passes, flaky.trials)
+    };
+    let mut parts = vec![format!(
+        "{grader}, {each} trials of {of}: {} flaky{}",
+        flaky.len(),
+        listed(flaky, named)
+    )];
+    parts.extend(variance.as_ref().map(variance_shown));
+    let straddlers = straddlers.as_deref().filter(|straddlers| !straddlers.is_empty());
+    parts.extend(straddlers.map(|straddlers| {
+        format!(
+            "{} with votes on both sides of the threshold{}",
+            count(straddlers.len(), "submission"),
+            listed(straddlers, straddler_name)
+        )
+    }));
+    parts.join("; ")
+}
+
+fn variance_shown(variance: &ScoreVariance) -> String {
+    let ScoreVariance { between, within, icc, stderr } = *variance;
+    format!(
+        "variance of scores {between:.4} between samples, {within:.4} within, ICC(1) {}, stderr {stderr:.4}",
+        coefficient(icc)
+    )
+}
+
+fn straddler_name(one: &Straddler) -> String {
+    let name = result_name(&one.sample_id, one.model.as_deref(), Some(one.trial));
+    let turn = one.turn.map_or_else(String::new, |turn| format!(" [turn {turn}]"));
+    format!("{name}{turn} {}/{}", one.passes, one.votes)
+}
+
+/// The names of the first, behind a colon, and how many more there are.
+fn listed<T>(all: &[T], name: impl Fn(&T) -> String) -> String {
+    let named: Vec<String> = all.iter().take(NAMED).map(name).collect();
+    match all.len().saturating_sub(NAMED) {
+        _ if named.is_empty() => String::new(),
+        0 => format!(": {}", named.join(", ")),
+        rest => format!(": {} and {rest} more", named.join(", ")),
+    }
+}
+
+fn result_name(sample: &str, model: Option<&str>, trial: Option<u32>) -> String {
+    let model = model.map(|model| cut_middle(model, GRADER));
+    label(&cut_middle(sample, SAMPLE), model.as_deref(), trial)
 }
 
 /// How far the judges and votes of a grader agree.
@@ -107,6 +177,7 @@ mod tests {
     use crate::pipeline::metric::agreement::agreement;
     use crate::pipeline::metric::labels::LabelAgreement;
     use crate::pipeline::report::fixtures;
+    use crate::pipeline::results::trials::Straddler;
 
     /// The votes on each submission, a digit each.
     fn votes(items: &[&str]) -> crate::pipeline::metric::agreement::Agreement {
@@ -133,6 +204,30 @@ mod tests {
         two, 2 votes each on 4 submissions: exact agreement 75.0%;
           kappa 0.50, quadratic-weighted kappa 0.50, alpha 0.53
           (nominal), 0.53 (interval)
+        ");
+    }
+
+    #[test]
+    fn what_trials_tell_is_one_line() {
+        let mut run = fixtures::hostile();
+        let (_, trials) = &mut run.summary.trials.0[0];
+        trials.straddlers = Some(vec![Straddler {
+            sample_id: "s1".to_owned(),
+            model: None,
+            trial: 1,
+            turn: Some(0),
+            passes: 1,
+            votes: 3,
+        }]);
+        let mut more = trials.clone();
+        more.fewest = 1;
+        more.variance = None;
+        more.flaky = (0..5).map(|_| more.flaky[0].clone()).collect();
+        more.straddlers = None;
+        run.summary.trials.0.push(("more".to_owned(), more));
+        insta::assert_snapshot!(lines(&run.summary).join("\n"), @r"
+        accuracy, 2 trials of 2 samples: 2 flaky: s1 [m:1,x] 1/2, <s|2> [m:1,x] 1/2; variance of scores 0.0000 between samples, 0.5000 within, ICC(1) -1.00, stderr 0.3536; 1 submission with votes on both sides of the threshold: s1 [trial 1] [turn 0] 1/3
+        more, 1 to 2 trials of 2 samples: 5 flaky: s1 [m:1,x] 1/2, s1 [m:1,x] 1/2, s1 [m:1,x] 1/2 and 2 more
         ");
     }
 

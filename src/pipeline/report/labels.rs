@@ -36,6 +36,7 @@ fn renamed_summary(summary: &Summary, labels: &Ordered<String>) -> Summary {
         metrics: renamed(summary.metrics.clone(), labels),
         by_model: summary.by_model.as_ref().map(groups),
         by_tag: summary.by_tag.as_ref().map(groups),
+        trials: renamed(summary.trials.clone(), labels),
         agreement: renamed(summary.agreement.clone(), labels),
         label_agreement: renamed(summary.label_agreement.clone(), labels),
         usage: renamed(summary.usage.clone(), labels),

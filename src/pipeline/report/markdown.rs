@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn hostile_texts_stay_texts() {
         let text = fixtures::hostile().written(|report, out| write(report, 2, out));
-        insta::assert_snapshot!(text, @r#"
+        insta::assert_snapshot!(text, @r"
         ### `support-bot`: undecided
 
         <code>quality&#124;x avg&#95;score &#62;&#61; 0&#46;8&#58; 0&#46;312 &#40;0&#46;312 to 0&#46;812 depending on missing grades&#41;</code>
@@ -241,6 +241,8 @@ mod tests {
         `accuracy` pass^k: 0.500 (k = 1), 0.000 (k = 2)
 
         `accuracy` pass@k: 0.500 (k = 1), 1.000 (k = 2)
+
+        <code>accuracy&#44; 2 trials of 2 samples&#58; 2 flaky&#58; s1 &#91;m&#58;1&#44;x&#93; 1&#47;2&#44; &#60;s&#124;2&#62; &#91;m&#58;1&#44;x&#93; 1&#47;2&#59; variance of scores 0&#46;0000 between samples&#44; 0&#46;5000 within&#44; ICC&#40;1&#41; &#45;1&#46;00&#44; stderr 0&#46;3536</code>
 
         `4 judgments: 1234 tokens in, 56 out, $0.0123`
 
@@ -258,7 +260,7 @@ mod tests {
         - 2 × `timeout`: `no answer ::warning::`, first `s1` <code>quality&#124;x</code>
 
         </details>
-        "#);
+        ");
     }
 
     #[test]

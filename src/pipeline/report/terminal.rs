@@ -475,6 +475,8 @@ mod tests {
         2 grades could not be made
         2 ×  timeout  no answer ::warning::  first s1 quality|x
 
+        accuracy, 2 trials of 2 samples: 2 flaky: s1 [m:1,x] 1/2, <s|2> [m:1,x] 1/2;
+          variance of scores 0.0000 between samples, 0.5000 within, ICC(1) -1.00, stderr 0.3536
         4 judgments: 1234 tokens in, 56 out, $0.0123
         calls: 4 made, 96 cached, 2 failed, in 12.3 s
         spent $0.0020, 1050 tokens; saved $0.0481, 25200 tokens
