@@ -7,6 +7,7 @@ pub(crate) mod trajectory;
 pub(crate) mod reward;
 pub mod spec;
 pub mod outcome;
+pub(crate) mod letta;
 mod options;
 pub(crate) mod grade;
 pub(crate) mod extract;
