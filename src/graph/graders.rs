@@ -15,7 +15,7 @@ use crate::pipeline::gate;
 use crate::pipeline::grade;
 use crate::pipeline::grade::reference::ReferencePattern;
 use crate::pipeline::judge::Judge;
-use crate::pipeline::judge::provider::PROVIDERS;
+use crate::pipeline::judge::provider;
 use crate::pipeline::program::ProgramIdentity;
 use crate::pipeline::registry;
 use crate::pipeline::spec::{
@@ -134,8 +134,7 @@ pub fn gate_rule(db: &dyn Db, root: Root) -> Option<Gate> {
 /// The base URLs that the environment names for judges, by provider.
 #[salsa::tracked]
 fn environment_base_urls(db: &dyn Db, root: Root) -> Vec<(&'static str, String)> {
-    let named = PROVIDERS.iter().filter_map(|provider| {
-        let info = provider.info();
+    let named = provider::infos().filter_map(|info| {
         let url = root.environment(db).get(info.base_url_variable)?.trim();
         (!url.is_empty()).then(|| (info.id, url.to_owned()))
     });

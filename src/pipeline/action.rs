@@ -103,7 +103,7 @@ mod tests {
     use crate::base::path::Row;
     use crate::pipeline::judge::question::Question;
     use crate::pipeline::judge::template::Placeholders;
-    use crate::pipeline::judge::{Judge, JudgeAction};
+    use crate::pipeline::judge::{Judge, JudgeAction, JudgeAgent};
     use crate::pipeline::key::{self, ActionKey, Ingredient, KEY_CONTEXT, KEY_VERSION};
     use crate::pipeline::spec::{
         Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale,
@@ -125,6 +125,7 @@ mod tests {
             response_format: ReplyFormat::Auto,
             question: Question::Score(Scale { min: 1.0, max: 5.0 }),
             vote: 2,
+            agent: None,
         }
     }
 
@@ -184,6 +185,43 @@ mod tests {
         ("vote", |action| action.vote = 0),
         ("vote", |action| action.vote = 3),
     ];
+
+    type AgentChange = fn(&mut JudgeAgent);
+
+    /// The same for what only judges that are agents have.
+    const AGENT_CHANGES: &[(&str, AgentChange)] = &[
+        ("agent_file", |agent| agent.file.push('0')),
+        ("judge_tool_name", |agent| agent.tool.push('2')),
+        ("agent_model", |agent| agent.model = None),
+        ("agent_model", |agent| agent.model = Some("openai/n".to_owned())),
+    ];
+
+    /// Keys of judges that are models are what they were before there were others.
+    #[test]
+    fn an_agent_adds_to_the_key_what_only_it_has() {
+        let agent = JudgeAgent {
+            file: "d1".to_owned(),
+            tool: "submit_grade".to_owned(),
+            model: Some("openai/m".to_owned()),
+        };
+        let of = |agent: &JudgeAgent| {
+            Action::Judge(JudgeAction { agent: Some(Box::new(agent.clone())), ..action() })
+        };
+        let base = of(&agent);
+        let plain = Action::Judge(action()).ingredients();
+        assert_eq!(base.ingredients()[..plain.len()], plain);
+        let mut keys = BTreeSet::from([base.key(), key_of(action())]);
+        for (name, change) in AGENT_CHANGES {
+            let mut changed = agent.clone();
+            change(&mut changed);
+            let changed = of(&changed);
+            assert!(keys.insert(changed.key()), "{name}");
+            let pairs = base.ingredients().into_iter().zip(changed.ingredients());
+            let differing: Vec<String> =
+                pairs.filter(|(left, right)| left != right).map(|(left, _)| left.name).collect();
+            assert_eq!(differing, [*name]);
+        }
+    }
 
     #[test]
     fn every_ingredient_changes_the_key_and_says_so() {

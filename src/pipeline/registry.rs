@@ -12,7 +12,7 @@ use super::extract::{EXTRACTORS, check_options};
 use super::grade;
 use super::grade::GRADERS;
 use super::judge::provider;
-use super::judge::provider::{PROVIDERS, Provider};
+use super::judge::provider::{Provider, ProviderInfo};
 use super::spec::SandboxKind;
 use super::suite::Registry;
 use super::suite::schema::listed;
@@ -65,7 +65,7 @@ pub fn graders() -> Vec<Described> {
     let judge = Described {
         id: "rubric",
         name: "Rubric",
-        description: "A judge model grades the submission by a rubric.",
+        description: "A judge grades the submission by a rubric: a model, or an agent (`agent_file`).",
         kind: "rubric",
         options: rubric_options(),
         scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it; of a comparison, 1.0 a win, 0.5 a tie, 0.0 a loss",
@@ -114,7 +114,8 @@ fn program_options() -> Value {
 fn rubric_options() -> Value {
     const ORDER: &str = "prompt prompt_path model provider base_url endpoint api_key_env headers temperature seed \
         max_tokens top_p extra_body response_format max_retries timeout deadline max_requests_per_minute \
-        max_tokens_per_minute panel compare_to scale rubric_vars votes combine confirm_fails";
+        max_tokens_per_minute agent_file judge_tool_name \
+        keep_agents panel compare_to scale rubric_vars votes combine confirm_fails";
     let mut options = options(&RUBRIC, ORDER);
     set(
         &mut options,
@@ -178,25 +179,22 @@ pub fn targets() -> Vec<Described> {
 
 /// Every provider of judge models.
 pub fn providers() -> Vec<Described> {
-    let described = PROVIDERS.iter().map(|provider| {
-        let info = provider.info();
-        Described {
-            id: info.id,
-            name: info.name,
-            description: info.description,
-            kind: "provider",
-            options: json!({"type": "object"}),
-            scoring: "",
-            facts: facts_of(*provider),
-        }
+    let described = provider::infos().map(|info| Described {
+        id: info.id,
+        name: info.name,
+        description: info.description,
+        kind: "provider",
+        options: json!({"type": "object"}),
+        scoring: "",
+        facts: facts_of(info),
     });
     described.collect()
 }
 
 /// What decides how a provider is asked.
-fn facts_of(provider: &dyn Provider) -> Map<String, Value> {
-    let info = provider.info();
-    let formats: Vec<&str> = provider.shapes().iter().map(|shape| shape.name()).collect();
+fn facts_of(info: &ProviderInfo) -> Map<String, Value> {
+    let shapes = provider::find(info.id).map(Provider::shapes).unwrap_or_default();
+    let formats: Vec<&str> = shapes.iter().map(|shape| shape.name()).collect();
     let unsupported: Map<String, Value> =
         info.unsupported.iter().map(|(name, why)| ((*name).to_owned(), json!(why))).collect();
     let mut facts = Map::from_iter([
@@ -204,8 +202,10 @@ fn facts_of(provider: &dyn Provider) -> Map<String, Value> {
         ("base_url_variable".to_owned(), json!(info.base_url_variable)),
         ("key_variables".to_owned(), json!(info.key_variables)),
         ("headers_variable".to_owned(), json!(info.headers_variable)),
-        ("response_formats".to_owned(), json!(formats)),
     ]);
+    if !formats.is_empty() {
+        facts.insert("response_formats".to_owned(), json!(formats));
+    }
     if !unsupported.is_empty() {
         facts.insert("unsupported".to_owned(), Value::Object(unsupported));
     }
@@ -213,7 +213,7 @@ fn facts_of(provider: &dyn Provider) -> Map<String, Value> {
 }
 
 static PROVIDER_IDS: LazyLock<Vec<&str>> =
-    LazyLock::new(|| PROVIDERS.iter().map(|provider| provider.info().id).collect());
+    LazyLock::new(|| provider::infos().map(|info| info.id).collect());
 static GRADER_IDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     GRADERS
         .iter()

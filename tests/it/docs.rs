@@ -9,10 +9,11 @@ use std::path::Path;
 use clap::Parser;
 use evalrs::app::cli::Cli;
 use evalrs::pipeline::dataset::fields::FIELDS;
-use evalrs::pipeline::judge::provider::PROVIDERS;
+use evalrs::pipeline::judge::provider::infos;
 use evalrs::pipeline::registry;
 use evalrs::pipeline::registry::Described;
 
+use crate::letta::judge_file;
 use crate::space::{Space, has};
 
 /// A fenced block: the file it stands in, its line, what follows the fence, its text.
@@ -73,6 +74,7 @@ fn space() -> Space {
         ("answers.jsonl", answers),
         ("trajectories.jsonl", trajectory),
         ("rubric.txt", "Is {submission} right?"),
+        ("judge.af", &judge_file().to_string()),
         ("house-rules.txt", "Be strict."),
         ("base.yaml", base),
         ("graders/policy.sh", "#!/bin/sh\necho '{\"score\": 1}'\n"),
@@ -422,9 +424,8 @@ fn every_variable_of_a_provider_is_documented() {
     let readme = read("README.md");
     let environment = &readme[readme.find("## Environment").unwrap()..];
     let rows = table("provider");
-    assert_eq!(rows.len(), PROVIDERS.len());
-    for (provider, row) in PROVIDERS.iter().zip(rows) {
-        let info = provider.info();
+    assert_eq!(rows.len(), infos().count());
+    for (info, row) in infos().zip(rows) {
         assert_eq!(row[0].trim_matches('`'), info.id);
         assert!(row[2].contains(info.base_url), "{}", info.id);
         let variables = info.key_variables.iter();

@@ -3,6 +3,7 @@
 
 mod events;
 mod judge;
+mod letta_server;
 mod noted;
 #[cfg(unix)]
 mod server;
@@ -37,6 +38,7 @@ mod imports;
 mod incremental;
 mod keys;
 mod labels;
+mod letta;
 mod limits;
 mod narrowing;
 mod panels;

@@ -493,6 +493,15 @@ fn providers_are_listed_with_all_that_decides_how_they_are_asked() {
                key_variables: GEMINI_API_KEY, GOOGLE_API_KEY
                headers_variable: GOOGLE_CUSTOM_HEADERS
                response_formats: json_schema, json_object, text
+    letta      An agent of a Letta server, made of the judge's `agent_file` for each judgment and
+               deleted after it.
+               base_url: http://localhost:8283
+               base_url_variable: LETTA_BASE_URL
+               key_variables: LETTA_API_KEY
+               headers_variable: LETTA_CUSTOM_HEADERS
+               unsupported: temperature (the agent's file says it), seed (the agent's file says it),
+               max_tokens (the agent's file says it), top_p (the agent's file says it), response_format
+               (its verdict is a call of a tool)
     --- stderr
     ");
     let listed: Value =

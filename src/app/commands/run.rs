@@ -258,6 +258,11 @@ fn settle_here(
     let mut plans = SettledPlans::default();
     let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));
     drop(progress);
+    let left = runtime.block_on(executor.close());
+    let settled = settled.map(|settled| Settled {
+        warnings: settled.warnings.into_iter().chain(left).collect(),
+        ..settled
+    });
     settled.map_err(|cannot| Error::plain(cannot.to_string(), hint_for(&cannot)))
 }
 

@@ -29,6 +29,7 @@ use crate::app::watch::screen::terminal::ScreenDisplay;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{FileBytes, System, join};
+use crate::base::text::sanitize;
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
@@ -82,6 +83,9 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
     let ended = runtime.block_on(control.run());
     // The screen goes before anything else is said.
     drop(front);
+    for left in runtime.block_on(executor.close()) {
+        writeln!(console.err, "warning: {}", sanitize(&left))?;
+    }
     let ended = ended?;
     let Here { mut keeper, surroundings, .. } = here;
     let ending = ended.ending;

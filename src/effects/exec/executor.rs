@@ -8,8 +8,8 @@ use tracing::{Instrument, debug_span};
 use super::programs::ProgramExecutor;
 use super::targets::TargetExecutor;
 use super::{
-    Changed, Discovered, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch,
-    LimitSettings, Loading, Notice, Room, Start,
+    Changed, Closing, Discovered, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId,
+    Launch, LimitSettings, Loading, Notice, Room, Start,
 };
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::program::ProgramIdentity;
@@ -62,6 +62,10 @@ impl Executor for Executors {
 
     fn finish(&self) -> Changed<'_> {
         Box::pin(self.targets.finish(&self.programs))
+    }
+
+    fn close(&self) -> Closing<'_> {
+        self.judges.close()
     }
 
     fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {

@@ -1,15 +1,20 @@
 //! Executes actions. Knows no graph: an action in, an outcome out.
 //!
-//! `judges` asks over HTTP, `programs` runs executables and workers, `targets` holds conversations, and `executor` hands each action to the one that knows it.
+//! `judges` asks over HTTP (`transport`) and agents of a server (`letta`), `programs` runs executables and workers, `targets`
+//! holds conversations, and `executor` hands each action to the one that knows it.
 
 pub(crate) mod editor;
 pub(crate) mod executor;
 #[cfg(feature = "judge")]
 pub mod judges;
+#[cfg(feature = "judge")]
+pub(crate) mod letta;
 #[cfg(not(feature = "judge"))]
 pub(crate) mod no_judges;
 pub(crate) mod programs;
 pub mod targets;
+#[cfg(feature = "judge")]
+pub(crate) mod transport;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -21,7 +26,7 @@ use crate::pipeline::judge::{JudgeAction, secret_parameters};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, Outcome};
 use crate::pipeline::program::{ProgramAction, ProgramIdentity};
-use crate::pipeline::spec::{Patience, ProgramSpec, is_secret};
+use crate::pipeline::spec::{AgentSpec, Patience, ProgramSpec, is_secret};
 use targets::TargetLaunch;
 
 /// Who is asked. Requests to one endpoint share its limits, whoever sends them.
@@ -245,6 +250,8 @@ pub struct JudgeLaunch {
     pub headers: Vec<RequestHeader>,
     /// How long and how often it is asked.
     pub patience: Patience,
+    /// The agent that judges, where it is one.
+    pub agent: Option<AgentSpec>,
 }
 
 impl JudgeLaunch {
@@ -317,6 +324,9 @@ pub type Loading<'a> = Pin<Box<dyn Future<Output = Result<Discovered, Failure>> 
 /// Resolves when there is something new.
 pub type Changed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
+/// What is being brought to an end: what is left behind, a sentence each.
+pub type Closing<'a> = Pin<Box<dyn Future<Output = Vec<String>> + 'a>>;
+
 /// What executes actions. All but `execute` is for executors that have limits to keep.
 pub trait Executor {
     /// Executes one action, retries included. Never fails: a failure is an outcome.
@@ -345,6 +355,12 @@ pub trait Executor {
     /// a bounded time.
     fn finish(&self) -> Changed<'_> {
         Box::pin(std::future::ready(()))
+    }
+
+    /// Undoes what actions did in the world beside what they are asked for, in bounded time; for when nothing is executed
+    /// any more. What was dropped in the middle is undone too.
+    fn close(&self) -> Closing<'_> {
+        Box::pin(std::future::ready(Vec::new()))
     }
 
     /// Makes an endpoint of judges known, or takes new settings for one that is.

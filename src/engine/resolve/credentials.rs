@@ -15,7 +15,7 @@ use crate::graph::queries;
 use crate::pipeline::evaluate::Purpose;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider;
-use crate::pipeline::judge::provider::{Provider, ProviderInfo};
+use crate::pipeline::judge::provider::ProviderInfo;
 use crate::pipeline::spec::{GraderKind, HeaderSpec, HeaderValue, JudgeSpec};
 
 /// The headers in which APIs take keys; Azure's is the second.
@@ -77,8 +77,8 @@ impl JudgeAccess<'_> {
     /// Whether nothing can be asked because the key is missing. Servers of one's own often take none; the makers' own
     /// always do.
     pub(crate) fn needs_key(&self) -> bool {
-        let is_first_party =
-            info(self.spec).is_some_and(|info| self.base_url.starts_with(info.base_url));
+        let is_first_party = info(self.spec)
+            .is_some_and(|info| info.needs_key && self.base_url.starts_with(info.base_url));
         is_first_party && self.api_key().is_none() && !self.has_key_header()
     }
 
@@ -210,7 +210,7 @@ pub(crate) fn key_variables(spec: &JudgeSpec) -> Vec<&str> {
 }
 
 fn info(spec: &JudgeSpec) -> Option<&'static ProviderInfo> {
-    provider::find(&spec.provider).map(Provider::info)
+    provider::info(&spec.provider)
 }
 
 /// Names of headers know no case.

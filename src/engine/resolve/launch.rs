@@ -53,6 +53,7 @@ pub(crate) fn launch(
         api_key: access.api_key(),
         headers: access.headers(),
         patience: access.spec.patience.clone(),
+        agent: access.spec.agent.clone(),
     }))
 }
 

@@ -173,6 +173,7 @@ mod tests {
             response_format: ReplyFormat::Auto,
             question: Question::Score(Scale::UNIT),
             vote: 0,
+            agent: None,
         })
     }
 

@@ -15,7 +15,7 @@ pub(crate) mod test_data;
 use serde_json::{Map, Value};
 
 use super::key::{self, Ingredient, Ingredients};
-use super::spec::{HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
+use super::spec::{AgentSpec, HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
 use crate::pipeline::spec::Scale;
 use question::{Order, Question};
 use template::Placeholders;
@@ -51,6 +51,36 @@ pub struct JudgeAction {
     pub question: Question,
     /// Which of the independent judgments it is, from 0.
     pub vote: u32,
+    /// The agent that is asked, where it is one.
+    pub agent: Option<Box<JudgeAgent>>,
+}
+
+/// What of an agent its answer depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeAgent {
+    /// The digest of its file.
+    pub file: String,
+    /// The tool that it calls with its verdict.
+    pub tool: String,
+    /// The model that it gets in place of its own.
+    pub model: Option<String>,
+}
+
+impl JudgeAgent {
+    fn new(spec: &AgentSpec) -> Self {
+        Self {
+            file: blake3::hash(spec.text.as_bytes()).to_hex().to_string(),
+            tool: spec.tool.clone(),
+            model: spec.model.clone(),
+        }
+    }
+
+    /// Visits what only the keys of agents have.
+    fn walk(&self, to: &mut dyn Ingredients) {
+        to.text("agent_file", &self.file);
+        to.text("judge_tool_name", &self.tool);
+        to.text_or_absent("agent_model", self.model.as_deref());
+    }
 }
 
 impl JudgeAction {
@@ -71,6 +101,9 @@ impl JudgeAction {
         // The schema says the range of the score too.
         to.text("response_schema", &self.question.schema().to_string());
         to.number("vote", f64::from(self.vote));
+        if let Some(agent) = &self.agent {
+            agent.walk(to);
+        }
     }
 }
 
@@ -162,7 +195,8 @@ impl Judge {
     ) -> Option<JudgeAction> {
         let Ballot { judge, vote, order } = self.ballot(at);
         let seat = self.seats.get(judge)?;
-        let user = template::user_message(template, placeholders, self.question, order);
+        let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
+        let user = template::user_message(template, placeholders, self.question, order, tool);
         Some(JudgeAction { user, vote, ..seat.blank.clone() })
     }
 }
@@ -195,7 +229,7 @@ impl JudgeEndpoint {
     }
 
     fn new(spec: &JudgeSpec, question: Question, environment: BaseUrls<'_>) -> Self {
-        let provider = provider::find(&spec.provider).map(provider::Provider::info);
+        let provider = provider::info(&spec.provider);
         let said = spec.base_url.clone().or_else(|| environment(&spec.provider));
         let base_url = said.unwrap_or_else(|| {
             provider.map_or_else(String::new, |provider| provider.base_url.to_owned())
@@ -210,7 +244,11 @@ impl JudgeEndpoint {
             }),
             // One request has one key, so a model has one name.
             model: spec.model.strip_prefix(namespace).unwrap_or(&spec.model).to_owned(),
-            system: template::system_message(question),
+            // An agent has a system message of its own: it is told in the first one of ours.
+            system: match spec.agent {
+                None => template::system_message(question),
+                Some(_) => String::new(),
+            },
             user: String::new(),
             temperature: provider::effective_temperature(spec),
             seed: spec.seed,
@@ -221,6 +259,7 @@ impl JudgeEndpoint {
             response_format: spec.response_format,
             question,
             vote: 0,
+            agent: spec.agent.as_ref().map(|agent| Box::new(JudgeAgent::new(agent))),
         };
         Self { base_url, blank }
     }

@@ -21,5 +21,6 @@ pub(crate) fn action(model: &str, user: &str) -> JudgeAction {
         response_format: ReplyFormat::Auto,
         question: Question::Score(Scale { min: 1.0, max: 5.0 }),
         vote: 0,
+        agent: None,
     }
 }

@@ -3,6 +3,8 @@
 //! A rubric grader has one judge or a panel of them. What is asked is of the grader; who is asked, and with which
 //! settings, is of each judge.
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -55,6 +57,7 @@ pub struct RubricSpec {
 /// One judge: a model, where it is asked, and with which settings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgeSpec {
+    /// The model; of an agent the one it is run by, as far as its file tells.
     pub model: String,
     /// The protocol; `openai` is any OpenAI-compatible endpoint.
     pub provider: String,
@@ -81,6 +84,24 @@ pub struct JudgeSpec {
     /// How long and how often it is asked; in no key.
     #[serde(flatten)]
     pub patience: Patience,
+    /// The agent that judges, where it is one.
+    #[serde(skip)]
+    pub agent: Option<AgentSpec>,
+}
+
+/// An agent that judges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentSpec {
+    /// Its file, joined to the suite's folder.
+    pub path: String,
+    /// What is sent to the server for the file.
+    pub text: Arc<str>,
+    /// The tool that it calls with its verdict.
+    pub tool: String,
+    /// The model that it gets in place of its own.
+    pub model: Option<String>,
+    /// Whether it stays at the server when it has judged; in no key.
+    pub keep: bool,
 }
 
 fn by_name<S: Serializer>(headers: &[HeaderSpec], to: S) -> Result<S::Ok, S::Error> {
@@ -194,6 +215,7 @@ impl Default for JudgeSpec {
             extra_body: Map::new(),
             response_format: ReplyFormat::Auto,
             patience: Patience::default(),
+            agent: None,
         }
     }
 }

@@ -178,5 +178,18 @@ pub(super) fn judge(spec: &JudgeSpec) -> Value {
     let mut judge = without_empty(json!(spec));
     // Here null says something: no temperature is sent.
     judge["temperature"] = json!(spec.temperature);
+    if let (Some(agent), Some(members)) = (&spec.agent, judge.as_object_mut()) {
+        // What its file says is not written beside it.
+        members.retain(|name, _| {
+            !matches!(name.as_str(), "temperature" | "response_format" | "model")
+        });
+        let of_agent = json!({
+            "model": agent.model,
+            "agent_file": agent.path,
+            "judge_tool_name": agent.tool,
+            "keep_agents": agent.keep.then_some(true),
+        });
+        extend(&mut judge, without_empty(of_agent));
+    }
     judge
 }

@@ -160,13 +160,13 @@ enum WrittenKind {
     Combine,
 }
 
-const KINDS: [(&str, Option<WrittenKind>); 6] = [
-    ("tool", Some(WrittenKind::Tool)),
-    ("rubric", Some(WrittenKind::Rubric)),
-    ("model_judge", Some(WrittenKind::Rubric)),
-    ("program", Some(WrittenKind::Program)),
-    (rewards::COMBINE, Some(WrittenKind::Combine)),
-    ("letta_judge", None),
+const KINDS: [(&str, WrittenKind); 6] = [
+    ("tool", WrittenKind::Tool),
+    ("rubric", WrittenKind::Rubric),
+    ("model_judge", WrittenKind::Rubric),
+    ("letta_judge", WrittenKind::Rubric),
+    ("program", WrittenKind::Program),
+    (rewards::COMBINE, WrittenKind::Combine),
 ];
 
 /// What others call kinds of graders and grading functions, and what they are here.
@@ -199,17 +199,9 @@ fn kind(
     };
     let kind = reader.findings.text(field)?;
     match KINDS.iter().find(|(known, _)| *known == kind) {
-        Some((_, Some(written))) => Some(*written),
-        Some((known, None)) => {
-            reader.unavailable(field, &format!("graders of kind `{known}` are"));
-            None
-        }
+        Some((_, written)) => Some(*written),
         None => {
-            let names: Vec<&str> = KINDS
-                .iter()
-                .filter(|(_, written)| written.is_some())
-                .map(|(name, _)| *name)
-                .collect();
+            let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
             let meant = meant(&kind, reader.registry.graders);
             let diagnostic = reader.findings.unknown(field, &kind, "grader kind", &names);
             if let (Some(meant), None) = (meant, &diagnostic.hint) {
@@ -247,7 +239,7 @@ fn no_kind(name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
 fn meant(said: &str, functions: &[&str]) -> Option<String> {
     let foreign = FOREIGN.iter().find(|(theirs, _)| *theirs == said);
     let ours = foreign.map_or(said, |(_, ours)| ours);
-    if KINDS.iter().any(|(kind, written)| *kind == ours && written.is_some()) {
+    if KINDS.iter().any(|(kind, _)| *kind == ours) {
         return Some(format!("kind: {ours}"));
     }
     let function = suggest(ours, functions.iter().copied())?;

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value};
 
+use super::agents::{AgentJudge, agent};
 use super::fields::{FieldSet, Findings};
 use super::graders::options;
 use super::headers::{self, headers};
@@ -13,6 +14,7 @@ use super::reader::Reader;
 use super::sections::{JUDGE, PANELLIST};
 use super::tree::{Yaml, YamlEntry, YamlNode};
 use super::{load, source};
+use crate::pipeline::judge::provider::AGENTS;
 use crate::pipeline::judge::{Judge, secret_parameters};
 use crate::pipeline::spec::{JudgeSpec, Patience, ReplyFormat, RubricSpec};
 
@@ -89,7 +91,7 @@ fn one_of_panel(
     };
     let entries = grader.inherited(JUDGE, own);
     let mut fields = FieldSet::new(&entries, &PANELLIST);
-    if has_rubric && fields.take("model").is_none() {
+    if has_rubric && fields.take("model").is_none() && !is_agent(&fields) {
         reader.findings.error(item.span, "this judge of the panel has no `model`");
     }
     check_inherited(item, grader, &mut reader.findings);
@@ -102,9 +104,13 @@ fn one_of_panel(
 /// Warns of a key or an address that was meant for another provider: the one would be sent to the other.
 fn check_inherited(item: &YamlNode, grader: &FieldSet<'_>, findings: &mut Findings) {
     let of_grader = |name: &str| grader.take(name).filter(|_| item.get(name).is_none());
-    let own = item.entries().iter().find(|entry| entry.key == "provider");
+    let named = |name: &str| item.entries().iter().find(|entry| entry.key == name);
+    let own = named("provider").or_else(|| named("agent_file"));
     let theirs = provider_name(grader);
-    let is_other = |own: &&YamlEntry| own.value.to_json() != *theirs;
+    let is_other = |own: &&YamlEntry| match own.key.as_str() {
+        "provider" => own.value.to_json() != *theirs,
+        _ => own.value.value != Yaml::Null && theirs != AGENTS,
+    };
     let Some(own) = own.filter(is_other) else { return };
     let name = match (of_grader("base_url"), of_grader("api_key_env")) {
         (Some(_), None) => "base_url",
@@ -143,8 +149,11 @@ pub(super) fn talking_model(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) 
 }
 
 fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
-    let defaults = JudgeSpec::default();
     let provider = provider(fields, reader);
+    let (agent, defaults) = match agent(fields, reader) {
+        Some(AgentJudge { spec, model }) => (Some(spec), of_agents(model)),
+        None => (None, JudgeSpec::default()),
+    };
     let findings = &mut reader.findings;
     refuse_secrets(fields, findings);
     let headers = headers(fields, findings);
@@ -168,7 +177,18 @@ fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
         response_format: fields
             .choice("response_format", &REPLY_FORMATS, findings)
             .unwrap_or_default(),
-        patience: patience(fields, findings),
+        patience: patience(fields, &defaults.patience, findings),
+        agent,
+    }
+}
+
+/// What a judge that is an agent is where the suite does not say: its conversations take longer than a request.
+fn of_agents(model: Option<String>) -> JudgeSpec {
+    JudgeSpec {
+        model: model.unwrap_or_else(|| "agent".to_owned()),
+        temperature: None,
+        patience: Patience { timeout: 300.0, ..Patience::default() },
+        ..JudgeSpec::default()
     }
 }
 
@@ -188,13 +208,40 @@ fn provider(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> String {
     {
         reader.findings.unknown(field, &name, "provider", reader.registry.providers);
     }
-    provider_name(fields)
+    let name = provider_name(fields);
+    if let Some(field) = fields.take("provider") {
+        check_agents(field, name == AGENTS, fields, &mut reader.findings);
+    }
+    name
+}
+
+/// Agents are of their provider, and no others are.
+fn check_agents(
+    provider: &YamlEntry,
+    is_theirs: bool,
+    fields: &FieldSet<'_>,
+    findings: &mut Findings,
+) {
+    let message = match (is_agent(fields), is_theirs) {
+        (false, true) => format!(
+            "judges of the provider `{AGENTS}` are agents, and this one has no `agent_file`"
+        ),
+        (true, false) => format!("a judge with an `agent_file` is of the provider `{AGENTS}`"),
+        _ => return,
+    };
+    let hint = if is_theirs { "write `agent_file: judge.af`" } else { "leave `provider` out" };
+    findings.error(provider.key_span, message).hint = Some(hint.to_owned());
+}
+
+fn is_agent(fields: &FieldSet<'_>) -> bool {
+    fields.take("agent_file").is_some()
 }
 
 /// The provider that the fields name, right or wrong.
 fn provider_name(fields: &FieldSet<'_>) -> String {
     match fields.take("provider").map(|field| &field.value.value) {
         Some(Yaml::Str(name)) => name.clone(),
+        _ if is_agent(fields) => AGENTS.to_owned(),
         _ => JudgeSpec::default().provider,
     }
 }
@@ -266,8 +313,7 @@ fn api_key_env(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<String>
     Some(name)
 }
 
-fn patience(fields: &FieldSet<'_>, findings: &mut Findings) -> Patience {
-    let defaults = Patience::default();
+fn patience(fields: &FieldSet<'_>, defaults: &Patience, findings: &mut Findings) -> Patience {
     Patience {
         max_retries: fields.whole("max_retries", findings).unwrap_or(defaults.max_retries),
         timeout: fields.seconds("timeout", findings).unwrap_or(defaults.timeout),

@@ -3,6 +3,7 @@
 //! `sections` declares every field, and the other files read them. Nothing here opens a file: a file the suite
 //! names (`extends`, `prompt_path`) is asked for through [`Files`], and is missing until the engine has read it.
 
+mod agents;
 pub(crate) mod canonical;
 mod canonical_target;
 mod dataset;

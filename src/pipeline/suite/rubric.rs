@@ -9,7 +9,7 @@ use super::rubric_file::{self, RubricText};
 use super::sections::{COMPARE_TO, SCALE, VOTE_COUNT, VOTES};
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::judge::template::{PAIR_NAMES, names};
-use crate::pipeline::spec::{Combine, CompareTo, RubricSpec, Scale};
+use crate::pipeline::spec::{Combine, CompareTo, JudgeSpec, RubricSpec, Scale};
 
 pub(super) const COMBINES: [(&str, Combine); 3] =
     [("median", Combine::Median), ("mean", Combine::Mean), ("majority", Combine::Majority)];
@@ -21,10 +21,14 @@ pub(super) fn rubric(
     fields: &mut FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<RubricSpec> {
-    let is_agent = agent_judge(fields, reader);
+    let is_program = program_judge(fields, reader);
+    check_kind(fields, &mut reader.findings);
     let judges = judges(fields, text.is_some(), reader);
     let compare_to = compare_to(fields, reader);
     let findings = &mut reader.findings;
+    if let (Some(field), Some(_)) = (fields.take("compare_to"), &compare_to) {
+        check_agents_score(field, &judges, findings);
+    }
     let rubric_vars = fields.texts("rubric_vars", findings);
     let Votes { count, combine } = votes(fields, findings);
     let confirm_fails = fields.whole("confirm_fails", findings);
@@ -40,7 +44,7 @@ pub(super) fn rubric(
             check_comparison(text, entry, findings);
         }
     }
-    if is_agent {
+    if is_program {
         return None;
     }
     Some(RubricSpec {
@@ -55,22 +59,34 @@ pub(super) fn rubric(
     })
 }
 
-/// Whether the judge is an agent, which is reported as not available.
-fn agent_judge(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> bool {
-    let agent_file = fields.take("agent_file");
+/// Whether a program judges, which is reported as not available.
+fn program_judge(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> bool {
     let command = fields.take("command");
-    let tool = fields.take("judge_tool_name");
-    if let Some(field) = agent_file {
-        reader.unavailable(field, "agents as judges (`agent_file`) are");
-    }
     if let Some(field) = command {
         reader.unavailable(field, "programs as judges (`command`) are");
     }
-    if let (Some(field), None) = (tool, agent_file) {
-        let message = "`judge_tool_name` is of judges that are agents";
-        reader.findings.error(field.key_span, message);
+    command.is_some()
+}
+
+/// Reports a kind of grader that is judged by an agent alone, and names none.
+fn check_kind(fields: &FieldSet<'_>, findings: &mut Findings) {
+    let Some(kind) = fields.take("kind") else { return };
+    let is_agents = kind.value.value == Yaml::Str("letta_judge".to_owned());
+    if is_agents && fields.take("agent_file").is_none() && fields.take("panel").is_none() {
+        let message = "a grader of kind `letta_judge` needs an `agent_file`";
+        findings.error(kind.value.span, message).hint = Some(
+            "export a judge from your Letta server, and write `agent_file: judge.af`".to_owned(),
+        );
     }
-    agent_file.is_some() || command.is_some()
+}
+
+/// Agents give their verdicts by a tool that takes a score.
+fn check_agents_score(field: &YamlEntry, judges: &[JudgeSpec], findings: &mut Findings) {
+    if judges.iter().any(|judge| judge.agent.is_some()) {
+        let message = "a judge that is an agent cannot compare: its tool takes a score";
+        findings.error(field.key_span, message).hint =
+            Some("leave `compare_to` out, or ask a model".to_owned());
+    }
 }
 
 /// Reads the rubric of a grader: `prompt`, or the file of `prompt_path` with what it includes.

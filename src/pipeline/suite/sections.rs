@@ -201,15 +201,13 @@ pub(crate) static RUBRIC: Section = Section::new(
     "a rubric grader",
     &[
         fields![
-            "kind": Choice(&["rubric", "model_judge"]), required => "a judge grades by a rubric";
+            "kind": Choice(&["rubric", "model_judge", "letta_judge"]), required => "a judge grades by a rubric";
             "prompt": Text => "the rubric";
             "prompt_path": Text => "a file that holds the rubric; its front matter may set model, scale and pass_threshold";
         ],
         SUBMISSION,
         fields![
-            "agent_file": Anything => "not available: an agent as judge";
             "command": Anything => "not available: a program as judge";
-            "judge_tool_name": Anything => "not available: the tool of an agent as judge";
             "panel": ListOf(&Mapping(&PANELLIST)) => "several judges: settings over those of the grader";
         ],
         JUDGE,
@@ -243,6 +241,9 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
     "deadline": Seconds, or "900.0" => "seconds one judgment may take with retries and waits, more than 0";
     "max_requests_per_minute": COUNT => "the most requests to the endpoint in a minute";
     "max_tokens_per_minute": COUNT => "the most tokens, sent and received, in a minute";
+    "agent_file": Text => "the file of an agent that judges in place of a model: one of a Letta server, made anew for each judgment";
+    "judge_tool_name": Text, or "\"submit_grade\"" => "the tool that the agent calls with its verdict";
+    "keep_agents": Truth, or "false" => "whether the agents stay at the server";
 ];
 
 pub(crate) static PANELLIST: Section = Section::new("a judge of `panel`", &[JUDGE]);

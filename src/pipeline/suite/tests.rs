@@ -91,12 +91,14 @@ pub(super) const REGISTRY: Registry<'static> = Registry {
         "json_schema",
     ],
     extractors: &["last_assistant", "tool_arguments", "tool_output", "memory_block", "json_path"],
-    providers: &["openai", "anthropic"],
+    providers: &["openai", "anthropic", "letta"],
     check_grader,
     check_extractor,
     check_pattern: |pattern| pattern.contains("((").then(|| "a group is not closed".to_owned()),
-    untaken_setting: |provider, field| {
-        (provider == "anthropic" && field == "response_format").then_some("its API has one way")
+    untaken_setting: |provider, field| match (provider, field) {
+        ("anthropic", "response_format") => Some("its API has one way"),
+        ("letta", "temperature") => Some("the agent's file says it"),
+        _ => None,
     },
     sandbox: SandboxKind::None,
 };

@@ -62,6 +62,11 @@ impl<'a> Asking<'a> {
         self.launch
     }
 
+    /// Time as its endpoints count it.
+    pub(crate) fn now(&self) -> Duration {
+        self.endpoints.now()
+    }
+
     /// Waits for the right to send one request; `last` is what came of the attempt before.
     pub(crate) async fn slot(&self, last: Option<Failure>) -> Result<RequestSlot<'a>, Failure> {
         let entered = self.entered.take().unwrap_or_else(|| {

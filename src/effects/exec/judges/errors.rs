@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::retry;
+use crate::effects::exec::transport::retry;
 use crate::pipeline::judge::provider::{self, Complaint, Provider};
 use crate::pipeline::outcome::FailureKind;
 

@@ -9,25 +9,27 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::agent::{self, AgentWorld};
 use super::asking::{Asking, estimate};
-use super::client::{Clients, Trust};
 use super::endpoints::{Endpoints, Entered};
+use super::errors;
 use super::pause::{Pause, pause};
-use super::transport::{Broken, Route};
-use super::{errors, retry};
+use crate::effects::exec::letta::made_agents::MadeAgents;
+use crate::effects::exec::transport::client::{Clients, Trust};
+use crate::effects::exec::transport::retry;
+use crate::effects::exec::transport::route::{Broken, Route};
+use crate::effects::exec::transport::{read_body, url};
 use crate::effects::exec::{
-    Changed, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, JudgeLaunch, Launch,
-    LimitSettings, Notice, RequestHeader, Room,
+    Changed, Closing, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, JudgeLaunch,
+    Launch, LimitSettings, Notice, RequestHeader, Room,
 };
 use crate::pipeline::judge::provider::{
-    self, Answer, Auth, Correction, Provider, ReplyEnding, ReplyShape, Request,
+    self, Answer, Auth, Correction, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
 };
 use crate::pipeline::judge::{json, reply};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::pipeline::spec::ReplyFormat;
 
-/// How often a reply that is no verdict is asked again.
-const RE_ASKS: usize = 2;
 /// The longest reply that is read, in bytes.
 const REPLY_LIMIT: usize = 8 << 20;
 
@@ -40,6 +42,8 @@ pub struct HttpExecutor {
     verbosity: u8,
     /// The strictest shape that each endpoint's model is known to take: those before it were refused.
     shapes: RefCell<BTreeMap<[String; 3], ReplyShape>>,
+    /// The agents that were made to judge.
+    agents: MadeAgents,
 }
 
 impl HttpExecutor {
@@ -50,6 +54,7 @@ impl HttpExecutor {
             endpoints: Endpoints::new(concurrency),
             verbosity: 0,
             shapes: RefCell::default(),
+            agents: MadeAgents::default(),
         }
     }
 
@@ -97,6 +102,11 @@ impl HttpExecutor {
 
     /// Asks until there is a verdict, or what came is no verdict for the third time.
     async fn ask(&self, launch: &JudgeLaunch, entered: Entered<'_>) -> Outcome {
+        if let Some(agent) = &launch.agent {
+            let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
+            let world = AgentWorld { clients: &self.clients, made: &self.agents };
+            return agent::ask(world, agent, &asking).await;
+        }
         let Some(provider) = provider::find(&launch.action.provider) else {
             let message = format!("there is no provider `{}`", launch.action.provider);
             return Outcome::Failure(plain(FailureKind::BadRequest, message));
@@ -227,7 +237,7 @@ impl HttpExecutor {
         let status = response.status().as_u16();
         let pause = read_pause(&response);
         let encoding = encoding(&response);
-        let read = read_body(response).await.map_err(|error| match error {
+        let read = read_body(response, REPLY_LIMIT).await.map_err(|error| match error {
             Some(error) => failed(&error).failure,
             None => plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()),
         });
@@ -288,6 +298,10 @@ impl Executor for HttpExecutor {
 
     fn halt(&self, reason: &str) {
         self.endpoints.halt(reason);
+    }
+
+    fn close(&self) -> Closing<'_> {
+        Box::pin(self.agents.deleted())
     }
 
     fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
@@ -374,45 +388,8 @@ fn place(launch: &JudgeLaunch) -> [String; 3] {
     [action.provider.clone(), launch.base_url.clone(), action.model.clone()]
 }
 
-/// The URL of a request. What stands after a `?` of the base URL stays at the end: some servers want a version there.
-/// The version at the beginning of `path` is left out where the base URL has one.
-fn url(base_url: &str, path: &str) -> String {
-    let (base, query) = match base_url.split_once('?') {
-        Some((base, query)) => (base, format!("?{query}")),
-        None => (base_url, String::new()),
-    };
-    let base = base.trim_end_matches('/');
-    let mut segments = base.rsplit('/');
-    let last = segments.next();
-    let before = segments.next();
-    // Vertex AI has its models under the publisher, behind the version.
-    let has_version = last.is_some_and(is_version) || before == Some("publishers");
-    let (version, _) = path[1..].split_once('/').unwrap_or_default();
-    let path = if has_version && is_version(version) { &path[version.len() + 1..] } else { path };
-    format!("{base}{path}{query}")
-}
-
-/// Whether a segment of a path is a version: `v1`, `v1beta`.
-fn is_version(segment: &str) -> bool {
-    let number = segment.strip_prefix('v').unwrap_or_default();
-    number.starts_with(|c: char| c.is_ascii_digit())
-        && number.chars().all(|c| c.is_ascii_alphanumeric())
-}
-
 fn used(usage: Usage) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
-}
-
-/// The whole body, or nothing if it passes the limit.
-async fn read_body(mut response: reqwest::Response) -> Result<Vec<u8>, Option<reqwest::Error>> {
-    let mut bytes = Vec::new();
-    while let Some(part) = response.chunk().await.map_err(Some)? {
-        if bytes.len() + part.len() > REPLY_LIMIT {
-            return Err(None);
-        }
-        bytes.extend_from_slice(&part);
-    }
-    Ok(bytes)
 }
 
 fn plain(kind: FailureKind, message: String) -> Failure {

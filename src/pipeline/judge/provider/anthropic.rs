@@ -25,6 +25,7 @@ static INFO: ProviderInfo = ProviderInfo {
     key_variables: &["ANTHROPIC_API_KEY"],
     headers_variable: "ANTHROPIC_CUSTOM_HEADERS",
     auth: Auth::Header("x-api-key"),
+    needs_key: true,
     version: "/v1",
     headers: &[("anthropic-version", "2023-06-01")],
     max_tokens: Some(MAX_TOKENS),

@@ -25,6 +25,7 @@ static INFO: ProviderInfo = ProviderInfo {
     key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     headers_variable: "GOOGLE_CUSTOM_HEADERS",
     auth: Auth::Header("x-goog-api-key"),
+    needs_key: true,
     version: "/v1beta",
     headers: &[],
     max_tokens: None,

@@ -1,13 +1,15 @@
 //! The APIs judges are asked through: an action in the words of each, and what came back in ours.
 //!
 //! One file a provider, each implementing [`Provider`] as pure functions: `exec` sends what they write and gives them
-//! what it received. A further provider is one more file and one more line in [`PROVIDERS`].
+//! what it received. A further provider is one more file and one more line in [`PROVIDERS`]. Judges that are agents are
+//! not asked by one request: of them this knows only where they are and with whose key, as of all others.
 //!
 //! Gateways pass on headers and errors of the servers behind them, so an answer is searched for what any provider
 //! says, not only for the words of the one that was asked.
 
 mod anthropic;
 mod google;
+mod letta;
 mod openai;
 
 use std::time::Duration;
@@ -19,17 +21,33 @@ use super::question::Question;
 use crate::pipeline::outcome::{FailureKind, Usage};
 use crate::pipeline::spec::{JudgeSpec, ReplyFormat};
 
+/// How often a reply that is no verdict is asked again.
+pub const RE_ASKS: usize = 2;
+
 /// Every provider.
 pub const PROVIDERS: &[&dyn Provider] = &[&openai::OpenAi, &anthropic::Anthropic, &google::Google];
 
-/// The provider with this id.
+/// The provider of judges that are agents.
+pub const AGENTS: &str = letta::ID;
+
+/// What is known of every provider, that of agents last.
+pub fn infos() -> impl Iterator<Item = &'static ProviderInfo> {
+    PROVIDERS.iter().map(|provider| provider.info()).chain([&letta::INFO])
+}
+
+/// What is known of the provider with this id.
+pub fn info(id: &str) -> Option<&'static ProviderInfo> {
+    infos().find(|info| info.id == id)
+}
+
+/// The provider with this id that is asked by single requests.
 pub fn find(id: &str) -> Option<&'static dyn Provider> {
     PROVIDERS.iter().find(|provider| provider.info().id == id).copied()
 }
 
 /// Why the provider with this id cannot take a judge's setting, if it cannot: such a setting is a mistake, not ignored.
 pub fn unsupported(id: &str, field: &str) -> Option<&'static str> {
-    let unsupported = find(id)?.info().unsupported;
+    let unsupported = info(id)?.unsupported;
     unsupported.iter().find(|(name, _)| *name == field).map(|(_, why)| *why)
 }
 
@@ -127,6 +145,8 @@ pub struct ProviderInfo {
     pub headers_variable: &'static str,
     /// How the key is sent.
     pub auth: Auth,
+    /// Whether nothing is answered at `base_url` without a key.
+    pub needs_key: bool,
     /// The version at the beginning of its paths, with a slash before it, which base URLs may end with too.
     pub version: &'static str,
     /// Headers of every request.

@@ -23,6 +23,7 @@ static INFO: ProviderInfo = ProviderInfo {
     key_variables: &["OPENAI_API_KEY"],
     headers_variable: "OPENAI_CUSTOM_HEADERS",
     auth: Auth::Bearer,
+    needs_key: true,
     version: "",
     headers: &[],
     max_tokens: None,

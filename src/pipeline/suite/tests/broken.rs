@@ -3,6 +3,7 @@
 
 use super::*;
 
+mod agents;
 mod gates;
 mod graders;
 mod judges;

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::pipeline::letta::test_agent::judge_file;
 use crate::pipeline::spec::{GraderKind, RubricSpec, Scale};
 use crate::pipeline::suite::canonical::canonical;
 
@@ -28,6 +29,26 @@ fn round_trip(before: &Suite) {
     let text = canonical(before, "suite.yaml");
     assert_eq!(&suite(&text), before, "{text}");
     assert_eq!(canonical(&suite(&text), "suite.yaml"), text);
+}
+
+#[test]
+fn agents_as_judges_read_back_equal() {
+    let file = judge_file().to_string();
+    for lines in [
+        "kind: letta_judge, agent_file: judge.af",
+        "kind: rubric, agent_file: judge.af, model: openai/m, keep_agents: true, base_url: http://a, endpoint: e",
+        "kind: rubric, panel: [{agent_file: judge.af, timeout: 7}, {model: m, temperature: null}]",
+    ] {
+        let text = format!("name: s\ndataset: d.jsonl\ngraders: {{q: {{prompt: x, {lines}}}}}\n");
+        let suite = |text: &str| {
+            let reading = read(&Memory::new(&[("suite.yaml", text), ("judge.af", &file)]));
+            assert_eq!(reading.diagnostics, [], "{text}");
+            reading.suite.unwrap()
+        };
+        let before = suite(&text);
+        let written = canonical(&before, "suite.yaml");
+        assert_eq!(suite(&written), before, "{written}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod rubrics;
 use serde_json::json;
 
 use super::*;
+use crate::pipeline::letta::test_agent::judge_file;
 use crate::pipeline::spec::{
     Aggregation, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate, GraderKind,
     GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, ReplyFormat, RubricSpec, TargetSpec,
@@ -86,6 +87,7 @@ fn everything_has_its_default() {
             deadline: 900.0,
             ..Patience::default()
         },
+        agent: None,
     };
     let expected = RubricSpec {
         prompt: "Judge.".to_owned(),
@@ -310,12 +312,20 @@ fn the_graders_of_the_mission_are_read() {
 }
 
 #[test]
-fn agents_as_judges_are_known_and_not_available() {
+fn an_agent_judges_as_its_file_says() {
     let text = "name: s\ndataset: d.csv\ngraders:\n  agent_judge:\n    kind: rubric  # Still \"rubric\" kind\n    agent_file: judge.af\n    prompt_path: rubric.txt\n    extractor: last_assistant\n";
-    let reading = read(&Memory::new(&[("suite.yaml", text), ("rubric.txt", "x")]));
-    let said: Vec<&str> =
-        reading.diagnostics.iter().map(|problem| problem.message.as_str()).collect();
-    assert_eq!(said, ["agents as judges (`agent_file`) are not available in this version"]);
+    let file = judge_file().to_string();
+    let reading =
+        read(&Memory::new(&[("suite.yaml", text), ("rubric.txt", "x"), ("judge.af", &file)]));
+    assert_eq!(reading.diagnostics, []);
+    assert!(reading.files.contains(&"judge.af".to_owned()), "an edit of it is noticed");
+    let suite = reading.suite.unwrap();
+    let GraderKind::Rubric(rubric) = &suite.graders[0].kind else { panic!("{suite:?}") };
+    let [judge] = &rubric.judges[..] else { panic!("{rubric:?}") };
+    assert_eq!((judge.provider.as_str(), judge.model.as_str()), ("letta", "gpt-4.1-mini"));
+    assert_eq!((judge.temperature, judge.patience.timeout), (None, 300.0));
+    let agent = judge.agent.as_ref().unwrap();
+    assert_eq!((&*agent.text, agent.tool.as_str(), agent.keep), (&*file, "submit_grade", false));
 }
 
 #[test]

@@ -1,42 +1,11 @@
-//! What needs no server: URLs, the meaning of complaints and endings, and which shape is asked for.
+//! What needs no server: the meaning of complaints and endings, and which shape is asked for.
 
-use super::{HttpExecutor, plain, url, verdict_text};
+use super::{HttpExecutor, plain, verdict_text};
 use crate::effects::exec::{JudgeEndpointId, JudgeLaunch};
 use crate::pipeline::judge::provider::{Answer, ReplyEnding, ReplyShape, find, is_about_shape};
 use crate::pipeline::judge::{JudgeAction, test_data};
 use crate::pipeline::outcome::{FailureKind, Usage};
 use crate::pipeline::spec::{Patience, ReplyFormat};
-
-#[test]
-fn a_path_joins_a_base_url_whatever_that_ends_with() {
-    const CHAT: &str = "/chat/completions";
-    const CLAUDE: &str = "/v1/messages";
-    const GEMINI: &str = "/v1beta/models/g:generateContent";
-    for (base_url, path, expected) in [
-        ("https://a/v1", CHAT, "https://a/v1/chat/completions"),
-        (
-            "https://a/openai/d/gpt?api-version=1",
-            CHAT,
-            "https://a/openai/d/gpt/chat/completions?api-version=1",
-        ),
-        ("https://a/v1/?x=/", CHAT, "https://a/v1/chat/completions?x=/"),
-        ("https://a", CLAUDE, "https://a/v1/messages"),
-        ("https://a/v1", CLAUDE, "https://a/v1/messages"),
-        ("https://a/v1?beta=true", CLAUDE, "https://a/v1/messages?beta=true"),
-        ("https://a/v1/team/anthropic", CLAUDE, "https://a/v1/team/anthropic/v1/messages"),
-        ("https://a/vertex", CLAUDE, "https://a/vertex/v1/messages"),
-        ("https://a", GEMINI, "https://a/v1beta/models/g:generateContent"),
-        ("https://a/v1beta", GEMINI, "https://a/v1beta/models/g:generateContent"),
-        ("https://a/v1", GEMINI, "https://a/v1/models/g:generateContent"),
-        (
-            "https://a/v1/publishers/google",
-            GEMINI,
-            "https://a/v1/publishers/google/models/g:generateContent",
-        ),
-    ] {
-        assert_eq!(url(base_url, path), expected);
-    }
-}
 
 #[test]
 fn complaints_about_shapes_are_told_from_others() {
@@ -113,6 +82,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
         api_key: None,
         headers: Vec::new(),
         patience: Patience::default(),
+        agent: None,
     }
 }
 

@@ -136,7 +136,7 @@ fn graders_are_checked() {
      --> suite.yaml:4:13
       |
     4 |   a: {kind: toool, function: contains}
-      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `program` or `combine`
+      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `letta_judge`, `program` or `combine`
       |
       = help: did you mean `tool`?
 
@@ -156,12 +156,14 @@ fn graders_are_checked() {
       |
       = help: did you mean `last_assistant`?
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  c: {kind: letta_judge}\n"), @r###"
-    error: graders of kind `letta_judge` are not available in this version
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  c: {kind: letta_judge, prompt: x}\n"), @r###"
+    error: a grader of kind `letta_judge` needs an `agent_file`
      --> suite.yaml:4:13
       |
-    4 |   c: {kind: letta_judge}
+    4 |   c: {kind: letta_judge, prompt: x}
       |             ^^^^^^^^^^^
+      |
+      = help: export a judge from your Letta server, and write `agent_file: judge.af`
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a:\n    kind: tool\n    function: numeric\n    config: {tolerence: 1}\n    extractor: tool_arguments\n    pass_threshold: 2\n    ground_truth_pattern: '((a'\n    include_subagents: perhaps\n"), @r###"
     error: `numeric` has no option `tolerence`

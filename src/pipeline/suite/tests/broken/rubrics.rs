@@ -101,7 +101,7 @@ fn rubrics_are_checked() {
       --> suite.yaml:15:15
        |
     15 |     provider: opnai
-       |               ^^^^^ expected `openai` or `anthropic`
+       |               ^^^^^ expected `openai`, `anthropic` or `letta`
        |
        = help: did you mean `openai`?
 
@@ -174,13 +174,6 @@ fn rubrics_are_checked() {
     11 |     temperature: hot
        |                  ^^^
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    agent_file: judge.af\n"), @r###"
-    error: agents as judges (`agent_file`) are not available in this version
-     --> suite.yaml:7:17
-      |
-    7 |     agent_file: judge.af
-      |                 ^^^^^^^^
-    "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    command: [a]\n"), @r###"
     error: programs as judges (`command`) are not available in this version
      --> suite.yaml:7:14
@@ -194,6 +187,8 @@ fn rubrics_are_checked() {
       |
     7 |     judge_tool_name: a
       |     ^^^^^^^^^^^^^^^
+      |
+      = help: an agent that judges has an `agent_file`
     "###);
 }
 

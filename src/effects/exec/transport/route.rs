@@ -10,26 +10,26 @@ use crate::pipeline::outcome::{Failure, FailureKind};
 
 /// The way that a request took.
 #[derive(Debug)]
-pub(super) struct Route {
+pub(crate) struct Route {
     /// The base URL, without secrets.
-    pub(super) url: String,
+    pub(crate) url: String,
     /// The proxy that was asked for it.
-    pub(super) proxy: Option<String>,
+    pub(crate) proxy: Option<String>,
     /// Whose certificates are trusted.
-    pub(super) trust: Trust,
+    pub(crate) trust: Trust,
 }
 
 /// A request that came to nothing.
 #[derive(Debug)]
-pub(super) struct Broken {
-    pub(super) failure: Failure,
+pub(crate) struct Broken {
+    pub(crate) failure: Failure,
     /// Whether the same may end otherwise in a moment.
-    pub(super) may_pass: bool,
+    pub(crate) may_pass: bool,
 }
 
 impl Route {
     /// What `error` means. Where its words hold secrets, so does the message.
-    pub(super) fn failed(&self, error: &reqwest::Error) -> Broken {
+    pub(crate) fn failed(&self, error: &reqwest::Error) -> Broken {
         let Self { url, proxy, trust } = self;
         let said = causes(error);
         let certificate = said.iter().find(|cause| cause.starts_with("invalid peer certificate"));
@@ -73,7 +73,7 @@ const WRAPPERS: [&str; 5] = [
 ];
 
 /// The words of an error and of everything that led to it, without those that repeat others.
-pub(super) fn causes(error: &reqwest::Error) -> Vec<String> {
+pub(crate) fn causes(error: &reqwest::Error) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for cause in chain(error) {
         let words = cause.to_string();

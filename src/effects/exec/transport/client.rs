@@ -17,7 +17,7 @@ const CERTIFICATE_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 /// The clients of a process.
 #[derive(Debug)]
-pub(super) struct Clients {
+pub(crate) struct Clients {
     /// Connections of each server that are kept for the next request.
     idle: usize,
     /// For what listens on this machine.
@@ -29,14 +29,14 @@ pub(super) struct Clients {
 
 /// A client, and whom it trusts.
 #[derive(Debug)]
-pub(super) struct Client {
-    pub(super) http: reqwest::Client,
-    pub(super) trust: Trust,
+pub(crate) struct Client {
+    pub(crate) http: reqwest::Client,
+    pub(crate) trust: Trust,
 }
 
 /// Whose certificates are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(crate) enum Trust {
     /// Those of the authorities that the system or the environment names.
     System,
     /// Those of the authorities that are built in: the system and the environment name none.
@@ -45,20 +45,20 @@ pub(super) enum Trust {
 
 impl Clients {
     /// No clients yet, each of which will keep up to `idle` connections to a server.
-    pub(super) fn new(idle: usize) -> Self {
+    pub(crate) fn new(idle: usize) -> Self {
         let proxies = OnceCell::new();
         Self { idle, local: OnceCell::new(), remote: OnceCell::new(), proxies }
     }
 
     /// The client for requests to `url`, or why there is none.
-    pub(super) fn client(&self, url: &str) -> Result<&Client, String> {
+    pub(crate) fn client(&self, url: &str) -> Result<&Client, String> {
         let is_local = is_local(url);
         let cell = if is_local { &self.local } else { &self.remote };
         cell.get_or_init(|| Client::new(self.idle, is_local)).as_ref().map_err(Clone::clone)
     }
 
     /// The proxy that is asked for `url`, without what it takes to be let in; none if there is none.
-    pub(super) fn proxy(&self, url: &str) -> Option<String> {
+    pub(crate) fn proxy(&self, url: &str) -> Option<String> {
         let url = url.parse().ok().filter(|_| !is_local(url))?;
         let proxy = self.proxies.get_or_init(Matcher::from_system).intercept(&url)?;
         Some(proxy.uri().to_string().trim_end_matches('/').to_owned())
@@ -85,14 +85,14 @@ impl Client {
         let built_in = built_in.filter_map(|der| reqwest::Certificate::from_der(der).ok());
         match builder().tls_certs_only(built_in).build() {
             Ok(http) => Ok(Self { http, trust: Trust::BuiltIn }),
-            Err(error) => Err(super::transport::causes(&error).join(": ")),
+            Err(error) => Err(super::route::causes(&error).join(": ")),
         }
     }
 }
 
 impl Trust {
     /// Whom it trusts, in words for whoever was refused.
-    pub(super) fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         let named = CERTIFICATE_VARIABLES.iter().filter_map(|name| {
             let value = std::env::var_os(name)?;
             Some(format!("`{name}` ({})", value.to_string_lossy()))
