@@ -25,10 +25,10 @@ enum NewBody<'a> {
     Blob(&'a BlobReference),
 }
 
-impl<'a> From<&'a Entry> for NewLine<'a> {
-    fn from(entry: &'a Entry) -> Self {
-        let Entry { key, generation, body } = entry;
-        Self { key: *key, generation: *generation, body: NewBody::Text(body) }
+impl<'a> NewLine<'a> {
+    /// The line of an entry that is kept under this generation.
+    pub(super) fn at(entry: &'a Entry, generation: u32) -> Self {
+        Self { key: entry.key, generation, body: NewBody::Text(&entry.body) }
     }
 }
 

@@ -13,6 +13,7 @@ mod index;
 mod layered;
 mod line;
 mod line_batch;
+mod lost_blobs;
 mod memory;
 mod outline;
 mod own;

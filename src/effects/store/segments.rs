@@ -7,7 +7,7 @@
 //! A failed write is final for this store: after it nobody knows what of the file is on disk. Open it again to go on.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use super::idx::EntrySlot;
 use super::index::{Index, write_idx};
 use super::line;
 use super::line_batch::{LineBatch, NewLine};
+use super::lost_blobs::LostBlobs;
 use super::own::Own;
 use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winning_line, lock};
 use crate::pipeline::key::ActionKey;
@@ -74,8 +75,7 @@ struct SegmentReader {
     warnings: Vec<String>,
     /// Every warning so far: each is given once, however often a damaged file is met.
     warned: BTreeSet<String>,
-    /// The digests of blobs that cannot be read: lines that name them count for nothing.
-    lost: HashSet<[u8; 32]>,
+    lost: LostBlobs,
 }
 
 impl SegmentStore {
@@ -90,7 +90,7 @@ impl SegmentStore {
             others: false,
             warnings: Vec::new(),
             warned: BTreeSet::new(),
-            lost: HashSet::new(),
+            lost: LostBlobs::default(),
         };
         let writer = SegmentWriter { own: None, broken: None, seal_at: SEAL_AT };
         let blobs = BlobFolder::of(&dir);
@@ -204,7 +204,7 @@ impl SegmentStore {
         }
         if !batch.blobs.is_empty() {
             let mut reader = self.reader();
-            batch.blobs.iter().for_each(|blob| _ = reader.lost.remove(&blob.reference.digest));
+            batch.blobs.iter().for_each(|blob| reader.lost.mend(blob.reference.digest));
         }
         if writer.own.as_ref().is_some_and(|own| own.length >= writer.seal_at) {
             self.seal_own(writer);
@@ -272,7 +272,7 @@ impl SegmentReader {
         let mut problems = Vec::new();
         for group in wanted.chunk_by(|left, right| left.0.segment == right.0.segment) {
             let path = self.folder.join(&self.index.segments[group[0].0.segment as usize].name);
-            let is_lost = |digest: &[u8; 32]| self.lost.contains(digest);
+            let is_lost = |digest: &[u8; 32]| self.lost.has(digest);
             if let Err(error) = read_group(&path, group, keys, &is_lost, &mut found) {
                 problems.push(unreadable(&path, &error));
             }
@@ -321,7 +321,7 @@ impl SegmentReader {
         if found.as_ref().and_then(EntryLine::blob).is_none_or(|blob| blob.digest != digest) {
             return found;
         }
-        self.lost.insert(digest);
+        self.lost.add(lost);
         self.warn([format!("left out the stored outcome of {key}: {problem}")]);
         self.find(&[key]).pop().flatten()
     }
@@ -355,7 +355,8 @@ impl OutcomeStore for SegmentStore {
 
     fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
         entries.iter().try_for_each(line::check)?;
-        self.put(entries.iter().map(NewLine::from))
+        let lost = self.reader().lost.clone();
+        self.put(entries.iter().map(|entry| NewLine::at(entry, lost.generation_of(entry))))
     }
 
     fn try_writing(&self) -> Result<(), StoreError> {

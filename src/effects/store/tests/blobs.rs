@@ -195,6 +195,27 @@ fn what_a_lost_blob_won_over_is_uncovered() {
 }
 
 #[test]
+fn what_takes_the_place_of_what_is_lost_wins_over_it() {
+    let reply = |number| format!(r#"{{"outcome":{{"reply":{{"n":{number}}}}}}}"#);
+    let failure = r#"{"outcome":{"failure":{}}}"#;
+    // One of these bodies has the greater digest.
+    for (body, is_reply) in
+        [(&reply(1), true), (&reply(2), true), (&reply(3), true), (&failure.to_owned(), false)]
+    {
+        let dir = kept(&[1]);
+        fs::remove_file(path_of(dir.path(), &large(1, 70_000))).unwrap();
+        let store = SegmentStore::open(dir.path());
+        assert_eq!(store.get_many(&[key(1)]), [None]);
+        store.put_many(&[entry(1, 0, body)]).unwrap();
+        drop(store);
+        let (found, warnings) = read(dir.path(), 1);
+        assert_eq!(found.unwrap().body, *body);
+        // No failure wins over what was a reply.
+        assert_eq!(warnings.len(), usize::from(!is_reply), "{warnings:?}");
+    }
+}
+
+#[test]
 fn an_outline_is_read_without_its_blob() {
     let dir = kept(&[1]);
     fs::remove_dir_all(dir.path().join("v1/blob")).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::blobs::BlobFolder;
-use super::super::line_batch::LineBatch;
+use super::super::line_batch::{LineBatch, NewLine};
 use super::super::sweep::{Sweep, sweep};
 use super::*;
 
@@ -49,7 +49,7 @@ fn body(number: u8) -> String {
 /// The line of an entry in a segment, with its line break, and the size of its blob.
 fn on_disk(dir: &Path, entry: &Entry) -> (u64, u64) {
     let mut batch = LineBatch::default();
-    batch.add(entry.into());
+    batch.add(NewLine::at(entry, entry.generation));
     let path = BlobFolder::of(dir).path(*blake3::hash(entry.body.as_bytes()).as_bytes());
     (batch.text.len() as u64, path.metadata().map_or(0, |file| file.len()))
 }
