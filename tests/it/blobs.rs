@@ -195,3 +195,97 @@ fn target(number: u8, say: &str) -> Entry {
     });
     Entry { key: ActionKey([number; 32]), generation: 0, body: body.to_string() }
 }
+
+/// A suite whose target says 70 KB of each question; both it and the judge note that they were asked.
+#[cfg(unix)]
+fn conversed() -> (Space, Judge) {
+    let suite = format!("{SUITE}target: {{kind: command, command: [./agent.sh]}}\n");
+    let agent = "\
+#!/bin/sh
+read -r asked
+echo asked >>\"$HOME/asked\"
+printf '{\"output\": \"'
+yes \"I looked at the order and wrote to the customer.\" | head -n 1500 | tr '\\n' ' '
+printf '\"}'
+";
+    let row = |at| json!({"id": at, "input": format!("question {at}")});
+    let space = Space::new(&[
+        ("suite.yaml", &suite),
+        ("data.jsonl", &lines((0..3).map(row))),
+        ("agent.sh", agent),
+    ]);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(space.path("agent.sh"), mode).unwrap();
+    (space, Judge::new(|_, _| Answer::score(1.0)))
+}
+
+#[cfg(unix)]
+#[test]
+fn conversations_are_exported_where_that_is_asked_for() {
+    let (space, judge) = conversed();
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!((ran.code(), space.read("asked").lines().count()), (0, 3), "{}", ran.shown());
+    assert_eq!(blobs(&space).len(), 3);
+    let stats = space.run(&["cache", "stats"]).stdout();
+    assert!(stats.contains("target         3      3"), "{stats}");
+    let file = "cache/large.judgments.jsonl";
+    let ran = space.run(&["cache", "export", "suite.yaml", "--git"]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 0
+    --- stdout
+    --- stderr
+    cache/large.judgments.jsonl: 1 judgment
+    note: 3 conversations of the target left out: `--targets` takes what the target did, too
+    cache/.gitattributes: git merges judgments line by line
+    ");
+    assert_eq!(space.read(file).lines().count(), 1, "equal answers are judged once");
+    // Whole, it is all that is needed.
+    let ran = space.run(&["cache", "export", "suite.yaml", "--targets"]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 0
+    --- stdout
+    --- stderr
+    cache/large.judgments.jsonl: 1 judgment, 3 conversations
+    ");
+    let whole = space.read(file);
+    assert!(whole.len() > 3 * 70_000);
+    // Who has them keeps them.
+    let ran = space.run(&["cache", "export", "suite.yaml"]);
+    assert_eq!((ran.code(), space.read(file) == whole), (0, true), "{}", ran.shown());
+    let results = space.record("results.jsonl");
+    std::fs::remove_dir_all(space.path("cache/v1")).unwrap();
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!(
+        (ran.code(), space.record("results.jsonl") == results),
+        (0, true),
+        "{}",
+        ran.shown()
+    );
+    // In another store each is a blob again.
+    let ran = space.run(&["cache", "import", file]);
+    assert_eq!(
+        ran.stdout(),
+        format!("{file}: 4 judgments, 4 new, 0 already there, 0 corrupt lines\n")
+    );
+    assert_eq!((blobs(&space).len(), space.run(&["cache", "verify"]).code()), (3, 0));
+    let ran = space.run(&["cache", "export", "suite.yaml", "--prune"]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 0
+    --- stdout
+    --- stderr
+    cache/large.judgments.jsonl: 1 judgment; 3 dropped
+    note: 3 conversations of the target left out: `--targets` takes what the target did, too
+    ");
+    assert_eq!(space.read(file).lines().count(), 1);
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!(
+        (ran.code(), space.record("results.jsonl") == results),
+        (0, true),
+        "{}",
+        ran.shown()
+    );
+    let ran = space.run(&["cache", "export", "suite.yaml", "--targets", "-o", "all.jsonl"]);
+    assert_eq!((ran.code(), space.read("all.jsonl") == whole), (0, true), "{}", ran.shown());
+    assert_eq!(space.read("asked").lines().count(), 3);
+    assert_eq!(judge.count(), 1);
+}

@@ -366,7 +366,10 @@ fn judgments_survive_export_a_lost_store_and_an_import_elsewhere() {
     let said: Value = serde_json::from_str(&ran.stdout()).unwrap();
     assert_eq!(
         (ran.code(), said),
-        (0, json!({"path": path, "judgments": 4, "missing": 0, "kept": 0, "dropped": 0}))
+        (
+            0,
+            json!({"path": path, "judgments": 4, "missing": 0, "kept": 0, "dropped": 0, "targets": 0, "targets_left_out": 0})
+        )
     );
     let exported = here.read(path);
     assert!(exported.lines().all(|line| line.contains("\"g\":1")), "{exported}");

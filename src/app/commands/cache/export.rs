@@ -1,7 +1,10 @@
 //! `evalrs cache export`: the judgments a suite needs, as a file to commit.
 //!
 //! In a clone that file is the only copy, so nothing is taken from it unless that is asked for: an export merges into
-//! what stands there.
+//! what stands there. Conversations of a live target are large, and are written only where that is asked for or the file
+//! has them already.
+
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
@@ -17,6 +20,8 @@ use crate::base::text::count;
 use crate::effects::store;
 use crate::effects::store::Entry;
 use crate::engine::inspect::stored_entries::stored_entries;
+use crate::pipeline::key::ActionKey;
+use crate::pipeline::outcome::is_of_target;
 
 /// What git is told of committed files: lines stand alone, and have the same ends everywhere.
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
@@ -30,8 +35,8 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     let stored_entries = stored_entries(&mut session, console.system, store.as_ref());
     console.warn(store.take_warnings())?;
     let all = stored_entries.len();
-    let found: Vec<Entry> = stored_entries.into_iter().filter_map(|(_, entry)| entry).collect();
-    let missing = all - found.len();
+    let needed: Vec<Entry> = stored_entries.into_iter().filter_map(|(_, entry)| entry).collect();
+    let missing = all - needed.len();
     if args.prune && missing > 0 {
         let are = if missing == 1 { "is" } else { "are" };
         let missing = count(missing, "judgment");
@@ -54,27 +59,29 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     // A file that holds something else, such as a suite, is not written over either.
     let held = held(&path, args.prune, console.system)?;
     let is_new = held.is_none();
-    let others = others(held.filter(|_| is_committed).unwrap_or_default(), &found);
+    let held = held.filter(|_| is_committed).unwrap_or_default();
+    let exported = Exported::new(needed, held, args);
+    let Exported { found, left_out, others } = &exported;
     // An empty file would look as if there were nothing to judge.
-    let is_written = !(found.is_empty() && is_new && missing > 0);
+    let is_written = !(found.is_empty() && is_new && missing + left_out > 0);
     if is_written {
-        write(&path, &found, if args.prune { &[] } else { &others }, console.system)?;
+        write(&path, found, if args.prune { &[] } else { others }, console.system)?;
     }
     if args.json {
         let (kept, dropped) = if args.prune { (0, others.len()) } else { (others.len(), 0) };
+        let targets = exported.targets();
         let said = json!({
-            "path": path, "judgments": found.len(), "missing": missing, "kept": kept, "dropped": dropped,
+            "path": path, "judgments": found.len() - targets, "missing": missing, "kept": kept,
+            "dropped": dropped, "targets": targets, "targets_left_out": left_out,
         });
         console.write_json(&said)?;
     } else if is_written {
-        let others = match (others.len(), args.prune) {
-            (0, _) => String::new(),
-            (others, true) => format!("; {others} dropped"),
-            (others, false) => {
-                format!("; {others} more that this suite does not need now (`--prune` drops them)")
-            }
-        };
-        writeln!(console.err, "{path}: {}{others}", count(found.len(), "judgment"))?;
+        writeln!(console.err, "{path}: {}", exported.summary(args.prune))?;
+    }
+    if *left_out > 0 {
+        let conversations = count(*left_out, "conversation");
+        let what = format!("{conversations} of the target left out");
+        writeln!(console.err, "note: {what}: `--targets` takes what the target did, too")?;
     }
     if is_written {
         tell_git(args, &path, is_committed && is_new, &surroundings, console)?;
@@ -135,7 +142,56 @@ fn held(path: &str, prune: bool, system: &dyn System) -> Result<Option<Vec<Entry
     Ok(Some(entries))
 }
 
-/// What stands in the file beside what the suite needs, each key once.
+/// What is written, and what is not.
+struct Exported {
+    /// What the suite needs, sorted by key.
+    found: Vec<Entry>,
+    /// How many conversations of the target it needs, too.
+    left_out: usize,
+    /// What stands in the file beside that.
+    others: Vec<Entry>,
+}
+
+impl Exported {
+    /// What becomes of what the suite needs, sorted by key, and of what is held in the file.
+    fn new(needed: Vec<Entry>, held: Vec<Entry>, args: &ExportArgs) -> Self {
+        let keys: BTreeSet<ActionKey> = held.iter().map(|entry| entry.key).collect();
+        // A file that has conversations goes on having them, until it is pruned.
+        let is_taken = |entry: &Entry| {
+            let is_there = !args.prune && keys.contains(&entry.key);
+            args.targets || is_there || !is_of_target(&entry.body)
+        };
+        let all = needed.len();
+        let found: Vec<Entry> = needed.into_iter().filter(is_taken).collect();
+        let left_out = all - found.len();
+        let others = others(held, &found);
+        Self { found, left_out, others }
+    }
+
+    /// How many conversations are written.
+    fn targets(&self) -> usize {
+        self.found.iter().filter(|entry| is_of_target(&entry.body)).count()
+    }
+
+    /// What is in the file then.
+    fn summary(&self, prune: bool) -> String {
+        let targets = self.targets();
+        let conversations = match targets {
+            0 => String::new(),
+            targets => format!(", {}", count(targets, "conversation")),
+        };
+        let others = match (self.others.len(), prune) {
+            (0, _) => String::new(),
+            (others, true) => format!("; {others} dropped"),
+            (others, false) => {
+                format!("; {others} more that this suite does not need now (`--prune` drops them)")
+            }
+        };
+        format!("{}{conversations}{others}", count(self.found.len() - targets, "judgment"))
+    }
+}
+
+/// What stands in the file beside what is taken of what the suite needs, each key once.
 fn others(held: Vec<Entry>, found: &[Entry]) -> Vec<Entry> {
     // What the suite needs was looked up in the file, too.
     let mut others: Vec<Entry> = held;
