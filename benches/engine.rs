@@ -157,7 +157,7 @@ fn plain_action(judge: &Judge, row: &PlainRow<'_>, text: &str) -> Action {
         other: None,
         ground_truth: Some(&row.ground_truth),
         vars: &vars,
-        row: Row { text },
+        row: Row::new(text),
     };
     Action::Judge(judge.action(RUBRIC, &placeholders, 0).unwrap())
 }

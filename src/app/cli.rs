@@ -8,6 +8,7 @@ use crate::pipeline::report::{FORMATS, ReportFormat};
 mod cache;
 mod command;
 mod harness;
+mod limits;
 mod views;
 
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
@@ -15,6 +16,7 @@ pub use harness::{
     CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,
     SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
+pub use limits::LimitArgs;
 pub use views::{BalanceArgs, CompareArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
@@ -122,10 +124,13 @@ pub struct RunArgs {
     /// Only replays stored outcomes: an action without one is an error (exit code 3).
     #[arg(long)]
     pub frozen: bool,
-    /// Does not call judges; runs programs.
+    /// Calls neither judges nor the target; runs programs that grade.
     #[arg(long)]
     pub offline: bool,
-    /// Re-runs stored judgments, of one grader (--refresh=GRADER) or of all.
+    /// Runs the target and grades nothing.
+    #[arg(long, conflicts_with_all = ["frozen", "offline"])]
+    pub only_targets: bool,
+    /// Re-runs stored judgments, of one grader (--refresh=GRADER) or of all; --refresh=target runs the target again.
     #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["frozen", "offline"])]
     pub refresh: Vec<String>,
     /// Retries stored failures.
@@ -137,24 +142,6 @@ pub struct RunArgs {
     /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
-}
-
-/// How much is asked at once, and in all. It comes before what the suite and `evalrs.toml` say.
-#[derive(Clone, Debug, Default, Args)]
-pub struct LimitArgs {
-    /// Maximum number of actions in flight.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub max_concurrent: Option<u32>,
-    /// Stops after N actions (exit code 3).
-    #[arg(long, value_name = "N")]
-    pub max_calls: Option<u64>,
-    /// Stops before more than this many US dollars are spent (exit code 3).
-    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
-    pub max_cost: Option<f64>,
-    /// Stops using an endpoint after N consecutive identical failures, or one of its models after N consecutive replies
-    /// without a verdict (exit code 3) [default: 10].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_identical_failures: Option<u32>,
 }
 
 /// `evalrs watch`.
@@ -169,6 +156,9 @@ pub struct WatchArgs {
     /// Asks at most N judgments per save before waiting for Enter.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub preview: u64,
+    /// Holds at most N conversations of the target per save before waiting for Enter.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub preview_targets: u64,
     /// Never waits for Enter: every save asks all it needs.
     #[arg(long, short)]
     pub yes: bool,
@@ -181,6 +171,9 @@ pub struct WatchArgs {
     /// Maximum number of actions in flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub max_concurrent: Option<u32>,
+    /// Maximum number of conversations of the target in flight [default: 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub max_concurrent_targets: Option<u32>,
     /// Only replays stored outcomes; asks nothing.
     #[arg(long)]
     pub frozen: bool,

@@ -330,7 +330,7 @@ mod tests {
             other: None,
             ground_truth: None,
             vars: &Map::new(),
-            row: Row { text: "{}" },
+            row: Row::new("{}"),
         };
         let base_url = |_: &str| environment_base_url.map(str::to_owned);
         key_of(Judge::new(rubric, &base_url).action(&template, &placeholders, 0).unwrap())

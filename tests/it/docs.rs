@@ -88,6 +88,11 @@ fn space() -> Space {
         ("graders/parts.py", "def order(trajectory, config):\n    return ''\n"),
         ("graders/parts/list.csv", "part\n"),
         ("runs/release-1/results.jsonl", run),
+        ("tickets.jsonl", row),
+        ("polite.md", "Is {submission} polite?"),
+        ("agent.py", "print('hello')\n"),
+        ("prompts/greeting.txt", "hello"),
+        ("shop/stock.txt", "pears"),
     ]);
     #[cfg(unix)]
     for program in ["policy.sh", "policy.py", "stock.py"] {

@@ -9,6 +9,7 @@ mod noted;
 mod server;
 mod space;
 #[cfg(unix)]
+mod targets;
 mod terminal;
 #[path = "../../src/test_data.rs"]
 mod test_data;

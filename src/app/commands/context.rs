@@ -85,6 +85,7 @@ impl SuiteContext {
                 .or_else(|| suite?.max_concurrent)
                 .or(workspace.max_concurrent)
                 .unwrap_or(default.max_concurrent),
+            max_concurrent_targets: limits.max_concurrent_targets.map(|most| most as usize),
             limits: SpendingLimits {
                 max_calls: limits.max_calls.or(workspace.max_calls),
                 max_cost: max_cost.and_then(Cost::from_dollars),

@@ -88,8 +88,11 @@ pub(crate) fn check_refreshed<'a>(
     refresh: &[String],
     suites: impl Iterator<Item = &'a Suite>,
 ) -> Result<(), Error> {
-    let names = suites.flat_map(|suite| suite.graders.iter().map(|grader| grader.name.as_str()));
-    let known: Vec<&str> = names.collect();
+    let suites: Vec<&Suite> = suites.collect();
+    let is_live = suites.iter().any(|suite| suite.target.live().is_some());
+    let names = suites.iter().flat_map(|suite| &suite.graders);
+    let names = names.map(|grader| grader.name.as_str());
+    let known: Vec<&str> = names.chain(is_live.then_some(TARGET)).collect();
     let wanted = refresh.iter().filter(|name| !name.is_empty());
     match wanted.into_iter().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
@@ -100,13 +103,21 @@ pub(crate) fn check_refreshed<'a>(
     }
 }
 
-/// Whose stored outcomes `--refresh` means; without a name, everybody's.
+/// What `--refresh` calls the target, which is run anew for its name alone: that may cost much more than judges.
+const TARGET: &str = "target";
+
+/// Whose stored outcomes `--refresh` means; without a name, those of all graders.
 pub(crate) fn refresh(names: &[String]) -> Refresh {
     match names {
         [] => Refresh::None,
         names if names.iter().any(String::is_empty) => Refresh::All,
         names => Refresh::Graders(names.to_vec()),
     }
+}
+
+/// Whether `--refresh` means the target.
+pub(crate) fn refresh_target(names: &[String]) -> bool {
+    names.iter().any(|name| name == TARGET)
 }
 
 /// What executes the actions of a session: judges are asked, programs are run.

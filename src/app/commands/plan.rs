@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Console;
 use super::context::SuiteContext;
-use super::open::{check_refreshed, loaded_session, overrides, refresh};
+use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
 use super::suites::suite_files;
 use crate::app::cli::PlanArgs;
 use crate::app::error::{Error, ExitStatus};
@@ -33,6 +33,7 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let settings = Settings {
         refresh: refresh(&args.refresh),
+        refresh_target: refresh_target(&args.refresh),
         retry_errors: args.retry_errors,
         ..Settings::default()
     };

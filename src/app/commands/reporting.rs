@@ -147,6 +147,7 @@ pub(super) fn process_facts(
         failed: has_actions.then(|| sum(|tally| tally.failed)),
         spent: settled.spent(),
         saved: settled.saved(),
+        target: settled.conversations,
         seconds: Some(seconds),
         report,
         ending: RunEnding {

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::Console;
 use super::context::SuiteContext;
 use super::header::header;
-use super::open::{check_refreshed, executor, loaded_session, overrides, refresh};
+use super::open::{check_refreshed, executor, loaded_session, overrides, refresh, refresh_target};
 use super::reporting::{Reports, origin, process_facts};
 use super::signals::interrupted;
 use super::suites::suite_files;
@@ -31,6 +31,8 @@ use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
 use crate::graph::results;
 use crate::pipeline::gate::GateStatus;
+use crate::pipeline::outcome::ActionTally;
+use crate::pipeline::report::usage::target_lines;
 use crate::pipeline::report::{Report, ReportedRun};
 use crate::pipeline::results::{FORMAT, Summary};
 use crate::pipeline::spec::GraderSpec;
@@ -112,7 +114,8 @@ struct SpentLimits {
 impl SpentLimits {
     fn add(&mut self, settled: &Settled) {
         self.calls += settled.calls;
-        self.cost += settled.spent().cost.unwrap_or(Cost::ZERO);
+        let of_target = settled.conversations.and_then(|tally| tally.spent.cost);
+        self.cost += settled.spent().cost.unwrap_or(Cost::ZERO) + of_target.unwrap_or(Cost::ZERO);
     }
 
     /// What is left of the limits.
@@ -146,17 +149,23 @@ fn run_one(
     let settings = surroundings.settings(&args.limits, session.suite());
     let settings = Settings {
         limits: used.left(settings.limits),
-        ask: match (args.frozen, args.offline) {
-            (true, _) => AskPolicy::Frozen,
-            (false, true) => AskPolicy::Offline,
-            (false, false) => AskPolicy::Ask,
+        ask: match (args.frozen, args.offline, args.only_targets) {
+            (true, _, _) => AskPolicy::Frozen,
+            (_, true, _) => AskPolicy::Offline,
+            (_, _, true) => AskPolicy::OnlyTargets,
+            (false, false, false) => AskPolicy::Ask,
         },
         refresh: refresh(&args.refresh),
+        refresh_target: refresh_target(&args.refresh),
         retry_errors: args.retry_errors,
         ..settings
     };
     let mut settled = settle_here(args, surroundings, &mut session, &settings, console)?;
     used.add(&settled);
+    if args.only_targets {
+        warn(&settled, console.err)?;
+        return only_targets(&settled, console);
+    }
     settled.warnings.extend(note_used(&mut session, surroundings, console.system));
     let summary = results::summary(&session.db, session.root);
     let status = status_of(&settled, &summary);
@@ -176,6 +185,7 @@ fn run_one(
         exit_code: status.code(),
         interrupted: settled.interrupted,
         actions: Ordered(settled.tallies.clone()),
+        target: settled.conversations,
         spent: settled.spent(),
         saved: settled.saved(),
         asked: settled.asked.iter().map(ToString::to_string).collect(),
@@ -282,9 +292,30 @@ fn hint_for(cannot: &CannotAsk) -> String {
     }
 }
 
+/// Those of the graders and of the target.
+fn all_tallies(settled: &Settled) -> impl Iterator<Item = &ActionTally> {
+    settled.tallies.iter().map(|(_, tally)| tally).chain(&settled.conversations)
+}
+
+/// What a run tells in which nothing is graded.
+fn only_targets(settled: &Settled, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let Some(tally) = settled.conversations else {
+        let message = "`--only-targets` has nothing to run: the target is recorded";
+        return Err(Error::plain(message, "leave it out to grade what is recorded"));
+    };
+    for line in target_lines(&tally) {
+        writeln!(console.out, "{line}")?;
+    }
+    Ok(match (settled.interrupted, tally.failed + tally.pending) {
+        (true, _) => ExitStatus::Interrupted,
+        (false, 0) if settled.write_error.is_none() => ExitStatus::Success,
+        _ => ExitStatus::Incomplete,
+    })
+}
+
 /// Unfinished work comes first: a gate over part of the grades has not decided.
 fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
-    let pending = settled.tallies.iter().any(|(_, tally)| tally.pending > 0);
+    let pending = all_tallies(settled).any(|tally| tally.pending > 0);
     if settled.interrupted {
         return ExitStatus::Interrupted;
     }
@@ -292,7 +323,7 @@ fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
     if settled.write_error.is_some() || settled.out_of_budget || pending || in_vain {
         return ExitStatus::Incomplete;
     }
-    let failed = settled.tallies.iter().any(|(_, tally)| tally.failed > 0);
+    let failed = all_tallies(settled).any(|tally| tally.failed > 0);
     let errors = summary.metrics.0.iter().any(|(_, metric)| metric.errors > 0);
     match summary.gate.status {
         // Nothing else would say that a suite without a gate was not judged.

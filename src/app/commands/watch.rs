@@ -160,6 +160,7 @@ impl WatchContext for Here<'_> {
         let args = self.args;
         let limits = LimitArgs {
             max_concurrent: args.max_concurrent,
+            max_concurrent_targets: args.max_concurrent_targets,
             max_calls: args.max_calls,
             max_cost: args.budget,
             max_identical_failures: None,
@@ -167,6 +168,7 @@ impl WatchContext for Here<'_> {
         Settings {
             ask: if args.frozen { AskPolicy::Frozen } else { AskPolicy::Ask },
             retry_errors: args.retry_errors,
+            target_allowance: if args.yes { u64::MAX } else { args.preview_targets },
             ..self.surroundings.settings(&limits, session.suite())
         }
     }
@@ -251,6 +253,7 @@ impl<'a> Keeper<'a> {
             exit_code: 0,
             interrupted: ended.ending == SessionEnd::Interrupted,
             actions: Ordered(ended.tallies),
+            target: ended.conversations,
             spent: ended.spent,
             saved: ended.saved,
             asked: ended.asked.iter().map(ToString::to_string).collect(),

@@ -44,6 +44,9 @@ pub(crate) struct RunFacts {
     pub interrupted: bool,
     /// Grader → what its actions came to.
     pub actions: Ordered<ActionTally>,
+    /// The conversations of the target, where it is run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<ActionTally>,
     /// What was used in this run.
     pub spent: Usage,
     /// What the judgments that were found in the store had used when they were asked.

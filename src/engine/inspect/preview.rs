@@ -12,6 +12,7 @@ use crate::engine::resolve::settings::Settings;
 use crate::engine::resolve::stored::StoredReader;
 use crate::engine::resolve::waiting::{Refreshed, WaitList, Waiting};
 use crate::engine::session::Session;
+use crate::graph::answers;
 use crate::graph::change::Change;
 use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::planned_actions::actions_of_grader;
@@ -29,6 +30,8 @@ use crate::pipeline::reason::StoreMiss;
 pub(crate) struct Preview {
     /// Grader → its actions, in the order of the suite.
     pub tallies: Vec<(String, ActionTally)>,
+    /// The conversations of the target, where it is run.
+    pub conversations: Option<ActionTally>,
     /// For each grader, in the order of the suite: how many of its actions are stored as failures that would stand for
     /// an answer.
     pub failures: Vec<u64>,
@@ -68,7 +71,7 @@ pub(crate) fn preview(
     let list = loop {
         // Every round scans anew: what came of an action may make others wanted.
         let mut list = scan(session, system);
-        let refreshed = Refreshed::of(session, &settings.refresh);
+        let refreshed = Refreshed::of(session, settings);
         let reader = StoredReader { session, settings, refreshed };
         let (outcomes, waiting) =
             list.look_up(store, &mut |entry, waiting| looking.look(&reader, entry, waiting));
@@ -90,6 +93,8 @@ pub(crate) fn preview(
     preview.to_ask = to_ask.collect();
     preview.failures = by_grader(session, &replayed);
     preview.is_open = open_graders(session, &preview.to_ask);
+    preview.conversations =
+        answers::is_live(&session.db, session.root).then_some(list.conversations);
     preview.tallies = list.tallies;
     preview
 }
@@ -168,7 +173,7 @@ impl StoreLookup {
         if found.is_none()
             && let Ok(outcome) = read_body(&entry.body)
         {
-            let held = if reader.refreshed.has(entry.key) {
+            let held = if reader.refreshed.has(waiting) {
                 StoreMiss::Refreshed
             } else {
                 StoreMiss::Failed

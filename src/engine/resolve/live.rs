@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
+use super::allowance::Allowance;
 use super::budget::SpendingLimits;
 use super::credentials::check_credentials;
 use super::in_flight::Written;
@@ -124,7 +125,7 @@ impl<'a> Live<'a> {
 
     /// Launches what was held back.
     pub fn allow_all(&mut self) {
-        self.resolver.allowance = u64::MAX;
+        self.resolver.allowance = Allowance::ALL;
     }
 
     /// While it is paused nothing is planned and nothing launched; what is under way lands.
@@ -225,7 +226,7 @@ impl<'a> Live<'a> {
                     let generation = held.map_or(0, |held| held.generation.saturating_add(1));
                     resolver.list.ask_again(resolver.session, Waiting { generation, ..waiting });
                 }
-                resolver.allowance = resolver.allowance.saturating_add(1);
+                resolver.allowance.allow_one();
             }
         }
         self.enqueue();
@@ -256,7 +257,8 @@ impl<'a> Live<'a> {
         }
         let resolver = &mut self.resolver;
         let is_settled = resolver.queues.is_empty() && resolver.in_flight.waits_for_nothing();
-        if !is_settled && !resolver.may_confirm_one() {
+        let has_answers = resolver.take_answered();
+        if !is_settled && !has_answers && !resolver.may_confirm_one() {
             return false;
         }
         if resolver.wants_more() {
@@ -358,6 +360,7 @@ impl<'a> Live<'a> {
             self.wait().await;
             self.resolver.write_landed();
         }
+        self.resolver.world.executor.finish().await;
     }
 
     /// Asks for a verdict as early as those of `rank`, if it is queued.

@@ -16,6 +16,7 @@ pub(crate) mod outstanding;
 pub(crate) mod persist;
 pub(crate) mod prepare;
 pub(crate) mod queues;
+pub(crate) mod allowance;
 pub(crate) mod repeat;
 pub mod resolver;
 pub mod settings;

@@ -30,6 +30,25 @@ pub(crate) enum QueueOwner {
     Judges(Endpoint),
 }
 
+/// Whose actions may start, as far as that is not for the executor to say. Those of programs cost nothing, and always may.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MayStart {
+    /// Those of judges.
+    pub(crate) judges: bool,
+    /// Those of the target.
+    pub(crate) target: bool,
+}
+
+impl MayStart {
+    fn allows(self, owner: &QueueOwner) -> bool {
+        match owner {
+            QueueOwner::Programs => true,
+            QueueOwner::Target => self.target,
+            QueueOwner::Judges(_) => self.judges,
+        }
+    }
+}
+
 /// What is queued for all endpoints.
 #[derive(Debug)]
 pub(crate) struct Queues<T> {
@@ -192,16 +211,20 @@ impl<T> Queues<T> {
         self.endpoints.iter().any(|queue| !queue.is_free() && !queue.is_empty())
     }
 
+    /// Whether conversations of the target wait.
+    pub(crate) fn has_conversations(&self) -> bool {
+        self.endpoints.iter().any(|queue| queue.owner == QueueOwner::Target && !queue.is_empty())
+    }
+
     /// How many actions wait.
     pub(crate) fn len(&self) -> usize {
         self.endpoints.iter().map(EndpointQueue::len).sum()
     }
 
     /// Takes out the next action that may start. It counts as under way until `landed`.
-    /// With `only_free`, one that costs nothing.
-    pub(crate) fn next(&mut self, executor: &dyn Executor, only_free: bool) -> Option<Next<T>> {
+    pub(crate) fn next(&mut self, executor: &dyn Executor, may: MayStart) -> Option<Next<T>> {
         let has_room = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
-            (!only_free || queue.is_free())
+            may.allows(&queue.owner)
                 && !queue.is_empty()
                 && queue.has_place()
                 && executor.room(queue.id) == Room::Now
@@ -289,7 +312,7 @@ impl<T> Queues<T> {
 mod tests {
     use std::cell::RefCell;
 
-    use super::{ClosedQueue, QueueOwner, Queues};
+    use super::{ClosedQueue, MayStart, QueueOwner, Queues};
     use crate::effects::exec::{
         Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch, LimitSettings, Room,
     };
@@ -334,6 +357,8 @@ mod tests {
         Endpoint { provider, base_url: url.to_owned(), api_key: None }
     }
 
+    const ALL: MayStart = MayStart { judges: true, target: true };
+
     /// A queue whose actions are named after their endpoints, `a` or `b`.
     fn queue(actions: &[&'static str]) -> (Doorkeeper, Queues<&'static str>) {
         let executor = Doorkeeper::default();
@@ -348,7 +373,7 @@ mod tests {
 
     /// Everything that starts before anything lands.
     fn started(executor: &Doorkeeper, queues: &mut Queues<&'static str>) -> Vec<&'static str> {
-        std::iter::from_fn(|| Some(queues.next(executor, false)?.action)).collect()
+        std::iter::from_fn(|| Some(queues.next(executor, ALL)?.action)).collect()
     }
 
     #[test]
@@ -386,7 +411,7 @@ mod tests {
     #[test]
     fn a_slow_endpoint_keeps_its_places_and_no_more() {
         let (executor, mut queues) = queue(&["a1", "a2", "a3", "b1", "b2", "b3"]);
-        let next = |queues: &mut Queues<_>| queues.next(&executor, false).map(|next| next.action);
+        let next = |queues: &mut Queues<_>| queues.next(&executor, ALL).map(|next| next.action);
         assert_eq!([next(&mut queues), next(&mut queues)], [Some("a1"), Some("b1")]);
         for expected in ["b2", "b3"] {
             queues.landed(EndpointId::Judge(JudgeEndpointId(1)));
@@ -416,7 +441,7 @@ mod tests {
         queues.push(closed, 0, "a3");
         let open = queues.queue(QueueOwner::Judges(endpoint("a")), "open", SETTINGS);
         queues.push(open, 0, "a4");
-        let first = queues.next(&executor, false).unwrap();
+        let first = queues.next(&executor, ALL).unwrap();
         queues.put_back(first);
         let closed = queues.take_closed(&executor);
         assert_eq!(closed.len(), 1);
@@ -441,16 +466,16 @@ mod tests {
     #[test]
     fn an_action_that_is_put_back_comes_next() {
         let (executor, mut queues) = queue(&["a1", "b1", "a2"]);
-        let next = queues.next(&executor, false).unwrap();
+        let next = queues.next(&executor, ALL).unwrap();
         queues.put_back(next);
-        assert_eq!(queues.next(&executor, false), Some(next));
+        assert_eq!(queues.next(&executor, ALL), Some(next));
         assert_eq!(queues.take_rest(), ["b1", "a2"]);
     }
 
     #[test]
     fn what_is_left_is_in_its_first_order() {
         let (executor, mut queues) = queue(&["a1", "b1", "a2", "b2", "a3"]);
-        queues.next(&executor, false);
+        queues.next(&executor, ALL);
         assert_eq!(queues.take_rest(), ["b1", "a2", "b2", "a3"]);
     }
 }

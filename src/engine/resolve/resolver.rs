@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use super::allowance::{Allowance, Blocked};
 use super::budget::{Budget, SpendingLimits};
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
@@ -22,7 +23,7 @@ use super::stored::StoredReader;
 use super::waiting::{Refreshed, WaitList, Waiting, stays};
 use crate::base::price::Cost;
 use crate::base::system::System;
-use crate::effects::exec::{Executor, Launch};
+use crate::effects::exec::{Executor, JudgeLaunch, Launch};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::progress::{Event, Progress};
 use crate::engine::session::Session;
@@ -30,7 +31,6 @@ use crate::graph::change::Change;
 use crate::graph::inputs::Chunk;
 use crate::graph::{Database, Db};
 use crate::pipeline::evaluate::Purpose;
-use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 
@@ -45,15 +45,6 @@ pub struct Effects<'a> {
     pub executor: &'a dyn Executor,
     /// Shows what happens.
     pub progress: &'a mut dyn Progress,
-}
-
-/// What stands in the way of more actions, if it is neither the disk nor an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blocked {
-    /// The budget is used up.
-    Budget,
-    /// As many were launched as are allowed for now.
-    Held,
 }
 
 /// The rank of an action in the queue: lower ones are asked earlier.
@@ -72,8 +63,10 @@ pub(crate) struct Resolver<'a> {
     pub(crate) arrived: Vec<Written>,
     pub(crate) budget: Budget,
     pub(crate) outstanding: Outstanding,
-    /// How many actions of judges may still be launched.
-    pub(crate) allowance: u64,
+    /// How many actions may still be launched.
+    pub(crate) allowance: Allowance,
+    /// Whether answers of the target have entered the graph that nobody has looked at.
+    has_answers: bool,
     pub(crate) blocked: Option<Blocked>,
     /// What was used so far, also by actions that were superseded before they landed.
     pub(crate) used: Usage,
@@ -100,7 +93,8 @@ impl<'a> Resolver<'a> {
             budget: Budget::default(),
             settings,
             outstanding: Outstanding::default(),
-            allowance: u64::MAX,
+            allowance: Allowance::ALL,
+            has_answers: false,
             blocked: None,
             used: Usage::default(),
             applied: 0,
@@ -115,8 +109,8 @@ impl<'a> Resolver<'a> {
         self.queues.drop_queue();
         self.list.start_over(self.session);
         self.outstanding = Outstanding::default();
+        self.allowance = Allowance { judges: allowance, conversations: settings.target_allowance };
         self.settings = settings;
-        self.allowance = allowance;
         self.blocked = None;
         self.settled.asked.clear();
         self.settled.stopped.clear();
@@ -170,9 +164,8 @@ impl<'a> Resolver<'a> {
     /// theirs. Where something is limited it may not: a budget or an interruption leaves as few cases as possible without
     /// any verdict.
     pub(crate) fn may_confirm_one(&mut self) -> bool {
-        // Without a limit as many are allowed as can be counted, and counted down.
         let is_limited =
-            self.settings.limits != SpendingLimits::default() || self.allowance < u64::MAX / 2;
+            self.settings.limits != SpendingLimits::default() || self.allowance.is_limited();
         !is_limited
             && self.settings.ask == AskPolicy::Ask
             && self.may_ask()
@@ -189,8 +182,10 @@ impl<'a> Resolver<'a> {
                 break;
             }
         }
-        let tallies = || self.list.tallies.iter();
-        let totals = tallies().map(|(name, tally)| (name.clone(), tally.total)).collect();
+        let target = [("target".to_owned(), self.list.conversations)];
+        let tallies = || self.list.tallies.iter().chain(&target);
+        let totals = tallies().filter(|(_, tally)| tally.total > 0);
+        let totals = totals.map(|(name, tally)| (name.clone(), tally.total)).collect();
         let noun = noun(self.session);
         self.world.progress.event(&Event::Planned { totals, noun });
         // Later there is news only if there is more to ask.
@@ -204,7 +199,7 @@ impl<'a> Resolver<'a> {
         let settings = &self.settings;
         let warnings = &mut self.settled.warnings;
         let replayed = &mut self.settled.replayed_failures;
-        let refreshed = Refreshed::of(self.session, &settings.refresh);
+        let refreshed = Refreshed::of(self.session, settings);
         let reader = StoredReader { session: self.session, settings, refreshed };
         let mut usable = |entry: &Entry, waiting: &Waiting| {
             let outcome = reader.usable(entry, waiting, warnings);
@@ -302,11 +297,10 @@ impl<'a> Resolver<'a> {
 
     fn launch_queued(&mut self) {
         // What runs here costs nothing, and need not be allowed.
-        let mut blocked = (self.allowance == 0).then_some(Blocked::Held);
+        let mut blocked = self.allowance.blocked();
         while self.in_flight.has_room() {
-            let Some(next) = self.queues.next(self.world.executor, blocked.is_some()) else {
-                break;
-            };
+            let may_start = self.allowance.may_start(blocked);
+            let Some(next) = self.queues.next(self.world.executor, may_start) else { break };
             let Next { endpoint, action: waiting, .. } = next;
             let launch = match launch(self.session, &waiting, endpoint) {
                 Ok(launch) => launch,
@@ -317,15 +311,15 @@ impl<'a> Resolver<'a> {
                 }
             };
             let mut expected = Cost::ZERO;
-            if let Launch::Judge(launch) = &launch {
-                expected = self.expected_cost(&launch.action);
+            if !matches!(launch, Launch::Program(_)) {
+                expected = self.expected_cost(&launch);
                 if !self.budget.allows(expected, self.settings.limits) {
                     self.queues.put_back(next);
                     blocked = Some(Blocked::Budget);
                     continue;
                 }
                 self.budget.sent(expected);
-                self.allowance = self.allowance.saturating_sub(1);
+                self.allowance.take(&launch);
             }
             self.list.tally(&waiting).asked += 1;
             self.settled.asked.push(waiting.key);
@@ -333,10 +327,10 @@ impl<'a> Resolver<'a> {
             let Waiting { key, generation, .. } = waiting;
             let waiting = Waiting { expected, ..waiting };
             self.in_flight.launch(waiting, key, generation, launch, &self.settings.prices);
-            if self.allowance == 0 {
-                blocked = blocked.or(Some(Blocked::Held));
-            }
+            blocked = blocked.or(self.allowance.blocked());
         }
+        let is_held = self.allowance.conversations == 0 && self.queues.has_conversations();
+        let blocked = blocked.or(is_held.then_some(Blocked::Held));
         self.blocked = blocked.filter(|_| self.queues.has_paid_to_ask());
     }
 
@@ -348,8 +342,9 @@ impl<'a> Resolver<'a> {
         self.give_up(vec![waiting], FailureKind::NotAsked, &message);
     }
 
-    /// What an action will probably cost; nothing where money has no limit.
-    fn expected_cost(&self, action: &JudgeAction) -> Cost {
+    /// What an action will probably cost; nothing where money has no limit, or nobody knows.
+    fn expected_cost(&self, launch: &Launch) -> Cost {
+        let Launch::Judge(JudgeLaunch { action, .. }) = launch else { return Cost::ZERO };
         let Settings { limits, prices, .. } = &self.settings;
         let price = limits.max_cost.and_then(|_| prices.of(&action.model));
         let bytes = action.system.len() + action.user.len();
@@ -453,9 +448,16 @@ impl<'a> Resolver<'a> {
 
     /// Brings what was written into the graph.
     pub(crate) fn apply_arrived(&mut self) {
+        let mut purposes = self.arrived.iter().map(|written| written.waiting.purpose);
+        self.has_answers |= purposes.any(|purpose| purpose == Purpose::Answer);
         let arrived = std::mem::take(&mut self.arrived).into_iter();
         let outcomes = arrived.map(|written| (written.key, Arc::new(written.outcome)));
         self.apply(outcomes.collect());
+    }
+
+    /// Whether the target has answered something since the last call: that may be graded while it goes on.
+    pub(crate) fn take_answered(&mut self) -> bool {
+        std::mem::take(&mut self.has_answers) && self.may_ask()
     }
 
     /// Brings outcomes into the graph, for all who wait for them.

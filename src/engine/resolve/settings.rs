@@ -13,6 +13,8 @@ pub struct Settings {
     pub max_concurrent: usize,
     /// Conversations of the target under way at once, where the command line says.
     pub max_concurrent_targets: Option<usize>,
+    /// How many conversations may be begun before somebody allows more.
+    pub target_allowance: u64,
     /// What may be executed.
     pub ask: AskPolicy,
     /// What it may spend.
@@ -27,6 +29,8 @@ pub struct Settings {
     pub prices: Arc<Prices>,
     /// Whose stored outcomes are asked anew.
     pub refresh: Refresh,
+    /// Whether the target is run anew, whatever it has answered.
+    pub refresh_target: bool,
     /// Whether stored failures are asked anew.
     pub retry_errors: bool,
 }
@@ -36,6 +40,7 @@ impl Default for Settings {
         Self {
             max_concurrent: 15,
             max_concurrent_targets: None,
+            target_allowance: u64::MAX,
             ask: AskPolicy::Ask,
             limits: SpendingLimits::default(),
             max_requests_per_minute: None,
@@ -43,6 +48,7 @@ impl Default for Settings {
             max_identical_failures: 10,
             prices: Arc::default(),
             refresh: Refresh::None,
+            refresh_target: false,
             retry_errors: false,
         }
     }

@@ -4,16 +4,17 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
+use super::allowance::Blocked;
 use super::credentials::check_credentials;
 use super::in_flight::InFlightEvent;
 use super::repeat::RepeatedCalls;
-use super::resolver::{Blocked, Effects, Resolver};
+use super::resolver::{Effects, Resolver};
 use super::settings::{Refresh, Settings};
 pub use super::waiting::SettledPlans;
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::progress::Event;
 use crate::engine::session::Session;
-use crate::graph::Db;
+use crate::graph::{Db, answers};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{ActionTally, FailureKind, Outcome, Usage, read_body};
 
@@ -25,6 +26,8 @@ const LOOKED_AT: usize = 2_048;
 pub struct Settled {
     /// Grader → its actions, in the order of the suite.
     pub tallies: Vec<(String, ActionTally)>,
+    /// The conversations of the target, where it is run.
+    pub conversations: Option<ActionTally>,
     /// How many of the actions count against limits: those of judges.
     pub calls: u64,
     /// The keys executed in this run.
@@ -46,7 +49,7 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// What was used in this run.
+    /// What graders used in this run.
     pub fn spent(&self) -> Usage {
         self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.spent)
     }
@@ -199,11 +202,15 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
             }
             () = resolver.wait() => {}
         }
+        // What the target has answered is graded while it goes on with other samples.
         resolver.apply_arrived();
-        if resolver.may_confirm_one() && resolver.wants_more() {
+        let has_answers = resolver.take_answered();
+        let rank = u8::from(!has_answers);
+        if (has_answers || resolver.may_confirm_one()) && resolver.wants_more() {
             resolver.look_up(0);
+            give_up_forbidden(resolver);
             resolver.can_keep();
-            resolver.enqueue(&|_, _| 1);
+            resolver.enqueue(&|_, _| rank);
         }
     }
 }
@@ -279,7 +286,9 @@ fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
     resolver.list.remember(resolver.session);
     *plans = resolver.list.settled;
     let calls = resolver.budget.calls();
-    Settled { tallies: resolver.list.tallies, calls, warnings, ..resolver.settled }
+    let is_live = answers::is_live(&resolver.session.db, resolver.session.root);
+    let conversations = is_live.then_some(resolver.list.conversations);
+    Settled { tallies: resolver.list.tallies, conversations, calls, warnings, ..resolver.settled }
 }
 
 fn write_now(resolver: &mut Resolver<'_>, entries: &[Entry]) {

@@ -29,7 +29,7 @@ impl StoredReader<'_> {
     ) -> Option<Outcome> {
         let may_ask = self.settings.ask.may_ask(kind_of(self.session, waiting));
         let retry_errors = self.settings.retry_errors;
-        let is_refreshed = may_ask && self.refreshed.has(entry.key);
+        let is_refreshed = may_ask && self.refreshed.has(waiting);
         if is_refreshed && entry.generation < u32::MAX {
             return None;
         }

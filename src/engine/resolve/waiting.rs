@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::settings::Refresh;
+use super::settings::{Refresh, Settings};
 use crate::base::price::Cost;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::session::Session;
@@ -73,22 +73,27 @@ impl Waiting {
 
 /// The actions whose stored outcomes are asked anew: all that a refreshed grader rests on, whoever wants them first.
 #[derive(Debug)]
-pub(crate) enum Refreshed {
-    /// Every one.
-    All,
-    /// These.
-    Keys(KeySet),
+pub(crate) struct Refreshed {
+    /// Those of graders; none means every one.
+    of_graders: Option<KeySet>,
+    /// Whether conversations of the target are among them.
+    of_target: bool,
 }
 
 impl Refreshed {
     /// Those that `refresh` asks for.
-    pub(crate) fn of(session: &Session, refresh: &Refresh) -> Self {
+    pub(crate) fn of(session: &Session, settings: &Settings) -> Self {
+        let of_target = settings.refresh_target;
+        Self { of_graders: Self::of_graders(session, &settings.refresh), of_target }
+    }
+
+    fn of_graders(session: &Session, refresh: &Refresh) -> Option<KeySet> {
         let db = &session.db;
         let root = session.root;
         let mut keys = KeySet::default();
         match refresh {
-            Refresh::All => return Self::All,
-            Refresh::None => return Self::Keys(keys),
+            Refresh::All => return None,
+            Refresh::None => return Some(keys),
             Refresh::Graders(_) => {}
         }
         for (ordinal, grader) in session.graders().iter().enumerate() {
@@ -96,14 +101,16 @@ impl Refreshed {
                 keys.extend(actions_of_grader(db, root, ordinal).map(|action| action.key));
             }
         }
-        Self::Keys(keys)
+        Some(keys)
     }
 
-    /// Whether `key` is one of them.
-    pub(crate) fn has(&self, key: ActionKey) -> bool {
-        match self {
-            Self::All => true,
-            Self::Keys(keys) => keys.contains(&key),
+    /// Whether an action is one of them.
+    pub(crate) fn has(&self, waiting: &Waiting) -> bool {
+        match waiting.purpose {
+            Purpose::Answer => self.of_target,
+            Purpose::Grade | Purpose::Submission => {
+                self.of_graders.as_ref().is_none_or(|keys| keys.contains(&waiting.key))
+            }
         }
     }
 }

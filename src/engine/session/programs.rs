@@ -357,7 +357,8 @@ fn runtime(
         return Err(match &spec.runtime {
             Some(said) => {
                 let place = if said.contains('/') { "" } else { " in PATH" };
-                let message = format!("`runtime`: there is no program `{names}`{place}");
+                let field = if spec.path.is_empty() { "" } else { "`runtime`: " };
+                let message = format!("{field}there is no program `{names}`{place}");
                 Uncallable::new(UncallablePart::Runtime, message)
             }
             None => Uncallable::new(UncallablePart::File, "nothing here runs it")

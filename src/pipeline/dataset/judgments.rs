@@ -163,7 +163,7 @@ mod tests {
     fn check(row: &str, paths: &[(JudgmentField, &str)], expected: Result<&[Short<'_>], &str>) {
         let paths: Vec<(JudgmentField, String)> =
             paths.iter().map(|(field, path)| (*field, (*path).to_owned())).collect();
-        let read = judgments(Row { text: row }, &paths);
+        let read = judgments(Row::new(row), &paths);
         let short = |read: &'_ [super::Judgment]| -> Vec<(String, Option<u32>, f64, String)> {
             read.iter()
                 .map(|one| (one.id.clone(), one.vote, one.score, one.rationale.clone()))

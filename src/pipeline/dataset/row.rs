@@ -11,6 +11,7 @@ use super::split::too_deep;
 use super::{GroundTruth, Input, Recorded, Sample};
 use crate::base::diagnostic::clipped;
 use crate::base::json_syntax::kind_of;
+use crate::base::path::Row;
 use crate::pipeline::spec::FieldMap;
 use crate::pipeline::trajectory::{MessageBody, Trajectory};
 
@@ -51,9 +52,11 @@ impl<'a> OpenedRow<'a> {
         Ok(Self { fields: RowFields::new(record.row, spec)?, record })
     }
 
-    /// The record.
-    pub(crate) fn record(&self) -> RowRecord<'a> {
-        self.record
+    /// The row as paths see it; what a target that is run has answered stands behind it.
+    pub(crate) fn row(&self) -> Row<'a> {
+        let RowRecord { row, recorded, .. } = self.record;
+        let is_answered = self.fields.spec.live.is_some() && recorded != NOT_RECORDED;
+        Row { text: row, answer: is_answered.then_some(recorded) }
     }
 
     /// Who the case is.

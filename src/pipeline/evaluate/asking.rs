@@ -42,7 +42,7 @@ impl<'a> JudgeInput<'a> {
         Ok(Some(Self {
             judge,
             submission,
-            row: Row { text: part.row.record().row },
+            row: part.row.row(),
             template,
             input: part.input()?,
             other: compare_to

@@ -286,22 +286,19 @@ fn submission_or_problem(
     {
         let pick_turn = |turn: usize| {
             let one = Recorded { trajectory: recorded.trajectory.turn(turn), output: None };
-            pick(&one, record, extractor)
+            pick(&one, opened.row(), extractor)
         };
         return Ok(Submission::Turns((0..turns.len()).map(pick_turn).collect()));
     }
-    Ok(pick(&recorded, record, extractor))
+    Ok(pick(&recorded, opened.row(), extractor))
 }
 
-fn pick(recorded: &Recorded, record: RowRecord<'_>, extractor: &Picker) -> Submission {
+fn pick(recorded: &Recorded, row: Row<'_>, extractor: &Picker) -> Submission {
     if recorded.trajectory.is_empty() {
         return Submission::NoMessages;
     }
-    let from = ExtractFrom {
-        trajectory: &recorded.trajectory,
-        output: recorded.output.as_deref(),
-        row: Row { text: record.row },
-    };
+    let from =
+        ExtractFrom { trajectory: &recorded.trajectory, output: recorded.output.as_deref(), row };
     match extractor.as_ref().map(|extractor| extractor.extract(&from)) {
         Ok(Ok(text)) => Submission::Text(text.into_boxed_str()),
         Ok(Err(error)) => Submission::Failed(error.to_string().into()),
@@ -467,7 +464,7 @@ fn grade_with_tool(
         submission: text,
         ground_truth: ground_truth.as_deref().filter(|truth| !truth.is_empty()),
         trajectory: &trajectory,
-        row: Row { text: part.row.record().row },
+        row: part.row.row(),
         include_subagents: grader.include_subagents,
     }))
 }

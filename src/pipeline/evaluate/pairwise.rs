@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::CasePart;
 use super::ballots::ScoredVote;
-use crate::base::path::{Row, lookup};
+use crate::base::path::lookup;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::reply::Verdict;
 use crate::pipeline::spec::CompareTo;
@@ -110,7 +110,7 @@ pub(super) fn other_text(part: &CasePart<'_>, compare_to: &CompareTo) -> Result<
 
 /// A field of the row as text; of a list, where turns are graded one by one, the item of the turn.
 fn field(part: &CasePart<'_>, path: &str) -> Option<String> {
-    let value = Row { text: part.row.record().row }.value();
+    let value = part.row.row().value();
     let found = match (lookup(&value, path)?, part.turn) {
         (Value::Array(items), Some(turn)) => items.get(turn)?,
         (found, _) => found,

@@ -133,7 +133,10 @@ fn grader_input<'a>(
         trajectory.to_steps(include_subagents)
     });
     let mut metadata = part.row.metadata()?;
-    let cwd = metadata.remove("cwd").filter(Value::is_string);
+    let said = metadata.remove("cwd").filter(Value::is_string);
+    let is_live = part.row.row().answer.is_some();
+    let kept = is_live.then(|| part.row.row().get("workspace")).flatten();
+    let cwd = said.or(kept);
     let input = Given::of(part.row, part.turn)?;
     Ok(GraderInput { input, output, hint, trajectory, metadata, cwd })
 }

@@ -54,6 +54,8 @@ impl Sought {
             Self::Path(path) => fields.at_path(path).is_some(),
             Self::GroundTruth => fields.raw("ground_truth").is_some(),
             Self::Trajectory => spec.live.is_some() || has_trajectory(&fields),
+            // What a target that is run gives beside its answer is not known before.
+            Self::Name(name) if spec.live.is_some() && name.starts_with("row.") => true,
             Self::Name(name) => stands_for(name, row, &fields),
         }
     }
@@ -71,7 +73,7 @@ fn has_trajectory(fields: &RowFields<'_>) -> bool {
 /// Whether `{name}` stands for something in this row.
 fn stands_for(name: &str, row: &str, fields: &RowFields<'_>) -> bool {
     if let Some(path) = name.strip_prefix("row.") {
-        return Row { text: row }.get(path).is_some();
+        return Row::new(row).get(path).is_some();
     }
     fields.raw("rubric_vars").is_some_and(|vars| {
         let text = vars.get();

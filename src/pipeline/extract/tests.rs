@@ -46,7 +46,7 @@ fn sample() -> Trajectory {
 }
 
 fn from(trajectory: &Trajectory) -> ExtractFrom<'_> {
-    ExtractFrom { trajectory, output: None, row: Row { text: ROW } }
+    ExtractFrom { trajectory, output: None, row: Row::new(ROW) }
 }
 
 fn extract(spec: &ExtractorSpec, from: &ExtractFrom<'_>) -> Result<String, ExtractError> {

@@ -20,7 +20,7 @@ fn grade(function: &str, config: &Value, submission: &str, ground_truth: Option<
         submission,
         ground_truth,
         trajectory: &Trajectory::default(),
-        row: Row { text: "{}" },
+        row: Row::new("{}"),
         include_subagents: false,
     };
     compiled(function, config).unwrap().grade(&subject)

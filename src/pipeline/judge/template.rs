@@ -267,7 +267,7 @@ mod tests {
             other: None,
             ground_truth: None,
             vars: &vars,
-            row: Row { text: r#"{"a": {"b": [1, "two"]}}"# },
+            row: Row::new(r#"{"a": {"b": [1, "two"]}}"#),
         };
         for (template, expected) in [
             ("{input}", "Q {submission}"),
@@ -305,7 +305,7 @@ mod tests {
             other,
             ground_truth: Some("TRUTH"),
             vars: &vars,
-            row: Row { text: "{}" },
+            row: Row::new("{}"),
         };
         let question = match other {
             None => Question::Score(Scale { min: 1.0, max: 5.0 }),

@@ -28,7 +28,7 @@ use std::io::{self, Write};
 
 use self::ending::RunEnding;
 use self::origin::ReportOrigin;
-use super::outcome::Usage;
+use super::outcome::{ActionTally, Usage};
 use super::results::{ReportHeader, ResultLine, Summary};
 
 /// The formats of `evalrs run`, the one for terminals first.
@@ -117,10 +117,12 @@ pub(crate) struct ProcessFacts {
     pub cached: Option<u64>,
     /// Actions that failed.
     pub failed: Option<u64>,
-    /// What the run used.
+    /// What graders used in the run.
     pub spent: Usage,
     /// What the judgments it found in the store had used when they were asked.
     pub saved: Usage,
+    /// The conversations of the target, where it is run.
+    pub target: Option<ActionTally>,
     /// Wall time of the run, in seconds.
     pub seconds: Option<f64>,
     /// Where all results stand.

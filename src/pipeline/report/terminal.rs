@@ -377,6 +377,8 @@ fn fact_lines(
         shown.push(format!("{title} {}", parts.join(", ")));
     }
     shown.extend(money(facts));
+    let target = facts.target.iter().flat_map(super::usage::target_lines);
+    shown.extend(target);
     let report = facts.report.as_ref().map(|report| format!("report: {}", sanitize(report)));
     let shown = shown.iter().map(|line| cut(line, width)).chain(report);
     shown.map(|line| faint(&line)).collect()
@@ -428,6 +430,7 @@ mod tests {
 
     fn facts() -> ProcessFacts {
         ProcessFacts {
+            target: None,
             asked: Some(4),
             cached: Some(96),
             failed: Some(2),

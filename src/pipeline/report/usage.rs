@@ -1,6 +1,8 @@
 //! What judgments used, by grader and judge model, and how every format says it.
 
+use crate::base::price::Cost;
 use crate::base::text::count;
+use crate::pipeline::outcome::{ActionTally, Usage};
 use crate::pipeline::results::Summary;
 use crate::pipeline::results::usage::ModelUsage;
 
@@ -36,6 +38,28 @@ fn sentence(usage: &ModelUsage) -> String {
     };
     let input = count(usage.input_tokens, "token");
     format!("{judgments}: {input} in, {} out{cost}", usage.output_tokens)
+}
+
+/// What the conversations of a target came to: how many were held, and what they used.
+pub(crate) fn target_lines(tally: &ActionTally) -> Vec<String> {
+    let ActionTally { total, cached, asked, failed, pending, spent, saved } = *tally;
+    let mut counts = vec![format!("{asked} run"), format!("{cached} cached")];
+    counts.extend((failed > 0).then(|| format!("{failed} failed")));
+    counts.extend((pending > 0).then(|| format!("{pending} not run")));
+    let mut line = format!("target: {}: {}", count(total, "conversation"), counts.join(", "));
+    for (name, usage) in [("spent", spent), ("saved", saved)] {
+        line.push_str(&used(name, usage).map_or_else(String::new, |used| format!("; {used}")));
+    }
+    vec![line]
+}
+
+/// What was used, after a word that says what of it; nothing where nothing is known.
+pub(crate) fn used(name: &str, usage: Usage) -> Option<String> {
+    let tokens = usage.input + usage.output;
+    let cost = usage.cost.filter(|cost| *cost > Cost::ZERO).map(|cost| cost.to_string());
+    let tokens = (tokens > 0).then(|| count(tokens, "token"));
+    let parts: Vec<String> = cost.into_iter().chain(tokens).collect();
+    (!parts.is_empty()).then(|| format!("{name} {}", parts.join(", ")))
 }
 
 #[cfg(test)]

@@ -270,7 +270,7 @@ impl<'a> Binder<'a> {
                 let place = split::line_place(path, text, start);
                 problems.push(Diagnostic::error(place, message));
             };
-            let read = match judgments(Row { text: &row.text }, paths) {
+            let read = match judgments(Row::new(&row.text), paths) {
                 Ok(read) => read,
                 Err(message) => {
                     problem(row.start, message);

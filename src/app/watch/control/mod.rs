@@ -62,6 +62,8 @@ pub struct EndedSession {
     pub ending: SessionEnd,
     /// What the actions of the last save came to, grader by grader.
     pub tallies: Vec<(String, ActionTally)>,
+    /// What the conversations of its target came to, where that is run.
+    pub conversations: Option<ActionTally>,
     /// The actions sent since the last save.
     pub asked: Vec<ActionKey>,
     /// What was used in the session.
@@ -395,8 +397,10 @@ impl<'a> Control<'a> {
         let live = self.live;
         let done = live.progressed();
         let tallies = live.tallies().to_vec();
+        let conversations = live.conversations();
         let asked = live.asked().to_vec();
         live.finish().await;
-        EndedSession { ending, tallies, asked, spent: done.used, saved: done.tally.saved }
+        let saved = done.tally.saved;
+        EndedSession { ending, tallies, conversations, asked, spent: done.used, saved }
     }
 }

@@ -19,7 +19,7 @@ impl Agent for CommandAgent {
 }
 
 async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
-    let start = talk.start(talk.launch.start.spec.arguments.clone());
+    let start = talk.start(arguments(&talk));
     let input = talk.launch.action.input(talk.has_workspace.then_some(talk.folder));
     let mut lines = Vec::new();
     let mut on_line = |line: &str| {
@@ -38,6 +38,17 @@ async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     // Of one value, the times of its lines tell nothing.
     let lines = if text.len() > 1 { vec![lines] } else { Vec::new() };
     Ok(TargetAnswer { exit: Some(end.exit), lines, ..answer })
+}
+
+/// The arguments. In a workspace those that name files of the target's folder are made absolute: they are not there.
+fn arguments(talk: &Talk<'_>) -> Vec<String> {
+    let start = &talk.launch.start;
+    let found = |argument: &String| {
+        let path = std::path::Path::new(&start.cwd).join(argument);
+        let is_file = talk.has_workspace && !argument.starts_with('-') && path.is_file();
+        if is_file { path.to_string_lossy().into_owned() } else { argument.clone() }
+    };
+    start.spec.arguments.iter().map(found).collect()
 }
 
 /// Why a process that has ended gave no answer, if it did not.

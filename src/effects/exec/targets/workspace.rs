@@ -118,8 +118,9 @@ impl ConversationFolder {
         let undone =
             hooks::run("teardown_each", words, &self.launch.start, self.folder(), programs).await;
         self.is_finished = true;
-        let Some(own) = self.own.take() else { return undone.and(answered) };
-        let answered = undone.and(answered);
+        // Why there is no answer matters more than what could not be undone after it.
+        let answered = answered.and_then(|answer| undone.map(|()| answer));
+        let Some(own) = self.own.take() else { return answered };
         let kept = match own.spec.keep {
             KeepWorkspace::Always => true,
             KeepWorkspace::Failed => answered.is_err(),
@@ -269,6 +270,7 @@ fn keep(own: &OwnFolder, launch: &TargetLaunch) -> Option<String> {
     let name = format!("{name}-{}", std::process::id());
     let to = home.join(name);
     let moved = std::fs::create_dir_all(&home).and_then(|()| std::fs::rename(from, &to));
+    remove_if_empty(from.parent());
     let place = if moved.is_ok() { &to } else { from };
     Some(place.to_string_lossy().into_owned())
 }
@@ -277,10 +279,13 @@ fn keep(own: &OwnFolder, launch: &TargetLaunch) -> Option<String> {
 fn remove(own: &OwnFolder) -> Option<String> {
     let path = Path::new(&own.path);
     let _ = std::fs::remove_dir_all(path);
-    if let Some(parent) = path.parent() {
-        let _ = std::fs::remove_dir(parent);
-    }
+    remove_if_empty(path.parent());
     None
+}
+
+/// Removes the folder of the process, unless other conversations are in it.
+fn remove_if_empty(folder: Option<&Path>) {
+    let _ = folder.map(std::fs::remove_dir);
 }
 
 /// Removes what processes left that were killed.

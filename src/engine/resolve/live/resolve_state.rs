@@ -1,7 +1,8 @@
 //! How far the settling of a save is, and what it came to.
 
 use super::Live;
-use crate::engine::resolve::resolver::Blocked;
+use crate::engine::resolve::allowance::Blocked;
+use crate::graph::answers;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
 
@@ -85,6 +86,13 @@ impl Live<'_> {
     /// What the actions of each grader came to, in the order of the suite.
     pub fn tallies(&self) -> &[(String, ActionTally)] {
         &self.resolver.list.tallies
+    }
+
+    /// What the conversations of the target came to, where it is run.
+    pub fn conversations(&self) -> Option<ActionTally> {
+        let session = self.session();
+        let is_live = answers::is_live(&session.db, session.root);
+        is_live.then_some(self.resolver.list.conversations)
     }
 
     /// Why endpoints are asked no more, what of the store could not be read, and how many stored failures stand for

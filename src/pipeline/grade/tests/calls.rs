@@ -30,9 +30,9 @@ fn grade_calls(
         submission: "",
         ground_truth,
         trajectory,
-        row: Row {
-            text: r#"{"info": {"task": {"actions": [{"name": "b", "kwargs": {"y": [1]}}]}}, "n": 1}"#,
-        },
+        row: Row::new(
+            r#"{"info": {"task": {"actions": [{"name": "b", "kwargs": {"y": [1]}}]}}, "n": 1}"#,
+        ),
         include_subagents: config.get("max") == Some(&json!(99)),
     };
     compiled(function, config).unwrap().grade(&subject)
@@ -275,7 +275,7 @@ fn recorded_scores_are_taken_over() {
             submission: "",
             ground_truth: None,
             trajectory: &Trajectory::default(),
-            row: Row { text: row },
+            row: Row::new(row),
             include_subagents: false,
         };
         let grade = compiled("recorded_score", &config).unwrap().grade(&subject);
