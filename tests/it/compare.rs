@@ -196,6 +196,73 @@ fn trials_are_compared_where_the_files_hold_trials() {
     assert_eq!(value["perPrompt"][1]["capabilityWinner"], Value::Null);
 }
 
+/// Checks a document by the schema of this name that the binary prints.
+#[track_caller]
+fn check(space: &Space, name: &str, document: &Value) {
+    let schema = space.run(&["schemas", name]).stdout();
+    let schema = serde_json::from_str(&schema).unwrap();
+    let errors: Vec<String> = jsonschema::draft202012::new(&schema)
+        .unwrap()
+        .iter_errors(document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{name}: {errors:?}");
+}
+
+#[test]
+fn reports_and_what_graders_are_handed_are_as_the_schemas_say() {
+    let space = space();
+    for strategy in ["weighted", "statistical"] {
+        let args = ["compare", "-s", strategy];
+        check(&space, "ComparisonReport", &report(&space.run(&[&args[..], &RUNS].concat())));
+        let of_trials = report(&space.run(&[&args[..], &["old.jsonl", "new.jsonl"]].concat()));
+        check(&space, "TrialsComparisonReport", &of_trials);
+    }
+    // A grader that keeps what it is handed.
+    space.write(
+        "keep.sh",
+        "#!/bin/sh\nmkdir -p handed\ncat > handed/$$\necho '{\"rankings\":[]}'\n",
+    );
+    executable(&space, "keep.sh");
+    for runs in [&RUNS[..], &["old.jsonl", "new.jsonl"]] {
+        let ran = space.run(&[&["compare", "-s", "custom", "-g", "keep.sh"], runs].concat());
+        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+        let handed = space.names("handed");
+        assert!(!handed.is_empty());
+        for name in handed {
+            let input = serde_json::from_str(&space.read(&format!("handed/{name}"))).unwrap();
+            check(&space, "ComparisonInput", &input);
+        }
+    }
+    let rankings = json!({"rankings": [{"run": "a", "rank": 1, "score": -3.5}], "reasoning": "r"});
+    check(&space, "ComparisonResult", &rankings);
+}
+
+#[test]
+fn what_was_extracted_and_graded_is_compared() {
+    let space = space();
+    let event = |text: &str| json!({"type": "result", "result": text}).to_string();
+    for (run, text) in [("x", "Paris"), ("y", "Rome")] {
+        let raw = json!({
+            "id": "a", "input": "q", "hint": "Paris", "rawLines": [event(text)],
+            "timing": {"start": 1, "end": 5, "total": 4},
+        });
+        space.write(&format!("{run}.raw.jsonl"), jsonl([raw]));
+        space.write("grade.sh", "#!/bin/sh\nif grep -q '\"output\":\"Paris' ; then echo '{\"pass\":true,\"score\":1}'; else echo '{\"pass\":false,\"score\":0}'; fi\n");
+        executable(&space, "grade.sh");
+        let file = |step: &str| format!("{run}.{step}.jsonl");
+        for args in [
+            ["extract", &file("raw"), "-s", "claude-code", "-o", &file("extracted")],
+            ["grade", &file("extracted"), "-g", "grade.sh", "-o", &file("graded")],
+        ] {
+            assert_eq!(space.run(&args).code(), 0);
+        }
+    }
+    let ran = space.run(&["compare", "x.graded.jsonl", "y.graded.jsonl"]);
+    assert_eq!(winners(&ran), ["x.graded"]);
+    check(&space, "ComparisonReport", &report(&ran));
+}
+
 /// Prefers the longest output, and keeps a count of its calls.
 const LONGEST: &str = r#"#!/usr/bin/env python3
 import json, sys

@@ -3,10 +3,16 @@
 //! They are strict: what writes a record is checked with them. What reads records (`check`) is tolerant, as
 //! agent-eval-harness is.
 
+mod extensions;
+
 use serde_json::{Map, Value, json};
 
-/// Whose schemas there are, in the order in which they are listed.
-pub(crate) const NAMES: [&str; 15] = [
+/// Whose schemas there are: those of agent-eval-harness in its order, and behind them those of evalrs alone.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain(extensions::NAMES)
+}
+
+const NAMES: [&str; 15] = [
     "PromptCase",
     "GraderResult",
     "TrajectoryStep",
@@ -58,7 +64,7 @@ fn body(name: &str) -> Option<Value> {
         ]),
         "JsonRpcResponse" => json_rpc_response(),
         "JsonRpcError" => json_rpc_error(),
-        _ => return None,
+        other => return extensions::body(other),
     })
 }
 
@@ -299,7 +305,8 @@ fn object(members: &[(&str, Value)]) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{NAMES, schema};
+    use super::{names, schema};
+    use crate::pipeline::adapter::BUILT_IN;
 
     fn accepts(name: &str, value: &Value) -> bool {
         jsonschema::draft202012::new(&schema(name).unwrap()).unwrap().is_valid(value)
@@ -307,7 +314,8 @@ mod tests {
 
     #[test]
     fn every_name_has_a_schema_that_is_one() {
-        for name in NAMES {
+        assert_eq!(names().count(), 20);
+        for name in names() {
             let schema = schema(name).unwrap();
             let heads: Vec<&String> = schema.as_object().unwrap().keys().take(2).collect();
             assert_eq!(heads, ["$schema", "title"]);
@@ -359,5 +367,37 @@ mod tests {
         ] {
             assert_eq!(accepts(name, &value), expected, "{name}: {value}");
         }
+    }
+
+    #[test]
+    fn the_schema_of_adapters_takes_those_that_are_built_in() {
+        for (name, text) in BUILT_IN {
+            let mut adapter: Value = serde_json::from_str(text).unwrap();
+            assert!(accepts("AdapterSchema", &adapter), "{name}");
+            adapter["sessionMode"] = json!("once");
+            assert!(!accepts("AdapterSchema", &adapter), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_an_agent_wrote_becomes_steps_that_the_schema_takes() {
+        let set = "agent-trajectories";
+        let name = "claude-code-2.0.25-stream.jsonl";
+        let Some(stream) = crate::test_data::text(set, name) else { return };
+        let adapter = crate::pipeline::adapter::Adapter::read(BUILT_IN[0].1).unwrap();
+        let lines: Vec<&str> = stream.lines().collect();
+        let raw = json!({
+            "id": "a", "input": "q", "rawLines": lines, "metadata": {"category": "real"},
+            "timing": {"start": 0, "end": 9, "total": 9, "sessionCreation": 0},
+        });
+        let record =
+            crate::pipeline::inline::extract::extracted(raw.as_object().unwrap(), &adapter);
+        let record = json!(record.unwrap());
+        let steps = record["trajectory"].as_array().unwrap();
+        assert!(steps.len() > 20, "{}", steps.len());
+        for step in steps {
+            assert!(accepts("TrajectoryStep", step), "{step}");
+        }
+        assert!(accepts("CaptureResult", &record), "{record}");
     }
 }

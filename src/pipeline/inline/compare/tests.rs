@@ -174,7 +174,7 @@ fn trials_are_compared_by_what_is_possible_and_what_is_certain() {
     assert_eq!(value["headToHead"]["overall"][0]["aWins"], 1, "the earlier run wins what is equal");
     assert_eq!(value["flakiness"]["a"]["topFlakyPrompts"][0]["id"], "one");
     assert_eq!(value["flakiness"]["a"]["flakyPromptCount"], 1);
-    assert_eq!(value["meta"]["trialsPerPrompt"], 5);
+    assert_eq!(value["meta"]["trialsPerPrompt"], json!(5.0));
     let ranks = trials::rank_statistical(&matchups.compared[0], Bootstrap::default());
     assert_eq!(ranks.iter().map(|rank| rank.run).collect::<Vec<_>>(), [1, 0]);
     assert_eq!(trials::grader_input(&matchups.compared[0], &runs)["runs"]["a"]["k"], 5);

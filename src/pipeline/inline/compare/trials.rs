@@ -113,7 +113,7 @@ struct TrialsMeta {
     generated_at: String,
     runs: Vec<String>,
     prompt_count: usize,
-    trials_per_prompt: u64,
+    trials_per_prompt: f64,
     input_format: &'static str,
 }
 
@@ -251,7 +251,7 @@ pub(crate) fn compare(
             generated_at: generated_at.to_owned(),
             runs: runs.iter().map(|run| run.label.clone()).collect(),
             prompt_count: matchups.prompts,
-            trials_per_prompt: first.and_then(|record| record.get("k")?.as_u64()).unwrap_or(0),
+            trials_per_prompt: first.and_then(|record| record.get("k")?.as_f64()).unwrap_or(0.0),
             input_format: "trials",
         },
         capability: of_each(runs, |records| Capability(spread(records, pass_at_k, intervals))),
