@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
+use super::endings::who;
 use super::{command, files};
 use crate::base::typescript;
 use crate::effects::exec::Start;
@@ -54,7 +55,7 @@ fn module(start: &Start, source: &str) -> Option<Problem> {
             suggestion: None,
         }),
         Ok(stripped) if stripped.is_module && stripped.lacks(name) => Some(Problem {
-            message: format!("Grader module must export a '{name}' function"),
+            message: format!("{} module must export a '{name}' function", who(start.spec.role)),
             line: 0,
             column: 0,
             suggestion: None,

@@ -21,7 +21,8 @@ use super::tail::{self, Printed, Tail};
 use super::world::ProgramWorld;
 use super::{changed_meanwhile, files};
 use crate::effects::exec::Start;
-use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
+use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply};
+use crate::pipeline::spec::Role;
 
 /// The most bytes of standard output.
 const MOST_OUTPUT: usize = 16 << 20;
@@ -182,6 +183,11 @@ async fn read(from: Option<impl AsyncRead + Unpin>, to: &mut Vec<u8>) -> bool {
 
 /// What an executable that succeeded printed, if it is a result.
 fn result_of(start: &Start, output: &[u8], stderr: Option<String>) -> Outcome {
+    if start.spec.role == Role::Tool {
+        // A tool may answer anything, also nothing.
+        let text = start.without_secrets(String::from_utf8_lossy(output).trim());
+        return Outcome::Reply(Reply { text, model: None, usage: None });
+    }
     let Ok(text) = std::str::from_utf8(output) else {
         let text = start.without_secrets(&String::from_utf8_lossy(output));
         let shown: String = text.trim().chars().take(100).collect();

@@ -495,7 +495,8 @@ async function load({ path, function: name, role, workspace: folder, strip }) {
   if (found === undefined) {
     const names = Object.keys(isCommonJs ? { ...module.default } : module).filter((key) => key !== 'module.exports')
     const exports = names.length > 0 ? `it exports ${names.map((key) => `\`${key}\``).join(', ')}` : 'it exports nothing'
-    const wanted = isComparison ? "Comparison grader must export 'grade', 'compare', or 'default'" : `Grader module must export a '${name}'`
+    const who = { target: 'Target', tool: 'Tool' }[role] ?? 'Grader'
+    const wanted = isComparison ? "Comparison grader must export 'grade', 'compare', or 'default'" : `${who} module must export a '${name}'`
     return giveUp(`${wanted} function`, exports)
   }
   const overlaps = Object.prototype.toString.call(found) === '[object AsyncFunction]'

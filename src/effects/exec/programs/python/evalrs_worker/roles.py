@@ -27,7 +27,11 @@ PARAMETERS = {
     "extract": (("trajectory", "config", "agent_state"), 2),
     "reward": (("ctx",), 1),
     "compare": (("matchup",), 1),
+    "target": (("task",), 1),
+    "tool": (("name", "arguments", "call"), 2),
 }
+#: What functions do that are called for a role which has no decorator.
+UNDECORATED = {"compare": "does not compare", "target": "is no target", "tool": "answers no tool calls"}
 
 
 class Role:
@@ -37,7 +41,7 @@ class Role:
         mark = getattr(function, MARK, role)
         name = getattr(function, "__name__", "the function")
         if mark != role:
-            instead = f"not @{DECORATORS[role]}" if role in DECORATORS else "and does not compare"
+            instead = f"not @{DECORATORS[role]}" if role in DECORATORS else f"and {UNDECORATED[role]}"
             raise Unloadable(f"`{name}` is decorated with @{DECORATORS.get(mark, mark)}, {instead}")
         self.overlaps = is_async(function)
         self._must_be_grade = role == "grade" and hasattr(function, MARK)
@@ -102,12 +106,22 @@ def _compare(given: Dict[str, Any], classes: Classes) -> Values:
     return {"matchup": given}
 
 
+def _target(given: Dict[str, Any], classes: Classes) -> Values:
+    return {"task": given}
+
+
+def _tool(given: Dict[str, Any], classes: Classes) -> Values:
+    return {"name": given["name"], "arguments": given["arguments"], "call": given}
+
+
 #: What functions of a role are called with, by name.
 MAKERS: Dict[str, Callable[[Dict[str, Any], Classes], Values]] = {
     "grade": _grade,
     "extract": _extract,
     "reward": _reward,
     "compare": _compare,
+    "target": _target,
+    "tool": _tool,
 }
 
 

@@ -27,7 +27,7 @@ class Classes:
         self._messages: Dict[Any, Any] = {}
         self._agent_state: Any = None
         self._sample: Any = _installed_sample()
-        if role not in ("grade", "compare"):
+        if role in ("extract", "reward"):
             from . import messages
 
             self._own = messages
