@@ -42,7 +42,7 @@ impl Action {
     pub fn model(&self) -> Option<&str> {
         match self {
             Self::Judge(action) => Some(&action.model),
-            Self::Target(action) => action.model.as_ref().map(|model| model.name.as_str()),
+            Self::Target(action) => action.model_name(),
             Self::Program(_) | Self::Dependencies(_) => None,
         }
     }

@@ -58,6 +58,8 @@ mod secrets;
 mod servers;
 mod store_faults;
 mod streams;
+mod targets_chat;
+mod targets_functions;
 mod tidy;
 mod verdicts;
 mod views;

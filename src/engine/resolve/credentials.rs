@@ -11,12 +11,13 @@ use super::settle::CannotAsk;
 use super::waiting::Waiting;
 use crate::effects::exec::{Endpoint, LimitSettings, RequestHeader, Secret};
 use crate::engine::session::Session;
-use crate::graph::queries;
+use crate::graph::inputs::CellId;
+use crate::graph::{answers, queries};
 use crate::pipeline::evaluate::Purpose;
-use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider;
 use crate::pipeline::judge::provider::ProviderInfo;
-use crate::pipeline::spec::{GraderKind, HeaderSpec, HeaderValue, JudgeSpec};
+use crate::pipeline::judge::{Judge, JudgeEndpoint};
+use crate::pipeline::spec::{AgentKind, GraderKind, HeaderSpec, HeaderValue, JudgeSpec};
 
 /// The headers in which APIs take keys; Azure's is the second.
 const KEY_HEADERS: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
@@ -131,6 +132,7 @@ pub(crate) fn check_credentials(
     settings: &Settings,
     queue: &[Waiting],
 ) -> Result<(), CannotAsk> {
+    check_target(session, settings, queue)?;
     if !settings.ask.may_ask(ActionKind::Judgment) {
         return Ok(());
     }
@@ -153,15 +155,61 @@ pub(crate) fn check_credentials(
     let db = &session.db;
     let Some(grader) = session.grader(grader) else { return Ok(()) };
     let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
-    let spec = &rubric.judges[at];
-    let meant = provider::of_model(&spec.model).filter(|meant| *meant != spec.provider);
-    Err(CannotAsk::NoKey {
+    let who_asks = format!("`{}` has {count} judgments to ask", grader.name(db));
+    Err(no_key(&rubric.judges[at], who_asks))
+}
+
+fn no_key(spec: &JudgeSpec, who_asks: String) -> CannotAsk {
+    CannotAsk::NoKey {
         variable: key_variables(spec).join("` or `"),
-        meant,
+        meant: provider::of_model(&spec.model).filter(|meant| *meant != spec.provider),
         model: spec.model.clone(),
-        grader: grader.name(db).clone(),
-        count,
-    })
+        who_asks,
+    }
+}
+
+/// No conversation begins while a key is missing that one of them needs: that of a chat's model, or of who answers for
+/// its user.
+fn check_target(
+    session: &Session,
+    settings: &Settings,
+    queue: &[Waiting],
+) -> Result<(), CannotAsk> {
+    if !settings.ask.may_ask(ActionKind::Conversation) {
+        return Ok(());
+    }
+    let db = &session.db;
+    let Ok(Some(identity)) = answers::target(db, session.root) else { return Ok(()) };
+    let environment = session.root.environment(db);
+    let needs_key = |spec: &JudgeSpec, endpoint: &JudgeEndpoint| {
+        JudgeAccess { spec, base_url: &endpoint.base_url, environment }.needs_key()
+    };
+    let answers = queue.iter().filter(|waiting| waiting.purpose == Purpose::Answer);
+    let waiting: Vec<&Waiting> = answers.collect();
+    if let AgentKind::Chat(chat) = &identity.spec.kind {
+        let runs = &identity.spec.models;
+        for (at, endpoint) in identity.models.iter().enumerate() {
+            let spec = chat.model_of(runs.get(at));
+            let is_of_run = |waiting: &&&Waiting| {
+                let CellId { chunk, case, .. } = waiting.cell;
+                let who = queries::checked(db, chunk).whos.get(case);
+                let model = who.and_then(|who| who.identity.model.as_deref());
+                runs.is_empty() || model == Some(spec.model.as_str())
+            };
+            let count = waiting.iter().filter(is_of_run).count();
+            if count > 0 && needs_key(&spec, endpoint) {
+                return Err(no_key(&spec, format!("the target has {count} conversations to hold")));
+            }
+        }
+    }
+    let user = identity.spec.user.as_ref().zip(identity.user.as_ref());
+    match user.filter(|_| !waiting.is_empty()) {
+        Some((user, endpoint)) if needs_key(&user.model, endpoint) => {
+            let who_asks = format!("the user of {} conversations is simulated", waiting.len());
+            Err(no_key(&user.model, who_asks))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The judges of the panel that will be asked once the one at `at` is: any of them may confirm.

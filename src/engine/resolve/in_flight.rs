@@ -148,6 +148,10 @@ impl<'a, T: Copy> InFlight<'a, T> {
         launch: Launch,
         prices: &Arc<Prices>,
     ) {
+        let launch = match launch {
+            Launch::Target(target) => Launch::Target(Box::new(target.priced(prices))),
+            launch @ (Launch::Judge(_) | Launch::Program(_)) => launch,
+        };
         let action = launch.action();
         let endpoint = launch.endpoint();
         // It takes its place at once, before room is looked for again.

@@ -73,16 +73,19 @@ fn conversation(
             base_url: endpoint.base_url.clone(),
             api_key: access.api_key(),
             headers: access.headers(),
+            price: None,
         }
     };
     let access = match &identity.spec.kind {
         AgentKind::Chat(chat) => {
-            identity.model.as_ref().map(|endpoint| reached(&chat.model, endpoint))
+            let run = action.model.as_ref();
+            identity.model_of(run).map(|endpoint| reached(&chat.model_of(run), endpoint))
         }
         AgentKind::Http(http) => Some(TargetAccess {
             base_url: String::new(),
             api_key: None,
             headers: headers_of(&http.headers, environment),
+            price: None,
         }),
         AgentKind::LettaAgent(letta) => {
             let name = letta.api_key_env.as_deref().unwrap_or("LETTA_API_KEY");
@@ -93,6 +96,7 @@ fn conversation(
                 base_url: base_url.unwrap_or_else(|| "http://localhost:8283".to_owned()),
                 api_key,
                 headers: Vec::new(),
+                price: None,
             })
         }
         AgentKind::Command

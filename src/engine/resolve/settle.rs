@@ -64,7 +64,7 @@ impl Settled {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CannotAsk {
     /// The key of the API is not set.
-    #[error("`{variable}` is not set, and `{grader}` has {count} judgments to ask")]
+    #[error("`{variable}` is not set, and {who_asks}")]
     NoKey {
         /// The environment variable.
         variable: String,
@@ -72,10 +72,8 @@ pub enum CannotAsk {
         meant: Option<&'static str>,
         /// The model.
         model: String,
-        /// The grader.
-        grader: String,
-        /// How many judgments wait for it.
-        count: usize,
+        /// Who needs it, and for how much, as a clause.
+        who_asks: String,
     },
     /// A program cannot be loaded, so nothing of it could be keyed.
     #[error("cannot load `{program}`: {message}")]

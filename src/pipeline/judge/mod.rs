@@ -214,6 +214,11 @@ impl JudgeEndpoint {
         Self::new(spec, Question::Score(Scale::UNIT), environment)
     }
 
+    /// The settings of such a model. What a judge is told is none of them.
+    pub(crate) fn model_settings(&self) -> &JudgeAction {
+        &self.blank
+    }
+
     /// Visits what of such a model is in keys, each ingredient once, in a fixed order.
     pub(crate) fn walk_model(&self, to: &mut dyn Ingredients) {
         let model = &self.blank;

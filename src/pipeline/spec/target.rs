@@ -148,6 +148,30 @@ pub struct ChatTarget {
     pub max_turns: u32,
 }
 
+impl ChatTarget {
+    /// The model of one run, and where it is asked. A model with a provider of its own is asked where that is asked: what
+    /// the target says of its own provider (`base_url`, `endpoint`, `api_key_env`, `headers`, `extra_body`) is not for it.
+    pub fn model_of(&self, run: Option<&TargetModel>) -> JudgeSpec {
+        let mut spec = self.model.clone();
+        let Some(run) = run else { return spec };
+        spec.model.clone_from(&run.name);
+        if let Some(provider) = run.provider.as_ref().filter(|provider| **provider != spec.provider)
+        {
+            spec = JudgeSpec {
+                model: spec.model,
+                provider: provider.clone(),
+                temperature: spec.temperature,
+                seed: spec.seed,
+                max_tokens: spec.max_tokens,
+                top_p: spec.top_p,
+                patience: spec.patience,
+                ..JudgeSpec::default()
+            };
+        }
+        spec
+    }
+}
+
 /// An agent on a Letta server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LettaTarget {

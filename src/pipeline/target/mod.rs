@@ -22,8 +22,9 @@ pub struct TargetIdentity {
     pub spec: LiveTarget,
     /// What the files of its program are. Of a target without one: what it is said to read.
     pub program: Arc<ProgramIdentity>,
-    /// Where the model of a chat is asked; none for other kinds.
-    pub model: Option<JudgeEndpoint>,
+    /// Where the models of a chat are asked: that of each run, in the order of the suite, or the chat's own where it names
+    /// none. Other kinds have none.
+    pub models: Vec<JudgeEndpoint>,
     /// Where the model is asked that answers for the user.
     pub user: Option<JudgeEndpoint>,
 }
@@ -36,12 +37,22 @@ impl TargetIdentity {
         environment: BaseUrls<'_>,
     ) -> Self {
         let endpoint = |model: &JudgeSpec| JudgeEndpoint::of_model(model, environment);
-        let model = match &spec.kind {
-            AgentKind::Chat(chat) => Some(endpoint(&chat.model)),
-            _ => None,
+        let models = match &spec.kind {
+            AgentKind::Chat(chat) if spec.models.is_empty() => vec![endpoint(&chat.model)],
+            AgentKind::Chat(chat) => {
+                let of_run = |run: &TargetModel| endpoint(&chat.model_of(Some(run)));
+                spec.models.iter().map(of_run).collect()
+            }
+            _ => Vec::new(),
         };
         let user = spec.user.as_ref().map(|user| endpoint(&user.model));
-        Self { spec, program, model, user }
+        Self { spec, program, models, user }
+    }
+
+    /// Where the model of a chat is asked in the run with `run`.
+    pub(crate) fn model_of(&self, run: Option<&TargetModel>) -> Option<&JudgeEndpoint> {
+        let at = run.and_then(|run| self.spec.models.iter().position(|model| model == run));
+        self.models.get(at.unwrap_or(0))
     }
 }
 
@@ -64,7 +75,7 @@ pub struct TargetAction {
 impl TargetAction {
     /// Visits every ingredient of the key, each once, in a fixed order.
     pub fn walk(&self, to: &mut dyn Ingredients) {
-        walk::settings(&self.identity, to);
+        walk::settings(&self.identity, self.model.as_ref(), to);
         to.text_or_absent("model", self.model.as_ref().map(|model| model.name.as_str()));
         let provider = self.model.as_ref().and_then(|model| model.provider.as_deref());
         to.text_or_absent("model_provider", provider);
@@ -72,7 +83,15 @@ impl TargetAction {
         to.number("trial", f64::from(self.trial));
     }
 
-    #[expect(dead_code, reason = "for kinds of targets that hold conversations")]
+    /// The model that is asked, if evalrs knows it.
+    pub(crate) fn model_name(&self) -> Option<&str> {
+        let own = match &self.identity.spec.kind {
+            AgentKind::Chat(chat) => Some(chat.model.model.as_str()),
+            _ => None,
+        };
+        self.model.as_ref().map(|model| model.name.as_str()).or(own)
+    }
+
     /// The turns of the user, in order; what is not text is its JSON.
     pub(crate) fn turns(&self) -> Vec<String> {
         let handed: Map<String, Value> = serde_json::from_str(&self.handed).unwrap_or_default();

@@ -10,17 +10,22 @@ use crate::pipeline::judge::{JudgeEndpoint, open_headers, without_secrets};
 use crate::pipeline::key::Ingredients;
 use crate::pipeline::spec::{
     AgentKind, ChatTarget, HttpTarget, LettaAgentSource, LettaCodeTarget, LettaTarget, Repeat,
+    TargetModel,
 };
 
 /// Visits them, each once, in a fixed order.
-pub(super) fn settings(identity: &TargetIdentity, to: &mut dyn Ingredients) {
+pub(super) fn settings(
+    identity: &TargetIdentity,
+    model: Option<&TargetModel>,
+    to: &mut dyn Ingredients,
+) {
     let TargetIdentity { spec, program, .. } = identity;
     to.text("target", spec.kind.name());
     match &spec.kind {
         AgentKind::Command | AgentKind::Function => {}
         AgentKind::Headless(adapter) => to.text("adapter", &adapter.text),
         AgentKind::Http(http) => self::http(http, to),
-        AgentKind::Chat(chat) => self::chat(chat, identity.model.as_ref(), to),
+        AgentKind::Chat(chat) => self::chat(chat, identity.model_of(model), to),
         AgentKind::LettaAgent(letta) => letta_agent(letta, to),
         AgentKind::LettaCode(letta) => letta_code(letta, to),
     }

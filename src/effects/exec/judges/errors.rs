@@ -15,17 +15,17 @@ const MOST_WORDS: usize = 300;
 
 /// A reply that is an error.
 #[derive(Debug)]
-pub(super) struct ErrorReply {
+pub(crate) struct ErrorReply {
     /// Its status: where that is the one of a success, the one that the error says it has, if it says any.
-    pub(super) status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// The class of the failure.
-    pub(super) kind: FailureKind,
+    pub(crate) kind: FailureKind,
     /// How long the server asks to wait.
-    pub(super) delay: Option<Duration>,
+    pub(crate) delay: Option<Duration>,
 }
 
 /// The error that a reply with this status is; none if it is a success.
-pub(super) fn complaint(
+pub(crate) fn complaint(
     status: u16,
     body: Option<&Value>,
     provider: &dyn Provider,
@@ -67,7 +67,7 @@ fn inner_status(error: &Value) -> Option<(u16, FailureKind)> {
 }
 
 /// The words of an error, or the beginning of what came; `clean` takes the secrets out, before anything is cut.
-pub(super) fn words(bytes: &[u8], body: Option<&Value>, clean: impl Fn(&str) -> String) -> String {
+pub(crate) fn words(bytes: &[u8], body: Option<&Value>, clean: impl Fn(&str) -> String) -> String {
     let error = body.and_then(|body| {
         let others = ["message", "detail", "error"];
         error_in(body).or_else(|| others.iter().find_map(|name| body.get(name)))

@@ -3,17 +3,16 @@
 //! What is said and how replies read is the provider's; here it is sent, again after transport
 //! failures. A reply that is no verdict is asked again at most twice with its fault named, because clamping or guessing
 //! would hide a broken judge.
-#![expect(clippy::disallowed_methods, reason = "Retry-After dates are compared with the clock")]
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::agent::{self, AgentWorld};
 use super::asking::{Asking, estimate};
 use super::endpoints::{Endpoints, Entered};
 use super::errors;
-use super::pause::{Pause, pause};
+use super::pause::Pause;
+use super::request::{encoding, prepared, read_pause};
 use crate::effects::exec::letta::made_agents::MadeAgents;
 use crate::effects::exec::transport::client::{Clients, Trust};
 use crate::effects::exec::transport::retry;
@@ -21,10 +20,10 @@ use crate::effects::exec::transport::route::{Broken, Route};
 use crate::effects::exec::transport::{read_body, url};
 use crate::effects::exec::{
     Changed, Closing, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, JudgeLaunch,
-    Launch, LimitSettings, Notice, RequestHeader, Room,
+    Launch, LimitSettings, Notice, Room,
 };
 use crate::pipeline::judge::provider::{
-    self, Answer, Auth, Correction, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
+    self, Answer, Correction, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
 };
 use crate::pipeline::judge::{json, reply};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
@@ -225,7 +224,9 @@ impl HttpExecutor {
             }
             self.broken(error, launch, &url, client.trust)
         };
-        let sending = prepared(client.http.post(&url), launch, provider).json(&request.body);
+        let sending = client.http.post(&url);
+        let sending = prepared(sending, provider.info(), launch.api_key.as_ref(), &launch.headers)
+            .json(&request.body);
         let response = match sending.timeout(patience).send().await {
             Ok(response) => response,
             Err(error) => {
@@ -343,43 +344,6 @@ impl SentRequest {
         let pause = Pause { should_retry: (!may_pass).then_some(false), ..Pause::default() };
         Self { answer: Err(failure), status: None, pause }
     }
-}
-
-/// A request with everything that goes before its body.
-fn prepared(
-    mut sending: reqwest::RequestBuilder,
-    launch: &JudgeLaunch,
-    provider: &dyn Provider,
-) -> reqwest::RequestBuilder {
-    let info = provider.info();
-    let is_said =
-        |name: &str| launch.headers.iter().any(|said| said.name.eq_ignore_ascii_case(name));
-    for (name, value) in info.headers.iter().filter(|(name, _)| !is_said(name)) {
-        sending = sending.header(*name, *value);
-    }
-    if let Some(key) = &launch.api_key {
-        sending = match info.auth {
-            Auth::Bearer => sending.bearer_auth(key.reveal()),
-            Auth::Header(name) => sending.header(name, key.reveal()),
-        };
-    }
-    for RequestHeader { name, value, .. } in &launch.headers {
-        sending = sending.header(name, value.reveal());
-    }
-    sending
-}
-
-/// How the body is compressed, if it is. Servers are told of nothing that they may use.
-fn encoding(response: &reqwest::Response) -> Option<String> {
-    let said = response.headers().get("content-encoding")?.to_str().ok()?.trim();
-    let is_plain = said.is_empty() || said.eq_ignore_ascii_case("identity");
-    (!is_plain).then(|| said.chars().take(40).collect())
-}
-
-fn read_pause(response: &reqwest::Response) -> Pause {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
-    pause(&header, now.as_secs_f64())
 }
 
 /// What shapes depend on: who serves which model, and through which API.

@@ -2,14 +2,15 @@
 //!
 //! `http` asks action by action (`asking`), judges that are agents through `agent`. `endpoints` says who may ask when, by the
 //! rules of `limit` (with `window` and `breaker`). `errors` and `pause` read what a server says of a failure and of another
-//! attempt.
+//! attempt; `request` is what all requests have in common. Conversations of targets are held over the same parts.
 
 mod agent;
 mod asking;
 mod breaker;
-mod endpoints;
-mod errors;
+pub(crate) mod endpoints;
+pub(crate) mod errors;
 pub mod http;
 mod limit;
-mod pause;
+pub(crate) mod pause;
+pub(crate) mod request;
 mod window;

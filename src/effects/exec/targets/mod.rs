@@ -3,9 +3,19 @@
 //! What is the same for all of them is here: the attempts, the time limit, the workspace and the commands around a
 //! conversation.
 
+#[cfg(feature = "judge")]
+mod chat;
 mod command;
 mod function;
 mod hooks;
+#[cfg(feature = "judge")]
+mod model;
+#[cfg(feature = "judge")]
+mod tools;
+#[cfg(feature = "judge")]
+mod user;
+#[cfg(feature = "judge")]
+mod web;
 mod workspace;
 
 use std::cell::RefCell;
@@ -19,6 +29,7 @@ use tokio::time::Instant;
 
 use super::programs::ProgramExecutor;
 use super::{Notice, RequestHeader, Secret, Start};
+use crate::base::price::{Price, Prices};
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
@@ -55,9 +66,24 @@ pub struct TargetAccess {
     pub api_key: Option<Secret>,
     /// Further headers.
     pub headers: Vec<RequestHeader>,
+    /// What its model costs, where that is known.
+    pub price: Option<Price>,
 }
 
 impl TargetLaunch {
+    /// The same, with what its models cost.
+    #[must_use]
+    pub(crate) fn priced(mut self, prices: &Prices) -> Self {
+        let price = self.action.model_name().and_then(|model| prices.of(model));
+        if let Some(access) = &mut self.access {
+            access.price = price;
+        }
+        if let (Some(access), Some(user)) = (&mut self.user, &self.action.identity.spec.user) {
+            access.price = prices.of(&user.model.model);
+        }
+        self
+    }
+
     /// `text` without any secret that the target is told or sent.
     pub(crate) fn without_secrets(&self, text: &str) -> String {
         let text = self.start.without_secrets(text);
@@ -77,6 +103,9 @@ pub(crate) struct Talk<'a> {
     pub(crate) launch: &'a TargetLaunch,
     /// Runs programs.
     pub(crate) programs: &'a ProgramExecutor,
+    /// Sends requests.
+    #[cfg(feature = "judge")]
+    pub(crate) web: &'a web::Web,
     /// Where the agent works, absolute.
     pub(crate) folder: &'a str,
     /// Whether that folder is one of its own.
@@ -138,6 +167,8 @@ pub(crate) trait Agent {
 #[derive(Debug, Default)]
 pub(crate) struct TargetExecutor {
     setup: Setup,
+    #[cfg(feature = "judge")]
+    web: web::Web,
     left: Rc<RefCell<Vec<LeftWorkspace>>>,
     steps: RefCell<Vec<Notice>>,
     stepped: tokio::sync::Notify,
@@ -191,6 +222,8 @@ impl TargetExecutor {
         let talk = Talk {
             launch,
             programs,
+            #[cfg(feature = "judge")]
+            web: &self.web,
             folder: workspace.folder(),
             has_workspace: workspace.is_own(),
             begin,
@@ -243,9 +276,12 @@ fn agent(launch: &TargetLaunch) -> &'static dyn Agent {
     match &launch.action.identity.spec.kind {
         AgentKind::Command => &command::CommandAgent,
         AgentKind::Function => &function::FunctionAgent,
+        #[cfg(feature = "judge")]
+        AgentKind::Chat(_) => &chat::ChatAgent,
+        #[cfg(not(feature = "judge"))]
+        AgentKind::Chat(_) => &Unavailable,
         AgentKind::Headless(_)
         | AgentKind::Http(_)
-        | AgentKind::Chat(_)
         | AgentKind::LettaAgent(_)
         | AgentKind::LettaCode(_) => &Unavailable,
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
 use super::{
     Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
     count, joined, put_extra_body, put_settings, text_at,
@@ -82,6 +83,57 @@ impl Provider for Anthropic {
         Request { path: "/v1/messages".to_owned(), body }
     }
 
+    fn chat_request(&self, chat: &ChatRequest<'_>) -> Request {
+        let settings = chat.settings;
+        let mut messages: Vec<Value> = Vec::new();
+        for message in chat.messages {
+            let (role, content) = match message {
+                ChatMessage::User(text) => ("user", json!(text)),
+                ChatMessage::Assistant(message) => {
+                    let native = message.native.clone();
+                    ("assistant", native.unwrap_or_else(|| json!(message.text)))
+                }
+                ChatMessage::Results(results) => {
+                    ("user", results.iter().map(tool_result).collect())
+                }
+            };
+            // Messages without content are refused, and a model may have nothing to say.
+            let is_empty = match &content {
+                Value::Array(blocks) => blocks.is_empty(),
+                content => content.is_null(),
+            };
+            if !is_empty {
+                messages.push(json!({"role": role, "content": content}));
+            }
+        }
+        let tools = chat.tools.iter().map(|tool| chat::tool(tool, "input_schema"));
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(settings.model));
+        body.insert("max_tokens".to_owned(), json!(settings.max_tokens.unwrap_or(MAX_TOKENS)));
+        put_settings(&mut body, &[("system", chat.system.map(Value::from))]);
+        body.insert("messages".to_owned(), Value::Array(messages));
+        put_settings(
+            &mut body,
+            &[
+                ("tools", (!chat.tools.is_empty()).then(|| tools.collect())),
+                ("temperature", settings.temperature.map(Value::from)),
+                ("top_p", settings.top_p.map(Value::from)),
+            ],
+        );
+        put_extra_body(&mut body, settings);
+        Request { path: "/v1/messages".to_owned(), body }
+    }
+
+    fn said(&self, body: &Value, messages: usize) -> NativeMessage {
+        let content = body.get("content");
+        let blocks = content.and_then(Value::as_array).into_iter().flatten();
+        let uses = blocks.filter(|block| text_at(block, "/type") == "tool_use").enumerate();
+        let calls = uses.map(|(at, block)| {
+            chat::call(block.get("id"), messages, at, text_at(block, "/name"), block.get("input"))
+        });
+        NativeMessage { calls: calls.collect(), native: content.cloned() }
+    }
+
     fn answer(&self, body: &Value) -> Result<Answer, String> {
         let blocks = body.get("content").and_then(Value::as_array).ok_or("no content")?;
         // Thinking is a block of another type.
@@ -122,6 +174,18 @@ impl Provider for Anthropic {
     fn fixed_temperature(&self, model: &str) -> Option<f64> {
         is_claude_after_4_6(model).then_some(1.0)
     }
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    let mut block = json!({
+        "type": "tool_result",
+        "tool_use_id": result.call.id,
+        "content": result.text,
+    });
+    if result.has_failed {
+        block["is_error"] = json!(true);
+    }
+    block
 }
 
 /// Whether a model is a Claude of a version that takes no temperature but 1.0: `claude-opus-4-7`, `claude-sonnet-5`.

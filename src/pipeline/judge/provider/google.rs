@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
 use super::{
     Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
     count, joined, put_extra_body, put_settings, text_at,
@@ -96,6 +97,67 @@ impl Provider for Google {
         Request { path: format!("/v1beta/{}:generateContent", resource(&action.model)), body }
     }
 
+    fn chat_request(&self, chat: &ChatRequest<'_>) -> Request {
+        let settings = chat.settings;
+        let said = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
+        let contents = chat.messages.iter().filter_map(|message| match message {
+            ChatMessage::User(text) => Some(said("user", text)),
+            ChatMessage::Assistant(message) => match &message.native {
+                Some(native) => Some(native.clone()),
+                None => message.text.as_deref().map(|text| said("model", text)),
+            },
+            ChatMessage::Results(results) => {
+                let parts: Value = results.iter().map(tool_result).collect();
+                Some(json!({"role": "user", "parts": parts}))
+            }
+        });
+        // A turn without parts is refused, and a model may have nothing to say.
+        let contents = contents.filter(|content| {
+            content.get("parts").and_then(Value::as_array).is_some_and(|parts| !parts.is_empty())
+        });
+        let mut config = Map::new();
+        put_settings(
+            &mut config,
+            &[
+                ("temperature", settings.temperature.map(Value::from)),
+                ("seed", settings.seed.map(Value::from)),
+                ("maxOutputTokens", settings.max_tokens.map(Value::from)),
+                ("topP", settings.top_p.map(Value::from)),
+            ],
+        );
+        let mut body = Map::new();
+        if let Some(system) = chat.system {
+            body.insert("systemInstruction".to_owned(), json!({"parts": [{"text": system}]}));
+        }
+        body.insert("contents".to_owned(), contents.collect());
+        if !chat.tools.is_empty() {
+            let tools = chat.tools.iter().map(|tool| chat::tool(tool, "parametersJsonSchema"));
+            let tools: Value = tools.collect();
+            body.insert("tools".to_owned(), json!([{"functionDeclarations": tools}]));
+        }
+        if !config.is_empty() {
+            body.insert("generationConfig".to_owned(), Value::Object(config));
+        }
+        put_extra_body(&mut body, settings);
+        Request { path: format!("/v1beta/{}:generateContent", resource(&settings.model)), body }
+    }
+
+    fn said(&self, body: &Value, messages: usize) -> NativeMessage {
+        let Some(content) = body.pointer("/candidates/0/content").filter(|it| it.is_object())
+        else {
+            return NativeMessage::default();
+        };
+        let parts = content.get("parts").and_then(Value::as_array).into_iter().flatten();
+        let calls = parts.filter_map(|part| part.get("functionCall")).enumerate();
+        let calls = calls.map(|(at, call)| {
+            chat::call(call.get("id"), messages, at, text_at(call, "/name"), call.get("args"))
+        });
+        let calls = calls.collect();
+        let mut native = content.clone();
+        native["role"] = json!("model");
+        NativeMessage { calls, native: Some(native) }
+    }
+
     fn answer(&self, body: &Value) -> Result<Answer, String> {
         let blocked = text_at(body, "/promptFeedback/blockReason");
         let candidate = match body.pointer("/candidates/0") {
@@ -157,6 +219,15 @@ impl Provider for Google {
         }
         complaint
     }
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    let member = if result.has_failed { "error" } else { "output" };
+    let mut response = json!({"name": result.call.name, "response": {member: result.text}});
+    if result.call.has_own_id {
+        response["id"] = json!(result.call.id);
+    }
+    json!({"functionResponse": response})
 }
 
 /// The path of a model, whose name may say already that it is one.

@@ -1,4 +1,5 @@
-//! The APIs judges are asked through: an action in the words of each, and what came back in ours.
+//! The APIs judges are asked through: an action in the words of each, and what came back in ours. The same APIs hold the
+//! conversations of `chat`.
 //!
 //! One file a provider, each implementing [`Provider`] as pure functions: `exec` sends what they write and gives them
 //! what it received. A further provider is one more file and one more line in [`PROVIDERS`]. Judges that are agents are
@@ -8,6 +9,7 @@
 //! says, not only for the words of the one that was asked.
 
 mod anthropic;
+pub mod chat;
 mod google;
 mod letta;
 mod openai;
@@ -16,6 +18,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use self::chat::{ChatRequest, NativeMessage};
 use super::JudgeAction;
 use super::question::Question;
 use crate::pipeline::outcome::{FailureKind, Usage};
@@ -111,6 +114,13 @@ pub trait Provider: Sync {
         shape: ReplyShape,
         corrections: &[Correction],
     ) -> Request;
+
+    /// The request that has a conversation go on.
+    fn chat_request(&self, chat: &ChatRequest<'_>) -> Request;
+
+    /// The tools that a response calls, and what goes back of it in later requests; `messages` is how many parts the
+    /// conversation had before.
+    fn said(&self, body: &Value, messages: usize) -> NativeMessage;
 
     /// What a successful response says, or why it is none of this API.
     fn answer(&self, body: &Value) -> Result<Answer, String>;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::chat::{self, ChatMessage, ChatRequest, NativeMessage};
 use super::{
     Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
     count, joined, put_extra_body, put_settings, text_at,
@@ -100,6 +101,74 @@ impl Provider for OpenAi {
         );
         put_extra_body(&mut body, action);
         Request { path: "/chat/completions".to_owned(), body }
+    }
+
+    fn chat_request(&self, chat: &ChatRequest<'_>) -> Request {
+        let settings = chat.settings;
+        let system = chat.system.map(|text| json!({"role": "system", "content": text}));
+        let mut messages: Vec<Value> = system.into_iter().collect();
+        for message in chat.messages {
+            match message {
+                ChatMessage::User(text) => messages.push(json!({"role": "user", "content": text})),
+                ChatMessage::Assistant(message) => {
+                    let native = message.native.clone();
+                    messages.push(native.unwrap_or_else(|| chat::assistant(message)));
+                }
+                ChatMessage::Results(results) => messages.extend(results.iter().map(chat::result)),
+            }
+        }
+        let tools = chat.tools.iter().map(|tool| {
+            let function = chat::tool(tool, "parameters");
+            json!({"type": "function", "function": function})
+        });
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(settings.model));
+        body.insert("messages".to_owned(), Value::Array(messages));
+        let tokens = if reasons(&settings.model) { "max_completion_tokens" } else { "max_tokens" };
+        put_settings(
+            &mut body,
+            &[
+                ("tools", (!chat.tools.is_empty()).then(|| tools.collect())),
+                ("temperature", settings.temperature.map(Value::from)),
+                ("seed", settings.seed.map(Value::from)),
+                (tokens, settings.max_tokens.map(Value::from)),
+                ("top_p", settings.top_p.map(Value::from)),
+            ],
+        );
+        put_extra_body(&mut body, settings);
+        Request { path: "/chat/completions".to_owned(), body }
+    }
+
+    fn said(&self, body: &Value, messages: usize) -> NativeMessage {
+        let Some(message) = body.pointer("/choices/0/message") else {
+            return NativeMessage::default();
+        };
+        let listed = message.get("tool_calls").and_then(Value::as_array);
+        let mut native = Map::new();
+        native.insert("role".to_owned(), json!("assistant"));
+        // What servers want to see again; other members of a reply some of them refuse.
+        for name in ["content", "reasoning_details"] {
+            native.extend(message.get(name).map(|value| (name.to_owned(), value.clone())));
+        }
+        let mut calls = Vec::new();
+        let mut sent = Vec::new();
+        for (at, listed) in listed.into_iter().flatten().enumerate() {
+            let function = listed.get("function").unwrap_or(listed);
+            let name = text_at(function, "/name");
+            let arguments = function.get("arguments");
+            let call = chat::call(listed.get("id"), messages, at, name, arguments);
+            let mut again = listed.as_object().cloned().unwrap_or_default();
+            again.insert("id".to_owned(), json!(call.id));
+            again.insert("type".to_owned(), json!("function"));
+            let function = json!({"name": call.name, "arguments": call.arguments});
+            again.insert("function".to_owned(), function);
+            sent.push(Value::Object(again));
+            calls.push(call);
+        }
+        if !sent.is_empty() {
+            native.insert("tool_calls".to_owned(), Value::Array(sent));
+        }
+        NativeMessage { calls, native: Some(Value::Object(native)) }
     }
 
     fn answer(&self, body: &Value) -> Result<Answer, String> {
