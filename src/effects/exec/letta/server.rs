@@ -71,7 +71,13 @@ impl LettaServer {
         match ids {
             [Value::String(id)] if requests::is_id(id) => Ok(id.clone()),
             [_] => Err(self.unexpected("an import without the id of an agent")),
-            ids => Err(self.unexpected(&format!("an import of {} agents", ids.len()))),
+            ids => {
+                // A file that holds one agent makes one: nobody else knows of these.
+                for id in ids.iter().filter_map(Value::as_str).filter(|id| requests::is_id(id)) {
+                    let _ = self.delete(id).await;
+                }
+                Err(self.unexpected(&format!("an import of {} agents", ids.len())))
+            }
         }
     }
 
