@@ -19,6 +19,8 @@ use super::{Entry, StoreError};
 
 /// How hard a body is pressed: the next levels take twice as long for a tenth less.
 const LEVEL: i32 = 3;
+/// How many files the disk is asked to keep at the same time.
+const SYNCED_AT_ONCE: usize = 16;
 /// The largest file that can be a blob, in bytes: what cannot be pressed grows a little.
 const MAX_FILE: u64 = BODY_LIMIT as u64 + (1 << 20);
 
@@ -121,16 +123,18 @@ impl BlobFolder {
         }
         // All are written before the first one is waited for: the disk takes them together.
         let mut locks = Vec::with_capacity(blobs.len());
-        for (temporary, path) in &written {
-            temporary.file.sync_data().map_err(|error| write_error(path, &error))?;
-        }
+        at_once(&written, &|(temporary, path)| {
+            temporary.file.sync_data().map_err(|error| write_error(path, &error))
+        })?;
         for (temporary, path) in written {
             locks.push(temporary.place(&path).map_err(|error| write_error(&path, &error))?);
         }
         // As for segments: who cannot sync a folder says so with an error that means nothing.
-        for folder in folders.into_iter().flatten() {
+        let folders: Vec<PathBuf> = folders.into_iter().flatten().collect();
+        at_once(&folders, &|folder| {
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
-        }
+            Ok(())
+        })?;
         Ok(locks)
     }
 
@@ -147,6 +151,27 @@ impl BlobFolder {
         }
         Ok(files)
     }
+}
+
+/// Does something with each item, several at a time: the disk takes together what waits for it at the same time.
+fn at_once<T: Sync>(
+    items: &[T],
+    sync: &(dyn Fn(&T) -> Result<(), StoreError> + Sync),
+) -> Result<(), StoreError> {
+    let share = items.len().div_ceil(SYNCED_AT_ONCE).max(1);
+    let sync_share = |items: &[T]| items.iter().try_for_each(sync);
+    if items.len() == 1 {
+        return sync_share(items);
+    }
+    std::thread::scope(|scope| {
+        let shares = items.chunks(share).map(|items| scope.spawn(move || sync_share(items)));
+        let threads: Vec<_> = shares.collect();
+        let ends = threads.into_iter().map(|thread| match thread.join() {
+            Ok(end) => end,
+            Err(panicked) => std::panic::resume_unwind(panicked),
+        });
+        ends.collect()
+    })
 }
 
 /// What stands in a folder; nothing if it is not there.

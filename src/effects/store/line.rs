@@ -84,7 +84,7 @@ const CONFLICT: &str = "an unresolved conflict of git: both sides are read; with
 /// Refuses an entry whose body would not survive as one line.
 pub(super) fn check(entry: &Entry) -> Result<(), StoreError> {
     let Entry { key, body, .. } = entry;
-    let reason = if body.contains(['\n', '\r']) {
+    let reason = if memchr::memchr2(b'\n', b'\r', body.as_bytes()).is_some() {
         "contains a line break"
     } else if body.len() > BODY_LIMIT {
         "is too long"
