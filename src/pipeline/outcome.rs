@@ -76,6 +76,9 @@ pub struct Failure {
     /// The end of what a program wrote to its standard error, or where in it an exception was raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
+    /// As far as a target came: its answer up to then. It is never kept.
+    #[serde(skip)]
+    pub partial: Option<String>,
 }
 
 impl Failure {
@@ -89,7 +92,14 @@ impl Failure {
 
     /// A failure of which nothing else is known.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), reply: None, usage: None, stderr: None }
+        Self {
+            kind,
+            message: message.into(),
+            reply: None,
+            usage: None,
+            stderr: None,
+            partial: None,
+        }
     }
 }
 

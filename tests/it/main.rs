@@ -34,6 +34,8 @@ mod examples;
 mod explain;
 #[cfg(unix)]
 mod grade;
+#[cfg(unix)]
+mod headless;
 mod ids;
 mod imports;
 mod incremental;

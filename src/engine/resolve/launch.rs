@@ -110,7 +110,14 @@ fn conversation(
     let spec = queries::row_spec(db, session.root).as_ref().ok_or("its rows cannot be read")?;
     let who = queries::checked(db, chunk).whos.get(case).ok_or("its case is gone")?;
     let what_for = answers::case_name(spec, &who.identity, &action.sample);
-    Ok(Launch::Target(Box::new(TargetLaunch { action, start, access, user, what_for })))
+    Ok(Launch::Target(Box::new(TargetLaunch {
+        action,
+        start,
+        access,
+        user,
+        what_for,
+        turn_limit: None,
+    })))
 }
 
 /// How many conversations are under way at once: as the suite says, else [`CONVERSATIONS`].

@@ -78,6 +78,12 @@ impl Adapter {
         is_result.then(|| result.content_path.text(event).unwrap_or_default())
     }
 
+    /// Whether the event says that the turn failed.
+    pub(super) fn says_failed(&self, event: &Value) -> bool {
+        let path = self.result.failed_path.as_ref();
+        path.and_then(|path| path.find(event)) == Some(&Value::Bool(true))
+    }
+
     /// The conversation that the event belongs to, by the agent's own name for it.
     pub(super) fn session_id(&self, event: &Value) -> Option<String> {
         self.resume.as_ref()?.session_id_path.text(event)

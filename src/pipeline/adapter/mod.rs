@@ -5,13 +5,18 @@
 
 mod events;
 mod path;
+mod start;
 mod steps;
 mod turn;
 
+use std::time::Duration;
+
 use serde::Deserialize;
 
+pub(crate) use events::Update;
+pub(crate) use start::Conversation;
 pub(crate) use steps::steps;
-pub(crate) use turn::TurnReader;
+pub(crate) use turn::{TurnOutput, TurnReader, said};
 
 use path::EventPath;
 
@@ -39,6 +44,8 @@ pub(crate) struct Adapter {
     auto_approve: Option<Vec<String>>,
     resume: Option<ResumeArgument>,
     cwd_flag: Option<String>,
+    /// Extension: what the name of the model is said with.
+    pub model_flag: Option<String>,
     output_mode: Option<OutputMode>,
     output_events: Option<Vec<EventMapping>>,
     passthrough_type_map: Option<PassthroughTypes>,
@@ -199,6 +206,8 @@ struct ResultMatch {
     /// `*` for any.
     match_value: String,
     content_path: EventPath,
+    /// Extension: that the turn failed, if `true` stands there.
+    failed_path: Option<EventPath>,
 }
 
 /// How a conversation is written down for an agent that keeps none.
@@ -233,9 +242,20 @@ impl Adapter {
         Ok(adapter)
     }
 
+    /// How long a turn may take, where it says so.
+    pub(crate) fn turn_limit(&self) -> Option<Duration> {
+        let limit = Duration::try_from_secs_f64(self.timeout? / 1000.0).ok();
+        limit.filter(|limit| !limit.is_zero())
+    }
+
     /// The program that is started; none where the command is empty.
     pub(crate) fn program(&self) -> Option<&str> {
         self.command.first().map(String::as_str)
+    }
+
+    /// The first arguments of the program.
+    pub(crate) fn arguments(&self) -> &[String] {
+        self.command.get(1..).unwrap_or_default()
     }
 }
 

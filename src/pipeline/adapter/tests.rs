@@ -12,7 +12,7 @@ fn built_in(name: &str) -> Adapter {
 }
 
 /// An adapter with the members that must be there, and these.
-fn adapter(members: &Value) -> Result<Adapter, String> {
+pub(super) fn adapter(members: &Value) -> Result<Adapter, String> {
     let mut adapter = json!({
         "version": 1,
         "name": "a",

@@ -25,6 +25,10 @@ pub(crate) struct TurnOutput {
     pub answer: String,
     /// What the turn used, where the agent tells.
     pub usage: Option<Usage>,
+    /// Whether it came to a result.
+    pub has_result: bool,
+    /// Whether the result says that the turn failed.
+    pub has_failed: bool,
 }
 
 impl<'a> TurnReader<'a> {
@@ -45,7 +49,14 @@ impl<'a> TurnReader<'a> {
         }
         self.output.usage = self.adapter.usage(&event).or(self.output.usage.take());
         self.result = self.adapter.result(&event).or(self.result.take());
-        self.result.is_some()
+        self.output.has_result = self.result.is_some();
+        self.output.has_failed = self.result.is_some() && self.adapter.says_failed(&event);
+        self.output.has_result
+    }
+
+    /// What was told so far.
+    pub(crate) fn told(&self) -> &[(Update, u64)] {
+        &self.output.updates
     }
 
     /// What the turn said. Without a result it answered what it said on the way.
@@ -57,7 +68,7 @@ impl<'a> TurnReader<'a> {
 }
 
 /// The messages, a line each; one that goes on with the message before it stands in the same line.
-fn said(updates: &[(Update, u64)]) -> String {
+pub(crate) fn said(updates: &[(Update, u64)]) -> String {
     let mut said = String::new();
     let mut before = None;
     for (update, _) in updates {

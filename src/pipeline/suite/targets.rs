@@ -187,6 +187,8 @@ fn headless(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<(AgentKind
     };
     let mut spec = ProgramSpec::new(path, Language::Executable, "", Role::Target);
     spec.runtime = (!is_file).then(|| program.to_owned());
+    // Arguments that name files are read with the program: `python3 agent.py` is that file.
+    spec.arguments = adapter.arguments().to_vec();
     let name = if built_in.is_some() { name } else { reader.path(field)? };
     Some((AgentKind::Headless(AdapterSource { name, text }), spec))
 }

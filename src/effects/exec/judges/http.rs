@@ -138,6 +138,7 @@ impl HttpExecutor {
                     reply: Some(text),
                     usage: used(usage),
                     stderr: None,
+                    partial: None,
                 });
             }
             corrections.push(Correction { reply: text, fault });

@@ -7,6 +7,7 @@
 mod chat;
 mod command;
 mod function;
+mod headless;
 mod hooks;
 #[cfg(feature = "judge")]
 mod model;
@@ -55,6 +56,9 @@ pub struct TargetLaunch {
     pub user: Option<TargetAccess>,
     /// The sample, the model and the trial, as people read them.
     pub what_for: String,
+    /// How long each turn of a command line may take, where that is said outside of its adapter: one that takes longer
+    /// then ends no conversation.
+    pub turn_limit: Option<Duration>,
 }
 
 /// How a server is reached.
@@ -280,8 +284,8 @@ fn agent(launch: &TargetLaunch) -> &'static dyn Agent {
         AgentKind::Chat(_) => &chat::ChatAgent,
         #[cfg(not(feature = "judge"))]
         AgentKind::Chat(_) => &Unavailable,
-        AgentKind::Headless(_)
-        | AgentKind::Http(_)
+        AgentKind::Headless(_) => &headless::HeadlessAgent,
+        AgentKind::Http(_)
         | AgentKind::LettaAgent(_)
         | AgentKind::LettaCode(_) => &Unavailable,
     }

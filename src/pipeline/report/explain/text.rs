@@ -309,6 +309,7 @@ mod tests {
             reply: None,
             usage: None,
             stderr: None,
+            partial: None,
         };
         let failed = Kept { reply: None, failure: Some(failure), generation: 0, ..kept() };
         let line = GradeLine {
