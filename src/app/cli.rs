@@ -5,12 +5,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::pipeline::report::{FORMATS, ReportFormat};
 
+mod agents;
 mod cache;
 mod command;
 mod harness;
 mod limits;
 mod views;
 
+pub use agents::{CaptureArgs, TrialsArgs};
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
 pub use harness::{
     CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,
@@ -73,6 +75,12 @@ pub enum Command {
     /// Grades the reference answers of cases: a grader that fails one is wrong.
     #[command(args_override_self = true)]
     ValidateRefs(ValidateRefsArgs),
+    /// Gives every prompt to the command line of an agent, and writes what it did: what is stored is not run again.
+    #[command(args_override_self = true)]
+    Capture(CaptureArgs),
+    /// Gives every prompt to the command line of an agent several times, and writes how often it passed.
+    #[command(args_override_self = true)]
+    Trials(TrialsArgs),
     /// Reads what an agent's command line wrote, by an adapter: output and trajectory of every record.
     #[command(args_override_self = true)]
     Extract(ExtractArgs),

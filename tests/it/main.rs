@@ -20,6 +20,8 @@ mod before;
 mod blobs;
 mod cache;
 #[cfg(unix)]
+mod capture;
+#[cfg(unix)]
 mod compare;
 mod connections;
 mod cost;

@@ -72,6 +72,10 @@ impl System for Noted<'_> {
         self.system.write(path, contents)
     }
 
+    fn make_folder(&self, path: &str) -> std::io::Result<()> {
+        self.system.make_folder(path)
+    }
+
     fn remove_folder(&self, path: &str) -> std::io::Result<()> {
         self.system.remove_folder(path)
     }

@@ -18,6 +18,8 @@ impl Command {
             | Self::Calibrate(_)
             | Self::ValidateRefs(_)
             | Self::Schemas(_)
+            | Self::Capture(_)
+            | Self::Trials(_)
             | Self::Extract(_)
             | Self::Format(_)
             | Self::Summarize(_)
@@ -61,6 +63,8 @@ impl Command {
             | Self::Calibrate(_)
             | Self::ValidateRefs(_)
             | Self::Schemas(_)
+            | Self::Capture(_)
+            | Self::Trials(_)
             | Self::Extract(_)
             | Self::Format(_)
             | Self::Summarize(_)
@@ -79,6 +83,8 @@ impl Command {
             Self::Calibrate(args) => !args.strict,
             Self::ValidateRefs(args) => !args.strict,
             Self::Schemas(_)
+            | Self::Capture(_)
+            | Self::Trials(_)
             | Self::Extract(_)
             | Self::Format(_)
             | Self::Summarize(_)

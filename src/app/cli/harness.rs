@@ -209,6 +209,8 @@ pub fn usage_code(words: &[String]) -> u8 {
         "calibrate",
         "validate-refs",
         "schemas",
+        "capture",
+        "trials",
         "extract",
         "format",
         "summarize",

@@ -17,7 +17,7 @@ pub(crate) fn extract(args: &ExtractArgs, console: &mut Console<'_>) -> Result<E
     let schema = args.schema.as_deref();
     let schema = schema.ok_or_else(|| Error::harness_usage("--schema is required"))?;
     let bytes = piped_or_file(&args.view, "raw output", console)?;
-    let adapter = adapter(schema, console.system)?;
+    let adapter = adapter(schema, console.system)?.adapter;
     let records = checked(&bytes, "JSON", object)?;
     let mut lines = Vec::with_capacity(records.len());
     for (line, record) in &records {
@@ -33,22 +33,31 @@ pub(crate) fn extract(args: &ExtractArgs, console: &mut Console<'_>) -> Result<E
     Ok(ExitStatus::Success)
 }
 
+/// An adapter and its text.
+pub(super) struct AdapterText {
+    /// The adapter.
+    pub(super) adapter: Adapter,
+    /// What it was read from.
+    pub(super) text: String,
+}
+
 /// The adapter in a file, else the one of this name.
-fn adapter(name: &str, system: &dyn System) -> Result<Adapter, Error> {
-    let read = system.read(name).into_bytes();
+pub(super) fn adapter(name: &str, system: &dyn System) -> Result<AdapterText, Error> {
+    let wrong = |problem: String| Error::harness_usage(sanitize(&problem));
     let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
-    let text = match (&read, built_in) {
-        (Ok(bytes), _) => std::str::from_utf8(bytes)
-            .map_err(|_| Error::harness_usage("Invalid schema: this is not UTF-8"))?,
-        (Err(_), Some(text)) => text,
+    let text = match (system.read(name).into_bytes(), built_in) {
+        (Ok(bytes), _) => String::from_utf8(bytes)
+            .map_err(|_| wrong("Invalid schema: this is not UTF-8".to_owned()))?,
+        (Err(_), Some(text)) => text.to_owned(),
         (Err(_), None) => {
             let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-            return Err(Error::harness_usage(sanitize(&format!(
-                "Schema file not found: {name} (expected a file, or one of {})",
-                names.join(", ")
-            ))));
+            let names = names.join(", ");
+            return Err(wrong(format!(
+                "Schema file not found: {name} (expected a file, or one of {names})"
+            )));
         }
     };
-    Adapter::read(text)
-        .map_err(|problem| Error::harness_usage(sanitize(&format!("Invalid schema: {problem}"))))
+    let adapter =
+        Adapter::read(&text).map_err(|problem| wrong(format!("Invalid schema: {problem}")))?;
+    Ok(AdapterText { adapter, text })
 }

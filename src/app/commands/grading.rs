@@ -280,7 +280,11 @@ fn in_words(failure: &Failure, place: &str) -> String {
 }
 
 /// The grader that `written` names, run as the flags say.
-fn spec(written: &str, args: &ProgramArgs, system: &dyn System) -> Result<ProgramSpec, Error> {
+pub(super) fn spec(
+    written: &str,
+    args: &ProgramArgs,
+    system: &dyn System,
+) -> Result<ProgramSpec, Error> {
     let is_there =
         |path: &str| matches!(system.read(path), FileBytes::Bytes(_) | FileBytes::Unreadable(_));
     let function = written.rsplit_once(':').filter(|(file, function)| {

@@ -1,8 +1,10 @@
 //! One file a command: typed flags → what they mean → engine → report.
 
+mod agents;
 pub(crate) mod balance;
 pub(crate) mod cache;
 pub(crate) mod calibrate;
+pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub mod context;
@@ -138,6 +140,8 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Grade(args) => grade::grade(args, &mut console),
         Command::Calibrate(args) => calibrate::calibrate(args, &mut console),
         Command::ValidateRefs(args) => validate_refs::validate_refs(args, &mut console),
+        Command::Capture(args) => capture::capture(args, &mut console),
+        Command::Trials(args) => capture::trials(args, &mut console),
         Command::Extract(args) => extract::extract(args, &mut console),
         Command::Format(args) => format::format(args, &mut console),
         Command::Summarize(args) => summarize::summarize(args, &mut console),

@@ -145,6 +145,11 @@ impl System for MemorySystem {
         Ok(())
     }
 
+    fn make_folder(&self, _path: &str) -> std::io::Result<()> {
+        // Folders are there with what they hold.
+        Ok(())
+    }
+
     fn remove_folder(&self, path: &str) -> std::io::Result<()> {
         let prefix = format!("{}/", path.trim_end_matches('/'));
         self.files.borrow_mut().retain(|path, _| !path.starts_with(&prefix));

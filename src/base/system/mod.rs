@@ -59,6 +59,8 @@ pub trait System {
     /// Adds to the end of a file, making it and its folder if needed, and waits until that is on disk. After an error
     /// some of the bytes may be there. An error names the file.
     fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()>;
+    /// Makes a folder, and those above it if needed. An error names the folder.
+    fn make_folder(&self, path: &str) -> std::io::Result<()>;
     /// Removes a folder and all it holds. An error names the folder.
     fn remove_folder(&self, path: &str) -> std::io::Result<()>;
     /// The environment.

@@ -87,6 +87,10 @@ impl System for OsSystem {
         append_durably(path, bytes).map_err(naming(path))
     }
 
+    fn make_folder(&self, path: &str) -> std::io::Result<()> {
+        std::fs::create_dir_all(path).map_err(naming(path))
+    }
+
     fn remove_folder(&self, path: &str) -> std::io::Result<()> {
         std::fs::remove_dir_all(path).map_err(naming(path))
     }

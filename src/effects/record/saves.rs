@@ -408,6 +408,10 @@ mod tests {
     struct Full(MemorySystem, RefCell<Option<usize>>);
 
     impl System for Full {
+        fn make_folder(&self, path: &str) -> std::io::Result<()> {
+            self.0.make_folder(path)
+        }
+
         fn remove_folder(&self, path: &str) -> std::io::Result<()> {
             self.0.remove_folder(path)
         }

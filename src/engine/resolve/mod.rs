@@ -3,7 +3,7 @@
 //! `resolver` has the steps; `settle` takes them once, and `live` over and over while files change.
 //!
 //! Where there is no graph, `prepare` finds out what a program is by now, and `calls` has it called and gives what came of
-//! it in the order of the calls. For both, `in_flight` holds what is being executed, and `persist` says what of it is kept.
+//! it in the order of the calls; `sequences` does so with agents and what is made of their answers. For all, `in_flight` holds what is being executed, and `persist` says what of it is kept.
 
 pub(crate) mod budget;
 pub(crate) mod calls;
@@ -19,6 +19,7 @@ pub(crate) mod queues;
 pub(crate) mod allowance;
 pub(crate) mod repeat;
 pub mod resolver;
+pub(crate) mod sequences;
 pub mod settings;
 pub mod settle;
 pub(crate) mod store_writer;

@@ -8,6 +8,7 @@
 
 pub(crate) mod balance;
 pub(crate) mod calibration;
+pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod extract;

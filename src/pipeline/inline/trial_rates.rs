@@ -14,7 +14,6 @@ pub(crate) struct TrialRates {
     pub all: f64,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the command `trials` is to come"))]
 impl TrialRates {
     /// The rates of a prompt `passes` of whose `trials` passed; none without a trial.
     pub(crate) fn of(passes: usize, trials: usize) -> Option<Self> {
