@@ -285,9 +285,7 @@ fn agent(launch: &TargetLaunch) -> &'static dyn Agent {
         #[cfg(not(feature = "judge"))]
         AgentKind::Chat(_) => &Unavailable,
         AgentKind::Headless(_) => &headless::HeadlessAgent,
-        AgentKind::Http(_)
-        | AgentKind::LettaAgent(_)
-        | AgentKind::LettaCode(_) => &Unavailable,
+        AgentKind::Http(_) | AgentKind::LettaAgent(_) | AgentKind::LettaCode(_) => &Unavailable,
     }
 }
 
