@@ -341,7 +341,7 @@ impl<'a> PromptRun<'a> {
             max_concurrent: None,
         };
         let program = Arc::clone(&program.identity);
-        Arc::new(TargetIdentity { spec, program, model: None, user: None })
+        Arc::new(TargetIdentity { spec, program, models: Vec::new(), user: None })
     }
 
     /// Takes what came of a conversation. What is to be graded is.
