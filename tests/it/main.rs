@@ -64,6 +64,7 @@ mod store_faults;
 mod streams;
 mod targets_chat;
 mod targets_functions;
+mod targets_http;
 mod tidy;
 mod verdicts;
 mod views;

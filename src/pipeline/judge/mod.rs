@@ -137,6 +137,9 @@ pub struct Ballot {
     pub order: Order,
 }
 
+/// What the ingredients of a model are called in a key that may have two.
+pub(crate) type ModelNames = [&'static str; 9];
+
 /// The base URL that the environment names for a provider.
 pub type BaseUrls<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -220,17 +223,19 @@ impl JudgeEndpoint {
     }
 
     /// Visits what of such a model is in keys, each ingredient once, in a fixed order.
-    pub(crate) fn walk_model(&self, to: &mut dyn Ingredients) {
+    pub(crate) fn walk_model(&self, names: &ModelNames, to: &mut dyn Ingredients) {
         let model = &self.blank;
-        to.text("provider", &model.provider);
-        to.text("endpoint", &model.endpoint);
-        to.text("model_name", &model.model);
-        to.number_or_absent("temperature", model.temperature);
-        to.text_or_absent("seed", model.seed.map(|seed| seed.to_string()).as_deref());
-        to.number_or_absent("max_tokens", model.max_tokens.map(f64::from));
-        to.number_or_absent("top_p", model.top_p);
-        to.text("extra_body", &model.extra_body);
-        to.text("headers", &model.headers);
+        let [provider, endpoint, name, temperature, seed, max_tokens, top_p, extra_body, headers] =
+            names;
+        to.text(provider, &model.provider);
+        to.text(endpoint, &model.endpoint);
+        to.text(name, &model.model);
+        to.number_or_absent(temperature, model.temperature);
+        to.text_or_absent(seed, model.seed.map(|seed| seed.to_string()).as_deref());
+        to.number_or_absent(max_tokens, model.max_tokens.map(f64::from));
+        to.number_or_absent(top_p, model.top_p);
+        to.text(extra_body, &model.extra_body);
+        to.text(headers, &model.headers);
     }
 
     fn new(spec: &JudgeSpec, question: Question, environment: BaseUrls<'_>) -> Self {

@@ -27,8 +27,8 @@ pub struct Placeholders<'a> {
     pub row: Row<'a>,
 }
 
-/// A rubric cut at its placeholders.
-fn pieces(template: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+/// A template cut at its placeholders: what stands before each, and the placeholder with its braces.
+pub(crate) fn pieces(template: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let mut rest = template;
     std::iter::from_fn(move || {
         if rest.is_empty() {

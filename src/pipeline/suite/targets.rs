@@ -4,8 +4,9 @@
 //! rubrics are. What files an agent rests on is said by `inputs`, and read with those of its program.
 
 use serde_json::Value;
+use serde_json_path::JsonPath;
 
-use super::fields::FieldSet;
+use super::fields::{FieldSet, Findings};
 use super::headers::headers;
 use super::judges;
 use super::programs;
@@ -18,9 +19,11 @@ use super::target_sections::{
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::adapter::{Adapter, BUILT_IN};
 use crate::pipeline::spec::{
-    AdapterSource, AgentKind, ChatTarget, HttpTarget, KeepWorkspace, Language, LiveTarget,
-    ProgramSpec, Role, SimulatedUser, TargetHooks, TargetModel, WorkspaceSpec,
+    AdapterSource, AgentKind, ChatTarget, HeaderSpec, HeaderValue, HttpTarget, KeepWorkspace,
+    Language, LiveTarget, ProgramSpec, Role, SimulatedUser, TargetHooks, TargetModel,
+    WorkspaceSpec,
 };
+use crate::pipeline::target::exchange;
 
 /// Milliseconds a conversation may take where the suite does not say.
 const TIMEOUT_MS: u64 = 300_000;
@@ -210,6 +213,7 @@ fn http(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Option<AgentKind>
     {
         findings.error(field.value.span, "`url` must begin with `http://` or `https://`");
     }
+    check_exchange(fields, &headers, findings);
     Some(AgentKind::Http(Box::new(HttpTarget {
         method: fields.text("method", findings).unwrap_or_else(|| "POST".to_owned()),
         headers,
@@ -221,6 +225,59 @@ fn http(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Option<AgentKind>
         endpoint: fields.text("endpoint", findings),
         url: url?,
     })))
+}
+
+/// Reports paths that are none, and placeholders that stand for nothing.
+fn check_exchange(fields: &FieldSet<'_>, headers: &[HeaderSpec], findings: &mut Findings) {
+    for name in ["answer", "messages", "session"] {
+        if let Some(field) = fields.take(name)
+            && let Yaml::Str(text) = &field.value.value
+            && let Err(error) = JsonPath::parse(text)
+        {
+            let message = format!("`{name}` is not a JSONPath: {error}");
+            findings.error(field.value.span, message).hint =
+                Some("for example `$.output` or `$.messages[-1].content`".to_owned());
+        }
+    }
+    let mut unknown = Vec::new();
+    if let Some(field) = fields.take("url")
+        && let Yaml::Str(text) = &field.value.value
+    {
+        unknown.extend(exchange::unknown_placeholders(text).into_iter().map(|name| (field, name)));
+    }
+    if let Some(field) = fields.take("body") {
+        let of_body = exchange::unknown_in(&field.value.to_json());
+        unknown.extend(of_body.into_iter().map(|name| (field, name)));
+    }
+    if let Some(field) = fields.take("headers") {
+        let of_headers = headers.iter().filter_map(|header| match &header.value {
+            HeaderValue::Text(text) => Some(exchange::unknown_placeholders(text)),
+            HeaderValue::Variable(_) => None,
+        });
+        unknown.extend(of_headers.flatten().map(|name| (field, name)));
+    }
+    for (field, name) in unknown {
+        let known = exchange::PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(", ");
+        let message = format!("`{{{name}}}` stands for nothing");
+        findings.error(field.value.span, message).hint = Some(format!(
+            "placeholders are {known}; the last three also with a member, such as {{metadata.tone}}"
+        ));
+    }
+    if let Some(field) = fields.take("stream")
+        && fields.take("answer").is_none()
+    {
+        findings.error(field.key_span, "`stream` needs an `answer`").hint = Some(
+            "say where the text stands in each event, for example `answer: $.delta`".to_owned(),
+        );
+    }
+    if let Some(field) = fields.take("user")
+        && fields.take("session").is_none()
+    {
+        findings.error(field.key_span, "`user` needs a `session`").hint = Some(
+            "say where the name of the conversation stands in a reply, for example `session: $.session_id`"
+                .to_owned(),
+        );
+    }
 }
 
 fn chat(

@@ -203,7 +203,7 @@ fn lines_of_json(text: &str) -> Option<Vec<Map<String, Value>>> {
 
 /// What a target says that it used: `usage: {input_tokens, output_tokens}` (or the words of OpenAI) and `cost`, in US
 /// dollars.
-fn usage_in(row: &Map<String, Value>) -> Option<Usage> {
+pub(crate) fn usage_in(row: &Map<String, Value>) -> Option<Usage> {
     let usage = row.get("usage");
     let tokens = |names: [&str; 2]| {
         names.iter().find_map(|name| usage?.get(*name)?.as_u64()).unwrap_or_default()

@@ -1,9 +1,11 @@
 //! Conversations of a live target: what one depends on, and what came of it.
 //!
 //! A conversation is an action like any other: with one sample, one model and one trial. `answer` is what is kept of it,
-//! in the form of a row that was recorded. Processes and requests are in `exec`.
+//! in the form of a row that was recorded; `exchange` is what a server is sent, and what is found in its replies. Processes
+//! and requests are in `exec`.
 
 pub(crate) mod answer;
+pub(crate) mod exchange;
 mod walk;
 
 use std::sync::Arc;
@@ -118,3 +120,6 @@ impl TargetAction {
         Value::Object(members).to_string()
     }
 }
+
+#[cfg(test)]
+mod tests;

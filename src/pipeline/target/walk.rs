@@ -6,12 +6,37 @@
 use serde_json::Value;
 
 use super::TargetIdentity;
-use crate::pipeline::judge::{JudgeEndpoint, open_headers, without_secrets};
+use crate::pipeline::judge::{JudgeEndpoint, ModelNames, open_headers, without_secrets};
 use crate::pipeline::key::Ingredients;
 use crate::pipeline::spec::{
     AgentKind, ChatTarget, HttpTarget, LettaAgentSource, LettaCodeTarget, LettaTarget, Repeat,
     TargetModel,
 };
+
+/// What the model of the agent is called in keys.
+const OF_AGENT: ModelNames = [
+    "provider",
+    "endpoint",
+    "model_name",
+    "temperature",
+    "seed",
+    "max_tokens",
+    "top_p",
+    "extra_body",
+    "headers",
+];
+/// What the model is called that answers for its user.
+const OF_USER: ModelNames = [
+    "user_provider",
+    "user_endpoint",
+    "user_model_name",
+    "user_temperature",
+    "user_seed",
+    "user_max_tokens",
+    "user_top_p",
+    "user_extra_body",
+    "user_headers",
+];
 
 /// Visits them, each once, in a fixed order.
 pub(super) fn settings(
@@ -39,7 +64,7 @@ pub(super) fn settings(
     to.number("user_max_turns", f64::from(user.max_turns));
     to.text_or_absent("user_stop_when", user.stop_when.as_deref());
     if let Some(endpoint) = &identity.user {
-        endpoint.walk_model(to);
+        endpoint.walk_model(&OF_USER, to);
     }
 }
 
@@ -63,7 +88,7 @@ fn sorted(value: &Value) -> String {
 
 fn chat(chat: &ChatTarget, endpoint: Option<&JudgeEndpoint>, to: &mut dyn Ingredients) {
     if let Some(endpoint) = endpoint {
-        endpoint.walk_model(to);
+        endpoint.walk_model(&OF_AGENT, to);
     }
     to.text_or_absent("system", chat.system.as_deref());
     to.text("tools", &sorted(&Value::from(chat.tools.clone())));

@@ -10,6 +10,8 @@ mod function;
 mod headless;
 mod hooks;
 #[cfg(feature = "judge")]
+mod http;
+#[cfg(feature = "judge")]
 mod model;
 #[cfg(feature = "judge")]
 mod tools;
@@ -282,10 +284,12 @@ fn agent(launch: &TargetLaunch) -> &'static dyn Agent {
         AgentKind::Function => &function::FunctionAgent,
         #[cfg(feature = "judge")]
         AgentKind::Chat(_) => &chat::ChatAgent,
+        #[cfg(feature = "judge")]
+        AgentKind::Http(_) => &http::HttpAgent,
         #[cfg(not(feature = "judge"))]
-        AgentKind::Chat(_) => &Unavailable,
+        AgentKind::Chat(_) | AgentKind::Http(_) => &Unavailable,
         AgentKind::Headless(_) => &headless::HeadlessAgent,
-        AgentKind::Http(_) | AgentKind::LettaAgent(_) | AgentKind::LettaCode(_) => &Unavailable,
+        AgentKind::LettaAgent(_) | AgentKind::LettaCode(_) => &Unavailable,
     }
 }
 

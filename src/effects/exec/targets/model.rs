@@ -67,6 +67,7 @@ impl<'a> TalkingModel<'a> {
                 prepared(sending, info, api_key.as_ref(), headers).json(&request.body)
             },
             retries: RETRIES,
+            is_retried: |_| true,
         };
         talk.web.send(talk, &request, &|reply| self.read(reply, messages.len())).await
     }

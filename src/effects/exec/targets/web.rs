@@ -54,6 +54,8 @@ pub(super) struct WebRequest<'a> {
     pub(super) prepare: Prepare<'a>,
     /// Further attempts after what may pass.
     pub(super) retries: u32,
+    /// Which failures may be followed by another attempt, where the server does not say so itself.
+    pub(super) is_retried: fn(FailureKind) -> bool,
 }
 
 /// What a server replied.
@@ -61,6 +63,8 @@ pub(super) struct WebRequest<'a> {
 pub(super) struct WebReply {
     /// The status.
     pub(super) status: u16,
+    /// Where it points to, where it does.
+    pub(super) location: Option<String>,
     /// The body, without secrets.
     pub(super) text: String,
 }
@@ -134,7 +138,9 @@ impl Web {
             }
             slot.landed(status, &pause, None);
             self.tell(talk);
-            if attempt == request.retries || !retry::is_retryable(failure.kind, pause.should_retry)
+            if attempt == request.retries
+                || !(request.is_retried)(failure.kind)
+                || !retry::is_retryable(failure.kind, pause.should_retry)
             {
                 return Err(failure);
             }
@@ -185,6 +191,8 @@ impl Web {
         };
         let status = response.status().as_u16();
         let pause = read_pause(&response);
+        let location = response.headers().get("location");
+        let location = location.and_then(|place| place.to_str().ok()).map(str::to_owned);
         if let Some(encoding) = encoding(&response) {
             let message = format!("the reply is compressed ({encoding}), which nobody asked for");
             return Attempt::broken(Failure::new(FailureKind::TargetFailed, message), false);
@@ -198,7 +206,7 @@ impl Web {
             }
         };
         let text = talk.launch.without_secrets(&String::from_utf8_lossy(&bytes));
-        let reply = WebReply { status, text };
+        let reply = WebReply { status, location, text };
         match read(&reply) {
             Ok(taken) => Attempt { result: Ok(taken), status: Some(status), pause },
             Err(RefusedReply { failure, said }) => {
