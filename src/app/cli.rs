@@ -12,7 +12,7 @@ mod harness;
 mod limits;
 mod views;
 
-pub use agents::{CaptureArgs, TrialsArgs};
+pub use agents::{CaptureArgs, HeadlessArgs, RawArgs, TrialsArgs};
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
 pub use harness::{
     CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,
@@ -81,6 +81,9 @@ pub enum Command {
     /// Gives every prompt to the command line of an agent several times, and writes how often it passed.
     #[command(args_override_self = true)]
     Trials(TrialsArgs),
+    /// Serves the command line of an agent as JSON-RPC over standard input and output.
+    #[command(args_override_self = true)]
+    Headless(HeadlessArgs),
     /// Reads what an agent's command line wrote, by an adapter: output and trajectory of every record.
     #[command(args_override_self = true)]
     Extract(ExtractArgs),
@@ -112,7 +115,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Suite files.
-    #[arg(required = true, value_name = "SUITE")]
+    #[arg(required_unless_present = "raw", value_name = "SUITE")]
     pub suites: Vec<String>,
     /// Also writes the run record to this folder.
     #[arg(long, short, value_name = "DIR")]
@@ -150,6 +153,8 @@ pub struct RunArgs {
     /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
+    #[command(flatten)]
+    pub raw: RawArgs,
 }
 
 /// `evalrs watch`.

@@ -402,3 +402,98 @@ fn records_are_what_the_other_commands_read() {
     let ran = run(&space, &["compare", "t1.jsonl", "t2.jsonl"]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
 }
+
+#[test]
+fn raw_output_goes_through_the_pipeline() {
+    if !has("python3") {
+        return;
+    }
+    let whole = json!({"id": "a", "input": ["one", "tool"], "hint": "h", "metadata": {"k": 1}});
+    let space = space(&[whole, prompt("b", "tool"), prompt("c", "crash")]);
+    let ran =
+        run(&space, &["run", "--raw", "prompts.jsonl", "--schema", "echo.json", "-o", "raw.jsonl"]);
+    assert_eq!((ran.code(), ran.stdout().as_str()), (0, ""), "{}", ran.shown());
+    let raw = records(&space.read("raw.jsonl"));
+    let names: Vec<&String> = raw[0].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["id", "input", "hint", "metadata", "rawLines", "rawTimes", "timing"]);
+    assert_eq!(
+        (raw[0]["rawLines"].as_array().unwrap().len(), &raw[1]["metadata"]),
+        (4, &json!({}))
+    );
+    assert_eq!(raw[1]["rawLines"][3], r#"{"kind": "end", "text": "good tool"}"#);
+    assert_eq!(raw[2]["rawLines"], json!([r#"{"kind": "say", "text": "so far"}"#]));
+    let error = "the agent exited with code 3 without a result: out of luck";
+    assert_eq!(raw[2]["error"], error);
+    assert_eq!(runs(&space), 4);
+    let read = |args: &[&str]| {
+        let ran = run(&space, args);
+        assert_eq!(ran.code(), 0, "{args:?}: {}", ran.shown());
+    };
+    read(&["extract", "raw.jsonl", "-s", "echo.json", "-o", "extracted.jsonl"]);
+    read(&["grade", "extracted.jsonl", "-g", "grader.py", "-o", "graded.jsonl"]);
+    read(&["format", "graded.jsonl", "-f", "markdown"]);
+    read(&["compare", "graded.jsonl", "again:graded.jsonl"]);
+    let graded = records(&space.read("graded.jsonl"));
+    let told: Vec<Value> = graded
+        .iter()
+        .map(|record| json!([record["output"], record["score"]["pass"], record["toolErrors"]]))
+        .collect();
+    let second = "good User: one\nAssistant: good one\n\nUser: tool";
+    let expected = [
+        json!([second, true, false]),
+        json!(["good tool", true, true]),
+        json!(["so far", false, true]),
+    ];
+    assert_eq!(told, expected);
+    // It is the same conversation as that of `capture`.
+    let before = runs(&space);
+    capture(&space, &[]);
+    assert_eq!(runs(&space), before + 1, "only what crashed");
+}
+
+#[test]
+fn lines_for_a_shell_are_agents_too() {
+    let texts = ["it's $HOME {} \"x\" $&", "-n", "two\nlines"];
+    let mut prompts: Vec<Value> = texts.iter().map(|text| prompt("p", text)).collect();
+    prompts.push(json!({"id": "t", "input": ["a", "b"]}));
+    let space = space(&prompts);
+    space.write("here/x", "");
+    let raw = |args: &[&str]| {
+        let ran = run(&space, &[&["run", "--raw", "prompts.jsonl"], args].concat());
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+        records(&ran.stdout())
+    };
+    let lines = json!([
+        ["[it's $HOME {} \"x\" $&] {}"],
+        ["[-n] {}"],
+        ["[two", "lines] {}"],
+        ["[a] {}", "[b] {}"]
+    ]);
+    let found = |all: &[Value]| {
+        json!(all.iter().map(|record| record["rawLines"].clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(found(&raw(&["--simple", "printf '[%s] %s\\n\\n' {} '{}'"])), lines);
+    assert_eq!(found(&raw(&["--shell", "printf '[%s] {}\\n' \"$PROMPT\""])), lines);
+    let all = raw(&["--shell", "pwd; echo careful >&2; echo once >> ran.log", "-c", "here"]);
+    assert!(all[0]["rawLines"][0].as_str().unwrap().ends_with("/here"), "{}", all[0]);
+    assert_eq!([&all[0]["error"], &all[3]["error"]], ["careful", "careful\ncareful"]);
+    raw(&["--shell", "pwd; echo careful >&2; echo once >> ran.log", "-c", "here"]);
+    assert_eq!(space.read("here/ran.log").lines().count(), 5);
+    let all = raw(&["--shell", "echo part; sleep 60 & sleep 60", "-t", "300"]);
+    assert_eq!(
+        (&all[0]["rawLines"], &all[0]["error"]),
+        (&json!(["part"]), &json!("a turn took longer than 0.3 s"))
+    );
+    let all = raw(&["--shell", "exit 7"]);
+    assert!(all[0]["error"].as_str().unwrap().contains("exited with code 7"), "{}", all[0]);
+    let ran = run(&space, &["run", "--raw", "prompts.jsonl"]);
+    assert_eq!(ran.code(), 1);
+    assert!(
+        ran.stderr().contains("Must specify --schema, --simple, or --shell mode"),
+        "{}",
+        ran.shown()
+    );
+    let ran = run(&space, &["run", "--raw", "--shell", "true"]);
+    assert_eq!(ran.code(), 1);
+    assert!(ran.stderr().contains("No prompts provided"), "{}", ran.shown());
+}

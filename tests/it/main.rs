@@ -56,6 +56,8 @@ mod real_data;
 mod recordings;
 mod reload;
 mod replies;
+#[cfg(unix)]
+mod rpc;
 mod run;
 mod secrets;
 #[cfg(unix)]

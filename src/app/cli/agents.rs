@@ -61,3 +61,39 @@ pub struct TrialsArgs {
     #[command(flatten)]
     pub capture: CaptureArgs,
 }
+
+/// `evalrs run --raw`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Without a suite")]
+pub struct RawArgs {
+    /// Runs no suite, but an agent over prompts (a file, else standard input), and writes the lines of its output to
+    /// standard output, or to the file that -o names.
+    #[arg(long)]
+    pub raw: bool,
+    /// The adapter: a JSON file, or claude-code, gemini-cli or codex.
+    #[arg(long, short, value_name = "ADAPTER", requires = "raw")]
+    pub schema: Option<String>,
+    /// A command whose first {} is the prompt in single quotes.
+    #[arg(long, value_name = "COMMAND", requires = "raw")]
+    pub simple: Option<String>,
+    /// A line for a shell that finds the prompt in $PROMPT.
+    #[arg(long, value_name = "LINE", requires = "raw")]
+    pub shell: Option<String>,
+    /// The folder that the agent works in.
+    #[arg(long, short, value_name = "DIR", requires = "raw")]
+    pub cwd: Option<String>,
+    /// Milliseconds that a turn may take [default: as the adapter says, else 60000].
+    #[arg(long, short, value_name = "MS", requires = "raw")]
+    pub timeout: Option<String>,
+    /// Says how far it is.
+    #[arg(long, requires = "raw")]
+    pub progress: bool,
+}
+
+/// `evalrs headless`.
+#[derive(Debug, Default, Args)]
+pub struct HeadlessArgs {
+    /// The adapter: a JSON file, or claude-code, gemini-cli or codex.
+    #[arg(long, short, value_name = "ADAPTER")]
+    pub schema: Option<String>,
+}

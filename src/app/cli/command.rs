@@ -7,6 +7,7 @@ impl Command {
     /// The suite it works with, the first of several.
     pub fn suite(&self) -> Option<&str> {
         match self {
+            Self::Run(args) if args.raw.raw => None,
             Self::Run(args) => args.suites.first().map(String::as_str),
             Self::Plan(args) => args.suites.first().map(String::as_str),
             Self::Validate(args) => args.suites.first().map(String::as_str),
@@ -20,6 +21,7 @@ impl Command {
             | Self::Schemas(_)
             | Self::Capture(_)
             | Self::Trials(_)
+            | Self::Headless(_)
             | Self::Extract(_)
             | Self::Format(_)
             | Self::Summarize(_)
@@ -44,7 +46,7 @@ impl Command {
     /// Whether standard output is data for a program, whose bytes are passed as they are, and not text with styles.
     pub fn prints_data(&self) -> bool {
         match self {
-            Self::Run(args) => args.format.audience != Audience::Terminal,
+            Self::Run(args) => args.raw.raw || args.format.audience != Audience::Terminal,
             Self::Diff(args) => args.json || args.format != DiffFormat::Text,
             Self::Watch(args) => args.json,
             Self::Plan(args) => args.json,
@@ -65,6 +67,7 @@ impl Command {
             | Self::Schemas(_)
             | Self::Capture(_)
             | Self::Trials(_)
+            | Self::Headless(_)
             | Self::Extract(_)
             | Self::Format(_)
             | Self::Summarize(_)
@@ -79,12 +82,14 @@ impl Command {
     /// Whether it exits as agent-eval-harness does: with 0, or with 1 if it could not do its work.
     pub fn has_two_codes(&self) -> bool {
         match self {
+            Self::Run(args) => args.raw.raw,
             Self::Grade(args) => !args.strict,
             Self::Calibrate(args) => !args.strict,
             Self::ValidateRefs(args) => !args.strict,
             Self::Schemas(_)
             | Self::Capture(_)
             | Self::Trials(_)
+            | Self::Headless(_)
             | Self::Extract(_)
             | Self::Format(_)
             | Self::Summarize(_)

@@ -211,13 +211,17 @@ pub fn usage_code(words: &[String]) -> u8 {
         "schemas",
         "capture",
         "trials",
+        "headless",
         "extract",
         "format",
         "summarize",
         "balance",
         "compare",
     ];
-    let is_harness = command.is_some_and(|command| has_two_codes.contains(&command.as_str()));
+    let is_raw = words.iter().take_while(|word| *word != "--").any(|word| word == "--raw");
+    let is_harness = command.is_some_and(|command| {
+        has_two_codes.contains(&command.as_str()) || (is_raw && command == "run")
+    });
     if is_harness && !is_strict { 1 } else { 2 }
 }
 
@@ -245,6 +249,7 @@ mod tests {
             ("schemas --x", 1),
             ("compare --x", 1),
             ("run --x", 2),
+            ("run --raw --x", 1),
             ("--x", 2),
             ("", 2),
         ] {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Console;
 use super::context::SuiteContext;
-use super::extract::adapter;
+use super::extract::{AdapterText, adapter};
 use super::grading::{checked, read, say_ignored};
 use super::open::executor;
 use crate::app::cli::CaptureArgs;
@@ -35,7 +35,7 @@ use crate::pipeline::target::answer::TargetAnswer;
 use crate::pipeline::target::{TargetAction, TargetIdentity};
 
 /// Milliseconds for a turn where nobody says.
-const TURN: f64 = 60_000.0;
+pub(super) const TURN: f64 = 60_000.0;
 /// What a turn may take beyond its limit, until its processes are gone.
 const TO_END: Duration = Duration::from_secs(10);
 
@@ -80,6 +80,16 @@ impl AgentWork {
         is_frozen: bool,
         system: &dyn System,
     ) -> Result<Prepared, String> {
+        self.runtime.block_on(self.prepared(spec, is_frozen, system))
+    }
+
+    /// The same where others are waited for meanwhile.
+    pub(super) async fn prepared(
+        &self,
+        spec: ProgramSpec,
+        is_frozen: bool,
+        system: &dyn System,
+    ) -> Result<Prepared, String> {
         let place = PrepareContext {
             workspace: &self.surroundings.root,
             environment: &self.surroundings.environment,
@@ -87,7 +97,7 @@ impl AgentWork {
             executor: (!is_frozen).then_some(self.executor.as_ref()),
             store: self.store.as_ref(),
         };
-        self.runtime.block_on(prepare(spec, place))
+        prepare(spec, place).await
     }
 }
 
@@ -125,26 +135,23 @@ pub(super) struct AgentSetup<'a> {
 }
 
 impl<'a> AgentSetup<'a> {
-    /// Reads the adapter and looks at its program.
+    /// Reads the adapter, unless there is another one, and looks at its program.
     pub(super) fn read(
         args: &CaptureArgs,
+        other: Option<AdapterText>,
         work: &'a AgentWork,
         system: &'a dyn System,
     ) -> Result<Self, Error> {
         let timeout = args.timeout.as_deref().map(timeout).transpose()?;
         let name = args.schema.as_deref().unwrap_or_default();
-        let read = adapter(name, system)?;
-        let (adapter, text) = (read.adapter, read.text);
-        let Some(program) = adapter.program() else {
-            return Err(Error::harness_usage("Invalid schema: `command` is empty"));
+        let AdapterText { adapter, text } = match other {
+            Some(other) => other,
+            None => adapter(name, system)?,
         };
-        let is_file = program.contains('/');
-        let folder = args.cwd.as_deref().unwrap_or_default();
-        let path = if is_file { join(folder, program) } else { String::new() };
-        let mut spec = ProgramSpec::new(path, Language::Executable, "", Role::Target);
-        spec.runtime = (!is_file).then(|| program.to_owned());
-        spec.arguments = adapter.arguments().to_vec();
-        spec.cwd.clone_from(&args.cwd);
+        if adapter.program().is_none() {
+            return Err(Error::harness_usage("Invalid schema: `command` is empty"));
+        }
+        let spec = agent_program(&adapter, args.cwd.as_deref());
         let program = work.prepare(spec, true, system);
         Ok(Self {
             source: AdapterSource { name: name.to_owned(), text },
@@ -180,6 +187,18 @@ impl<'a> AgentSetup<'a> {
         let all = own.or(self.timeout).or(self.adapter.timeout);
         Duration::try_from_secs_f64(all.unwrap_or(TURN) / 1000.0).unwrap_or(Duration::MAX / 4)
     }
+}
+
+/// The program of an agent that works in the folder `cwd`, or in that of the command: one with a slash is a file there.
+pub(super) fn agent_program(adapter: &Adapter, cwd: Option<&str>) -> ProgramSpec {
+    let program = adapter.program().unwrap_or_default();
+    let is_file = program.contains('/');
+    let path = if is_file { join(cwd.unwrap_or_default(), program) } else { String::new() };
+    let mut spec = ProgramSpec::new(path, Language::Executable, "", Role::Target);
+    spec.runtime = (!is_file).then(|| program.to_owned());
+    spec.arguments = adapter.arguments().to_vec();
+    spec.cwd = cwd.map(str::to_owned);
+    spec
 }
 
 /// The prompts of a file or of standard input, which were read before.
@@ -378,9 +397,10 @@ impl<'a> PromptRun<'a> {
             failure.partial.as_deref().filter(|_| failure.kind != FailureKind::Unloadable);
         let Some(partial) = partial else { return Err(failure.message) };
         let answer = TargetAnswer::read(partial)?;
-        self.warnings.push(failure.message);
+        self.warnings.push(failure.message.clone());
         self.warnings.extend(failure.stderr);
-        Ok(Captured::read(&self.setup.adapter, answer, failure.usage))
+        let captured = Captured::read(&self.setup.adapter, answer, failure.usage);
+        Ok(Captured { problem: Some(failure.message), ..captured })
     }
 
     /// Takes what the grader said.

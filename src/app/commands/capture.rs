@@ -1,4 +1,5 @@
-//! `evalrs capture` and `evalrs trials`: every prompt is given to the agent, once or several times, and graded.
+//! `evalrs capture` and `evalrs trials`: every prompt is given to the agent, once or several times, and graded. `raw` gives
+//! prompts in the same way.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -8,6 +9,7 @@ use super::Console;
 use super::agents::{
     AgentSetup, AgentWork, PromptRun, RecordOutput, check_args, concurrency, prompts, shown,
 };
+use super::extract::AdapterText;
 use super::signals::interrupted;
 use crate::app::cli::{CaptureArgs, TrialsArgs};
 use crate::app::error::{Error, ExitStatus};
@@ -22,9 +24,36 @@ use crate::pipeline::inline::capture::trials_record;
 use crate::pipeline::inline::json::to_json;
 use crate::pipeline::inline::lines::JsonRecord;
 
+/// What is written of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RecordView {
+    /// What the agent did.
+    Capture,
+    /// What it did in so many trials.
+    Trials(usize),
+    /// What it wrote.
+    Raw {
+        /// Whether it is a line for a shell: then what it writes to standard error is an error.
+        is_shell: bool,
+    },
+}
+
+/// What is given to which agent, and what is written of it.
+pub(super) struct Giving<'a> {
+    /// The flags.
+    pub(super) args: &'a CaptureArgs,
+    /// What is written.
+    pub(super) view: RecordView,
+    /// The prompts, where they were piped in.
+    pub(super) piped: Option<Vec<u8>>,
+    /// The agent; none is that of `--schema`.
+    pub(super) adapter: Option<AdapterText>,
+}
+
 /// Gives every prompt to the agent.
 pub(crate) fn capture(args: &CaptureArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    give(args, None, console)
+    let piped = check_args(args, console)?;
+    give(Giving { args, view: RecordView::Capture, piped, adapter: None }, console)
 }
 
 /// Gives every prompt to the agent several times.
@@ -32,25 +61,28 @@ pub(crate) fn trials(args: &TrialsArgs, console: &mut Console<'_>) -> Result<Exi
     let trials = args.trials.parse().ok().filter(|trials| (1..=10_000).contains(trials));
     let trials =
         trials.ok_or_else(|| Error::harness_usage("Error: -k must be a positive integer"))?;
-    give(&args.capture, Some(trials), console)
+    let args = &args.capture;
+    let piped = check_args(args, console)?;
+    give(Giving { args, view: RecordView::Trials(trials), piped, adapter: None }, console)
 }
 
-fn give(
-    args: &CaptureArgs,
-    trials: Option<usize>,
-    console: &mut Console<'_>,
-) -> Result<ExitStatus, Error> {
-    let piped = check_args(args, console)?;
+/// Gives prompts to an agent.
+pub(super) fn give(giving: Giving<'_>, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let Giving { args, view, piped, adapter } = giving;
     let work = AgentWork::open(args, console)?;
     let max_concurrent = concurrency(args)?;
     let system = console.system;
-    let setup = AgentSetup::read(args, &work, system)?;
+    let setup = AgentSetup::read(args, adapter, &work, system)?;
     let prompts = prompts(args, piped.as_deref(), console)?;
     let all = prompts.len();
     if args.progress {
         let agent = sanitize(&setup.adapter.name);
         writeln!(console.err, "{} for {agent}, {max_concurrent} at once", count(all, "prompt"))?;
     }
+    let trials = match view {
+        RecordView::Trials(trials) => Some(trials),
+        RecordView::Capture | RecordView::Raw { .. } => None,
+    };
     let runs = PromptRun::all(&setup, prompts, trials);
     let output = RecordOutput::begin(args, system, &mut *console.out)?;
     let mut writing = Writing {
@@ -58,7 +90,7 @@ fn give(
         args,
         output,
         err: &mut *console.err,
-        is_tried: trials.is_some(),
+        view,
         done: 0,
         all,
         error: None,
@@ -131,7 +163,7 @@ struct Writing<'a> {
     args: &'a CaptureArgs,
     output: RecordOutput<'a>,
     err: &'a mut dyn Write,
-    is_tried: bool,
+    view: RecordView,
     done: usize,
     all: usize,
     error: Option<Error>,
@@ -140,12 +172,19 @@ struct Writing<'a> {
 impl Writing<'_> {
     fn record(&self, run: &PromptRun<'_>) -> JsonRecord {
         let agent = &self.setup.adapter.name;
-        if self.is_tried {
-            let base = self.setup.workspace_dir();
-            return trials_record(&run.prompt, agent, &run.done, self.setup.is_graded(), base);
-        }
         let captured = run.done.first();
-        captured.map(|captured| captured.record(&run.prompt, agent)).unwrap_or_default()
+        let record = match self.view {
+            RecordView::Trials(_) => {
+                let base = self.setup.workspace_dir();
+                let is_graded = self.setup.is_graded();
+                return trials_record(&run.prompt, agent, &run.done, is_graded, base);
+            }
+            RecordView::Capture => captured.map(|captured| captured.record(&run.prompt, agent)),
+            RecordView::Raw { is_shell } => {
+                captured.map(|captured| captured.raw_record(&run.prompt, is_shell))
+            }
+        };
+        record.unwrap_or_default()
     }
 
     fn write(&mut self, run: &PromptRun<'_>) -> Result<(), Error> {

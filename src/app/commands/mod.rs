@@ -17,10 +17,12 @@ pub(crate) mod grade;
 mod grading;
 mod views;
 mod header;
+pub(crate) mod headless;
 pub(crate) mod init;
 pub(crate) mod list;
 mod open;
 pub(crate) mod plan;
+mod raw;
 mod reporting;
 pub(crate) mod run;
 pub(crate) mod schemas;
@@ -142,6 +144,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::ValidateRefs(args) => validate_refs::validate_refs(args, &mut console),
         Command::Capture(args) => capture::capture(args, &mut console),
         Command::Trials(args) => capture::trials(args, &mut console),
+        Command::Headless(args) => headless::headless(args, &mut console),
         Command::Extract(args) => extract::extract(args, &mut console),
         Command::Format(args) => format::format(args, &mut console),
         Command::Summarize(args) => summarize::summarize(args, &mut console),

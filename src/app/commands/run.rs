@@ -39,6 +39,9 @@ use crate::pipeline::spec::GraderSpec;
 
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    if args.raw.raw {
+        return super::raw::raw(args, console);
+    }
     let suites = suite_files(&args.suites, console.system)?;
     check_one_document(args, suites.len() > 1)?;
     let mut loaded = Vec::new();

@@ -253,6 +253,11 @@ impl Adapter {
         self.command.first().map(String::as_str)
     }
 
+    /// Whether a conversation can be gone on with.
+    pub(crate) fn can_resume(&self) -> bool {
+        self.resume.is_some()
+    }
+
     /// The first arguments of the program.
     pub(crate) fn arguments(&self) -> &[String] {
         self.command.get(1..).unwrap_or_default()

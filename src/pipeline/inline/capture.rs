@@ -26,6 +26,8 @@ pub(crate) struct Captured {
     pub start: u64,
     /// What kept the agent from being run, or the grader from grading.
     pub errors: Vec<String>,
+    /// Why what it did is not kept, if it is not.
+    pub problem: Option<String>,
     /// The folder that was the agent's own.
     pub folder: Option<String>,
     /// What the grader says.
@@ -97,6 +99,31 @@ impl Captured {
             record.insert("score".to_owned(), json!(score));
             record.extend(score.outcome.clone().map(|found| ("outcome".to_owned(), json!(found))));
         }
+        record
+    }
+
+    /// The record of what the agent wrote. Of a line for a shell, what it wrote to standard error is an error.
+    pub(crate) fn raw_record(&self, prompt: &JsonRecord, is_shell: bool) -> JsonRecord {
+        let mut record = named(prompt, &["id", "input"]);
+        let hint = prompt.get("hint").filter(|hint| **hint != "");
+        record.extend(hint.map(|hint| ("hint".to_owned(), hint.clone())));
+        record.insert("metadata".to_owned(), Value::Object(metadata_of(prompt)));
+        let answer = self.answer.as_ref();
+        let lines = answer.into_iter().flat_map(|answer| answer.lines.iter().flatten());
+        let lines: Vec<_> = lines.filter(|line| !(is_shell && line.1.trim().is_empty())).collect();
+        let texts = lines.iter().map(|line| Value::from(line.1.as_str())).collect();
+        record.insert("rawLines".to_owned(), Value::Array(texts));
+        let times = lines.iter().map(|line| Value::from(line.0)).collect();
+        record.insert("rawTimes".to_owned(), Value::Array(times));
+        let mut timing = self.timing();
+        timing.retain(|name, _| {
+            matches!(name.as_str(), "start" | "end" | "sessionCreation" | "total")
+        });
+        record.insert("timing".to_owned(), Value::Object(timing));
+        let stderr = answer.and_then(|answer| answer.row.get("stderr")).and_then(Value::as_str);
+        let told = self.errors.first().or(self.problem.as_ref()).map(String::as_str);
+        let error = told.or(stderr.filter(|_| is_shell));
+        record.extend(error.map(|error| ("error".to_owned(), json!(error))));
         record
     }
 

@@ -63,6 +63,8 @@ struct Dialogue<'a> {
     last: TurnOutput,
     usage: Option<Usage>,
     exit: Option<AgentExit>,
+    /// What it wrote to standard error.
+    stderr: Vec<String>,
     /// What went wrong first, where that ends nothing.
     failure: Option<Failure>,
 }
@@ -80,6 +82,7 @@ impl<'a> Dialogue<'a> {
             last: TurnOutput::default(),
             usage: None,
             exit: None,
+            stderr: Vec::new(),
             failure: None,
         }
     }
@@ -118,6 +121,7 @@ impl<'a> Dialogue<'a> {
             Err(failure) => Some(failure.clone()),
         };
         self.take(text, output);
+        self.stderr.extend(ran.as_ref().ok().and_then(|end| end.stderr.clone()));
         self.exit = ran.ok().map(|end| end.exit).or(self.exit);
         let Some(problem) = problem else { return Ok(()) };
         let goes_on = talk.launch.turn_limit.is_some() && problem.kind != FailureKind::Unloadable;
@@ -198,6 +202,11 @@ impl<'a> Dialogue<'a> {
         row.insert("output".to_owned(), Value::from(output));
         if !trajectory.is_empty() {
             row.insert("trajectory".to_owned(), Value::Array(trajectory));
+        }
+        // Commands without a suite may show it; in suites it is part of failures alone.
+        if self.talk.launch.turn_limit.is_some() && !self.stderr.is_empty() {
+            let stderr: Vec<&str> = self.stderr.iter().map(|text| text.trim()).collect();
+            row.insert("stderr".to_owned(), Value::from(stderr.join("\n")));
         }
         TargetAnswer {
             row,
