@@ -1,7 +1,6 @@
 //! What the commands share that run agents without a suite: the adapter, the grader, the prompts, and the conversations
 //! over them. They speak the words of agent-eval-harness.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,12 +14,11 @@ use super::open::executor;
 use crate::app::cli::CaptureArgs;
 use crate::app::error::Error;
 use crate::base::system::{System, join};
-use crate::base::text::sanitize;
 use crate::effects::exec::targets::TargetLaunch;
 use crate::effects::exec::{Executor, Launch, ProgramLaunch};
 use crate::effects::store::OutcomeStore;
 use crate::engine::resolve::prepare::{PrepareContext, Prepared, prepare};
-use crate::engine::resolve::sequences::{NextAction, Sequence, Step};
+use crate::engine::resolve::sequences::{NextAction, Sequence, SequenceStep};
 use crate::pipeline::adapter::Adapter;
 use crate::pipeline::inline::capture::{Captured, folder_name};
 use crate::pipeline::inline::check;
@@ -364,7 +362,7 @@ impl<'a> PromptRun<'a> {
     }
 
     /// Takes what came of a conversation. What is to be graded is.
-    fn hear(&mut self, step: Step) -> Option<NextAction> {
+    fn hear(&mut self, step: SequenceStep) -> Option<NextAction> {
         let adapter = &self.setup.adapter;
         let heard = match step.outcome {
             Outcome::Reply(reply) => TargetAnswer::read(&reply.text)
@@ -420,7 +418,7 @@ impl<'a> PromptRun<'a> {
 }
 
 impl Sequence for PromptRun<'_> {
-    fn next(&mut self, last: Option<Step>) -> Option<NextAction> {
+    fn next(&mut self, last: Option<SequenceStep>) -> Option<NextAction> {
         if let Some(step) = last {
             if self.heard.is_some() {
                 self.grade(&step.outcome);
@@ -460,44 +458,4 @@ fn free_name(name: &str, names: &[(String, String)]) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut all = std::iter::once(name.to_owned()).chain(numbered);
     all.find(|name| !is_taken(name)).unwrap_or_default()
-}
-
-/// Where records go: to the end of a file, or to standard output.
-pub(super) struct RecordOutput<'a> {
-    path: Option<&'a str>,
-    system: &'a dyn System,
-    out: &'a mut dyn Write,
-}
-
-impl<'a> RecordOutput<'a> {
-    /// Begins the file, unless it is added to.
-    pub(super) fn begin(
-        args: &'a CaptureArgs,
-        system: &'a dyn System,
-        out: &'a mut dyn Write,
-    ) -> Result<Self, Error> {
-        let path = args.output.as_deref();
-        if let Some(path) = path.filter(|_| !args.append) {
-            system.create(path)?;
-        }
-        Ok(Self { path, system, out })
-    }
-
-    /// Writes a record at once: who reads along sees whole lines.
-    pub(super) fn write(&mut self, line: &str) -> Result<(), Error> {
-        let line = format!("{line}\n");
-        match self.path {
-            Some(path) => self.system.append(path, line.as_bytes())?,
-            None => {
-                self.out.write_all(line.as_bytes())?;
-                self.out.flush()?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A line for people of what an agent or a grader wrote.
-pub(super) fn shown(text: &str) -> String {
-    text.lines().map(sanitize).collect::<Vec<_>>().join("\n  ")
 }

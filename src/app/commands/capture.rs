@@ -6,9 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::Console;
-use super::agents::{
-    AgentSetup, AgentWork, PromptRun, RecordOutput, check_args, concurrency, prompts, shown,
-};
+use super::agents::{AgentSetup, AgentWork, PromptRun, check_args, concurrency, prompts};
 use super::extract::AdapterText;
 use super::signals::interrupted;
 use crate::app::cli::{CaptureArgs, TrialsArgs};
@@ -241,4 +239,44 @@ impl<'a> SequenceReceiver<PromptRun<'a>> for Writing<'_> {
         // A stream that is gone is no reason to stop.
         let _ = writeln!(self.err, "{}", sanitize(&line));
     }
+}
+
+/// Where records go: to the end of a file, or to standard output.
+struct RecordOutput<'a> {
+    path: Option<&'a str>,
+    system: &'a dyn System,
+    out: &'a mut dyn Write,
+}
+
+impl<'a> RecordOutput<'a> {
+    /// Begins the file, unless it is added to.
+    fn begin(
+        args: &'a CaptureArgs,
+        system: &'a dyn System,
+        out: &'a mut dyn Write,
+    ) -> Result<Self, Error> {
+        let path = args.output.as_deref();
+        if let Some(path) = path.filter(|_| !args.append) {
+            system.create(path)?;
+        }
+        Ok(Self { path, system, out })
+    }
+
+    /// Writes a record at once: who reads along sees whole lines.
+    fn write(&mut self, line: &str) -> Result<(), Error> {
+        let line = format!("{line}\n");
+        match self.path {
+            Some(path) => self.system.append(path, line.as_bytes())?,
+            None => {
+                self.out.write_all(line.as_bytes())?;
+                self.out.flush()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line for people of what an agent or a grader wrote.
+fn shown(text: &str) -> String {
+    text.lines().map(sanitize).collect::<Vec<_>>().join("\n  ")
 }

@@ -27,7 +27,7 @@ use crate::base::system::System;
 use crate::base::text::sanitize;
 use crate::effects::exec::programs::agent_process::AgentRun;
 use crate::effects::exec::programs::{ProgramExecutor, ProgramSettings};
-use crate::pipeline::adapter::{Adapter, Conversation, TurnReader, Update, UpdateKind};
+use crate::pipeline::adapter::{Adapter, AdapterConversation, TurnReader, Update, UpdateKind};
 
 /// Lines of requests that may wait.
 const WAITING: usize = 64;
@@ -100,7 +100,7 @@ fn request_lines() -> mpsc::Receiver<Vec<u8>> {
 #[derive(Debug)]
 struct RpcSession {
     cwd: Option<String>,
-    conversation: RefCell<Conversation>,
+    conversation: RefCell<AdapterConversation>,
     is_active: Cell<bool>,
     cancelled: Notify,
 }

@@ -23,7 +23,7 @@ use crate::pipeline::outcome::{Failure, FailureKind, Outcome, read_body};
 
 /// What came of an action.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct SequenceStep {
     /// Its outcome.
     pub(crate) outcome: Outcome,
     /// Whether it was executed by this command.
@@ -41,7 +41,7 @@ pub(crate) struct NextAction {
 /// Actions one after another.
 pub(crate) trait Sequence {
     /// Takes what came of the last action, none at the beginning, and says what is next; none: it is over.
-    fn next(&mut self, last: Option<Step>) -> Option<NextAction>;
+    fn next(&mut self, last: Option<SequenceStep>) -> Option<NextAction>;
 }
 
 /// How sequences are run.
@@ -86,7 +86,7 @@ pub(crate) async fn run_sequences<S: Sequence>(
 ) -> SequencesEnd {
     let mut stop = pin!(stop);
     let mut sequences = sequences.enumerate().fuse();
-    let mut under_way = UnderWay::new(run, store);
+    let mut under_way = SequencesUnderWay::new(run, store);
     let end = loop {
         let mut flow = ControlFlow::Continue(());
         while flow.is_continue() && under_way.active.len() < run.max_concurrent.max(1) {
@@ -119,7 +119,7 @@ pub(crate) async fn run_sequences<S: Sequence>(
 }
 
 /// The sequences that are under way.
-struct UnderWay<'a, S> {
+struct SequencesUnderWay<'a, S> {
     run: &'a SequenceRun<'a>,
     active: BTreeMap<usize, S>,
     /// Who waits for a key: two prompts may be the same.
@@ -134,7 +134,7 @@ struct UnderWay<'a, S> {
     in_vain: Vec<String>,
 }
 
-impl<'a, S: Sequence> UnderWay<'a, S> {
+impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
     fn new(run: &'a SequenceRun<'a>, store: Arc<dyn OutcomeStore>) -> Self {
         Self {
             run,
@@ -154,7 +154,7 @@ impl<'a, S: Sequence> UnderWay<'a, S> {
     fn advance(
         &mut self,
         id: usize,
-        mut last: Option<Step>,
+        mut last: Option<SequenceStep>,
         receiver: &mut dyn SequenceReceiver<S>,
     ) -> ControlFlow<()> {
         loop {
@@ -171,7 +171,7 @@ impl<'a, S: Sequence> UnderWay<'a, S> {
     }
 
     /// What is known of an action; none if it has to be waited for.
-    fn found_or_launched(&mut self, id: usize, next: NextAction) -> Option<Step> {
+    fn found_or_launched(&mut self, id: usize, next: NextAction) -> Option<SequenceStep> {
         let NextAction { launch, anew } = next;
         let key = launch.action().key();
         if self.seen.insert(key) {
@@ -192,12 +192,12 @@ impl<'a, S: Sequence> UnderWay<'a, S> {
             Outcome::Failure(_) => was_executed || self.run.is_frozen,
         });
         if let Some(outcome) = stored {
-            return Some(Step { outcome, is_new: was_executed });
+            return Some(SequenceStep { outcome, is_new: was_executed });
         }
         if self.run.is_frozen {
             let message = "nothing is stored for it, and --frozen forbids running it";
             let outcome = Outcome::Failure(Failure::new(FailureKind::NotStored, message));
-            return Some(Step { outcome, is_new: false });
+            return Some(SequenceStep { outcome, is_new: false });
         }
         self.waiting.insert(key, vec![id]);
         self.in_flight.launch((), key, generation, launch, &self.prices);
@@ -220,7 +220,7 @@ impl<'a, S: Sequence> UnderWay<'a, S> {
             }
             self.in_vain.extend(written.in_vain);
             for id in self.waiting.remove(&written.key).into_iter().flatten() {
-                let step = Step { outcome: written.outcome.clone(), is_new: true };
+                let step = SequenceStep { outcome: written.outcome.clone(), is_new: true };
                 if self.advance(id, Some(step), receiver).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub(crate) use events::Update;
-pub(crate) use start::Conversation;
+pub(crate) use start::AdapterConversation;
 pub(crate) use steps::steps;
 pub(crate) use turn::{TurnOutput, TurnReader, said};
 

@@ -8,7 +8,7 @@ const DEFAULT_TURN: &str = "User: {{input}}\nAssistant: {{output}}";
 
 /// What was said so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Conversation {
+pub(crate) struct AdapterConversation {
     /// The agent's own name for it.
     pub session_id: Option<String>,
     /// The model that the agent is told to use; none is its own.
@@ -34,7 +34,12 @@ pub(crate) struct TurnCommand {
 
 impl Adapter {
     /// What is started for the next turn of a conversation, in the folder `cwd`.
-    pub(crate) fn turn(&self, conversation: &Conversation, text: &str, cwd: &str) -> TurnCommand {
+    pub(crate) fn turn(
+        &self,
+        conversation: &AdapterConversation,
+        text: &str,
+        cwd: &str,
+    ) -> TurnCommand {
         let mut argv = self.command.clone();
         if !self.output.flag.is_empty() {
             argv.extend([self.output.flag.clone(), self.output.value.clone()]);
@@ -64,7 +69,7 @@ impl Adapter {
     }
 
     /// The text of a turn after everything that was said before.
-    fn with_history(&self, conversation: &Conversation, text: &str) -> String {
+    fn with_history(&self, conversation: &AdapterConversation, text: &str) -> String {
         if conversation.turns.is_empty() {
             return text.to_owned();
         }
@@ -102,7 +107,7 @@ fn written(template: &str, turn: &Exchange) -> String {
     written + rest
 }
 
-impl Conversation {
+impl AdapterConversation {
     /// Nothing is said yet.
     pub(crate) fn with_model(model: Option<String>) -> Self {
         Self { model, ..Self::default() }
@@ -121,7 +126,7 @@ impl Conversation {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::Conversation;
+    use super::AdapterConversation;
     use crate::pipeline::adapter::tests::adapter;
     use crate::pipeline::adapter::turn::TurnOutput;
 
@@ -136,7 +141,7 @@ mod tests {
             "resume": {"flag": "--resume", "sessionIdPath": "$.id"},
         }))
         .unwrap();
-        let mut conversation = Conversation::default();
+        let mut conversation = AdapterConversation::default();
         let first = all.turn(&conversation, "hi -x", "/w");
         assert_eq!(first.argv.join(" "), "agent run -o json -y -v --dir /w -p hi -x");
         conversation
@@ -155,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_conversation_is_written_down_for_agents_that_keep_none() {
-        let mut conversation = Conversation::default();
+        let mut conversation = AdapterConversation::default();
         let answer = |text: &str| TurnOutput { answer: text.to_owned(), ..TurnOutput::default() };
         conversation.add("{{output}} $&", &answer("A{{input}}"));
         conversation.add("two", &answer("B"));

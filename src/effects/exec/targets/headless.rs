@@ -10,7 +10,7 @@ use crate::base::system::System;
 use crate::base::system::os::OsSystem;
 use crate::effects::exec::programs::agent_process::{AgentEnd, AgentRun};
 use crate::pipeline::adapter::{
-    Adapter, Conversation, TurnOutput, TurnReader, Update, UpdateKind, said, steps,
+    Adapter, AdapterConversation, TurnOutput, TurnReader, Update, UpdateKind, said, steps,
 };
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::pipeline::spec::AgentKind;
@@ -57,7 +57,7 @@ struct Dialogue<'a> {
     talk: Talk<'a>,
     adapter: &'a Adapter,
     started_at: i64,
-    conversation: Conversation,
+    conversation: AdapterConversation,
     updates: Vec<(Update, u64)>,
     lines: Vec<Vec<TimedLine>>,
     last: TurnOutput,
@@ -76,7 +76,7 @@ impl<'a> Dialogue<'a> {
             talk,
             adapter,
             started_at: OsSystem.now().as_millisecond(),
-            conversation: Conversation::with_model(model),
+            conversation: AdapterConversation::with_model(model),
             updates: Vec::new(),
             lines: Vec::new(),
             last: TurnOutput::default(),
