@@ -283,3 +283,29 @@ fn what_a_target_says_wrongly_is_found_before_anything_is_sent() {
         assert_eq!(judge.asked().len(), 0);
     }
 }
+
+#[test]
+fn a_simulated_user_talks_with_a_session() {
+    let judge = Judge::new(|at, asked| {
+        if asked.path != "/chat" {
+            let is_late = asked.body["messages"].as_array().unwrap().len() > 4;
+            return Answer::text(if is_late { "[done]" } else { "and then?" });
+        }
+        let reply = json!({"text": format!("hi {at}"), "s": "x", "usage": {"input_tokens": 1}});
+        Answer::Http(200, Vec::new(), reply.to_string())
+    });
+    let user = format!(
+        "  answer: $.text\n  session: $.s\n  body: {{say: '{{input}}', in: '{{session}}'}}\n  user: {{model: p, base_url: '{}', persona: Asks., stop_when: '[done]'}}\n",
+        judge.url()
+    );
+    let space = space(&judge, &user, ROW);
+    let asked = passes(&space, judge);
+    let sent = asked.iter().filter(|asked| asked.path == "/chat");
+    let sent: Vec<&Value> = sent.map(|asked| &asked.body).collect();
+    let first = json!({"say": "say \"hi\", {id}", "in": ""});
+    assert_eq!(sent, [&first, &json!({"say": "and then?", "in": "x"})]);
+    assert_eq!(row(&space)["stopped"], "user");
+    let entry: Value = serde_json::from_str(&space.stored_lines()[0]).unwrap();
+    let used = &entry["v"]["outcome"]["reply"]["usage"]["input"];
+    assert_eq!(*used, json!(1 + 1 + 10 + 10), "of both");
+}
