@@ -46,7 +46,7 @@ pub(crate) fn headless(
         return Err(Error::harness_usage("Invalid schema: `command` is empty"));
     }
     let work = AgentWork::open(&CaptureArgs::default(), console)?;
-    let server = Server {
+    let server = RpcServer {
         adapter: &adapter,
         work: &work,
         programs: ProgramExecutor::new(ProgramSettings::of_machine(AT_ONCE)),
@@ -61,7 +61,7 @@ pub(crate) fn headless(
 }
 
 /// Handles requests, many at once, until there are no more and all are answered, or somebody says stop.
-async fn serve(server: &Server<'_>) {
+async fn serve(server: &RpcServer<'_>) {
     let mut stop = pin!(interrupted());
     let mut lines = request_lines();
     let mut is_over = false;
@@ -117,7 +117,7 @@ impl From<String> for RpcError {
     }
 }
 
-struct Server<'a> {
+struct RpcServer<'a> {
     adapter: &'a Adapter,
     work: &'a AgentWork,
     programs: ProgramExecutor,
@@ -128,7 +128,7 @@ struct Server<'a> {
     is_verbose: bool,
 }
 
-impl Server<'_> {
+impl RpcServer<'_> {
     /// Writes a message at once.
     fn tell(&self, message: &Value) {
         let mut out = self.out.borrow_mut();

@@ -62,6 +62,7 @@ fn adapter() -> Value {
         ("autoApprove?", list(&string())),
         ("resume?", object(&[("flag", string()), ("sessionIdPath", string())])),
         ("cwdFlag?", string()),
+        ("modelFlag?", string()),
         ("outputMode?", one_of(&["jsonpath", "passthrough"])),
         ("outputEvents?", list(&mapping)),
         (
@@ -70,7 +71,12 @@ fn adapter() -> Value {
         ),
         (
             "result",
-            object(&[("matchPath", string()), ("matchValue", string()), ("contentPath", string())]),
+            object(&[
+                ("matchPath", string()),
+                ("matchValue", string()),
+                ("contentPath", string()),
+                ("failedPath?", string()),
+            ]),
         ),
         ("historyTemplate?", any_of(&[string(), history])),
         ("usage?", usage),
