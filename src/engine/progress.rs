@@ -43,6 +43,13 @@ pub enum Event {
     },
     /// A line on one request, where those are wanted.
     Line(String),
+    /// A conversation of the target.
+    Agent {
+        /// The sample, and the model and the trial where there are several.
+        who: String,
+        /// What it does now; none once it has ended.
+        doing: Option<String>,
+    },
     /// There is nothing left to do.
     Finished,
 }
@@ -55,6 +62,7 @@ impl From<Notice> for Event {
             }
             Notice::Going(endpoint) => Self::Going { endpoint: endpoint.0 },
             Notice::Line(line) => Self::Line(line),
+            Notice::Agent { who, doing } => Self::Agent { who, doing },
         }
     }
 }

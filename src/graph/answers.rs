@@ -212,6 +212,14 @@ impl HeldCase {
     }
 }
 
+/// The key of the conversation of a case; none where the target is recorded, or cannot be run.
+pub(crate) fn conversation_key(db: &dyn Db, chunk: Chunk, case: usize) -> Option<ActionKey> {
+    match conversations(db, chunk).get(case)? {
+        UnansweredCase::Pending(key) => Some(*key),
+        UnansweredCase::Blocked | UnansweredCase::Failed(_) => None,
+    }
+}
+
 /// Renders the conversation of a case again, to be held; `sample` is what the target is told as its id.
 pub(crate) fn conversation_of(
     db: &dyn Db,

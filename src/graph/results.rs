@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::answers::{HeldCase, conversation_of, is_live};
+use super::answers::{HeldCase, conversation_key, conversation_of, is_live};
 use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
@@ -195,6 +195,7 @@ pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
         ground_truth: head.ground_truth,
         model: head.model,
         trial: head.trial,
+        conversation: conversation_key(db, chunk, case).map(|key| key.to_string()),
         submissions: Ordered(submissions),
         grades: Ordered(grades),
     })

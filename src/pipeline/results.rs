@@ -54,6 +54,9 @@ pub struct ResultLine {
     pub model: Option<String>,
     /// The repetition, from 0.
     pub trial: u32,
+    /// The action key of the conversation of a target that is run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
     /// Grader → what it graded.
     pub submissions: Ordered<String>,
     /// Grader → its grade, in the order of the suite.

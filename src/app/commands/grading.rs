@@ -262,7 +262,7 @@ impl Receiver for Taking<'_> {
         let line = match notice {
             Notice::Line(line) => line,
             Notice::Waiting { what, is_new: true, .. } => what,
-            Notice::Waiting { .. } | Notice::Going(_) => return,
+            Notice::Waiting { .. } | Notice::Going(_) | Notice::Agent { .. } => return,
         };
         // A stream that is gone is no reason to stop grading.
         let _ = writeln!(self.err, "{}", sanitize(&line));

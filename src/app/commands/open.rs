@@ -127,7 +127,7 @@ pub(super) fn executor(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
     Box::new(Executors {
         judges: judges(concurrency, verbosity),
         programs,
-        targets: TargetExecutor::default(),
+        targets: TargetExecutor::new(verbosity),
     })
 }
 

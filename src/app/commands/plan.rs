@@ -9,7 +9,7 @@ use super::suites::suite_files;
 use crate::app::cli::PlanArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::ordered_map::Ordered;
-use crate::base::price::Prices;
+use crate::base::price::{Cost, Prices};
 use crate::effects::record::history::History;
 use crate::engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, Forecast, forecast};
 use crate::engine::inspect::preview::{Preview, preview};
@@ -18,6 +18,8 @@ use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::results;
+use crate::pipeline::evaluate::Purpose;
+use crate::pipeline::outcome::{ActionTally, Usage};
 use crate::pipeline::reason::Reason;
 use crate::pipeline::report::plan as report;
 use crate::pipeline::report::plan::{Plan, PlanBasis, PlanLine, TokenEstimate};
@@ -79,6 +81,8 @@ fn plan_one(
     };
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let basis = PlanBasis {
+        conversations: preview.conversations_used.0,
+        covered: covered(session),
         previous,
         recorded: forecast.recorded,
         assumed: forecast.is_assumed.then_some(DEFAULT_OUTPUT),
@@ -105,7 +109,7 @@ fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
     let ask_reasons = AskReasons::new(session, history);
     let mut heads: HashMap<(Chunk, usize), Option<results::Head>> = HashMap::new();
     let mut counted = Reasons::new();
-    for to_ask in &preview.to_ask {
+    for to_ask in preview.to_ask.iter().filter(|to_ask| to_ask.purpose != Purpose::Answer) {
         let CellId { chunk, case, grader } = to_ask.cell;
         let head =
             heads.entry((chunk, case)).or_insert_with(|| results::head(&session.db, chunk, case));
@@ -136,7 +140,30 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
         }
         bill = bill.and(own_bill);
     }
-    Plan { suite, graders: Ordered(graders), totals: line(all, &all_reasons, bill) }
+    let target = preview.conversations.map(|tally| target_line(tally, preview.conversations_used));
+    Plan { suite, target, graders: Ordered(graders), totals: line(all, &all_reasons, bill) }
+}
+
+/// What the target would be run for. What a conversation costs is the mean of those that are stored.
+fn target_line(tally: ActionTally, used: (u64, Usage)) -> PlanLine {
+    let to_ask = tally.total - tally.cached;
+    let (known, used) = used;
+    let mean = |sum: u64| sum.checked_div(known).map_or(0, |mean| mean * to_ask);
+    let tokens = TokenEstimate { input: mean(used.input), output: mean(used.output) };
+    let cost = used.cost.filter(|_| known > 0).map(|cost| Cost::from_nanos(mean(cost.nanos())));
+    let cost = if to_ask == 0 { Some(Cost::ZERO) } else { cost };
+    let (total, cached) = (tally.total, tally.cached);
+    PlanLine { total, cached, to_ask, tokens, cost, ..PlanLine::default() }
+}
+
+/// What of the files of a target is in its key, where the suite says of none that it rests on it.
+fn covered(session: &Session) -> Option<String> {
+    let live = session.suite()?.target.live()?;
+    let says_something = !live.program.inputs.is_empty() || live.version.is_some();
+    (!says_something).then(|| match live.program.shown() {
+        shown if shown.is_empty() => "the settings in the suite".to_owned(),
+        shown => format!("`{shown}`"),
+    })
 }
 
 /// How many actions there are, are stored, and are stored as failures; and whether there will be more.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{
+    HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 
 use crate::base::text::{count, cut, sanitize};
 use crate::engine::progress::{Event, Progress};
@@ -13,10 +15,16 @@ use crate::pipeline::outcome::Usage;
 /// The columns of one part of the message.
 const MAX_COLUMNS: usize = 70;
 
-/// Draws a bar on standard error.
+/// The most conversations of the target that have a line of their own.
+const MAX_AGENTS: usize = 8;
+
+/// Draws a bar on standard error, and above it a line for each conversation of the target.
 #[derive(Debug)]
 pub(crate) struct RunBar {
+    all: MultiProgress,
     drawn: ProgressBar,
+    /// Who the target talks with → the line.
+    agents: BTreeMap<String, ProgressBar>,
     total: u64,
     cached: u64,
     under_way: u64,
@@ -29,14 +37,17 @@ pub(crate) struct RunBar {
 
 impl Default for RunBar {
     fn default() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+        let bar = all.add(ProgressBar::no_length());
         let style = ProgressStyle::with_template(
             "{bar:20} {pos}/{len} {prefix}  {elapsed}{left}  {wide_msg}",
         );
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.with_key("left", left));
         Self {
+            all,
             drawn: bar,
+            agents: BTreeMap::new(),
             total: 0,
             cached: 0,
             under_way: 0,
@@ -49,6 +60,28 @@ impl Default for RunBar {
 }
 
 impl RunBar {
+    /// Shows what a conversation does now, and for how long it has been held.
+    fn show_agent(&mut self, who: &str, doing: Option<&str>) {
+        let Some(doing) = doing else {
+            if let Some(line) = self.agents.remove(who) {
+                line.finish_and_clear();
+                self.all.remove(&line);
+            }
+            return;
+        };
+        if !self.agents.contains_key(who) && self.agents.len() >= MAX_AGENTS {
+            return;
+        }
+        let line = self.agents.entry(who.to_owned()).or_insert_with(|| {
+            let line = self.all.insert_before(&self.drawn, ProgressBar::new_spinner());
+            let style = ProgressStyle::with_template("  {elapsed:>4} {prefix}  {wide_msg}");
+            line.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            line.set_prefix(sanitize(&short(who)));
+            line
+        });
+        line.set_message(sanitize(&short(doing)));
+    }
+
     fn message(&self) -> String {
         // What matters most comes first, for a narrow terminal cuts the line at its end.
         let mut parts: Vec<String> = self.waits.values().map(|what| short(what)).collect();
@@ -113,7 +146,11 @@ impl Progress for RunBar {
                 self.drawn.set_message(self.message());
             }
             Event::Line(line) => self.drawn.println(sanitize(line)),
-            Event::Finished => self.drawn.finish_and_clear(),
+            Event::Agent { who, doing } => self.show_agent(who, doing.as_deref()),
+            Event::Finished => {
+                self.agents.values().for_each(ProgressBar::finish_and_clear);
+                self.drawn.finish_and_clear();
+            }
         }
     }
 }

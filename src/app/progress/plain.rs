@@ -55,7 +55,11 @@ impl<W: Write> Progress for PlainProgress<W> {
                 self.line(&format!("  {}", sanitize(what)));
             }
             Event::Line(line) => self.line(&format!("  {}", sanitize(line))),
-            Event::Asked | Event::Waiting { .. } | Event::Going { .. } | Event::Finished => {}
+            Event::Asked
+            | Event::Waiting { .. }
+            | Event::Going { .. }
+            | Event::Agent { .. }
+            | Event::Finished => {}
             Event::Landed { failure, .. } => {
                 self.landed += 1;
                 if let Some(message) = failure {

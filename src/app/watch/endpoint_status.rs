@@ -41,6 +41,7 @@ impl Progress for EndpointStatus {
             Event::Planned { .. }
             | Event::Cached(_)
             | Event::Asked
+            | Event::Agent { .. }
             | Event::Landed { .. }
             | Event::Finished => {}
         }

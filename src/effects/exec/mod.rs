@@ -117,6 +117,13 @@ pub enum Notice {
     Going(JudgeEndpointId),
     /// A line on one request, where those are wanted.
     Line(String),
+    /// A conversation of the target.
+    Agent {
+        /// The sample, and the model and the trial where there are several.
+        who: String,
+        /// What it does now; none once it has ended.
+        doing: Option<String>,
+    },
 }
 
 /// An action, and everything that decides how it is executed but not what comes of it.

@@ -87,6 +87,9 @@ pub(crate) struct PastLine {
     /// The repetition, from 0.
     #[serde(default)]
     pub trial: u32,
+    /// The action key of the conversation of a target that is run.
+    #[serde(default)]
+    pub conversation: Option<String>,
     /// Grader → what it graded.
     #[serde(default)]
     pub submissions: BTreeMap<String, String>,

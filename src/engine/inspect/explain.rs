@@ -16,7 +16,7 @@ use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, results};
-use crate::pipeline::evaluate::{ReadyGrader, each_wanted};
+use crate::pipeline::evaluate::{Purpose, ReadyGrader, each_wanted};
 use crate::pipeline::grade;
 use crate::pipeline::judge::question::Order;
 use crate::pipeline::key::{ActionKey, Ingredient};
@@ -71,6 +71,7 @@ impl<'a> Explaining<'a> {
         let db = &self.session.db;
         let line = results::line(db, chunk, case)?;
         let head = results::head(db, chunk, case)?;
+        let conversation = self.conversation(chunk, case, &line);
         let mut graders = Vec::new();
         for (ordinal, grader) in self.session.graders().iter().enumerate() {
             let cell = CellId { chunk, case, grader: ordinal };
@@ -81,6 +82,7 @@ impl<'a> Explaining<'a> {
             trial: line.trial,
             input: line.input,
             ground_truth: line.ground_truth,
+            conversation,
             graders: Ordered(graders),
         })
     }
@@ -104,7 +106,13 @@ impl<'a> Explaining<'a> {
         let Threshold(threshold) = grader.pass_threshold(db);
         let mut to_explain = Vec::new();
         each_wanted(planned, ready, &outcomes, threshold, &mut |ballot, key| {
-            to_explain.push(ToAsk { cell, ballot, key, held: StoreMiss::Nothing });
+            to_explain.push(ToAsk {
+                cell,
+                ballot,
+                key,
+                purpose: Purpose::Grade,
+                held: StoreMiss::Nothing,
+            });
         });
         for to_ask in to_explain {
             let mut action = self.action(grader, ready, &to_ask, head)?;
@@ -162,7 +170,7 @@ impl<'a> Explaining<'a> {
     }
 
     /// The winning entry of `key`, and which layer has it.
-    fn stored(&mut self, key: ActionKey) -> Option<(Stored, String, u32)> {
+    pub(super) fn stored(&mut self, key: ActionKey) -> Option<(Stored, String, u32)> {
         let mut winner: Option<(crate::effects::store::Entry, &str)> = None;
         for (name, layer) in self.layers.iter_mut() {
             let Some(entry) = layer.get_many(&[key]).pop().flatten() else { continue };

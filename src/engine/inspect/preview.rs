@@ -19,10 +19,10 @@ use crate::graph::planned_actions::actions_of_grader;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::pipeline::evaluate::rewards::ReadyReward;
-use crate::pipeline::evaluate::{BallotId, Method};
+use crate::pipeline::evaluate::{BallotId, Method, Purpose};
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::ActionTally;
-use crate::pipeline::outcome::{Outcome, Usage, read_body};
+use crate::pipeline::outcome::{Outcome, Reply, Usage, read_body};
 use crate::pipeline::reason::StoreMiss;
 
 /// What settling would find and ask.
@@ -41,6 +41,8 @@ pub(crate) struct Preview {
     pub to_ask: Vec<ToAsk>,
     /// What stored judgments used when they were asked, also those that would be asked anew.
     pub used: KeyMap<Usage>,
+    /// How many stored conversations tell what they used, and what that is.
+    pub conversations_used: (u64, Usage),
     /// What went wrong while reading the store.
     pub warnings: Vec<String>,
 }
@@ -54,6 +56,8 @@ pub(crate) struct ToAsk {
     pub ballot: BallotId,
     /// The action.
     pub key: ActionKey,
+    /// What it is for.
+    pub purpose: Purpose,
     /// Why the store does not answer.
     pub held: StoreMiss,
 }
@@ -88,6 +92,7 @@ pub(crate) fn preview(
         cell: waiting.cell,
         ballot: waiting.ballot,
         key: waiting.key,
+        purpose: waiting.purpose,
         held: held.get(&waiting.key).copied().unwrap_or(StoreMiss::Nothing),
     });
     preview.to_ask = to_ask.collect();
@@ -169,6 +174,12 @@ impl StoreLookup {
         self.preview.warnings.append(&mut warnings);
         if matches!(found, Some(Outcome::Failure(_))) {
             self.replayed.insert(entry.key);
+        }
+        if let Some(Outcome::Reply(Reply { usage: Some(usage), .. })) = &found
+            && waiting.purpose == Purpose::Answer
+        {
+            let (count, used) = self.preview.conversations_used;
+            self.preview.conversations_used = (count + 1, used + *usage);
         }
         if found.is_none()
             && let Ok(outcome) = read_body(&entry.body)

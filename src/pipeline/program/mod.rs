@@ -71,8 +71,26 @@ impl ProgramIdentity {
         shared
     }
 
+    /// Visits every ingredient but what the program is handed, each file by itself, so that it can be told which one
+    /// changed.
+    pub(super) fn walk_files(&self, to: &mut dyn Ingredients) {
+        let Self { spec, known } = self;
+        to.text("role", spec.role.name());
+        to.text("language", spec.language.name());
+        to.text("function", &spec.function);
+        to.text("program", &known.program);
+        to.text("runtime", &known.runtime);
+        for (path, digest) in &known.inputs {
+            to.text("input_file", &format!("{path} {digest}"));
+        }
+        for (path, digest) in &known.dependencies {
+            to.text("loaded_file", &format!("{path} {digest}"));
+        }
+        self.walk_rest(to);
+    }
+
     /// Visits every ingredient but what the program is handed; of the dependencies only if they are wanted.
-    pub(super) fn walk(&self, has_dependencies: bool, to: &mut dyn Ingredients) {
+    fn walk(&self, has_dependencies: bool, to: &mut dyn Ingredients) {
         let Self { spec, known } = self;
         to.text("role", spec.role.name());
         to.text("language", spec.language.name());
@@ -87,6 +105,12 @@ impl ProgramIdentity {
                 &lines(dependencies.map(|(path, digest)| (path, Some(digest)))),
             );
         }
+        self.walk_rest(to);
+    }
+
+    /// Visits what comes after the files.
+    fn walk_rest(&self, to: &mut dyn Ingredients) {
+        let Self { spec, known } = self;
         to.text("env", &lines(known.env.iter().map(|(name, digest)| (name, digest.as_ref()))));
         to.text("sandbox", spec.sandbox.kind.name());
         to.text_or_absent("cwd", known.cwd.as_deref());

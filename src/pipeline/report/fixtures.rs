@@ -221,6 +221,7 @@ fn result(sample_id: &str) -> ResultLine {
         ground_truth: Value::Null,
         model: None,
         trial: 0,
+        conversation: None,
         submissions: Ordered::default(),
         grades: Ordered::default(),
     }

@@ -23,6 +23,9 @@ const FAINT: Style = Style::new().dimmed();
 pub(crate) struct Plan {
     /// The suite's name.
     pub suite: String,
+    /// The conversations of the target, where it is run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<PlanLine>,
     /// Grader → what it would ask, in the order of the suite.
     pub graders: Ordered<PlanLine>,
     /// All graders together.
@@ -84,6 +87,10 @@ pub(crate) struct TokenEstimate {
 /// Where the numbers of a plan come from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PlanBasis {
+    /// The stored conversations whose mean stands for what one uses.
+    pub conversations: u64,
+    /// What the key of a target covers that declares neither inputs nor a version.
+    pub covered: Option<String>,
     /// The run that reasons compare with.
     pub previous: Option<String>,
     /// The recorded judgments whose mean stands for what is received.
@@ -111,7 +118,9 @@ pub(crate) fn write(
         lines(&rows, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     writeln!(out)?;
-    let sentences = std::iter::once(sentence(&plan.totals, basis))
+    let sentences = conversations(plan, basis)
+        .into_iter()
+        .chain([sentence(&plan.totals, basis)])
         .chain(replayed(&plan.totals))
         .chain(unkeyed(basis));
     for sentence in sentences {
@@ -191,6 +200,32 @@ fn sentence(totals: &PlanLine, basis: &PlanBasis) -> String {
     }
 }
 
+/// What the target would be run for, and what its key covers where nobody says.
+fn conversations(plan: &Plan, basis: &PlanBasis) -> Vec<String> {
+    let Some(line) = &plan.target else { return Vec::new() };
+    let total = count(line.total, "conversation");
+    let mut told = vec![match line.to_ask {
+        0 => format!("target: nothing to run of {total}"),
+        to_ask => {
+            let used = match (line.cost, basis.conversations) {
+                (_, 0) => "what they cost is not known: none is stored".to_owned(),
+                (cost, known) => {
+                    let cost = cost.filter(|cost| *cost > Cost::ZERO);
+                    let cost = cost.map_or_else(String::new, |cost| format!("about {cost}, "));
+                    let tokens = line.tokens.input + line.tokens.output;
+                    let tokens = format!("about {} tokens", about(tokens));
+                    format!("{cost}{tokens}, by the mean of {} stored", grouped(known))
+                }
+            };
+            format!("target: {} to run of {total}; {used}", grouped(to_ask))
+        }
+    }];
+    told.extend(basis.covered.as_ref().map(|covered| {
+        format!("target: declares neither `inputs` nor `version`; its key covers {covered}")
+    }));
+    told
+}
+
 /// What the run will not grade, although it has nothing to ask for it.
 fn replayed(totals: &PlanLine) -> Option<String> {
     let are = if totals.failures == 1 { "failure is" } else { "failures are" };
@@ -266,7 +301,12 @@ mod tests {
 
     fn plan(graders: Vec<(&str, PlanLine)>, totals: PlanLine) -> Plan {
         let graders = graders.into_iter().map(|(name, line)| (name.to_owned(), line)).collect();
-        Plan { suite: "support\u{1b}[2J\nbot".to_owned(), graders: Ordered(graders), totals }
+        Plan {
+            suite: "support\u{1b}[2J\nbot".to_owned(),
+            target: None,
+            graders: Ordered(graders),
+            totals,
+        }
     }
 
     fn shown(plan: &Plan, basis: &PlanBasis, width: usize) -> String {

@@ -55,7 +55,7 @@ pub(super) fn settings(
         AgentKind::LettaCode(letta) => letta_code(letta, to),
     }
     to.text_or_absent("version", spec.version.as_deref());
-    program.walk(true, to);
+    program.walk_files(to);
     let is_repeated = program.spec.repeat == Repeat::Always;
     to.text("repeat", if is_repeated { "always" } else { "never" });
     to.text_or_absent("git", spec.workspace.as_ref().filter(|space| space.is_git).map(|_| "true"));

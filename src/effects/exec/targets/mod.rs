@@ -172,6 +172,8 @@ pub(crate) trait Agent {
 /// Executes conversations.
 #[derive(Debug, Default)]
 pub(crate) struct TargetExecutor {
+    /// More than 0 tells every step in a line.
+    verbosity: u8,
     setup: Setup,
     #[cfg(feature = "judge")]
     web: web::Web,
@@ -180,7 +182,31 @@ pub(crate) struct TargetExecutor {
     stepped: tokio::sync::Notify,
 }
 
+/// Tells of a conversation from when it begins until it ends, also where it is cancelled.
+struct Told<'a> {
+    executor: &'a TargetExecutor,
+    who: &'a str,
+}
+
+impl<'a> Told<'a> {
+    fn new(executor: &'a TargetExecutor, who: &'a str) -> Self {
+        executor.tell(who, Some("begins".to_owned()));
+        Self { executor, who }
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.executor.tell(self.who, None);
+    }
+}
+
 impl TargetExecutor {
+    /// One that tells every step in a line where `verbosity` is more than 0.
+    pub(crate) fn new(verbosity: u8) -> Self {
+        Self { verbosity, ..Self::default() }
+    }
+
     /// Holds a conversation, further attempts included. Never fails: a failure is an outcome.
     pub(crate) async fn execute(
         &self,
@@ -223,8 +249,8 @@ impl TargetExecutor {
         let begin = Instant::now();
         let started_at = OsSystem.now().as_millisecond();
         let limit = Duration::from_millis(launch.start.spec.timeout_ms);
-        let what_for = &launch.what_for;
-        let steps = |step: String| self.step(format!("{what_for}: {step}"));
+        let steps = |step: String| self.tell(&launch.what_for, Some(step));
+        let _told = Told::new(self, &launch.what_for);
         let talk = Talk {
             launch,
             programs,
@@ -250,8 +276,12 @@ impl TargetExecutor {
         })
     }
 
-    fn step(&self, line: String) {
-        self.steps.borrow_mut().push(Notice::Line(line));
+    /// Tells what a conversation does now; none once it has ended.
+    fn tell(&self, who: &str, doing: Option<String>) {
+        let mut steps = self.steps.borrow_mut();
+        let line = doing.as_ref().filter(|_| self.verbosity > 0);
+        steps.extend(line.map(|doing| Notice::Line(format!("{who}: {doing}"))));
+        steps.push(Notice::Agent { who: who.to_owned(), doing });
         self.stepped.notify_one();
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Knows what was found, not how: the engine finds it, and nothing here reads a file.
 
+pub(crate) mod conversation;
 mod text;
 
 use serde::Serialize;
@@ -12,6 +13,7 @@ use crate::pipeline::key::Ingredient;
 use crate::pipeline::outcome::{Failure, JudgmentOrigin, Outcome, Stored};
 use crate::pipeline::results::GradeLine;
 
+use conversation::ExplainedConversation;
 pub(crate) use text::write;
 
 /// The longest value that is shown beside its name, in characters.
@@ -44,6 +46,9 @@ pub(crate) struct Explained {
     pub input: Value,
     /// The reference answer: text, a list of texts, or null.
     pub ground_truth: Value,
+    /// The conversation of the target, where it is run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ExplainedConversation>,
     /// Grader → where its grade comes from.
     pub graders: Ordered<ExplainedGrade>,
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
+use super::conversation::ExplainedConversation;
 use super::{Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept};
 use crate::base::text::table::{TableCell, lines, words as text_cell};
 use crate::base::text::word_diff::{render, word_diff};
@@ -48,6 +49,9 @@ pub(crate) fn write(
         page.field("input", &plain(&result.input))?;
         if !result.ground_truth.is_null() {
             page.field("expected", &plain(&result.ground_truth))?;
+        }
+        for (label, text) in result.conversation.iter().flat_map(ExplainedConversation::fields) {
+            page.field(label, &text)?;
         }
         write_result(result, width, out)?;
     }
@@ -351,6 +355,7 @@ mod tests {
             trial: 1,
             input: json!(["a", EVIL]),
             ground_truth: json!(null),
+            conversation: None,
             graders: Ordered(vec![(EVIL.to_owned(), grade)]),
         };
         ExplainReport {

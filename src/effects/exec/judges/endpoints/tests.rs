@@ -59,6 +59,7 @@ fn said(endpoints: &Endpoints) -> Vec<String> {
         Notice::Waiting { what, .. } => format!("({what})"),
         Notice::Going(id) => format!("{} goes on", id.0),
         Notice::Line(line) => line,
+        Notice::Agent { who, .. } => who,
     };
     endpoints.take_notices().into_iter().map(shown).collect()
 }

@@ -1,0 +1,53 @@
+//! Where the answer of a live target comes from: its conversation, and what of it differs from an earlier run.
+
+use super::explain::Explaining;
+use crate::effects::record::read::{PastLine, PastRun};
+use crate::graph::inputs::Chunk;
+use crate::graph::{answers, results};
+use crate::pipeline::action::Action;
+use crate::pipeline::key::{ActionKey, Ingredient};
+use crate::pipeline::report::explain::Kept;
+use crate::pipeline::report::explain::conversation::{ExplainedConversation, changes};
+use crate::pipeline::results::ResultLine;
+
+impl Explaining<'_> {
+    /// The conversation of a case; none where the target is recorded.
+    pub(super) fn conversation(
+        &mut self,
+        chunk: Chunk,
+        case: usize,
+        line: &ResultLine,
+    ) -> Option<ExplainedConversation> {
+        let db = &self.session.db;
+        let sample = results::sample_id(db, chunk, case)?;
+        let action = Action::Target(answers::conversation_of(db, chunk, case, sample)?);
+        let key = action.key();
+        let ingredients = action.ingredients();
+        let kept = self.stored(key);
+        let earlier = self.earlier_conversation(line);
+        let before = earlier.as_ref().and_then(|(_, key)| *key);
+        let differs = before.filter(|before| *before != key).and_then(|before| {
+            let held: Vec<Ingredient> = self.stored(before)?.0.ingredients;
+            Some(changes(&held, &ingredients))
+        });
+        Some(ExplainedConversation {
+            key: key.to_string(),
+            ingredients,
+            outcome: kept.map(|(stored, layer, generation)| Kept::new(stored, layer, generation)),
+            earlier: earlier.map(|(run, _)| run),
+            is_same: before == Some(key),
+            differs: differs.unwrap_or_default(),
+        })
+    }
+
+    /// The newest earlier run that held a conversation with the case, and its key.
+    fn earlier_conversation(&self, line: &ResultLine) -> Option<(String, Option<ActionKey>)> {
+        let is_it = |past: &&PastLine| past.model == line.model && past.trial == line.trial;
+        let mut found = self.earlier.iter().filter_map(|earlier| {
+            let past: &PastRun = &earlier.past;
+            let conversation = earlier.lines.iter().find(is_it)?.conversation.as_deref()?;
+            Some((past.id.clone(), ActionKey::parse(conversation)))
+        });
+        found.next()
+    }
+}

@@ -1,0 +1,114 @@
+//! The conversation that an answer comes from, as plain data and in words.
+
+use serde::Serialize;
+
+use super::{Kept, SHORT};
+use crate::base::text::cut;
+use crate::pipeline::key::Ingredient;
+use crate::pipeline::target::answer::TargetAnswer;
+
+/// The conversation of a live target with a case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ExplainedConversation {
+    /// The key.
+    pub key: String,
+    /// What the key is made of.
+    pub ingredients: Vec<Ingredient>,
+    /// What came of it; null if that is not stored.
+    pub outcome: Option<Kept>,
+    /// The earlier run that it is compared with; null if none is recorded.
+    pub earlier: Option<String>,
+    /// Whether that held the same conversation.
+    pub is_same: bool,
+    /// What differs from that run: files by their paths, other ingredients by their names.
+    pub differs: Vec<String>,
+}
+
+/// The ingredients that name a file: its path, then its digest.
+const FILES: [&str; 2] = ["input_file", "loaded_file"];
+
+/// What differs between two lists of ingredients, each thing once, in the order of the new list.
+pub(crate) fn changes(before: &[Ingredient], after: &[Ingredient]) -> Vec<String> {
+    let changed = |from: &[Ingredient], to: &[Ingredient]| {
+        to.iter().filter(|part| !from.contains(part)).map(name_of).collect::<Vec<String>>()
+    };
+    let mut names = changed(before, after);
+    for name in changed(after, before) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.dedup();
+    names
+}
+
+fn name_of(part: &Ingredient) -> String {
+    let is_file = FILES.contains(&part.name.as_str());
+    let path = part.preview.as_deref().and_then(|text| text.rsplit_once(' ')).map(|(path, _)| path);
+    match path.filter(|_| is_file) {
+        Some(path) => format!("the file {path}"),
+        None if part.name == "program" => "the program".to_owned(),
+        None => part.name.clone(),
+    }
+}
+
+impl ExplainedConversation {
+    /// What is told of it: a label and a text each.
+    pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
+        let mut fields = vec![("conversation", self.told()), ("key", self.key.clone())];
+        let against = match (&self.earlier, self.is_same, self.differs.as_slice()) {
+            (None, _, _) => None,
+            (Some(run), true, _) => Some(format!("the same as in run {run}")),
+            (Some(run), false, []) => Some(format!("another than in run {run}")),
+            (Some(run), false, names) => {
+                Some(format!("differs from run {run} in {}", names.join(", ")))
+            }
+        };
+        fields.extend(against.map(|text| ("", text)));
+        fields
+    }
+
+    fn told(&self) -> String {
+        let Some(kept) = &self.outcome else { return "not held yet".to_owned() };
+        if let Some(failure) = &kept.failure {
+            return format!("failed: {}", cut(&failure.message, 4 * SHORT));
+        }
+        let answer = kept.reply.as_deref().map(TargetAnswer::read);
+        let took = answer
+            .and_then(Result::ok)
+            .map(|answer| format!(", which took {:.1} s", answer.duration_ms as f64 / 1000.0));
+        let again = match kept.generation {
+            0 => String::new(),
+            times => format!(", held anew {times} times"),
+        };
+        format!("held {}{}{again}, from {}", kept.at, took.unwrap_or_default(), kept.layer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changes;
+    use crate::pipeline::key::Ingredient;
+
+    #[test]
+    fn files_are_told_by_their_paths_and_other_things_by_their_names() {
+        let list = |parts: &[(&str, &str)]| -> Vec<Ingredient> {
+            let part = |(name, text): &(&str, &str)| Ingredient {
+                name: (*name).to_owned(),
+                preview: Some((*text).to_owned()),
+                digest: None,
+                number: false,
+            };
+            parts.iter().map(part).collect()
+        };
+        let before = [("input_file", "a b.txt 1"), ("input_file", "c.txt 1"), ("version", "1")];
+        for (after, expected) in [
+            (&before[..], &[][..]),
+            (&[("input_file", "a b.txt 2"), before[1], before[2]], &["the file a b.txt"]),
+            (&[before[1], ("version", "2")], &["version", "the file a b.txt"]),
+            (&[before[0], before[1], before[2], ("loaded_file", "d.py 1")], &["the file d.py"]),
+        ] {
+            assert_eq!(changes(&list(&before), &list(after)), expected, "{after:?}");
+        }
+    }
+}
