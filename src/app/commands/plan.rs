@@ -10,6 +10,7 @@ use crate::app::cli::PlanArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::ordered_map::Ordered;
 use crate::base::price::{Cost, Prices};
+use crate::effects::record;
 use crate::effects::record::history::History;
 use crate::engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, Forecast, forecast};
 use crate::engine::inspect::preview::{Preview, preview};
@@ -66,7 +67,15 @@ fn plan_one(
     console: &mut Console<'_>,
 ) -> Result<(Plan, PlanBasis), Error> {
     let store = surroundings.store(console)?;
-    let preview = preview(session, store.as_ref(), console.system, settings);
+    let mut preview = preview(session, store.as_ref(), console.system, settings);
+    let home = surroundings.records();
+    if preview.conversations_used.0 == 0
+        && let Some(id) = record::last_id(console.system, &home)
+    {
+        // Those of the newest run were held by another state of the target: they are as dear as any.
+        let used = record::conversations_used(console.system, &home, &id);
+        preview.conversations_used = used.unwrap_or_default();
+    }
     console.warn(&preview.warnings)?;
     let prices = Prices::new(surroundings.workspace.prices.clone());
     let forecast = forecast(session, &preview, &prices);
@@ -75,7 +84,6 @@ fn plan_one(
     } else {
         let names: Vec<&str> = preview.tallies.iter().map(|(name, _)| name.as_str()).collect();
         let suite = session.suite().map(|suite| suite.name.as_str()).unwrap_or_default();
-        let home = surroundings.records();
         let history = History::read(console.system, &home, suite, &names);
         (reasons(session, &preview, &history), history.newest().map(str::to_owned))
     };

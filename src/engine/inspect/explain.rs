@@ -106,13 +106,12 @@ impl<'a> Explaining<'a> {
         let Threshold(threshold) = grader.pass_threshold(db);
         let mut to_explain = Vec::new();
         each_wanted(planned, ready, &outcomes, threshold, &mut |ballot, key| {
-            to_explain.push(ToAsk {
-                cell,
-                ballot,
-                key,
-                purpose: Purpose::Grade,
-                held: StoreMiss::Nothing,
-            });
+            let purpose = planned.purpose(ballot.turn);
+            // The conversation is explained once, for all graders.
+            if purpose != Purpose::Answer {
+                let held = StoreMiss::Nothing;
+                to_explain.push(ToAsk { cell, ballot, key, purpose, held });
+            }
         });
         for to_ask in to_explain {
             let mut action = self.action(grader, ready, &to_ask, head)?;

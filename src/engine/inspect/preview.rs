@@ -86,7 +86,7 @@ pub(crate) fn preview(
         let change = Change { outcomes, waiting, ..Change::default() };
         change.apply(&mut session.db, session.root);
     };
-    let StoreLookup { mut preview, held, replayed, .. } = looking;
+    let StoreLookup { mut preview, held, replayed, conversations: found, .. } = looking;
     preview.warnings.extend(store.take_warnings());
     let to_ask = list.queue.iter().map(|waiting| ToAsk {
         cell: waiting.cell,
@@ -98,8 +98,10 @@ pub(crate) fn preview(
     preview.to_ask = to_ask.collect();
     preview.failures = by_grader(session, &replayed);
     preview.is_open = open_graders(session, &preview.to_ask);
-    preview.conversations =
-        answers::is_live(&session.db, session.root).then_some(list.conversations);
+    // What was found is wanted no more in later rounds.
+    let ActionTally { total, cached, .. } = list.conversations;
+    let tally = ActionTally { total: total + found, cached: cached + found, ..list.conversations };
+    preview.conversations = answers::is_live(&session.db, session.root).then_some(tally);
     preview.tallies = list.tallies;
     preview
 }
@@ -157,6 +159,8 @@ struct StoreLookup {
     held: KeyMap<StoreMiss>,
     /// The stored failures that would stand for an answer.
     replayed: KeySet,
+    /// How many conversations were found.
+    conversations: u64,
 }
 
 impl StoreLookup {
@@ -175,8 +179,10 @@ impl StoreLookup {
         if matches!(found, Some(Outcome::Failure(_))) {
             self.replayed.insert(entry.key);
         }
+        let is_answer = waiting.purpose == Purpose::Answer;
+        self.conversations += u64::from(is_answer && found.is_some());
         if let Some(Outcome::Reply(Reply { usage: Some(usage), .. })) = &found
-            && waiting.purpose == Purpose::Answer
+            && is_answer
         {
             let (count, used) = self.preview.conversations_used;
             self.preview.conversations_used = (count + 1, used + *usage);

@@ -55,7 +55,7 @@ fn name_of(part: &Ingredient) -> String {
 impl ExplainedConversation {
     /// What is told of it: a label and a text each.
     pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
-        let mut fields = vec![("conversation", self.told()), ("key", self.key.clone())];
+        let mut fields = vec![("target", self.told()), ("key", self.key.clone())];
         let against = match (&self.earlier, self.is_same, self.differs.as_slice()) {
             (None, _, _) => None,
             (Some(run), true, _) => Some(format!("the same as in run {run}")),
