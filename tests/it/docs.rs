@@ -92,6 +92,7 @@ fn space() -> Space {
         ("graders/parts/list.csv", "part\n"),
         ("runs/release-1/results.jsonl", run),
         ("tickets.jsonl", row),
+        ("bot.af", "{}"),
         ("polite.md", "Is {submission} polite?"),
         ("agent.py", "print('hello')\n"),
         ("prompts/greeting.txt", "hello"),

@@ -60,12 +60,13 @@ impl Executor for Executors {
         self.programs.halt(reason);
     }
 
-    fn finish(&self) -> Changed<'_> {
-        Box::pin(self.targets.finish(&self.programs))
-    }
-
     fn close(&self) -> Closing<'_> {
-        self.judges.close()
+        Box::pin(async {
+            self.targets.finish(&self.programs).await;
+            let mut left = self.judges.close().await;
+            left.extend(self.targets.deleted().await);
+            left
+        })
     }
 
     fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {

@@ -358,12 +358,6 @@ pub trait Executor {
     /// ends as not asked, and what waits for another attempt with the failure of its last one.
     fn halt(&self, _reason: &str) {}
 
-    /// Runs what is to be run after the last action: nothing is executed after it, until a new evaluation begins. It takes
-    /// a bounded time.
-    fn finish(&self) -> Changed<'_> {
-        Box::pin(std::future::ready(()))
-    }
-
     /// Undoes what actions did in the world beside what they are asked for, in bounded time; for when nothing is executed
     /// any more. What was dropped in the middle is undone too.
     fn close(&self) -> Closing<'_> {

@@ -127,6 +127,31 @@ pub(crate) fn run_id(started: Timestamp, last: Option<&str>) -> String {
     format!("{second}{number:06x}")
 }
 
+/// How many conversations of its target a run held or replayed, and what they used together; none where nothing is known.
+pub(crate) fn conversations_used(
+    system: &dyn System,
+    home: &str,
+    id: &str,
+) -> Option<(u64, Usage)> {
+    #[derive(serde::Deserialize)]
+    struct OfTarget {
+        target: RecordedTally,
+    }
+    #[derive(serde::Deserialize)]
+    struct RecordedTally {
+        cached: u64,
+        asked: u64,
+        failed: u64,
+        spent: Usage,
+        saved: Usage,
+    }
+    let path = join(&join(&runs_of(home), id), "run.json");
+    let bytes = system.read(&path).into_bytes().ok()?;
+    let OfTarget { target } = serde_json::from_slice(&bytes).ok()?;
+    let count = (target.cached + target.asked).saturating_sub(target.failed);
+    (count > 0).then(|| (count, target.spent + target.saved))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Timestamp, last_id, run_id};
@@ -154,29 +179,4 @@ mod tests {
         assert_eq!(last_id(&system, "h").as_deref(), Some("b"));
         assert_eq!(last_id(&system, "elsewhere"), None);
     }
-}
-
-/// How many conversations of its target a run held or replayed, and what they used together; none where nothing is known.
-pub(crate) fn conversations_used(
-    system: &dyn System,
-    home: &str,
-    id: &str,
-) -> Option<(u64, Usage)> {
-    #[derive(serde::Deserialize)]
-    struct OfTarget {
-        target: RecordedTally,
-    }
-    #[derive(serde::Deserialize)]
-    struct RecordedTally {
-        cached: u64,
-        asked: u64,
-        failed: u64,
-        spent: Usage,
-        saved: Usage,
-    }
-    let path = join(&join(&runs_of(home), id), "run.json");
-    let bytes = system.read(&path).into_bytes().ok()?;
-    let OfTarget { target } = serde_json::from_slice(&bytes).ok()?;
-    let count = (target.cached + target.asked).saturating_sub(target.failed);
-    (count > 0).then(|| (count, target.spent + target.saved))
 }

@@ -360,7 +360,6 @@ impl<'a> Live<'a> {
             self.wait().await;
             self.resolver.write_landed();
         }
-        self.resolver.world.executor.finish().await;
     }
 
     /// Asks for a verdict as early as those of `rank`, if it is queued.

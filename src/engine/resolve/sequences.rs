@@ -114,7 +114,8 @@ pub(crate) async fn run_sequences<S: Sequence>(
         }
     };
     let ended = under_way.finish(end).await;
-    run.executor.finish().await;
+    // What is left behind is told where commands end.
+    let _left = run.executor.close().await;
     ended
 }
 

@@ -127,7 +127,6 @@ pub async fn settle<'a>(
     look_again(&mut resolver);
     check_again(&mut resolver, stop.as_mut()).await;
     resolver.complete_keys();
-    resolver.world.executor.finish().await;
     Ok(finish(resolver, plans))
 }
 

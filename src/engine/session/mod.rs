@@ -319,9 +319,12 @@ impl Session {
                 Ok(path.clone().map(|path| RecordingSource { path, said: place }))
             }
             TargetSpec::Live(_) => Ok(None),
-            TargetSpec::NotRunnable { kind } => {
+            TargetSpec::NotRunnable { kind, why } => {
                 let path = self.root.suite(&self.db).path(&self.db).clone();
-                let message = format!("this version cannot run a target of kind `{kind}`");
+                let message = match why {
+                    None => format!("this version cannot run a target of kind `{kind}`"),
+                    Some(why) => format!("this target of kind `{kind}` cannot be run: {why}"),
+                };
                 Err(Diagnostic::error(place.unwrap_or_else(|| Place::file(path)), message).hint(
                     "grade recorded results instead: `--cached DIR` with a result directory, or `target: {kind: recorded, path: trajectories.jsonl}`",
                 ))

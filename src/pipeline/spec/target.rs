@@ -22,6 +22,8 @@ pub enum TargetSpec {
     NotRunnable {
         /// The kind as the suite wrote it.
         kind: String,
+        /// Why, where other targets of the kind can be.
+        why: Option<String>,
     },
 }
 
@@ -192,8 +194,13 @@ pub struct LettaTarget {
 pub enum LettaAgentSource {
     /// One that is there: all samples talk with it, one after another.
     Id(String),
-    /// An agent file, whose text this is: imported for every conversation.
-    File(String),
+    /// An agent file: imported for every conversation.
+    File {
+        /// Where it is, joined to the suite's folder.
+        path: String,
+        /// Its text.
+        text: String,
+    },
     /// A function that makes one, which is the program of the target.
     Script,
 }

@@ -79,7 +79,7 @@ fn target(spec: &TargetSpec, path: &str) -> Value {
             without_empty(json!({"kind": "recorded", "path": path, "format": format}))
         }
         TargetSpec::Live(live) => canonical_target::live(live, path),
-        TargetSpec::NotRunnable { kind } => json!({"kind": kind}),
+        TargetSpec::NotRunnable { kind, .. } => json!({"kind": kind}),
     }
 }
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::canonical::{called, extend, judge, settings, without_empty};
 use crate::pipeline::spec::{
-    AgentKind, ChatTarget, HeaderSpec, HttpTarget, Language, LiveTarget, ProgramSpec,
-    SimulatedUser, WorkspaceSpec,
+    AgentKind, ChatTarget, HeaderSpec, HttpTarget, Language, LettaAgentSource, LettaTarget,
+    LiveTarget, ProgramSpec, SimulatedUser, WorkspaceSpec,
 };
 
 /// The target of the suite at `path`.
@@ -17,7 +17,8 @@ pub(super) fn live(target: &LiveTarget, path: &str) -> Value {
         AgentKind::Headless(adapter) => json!({"adapter": adapter.name}),
         AgentKind::Http(http) => self::http(http),
         AgentKind::Chat(chat) => self::chat(chat, &target.program),
-        AgentKind::LettaAgent(_) | AgentKind::LettaCode(_) => json!({}),
+        AgentKind::LettaAgent(letta) => self::letta(letta),
+        AgentKind::LettaCode(_) => json!({}),
     };
     extend(&mut all, without_empty(own));
     let mut program = settings(&target.program, path);
@@ -107,6 +108,26 @@ fn model(mut judge: Value) -> Value {
         members.retain(|name, value| !OF_JUDGES.contains(&name.as_str()) && !value.is_null());
     }
     judge
+}
+
+/// An agent on a Letta server.
+fn letta(letta: &LettaTarget) -> Value {
+    let file = match &letta.agent {
+        LettaAgentSource::File { path, .. } => Some(path),
+        LettaAgentSource::Id(_) | LettaAgentSource::Script => None,
+    };
+    let id = match &letta.agent {
+        LettaAgentSource::Id(id) => Some(id),
+        LettaAgentSource::File { .. } | LettaAgentSource::Script => None,
+    };
+    json!({
+        "base_url": letta.base_url,
+        "agent_file": file,
+        "agent_id": id,
+        "api_key_env": letta.api_key_env,
+        "project_id": letta.project_id,
+        "keep_agents": letta.keep_agents.then_some(true),
+    })
 }
 
 fn user(user: &SimulatedUser) -> Value {

@@ -4,6 +4,7 @@
 //! run are read in `targets`; one of a kind that cannot be is accepted, since its recorded results can still be graded.
 
 use super::fields::Findings;
+use super::letta_target;
 use super::reader::Reader;
 use super::section::FieldSpec;
 use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
@@ -11,6 +12,9 @@ use super::targets::{self, AroundTarget, LIVE_KINDS};
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetSpec};
 use crate::pipeline::trajectory::FORMATS;
+
+/// The kinds that are agents on a Letta server, by their old name and their new one.
+const LETTA_KINDS: [&str; 2] = ["agent", "letta_agent"];
 
 pub(super) const DATASET_FORMATS: [(&str, DatasetFormat); 4] = [
     ("jsonl", DatasetFormat::Jsonl),
@@ -101,8 +105,11 @@ pub(super) fn target(
     }
     if AGENT_KINDS.contains(&name.as_str()) {
         fields.read_as(&AGENT);
+        if LETTA_KINDS.contains(&name.as_str()) {
+            return letta_target::letta(&name, field, fields, around, reader);
+        }
         fields.finish(&mut reader.findings);
-        return Some(TargetSpec::NotRunnable { kind: name });
+        return Some(TargetSpec::NotRunnable { kind: name, why: None });
     }
     if name != "recorded" {
         let live = LIVE_KINDS.iter().map(|(kind, _)| *kind);

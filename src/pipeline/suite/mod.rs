@@ -13,6 +13,7 @@ mod graders;
 mod headers;
 mod interpolate;
 mod judges;
+mod letta_target;
 mod load;
 mod mistakes;
 pub(crate) mod programs;

@@ -26,7 +26,7 @@ use crate::pipeline::spec::{
 use crate::pipeline::target::exchange;
 
 /// Milliseconds a conversation may take where the suite does not say.
-const TIMEOUT_MS: u64 = 300_000;
+pub(super) const TIMEOUT_MS: u64 = 300_000;
 
 /// The kinds of targets that are run here.
 pub(super) const LIVE_KINDS: [(&str, &Section); 5] = [
@@ -95,7 +95,7 @@ pub(super) fn live(
 }
 
 /// The program of a target that has none.
-fn no_program() -> ProgramSpec {
+pub(super) fn no_program() -> ProgramSpec {
     ProgramSpec::new(String::new(), Language::Executable, "", Role::Target)
 }
 
@@ -197,7 +197,7 @@ fn headless(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<(AgentKind
 }
 
 /// The text of the file that `field` names, which then is part of the suite.
-fn text_of(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<String> {
+pub(super) fn text_of(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<String> {
     let path = reader.path(field)?;
     let text =
         reader.looked.text(&path, Some(field.value.span), reader.files, &mut reader.findings)?;

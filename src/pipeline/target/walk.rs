@@ -99,7 +99,7 @@ fn letta_agent(letta: &LettaTarget, to: &mut dyn Ingredients) {
     to.text_or_absent("base_url", letta.base_url.as_deref().map(without_secrets).as_deref());
     let (source, text) = match &letta.agent {
         LettaAgentSource::Id(id) => ("id", id.as_str()),
-        LettaAgentSource::File(text) => ("file", text.as_str()),
+        LettaAgentSource::File { text, .. } => ("file", text.as_str()),
         LettaAgentSource::Script => ("script", ""),
     };
     to.text("agent_source", source);

@@ -8,6 +8,7 @@
 mod failures;
 mod folders;
 mod killed;
+mod letta;
 
 use serde_json::{Value, json};
 

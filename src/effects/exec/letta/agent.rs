@@ -69,6 +69,17 @@ impl LettaAgent {
         })
     }
 
+    /// One that is there, and stays.
+    pub(crate) fn existing(server: &LettaServer, id: &str, made: &MadeAgents) -> Self {
+        Self {
+            server: server.clone(),
+            id: id.to_owned(),
+            keep: true,
+            is_running: false,
+            held: made.hold(),
+        }
+    }
+
     /// What the server says of it: its tools, its memory blocks, its model.
     pub(crate) async fn state(&self) -> Result<Value, Failure> {
         self.server.agent(&self.id).await

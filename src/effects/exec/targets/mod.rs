@@ -12,6 +12,8 @@ mod hooks;
 #[cfg(feature = "judge")]
 mod http;
 #[cfg(feature = "judge")]
+mod letta;
+#[cfg(feature = "judge")]
 mod model;
 #[cfg(feature = "judge")]
 mod tools;
@@ -305,6 +307,18 @@ impl TargetExecutor {
         }
         self.setup.tear_down(programs).await;
     }
+
+    /// Waits until the agents that were made on servers are deleted, and says which ones are left.
+    #[cfg(feature = "judge")]
+    pub(crate) async fn deleted(&self) -> Vec<String> {
+        self.web.agents().deleted().await
+    }
+
+    /// Without a way to ask servers none is made.
+    #[cfg(not(feature = "judge"))]
+    pub(crate) async fn deleted(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Who holds the conversations of a target.
@@ -317,9 +331,11 @@ fn agent(launch: &TargetLaunch) -> &'static dyn Agent {
         #[cfg(feature = "judge")]
         AgentKind::Http(_) => &http::HttpAgent,
         #[cfg(not(feature = "judge"))]
-        AgentKind::Chat(_) | AgentKind::Http(_) => &Unavailable,
+        AgentKind::Chat(_) | AgentKind::Http(_) | AgentKind::LettaAgent(_) => &Unavailable,
+        #[cfg(feature = "judge")]
+        AgentKind::LettaAgent(_) => &letta::LettaTargetAgent,
         AgentKind::Headless(_) => &headless::HeadlessAgent,
-        AgentKind::LettaAgent(_) | AgentKind::LettaCode(_) => &Unavailable,
+        AgentKind::LettaCode(_) => &Unavailable,
     }
 }
 

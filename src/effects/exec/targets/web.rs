@@ -12,6 +12,7 @@ use crate::effects::exec::judges::endpoints::{Endpoints, Refused};
 use crate::effects::exec::judges::errors::ErrorReply;
 use crate::effects::exec::judges::pause::Pause;
 use crate::effects::exec::judges::request::{encoding, read_pause};
+use crate::effects::exec::letta::made_agents::MadeAgents;
 use crate::effects::exec::transport::client::Clients;
 use crate::effects::exec::transport::route::Route;
 use crate::effects::exec::transport::{read_body, retry};
@@ -31,11 +32,17 @@ const SHOWN: usize = 120;
 pub(crate) struct Web {
     clients: Clients,
     endpoints: Endpoints,
+    /// The agents that were made on Letta servers.
+    agents: MadeAgents,
 }
 
 impl Default for Web {
     fn default() -> Self {
-        Self { clients: Clients::new(AT_ONCE), endpoints: Endpoints::new(AT_ONCE) }
+        Self {
+            clients: Clients::new(AT_ONCE),
+            endpoints: Endpoints::new(AT_ONCE),
+            agents: MadeAgents::default(),
+        }
     }
 }
 
@@ -104,6 +111,16 @@ impl<T> Attempt<T> {
 }
 
 impl Web {
+    /// The clients of all servers.
+    pub(super) fn clients(&self) -> &Clients {
+        &self.clients
+    }
+
+    /// The agents that were made on Letta servers.
+    pub(super) fn agents(&self) -> &MadeAgents {
+        &self.agents
+    }
+
     /// Sends a request until `read` takes the reply, or there is no more use in it.
     pub(super) async fn send<T>(
         &self,
@@ -227,7 +244,7 @@ impl Web {
                 Notice::Waiting { what, is_new: true, .. } | Notice::Line(what) => {
                     (talk.steps)(what);
                 }
-                Notice::Waiting { .. } | Notice::Going(_) => {}
+                Notice::Waiting { .. } | Notice::Going(_) | Notice::Agent { .. } => {}
             }
         }
     }

@@ -162,11 +162,14 @@ fn targets_are_recorded_or_need_an_agent() {
         ),
         (
             "target: {kind: letta_code, working_dir: w, allowed_tools: [Bash], timeout: 5}",
-            TargetSpec::NotRunnable { kind: "letta_code".to_owned() },
+            TargetSpec::NotRunnable { kind: "letta_code".to_owned(), why: None },
         ),
         (
             "target: {kind: agent, agent_file: a.af, base_url: http://x, api_key: null, model_handles: [m]}",
-            TargetSpec::NotRunnable { kind: "agent".to_owned() },
+            TargetSpec::NotRunnable {
+                kind: "agent".to_owned(),
+                why: Some("there is no file `a.af`".to_owned()),
+            },
         ),
     ] {
         assert_eq!(graded(&format!("{text}\n")).target, expected, "{text}");

@@ -1,0 +1,100 @@
+//! A target that is an agent on a Letta server: imported for each conversation, or one that is there.
+
+use serde_json::{Map, Value, json};
+
+use super::{Agent, Conversing, Talk};
+use crate::effects::exec::letta::agent::{AgentPlan, AgentTurn, LettaAgent};
+use crate::effects::exec::letta::server::{LettaAccess, LettaServer};
+use crate::pipeline::letta::agent_state::model_of;
+use crate::pipeline::letta::requests;
+use crate::pipeline::letta::stream::used;
+use crate::pipeline::outcome::{Failure, FailureKind, Usage};
+use crate::pipeline::spec::{AgentKind, LettaAgentSource, LettaTarget};
+use crate::pipeline::target::answer::TargetAnswer;
+
+/// Talks with an agent on a Letta server.
+pub(super) struct LettaTargetAgent;
+
+impl Agent for LettaTargetAgent {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+        Box::pin(async move {
+            // An agent that is dropped is cancelled and deleted.
+            match tokio::time::timeout(talk.left(), converse(talk)).await {
+                Ok(answered) => answered,
+                Err(_) => Err(talk.late()),
+            }
+        })
+    }
+}
+
+async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+    let action = &talk.launch.action;
+    let AgentKind::LettaAgent(target) = &action.identity.spec.kind else {
+        return Err(Failure::new(FailureKind::Unloadable, "this is another kind of target"));
+    };
+    let server = server(&talk)?;
+    let mut agent = agent(&talk, target, &server).await?;
+    let mut turns = Vec::new();
+    let mut usage = Usage::default();
+    for (at, text) in action.turns().into_iter().enumerate() {
+        (talk.steps)(format!("turn {}", at + 1));
+        let told = agent.tell(&requests::message(&text, &Map::new())).await;
+        let AgentTurn { run, messages } = told.map_err(|failure| {
+            let sum = failure.usage.map_or(usage, |more| usage + more);
+            Failure { usage: (sum != Usage::default()).then_some(sum), ..failure }
+        })?;
+        usage = run.usage.iter().map(used).fold(usage, |sum, more| sum + more);
+        turns.push(Value::Array(messages));
+    }
+    let state = agent.state().await?;
+    let mut row = Map::new();
+    row.insert("trajectory".to_owned(), Value::Array(turns));
+    row.insert("agent_state".to_owned(), kept_state(&state));
+    row.extend(model_of(&state).map(|model| ("model_name".to_owned(), Value::from(model))));
+    let usage = (usage != Usage::default()).then_some(usage);
+    Ok(TargetAnswer { row, usage, ..TargetAnswer::default() })
+}
+
+fn server(talk: &Talk<'_>) -> Result<LettaServer, Failure> {
+    let Some(access) = &talk.launch.access else {
+        return Err(Failure::new(FailureKind::Unloadable, "no server is named"));
+    };
+    let access = LettaAccess {
+        base_url: access.base_url.clone(),
+        api_key: access.api_key.clone(),
+        headers: access.headers.clone(),
+    };
+    LettaServer::new(access, talk.web.clients())
+}
+
+/// The agent that is talked with. One that was imported for it is deleted afterwards, unless it is to stay.
+async fn agent(
+    talk: &Talk<'_>,
+    target: &LettaTarget,
+    server: &LettaServer,
+) -> Result<LettaAgent, Failure> {
+    let model = talk.launch.action.model.as_ref().map(|model| model.name.clone());
+    let made = talk.web.agents();
+    match &target.agent {
+        LettaAgentSource::File { text, .. } => {
+            let plan = AgentPlan { file: text.as_str().into(), model, keep: target.keep_agents };
+            LettaAgent::new(server, plan, made).await
+        }
+        LettaAgentSource::Id(id) => {
+            if let Some(model) = &model {
+                server.set_model(id, model).await?;
+            }
+            Ok(LettaAgent::existing(server, id, made))
+        }
+        LettaAgentSource::Script => {
+            let message = "agents that a script makes cannot be run by this version";
+            Err(Failure::new(FailureKind::Unloadable, message))
+        }
+    }
+}
+
+/// What extractors may look at of an agent: its memory blocks.
+fn kept_state(state: &Value) -> Value {
+    let blocks = state.pointer("/memory/blocks").or_else(|| state.get("blocks"));
+    json!({"memory": {"blocks": blocks.cloned().unwrap_or_else(|| json!([]))}})
+}
