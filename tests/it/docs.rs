@@ -93,6 +93,8 @@ fn space() -> Space {
         ("runs/release-1/results.jsonl", run),
         ("tickets.jsonl", row),
         ("bot.af", "{}"),
+        ("questions.jsonl", row),
+        ("shop.txt", "You look things up."),
         ("polite.md", "Is {submission} polite?"),
         ("agent.py", "print('hello')\n"),
         ("prompts/greeting.txt", "hello"),
