@@ -220,6 +220,12 @@ pub(crate) fn conversation_key(db: &dyn Db, chunk: Chunk, case: usize) -> Option
     }
 }
 
+/// The key of the conversation of each case of a chunk; nothing where the target is recorded.
+pub(crate) fn conversation_keys(db: &dyn Db, chunk: Chunk) -> Vec<Option<ActionKey>> {
+    let cases = 0..conversations(db, chunk).len();
+    cases.map(|case| conversation_key(db, chunk, case)).collect()
+}
+
 /// Renders the conversation of a case again, to be held; `sample` is what the target is told as its id.
 pub(crate) fn conversation_of(
     db: &dyn Db,

@@ -71,6 +71,12 @@ impl Change {
 }
 
 impl Database {
+    /// Drops these outcomes. The epochs of the chunks that have read them are to be raised.
+    pub(crate) fn drop_outcomes(&mut self, dropped: &KeySet) {
+        let mut outcomes = self.outcomes.write().unwrap_or_else(PoisonError::into_inner);
+        outcomes.retain(|key, _| !dropped.contains(key));
+    }
+
     /// Drops the outcomes of all actions but these. What is dropped must be in no plan: its cells would stay as they
     /// are until an epoch is raised.
     pub fn keep_outcomes(&mut self, wanted: &KeySet) {

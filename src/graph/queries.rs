@@ -68,13 +68,14 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
     let records = answers.cases(chunk.records(db), spec);
     let of = records.zip(submissions.iter()).zip(mask(db, chunk).iter());
     of.enumerate()
-        .map(|(at, ((case, submission), is_in))| match is_in {
-            true => {
+        .map(|(at, ((case, submission), is_in))| match (is_in, case.missing) {
+            (true, Some(missing)) => missing.planned(),
+            (true, None) => {
                 let baseline = baselines.case(at);
                 let record = case.record;
                 evaluate::plan(&Case { record, spec, submission, baseline }, grader, &files)
             }
-            false => Planned::Skipped,
+            (false, _) => Planned::Skipped,
         })
         .collect()
 }
@@ -123,9 +124,10 @@ fn reward_plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<
     let answers = HeldAnswers::of(db, chunk);
     let of = answers.cases(chunk.records(db), spec).zip(mask(db, chunk).iter());
     of.enumerate()
-        .map(|(at, (case, is_in))| match is_in {
-            true => plan_reward((case.record, spec), ready, &other_grades(db, chunk, at)),
-            false => Planned::Skipped,
+        .map(|(at, (case, is_in))| match (is_in, case.missing) {
+            (true, Some(missing)) => missing.planned(),
+            (true, None) => plan_reward((case.record, spec), ready, &other_grades(db, chunk, at)),
+            (false, _) => Planned::Skipped,
         })
         .collect()
 }

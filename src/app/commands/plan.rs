@@ -160,7 +160,7 @@ fn target_line(tally: ActionTally, used: (u64, Usage)) -> PlanLine {
     let tokens = TokenEstimate { input: mean(used.input), output: mean(used.output) };
     let cost = used.cost.filter(|_| known > 0).map(|cost| Cost::from_nanos(mean(cost.nanos())));
     let cost = if to_ask == 0 { Some(Cost::ZERO) } else { cost };
-    let (total, cached) = (tally.total, tally.cached);
+    let ActionTally { total, cached, .. } = tally;
     PlanLine { total, cached, to_ask, tokens, cost, ..PlanLine::default() }
 }
 

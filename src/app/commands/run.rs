@@ -311,7 +311,9 @@ fn only_targets(settled: &Settled, console: &mut Console<'_>) -> Result<ExitStat
     }
     Ok(match (settled.interrupted, tally.failed + tally.pending) {
         (true, _) => ExitStatus::Interrupted,
-        (false, 0) if settled.write_error.is_none() => ExitStatus::Success,
+        (false, 0) if settled.write_error.is_none() && settled.in_vain.is_empty() => {
+            ExitStatus::Success
+        }
         _ => ExitStatus::Incomplete,
     })
 }

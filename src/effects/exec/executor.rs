@@ -53,6 +53,7 @@ impl Executor for Executors {
     fn begin(&self) {
         self.judges.begin();
         self.programs.begin();
+        self.targets.begin();
     }
 
     fn halt(&self, reason: &str) {
@@ -62,6 +63,8 @@ impl Executor for Executors {
 
     fn close(&self) -> Closing<'_> {
         Box::pin(async {
+            // Nothing of a function goes on while its folder is removed.
+            self.programs.kill_workers();
             self.targets.finish(&self.programs).await;
             let mut left = self.judges.close().await;
             left.extend(self.targets.deleted().await);

@@ -237,6 +237,8 @@ impl Temporary {
         let path = path.with_extension(format!("{:016x}.tmp", fastrand::u64(..)));
         // Some systems lock only what could be read, too.
         let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+        // A sweep leaves alone what is locked, however long it takes to be written.
+        let _ = file.lock_shared();
         let mut temporary = Self { file, path };
         temporary.file.write_all(&bytes)?;
         Ok(temporary)

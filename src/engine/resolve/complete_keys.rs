@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use crate::base::system::System;
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::Session;
+use crate::graph::answers;
 use crate::graph::change::Change;
-use crate::graph::inputs::CellId;
+use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::planned_actions::planned_actions;
 use crate::graph::{Db, programs, results};
+use crate::pipeline::action::Action;
 use crate::pipeline::evaluate::{BallotId, Planned, Submission};
 use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::{Outcome, Stored};
@@ -30,6 +32,7 @@ pub(crate) fn complete_keys(
     if outgrown.is_empty() {
         return Ok(());
     }
+    let held = conversations(session);
     let extracted = extractions(session);
     let planned = plans(session);
     for (program, known) in outgrown {
@@ -37,6 +40,8 @@ pub(crate) fn complete_keys(
     }
     let mut moving = Moving { entries: Vec::new(), store, result: Ok(()) };
     let at = system.now().to_string();
+    // Answers come before all that rests on them.
+    keep_conversations(session, &held, &at, &mut moving);
     // What is extracted comes first, and rewards last: their keys are made of what came of the others.
     let now = extractions(session);
     keep_under(session, &extracted, &now, &at, &mut moving);
@@ -45,6 +50,50 @@ pub(crate) fn complete_keys(
         keep_under(session, &planned, &now, &at, &mut moving);
     }
     moving.result
+}
+
+/// A case, and the key of the conversation that the target holds with it.
+type HeldConversation = (Chunk, usize, ActionKey);
+
+/// The conversations of all cases, where the target is run.
+fn conversations(session: &Session) -> Vec<HeldConversation> {
+    let db = &session.db;
+    let of_chunk = |chunk: &Chunk| {
+        let chunk = *chunk;
+        let keys = answers::conversation_keys(db, chunk).into_iter().enumerate();
+        keys.filter_map(move |(case, key)| Some((chunk, case, key?))).collect::<Vec<_>>()
+    };
+    session.root.chunks(db).iter().flat_map(of_chunk).collect()
+}
+
+/// Keeps answers of the target under the keys that their conversations have by now as well.
+fn keep_conversations(
+    session: &mut Session,
+    before: &[HeldConversation],
+    at: &str,
+    moving: &mut Moving<'_>,
+) {
+    let db = &session.db;
+    let mut outcomes = Vec::new();
+    let mut waiting = Vec::new();
+    for (chunk, case, old) in before {
+        let Some(new) = answers::conversation_key(db, *chunk, *case) else { continue };
+        let Some(outcome) = db.outcome(*old).filter(|_| new != *old) else { continue };
+        waiting.push(*chunk);
+        let sample = results::sample_id(db, *chunk, *case).unwrap_or_default();
+        let action = answers::conversation_of(db, *chunk, *case, sample).map(Action::Target);
+        if outcome.is_kept()
+            && let Some(action) = action.filter(|action| !action.is_repeated())
+        {
+            let stored = Stored::new(action.ingredients(), Outcome::clone(&outcome), at.to_owned());
+            moving.push(Entry { key: new, generation: 0, body: stored.to_body() });
+        }
+        outcomes.push((new, outcome));
+    }
+    waiting.dedup();
+    moving.write();
+    let change = Change { outcomes, waiting, ..Change::default() };
+    change.apply(&mut session.db, session.root);
 }
 
 /// Keeps what came of each action of `before` under the key that it has in `now` as well.

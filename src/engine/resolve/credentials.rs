@@ -179,6 +179,9 @@ fn check_target(
         return Ok(());
     }
     let db = &session.db;
+    if !answers::is_live(db, session.root) {
+        return Ok(());
+    }
     let Ok(Some(identity)) = answers::target(db, session.root) else { return Ok(()) };
     let environment = session.root.environment(db);
     let needs_key = |spec: &JudgeSpec, endpoint: &JudgeEndpoint| {

@@ -18,13 +18,15 @@ use super::settle::CannotAsk;
 use super::waiting::Waiting;
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
+use crate::graph::answers;
+use crate::graph::change::Change;
 use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::queries;
 use crate::graph::queries::Threshold;
 use crate::graph::{Database, Db};
 use crate::pipeline::delta::Cell;
 use crate::pipeline::evaluate::{BallotId, each_wanted};
-use crate::pipeline::key::{ActionKey, Ingredient};
+use crate::pipeline::key::{ActionKey, Ingredient, KeySet};
 use crate::pipeline::outcome::{Outcome, Stored, Usage};
 
 mod preflight;
@@ -115,6 +117,7 @@ impl<'a> Live<'a> {
         self.repeated = RepeatedCalls::default();
         self.again.clear();
         self.urgent.clear();
+        forget_failed_conversations(self.resolver.session);
         self.resolver.start_over(settings, allowance);
         self.to_plan = chunks_by_rank(self.resolver.session, ranking.as_ref());
         self.ranking = Some(ranking);
@@ -392,6 +395,24 @@ impl<'a> Live<'a> {
     pub fn asked(&self) -> &[ActionKey] {
         &self.resolver.settled.asked
     }
+}
+
+/// A target that failed for the moment is run again with the next save, as a judge is asked again.
+fn forget_failed_conversations(session: &mut Session) {
+    let db = &session.db;
+    let mut dropped = KeySet::default();
+    let mut waiting = Vec::new();
+    for chunk in session.root.chunks(db) {
+        let keys = answers::conversation_keys(db, *chunk).into_iter().flatten();
+        let has_passed = |key: &ActionKey| {
+            crate::graph::Db::outcome(db, *key).is_some_and(|held| !held.is_kept())
+        };
+        let failed: Vec<ActionKey> = keys.filter(has_passed).collect();
+        waiting.extend((!failed.is_empty()).then_some(*chunk));
+        dropped.extend(failed);
+    }
+    session.db.drop_outcomes(&dropped);
+    Change { waiting, ..Change::default() }.apply(&mut session.db, session.root);
 }
 
 fn cells_of(db: &Database, chunk: Chunk) -> Vec<Arc<[Cell]>> {

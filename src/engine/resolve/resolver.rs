@@ -139,7 +139,7 @@ impl<'a> Resolver<'a> {
         }
         let system = self.world.system;
         self.session.learn_dependencies(self.store.as_ref(), system);
-        if !self.settings.ask.may_ask(ActionKind::Program) {
+        if !self.settings.ask.may_load() {
             self.session.assume_no_dependencies(system);
         }
         for (program, start, base) in self.session.to_load() {
@@ -299,7 +299,8 @@ impl<'a> Resolver<'a> {
         // What runs here costs nothing, and need not be allowed.
         let mut blocked = self.allowance.blocked();
         while self.in_flight.has_room() {
-            let may_start = self.allowance.may_start(blocked);
+            let mut may_start = self.allowance.may_start(blocked);
+            may_start.target &= self.settled.write_error.is_none();
             let Some(next) = self.queues.next(self.world.executor, may_start) else { break };
             let Next { endpoint, action: waiting, .. } = next;
             let launch = match launch(self.session, &waiting, endpoint) {

@@ -94,7 +94,7 @@ impl UnansweredCase {
     }
 
     /// What is to be done for the case.
-    pub(super) fn planned(&self) -> Planned {
+    pub(crate) fn planned(&self) -> Planned {
         match self {
             Self::Pending(key) => Planned::Converse(*key),
             Self::Blocked => Planned::Blocked,

@@ -24,7 +24,7 @@ const NAMED: usize = 3;
 /// The columns that the id of a sample may take.
 const SAMPLE: usize = 32;
 
-/// One line for each of the first graders that have trials, one for each that has several judgments a submission, and
+/// One line for each of the first graders whose trials differ, one for each that has several judgments a submission, and
 /// one for each that has labels, in the order of the suite.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     let name = |grader: &str| cut(grader, GRADER);
@@ -32,7 +32,12 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     let votes = votes.map(|(grader, agreement)| votes_line(&name(grader), agreement));
     let labels = summary.label_agreement.0.iter();
     let labels = labels.map(|(grader, agreement)| line(&name(grader), agreement));
-    let trials = summary.trials.0.iter().take(TRIALS);
+    // Where no trial differs from the others there is nothing to look at.
+    let differs = |trials: &TrialsSummary| {
+        let has_straddlers = trials.straddlers.as_ref().is_some_and(|all| !all.is_empty());
+        !trials.flaky.is_empty() || has_straddlers
+    };
+    let trials = summary.trials.0.iter().filter(|(_, trials)| differs(trials)).take(TRIALS);
     let trials = trials.map(|(grader, trials)| trials_line(&name(grader), trials));
     trials.chain(votes).chain(labels).collect()
 }

@@ -138,7 +138,7 @@ fn values() -> Vec<Case> {
         case("bad ground truth pattern")
             .with("function: exact_match", "function: exact_match, ground_truth_pattern: \"[a\""),
         case("variable that is not set").with("bad", "\"${NOT_SET_ANYWHERE}\""),
-        case("target of a kind that cannot run").lines("target: {kind: letta_agent, agent_id: a}\n"),
+        case("target of a kind that cannot run").lines("target: {kind: letta_code, agent_id: a}\n"),
         case("target format misspelt").lines("target: {kind: recorded, format: opnai_chat}\n"),
         case("dataset of an unknown format").with("data.jsonl", "data.xlsx"),
     ]

@@ -96,7 +96,6 @@ fn commands_that_fail_fail_conversations() {
     for (from, to) in [
         ("echo setup >> order", "echo no database >&2; exit 4"),
         ("echo prepared > prepared.txt", "exit 5"),
-        ("test -f new.txt", "exit 6"),
     ] {
         space.write("suite.yaml", SUITE.replace(from, to));
         let ran = space.run(&["run", "suite.yaml", "--quiet"]);
@@ -108,7 +107,6 @@ fn commands_that_fail_fail_conversations() {
     insta::assert_snapshot!(shown, @r"
     3 `setup` failed: `sh -c echo no database >&2; exit 4` exited with code 4
     3 `setup_each` failed: `sh -c exit 5` exited with code 5
-    3 `teardown_each` failed: `sh -c exit 6` exited with code 6
     ");
 }
 
@@ -123,4 +121,24 @@ fn ctrl_c_tears_down_and_leaves_no_folder_behind() {
     assert_eq!(ran.code(), 130, "{}", ran.shown());
     assert_eq!(space.read("order"), "setup\nteardown\n");
     assert_eq!(space.names(".evalrs/workspaces"), [".gitignore"]);
+}
+
+#[test]
+fn an_agent_that_removes_its_repository_shows_nothing_of_another() {
+    let Some(space) = space() else { return };
+    space.write("private.txt", "top secret");
+    let git = |args: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        let ran = git.arg("-C").arg(space.path("")).args(args).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    };
+    git(&["init", "-q"]);
+    let agent = format!("import shutil\nshutil.rmtree('.git')\n{AGENT}");
+    space.write("agent.py", agent);
+    space.write("shop/.git/HEAD", "ref: refs/heads/other\n");
+    let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let stored = space.stored_lines().join("");
+    assert!(!stored.contains("top secret"), "{stored}");
+    assert!(stored.contains("what changed is not known"), "{stored}");
 }

@@ -162,3 +162,64 @@ fn only_targets_grades_nothing() {
     assert_eq!(space.names(".evalrs/runs"), [""; 0]);
     run(&space, &["--offline"], 0);
 }
+
+#[test]
+fn what_a_function_loads_while_it_is_called_loses_no_answer() {
+    let suite = "name: lazy\ndataset: data.jsonl\ntarget: {kind: function, path: 'bot.py:answer'}\ngraders:\n  greets: {kind: tool, function: contains}\n";
+    let Some(space) = space(suite) else { return };
+    space.write(
+        "bot.py",
+        "def answer(sample):\n    from words import GREETING\n    return GREETING\n",
+    );
+    space.write("words.py", "GREETING = 'hello'\n");
+    run(&space, &[], 0);
+    assert_eq!(conversations(&space), [3, 0, 3, 0]);
+    run(&space, &[], 0);
+    assert_eq!(conversations(&space), [3, 3, 0, 0]);
+    // Nor does a run that grades nothing key them otherwise.
+    space.write("words.py", "GREETING = 'hello you'\n");
+    space.run(&["run", "suite.yaml", "--only-targets", "--quiet"]);
+    run(&space, &["--offline"], 0);
+    assert_eq!(conversations(&space), [3, 3, 0, 0]);
+}
+
+#[test]
+fn a_script_in_the_folder_it_runs_in_is_in_the_key() {
+    let suite =
+        SUITE.replace("command: [python3, agent.py]", "command: [python3, agent.py]\n  cwd: sub");
+    let Some(space) = space(&suite) else { return };
+    let agent = "print('hello')\n";
+    space.write("sub/agent.py", agent);
+    run(&space, &[], 0);
+    space.write("sub/agent.py", format!("{agent}# edited\n"));
+    run(&space, &[], 0);
+    assert_eq!(conversations(&space), [6, 0, 6, 0]);
+}
+
+#[test]
+fn secrets_that_an_agent_prints_are_not_kept() {
+    let suite = SUITE.replace("  inputs", "  env: [{SHOP_KEY: secret}]\n  inputs");
+    let Some(space) = space(&suite) else { return };
+    space.write("agent.py", "import os\nprint('hello ' + os.environ['SHOP_KEY'])\n");
+    let mut command = space.command(&["run", "suite.yaml", "--quiet"]);
+    command.env("SHOP_KEY", "sesame-0123456789abcdef");
+    let ran = Ran(command.output().unwrap());
+    let told = ran.shown() + &space.record("results.jsonl") + &space.stored_lines().join("");
+    assert!(told.contains("hello [secret]") && !told.contains("sesame"), "{told}");
+}
+
+#[test]
+fn what_is_stored_is_planned_as_stored() {
+    let Some(space) = space(SUITE) else { return };
+    run(&space, &[], 0);
+    let told = |space: &Space| {
+        let ran = space.run(&["plan", "suite.yaml"]);
+        let line = ran.stdout().lines().find(|line| line.starts_with("target:")).map(str::to_owned);
+        line.unwrap_or_default()
+    };
+    assert_eq!(told(&space), "target: nothing to run of 6 conversations");
+    space.write("prompts/greeting.txt", "hello there");
+    insta::assert_snapshot!(told(&space), @"target: 6 to run of 6 conversations; about $3.00, about 72 tokens, by the mean of 6 stored");
+    let ran = space.run(&["explain", "suite.yaml", "a"]);
+    assert!(ran.stdout().contains("in the file prompts/greeting.txt"), "{}", ran.stdout());
+}

@@ -15,6 +15,7 @@ use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::ChangedPaths;
 use crate::engine::resolve::live::ResolveState;
 use crate::engine::session::reload::Reloaded;
+use crate::graph::answers;
 use crate::graph::queries;
 use crate::graph::snapshot::Snapshot;
 use crate::pipeline::key::KeySet;
@@ -73,7 +74,12 @@ impl Control<'_> {
                 snapshot.each_key(&mut want);
             }
         }
-        self.live.session_mut().db.keep_outcomes(&wanted);
+        // Records are read again whenever something that rests on them changes.
+        let session = self.live.session_mut();
+        for chunk in session.root.chunks(&session.db) {
+            wanted.extend(answers::conversation_keys(&session.db, *chunk).into_iter().flatten());
+        }
+        session.db.keep_outcomes(&wanted);
     }
 
     /// Reads what was touched, and evaluates what that changed. What was touched while something was broken is read

@@ -77,7 +77,7 @@ impl ProgramExecutor {
         let group = Group::of(&child, guard);
         let tail = Arc::new(Mutex::new(Tail::of(start)));
         let printed = RefCell::new(Printed::of(start, &self.world));
-        let mut lines = LineReading { rest: Vec::new(), bytes: 0, on_line };
+        let mut lines = LineReading { start, rest: Vec::new(), bytes: 0, on_line };
         let stdin = child.stdin.take();
         let stdout = child.stdout.take();
         let stderr = child.stderr.take();
@@ -158,6 +158,7 @@ enum Read {
 
 /// Cuts output into lines.
 struct LineReading<'a> {
+    start: &'a Start,
     rest: Vec<u8>,
     bytes: usize,
     on_line: OnLine<'a>,
@@ -209,7 +210,8 @@ impl LineReading<'_> {
 
     fn hand_over(&mut self) -> ControlFlow<()> {
         let line = std::mem::take(&mut self.rest);
-        let line = String::from_utf8_lossy(&line);
+        // What an agent prints is kept: no secret that it was handed is.
+        let line = self.start.without_secrets(&String::from_utf8_lossy(&line));
         (self.on_line)(line.strip_suffix('\r').unwrap_or(&line))
     }
 

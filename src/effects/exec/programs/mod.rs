@@ -364,10 +364,17 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-impl Drop for ProgramExecutor {
-    fn drop(&mut self) {
+impl ProgramExecutor {
+    /// Ends every worker at once.
+    pub(crate) fn kill_workers(&self) {
         self.pools.borrow().iter().for_each(|entry| entry.pool.kill());
         self.retired.borrow().iter().for_each(|entry| entry.pool.kill());
+    }
+}
+
+impl Drop for ProgramExecutor {
+    fn drop(&mut self) {
+        self.kill_workers();
     }
 }
 

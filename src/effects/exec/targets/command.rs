@@ -43,12 +43,15 @@ async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
 /// The arguments. In a workspace those that name files of the target's folder are made absolute: they are not there.
 fn arguments(talk: &Talk<'_>) -> Vec<String> {
     let start = &talk.launch.start;
-    let found = |argument: &String| {
-        let path = std::path::Path::new(&start.cwd).join(argument);
-        let is_file = talk.has_workspace && !argument.starts_with('-') && path.is_file();
-        if is_file { path.to_string_lossy().into_owned() } else { argument.clone() }
-    };
-    start.spec.arguments.iter().map(found).collect()
+    let arguments = start.spec.arguments.iter();
+    arguments.map(|argument| located(argument, &start.cwd, talk.has_workspace)).collect()
+}
+
+/// An argument; where the command runs elsewhere than in `folder`, one that names a file there is made absolute.
+pub(super) fn located(argument: &str, folder: &str, is_elsewhere: bool) -> String {
+    let path = std::path::Path::new(folder).join(argument);
+    let is_file = is_elsewhere && !argument.starts_with('-') && path.is_file();
+    if is_file { path.to_string_lossy().into_owned() } else { argument.to_owned() }
 }
 
 /// Why a process that has ended gave no answer, if it did not.

@@ -2,12 +2,14 @@
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
 use super::TargetLaunch;
+use super::command::located;
 use crate::effects::exec::programs::ProgramExecutor;
 use crate::effects::exec::programs::agent_process::AgentRun;
 use crate::effects::exec::{Runtime, Start};
@@ -21,7 +23,7 @@ const TO_TEAR_DOWN: Duration = Duration::from_secs(30);
 /// What is done before the first conversation and after the last.
 #[derive(Debug, Default)]
 pub(super) struct Setup {
-    done: OnceCell<Result<(), Failure>>,
+    done: RefCell<Rc<OnceCell<Result<(), Failure>>>>,
     /// How what is to be undone is started.
     teardown: RefCell<Option<Arc<Start>>>,
 }
@@ -33,7 +35,8 @@ impl Setup {
         launch: &TargetLaunch,
         programs: &ProgramExecutor,
     ) -> Result<(), Failure> {
-        let done = self.done.get_or_init(|| async {
+        let cell = Rc::clone(&self.done.borrow());
+        let done = cell.get_or_init(|| async {
             let hooks = &launch.action.identity.spec.hooks;
             if !hooks.teardown.is_empty() {
                 let start = command(&hooks.teardown, &launch.start, &launch.start.cwd);
@@ -42,6 +45,14 @@ impl Setup {
             run("setup", &hooks.setup, &launch.start, &launch.start.cwd, programs).await
         });
         done.await.clone()
+    }
+
+    /// Forgets that setting up has failed: it is tried again.
+    pub(super) fn forgive(&self) {
+        let has_failed = self.done.borrow().get().is_some_and(Result::is_err);
+        if has_failed {
+            *self.done.borrow_mut() = Rc::default();
+        }
     }
 
     /// Runs what is to be run after the last conversation, if one began.
@@ -85,7 +96,9 @@ fn command(words: &[String], start: &Start, folder: &str) -> Arc<Start> {
     start.path = String::new();
     start.spec.path = String::new();
     start.spec.runtime = words.first().cloned();
-    start.spec.arguments = words.get(1..).unwrap_or_default().to_vec();
+    let arguments = words.get(1..).unwrap_or_default().iter();
+    let is_elsewhere = folder != start.cwd;
+    start.spec.arguments = arguments.map(|word| located(word, &start.cwd, is_elsewhere)).collect();
     folder.clone_into(&mut start.cwd);
     Arc::new(start)
 }

@@ -30,6 +30,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
+
 use tokio::time::Instant;
 
 use super::programs::ProgramExecutor;
@@ -42,7 +44,7 @@ use crate::pipeline::spec::AgentKind;
 use crate::pipeline::target::TargetAction;
 use crate::pipeline::target::answer::{NoAnswer, TargetAnswer};
 use hooks::Setup;
-use workspace::{ConversationFolder, LeftWorkspace};
+use workspace::{ConversationFolder, EndedConversation, LeftWorkspace};
 
 /// How long the first further attempt waits; each later one twice as long.
 const BACK_OFF: Duration = Duration::from_secs(1);
@@ -235,10 +237,29 @@ impl TargetExecutor {
         launch: &TargetLaunch,
         programs: &ProgramExecutor,
     ) -> Result<TargetAnswer, Failure> {
+        // What was cancelled is undone before the next one begins.
+        self.finish_left(programs).await;
         self.setup.once(launch, programs).await?;
         let mut workspace = ConversationFolder::make(launch, &self.left).await?;
         let answered = self.in_workspace(launch, programs, &workspace).await;
-        workspace.finish(answered, programs).await
+        let EndedConversation { answered, warning } = workspace.finish(answered, programs).await;
+        if let Some(warning) = warning {
+            let line = format!("warning: {}: {warning}", launch.what_for);
+            self.steps.borrow_mut().push(Notice::Line(line));
+            self.stepped.notify_one();
+        }
+        answered
+    }
+
+    /// Undoes what conversations left that were cancelled, all at once.
+    async fn finish_left(&self, programs: &ProgramExecutor) {
+        let left = std::mem::take(&mut *self.left.borrow_mut());
+        join_all(left.into_iter().map(|workspace| workspace.finish(programs))).await;
+    }
+
+    /// A new evaluation begins: what could not be set up in the last one is tried again.
+    pub(crate) fn begin(&self) {
+        self.setup.forgive();
     }
 
     async fn in_workspace(
@@ -266,10 +287,16 @@ impl TargetExecutor {
         };
         // An agent sees to its time itself, so that it can end gently; this is for one that does not.
         let grace = Duration::from_secs(10);
-        let answered = match tokio::time::timeout(limit + grace, agent(launch).converse(talk)).await
-        {
-            Ok(answered) => answered,
-            Err(_) => Err(talk.late()),
+        // The workers time functions themselves: waiting for one of them is not late.
+        let is_timed = matches!(launch.action.identity.spec.kind, AgentKind::Function);
+        let conversing = agent(launch).converse(talk);
+        let answered = if is_timed {
+            conversing.await
+        } else {
+            match tokio::time::timeout(limit + grace, conversing).await {
+                Ok(answered) => answered,
+                Err(_) => Err(talk.late()),
+            }
         };
         answered.map(|answer| TargetAnswer {
             started_at: u64::try_from(started_at).ok(),
@@ -301,10 +328,7 @@ impl TargetExecutor {
 
     /// Runs what is to be run after the last conversation: of conversations that were cancelled and of the target.
     pub(crate) async fn finish(&self, programs: &ProgramExecutor) {
-        let left = std::mem::take(&mut *self.left.borrow_mut());
-        for workspace in left {
-            workspace.finish(programs).await;
-        }
+        self.finish_left(programs).await;
         self.setup.tear_down(programs).await;
     }
 

@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::process::Command;
 
@@ -36,6 +37,8 @@ pub(super) struct ConversationFolder {
     own: Option<OwnFolder>,
     /// Whether what is to be undone after the conversation was begun.
     has_begun: std::cell::Cell<bool>,
+    /// The commit that the agent began with.
+    begun_at: String,
     left: Rc<RefCell<Vec<LeftWorkspace>>>,
     is_finished: bool,
 }
@@ -44,6 +47,14 @@ pub(super) struct ConversationFolder {
 struct OwnFolder {
     path: String,
     spec: WorkspaceSpec,
+}
+
+/// What came of a conversation, and what went wrong after it.
+pub(super) struct EndedConversation {
+    /// What the target answered, or why not.
+    pub(super) answered: Result<TargetAnswer, Failure>,
+    /// What could not be undone, in a sentence.
+    pub(super) warning: Option<String>,
 }
 
 /// A folder whose conversation was cancelled.
@@ -64,6 +75,7 @@ impl ConversationFolder {
             launch: launch.clone(),
             own: None,
             has_begun: std::cell::Cell::new(false),
+            begun_at: String::new(),
             left: Rc::clone(left),
             is_finished: false,
         };
@@ -75,10 +87,10 @@ impl ConversationFolder {
             Some(OwnFolder { path: path.to_string_lossy().into_owned(), spec: spec.clone() });
         // The suite may be in a relative folder; its template is looked for as it is.
         let template = spec.template.as_ref().map(PathBuf::from);
-        let made = make_folder(&home, &path, template.as_deref());
+        let made = make_folder(&home, &path, template.as_deref(), spec.is_git);
         made.map_err(|error| unmade(&path, &error))?;
         if spec.is_git {
-            begin_git(&path).await.map_err(|error| unmade(&path, &error))?;
+            workspace.begun_at = begin_git(&path).await.map_err(|error| unmade(&path, &error))?;
         }
         Ok(workspace)
     }
@@ -105,36 +117,36 @@ impl ConversationFolder {
         &mut self,
         mut answered: Result<TargetAnswer, Failure>,
         programs: &ProgramExecutor,
-    ) -> Result<TargetAnswer, Failure> {
+    ) -> EndedConversation {
         if let (Ok(answer), Some(own)) = (&mut answered, &self.own)
             && own.spec.is_git
         {
-            match diff(Path::new(&own.path)).await {
-                Ok(diff) => answer.workspace_diff = Some(self.launch.without_secrets(&diff)),
-                Err(error) => answered = Err(unmade(Path::new(&own.path), &error)),
-            }
+            let diff = diff(Path::new(&own.path), &self.begun_at).await;
+            let diff = diff.unwrap_or_else(|error| format!("[what changed is not known: {error}]"));
+            answer.workspace_diff = Some(cut(self.launch.without_secrets(&diff)));
         }
         let words = &self.launch.action.identity.spec.hooks.teardown_each;
         let undone =
             hooks::run("teardown_each", words, &self.launch.start, self.folder(), programs).await;
         self.is_finished = true;
-        // Why there is no answer matters more than what could not be undone after it.
-        let answered = answered.and_then(|answer| undone.map(|()| answer));
-        let Some(own) = self.own.take() else { return answered };
+        // An answer is paid for, whatever could not be undone after it.
+        let warning = undone.err().map(|failure| failure.message);
+        let Some(own) = self.own.take() else { return EndedConversation { answered, warning } };
         let kept = match own.spec.keep {
             KeepWorkspace::Always => true,
             KeepWorkspace::Failed => answered.is_err(),
             KeepWorkspace::Never => false,
         };
         let place = if kept { keep(&own, &self.launch) } else { remove(&own) };
-        match (answered, place) {
+        let answered = match (answered, place) {
             (Ok(answer), place) => Ok(TargetAnswer { workspace: place, ..answer }),
             (Err(failure), Some(place)) => {
                 let message = format!("{}; its workspace is {place}", failure.message);
                 Err(Failure { message, ..failure })
             }
             (Err(failure), None) => Err(failure),
-        }
+        };
+        EndedConversation { answered, warning }
     }
 }
 
@@ -166,9 +178,13 @@ impl LeftWorkspace {
     }
 }
 
-/// The folder of this process among all workspaces.
-fn process_name() -> String {
-    format!("process-{}", std::process::id())
+/// The folder of this process among all workspaces. In containers many processes have one number, one after another.
+fn process_name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let begun = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        format!("process-{}-{:x}", std::process::id(), begun.as_nanos())
+    })
 }
 
 /// A name for the folder of a conversation: for people, and unlike any other of this process.
@@ -180,25 +196,33 @@ fn name_of(launch: &TargetLaunch) -> String {
     format!("{}-{ordinal}", plain.trim_start_matches(['.', '-']))
 }
 
-fn make_folder(home: &Path, path: &Path, template: Option<&Path>) -> io::Result<()> {
-    std::fs::create_dir_all(path)?;
+fn make_folder(home: &Path, path: &Path, template: Option<&Path>, is_git: bool) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    // One that is there already is somebody else's.
+    std::fs::create_dir(path)?;
     // What is in here is of no interest to the repository around it.
     let ignore = home.join(".gitignore");
     if !ignore.exists() {
         std::fs::write(ignore, "*\n")?;
     }
-    template.map_or(Ok(()), |template| copy(template, path))
+    // A repository of its own begins with the template, not with the history of that.
+    template.map_or(Ok(()), |template| copy(template, path, is_git))
 }
 
-/// Copies what is in a folder, links as links.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies what is in a folder, links as links; `.git` of the folder itself only where it is wanted.
+fn copy(from: &Path, to: &Path, without_git: bool) -> io::Result<()> {
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
+        if without_git && entry.file_name() == ".git" {
+            continue;
+        }
         let target = to.join(entry.file_name());
         let kind = entry.file_type()?;
         if kind.is_dir() {
             std::fs::create_dir_all(&target)?;
-            copy(&entry.path(), &target)?;
+            copy(&entry.path(), &target, false)?;
         } else if kind.is_symlink() {
             link(&std::fs::read_link(entry.path())?, &target)?;
         } else {
@@ -223,24 +247,27 @@ fn unmade(path: &Path, error: &io::Error) -> Failure {
     Failure::new(FailureKind::TargetFailed, message)
 }
 
-/// Makes the folder a repository whose first commit is the template.
-async fn begin_git(path: &Path) -> io::Result<()> {
+/// Makes the folder a repository whose first commit is the template, and gives that.
+async fn begin_git(path: &Path) -> io::Result<String> {
     git(path, &["init", "-q"]).await?;
     git(path, &["add", "-A"]).await?;
-    git(path, &["commit", "-q", "--allow-empty", "--no-verify", "-m", "template"]).await.map(drop)
+    git(path, &["commit", "-q", "--allow-empty", "--no-verify", "-m", "template"]).await?;
+    Ok(git(path, &["rev-parse", "HEAD"]).await?.trim().to_owned())
 }
 
-/// What was changed since the first commit, also by commits and in files that git does not know yet.
-async fn diff(path: &Path) -> io::Result<String> {
+/// What was changed since a commit, also by commits and in files that git does not know yet.
+async fn diff(path: &Path, since: &str) -> io::Result<String> {
     git(path, &["add", "-A"]).await?;
-    let first = git(path, &["rev-list", "--max-parents=0", "HEAD"]).await?;
-    let first = first.lines().last().unwrap_or("HEAD").to_owned();
-    let mut diff = git(path, &["diff", "--cached", "--no-color", "--no-ext-diff", &first]).await?;
+    git(path, &["diff", "--cached", "--no-color", "--no-ext-diff", since]).await
+}
+
+/// As much of a diff as is kept.
+fn cut(mut diff: String) -> String {
     if diff.len() > MOST_DIFF {
         diff.truncate(diff.floor_char_boundary(MOST_DIFF));
         diff.push_str("\n[the rest of the diff is left out]\n");
     }
-    Ok(diff)
+    diff
 }
 
 /// Runs git without the settings of the user, which would decide what is in a diff.
@@ -248,9 +275,11 @@ async fn git(path: &Path, arguments: &[&str]) -> io::Result<String> {
     let mut command = Command::new("git");
     command.arg("-C").arg(path).args(["-c", "core.autocrlf=false", "-c", "commit.gpgsign=false"]);
     command.args(["-c", "user.name=evalrs", "-c", "user.email=evalrs@localhost"]).args(arguments);
-    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+    for variable in ["GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"] {
         command.env_remove(variable);
     }
+    // Never the repository around it, also where the agent has removed this one.
+    command.env("GIT_DIR", path.join(".git")).env("GIT_WORK_TREE", path);
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     command.stdin(Stdio::null()).kill_on_drop(true);
     let output = tokio::time::timeout(OF_GIT, command.output()).await;
@@ -293,8 +322,11 @@ fn sweep(home: &Path) {
     let Ok(entries) = std::fs::read_dir(home) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let id = name.strip_prefix("process-").and_then(|id| id.parse::<i32>().ok());
-        if id.is_some_and(is_gone) {
+        let id = name.strip_prefix("process-").and_then(|rest| rest.split('-').next());
+        let id = id.and_then(|id| id.parse::<i32>().ok());
+        let is_earlier =
+            |id: i32| id.cast_unsigned() == std::process::id() && name != process_name();
+        if id.is_some_and(|id| is_earlier(id) || is_gone(id)) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
