@@ -1,6 +1,6 @@
 //! OpenAI chat messages, and the many servers that speak like it.
 //!
-//! The format has no sign of a failed call, so no return read here is marked as one.
+//! The format has no sign of a failed call; one that says `is_error`, as conversations of `chat` targets do, is believed.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), Trajecto
             call_id: message.get("tool_call_id").to_text(),
             output: flatten(content)?,
             says_error: false,
-            failed: false,
+            failed: message.get("is_error").value() == &Value::Bool(true),
         })),
         _ => turns.push(MessageBody::Other(message.value().clone())),
     }

@@ -91,13 +91,13 @@ fn reads_openai_chat() {
                 {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"x\": 1}"}},
                 {"id": "c2", "type": "function", "function": {"name": "g", "arguments": {"y": [2]}}}]},
             {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "one"},
-            {"role": "tool", "tool_call_id": "c2", "name": "g", "content": [{"type": "text", "text": "two"}]},
+            {"role": "tool", "tool_call_id": "c2", "name": "g", "content": [{"type": "text", "text": "two"}], "is_error": true},
             {"role": "assistant", "content": "looking", "tool_calls": [{"id": "c3", "type": "custom", "custom": {"name": "sh", "input": "ls"}}]},
             {"role": "user", "content": "more"},
             {"role": "assistant", "content": "", "refusal": "no", "tool_calls": null},
         ]),
         &[
-            "sys be kind | user a b | call f({\"x\": 1})#c1 | call g({\"y\":[2]})#c2 | return one#c1 | return two#c2 | said looking | call sh(ls)#c3",
+            "sys be kind | user a b | call f({\"x\": 1})#c1 | call g({\"y\":[2]})#c2 | return one#c1 | return two#c2! | said looking | call sh(ls)#c3",
             "user more | said no",
         ],
     );

@@ -157,7 +157,7 @@ pub fn transcript(messages: &[ChatMessage]) -> Vec<Value> {
         match message {
             ChatMessage::User(text) => kept.push(json!({"role": "user", "content": text})),
             ChatMessage::Assistant(message) => kept.push(assistant(message)),
-            ChatMessage::Results(results) => kept.extend(results.iter().map(result)),
+            ChatMessage::Results(results) => kept.extend(results.iter().map(kept_result)),
         }
     }
     kept
@@ -182,6 +182,15 @@ pub(super) fn assistant(message: &AssistantMessage) -> Value {
 /// What a tool answered, as OpenAI writes it.
 pub(super) fn result(result: &ToolResult) -> Value {
     json!({"role": "tool", "tool_call_id": result.call.id, "content": result.text})
+}
+
+/// What is kept of it: also that it failed, which OpenAI has no word for.
+fn kept_result(of: &ToolResult) -> Value {
+    let mut kept = result(of);
+    if of.has_failed {
+        kept["is_error"] = Value::Bool(true);
+    }
+    kept
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn replies_are_read_alike_whatever_the_api() {
                     {"id": second, "type": "function", "function": {"name": "now", "arguments": if provider == "google" { "" } else { "{}" }}},
                 ]},
                 {"role": "tool", "tool_call_id": "a", "content": "found"},
-                {"role": "tool", "tool_call_id": second, "content": "Error: no clock"},
+                {"role": "tool", "tool_call_id": second, "content": "Error: no clock", "is_error": true},
             ]),
             "{provider}"
         );
