@@ -72,6 +72,7 @@ impl Live<'_> {
         let resolver = &self.resolver;
         let (under_way, superseded) = resolver.in_flight.under_way();
         let tallies = resolver.list.tallies.iter().map(|(_, tally)| *tally);
+        let tallies = tallies.chain([resolver.list.conversations]);
         let tally = tallies.fold(ActionTally::default(), ActionTally::and);
         ResolveProgress {
             tally,
