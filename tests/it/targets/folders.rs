@@ -114,7 +114,7 @@ fn commands_that_fail_fail_conversations() {
 fn ctrl_c_tears_down_and_leaves_no_folder_behind() {
     let Some(space) = space() else { return };
     space.write("agent.py", "import time, sys\nopen('new.txt', 'w')\nprint('{\"event\": \"waits\"}', flush=True)\ntime.sleep(600)\n");
-    let mut running = Running::new(space.command(&["run", "suite.yaml"]));
+    let mut running = Running::new(space.command(&["run", "suite.yaml", "-v"]));
     running.read_until("waits");
     running.interrupt();
     let ran = running.finish();
