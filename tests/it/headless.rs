@@ -283,3 +283,30 @@ fn an_adapter_of_ones_own_stands_beside_the_suite() {
     let ran = run(&space, &["run", "suite.yaml"]);
     assert!(ran.stdout().contains("cannot be told to use the model `m`"), "{}", ran.shown());
 }
+
+#[test]
+fn a_simulated_user_talks_with_an_agent_until_it_has_what_it_wants() {
+    if !has("sh") {
+        return;
+    }
+    let judge = crate::judge::Judge::new(|_, asked| {
+        let is_late = asked.body["messages"].as_array().unwrap().len() > 4;
+        crate::judge::Answer::text(if is_late { "[done]" } else { "where exactly?" })
+    });
+    let user = format!(
+        "  user: {{model: p, base_url: '{}', persona: Asks twice., stop_when: '[done]'}}\n",
+        judge.url()
+    );
+    let space = space("gemini-cli", ["gemini", GEMINI], &user, &[json!("where is it?")]);
+    let ran = run(&space, &["run", "suite.yaml", "--quiet"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let answer = stored(&space).remove(0);
+    assert_eq!(answer["said_by_user"], json!(["where is it?", "where exactly?"]), "{answer}");
+    assert_eq!(answer["stopped"], "user");
+    // The agent is told all that was said.
+    let prompts = space.read("bin/prompts.log");
+    assert!(prompts.contains("where exactly?") && prompts.contains("It is there."), "{prompts}");
+    let asked = judge.asked().len();
+    let again = run(&space, &["run", "suite.yaml", "--quiet"]);
+    assert_eq!((again.code(), judge.asked().len()), (0, asked), "{}", again.shown());
+}

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "judge")]
+use super::user::{UserTurns, usage_of_both};
 use super::{Agent, Conversing, Talk};
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
@@ -28,11 +30,36 @@ impl Agent for HeadlessAgent {
 async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let adapter = adapter(&talk).map_err(|why| Failure::new(FailureKind::Unloadable, why))?;
     let mut dialogue = Dialogue::new(talk, &adapter);
-    // Whoever says what the user says next has the last word on how long this goes on.
+    hold(talk, &mut dialogue).await?;
+    dialogue.finish()
+}
+
+/// Says what the user says, for as long as there is something. A user that is simulated hears what the agent answers.
+#[cfg(feature = "judge")]
+async fn hold(talk: Talk<'_>, dialogue: &mut Dialogue<'_>) -> Result<(), Failure> {
+    let mut user = UserTurns::new(&talk)?;
+    let mut answer = String::new();
+    while let Some(text) = user.next(&talk, &answer).await? {
+        dialogue.turn(&text).await?;
+        answer = dialogue.last.answer.clone();
+        dialogue.said.push(Value::from(text));
+    }
+    if talk.launch.action.identity.spec.user.is_some() {
+        let own = dialogue.usage.unwrap_or_default();
+        dialogue.usage = usage_of_both(&talk, own, user.usage());
+        dialogue.more.insert("said_by_user".to_owned(), Value::from(dialogue.said.clone()));
+        user.end(&mut dialogue.more);
+    }
+    Ok(())
+}
+
+/// Without a way to ask models no user is simulated.
+#[cfg(not(feature = "judge"))]
+async fn hold(talk: Talk<'_>, dialogue: &mut Dialogue<'_>) -> Result<(), Failure> {
     for text in talk.launch.action.turns() {
         dialogue.turn(&text).await?;
     }
-    dialogue.finish()
+    Ok(())
 }
 
 /// The adapter, if it can do what the suite wants of it.
@@ -67,6 +94,11 @@ struct Dialogue<'a> {
     stderr: Vec<String>,
     /// What went wrong first, where that ends nothing.
     failure: Option<Failure>,
+    /// What the user said.
+    #[cfg(feature = "judge")]
+    said: Vec<Value>,
+    /// What else is part of the answer.
+    more: Map<String, Value>,
 }
 
 impl<'a> Dialogue<'a> {
@@ -84,6 +116,9 @@ impl<'a> Dialogue<'a> {
             exit: None,
             stderr: Vec::new(),
             failure: None,
+            #[cfg(feature = "judge")]
+            said: Vec::new(),
+            more: Map::new(),
         }
     }
 
@@ -200,6 +235,7 @@ impl<'a> Dialogue<'a> {
         ));
         let mut row = Map::new();
         row.insert("output".to_owned(), Value::from(output));
+        row.append(&mut self.more);
         if !trajectory.is_empty() {
             row.insert("trajectory".to_owned(), Value::Array(trajectory));
         }
