@@ -556,7 +556,7 @@ fn an_agent_target_needs_its_recorded_results() {
     let space = Space::new(&[("suite.yaml", &suite)]);
     let ran = run(&space, &[], 2);
     insta::assert_snapshot!(ran.stderr(), @r"
-    error: this version cannot run a target of kind `agent`
+    error: this target of kind `agent` cannot be run: there is no file `filesystem.af`
      --> suite.yaml:3:16
       |
     3 | target: {kind: agent, agent_file: filesystem.af}
