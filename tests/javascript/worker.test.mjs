@@ -79,7 +79,10 @@ class Worker {
 async function answers(files, file, inputs, settings) {
   const worker = new Worker(workspace(files), file, settings)
   const [first] = await worker.received(1)
-  if (first.unloadable) return { unloadable: first.unloadable }
+  if (first.unloadable) {
+    await worker.end()
+    return { unloadable: first.unloadable }
+  }
   inputs.forEach((input, id) => worker.send({ id, input }))
   const replies = (await worker.received(1 + inputs.length)).slice(1)
   await worker.end()

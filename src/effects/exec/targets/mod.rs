@@ -1,4 +1,4 @@
-//! Executes conversations of live targets: one file a kind, each an [`Agent`].
+//! Executes conversations of live targets: one file a kind, each an `Agent`.
 //!
 //! What is the same for all of them is here: the attempts, the time limit, the workspace and the commands around a
 //! conversation.
@@ -338,11 +338,6 @@ impl TargetExecutor {
         self.web.agents().deleted().await
     }
 
-    /// Without a way to ask servers none is made.
-    #[cfg(not(feature = "judge"))]
-    pub(crate) async fn deleted(&self) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// Who holds the conversations of a target.
