@@ -185,7 +185,9 @@ impl FailureKind {
             Self::Unauthorized | Self::NoCredit | Self::NotFound => {
                 FailurePolicy { trips: Trips::Endpoint, billed: false, ..PASSING }
             }
-            Self::Deadline => FailurePolicy { trips: Trips::Endpoint, ..PASSING },
+            Self::Deadline | Self::TargetFailed => {
+                FailurePolicy { trips: Trips::Endpoint, ..PASSING }
+            }
             Self::BadRequest => {
                 FailurePolicy { trips: Trips::Endpoint, billed: false, ..PERMANENT }
             }
@@ -195,7 +197,7 @@ impl FailureKind {
             Self::Refused | Self::Filtered | Self::Exception | Self::Exit | Self::OutputLimit => {
                 PERMANENT
             }
-            Self::Killed | Self::Unloadable | Self::TargetFailed | Self::NotKept => PASSING,
+            Self::Killed | Self::Unloadable | Self::NotKept => PASSING,
             Self::NotStored | Self::NotAsked => FailurePolicy { billed: false, ..PASSING },
         }
     }
@@ -449,7 +451,7 @@ mod tests {
         use FailureKind::{
             BadRequest, Connection, Deadline, EmptyReply, Exception, Exit, Filtered, InvalidReply,
             Killed, NoCredit, NotAsked, NotFound, NotKept, NotStored, OutputLimit, RateLimited,
-            Refused, Server, Timeout, Truncated, Unauthorized, Unloadable,
+            Refused, Server, TargetFailed, Timeout, Truncated, Unauthorized, Unloadable,
         };
         // Stored, retried, billed, and what it trips.
         let table = [
@@ -472,6 +474,7 @@ mod tests {
             (Killed, "- - b nothing"),
             (Unloadable, "- - b nothing"),
             (OutputLimit, "s - b nothing"),
+            (TargetFailed, "- - b endpoint"),
             (NotKept, "- - b nothing"),
             (NotStored, "- - - nothing"),
             (NotAsked, "- - - nothing"),

@@ -10,7 +10,7 @@ use super::Console;
 use super::context::SuiteContext;
 use super::extract::{AdapterText, adapter};
 use super::grading::{checked, read, say_ignored};
-use super::open::executor;
+use super::open::{ExecutorSettings, executor};
 use crate::app::cli::CaptureArgs;
 use crate::app::error::Error;
 use crate::base::system::{System, join};
@@ -59,7 +59,12 @@ impl AgentWork {
         let grader = grader.map(|path| super::grading::spec(path, &args.program, console.system));
         let grader = grader.transpose()?;
         let surroundings = SuiteContext::find("", cache_dir, console.system)?;
-        let executor = executor(concurrency(args).unwrap_or(1), console.verbosity);
+        let executor = executor(&ExecutorSettings {
+            concurrency: concurrency(args).unwrap_or(1),
+            verbosity: console.verbosity,
+            // Each prompt has a line in the output, whatever came of the others.
+            identical_failures: 0,
+        });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let store = surroundings.store(console)?;
         let mut work = Self { surroundings, executor, runtime, store, grader: None };

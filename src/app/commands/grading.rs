@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Console;
 use super::context::SuiteContext;
-use super::open::executor;
+use super::open::{ExecutorSettings, executor};
 use super::signals::interrupted;
 use crate::app::cli::{LimitArgs, ProgramArgs, SandboxChoice};
 use crate::app::error::Error;
@@ -85,7 +85,11 @@ impl Grading {
         let surroundings = SuiteContext::find("", args.store.cache_dir.as_deref(), console.system)?;
         let limits = LimitArgs { max_concurrent: args.max_concurrent, ..LimitArgs::default() };
         let max_concurrent = surroundings.settings(&limits, None).max_concurrent;
-        let executor = executor(max_concurrent, console.verbosity);
+        let executor = executor(&ExecutorSettings {
+            concurrency: max_concurrent,
+            verbosity: console.verbosity,
+            identical_failures: 0,
+        });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let store = surroundings.store(console)?;
         let place = PrepareContext {

@@ -120,14 +120,25 @@ pub(crate) fn refresh_target(names: &[String]) -> bool {
     names.iter().any(|name| name == TARGET)
 }
 
+/// How actions are executed.
+pub(super) struct ExecutorSettings {
+    /// The most requests at once.
+    pub(super) concurrency: usize,
+    /// More than 0 tells every step.
+    pub(super) verbosity: u8,
+    /// So many failures in a row that are alike end the conversations of a target; 0 never do.
+    pub(super) identical_failures: u32,
+}
+
 /// What executes the actions of a session: judges are asked, programs are run.
-pub(super) fn executor(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
+pub(super) fn executor(settings: &ExecutorSettings) -> Box<dyn Executor> {
+    let ExecutorSettings { concurrency, verbosity, identical_failures } = *settings;
     let settings = ProgramSettings { verbosity, ..ProgramSettings::of_machine(concurrency) };
     let programs = ProgramExecutor::new(settings);
     Box::new(Executors {
         judges: judges(concurrency, verbosity),
         programs,
-        targets: TargetExecutor::new(verbosity),
+        targets: TargetExecutor::new(verbosity, identical_failures),
     })
 }
 

@@ -5,7 +5,9 @@ use std::io::Write;
 use super::Console;
 use super::context::SuiteContext;
 use super::header::header;
-use super::open::{check_refreshed, executor, loaded_session, overrides, refresh, refresh_target};
+use super::open::{
+    ExecutorSettings, check_refreshed, executor, loaded_session, overrides, refresh, refresh_target,
+};
 use super::reporting::{Reports, origin, process_facts};
 use super::signals::interrupted;
 use super::suites::suite_files;
@@ -251,7 +253,11 @@ fn settle_here(
     console: &mut Console<'_>,
 ) -> Result<Settled, Error> {
     let store = surroundings.store(console)?;
-    let executor = executor(settings.max_concurrent, console.verbosity);
+    let executor = executor(&ExecutorSettings {
+        concurrency: settings.max_concurrent,
+        verbosity: console.verbosity,
+        identical_failures: settings.max_identical_failures,
+    });
     let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
         (true, _) => Box::new(Quiet),
         (false, true) => Box::new(RunBar::default()),

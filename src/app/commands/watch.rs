@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::Console;
 use super::context::{SuiteContext, context_files};
 use super::header::header;
-use super::open::{check_selected, executor, new_session, overrides};
+use super::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
 use super::signals::interrupted;
 use super::usage::note_used;
 use crate::app::cli::{LimitArgs, WatchArgs};
@@ -60,7 +60,13 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
     let files = FileWatch::new(args.poll.map(Duration::from_millis))
         .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
     let most = args.max_concurrent.map(|most| most as usize);
-    let executor = executor(most.unwrap_or(MOST_CONNECTIONS), console.verbosity);
+    let executor = executor(&ExecutorSettings {
+        concurrency: most.unwrap_or(MOST_CONNECTIONS),
+        verbosity: console.verbosity,
+        identical_failures: surroundings
+            .settings(&LimitArgs::default(), None)
+            .max_identical_failures,
+    });
     let endpoints = EndpointStatus::default();
     let mut here = Here {
         args,

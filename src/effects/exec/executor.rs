@@ -82,7 +82,7 @@ impl Executor for Executors {
         match endpoint {
             EndpointId::Judge(_) => self.judges.room(endpoint),
             EndpointId::Program => self.programs.room(),
-            EndpointId::Target => Room::Now,
+            EndpointId::Target => self.targets.room(),
         }
     }
 

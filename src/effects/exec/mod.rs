@@ -3,6 +3,7 @@
 //! `judges` asks over HTTP (`transport`) and agents of a server (`letta`), `programs` runs executables and workers, `targets`
 //! holds conversations, and `executor` hands each action to the one that knows it.
 
+mod breaker;
 pub(crate) mod editor;
 pub(crate) mod executor;
 #[cfg(feature = "judge")]

@@ -26,6 +26,8 @@ pub(crate) struct Budget {
     calls: u64,
     landed: u64,
     received: u64,
+    conversations: u64,
+    spent_on_conversations: Cost,
     spent: Cost,
     reserved: Cost,
 }
@@ -48,10 +50,24 @@ impl Budget {
     /// Why the limits allow nothing more, if they do not.
     pub(crate) fn refusal(&self, limits: SpendingLimits) -> &'static str {
         if limits.max_calls.is_some_and(|most| self.calls >= most) {
-            "no more judgments are allowed"
+            "no more calls are allowed"
         } else {
-            "the budget does not allow another judgment"
+            "the budget does not allow another call"
         }
+    }
+
+    /// A conversation of the target landed, which was expected to cost `expected`.
+    pub(crate) fn conversation_landed(&mut self, expected: Cost, usage: Usage) {
+        let cost = usage.cost.unwrap_or(expected);
+        self.conversations += 1;
+        self.spent_on_conversations += cost;
+        self.settle(expected, cost);
+    }
+
+    /// What a conversation will probably cost: the mean of those that landed; nothing before one has.
+    pub(crate) fn expected_conversation(&self) -> Cost {
+        let mean = self.spent_on_conversations.nanos().checked_div(self.conversations);
+        Cost::from_nanos(mean.unwrap_or(0))
     }
 
     /// How many actions were sent.
@@ -63,8 +79,12 @@ impl Budget {
     pub(crate) fn landed(&mut self, expected: Cost, usage: Usage) {
         self.landed += u64::from(usage.output > 0);
         self.received += usage.output;
+        self.settle(expected, usage.cost.unwrap_or(expected));
+    }
+
+    fn settle(&mut self, expected: Cost, cost: Cost) {
         self.reserved = Cost::from_nanos(self.reserved.nanos().saturating_sub(expected.nanos()));
-        self.spent += usage.cost.unwrap_or(expected);
+        self.spent += cost;
     }
 
     /// What an action of `bytes` will probably cost: its length says what is sent, those that landed say what comes
@@ -105,6 +125,20 @@ mod tests {
         budget.sent(cents(3));
         budget.landed(cents(3), unknown);
         assert!(!budget.allows(cents(3), limits), "what is not known has cost what was expected");
+    }
+
+    #[test]
+    fn conversations_say_what_conversations_cost() {
+        let mut budget = Budget::default();
+        assert_eq!(budget.expected_conversation(), Cost::ZERO);
+        budget.conversation_landed(Cost::ZERO, used(2));
+        budget.conversation_landed(cents(2), used(4));
+        assert_eq!(budget.expected_conversation(), cents(3));
+        let price = Price { input: 1_000.0, output: 10_000.0 };
+        let of_judge = budget.expected(3_000, price);
+        assert_eq!(of_judge, cents(100 + 200), "what agents say is no measure of judges");
+        let limits = SpendingLimits { max_calls: None, max_cost: Some(cents(8)) };
+        assert!(!budget.allows(cents(3), limits), "what they cost counts");
     }
 
     #[test]

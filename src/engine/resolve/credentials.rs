@@ -184,8 +184,12 @@ fn check_target(
     }
     let Ok(Some(identity)) = answers::target(db, session.root) else { return Ok(()) };
     let environment = session.root.environment(db);
-    let needs_key = |spec: &JudgeSpec, endpoint: &JudgeEndpoint| {
-        JudgeAccess { spec, base_url: &endpoint.base_url, environment }.needs_key()
+    let check = |spec: &JudgeSpec, endpoint: &JudgeEndpoint, who_asks: String| {
+        if settings.limits.max_cost.is_some() && settings.prices.of(&spec.model).is_none() {
+            return Err(CannotAsk::NoPrice { model: spec.model.clone() });
+        }
+        let access = JudgeAccess { spec, base_url: &endpoint.base_url, environment };
+        if access.needs_key() { Err(no_key(spec, who_asks)) } else { Ok(()) }
     };
     let answers = queue.iter().filter(|waiting| waiting.purpose == Purpose::Answer);
     let waiting: Vec<&Waiting> = answers.collect();
@@ -200,18 +204,18 @@ fn check_target(
                 runs.is_empty() || model == Some(spec.model.as_str())
             };
             let count = waiting.iter().filter(is_of_run).count();
-            if count > 0 && needs_key(&spec, endpoint) {
-                return Err(no_key(&spec, format!("the target has {count} conversations to hold")));
+            if count > 0 {
+                check(&spec, endpoint, format!("the target has {count} conversations to hold"))?;
             }
         }
     }
     let user = identity.spec.user.as_ref().zip(identity.user.as_ref());
     match user.filter(|_| !waiting.is_empty()) {
-        Some((user, endpoint)) if needs_key(&user.model, endpoint) => {
+        Some((user, endpoint)) => {
             let who_asks = format!("the user of {} conversations is simulated", waiting.len());
-            Err(no_key(&user.model, who_asks))
+            check(&user.model, endpoint, who_asks)
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 

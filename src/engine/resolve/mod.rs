@@ -22,6 +22,7 @@ pub mod resolver;
 pub(crate) mod sequences;
 pub mod settings;
 pub mod settle;
+pub(crate) mod spending;
 pub(crate) mod store_writer;
 pub(crate) mod stored;
 pub(crate) mod waiting;

@@ -19,11 +19,12 @@ use super::outstanding::Outstanding;
 use super::queues::{ClosedQueue, Next, PROGRAM_LIMITS, QueueOwner, Queues};
 use super::settings::{ActionKind, AskPolicy, Settings};
 use super::settle::Settled;
+use super::spending::{expected_cost, settle_cost, told_closed};
 use super::stored::StoredReader;
 use super::waiting::{Refreshed, WaitList, Waiting, stays};
 use crate::base::price::Cost;
 use crate::base::system::System;
-use crate::effects::exec::{Executor, JudgeLaunch, Launch};
+use crate::effects::exec::{Executor, Launch};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::progress::{Event, Progress};
 use crate::engine::session::Session;
@@ -313,7 +314,7 @@ impl<'a> Resolver<'a> {
             };
             let mut expected = Cost::ZERO;
             if !matches!(launch, Launch::Program(_)) {
-                expected = self.expected_cost(&launch);
+                expected = expected_cost(&launch, &self.budget, &self.settings);
                 if !self.budget.allows(expected, self.settings.limits) {
                     self.queues.put_back(next);
                     blocked = Some(Blocked::Budget);
@@ -343,15 +344,6 @@ impl<'a> Resolver<'a> {
         self.give_up(vec![waiting], FailureKind::NotAsked, &message);
     }
 
-    /// What an action will probably cost; nothing where money has no limit, or nobody knows.
-    fn expected_cost(&self, launch: &Launch) -> Cost {
-        let Launch::Judge(JudgeLaunch { action, .. }) = launch else { return Cost::ZERO };
-        let Settings { limits, prices, .. } = &self.settings;
-        let price = limits.max_cost.and_then(|_| prices.of(&action.model));
-        let bytes = action.system.len() + action.user.len();
-        price.map_or(Cost::ZERO, |price| self.budget.expected(bytes, price))
-    }
-
     fn show_notices(&mut self) {
         for notice in self.world.executor.take_notices() {
             self.world.progress.event(&Event::from(notice));
@@ -360,11 +352,10 @@ impl<'a> Resolver<'a> {
 
     /// Gives up what an endpoint will not be asked any more.
     fn give_up_closed(&mut self, ClosedQueue { reason, rest }: ClosedQueue<Waiting>) {
-        let count = rest.len();
         for waiting in &rest {
             self.outstanding.remove(waiting.cell.grader);
         }
-        let stopped = format!("stopped asking: {reason}; {count} judgments were not asked");
+        let stopped = told_closed(&rest, &reason);
         self.settled.stopped.push(stopped);
         self.give_up(rest, FailureKind::NotAsked, &format!("not asked: {reason}"));
     }
@@ -408,9 +399,8 @@ impl<'a> Resolver<'a> {
         if !was_asked {
             self.settled.asked.retain(|asked| *asked != waiting.key);
         }
-        let is_free = failure.as_ref().is_some_and(|(kind, _)| !kind.policy().billed);
-        let cost = usage.cost.or(is_free.then_some(Cost::ZERO));
-        self.budget.landed(waiting.expected, Usage { cost, ..usage });
+        let failed = failure.as_ref().map(|(kind, _)| *kind);
+        settle_cost(&mut self.budget, &waiting, usage, failed);
         self.used = self.used + usage;
         if superseded {
             return;

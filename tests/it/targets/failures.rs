@@ -208,3 +208,48 @@ fn what_cannot_run_is_told_before_anything_runs() {
       = help: known fields: `kind`, `command`, `sandbox`, `cwd`, `version`, `inputs`, `env`, `cache`, `timeout`, `retries`, `setup`, `teardown`, `workspace`, `setup_each`, `teardown_each`
     ");
 }
+
+/// What a run of 15 samples says, one conversation after the other, where the target is the one given.
+fn one_after_the_other(target: &str, agent: &str) -> String {
+    let rows = (0..15).map(|id| json!({"id": id.to_string(), "input": format!("ask {id}")}));
+    let suite = format!(
+        "name: dead\ndataset: data.jsonl\ntarget: {target}\nmax_concurrent_targets: 1\n\
+         graders: {{said: {{kind: tool, function: ascii_printable_only}}}}\n"
+    );
+    let rows: Vec<Value> = rows.collect();
+    let files = [("suite.yaml", suite.as_str()), ("data.jsonl", &jsonl(rows)), ("agent.sh", agent)];
+    let space = Space::new(&files);
+    let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+    let lines = space.record("results.jsonl");
+    let kind = |kind: &str| lines.matches(&format!("\"kind\":\"{kind}\"")).count();
+    format!(
+        "exit {}: {} failed, {} could not connect, {} not asked\n{}",
+        ran.code(),
+        kind("target_failed"),
+        kind("connection"),
+        kind("not_asked"),
+        ran.stderr()
+    )
+}
+
+#[test]
+fn a_target_that_never_answers_is_left_alone() {
+    let exits = "echo broken >&2; exit 7";
+    let command = "{kind: command, command: [sh, agent.sh], retries: 0}";
+    insta::assert_snapshot!(one_after_the_other(command, exits), @r"
+    exit 3: 10 failed, 0 could not connect, 5 not asked
+    stopped the target: it failed 10 times in the same way: the target exited with code 7: broken; 5 conversations did not begin
+    ");
+    let nobody = "{kind: http, url: 'http://127.0.0.1:9/ask', answer: $.text, retries: 0}";
+    insta::assert_snapshot!(one_after_the_other(nobody, ""), @r"
+    exit 3: 0 failed, 10 could not connect, 5 not asked
+    stopped the target: it failed 10 times in the same way: nothing listens at http://127.0.0.1:9/ask: is a server running there?; 5 conversations did not begin
+    ");
+}
+
+#[test]
+fn a_target_that_fails_on_some_samples_is_asked_on() {
+    let fails_later = "case $(cat) in *'ask 1\"'*) echo hello;; *) exit 7;; esac";
+    let command = "{kind: command, command: [sh, agent.sh], retries: 0}";
+    insta::assert_snapshot!(one_after_the_other(command, fails_later), @"exit 3: 14 failed, 0 could not connect, 0 not asked");
+}

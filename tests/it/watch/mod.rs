@@ -16,6 +16,7 @@ mod screen;
 mod spending;
 mod superseded;
 mod surroundings;
+mod targets;
 
 use std::collections::BTreeSet;
 

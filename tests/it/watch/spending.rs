@@ -69,8 +69,8 @@ fn yes_waits_for_nothing() {
 #[test]
 fn limits_hold_for_the_session_and_the_store_is_shown_all_the_same() {
     for (args, most, stopped) in [
-        (&["--yes", "--max-calls", "7"][..], 7, json!("no more judgments are allowed")),
-        (&["--yes", "--budget", "5"], 5, json!("the budget does not allow another judgment")),
+        (&["--yes", "--max-calls", "7"][..], 7, json!("no more calls are allowed")),
+        (&["--yes", "--budget", "5"], 5, json!("the budget does not allow another call")),
         (&["--frozen"], 0, json!(null)),
     ] {
         let space = space(30);

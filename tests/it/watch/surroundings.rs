@@ -30,10 +30,7 @@ fn settings_that_are_edited_hold_from_then_on() {
     space.write("evalrs.toml", "[run]\nmax_calls = 2\n");
     let mut session = Session::begin(space, judge(), &[]);
     let told = session.telling.wait_event("evaluated");
-    assert_eq!(
-        (session.judge.count(), &told["stopped"]),
-        (2, &json!("no more judgments are allowed"))
-    );
+    assert_eq!((session.judge.count(), &told["stopped"]), (2, &json!("no more calls are allowed")));
     session.judge.wait_given(2);
     let edited = session.edit(|space| save(space, "evalrs.toml", "[run]\nmax_calls = 5\n"));
     assert_eq!((session.judge.count(), &edited.told()["spent"]["max_calls"]), (5, &json!(5)));

@@ -12,10 +12,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::shown::ShownStatus;
-use super::breaker::EndedAction;
 use super::limit::{EndpointLimits, Hindrance, Landing, Ticket, Why};
 use super::pause::Pause;
 use crate::base::text::time;
+use crate::effects::exec::breaker::EndedAction;
 use crate::effects::exec::{Changed, Endpoint, JudgeEndpointId, LimitSettings, Notice, Room};
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::judge::without_secrets;

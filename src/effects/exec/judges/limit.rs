@@ -10,10 +10,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::breaker::{Breaker, EndedAction};
 use super::window::{Figure, Window};
 use crate::base::text::count;
 use crate::effects::exec::LimitSettings;
+use crate::effects::exec::breaker::{Breaker, EndedAction};
 
 /// The limits of one endpoint, and what counts against them.
 #[derive(Debug)]
@@ -205,7 +205,7 @@ impl EndpointLimits {
 
     /// Forgets the failures that were alike: a closed endpoint is open again.
     pub(crate) fn reopen(&mut self) {
-        self.breaker = Breaker::new(self.settings.identical_failures);
+        self.breaker.reset();
     }
 
     /// Takes new settings over what counts against them.

@@ -6,7 +6,6 @@
 
 mod agent;
 mod asking;
-mod breaker;
 pub(crate) mod endpoints;
 pub(crate) mod errors;
 pub mod http;

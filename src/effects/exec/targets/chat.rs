@@ -77,6 +77,7 @@ impl Conversation<'_> {
 
     /// Has the model go on until it calls no more tools.
     async fn go_on(&mut self) -> Result<(), Failure> {
+        let begin = self.messages.len();
         loop {
             if self.requests == self.chat.max_turns {
                 self.stopped = Some("max_turns");
@@ -96,6 +97,15 @@ impl Conversation<'_> {
                 self.stopped = Some("max_tokens");
             }
             let calls = reply.message.calls.clone();
+            let is_first = self.messages.len() == begin;
+            // After tools a model may have nothing to add.
+            if is_first
+                && calls.is_empty()
+                && reply.message.text.as_deref().unwrap_or("").trim().is_empty()
+            {
+                let message = "the model replied nothing";
+                return Err(Failure::new(FailureKind::TargetFailed, message));
+            }
             self.messages.push(ChatMessage::Assistant(reply.message));
             if calls.is_empty() || self.stopped.is_some() {
                 return Ok(());

@@ -34,12 +34,13 @@ use futures_util::future::join_all;
 
 use tokio::time::Instant;
 
+use super::breaker::{Breaker, EndedAction};
 use super::programs::ProgramExecutor;
-use super::{Notice, RequestHeader, Secret, Start};
+use super::{Notice, RequestHeader, Room, Secret, Start};
 use crate::base::price::{Price, Prices};
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
-use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
+use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::pipeline::spec::AgentKind;
 use crate::pipeline::target::TargetAction;
 use crate::pipeline::target::answer::{NoAnswer, TargetAnswer};
@@ -178,6 +179,8 @@ pub(crate) trait Agent {
 pub(crate) struct TargetExecutor {
     /// More than 0 tells every step in a line.
     verbosity: u8,
+    /// Ends it all where every conversation fails in the same way.
+    breaker: RefCell<Breaker>,
     setup: Setup,
     #[cfg(feature = "judge")]
     web: web::Web,
@@ -206,9 +209,19 @@ impl Drop for Told<'_> {
 }
 
 impl TargetExecutor {
-    /// One that tells every step in a line where `verbosity` is more than 0.
-    pub(crate) fn new(verbosity: u8) -> Self {
-        Self { verbosity, ..Self::default() }
+    /// One that tells every step in a line where `verbosity` is more than 0, and begins no more conversations after
+    /// `identical_failures` that are alike, in a row; 0 always does.
+    pub(crate) fn new(verbosity: u8, identical_failures: u32) -> Self {
+        let breaker = RefCell::new(Breaker::new(identical_failures));
+        Self { verbosity, breaker, ..Self::default() }
+    }
+
+    /// Whether a conversation may begin.
+    pub(crate) fn room(&self) -> Room {
+        match self.breaker.borrow().reason() {
+            Some(reason) => Room::Closed(reason.to_string()),
+            None => Room::Now,
+        }
     }
 
     /// Holds a conversation, further attempts included. Never fails: a failure is an outcome.
@@ -217,15 +230,35 @@ impl TargetExecutor {
         launch: TargetLaunch,
         programs: &ProgramExecutor,
     ) -> Outcome {
+        let outcome = self.attempts(&launch, programs).await;
+        let said = launch.action.turns().join("\n");
+        self.breaker.borrow_mut().ended(EndedAction {
+            model: launch.action.model_name().unwrap_or_default(),
+            prompt: &said,
+            failure: match &outcome {
+                Outcome::Failure(failure) => Some(failure),
+                Outcome::Reply(_) => None,
+            },
+        });
+        outcome
+    }
+
+    async fn attempts(&self, launch: &TargetLaunch, programs: &ProgramExecutor) -> Outcome {
         let mut attempt = 0;
+        // What failed attempts used was paid for too.
+        let mut used: Option<Usage> = None;
         loop {
-            let failure = match self.attempt(&launch, programs).await {
-                Ok(answer) => return answer.into_outcome(),
+            let failure = match self.attempt(launch, programs).await {
+                Ok(answer) => {
+                    let usage = sum(used, answer.usage);
+                    return TargetAnswer { usage, ..answer }.into_outcome();
+                }
                 Err(failure) => failure,
             };
+            used = sum(used, failure.usage);
             let is_retried = failure.kind.policy().retried;
             if !is_retried || attempt >= launch.action.identity.spec.retries {
-                return Outcome::Failure(failure);
+                return Outcome::Failure(Failure { usage: used, ..failure });
             }
             tokio::time::sleep(BACK_OFF * 2u32.saturating_pow(attempt.min(6))).await;
             attempt += 1;
@@ -260,6 +293,7 @@ impl TargetExecutor {
     /// A new evaluation begins: what could not be set up in the last one is tried again.
     pub(crate) fn begin(&self) {
         self.setup.forgive();
+        self.breaker.borrow_mut().reset();
     }
 
     async fn in_workspace(
@@ -337,7 +371,14 @@ impl TargetExecutor {
     pub(crate) async fn deleted(&self) -> Vec<String> {
         self.web.agents().deleted().await
     }
+}
 
+/// What both used, where either is known.
+fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Who holds the conversations of a target.

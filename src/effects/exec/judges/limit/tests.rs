@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use super::{EndpointLimits, Hindrance, Landing, LimitSettings, Ticket, Why};
-use crate::effects::exec::judges::breaker::EndedAction;
+use crate::effects::exec::breaker::EndedAction;
 use crate::pipeline::outcome::{Failure, FailureKind};
 
 const SETTINGS: LimitSettings = LimitSettings {

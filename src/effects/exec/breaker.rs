@@ -2,8 +2,8 @@
 //!
 //! Only what ended an action counts, not the attempts on the way. An endpoint is closed by what says nothing of the sample:
 //! a wrong key or an unknown model fails a thousand samples alike, and nobody should wait or pay for each. So the
-//! votes on one prompt count once, a prompt that is too long counts like an answer, and any other bad request counts only
-//! while the endpoint has answered nothing: after an answer, model and settings are known to be right.
+//! votes on one prompt count once, a prompt that is too long counts like an answer, and any other bad request, or an
+//! agent that fails, counts only while nothing was answered: after an answer, model and settings are known to be right.
 //!
 //! A model is closed by replies that hold no verdict: each of them is paid for, and a model that does not understand what is
 //! asked of it never will. That a reply has another text makes no difference, only that its fault is another one. A
@@ -21,7 +21,7 @@ use crate::pipeline::judge::provider;
 use crate::pipeline::outcome::{Failure, FailureKind, Trips};
 
 /// Counts failures that are alike, in a row.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Breaker {
     /// So many close the endpoint or a model; 0 never does.
     most: u32,
@@ -56,6 +56,11 @@ impl Breaker {
         Self { most, endpoint: Streak::default(), has_answered: false, models: BTreeMap::new() }
     }
 
+    /// Forgets what has failed: what was closed is open again.
+    pub(crate) fn reset(&mut self) {
+        *self = Self::new(self.most);
+    }
+
     /// From now on so many close the endpoint.
     pub(crate) fn set(&mut self, most: u32) {
         self.most = most;
@@ -77,8 +82,9 @@ impl Breaker {
                     Some(format!("gave no verdict {count} times in a row: {told}").into());
             }
         }
-        let is_bad = failure.kind == FailureKind::BadRequest;
-        let is_of_sample = is_bad && (self.has_answered || is_too_long(&failure.message));
+        let may_be_of_sample =
+            matches!(failure.kind, FailureKind::BadRequest | FailureKind::TargetFailed);
+        let is_of_sample = may_be_of_sample && (self.has_answered || is_too_long(&failure.message));
         if trips != Trips::Endpoint || is_of_sample {
             return self.answered();
         }
@@ -162,7 +168,7 @@ mod tests {
     use crate::pipeline::outcome::Failure;
     use crate::pipeline::outcome::FailureKind;
     use crate::pipeline::outcome::FailureKind::{
-        BadRequest, EmptyReply, InvalidReply, Refused, Server, Timeout,
+        BadRequest, EmptyReply, InvalidReply, Refused, Server, TargetFailed, Timeout,
     };
 
     fn failure(kind: FailureKind, message: &str) -> Failure {
@@ -242,6 +248,7 @@ mod tests {
         let other = (Server, "gone");
         let refused = Some((Refused, "no"));
         let bad = Some((BadRequest, "too long: 90 tokens"));
+        let failed = Some((TargetFailed, "the target exited with code 1"));
         for (events, expected) in [
             (&[server, server, server][..], Some(3)),
             (&[server, server], None),
@@ -255,6 +262,8 @@ mod tests {
             (&[bad, bad, bad], Some(3)),
             (&[None, bad, bad, bad, bad], None),
             (&[refused, bad, bad, bad], None),
+            (&[failed, failed, failed], Some(3)),
+            (&[None, failed, failed, failed], None),
             (
                 &[
                     Some((Timeout, "no answer within 1 s")),
