@@ -368,8 +368,8 @@ impl House {
                 "llm_config": agent["llm_config"],
                 "model": parts.get("model"),
                 "has_context": agent["in_context_message_ids"] != json!([]),
-                "memory": {"blocks": []},
-                "blocks": [],
+                "memory": {"blocks": file["blocks"]},
+                "blocks": file["blocks"],
                 "tools": tools,
             });
             rooms.agents.insert(id.clone(), state);

@@ -164,6 +164,8 @@ class StandIns(WorkerCase):
             ("calls", to_extract(trajectory=[]), ""),
             ("with_state", to_extract(), "none"),
             ("with_state", to_extract(state=STATE), "human=Ada"),
+            ("with_state", to_extract(state={"blocks": STATE["blocks"]}), "human=Ada"),
+            ("with_state", to_extract(state={"memory": {"blocks": STATE["blocks"]}}), "human=Ada"),
             ("answers", to_extract(), "Done: ok / ANSWER: 42 and 43"),
             ("builtin", to_extract(), "ANSWER: 42 and 43"),
         ]

@@ -3,16 +3,40 @@
 //! Tools are one by name for a whole server: an agent may have got another one than its file holds, so what it has is
 //! read back before it is asked anything.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::base::text::enumerated;
 
 /// What a judge's tool is called with.
 const ARGUMENTS: [&str; 2] = ["score", "rationale"];
+/// What is kept of an agent beside its memory. Not among it: what may be secret, such as the variables of its tools.
+const KEPT: [&str; 9] = [
+    "name",
+    "agent_type",
+    "description",
+    "system",
+    "model",
+    "llm_config",
+    "tags",
+    "metadata",
+    "tools",
+];
 
 /// The model that an agent is run by.
 pub(crate) fn model_of(agent: &Value) -> Option<String> {
     agent["llm_config"]["model"].as_str().map(str::to_owned)
+}
+
+/// What extractors may look at of an agent: its memory, where older clients and where newer ones have it, and what it is.
+pub(crate) fn kept(agent: &Value) -> Value {
+    let blocks = agent.pointer("/memory/blocks").filter(|blocks| **blocks != json!([]));
+    let blocks = blocks.or_else(|| agent.get("blocks")).cloned().unwrap_or_else(|| json!([]));
+    let named =
+        KEPT.iter().filter_map(|name| Some(((*name).to_owned(), agent.get(*name)?.clone())));
+    let mut kept: Map<String, Value> = named.filter(|(_, value)| !value.is_null()).collect();
+    kept.insert("memory".to_owned(), json!({"blocks": blocks}));
+    kept.insert("blocks".to_owned(), blocks);
+    Value::Object(kept)
 }
 
 /// Why the agent cannot give a verdict by `tool`, if it cannot.
@@ -52,7 +76,7 @@ pub(crate) fn lacking(tool: &Value) -> Vec<&'static str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{lacking, model_of, unable};
+    use super::{kept, lacking, model_of, unable};
     use crate::pipeline::letta::test_agent::judge_file;
     use crate::test_data;
 
@@ -71,6 +95,24 @@ mod tests {
         ] {
             assert_eq!(lacking(&tool), expected, "{tool}");
         }
+    }
+
+    #[test]
+    fn memory_is_kept_where_any_client_looks_for_it_and_secrets_are_not() {
+        let blocks = json!([{"label": "human", "value": "likes figs"}]);
+        for agent in [
+            json!({"memory": {"blocks": blocks}}),
+            json!({"blocks": blocks, "memory": {"blocks": []}}),
+            json!({"blocks": blocks}),
+        ] {
+            let expected = json!({"memory": {"blocks": blocks}, "blocks": blocks});
+            assert_eq!(kept(&agent), expected, "{agent}");
+        }
+        let agent = json!({
+            "id": "agent-1", "name": "n", "system": null, "secrets": [{"key": "k", "value": "v"}],
+            "tool_exec_environment_variables": [{"key": "k", "value": "v"}],
+        });
+        assert_eq!(kept(&agent), json!({"name": "n", "memory": {"blocks": []}, "blocks": []}));
     }
 
     #[test]

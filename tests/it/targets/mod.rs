@@ -9,6 +9,7 @@ mod failures;
 mod folders;
 mod killed;
 mod letta;
+mod letta_functions;
 
 use serde_json::{Value, json};
 

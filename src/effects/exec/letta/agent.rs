@@ -80,6 +80,11 @@ impl LettaAgent {
         }
     }
 
+    /// What it is called at the server.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// What the server says of it: its tools, its memory blocks, its model.
     pub(crate) async fn state(&self) -> Result<Value, Failure> {
         self.server.agent(&self.id).await

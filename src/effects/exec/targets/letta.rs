@@ -1,11 +1,11 @@
 //! A target that is an agent on a Letta server: imported for each conversation, or one that is there.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Agent, Conversing, Talk};
 use crate::effects::exec::letta::agent::{AgentPlan, AgentTurn, LettaAgent};
 use crate::effects::exec::letta::server::{LettaAccess, LettaServer};
-use crate::pipeline::letta::agent_state::model_of;
+use crate::pipeline::letta::agent_state::{kept, model_of};
 use crate::pipeline::letta::requests;
 use crate::pipeline::letta::stream::used;
 use crate::pipeline::outcome::{Failure, FailureKind, Usage};
@@ -49,7 +49,8 @@ async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let state = agent.state().await?;
     let mut row = Map::new();
     row.insert("trajectory".to_owned(), Value::Array(turns));
-    row.insert("agent_state".to_owned(), kept_state(&state));
+    row.insert("agent_id".to_owned(), Value::from(agent.id()));
+    row.insert("agent_state".to_owned(), kept(&state));
     row.extend(model_of(&state).map(|model| ("model_name".to_owned(), Value::from(model))));
     let usage = (usage != Usage::default()).then_some(usage);
     Ok(TargetAnswer { row, usage, ..TargetAnswer::default() })
@@ -91,10 +92,4 @@ async fn agent(
             Err(Failure::new(FailureKind::Unloadable, message))
         }
     }
-}
-
-/// What extractors may look at of an agent: its memory blocks.
-fn kept_state(state: &Value) -> Value {
-    let blocks = state.pointer("/memory/blocks").or_else(|| state.get("blocks"));
-    json!({"memory": {"blocks": blocks.cloned().unwrap_or_else(|| json!([]))}})
 }

@@ -52,6 +52,7 @@ class Classes:
         """The state of an agent, or `None`."""
         if data is None:
             return None
+        data = _with_both_blocks(data)
         if self._agent_state is not None:
             try:
                 return self._agent_state.construct(**data)
@@ -87,6 +88,18 @@ class Classes:
         for message_type, kind in self._own.BY_TYPE.items():
             self._messages[message_type] = _first(modules, kind.__name__)
         self._agent_state = _first(modules, self._own.AgentState.__name__)
+
+
+def _with_both_blocks(data: Dict[str, Any]) -> Dict[str, Any]:
+    """A state whose blocks stand where older clients have them and where newer ones do."""
+    memory = data.get("memory")
+    older = memory.get("blocks") if isinstance(memory, dict) else None
+    newer = data.get("blocks")
+    if older is None and newer is not None:
+        return {**data, "memory": {**(memory or {}), "blocks": newer}}
+    if newer is None and older is not None:
+        return {**data, "blocks": older}
+    return data
 
 
 def _first(modules: List[Any], name: str) -> Any:
