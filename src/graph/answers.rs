@@ -29,8 +29,15 @@ pub(crate) fn target(db: &dyn Db, root: Root) -> Result<Option<Arc<TargetIdentit
     let suite = suite(db, root).suite.as_ref();
     let Some(live) = suite.and_then(|suite| suite.target.live()) else { return Ok(None) };
     let Some(program) = identity(db, &live.program)? else { return Ok(None) };
+    let setup = match &live.hooks.script {
+        None => None,
+        Some(script) => match identity(db, script)? {
+            Some(setup) => Some(setup),
+            None => return Ok(None),
+        },
+    };
     let base_url = |provider: &str| model_base_url(db, root, provider);
-    Ok(Some(Arc::new(TargetIdentity::new(live.clone(), program, &base_url))))
+    Ok(Some(Arc::new(TargetIdentity::new(live.clone(), program, setup, &base_url))))
 }
 
 /// Whether the target is run, rather than recorded.

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::spec::SandboxKind;
 use super::suite::fields::{FieldSet, Findings};
-use super::suite::programs::SANDBOXES;
+use super::suite::sandboxes::SANDBOXES;
 use super::suite::section::{COUNT, FieldShape, Section, names, section};
 use super::suite::source::SourceSpan;
 use super::suite::tree::{Style, Yaml, YamlEntry, YamlNode};

@@ -339,11 +339,33 @@ reward: {kind: metric, metric_key: accuracy}
 }
 
 #[test]
-fn what_is_not_there_yet_says_so_with_its_place() {
-    let suite = "name: s\ndataset: data.csv\ntarget: {kind: letta_agent, agent_file: a.af}\ngraders:\n  a: {kind: tool, function: contains}\nsetup_script: 's.py:f'\n";
-    let ran = letta(suite).run(&["run", "suite.yaml", "--cached", "cached"]);
-    assert_eq!(ran.code(), 2, "{suite}");
-    let stderr = ran.stderr();
-    assert!(stderr.contains("`setup_script` is not available in this version"), "{stderr}");
-    assert!(stderr.contains("suite.yaml:6:"), "{stderr}");
+fn recorded_results_need_no_script_and_no_model_of_the_target() {
+    for (target, rest) in [
+        ("agent_file: a.af", "setup_script: 's.py:f'\n"),
+        ("agent_script: 'make.py:make'", "setup_script: 's.py:f'\n"),
+        ("agent_id: agent-1, model_configs: [openai-gpt-4.1]", ""),
+    ] {
+        let suite = format!(
+            "name: s\ndataset: data.csv\ntarget: {{kind: letta_agent, {target}}}\n\
+             graders:\n  a: {{kind: tool, function: contains}}\n{rest}"
+        );
+        let ran = letta(&suite).run(&["run", "suite.yaml", "--cached", "cached"]);
+        assert_eq!(ran.code(), 0, "{suite}{}", ran.shown());
+    }
+}
+
+#[test]
+fn a_model_that_only_the_package_describes_says_what_to_write_instead() {
+    let suite = "name: s\ndataset: data.csv\ntarget: {kind: letta_agent, agent_id: agent-1, model_configs: [openai-gpt-4.1]}\ngraders:\n  a: {kind: tool, function: contains}\n";
+    let ran = letta(suite).run(&["run", "suite.yaml"]);
+    assert_eq!(ran.code(), 2, "{}", ran.shown());
+    insta::assert_snapshot!(ran.stderr(), @r"
+    error: this target of kind `letta_agent` cannot be run: `model_configs` names `openai-gpt-4.1`, a file of the package letta-evals: copy it to `llm_model_configs/openai-gpt-4.1.json` beside the suite, or name the model as the server does, for example `model_handles: [openai/gpt-4.1]`
+     --> suite.yaml:3:16
+      |
+    3 | target: {kind: letta_agent, agent_id: agent-1, model_configs: [openai-gpt-4.1]}
+      |                ^^^^^^^^^^^
+      |
+      = help: grade recorded results instead: `--cached DIR` with a result directory, or `target: {kind: recorded, path: trajectories.jsonl}`
+    ");
 }

@@ -273,6 +273,7 @@ impl House {
         let words = match (request.method.as_str(), &path[..]) {
             ("GET", ["health", ""]) => "health".to_owned(),
             ("POST", ["agents", "import"]) => "import".to_owned(),
+            ("POST", ["agents", ""]) => "create".to_owned(),
             ("GET", ["agents", ""]) => "agents".to_owned(),
             ("GET", ["agents", id]) => format!("read {id}"),
             ("PATCH", ["agents", id]) => format!("model {id}"),
@@ -291,6 +292,7 @@ impl House {
         }
         match words.split_once(' ') {
             None if words == "import" => self.import(request),
+            None if words == "create" => (200, self.create(&request.json())),
             None => (200, Value::Array(self.rooms().agents.values().cloned().collect())),
             Some(("messages", run)) => self.run_messages(run, request),
             Some(("read" | "model" | "delete" | "message" | "cancel", id)) => {
@@ -311,6 +313,11 @@ impl House {
                 if !request.query.contains("include=agent.tools") {
                     agent["tools"] = json!([]);
                 }
+                (200, agent)
+            }
+            "model" if request.json()["llm_config"].is_object() => {
+                agent["llm_config"] = request.json()["llm_config"].clone();
+                rooms.agents.insert(id.to_owned(), agent.clone());
                 (200, agent)
             }
             "model" => {
@@ -337,6 +344,24 @@ impl House {
                 (409, json!({"detail": detail}))
             }
         }
+    }
+
+    /// Makes an agent of what is said of it, as scripts do.
+    fn create(&self, said: &Value) -> Value {
+        let mut rooms = self.rooms();
+        let id = format!("agent-{}", rooms.made);
+        rooms.made += 1;
+        let state = json!({
+            "id": id,
+            "name": said["name"],
+            "llm_config": {"model": "own"},
+            "has_context": true,
+            "memory": {"blocks": said["memory_blocks"]},
+            "blocks": said["memory_blocks"],
+            "tools": [],
+        });
+        rooms.agents.insert(id, state.clone());
+        state
     }
 
     fn import(&self, request: &Request) -> (u16, Value) {

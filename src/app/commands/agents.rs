@@ -342,6 +342,7 @@ impl<'a> PromptRun<'a> {
             start: Arc::new(start),
             access: None,
             user: None,
+            setup: None,
             what_for: format!("{}{counted}", self.id()),
             turn_limit: Some(limit),
         };
@@ -363,7 +364,7 @@ impl<'a> PromptRun<'a> {
             max_concurrent: None,
         };
         let program = Arc::clone(&program.identity);
-        Arc::new(TargetIdentity { spec, program, models: Vec::new(), user: None })
+        Arc::new(TargetIdentity { spec, program, models: Vec::new(), user: None, setup: None })
     }
 
     /// Takes what came of a conversation. What is to be graded is.

@@ -25,6 +25,7 @@ use crate::pipeline::action::Action;
 use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::pipeline::program::ProgramIdentity;
+use crate::pipeline::target::TargetIdentity;
 
 /// The most outcomes that have landed and wait for the disk before nothing more is asked.
 const MAX_UNWRITTEN: usize = 100;
@@ -349,21 +350,25 @@ impl InFlight<'_> {
 /// What programs gave whose files have changed is no result of what their keys say.
 fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&ProgramIdentity) -> bool) {
     let mut known: Vec<(Arc<ProgramIdentity>, bool)> = Vec::new();
-    for landed in batch {
-        let identity = match &landed.action {
-            Action::Program(action) => &action.identity,
-            Action::Target(action) => &action.identity.program,
-            Action::Judge(_) | Action::Dependencies(_) => continue,
-        };
+    let mut is_current = |identity: &Arc<ProgramIdentity>| {
         let found = known.iter().find(|(other, _)| Arc::ptr_eq(other, identity));
-        let is_current = match found {
-            Some((_, is_current)) => *is_current,
-            None => {
-                known.push((Arc::clone(identity), is_current(identity)));
-                known.last().is_some_and(|(_, is_current)| *is_current)
+        if let Some((_, is_current)) = found {
+            return *is_current;
+        }
+        let is_current = is_current(identity);
+        known.push((Arc::clone(identity), is_current));
+        is_current
+    };
+    for landed in batch {
+        let is_outdated = match &landed.action {
+            Action::Program(action) => !is_current(&action.identity),
+            Action::Target(action) => {
+                let TargetIdentity { program, setup, .. } = action.identity.as_ref();
+                !(is_current(program) && setup.as_ref().is_none_or(&mut is_current))
             }
+            Action::Judge(_) | Action::Dependencies(_) => false,
         };
-        if !is_current {
+        if is_outdated {
             landed.outcome = Outcome::Failure(changed_meanwhile());
         }
     }

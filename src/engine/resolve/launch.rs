@@ -1,17 +1,22 @@
 //! Renders an action that waits as something that can be executed: plans keep keys, not prompts.
 
+use std::collections::BTreeMap;
+
 use super::credentials::{JudgeAccess, access, headers_of, judge_of};
 use super::queues::PROGRAM_LIMITS;
 use super::settings::Settings;
 use super::waiting::Waiting;
 use crate::effects::exec::targets::{TargetAccess, TargetLaunch};
-use crate::effects::exec::{EndpointId, JudgeLaunch, Launch, LimitSettings, ProgramLaunch, Secret};
+use crate::effects::exec::{
+    EndpointId, JudgeLaunch, Launch, LimitSettings, ProgramLaunch, RequestHeader, Secret,
+};
 use crate::engine::session::Session;
 use crate::graph::inputs::CellId;
 use crate::graph::results;
 use crate::graph::{answers, queries};
 use crate::pipeline::action::Action;
 use crate::pipeline::judge::JudgeEndpoint;
+use crate::pipeline::letta::requests::PROJECT_HEADER;
 use crate::pipeline::spec::{AgentKind, JudgeSpec};
 use crate::pipeline::target::TargetAction;
 
@@ -88,16 +93,12 @@ fn conversation(
             price: None,
         }),
         AgentKind::LettaAgent(letta) => {
-            let name = letta.api_key_env.as_deref().unwrap_or("LETTA_API_KEY");
-            let base_url =
-                letta.base_url.clone().or_else(|| environment.get("LETTA_BASE_URL").cloned());
-            let api_key = environment.get(name).map(|key| Secret::new(key.clone()));
-            Some(TargetAccess {
-                base_url: base_url.unwrap_or_else(|| "http://localhost:8283".to_owned()),
-                api_key,
-                headers: Vec::new(),
-                price: None,
-            })
+            let server = LettaServerNames {
+                base_url: letta.base_url.as_ref(),
+                api_key_env: letta.api_key_env.as_deref(),
+                project_id: letta.project_id.as_ref(),
+            };
+            Some(server.access(environment))
         }
         AgentKind::Command
         | AgentKind::Function
@@ -106,6 +107,12 @@ fn conversation(
     };
     let user = identity.spec.user.as_ref().zip(identity.user.as_ref());
     let user = user.map(|(user, endpoint)| reached(&user.model, endpoint));
+    let setup = identity.spec.hooks.script.as_ref().map(|script| session.start_of(script));
+    let setup = match setup {
+        Some(None) => return Err("the script that prepares its server was not read"),
+        Some(start) => start,
+        None => None,
+    };
     let CellId { chunk, case, .. } = waiting.cell;
     let spec = queries::row_spec(db, session.root).as_ref().ok_or("its rows cannot be read")?;
     let who = queries::checked(db, chunk).whos.get(case).ok_or("its case is gone")?;
@@ -115,9 +122,38 @@ fn conversation(
         start,
         access,
         user,
+        setup,
         what_for,
         turn_limit: None,
     })))
+}
+
+/// What a suite says of the Letta server of its target.
+struct LettaServerNames<'a> {
+    base_url: Option<&'a String>,
+    api_key_env: Option<&'a str>,
+    project_id: Option<&'a String>,
+}
+
+impl LettaServerNames<'_> {
+    /// How it is reached in this environment.
+    fn access(&self, environment: &BTreeMap<String, String>) -> TargetAccess {
+        let name = self.api_key_env.unwrap_or("LETTA_API_KEY");
+        let base_url = self.base_url.or_else(|| environment.get("LETTA_BASE_URL"));
+        let api_key = environment.get(name).map(|key| Secret::new(key.clone()));
+        let project = self.project_id.or_else(|| environment.get("LETTA_PROJECT_ID"));
+        let header = |project: &String| RequestHeader {
+            name: PROJECT_HEADER.to_owned(),
+            value: Secret::new(project.clone()),
+            is_secret: false,
+        };
+        TargetAccess {
+            base_url: base_url.map_or_else(|| "http://localhost:8283".to_owned(), Clone::clone),
+            api_key,
+            headers: project.map(header).into_iter().collect(),
+            price: None,
+        }
+    }
 }
 
 /// How many conversations are under way at once: as the suite says, else [`CONVERSATIONS`].

@@ -69,9 +69,13 @@ fn of_program(identity: &ProgramIdentity, outcome: &Outcome) -> Grade {
         Outcome::Reply(reply) => {
             let grade = match identity.spec.role {
                 Role::Reward => reply::reward(&reply.text),
-                Role::Grade | Role::Extract | Role::Compare | Role::Target | Role::Tool => {
-                    reply::grade(&identity.spec, &reply.text)
-                }
+                Role::Grade
+                | Role::Extract
+                | Role::Compare
+                | Role::Target
+                | Role::Tool
+                | Role::AgentFactory
+                | Role::SuiteSetup => reply::grade(&identity.spec, &reply.text),
             };
             return grade.unwrap_or_else(|message| Grade::failed("invalid_reply", message));
         }

@@ -10,6 +10,9 @@ pub(crate) const PAGE: usize = 100;
 /// The most pages of a run that are read.
 pub(crate) const MAX_PAGES: usize = 1_000;
 
+/// Says which project of a server is meant.
+pub(crate) const PROJECT_HEADER: &str = "X-Project-Id";
+
 /// Takes agent files.
 pub(crate) const IMPORT: &str = "/v1/agents/import";
 

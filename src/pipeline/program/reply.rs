@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::ranking;
 use crate::base::json_syntax::kind_of;
 use crate::pipeline::grade::Grade;
+use crate::pipeline::letta::requests::is_id;
 use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
 /// The characters of a result that are shown when it is wrong.
@@ -29,7 +30,8 @@ pub(crate) fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
         Role::Reward => reward(text).map(drop),
         Role::Compare => ranking::rankings(text).map(drop),
         // What a target gives is read as an answer, and a tool may answer anything.
-        Role::Target | Role::Tool => Ok(()),
+        Role::Target | Role::Tool | Role::SuiteSetup => Ok(()),
+        Role::AgentFactory => agent_id(text).map(drop),
     }
 }
 
@@ -64,6 +66,20 @@ pub(crate) fn submission(text: &str) -> Result<String, String> {
     match json(text)? {
         Value::String(text) => Ok(text),
         other => Err(format!("an extractor returns text, not {}", kind_of(&other))),
+    }
+}
+
+/// The id of the agent that was made.
+pub(crate) fn agent_id(text: &str) -> Result<String, String> {
+    match json(text)? {
+        Value::String(id) if is_id(&id) => Ok(id),
+        Value::String(id) => {
+            let shown: String = id.chars().take(SHOWN).collect();
+            Err(format!("an agent script returns the id of an agent, not `{shown}`"))
+        }
+        other => {
+            Err(format!("an agent script returns the id of an agent, not {}", kind_of(&other)))
+        }
     }
 }
 

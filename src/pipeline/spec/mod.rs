@@ -23,8 +23,8 @@ pub use label::Label;
 pub use program::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind};
 pub use target::{
     AdapterSource, AgentKind, ChatTarget, HttpTarget, KeepWorkspace, LettaAgentSource,
-    LettaCodeTarget, LettaTarget, LiveTarget, SimulatedUser, TargetHooks, TargetModel, TargetSpec,
-    WorkspaceSpec,
+    LettaCodeTarget, LettaModelConfig, LettaTarget, LiveTarget, SimulatedUser, TargetHooks,
+    TargetModel, TargetSpec, WorkspaceSpec,
 };
 pub use variable::Variable;
 pub(crate) use variable::is_secret;
@@ -54,9 +54,10 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Every program that it names: that of the target, then those of the graders.
+    /// Every program that it names: those of the target, then those of the graders.
     pub fn programs(&self) -> impl Iterator<Item = &ProgramSpec> {
-        let of_target = self.target.live().map(|live| &live.program);
-        of_target.into_iter().chain(self.graders.iter().flat_map(GraderSpec::programs))
+        let live = self.target.live();
+        let of_target = live.into_iter().flat_map(LiveTarget::programs);
+        of_target.chain(self.graders.iter().flat_map(GraderSpec::programs))
     }
 }

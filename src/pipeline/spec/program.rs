@@ -130,9 +130,20 @@ pub enum Role {
     Target,
     /// What a tool answers that such an agent calls.
     Tool,
+    /// The id of an agent that it makes on a server.
+    #[serde(rename = "agent_factory")]
+    AgentFactory,
+    /// Nothing: it prepares a server for the agents of a suite.
+    #[serde(rename = "suite_setup")]
+    SuiteSetup,
 }
 
 impl Role {
+    /// Whether it is called for a target, and not for what grades it.
+    pub fn is_of_target(self) -> bool {
+        matches!(self, Self::Target | Self::Tool | Self::AgentFactory | Self::SuiteSetup)
+    }
+
     /// Its name in keys and for workers.
     pub fn name(self) -> &'static str {
         match self {
@@ -142,6 +153,8 @@ impl Role {
             Self::Compare => "compare",
             Self::Target => "target",
             Self::Tool => "tool",
+            Self::AgentFactory => "agent_factory",
+            Self::SuiteSetup => "suite_setup",
         }
     }
 }

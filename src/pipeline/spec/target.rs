@@ -61,6 +61,13 @@ pub struct LiveTarget {
     pub max_concurrent: Option<usize>,
 }
 
+impl LiveTarget {
+    /// Every program that it names: its own, and that which prepares its server.
+    pub fn programs(&self) -> impl Iterator<Item = &ProgramSpec> {
+        std::iter::once(&self.program).chain(&self.hooks.script)
+    }
+}
+
 /// A model that a target is run with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct TargetModel {
@@ -187,6 +194,26 @@ pub struct LettaTarget {
     pub project_id: Option<String>,
     /// Whether agents stay on the server after their conversation.
     pub keep_agents: bool,
+    /// What models are configured as, for those that no handle names.
+    pub model_configs: Vec<LettaModelConfig>,
+}
+
+impl LettaTarget {
+    /// What the model is configured as, unless a handle names it.
+    pub fn config_of(&self, model: &str) -> Option<&LettaModelConfig> {
+        self.model_configs.iter().find(|config| config.model == model)
+    }
+}
+
+/// A model as a file describes it to a Letta server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LettaModelConfig {
+    /// The file, joined to the suite's folder.
+    pub path: String,
+    /// The name of the model, as results have it.
+    pub model: String,
+    /// The text of the file, compact and sorted.
+    pub text: String,
 }
 
 /// Where an agent on a Letta server comes from.
@@ -244,6 +271,8 @@ pub enum KeepWorkspace {
 /// Commands around conversations, each a list of words that is run without a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TargetHooks {
+    /// A function that prepares a server before the first conversation.
+    pub script: Option<ProgramSpec>,
     /// Before the first conversation.
     pub setup: Vec<String>,
     /// After the last one, also after a failure or Ctrl-C.

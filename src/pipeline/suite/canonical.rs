@@ -23,6 +23,7 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
             _ => _ = graders.insert(spec.name.clone(), grader(spec, path)),
         }
     }
+    let script = suite.target.live().and_then(|live| live.hooks.script.as_ref());
     let mut suite = without_empty(json!({
         "name": suite.name,
         "description": suite.description,
@@ -36,6 +37,7 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
         "sample_tags": suite.sample_tags,
         "num_runs": suite.num_runs,
         "max_concurrent": suite.max_concurrent,
+        "setup_script": script.map(called),
         "max_concurrent_targets": suite.target.live().and_then(|live| live.max_concurrent),
     }));
     escape_texts(&mut suite);

@@ -17,23 +17,24 @@ pub(super) fn live(target: &LiveTarget, path: &str) -> Value {
         AgentKind::Headless(adapter) => json!({"adapter": adapter.name}),
         AgentKind::Http(http) => self::http(http),
         AgentKind::Chat(chat) => self::chat(chat, &target.program),
-        AgentKind::LettaAgent(letta) => self::letta(letta),
+        AgentKind::LettaAgent(letta) => self::letta(letta, &target.program),
         AgentKind::LettaCode(_) => json!({}),
     };
     extend(&mut all, without_empty(own));
     let mut program = settings(&target.program, path);
     if let Some(members) = program.as_object_mut() {
-        let has_runtime = matches!(target.kind, AgentKind::Function);
+        let has_runtime = matches!(target.kind, AgentKind::Function | AgentKind::LettaAgent(_));
         members.retain(|name, _| name != "runtime" || has_runtime);
-        if matches!(target.kind, AgentKind::Http(_) | AgentKind::Chat(_) | AgentKind::Headless(_)) {
-            members.remove("sandbox");
-        }
+        let has_sandbox = has_runtime || matches!(target.kind, AgentKind::Command);
+        members.retain(|name, _| name != "sandbox" || has_sandbox);
     }
     extend(&mut all, program);
     let hooks = &target.hooks;
+    let is_letta = matches!(target.kind, AgentKind::LettaAgent(_));
+    let retries = if is_letta { "max_retries" } else { "retries" };
     let around = json!({
         "version": target.version,
-        "retries": target.retries,
+        (retries): target.retries,
         "workspace": target.workspace.as_ref().map(workspace),
         "setup": hooks.setup,
         "teardown": hooks.teardown,
@@ -111,23 +112,22 @@ fn model(mut judge: Value) -> Value {
 }
 
 /// An agent on a Letta server.
-fn letta(letta: &LettaTarget) -> Value {
-    let file = match &letta.agent {
-        LettaAgentSource::File { path, .. } => Some(path),
-        LettaAgentSource::Id(_) | LettaAgentSource::Script => None,
+fn letta(letta: &LettaTarget, program: &ProgramSpec) -> Value {
+    let source = match &letta.agent {
+        LettaAgentSource::File { path, .. } => json!({"agent_file": path}),
+        LettaAgentSource::Id(id) => json!({"agent_id": id}),
+        LettaAgentSource::Script => json!({"agent_script": called(program)}),
     };
-    let id = match &letta.agent {
-        LettaAgentSource::Id(id) => Some(id),
-        LettaAgentSource::File { .. } | LettaAgentSource::Script => None,
-    };
-    json!({
+    let paths = letta.model_configs.iter().map(|config| config.path.as_str());
+    let mut all = json!({
         "base_url": letta.base_url,
-        "agent_file": file,
-        "agent_id": id,
         "api_key_env": letta.api_key_env,
         "project_id": letta.project_id,
         "keep_agents": letta.keep_agents.then_some(true),
-    })
+        "model_configs": paths.collect::<Vec<_>>(),
+    });
+    extend(&mut all, source);
+    all
 }
 
 fn user(user: &SimulatedUser) -> Value {

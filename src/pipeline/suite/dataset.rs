@@ -89,7 +89,7 @@ fn field_map(field: &YamlEntry, findings: &mut Findings) -> FieldMap {
 
 pub(super) fn target(
     field: &YamlEntry,
-    around: AroundTarget,
+    around: AroundTarget<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<TargetSpec> {
     let mut fields = reader.findings.fields(field, &RECORDED)?;

@@ -22,6 +22,7 @@ mod reader;
 mod rewards;
 mod rubric;
 mod rubric_file;
+pub(crate) mod sandboxes;
 mod scalar;
 pub(crate) mod schema;
 pub(crate) mod section;

@@ -6,19 +6,12 @@
 use super::fields::{FieldSet, Findings};
 use super::headers::is_variable;
 use super::reader::Reader;
-use super::sections::SANDBOX;
+use super::sandboxes;
 use super::source::{SourceSpan, Sources};
 use super::tree::{Style, Yaml, YamlEntry, YamlNode};
 use crate::base::diagnostic::Place;
 use crate::pipeline::program::UncallablePart;
-use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind, Variable};
-
-/// What a sandbox may be, by name.
-pub(crate) const SANDBOXES: [(&str, SandboxKind); 3] = [
-    ("none", SandboxKind::None),
-    ("auto", SandboxKind::Auto),
-    ("bubblewrap", SandboxKind::Bubblewrap),
-];
+use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, Variable};
 
 /// What may be said of a variable, and whether it is a secret then.
 pub(super) const SECRECIES: [(&str, bool); 2] = [("secret", true), ("plain", false)];
@@ -200,7 +193,8 @@ pub(super) fn with_settings_and(
     let inputs = fields.take("inputs").and_then(|field| inputs(field, reader)).unwrap_or_default();
     let env = fields.take("env").and_then(|field| variables(field, &mut reader.findings));
     let cwd = cwd_field.and_then(|field| reader.path(field));
-    let own = fields.take("sandbox").and_then(|field| sandbox(field, &mut reader.findings));
+    let own =
+        fields.take("sandbox").and_then(|field| sandboxes::sandbox(field, &mut reader.findings));
     let repeat = repeat(fields, &mut reader.findings);
     let timeout = fields.seconds("timeout", &mut reader.findings);
     let mut spec = spec?;
@@ -222,6 +216,31 @@ pub(super) fn with_settings_and(
         cwd: cwd_field.map(|field| field.value.span),
     });
     Some(spec)
+}
+
+/// A program that runs as `other` does, whose settings are those of both.
+pub(super) fn beside(
+    spec: ProgramSpec,
+    named: &YamlEntry,
+    other: &ProgramSpec,
+    reader: &mut Reader<'_>,
+) -> ProgramSpec {
+    let spec = ProgramSpec {
+        runtime: other.runtime.clone(),
+        env: other.env.clone(),
+        cwd: other.cwd.clone(),
+        sandbox: other.sandbox.clone(),
+        timeout_ms: other.timeout_ms,
+        ..spec
+    };
+    reader.programs.push(Spans {
+        spec: spec.clone(),
+        file: named.value.span,
+        runtime: None,
+        inputs: Vec::new(),
+        cwd: None,
+    });
+    spec
 }
 
 /// What runs a program: a name to be found, or a path.
@@ -378,79 +397,6 @@ fn declared_variables(
             Some("write `NAME` or `{NAME: secret}`".to_owned());
     }
     Some(all)
-}
-
-/// Reads `sandbox: auto` and `sandbox: {kind: auto, memory: 512MB, cpu: 30}`.
-pub(super) fn sandbox(field: &YamlEntry, findings: &mut Findings) -> Option<Sandbox> {
-    match &field.value.value {
-        Yaml::Bool(wanted) => {
-            let kind = if *wanted { "auto" } else { "none" };
-            findings.wrong_type(field, "`none`, `auto` or `bubblewrap`").hint =
-                Some(format!("write `sandbox: {kind}`"));
-            return None;
-        }
-        Yaml::Map(_) => {}
-        _ => {
-            let kind = findings.choice(field, &SANDBOXES)?;
-            return Some(Sandbox { kind, ..Sandbox::default() });
-        }
-    }
-    let inner = findings.fields(field, &SANDBOX)?;
-    let kind = inner.choice("kind", &SANDBOXES, findings);
-    let memory = inner.take("memory").and_then(|memory| bytes(memory, findings));
-    let cpu_seconds = inner.whole("cpu", findings);
-    inner.finish(findings);
-    Some(Sandbox { kind: kind?, memory, cpu_seconds })
-}
-
-/// An amount of memory: bytes, or a number with a unit.
-fn bytes(field: &YamlEntry, findings: &mut Findings) -> Option<u64> {
-    const MIN_BYTES: f64 = 1e6;
-    const MAX_BYTES: f64 = 9e15;
-    const UNITS: [(&str, f64); 10] = [
-        ("", 1.0),
-        ("b", 1.0),
-        ("k", 1e3),
-        ("kb", 1e3),
-        ("m", 1e6),
-        ("mb", 1e6),
-        ("g", 1e9),
-        ("gb", 1e9),
-        ("mib", 1_048_576.0),
-        ("gib", 1_073_741_824.0),
-    ];
-    let amount = match &field.value.value {
-        Yaml::Int(bytes) => Some(*bytes as f64),
-        Yaml::Float(bytes) => Some(*bytes),
-        Yaml::Str(text) => {
-            let text = text.trim();
-            let end = text.find(|char: char| char.is_alphabetic()).unwrap_or(text.len());
-            let unit = text[end..].trim().to_ascii_lowercase();
-            let factor = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
-            let number = text[..end].trim().replace('_', "").parse::<f64>().ok();
-            factor.zip(number).map(|(factor, number)| factor * number)
-        }
-        _ => {
-            findings.wrong_type(field, "an amount of memory").hint =
-                Some("for example `memory: 512MB`".to_owned());
-            return None;
-        }
-    };
-    match amount {
-        Some(bytes) if (MIN_BYTES..=MAX_BYTES).contains(&bytes) => Some(bytes.round() as u64),
-        Some(_) => {
-            let message = format!("`{}` must be at least 1 MB", field.key);
-            findings.error(field.value.span, message).hint =
-                Some("give a unit, for example `memory: 512MB`".to_owned());
-            None
-        }
-        None => {
-            let message = format!("`{}` is not an amount of memory", field.key);
-            findings.error(field.value.span, message).hint =
-                Some("for example `memory: 512MB` or `memory: 2GiB`".to_owned());
-            None
-        }
-    }
 }
 
 /// Reads `cache: false` and `deterministic: check`.

@@ -14,7 +14,7 @@ use super::sections::SUITE;
 use super::targets::AroundTarget;
 use super::thresholds::Passes;
 use super::tree::{Yaml, YamlNode};
-use super::{Files, dataset, gate, graders, programs, rewards, targets};
+use super::{Files, dataset, gate, graders, rewards, sandboxes, targets};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{
     OptionProblem, ProgramSpec, Sandbox, SandboxKind, Suite, TargetSpec, ToolSpec,
@@ -109,17 +109,19 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let description = fields.text("description", &mut reader.findings);
     let dataset = reader.required("dataset", &fields, root);
     let dataset = dataset.and_then(|field| dataset::dataset(field, reader));
+    let setup_script = fields.take("setup_script");
     let target = match fields.take("target") {
         Some(field) => {
             let models = fields.take("models").map(|models| targets::models(models, reader));
             let max_concurrent = fields.whole("max_concurrent_targets", &mut reader.findings);
             let models = models.unwrap_or_default();
-            dataset::target(field, AroundTarget { models, max_concurrent }, reader)
+            let around = AroundTarget { setup_script, models, max_concurrent };
+            dataset::target(field, around, reader)
         }
         None => Some(TargetSpec::Recorded { path: None, format: None }),
     };
     if let Some(field) = fields.take("sandbox")
-        && let Some(sandbox) = programs::sandbox(field, &mut reader.findings)
+        && let Some(sandbox) = sandboxes::sandbox(field, &mut reader.findings)
     {
         reader.sandbox = sandbox;
     }
@@ -135,9 +137,6 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let sample_tags = fields.texts("sample_tags", findings).unwrap_or_default();
     let passes = Passes { gate: gate.as_ref(), num_runs };
     passes.check(&graders.specs, &reader.without_threshold, findings);
-    if let Some(script) = fields.take("setup_script") {
-        reader.unavailable(script, "`setup_script` is");
-    }
     fields.finish(&mut reader.findings);
     Some(Suite {
         name: name?,

@@ -3,8 +3,8 @@
 use super::dataset::DATASET_FORMATS;
 use super::gate::{AGGREGATIONS, LOGICS, OPS};
 use super::judges::REPLY_FORMATS;
-use super::programs::SANDBOXES;
 use super::rubric::COMBINES;
+use super::sandboxes::SANDBOXES;
 use super::section::FieldShape::{
     self, AnyOf, Anything, Choice, ListOf, MapOf, Mapping, Number, OrNull, Seconds, Text, Texts,
     Truth, Whole,
@@ -31,7 +31,7 @@ pub(crate) static SUITE: Section = section!["a suite",
     "max_concurrent": COUNT => "actions under way at once";
     "max_concurrent_targets": COUNT, or "4" => "conversations of the target under way at once";
     "sample_tags": Texts => "only samples with one of these tags";
-    "setup_script": Anything => "not available: a program that runs before all samples";
+    "setup_script": Text => "a function of a Python file, `file.py:name`, that prepares a Letta server before the first conversation";
 ];
 
 /// What a file says beyond [`SUITE`], and is gone once it is loaded.
@@ -100,7 +100,7 @@ const AGENT_FIELDS: &[FieldSpec] = fields![
     "base_url" "api_key" "timeout" "project_id" "max_retries" "model_configs" "model_handles" "agent_id"
     "agent_file" "agent_script" "working_dir" "allowed_tools" "disallowed_tools" "skills_dir" "flags"
     "permission_mode" "sandbox" "memory_dir" "memory_workspace" "max_steps" "command" "path" "model" "env"
-    "api_key_env" "keep_agents" "version" "inputs"
+    "api_key_env" "keep_agents" "version" "inputs" "runtime"
 ];
 
 /// A target, told apart by its `kind`.

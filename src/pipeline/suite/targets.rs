@@ -39,7 +39,9 @@ pub(super) const LIVE_KINDS: [(&str, &Section); 5] = [
 
 /// What is said of all targets at the top of the suite.
 #[derive(Debug, Default)]
-pub(super) struct AroundTarget {
+pub(super) struct AroundTarget<'a> {
+    /// `setup_script`, which agents on Letta servers have.
+    pub(super) setup_script: Option<&'a YamlEntry>,
     /// `models`.
     pub(super) models: Vec<TargetModel>,
     /// `max_concurrent_targets`.
@@ -51,9 +53,14 @@ pub(super) fn live(
     name: &str,
     field: &YamlEntry,
     mut fields: FieldSet<'_>,
-    around: AroundTarget,
+    around: AroundTarget<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<LiveTarget> {
+    if let Some(script) = around.setup_script {
+        let message = format!("a target of kind `{name}` has no `setup_script`");
+        reader.findings.error(script.key_span, message).hint =
+            Some("name a command by `setup` of the target".to_owned());
+    }
     let found = LIVE_KINDS.iter().find(|(kind, _)| *kind == name);
     if let Some((_, section)) = found {
         fields.read_as(section);
@@ -82,6 +89,7 @@ pub(super) fn live(
         retries: fields.whole("retries", findings).unwrap_or(1),
         workspace,
         hooks: TargetHooks {
+            script: None,
             setup: fields.texts("setup", findings).unwrap_or_default(),
             teardown: fields.texts("teardown", findings).unwrap_or_default(),
             setup_each: fields.texts("setup_each", findings).unwrap_or_default(),

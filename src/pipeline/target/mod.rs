@@ -29,6 +29,8 @@ pub struct TargetIdentity {
     pub models: Vec<JudgeEndpoint>,
     /// Where the model is asked that answers for the user.
     pub user: Option<JudgeEndpoint>,
+    /// What the files of the function are that prepares its server.
+    pub setup: Option<Arc<ProgramIdentity>>,
 }
 
 impl TargetIdentity {
@@ -36,6 +38,7 @@ impl TargetIdentity {
     pub(crate) fn new(
         spec: LiveTarget,
         program: Arc<ProgramIdentity>,
+        setup: Option<Arc<ProgramIdentity>>,
         environment: BaseUrls<'_>,
     ) -> Self {
         let endpoint = |model: &JudgeSpec| JudgeEndpoint::of_model(model, environment);
@@ -48,7 +51,7 @@ impl TargetIdentity {
             _ => Vec::new(),
         };
         let user = spec.user.as_ref().map(|user| endpoint(&user.model));
-        Self { spec, program, models, user }
+        Self { spec, program, models, user, setup }
     }
 
     /// Where the model of a chat is asked in the run with `run`.

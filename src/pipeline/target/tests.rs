@@ -10,8 +10,8 @@ use crate::pipeline::key::ActionKey;
 use crate::pipeline::program::{ProgramFingerprint, ProgramIdentity};
 use crate::pipeline::spec::{
     AdapterSource, AgentKind, ChatTarget, HeaderSpec, HeaderValue, HttpTarget, JudgeSpec,
-    KeepWorkspace, Language, LiveTarget, ProgramSpec, Repeat, Role, SimulatedUser, TargetHooks,
-    TargetModel, WorkspaceSpec,
+    KeepWorkspace, Language, LettaAgentSource, LettaModelConfig, LettaTarget, LiveTarget,
+    ProgramSpec, Repeat, Role, SimulatedUser, TargetHooks, TargetModel, WorkspaceSpec,
 };
 
 /// A conversation before it is an action: all that its key may depend on.
@@ -25,6 +25,8 @@ struct Case {
     sample: String,
     /// What the environment names as the base URL of every provider.
     base_url: Option<&'static str>,
+    /// The function that prepares its server.
+    setup: Option<Arc<ProgramIdentity>>,
 }
 
 impl Case {
@@ -33,7 +35,9 @@ impl Case {
         let program = Arc::new(ProgramIdentity { spec, known: self.known.clone() });
         let base_url = self.base_url.map(str::to_owned);
         let identity =
-            TargetIdentity::new(self.target.clone(), program, &|_: &str| base_url.clone());
+            TargetIdentity::new(self.target.clone(), program, self.setup.clone(), &|_: &str| {
+                base_url.clone()
+            });
         let action = TargetAction {
             identity: Arc::new(identity),
             model: self.model.clone(),
@@ -86,6 +90,7 @@ fn case(kind: AgentKind, language: Language, role: Role) -> Case {
         trial: 0,
         sample: "s".to_owned(),
         base_url: None,
+        setup: None,
     }
 }
 
@@ -186,6 +191,56 @@ const CHANGES: &[(&str, Change)] = &[
     ("handed", |it| it.handed = r#"{"input":"ho"}"#.to_owned()),
     ("trial", |it| it.trial = 1),
     ("kind", |it| it.target.kind = AgentKind::Function),
+    ("setup_script", |it| it.setup = Some(setup("digest"))),
+];
+
+fn setup(program: &str) -> Arc<ProgramIdentity> {
+    let spec =
+        ProgramSpec::new("setup.py".to_owned(), Language::Python, "prepare", Role::SuiteSetup);
+    let program = program.to_owned();
+    let known = ProgramFingerprint { program, ..ProgramFingerprint::default() };
+    Arc::new(ProgramIdentity { spec, known })
+}
+
+fn letta() -> Case {
+    let config = LettaModelConfig {
+        path: "llm_model_configs/m.json".to_owned(),
+        model: "m".to_owned(),
+        text: r#"{"model":"m"}"#.to_owned(),
+    };
+    let target = LettaTarget {
+        base_url: Some("http://localhost:8283".to_owned()),
+        agent: LettaAgentSource::Script,
+        api_key_env: None,
+        project_id: None,
+        keep_agents: false,
+        model_configs: vec![config],
+    };
+    let kind = AgentKind::LettaAgent(Box::new(target));
+    Case { setup: Some(setup("one")), ..case(kind, Language::Python, Role::AgentFactory) }
+}
+
+fn of_letta(case: &mut Case) -> &mut LettaTarget {
+    match &mut case.target.kind {
+        AgentKind::LettaAgent(letta) => letta,
+        _ => panic!("it is no agent on a Letta server"),
+    }
+}
+
+const OF_LETTA: &[(&str, Change)] = &[
+    ("base_url", |it| of_letta(it).base_url = None),
+    ("agent", |it| of_letta(it).agent = LettaAgentSource::Id("agent-1".to_owned())),
+    ("model_config", |it| of_letta(it).model_configs[0].text.push(' ')),
+    ("model_config", |it| of_letta(it).model_configs.clear()),
+    ("setup_script", |it| it.setup = Some(setup("two"))),
+    ("setup_script", |it| it.setup = None),
+    ("loaded files", |it| it.known.dependencies = vec![("n.py".to_owned(), "d".to_owned())]),
+];
+
+const NOT_OF_LETTA: &[(&str, Change)] = &[
+    ("api_key_env", |it| of_letta(it).api_key_env = Some("MINE".to_owned())),
+    ("keep_agents", |it| of_letta(it).keep_agents = true),
+    ("file of the model", |it| of_letta(it).model_configs[0].path.push('2')),
 ];
 
 /// What changes the key of none.
@@ -324,6 +379,7 @@ fn every_ingredient_of_every_kind_changes_the_key_and_nothing_else_does() {
     let function = case(AgentKind::Function, Language::Python, Role::Target);
     check("command", &command, &[], &[]);
     check("function", &function, &[], &[]);
+    check("letta_agent", &letta(), OF_LETTA, NOT_OF_LETTA);
     check("headless", &headless(), OF_HEADLESS, NOT_OF_HEADLESS);
     check("http", &http(), OF_HTTP, NOT_OF_HTTP);
     check(

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::TargetIdentity;
 use crate::pipeline::judge::{JudgeEndpoint, ModelNames, open_headers, without_secrets};
-use crate::pipeline::key::Ingredients;
+use crate::pipeline::key::{Ingredients, hashed};
 use crate::pipeline::spec::{
     AgentKind, ChatTarget, HttpTarget, LettaAgentSource, LettaCodeTarget, LettaTarget, Repeat,
     TargetModel,
@@ -51,13 +51,16 @@ pub(super) fn settings(
         AgentKind::Headless(adapter) => to.text("adapter", &adapter.text),
         AgentKind::Http(http) => self::http(http, to),
         AgentKind::Chat(chat) => self::chat(chat, identity.model_of(model), to),
-        AgentKind::LettaAgent(letta) => letta_agent(letta, to),
+        AgentKind::LettaAgent(letta) => letta_agent(letta, model, to),
         AgentKind::LettaCode(letta) => letta_code(letta, to),
     }
     to.text_or_absent("version", spec.version.as_deref());
     program.walk_files(to);
     let is_repeated = program.spec.repeat == Repeat::Always;
     to.text("repeat", if is_repeated { "always" } else { "never" });
+    if let Some(setup) = &identity.setup {
+        to.text("setup_script", &hashed(|files| setup.walk_files(files)).to_string());
+    }
     to.text_or_absent("git", spec.workspace.as_ref().filter(|space| space.is_git).map(|_| "true"));
     let Some(user) = &spec.user else { return };
     to.text("user_persona", &user.persona);
@@ -95,7 +98,7 @@ fn chat(chat: &ChatTarget, endpoint: Option<&JudgeEndpoint>, to: &mut dyn Ingred
     to.number("max_turns", f64::from(chat.max_turns));
 }
 
-fn letta_agent(letta: &LettaTarget, to: &mut dyn Ingredients) {
+fn letta_agent(letta: &LettaTarget, model: Option<&TargetModel>, to: &mut dyn Ingredients) {
     to.text_or_absent("base_url", letta.base_url.as_deref().map(without_secrets).as_deref());
     let (source, text) = match &letta.agent {
         LettaAgentSource::Id(id) => ("id", id.as_str()),
@@ -104,6 +107,9 @@ fn letta_agent(letta: &LettaTarget, to: &mut dyn Ingredients) {
     };
     to.text("agent_source", source);
     to.text("agent", text);
+    if let Some(config) = model.and_then(|model| letta.config_of(&model.name)) {
+        to.text("model_config", &config.text);
+    }
 }
 
 fn letta_code(letta: &LettaCodeTarget, to: &mut dyn Ingredients) {

@@ -71,13 +71,17 @@ impl LettaAgent {
 
     /// One that is there, and stays.
     pub(crate) fn existing(server: &LettaServer, id: &str, made: &MadeAgents) -> Self {
-        Self {
-            server: server.clone(),
-            id: id.to_owned(),
-            keep: true,
-            is_running: false,
-            held: made.hold(),
-        }
+        Self::handed_over(server, id.to_owned(), true, made)
+    }
+
+    /// One that somebody has made for this conversation: it goes with it, unless it is to stay.
+    pub(crate) fn handed_over(
+        server: &LettaServer,
+        id: String,
+        keep: bool,
+        made: &MadeAgents,
+    ) -> Self {
+        Self { server: server.clone(), id, keep, is_running: false, held: made.hold() }
     }
 
     /// What it is called at the server.

@@ -87,6 +87,12 @@ impl LettaServer {
         self.json(request.json(&json!({"model": model}))).await.map(drop)
     }
 
+    /// Gives an agent a model that is configured so.
+    pub(crate) async fn set_config(&self, id: &str, config: &Value) -> Result<(), Failure> {
+        let request = self.request(Method::PATCH, &requests::agent(id));
+        self.json(request.json(&json!({"llm_config": config}))).await.map(drop)
+    }
+
     /// What the server says of an agent, its tools and memory blocks among it.
     pub(crate) async fn agent(&self, id: &str) -> Result<Value, Failure> {
         self.json(self.request(Method::GET, &requests::agent_with_relations(id))).await

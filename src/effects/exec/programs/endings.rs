@@ -72,6 +72,8 @@ pub(super) fn who(role: Role) -> &'static str {
         Role::Compare => "Comparison grader",
         Role::Target => "Target",
         Role::Tool => "Tool",
+        Role::AgentFactory => "Agent script",
+        Role::SuiteSetup => "Setup script",
     }
 }
 

@@ -40,6 +40,7 @@ const PYTHON: WorkerFiles = WorkerFiles {
         "evalrs_worker/inputs.py",
         "evalrs_worker/letta/__init__.py",
         "evalrs_worker/letta/classes.py",
+        "evalrs_worker/letta/client.py",
         "evalrs_worker/letta/decorators.py",
         "evalrs_worker/letta/extracting.py",
         "evalrs_worker/letta/messages.py",

@@ -10,10 +10,12 @@ use tokio::sync::OnceCell;
 
 use super::TargetLaunch;
 use super::command::located;
+use super::scripts;
 use crate::effects::exec::programs::ProgramExecutor;
 use crate::effects::exec::programs::agent_process::AgentRun;
 use crate::effects::exec::{Runtime, Start};
 use crate::pipeline::outcome::{Failure, FailureKind};
+use crate::pipeline::target::TargetIdentity;
 
 /// How long a command may take that prepares something.
 const TO_SET_UP: Duration = Duration::from_mins(5);
@@ -24,6 +26,8 @@ const TO_TEAR_DOWN: Duration = Duration::from_secs(30);
 #[derive(Debug, Default)]
 pub(super) struct Setup {
     done: RefCell<Rc<OnceCell<Result<(), Failure>>>>,
+    /// What was set up by a function that prepares a server.
+    prepared: RefCell<Option<Arc<TargetIdentity>>>,
     /// How what is to be undone is started.
     teardown: RefCell<Option<Arc<Start>>>,
 }
@@ -35,6 +39,7 @@ impl Setup {
         launch: &TargetLaunch,
         programs: &ProgramExecutor,
     ) -> Result<(), Failure> {
+        self.forget_other(&launch.action.identity);
         let cell = Rc::clone(&self.done.borrow());
         let done = cell.get_or_init(|| async {
             let hooks = &launch.action.identity.spec.hooks;
@@ -42,9 +47,26 @@ impl Setup {
                 let start = command(&hooks.teardown, &launch.start, &launch.start.cwd);
                 *self.teardown.borrow_mut() = Some(start);
             }
+            scripts::set_up(launch, programs).await?;
             run("setup", &hooks.setup, &launch.start, &launch.start.cwd, programs).await
         });
         done.await.clone()
+    }
+
+    /// Where a function prepares the server, another one prepares it anew, and so do other models.
+    fn forget_other(&self, identity: &Arc<TargetIdentity>) {
+        if identity.setup.is_none() {
+            return;
+        }
+        let mut prepared = self.prepared.borrow_mut();
+        let is_same = prepared.as_ref().is_none_or(|before| {
+            Arc::ptr_eq(before, identity)
+                || before.setup == identity.setup && before.spec.models == identity.spec.models
+        });
+        if !is_same {
+            *self.done.borrow_mut() = Rc::default();
+        }
+        *prepared = Some(Arc::clone(identity));
     }
 
     /// Forgets that setting up has failed: it is tried again.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::scripts::make_agent;
 use super::{Agent, Conversing, Talk};
 use crate::effects::exec::letta::agent::{AgentPlan, AgentTurn, LettaAgent};
 use crate::effects::exec::letta::server::{LettaAccess, LettaServer};
@@ -68,28 +69,38 @@ fn server(talk: &Talk<'_>) -> Result<LettaServer, Failure> {
     LettaServer::new(access, talk.web.clients())
 }
 
-/// The agent that is talked with. One that was imported for it is deleted afterwards, unless it is to stay.
+/// The agent that is talked with, with the model of this run. One that was made for it is deleted afterwards, unless it is
+/// to stay.
 async fn agent(
     talk: &Talk<'_>,
     target: &LettaTarget,
     server: &LettaServer,
 ) -> Result<LettaAgent, Failure> {
-    let model = talk.launch.action.model.as_ref().map(|model| model.name.clone());
+    let model = talk.launch.action.model.as_ref().map(|model| model.name.as_str());
+    let config = model.and_then(|model| target.config_of(model));
+    let handle = model.filter(|_| config.is_none());
     let made = talk.web.agents();
-    match &target.agent {
+    let agent = match &target.agent {
         LettaAgentSource::File { text, .. } => {
-            let plan = AgentPlan { file: text.as_str().into(), model, keep: target.keep_agents };
-            LettaAgent::new(server, plan, made).await
+            let file = text.as_str().into();
+            let plan =
+                AgentPlan { file, model: handle.map(str::to_owned), keep: target.keep_agents };
+            LettaAgent::new(server, plan, made).await?
         }
-        LettaAgentSource::Id(id) => {
-            if let Some(model) = &model {
-                server.set_model(id, model).await?;
-            }
-            Ok(LettaAgent::existing(server, id, made))
-        }
+        LettaAgentSource::Id(id) => LettaAgent::existing(server, id, made),
         LettaAgentSource::Script => {
-            let message = "agents that a script makes cannot be run by this version";
-            Err(Failure::new(FailureKind::Unloadable, message))
+            let id = make_agent(talk).await?;
+            LettaAgent::handed_over(server, id, target.keep_agents, made)
         }
+    };
+    // From here on it is deleted, whatever comes of it.
+    let is_set = matches!(target.agent, LettaAgentSource::File { .. });
+    if let Some(handle) = handle.filter(|_| !is_set) {
+        server.set_model(agent.id(), handle).await?;
     }
+    if let Some(config) = config {
+        let config: Value = serde_json::from_str(&config.text).unwrap_or_default();
+        server.set_config(agent.id(), &config).await?;
+    }
+    Ok(agent)
 }

@@ -15,6 +15,7 @@ mod http;
 mod letta;
 #[cfg(feature = "judge")]
 mod model;
+mod scripts;
 #[cfg(feature = "judge")]
 mod tools;
 #[cfg(feature = "judge")]
@@ -61,6 +62,8 @@ pub struct TargetLaunch {
     pub access: Option<TargetAccess>,
     /// How the model is reached that answers for the user.
     pub user: Option<TargetAccess>,
+    /// How the function is started that prepares the server.
+    pub setup: Option<Arc<Start>>,
     /// The sample, the model and the trial, as people read them.
     pub what_for: String,
     /// How long each turn of a command line may take, where that is said outside of its adapter: one that takes longer

@@ -80,7 +80,10 @@ impl Session {
     /// The programs that the suite names, each once.
     pub(crate) fn named_programs(&self) -> Vec<Program> {
         let mut named = Vec::new();
-        for spec in self.suite().into_iter().flat_map(Suite::programs) {
+        // Recorded results stand in for the target.
+        let is_recorded = self.root.overrides(&self.db).cached.is_some();
+        let all = self.suite().into_iter().flat_map(Suite::programs);
+        for spec in all.filter(|spec| !(is_recorded && spec.role.is_of_target())) {
             let program = self.db.program(spec);
             if !named.contains(&program) {
                 named.push(program);

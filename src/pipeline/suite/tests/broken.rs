@@ -276,13 +276,15 @@ fn the_suite_itself_is_checked() {
       |
       = help: put the value in quotes
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\nsetup_script: setup.py:prepare\n"), @r###"
-    error: `setup_script` is not available in this version
-     --> suite.yaml:5:15
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ntarget: {kind: command, command: [a]}\nsetup_script: setup.py:prepare\n"), @r"
+    error: a target of kind `command` has no `setup_script`
+     --> suite.yaml:6:1
       |
-    5 | setup_script: setup.py:prepare
-      |               ^^^^^^^^^^^^^^^^
-    "###);
+    6 | setup_script: setup.py:prepare
+      | ^^^^^^^^^^^^
+      |
+      = help: name a command by `setup` of the target
+    ");
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ngrader: {kind: tool, function: contains}\n"), @r###"
     error: a suite has `graders` or one `grader`, not both
      --> suite.yaml:5:1

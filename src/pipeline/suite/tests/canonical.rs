@@ -52,6 +52,34 @@ fn agents_as_judges_read_back_equal() {
 }
 
 #[test]
+fn agents_on_letta_servers_read_back_equal() {
+    for lines in [
+        "agent_id: agent-1, max_retries: 2, project_id: p, keep_agents: true, version: v, timeout: 7",
+        "agent_script: 'make.py:make', runtime: .venv/bin/python, env: [A], base_url: 'http://a', model_handles: [a/b]",
+        "agent_script: 'make.py:make', model_configs: [openai-gpt-4.1, configs/other.json]",
+    ] {
+        let text = format!(
+            "name: s\ndataset: d.jsonl\ntarget: {{kind: letta_agent, {lines}}}\nsetup_script: 'setup.py:prepare'\n\
+             graders: {{a: {{kind: tool, function: contains}}}}\n"
+        );
+        let suite = |text: &str| {
+            let reading = read(&Memory::new(&[
+                ("suite.yaml", text),
+                ("llm_model_configs/openai-gpt-4.1.json", r#"{"model": "gpt-4.1"}"#),
+                ("configs/other.json", r#"{"model": "other", "context_window": 8}"#),
+            ]));
+            assert_eq!(reading.diagnostics, [], "{text}");
+            reading.suite.unwrap()
+        };
+        let before = suite(&text);
+        let live = before.target.live().unwrap();
+        assert_eq!(live.hooks.script.as_ref().unwrap().shown(), "setup.py:prepare");
+        let written = canonical(&before, "suite.yaml");
+        assert_eq!(suite(&written), before, "{written}");
+    }
+}
+
+#[test]
 fn canonical_suites_read_back_equal() {
     for text in SUITES {
         round_trip(&suite(text));

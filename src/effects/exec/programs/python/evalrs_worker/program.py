@@ -11,7 +11,7 @@ from typing import Any, Dict, NoReturn
 from .channel import Channel
 from .faults import describe, details_of
 from .inputs import Inputs, Workspace
-from .letta.classes import Classes
+from .letta.classes import CLIENT, Classes, is_installed
 from .lifetime import end, watch
 from .loading import Unloadable, find, load
 from .replies import parse, to_own_json
@@ -72,7 +72,24 @@ def _loaded(service: Service) -> Dict[str, Any]:
 def _reason(fault: BaseException, workspace: Workspace) -> Dict[str, str]:
     if isinstance(fault, Unloadable):
         return {"message": str(fault), "details": ""}
-    return {"message": describe(fault), "details": details_of(fault, workspace)}
+    message = describe(fault)
+    if isinstance(fault, ImportError) and (fault.name or "").split(".")[0] == CLIENT and is_installed(CLIENT):
+        message += f"; {_other_release()}"
+    return {"message": message, "details": details_of(fault, workspace)}
+
+
+def _other_release() -> str:
+    """What to do where the installed client is not of the release that a file was written for."""
+    from importlib.metadata import version
+
+    try:
+        release = version("letta-client")
+    except Exception:
+        release = "of unknown version"
+    return (
+        f"letta-client {release} is installed, and the file may be written for another release: install that, for "
+        f"example with `{sys.executable} -m pip install 'letta-client<1'`"
+    )
 
 
 def _send(channel: Channel, message: Dict[str, Any]) -> None:

@@ -6,9 +6,9 @@ in range or a submission is text is judged by evalrs.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Optional
 
-from .binding import bind, is_async
+from .binding import Binding, bind, is_async
 from .letta.classes import Classes
 from .letta.models import recorded_grade
 from .letta.records import Namespace
@@ -20,7 +20,13 @@ Values = Dict[str, Any]
 PLAIN = frozenset((float, int, bool, str, dict, list, type(None)))
 #: How a decorator names the role that it marks a function with, and what that is called.
 MARK = "__evalrs_role__"
-DECORATORS = {"grade": "grader", "extract": "extractor", "reward": "reward_composer"}
+DECORATORS = {
+    "grade": "grader",
+    "extract": "extractor",
+    "reward": "reward_composer",
+    "agent_factory": "agent_factory",
+    "suite_setup": "suite_setup",
+}
 #: What functions of a role may be called with, and with how much of it those are that name none of it.
 PARAMETERS = {
     "grade": (("sample", "submission"), 2),
@@ -29,6 +35,8 @@ PARAMETERS = {
     "compare": (("matchup",), 1),
     "target": (("task",), 1),
     "tool": (("name", "arguments", "call"), 2),
+    "agent_factory": (("client", "sample"), 2),
+    "suite_setup": (("client", "model_name"), 0),
 }
 #: What functions do that are called for a role which has no decorator.
 UNDECORATED = {"compare": "does not compare", "target": "is no target", "tool": "answers no tool calls"}
@@ -46,6 +54,7 @@ class Role:
         self.overlaps = is_async(function)
         self._must_be_grade = role == "grade" and hasattr(function, MARK)
         self._takes_pairs = role == "grade" and not self._must_be_grade
+        self._is_setup = role == "suite_setup"
         self._name = name
         #: Calls the function with the `input` of a request.
         self.call = _caller(role, function, classes)
@@ -59,6 +68,8 @@ class Role:
             return told
         if self._takes_pairs and _is_pair(value):
             return {"score": value[0], "rationale": value[1]}
+        if self._is_setup:
+            return None
         if self._must_be_grade:
             raise TypeError(f"grader `{self._name}` must return a GradeResult, not {type(value).__name__}")
         return value
@@ -114,6 +125,53 @@ def _tool(given: Dict[str, Any], classes: Classes) -> Values:
     return {"name": given["name"], "arguments": given["arguments"], "call": given}
 
 
+def _script(function: Callable[..., Any], binding: Binding) -> Callable[[Dict[str, Any], Any, Optional[str]], Any]:
+    """What calls a function that works with a server, with the `input` of a request, a sample and a model."""
+    by_place, by_name = binding
+    clients = None
+    if "client" in (*by_place, *by_name.values()):
+        from .letta.client import Clients
+
+        # What is decorated is handed what Letta Evals hands it.
+        wants_async = is_async(function) or hasattr(function, MARK)
+        clients = Clients(getattr(function, "__name__", "the function"), wants_async)
+
+    def call(given: Dict[str, Any], sample: Any, model: Optional[str]) -> Any:
+        values = {"sample": sample, "model_name": model}
+        if clients is not None:
+            values["client"] = clients.client(given["server"])
+        named = {name: values[value] for name, value in by_name.items()}
+        return function(*(values[value] for value in by_place), **named)
+
+    return call
+
+
+def _factory(function: Callable[..., Any], binding: Binding, classes: Classes) -> Callable[[Dict[str, Any]], Any]:
+    """What has an agent made for a sample."""
+    call = _script(function, binding)
+    return lambda given: call(given, classes.sample(given["sample"]), None)
+
+
+def _setup(function: Callable[..., Any], binding: Binding) -> Callable[[Dict[str, Any]], Any]:
+    """What prepares a server: once, or where the function takes one, for each model."""
+    call = _script(function, binding)
+    by_place, by_name = binding
+    takes_model = "model_name" in (*by_place, *by_name.values())
+
+    def models(given: Dict[str, Any]) -> Any:
+        return (given.get("models") or [None]) if takes_model else [None]
+
+    def in_turn(given: Dict[str, Any]) -> None:
+        for model in models(given):
+            call(given, None, model)
+
+    async def awaited(given: Dict[str, Any]) -> None:
+        for model in models(given):
+            await call(given, None, model)
+
+    return awaited if is_async(function) else in_turn
+
+
 #: What functions of a role are called with, by name.
 MAKERS: Dict[str, Callable[[Dict[str, Any], Classes], Values]] = {
     "grade": _grade,
@@ -128,6 +186,10 @@ MAKERS: Dict[str, Callable[[Dict[str, Any], Classes], Values]] = {
 def _caller(role: str, function: Callable[..., Any], classes: Classes) -> Callable[[Dict[str, Any]], Any]:
     """What calls the function with the `input` of a request."""
     by_place, by_name = bind(function, *PARAMETERS[role])
+    if role == "agent_factory":
+        return _factory(function, (by_place, by_name), classes)
+    if role == "suite_setup":
+        return _setup(function, (by_place, by_name))
     if (by_place, by_name) == (("sample", "submission"), {}):
         # Nearly all are called so, many thousand times.
         return lambda given: function(classes.sample(given["sample"]), given["submission"])

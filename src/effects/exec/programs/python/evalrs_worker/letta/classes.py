@@ -31,7 +31,7 @@ class Classes:
             from . import messages
 
             self._own = messages
-            if _is_installed(CLIENT):
+            if is_installed(CLIENT):
                 self._take_client()
 
     def sample(self, data: Dict[str, Any]) -> Any:
@@ -111,7 +111,7 @@ def _first(modules: List[Any], name: str) -> Any:
     return None
 
 
-def _is_installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
     """Whether an import would find something other than the stand-in."""
     try:
         spec = importlib.util.find_spec(package)
