@@ -14,12 +14,12 @@ use crate::pipeline::evaluate::{Method, ReadyGrader, ReadyTool};
 use crate::pipeline::gate;
 use crate::pipeline::grade;
 use crate::pipeline::grade::reference::ReferencePattern;
-use crate::pipeline::judge::Judge;
 use crate::pipeline::judge::provider;
+use crate::pipeline::judge::{BaseUrls, Judge};
 use crate::pipeline::program::ProgramIdentity;
 use crate::pipeline::registry;
 use crate::pipeline::spec::{
-    ExtractorSpec, Gate, GraderKind, ProgramSpec, RewardSpec, Suite, TargetSpec,
+    ExtractorSpec, Gate, GraderKind, ProgramSpec, RewardSpec, RubricSpec, Suite, TargetSpec,
 };
 use crate::pipeline::suite::{FileText, Files, Registry, RowRubric, SuiteReading};
 use crate::pipeline::suite::{read_suite, row_rubric as read_row_rubric};
@@ -167,7 +167,7 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
             let base_url = |provider: &str| {
                 named.iter().find(|(id, _)| *id == provider).map(|(_, url)| url.clone())
             };
-            Method::Judge(Box::new(Judge::new(rubric.as_ref().clone(), &base_url)))
+            judge_method(db, rubric, &base_url)
         }
         GraderKind::Program(spec) => method(db, spec, Method::Program),
         GraderKind::Reward(RewardSpec::Expression(expression)) => {
@@ -235,6 +235,19 @@ fn method(
         Ok(None) => Method::Unread,
         Err(message) => Method::Broken(message),
     }
+}
+
+/// How a grader grades that asks judges: once the commands among them are read.
+fn judge_method(db: &dyn Db, rubric: &RubricSpec, base_url: BaseUrls<'_>) -> Method {
+    let mut read = Vec::new();
+    for program in rubric.programs() {
+        match identity(db, program) {
+            Ok(Some(identity)) => read.push(identity),
+            Ok(None) => return Method::Unread,
+            Err(message) => return Method::Broken(message),
+        }
+    }
+    Method::Judge(Box::new(Judge::with_programs(rubric.clone(), base_url, &read)))
 }
 
 /// The graders that are meant by those that the command line names: a reward brings those that it is made of.

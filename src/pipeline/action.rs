@@ -96,6 +96,7 @@ impl Action {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::Arc;
 
     use serde_json::{Map, json};
 
@@ -103,10 +104,12 @@ mod tests {
     use crate::base::path::Row;
     use crate::pipeline::judge::question::Question;
     use crate::pipeline::judge::template::Placeholders;
-    use crate::pipeline::judge::{Judge, JudgeAction, JudgeAgent};
+    use crate::pipeline::judge::{Judge, JudgeAction, JudgeAgent, JudgeProgram};
     use crate::pipeline::key::{self, ActionKey, Ingredient, KEY_CONTEXT, KEY_VERSION};
+    use crate::pipeline::program::ProgramIdentity;
     use crate::pipeline::spec::{
-        Combine, CompareTo, HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale,
+        Combine, CompareTo, HeaderSpec, HeaderValue, JudgeProgramSpec, JudgeSpec, Language,
+        ProgramSpec, ReplyFormat, Role, RubricSpec, SandboxKind, Scale,
     };
 
     fn action() -> JudgeAction {
@@ -126,6 +129,7 @@ mod tests {
             question: Question::Score(Scale { min: 1.0, max: 5.0 }),
             vote: 2,
             agent: None,
+            program: None,
         }
     }
 
@@ -221,6 +225,73 @@ mod tests {
                 pairs.filter(|(left, right)| left != right).map(|(left, _)| left.name).collect();
             assert_eq!(differing, [*name]);
         }
+    }
+
+    fn program(name: &str) -> ProgramIdentity {
+        let mut spec = ProgramSpec::new(String::new(), Language::Executable, "", Role::Judge);
+        spec.runtime = Some(name.to_owned());
+        let mut identity = ProgramIdentity::as_written(spec);
+        identity.known.inputs = vec![("rules.txt".to_owned(), "d1".to_owned())];
+        identity.known.env = vec![("MODE".to_owned(), Some("d2".to_owned()))];
+        identity
+    }
+
+    type ProgramChange = fn(&mut ProgramIdentity, &mut Option<String>);
+
+    /// The same for what only judges that are commands have.
+    const PROGRAM_CHANGES: &[(&str, ProgramChange)] = &[
+        ("program", |it, _| it.known.program.push('2')),
+        ("runtime", |it, _| it.known.runtime.push('2')),
+        ("inputs", |it, _| it.known.inputs[0].1.push('2')),
+        ("env", |it, _| it.known.env[0].1 = Some("d3".to_owned())),
+        ("env", |it, _| it.known.env[0].1 = None),
+        ("sandbox", |it, _| it.spec.sandbox.kind = SandboxKind::Auto),
+        ("arguments", |it, _| it.spec.arguments = vec!["{prompt}".to_owned()]),
+        ("version", |_, version| *version = None),
+        ("version", |_, version| *version = Some("2".to_owned())),
+    ];
+
+    /// What decides how a command is run but not what it says.
+    const NO_PROGRAM_CHANGES: &[ProgramChange] = &[
+        |it, _| it.spec.timeout_ms = 1,
+        |it, _| it.spec.inputs = vec!["rules.*".to_owned()],
+        |it, _| it.known.path = "moved".to_owned(),
+        |it, _| it.spec.sandbox.memory = Some(1),
+    ];
+
+    #[test]
+    fn a_command_adds_to_the_key_what_only_it_has() {
+        let of = |change: ProgramChange| {
+            let mut identity = program("claude");
+            let mut version = Some("1".to_owned());
+            change(&mut identity, &mut version);
+            let program = JudgeProgram { identity: Arc::new(identity), version };
+            Action::Judge(JudgeAction { program: Some(Box::new(program)), ..action() })
+        };
+        let base = of(|_, _| ());
+        let plain = Action::Judge(action()).ingredients();
+        assert_eq!(base.ingredients()[..plain.len()], plain);
+        assert_eq!(key::key_of(&base.ingredients()), Some(base.key()));
+        let mut keys = BTreeSet::from([base.key(), key_of(action())]);
+        for (name, change) in PROGRAM_CHANGES {
+            let changed = of(*change);
+            assert!(keys.insert(changed.key()), "{name}");
+            let before = base.ingredients();
+            let now = changed.ingredients();
+            let names = now.iter().filter(|part| !before.contains(part)).map(|part| &part.name);
+            assert_eq!(names.collect::<Vec<_>>(), [name]);
+        }
+        for (at, change) in NO_PROGRAM_CHANGES.iter().enumerate() {
+            assert_eq!(of(*change).key(), base.key(), "{at}");
+        }
+        let judge = |name: &str, retries: u32| {
+            let program = JudgeProgramSpec { program: program(name).spec, version: None };
+            let mut spec = JudgeSpec { program: Some(Box::new(program)), ..JudgeSpec::default() };
+            spec.patience.max_retries = retries;
+            Judge::new(RubricSpec::new("x", spec), &|_| None).seats.remove(0)
+        };
+        assert!(judge("a", 1).is_same_judge(&judge("a", 2)));
+        assert!(!judge("a", 1).is_same_judge(&judge("b", 1)));
     }
 
     #[test]

@@ -159,6 +159,8 @@ pub enum FailureKind {
     OutputLimit,
     /// A target ended with an error, or what it gave is no answer: the next run runs it again.
     TargetFailed,
+    /// A command that judges ended with an error.
+    JudgeFailed,
     /// There was an answer, and the store could not be written: the next run asks again.
     NotKept,
     /// It is not stored, and `--frozen` or `--offline` forbids asking.
@@ -176,7 +178,7 @@ impl FailureKind {
         /// What would come again.
         const PERMANENT: FailurePolicy = FailurePolicy { stored: true, ..PASSING };
         match self {
-            Self::Timeout | Self::Connection => {
+            Self::Timeout | Self::Connection | Self::JudgeFailed => {
                 FailurePolicy { retried: true, trips: Trips::Endpoint, ..PASSING }
             }
             Self::RateLimited | Self::Server => {
@@ -225,6 +227,7 @@ impl FailureKind {
             Self::Unloadable => "unloadable",
             Self::OutputLimit => "output_limit",
             Self::TargetFailed => "target_failed",
+            Self::JudgeFailed => "judge_failed",
             Self::NotKept => "not_kept",
             Self::NotStored => "not_stored",
             Self::NotAsked => "not_asked",

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::key::ActionKey;
+use super::spec::Role;
 
 /// Why an action would be asked, in the order in which reasons win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,6 +144,17 @@ impl PanelJudge {
         let model = settings.remove("model").and_then(|model| model.as_str().map(str::to_owned));
         Self { model: model.unwrap_or_default(), settings }
     }
+
+    /// Whether a command judges.
+    fn is_command(&self) -> bool {
+        self.settings.get("role").is_some_and(|role| role == Role::Judge.name())
+    }
+
+    /// Whether another one is asked the same question, by the same words.
+    fn is_asked_like(&self, other: &Self) -> bool {
+        let same = |name: &str| self.settings.get(name) == other.settings.get(name);
+        ["system", "response_schema", "arguments"].into_iter().all(same)
+    }
 }
 
 /// What is judged of one case by one grader: digests of the texts as `results.jsonl` holds them.
@@ -254,8 +266,10 @@ fn edit(past: &Panel, texts: Texts, now: &PlannedJudgment<'_>) -> Option<Reason>
         if before.model != judge.model {
             return Some(Reason::ModelChanged);
         }
-        if before.settings != judge.settings || past.question != now.panel.question {
-            let is_program = past.is_program && now.panel.is_program;
+        let is_same_question = past.question == now.panel.question;
+        if before.settings != judge.settings || !is_same_question {
+            let is_program = past.is_program && now.panel.is_program
+                || is_same_question && judge.is_command() && before.is_asked_like(judge);
             return Some(if is_program { Reason::ProgramEdited } else { Reason::SettingsChanged });
         }
     }
@@ -361,6 +375,34 @@ mod tests {
         check(&pattern, (0, 0), other, Reason::SettingsChanged);
         let compared = edited(|settings| settings["compare_to"] = json!({"field": "row.b"}));
         check(&compared, (0, 0), other, Reason::SettingsChanged);
+    }
+
+    #[test]
+    fn a_command_that_judges_is_a_program() {
+        let command = json!({"model": "c", "role": "judge", "arguments": "[]", "system": "s", "inputs": "a 1"});
+        let settings = |judge: &Value| json!({"prompt": "x", "judges": [judge]});
+        for (name, value, expected) in [
+            ("inputs", "a 2", Reason::ProgramEdited),
+            ("version", "2", Reason::ProgramEdited),
+            ("arguments", "[1]", Reason::SettingsChanged),
+            ("system", "t", Reason::SettingsChanged),
+            ("model", "d", Reason::ModelChanged),
+        ] {
+            let mut edited = command.clone();
+            edited[name] = json!(value);
+            let past = panel(&settings(&command));
+            let before = PreviousCase::Case { panel: &past, texts: texts(), key: Some(KEY) };
+            let now = PlannedJudgment {
+                panel: &panel(&settings(&edited)),
+                judge: 0,
+                vote: 0,
+                texts: texts(),
+                own_rubric: false,
+                first_key: OTHER,
+                held: StoreMiss::Nothing,
+            };
+            assert_eq!(reason(&before, &now), expected, "{name}");
+        }
     }
 
     #[test]

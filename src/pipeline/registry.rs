@@ -98,15 +98,20 @@ fn combine_options() -> Value {
     json!({"type": "object", "required": ["combine"], "properties": options})
 }
 
-fn program_options() -> Value {
-    const ORDER: &str = "path inputs timeout runtime env cwd sandbox cache deterministic";
-    let mut options = options(&PROGRAM, ORDER);
+/// Lists what a program sees and what it is kept from.
+fn set_surroundings(options: &mut Map<String, Value>) {
     set(
-        &mut options,
+        options,
         "env",
         json!({"type": ["array", "string"], "items": {"type": ["string", "object"], "maxProperties": 1, "additionalProperties": {"enum": ["secret", "plain"]}}}),
     );
-    set(&mut options, "sandbox", json!({"type": ["string", "object"]}));
+    set(options, "sandbox", json!({"type": ["string", "object"]}));
+}
+
+fn program_options() -> Value {
+    const ORDER: &str = "path inputs timeout runtime env cwd sandbox cache deterministic";
+    let mut options = options(&PROGRAM, ORDER);
+    set_surroundings(&mut options);
     set(&mut options, "deterministic", json!({"enum": [true, "check"]}));
     json!({"type": "object", "required": ["path"], "properties": options})
 }
@@ -115,8 +120,9 @@ fn rubric_options() -> Value {
     const ORDER: &str = "prompt prompt_path model provider base_url endpoint api_key_env headers temperature seed \
         max_tokens top_p extra_body response_format max_retries timeout deadline max_requests_per_minute \
         max_tokens_per_minute agent_file judge_tool_name \
-        keep_agents panel compare_to scale rubric_vars votes combine confirm_fails";
+        keep_agents command inputs version env sandbox retries panel compare_to scale rubric_vars votes combine confirm_fails";
     let mut options = options(&RUBRIC, ORDER);
+    set_surroundings(&mut options);
     set(
         &mut options,
         "temperature",

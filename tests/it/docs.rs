@@ -76,6 +76,8 @@ fn space() -> Space {
         ("rubric.txt", "Is {submission} right?"),
         ("judge.af", &judge_file().to_string()),
         ("house-rules.txt", "Be strict."),
+        ("judge.sh", "echo '{\"score\": 1}'\n"),
+        ("rules/tone.txt", "Be kind."),
         ("prompts/shop.txt", "You sell shoes."),
         ("tools.json", r#"[{"name": "find_order"}]"#),
         ("tools.py", "def answer(name, arguments):\n    return ''\n"),

@@ -22,6 +22,8 @@ mod cache;
 #[cfg(unix)]
 mod capture;
 #[cfg(unix)]
+mod command_judges;
+#[cfg(unix)]
 mod compare;
 mod connections;
 mod cost;

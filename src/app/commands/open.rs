@@ -1,5 +1,7 @@
 //! What commands open: a session over a suite without errors, what narrows it, and what executes its actions.
 
+use std::rc::Rc;
+
 use super::context::SuiteContext;
 use super::{Console, validate};
 use crate::app::cli::{SelectArgs, StoreArgs};
@@ -134,21 +136,25 @@ pub(super) struct ExecutorSettings {
 pub(super) fn executor(settings: &ExecutorSettings) -> Box<dyn Executor> {
     let ExecutorSettings { concurrency, verbosity, identical_failures } = *settings;
     let settings = ProgramSettings { verbosity, ..ProgramSettings::of_machine(concurrency) };
-    let programs = ProgramExecutor::new(settings);
+    let programs = Rc::new(ProgramExecutor::new(settings));
     Box::new(Executors {
-        judges: judges(concurrency, verbosity),
+        judges: judges(concurrency, verbosity, &programs),
         programs,
         targets: TargetExecutor::new(verbosity, identical_failures),
     })
 }
 
 #[cfg(feature = "judge")]
-fn judges(concurrency: usize, verbosity: u8) -> Box<dyn Executor> {
+fn judges(concurrency: usize, verbosity: u8, programs: &Rc<ProgramExecutor>) -> Box<dyn Executor> {
     let executor = crate::effects::exec::judges::http::HttpExecutor::new(concurrency);
-    Box::new(executor.with_verbosity(verbosity))
+    Box::new(executor.with_verbosity(verbosity).with_programs(Rc::clone(programs)))
 }
 
 #[cfg(not(feature = "judge"))]
-fn judges(_concurrency: usize, _verbosity: u8) -> Box<dyn Executor> {
+fn judges(
+    _concurrency: usize,
+    _verbosity: u8,
+    _programs: &Rc<ProgramExecutor>,
+) -> Box<dyn Executor> {
     Box::new(crate::effects::exec::no_judges::NoJudges)
 }

@@ -1,5 +1,6 @@
 //! One executor of judges and programs: each action goes to the one that knows its kind.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::select;
@@ -19,7 +20,7 @@ pub(crate) struct Executors {
     /// Asks judges.
     pub judges: Box<dyn Executor>,
     /// Runs programs.
-    pub programs: ProgramExecutor,
+    pub programs: Rc<ProgramExecutor>,
     /// Holds conversations of targets.
     pub targets: TargetExecutor,
 }

@@ -260,6 +260,8 @@ pub struct JudgeLaunch {
     pub patience: Patience,
     /// The agent that judges, where it is one.
     pub agent: Option<AgentSpec>,
+    /// How the command is started that judges, where it is one.
+    pub start: Option<Arc<Start>>,
 }
 
 impl JudgeLaunch {
@@ -268,6 +270,7 @@ impl JudgeLaunch {
         let hidden = self.headers.iter().filter(|header| header.is_secret);
         let secrets = self.api_key.iter().chain(hidden.map(|header| &header.value));
         let text = secrets.fold(text.to_owned(), |text, secret| secret.remove_from(&text));
+        let text = self.start.iter().fold(text, |text, start| start.without_secrets(&text));
         let parameters = secret_parameters(&self.base_url);
         parameters.fold(text, |text, (_, value)| Secret::new(value.to_owned()).remove_from(&text))
     }

@@ -366,7 +366,10 @@ fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&ProgramIdentity) -> 
                 let TargetIdentity { program, setup, .. } = action.identity.as_ref();
                 !(is_current(program) && setup.as_ref().is_none_or(&mut is_current))
             }
-            Action::Judge(_) | Action::Dependencies(_) => false,
+            Action::Judge(action) => {
+                action.program.as_ref().is_some_and(|program| !is_current(&program.identity))
+            }
+            Action::Dependencies(_) => false,
         };
         if is_outdated {
             landed.outcome = Outcome::Failure(changed_meanwhile());

@@ -17,7 +17,7 @@ use crate::graph::{answers, queries};
 use crate::pipeline::action::Action;
 use crate::pipeline::judge::JudgeEndpoint;
 use crate::pipeline::letta::requests::PROJECT_HEADER;
-use crate::pipeline::spec::{AgentKind, JudgeSpec};
+use crate::pipeline::spec::{AgentKind, GraderSpec, JudgeSpec, Role};
 use crate::pipeline::target::TargetAction;
 
 /// Conversations under way at once where nobody says: agents are large, and their APIs have limits.
@@ -48,6 +48,10 @@ pub(crate) fn launch(
     };
     let (judge, at) = judge_of(session, waiting).ok_or("its grader has no judge")?;
     let access = access(session, judge, at).ok_or("its judge is not on the panel")?;
+    let program = access.spec.program.as_ref();
+    let start =
+        program.map(|judge| session.start_of(&judge.program).ok_or("its command was not read"));
+    let start = start.transpose()?;
     let sample = results::sample_id(db, chunk, case);
     let what_for = format!("{} of {}", grader.name(db), sample.unwrap_or_default());
     Ok(Launch::Judge(JudgeLaunch {
@@ -59,6 +63,7 @@ pub(crate) fn launch(
         headers: access.headers(),
         patience: access.spec.patience.clone(),
         agent: access.spec.agent.clone(),
+        start,
     }))
 }
 
@@ -168,7 +173,8 @@ pub(crate) fn noun(session: &Session) -> &'static str {
     if answers::is_live(&session.db, session.root) {
         return "action";
     }
-    let mut graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
-    let is_called = graders.any(|grader| grader.programs().next().is_some());
+    let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let mut programs = graders.flat_map(GraderSpec::programs);
+    let is_called = programs.any(|program| program.role != Role::Judge);
     if is_called { "call" } else { "judgment" }
 }

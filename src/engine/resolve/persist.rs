@@ -174,6 +174,7 @@ mod tests {
             question: Question::Score(Scale::UNIT),
             vote: 0,
             agent: None,
+            program: None,
         })
     }
 

@@ -48,6 +48,7 @@ struct FailedBallot {
     kind: &'static str,
     message: String,
     reply: Option<String>,
+    stderr: Option<String>,
 }
 
 impl<'a> Poll<'a> {
@@ -95,14 +96,18 @@ impl<'a> Poll<'a> {
         let failed = match outcome {
             Outcome::Reply(reply) => match reply::read(&reply.text, self.judge.question()) {
                 Ok(verdict) => return Some(verdict),
-                Err(message) => {
-                    FailedBallot { kind: "invalid_reply", message, reply: Some(reply.text.clone()) }
-                }
+                Err(message) => FailedBallot {
+                    kind: "invalid_reply",
+                    message,
+                    reply: Some(reply.text.clone()),
+                    stderr: None,
+                },
             },
             Outcome::Failure(failure) => FailedBallot {
                 kind: failure.kind.name(),
                 message: failure.message.clone(),
                 reply: failure.reply.clone(),
+                stderr: failure.stderr.clone(),
             },
         };
         self.first_failure.get_or_insert(failed);
@@ -255,8 +260,10 @@ fn spread(scores: &[f64]) -> Option<f64> {
 
 fn failed_grade(failure: &FailedBallot) -> Grade {
     let mut grade = Grade::failed(failure.kind, failure.message.clone());
-    if let Some(reply) = &failure.reply {
-        put(&mut grade, "reply", Value::from(reply.as_str()));
+    for (name, text) in [("reply", &failure.reply), ("stderr", &failure.stderr)] {
+        if let Some(text) = text {
+            put(&mut grade, name, Value::from(text.as_str()));
+        }
     }
     grade
 }

@@ -75,7 +75,8 @@ fn of_program(identity: &ProgramIdentity, outcome: &Outcome) -> Grade {
                 | Role::Target
                 | Role::Tool
                 | Role::AgentFactory
-                | Role::SuiteSetup => reply::grade(&identity.spec, &reply.text),
+                | Role::SuiteSetup
+                | Role::Judge => reply::grade(&identity.spec, &reply.text),
             };
             return grade.unwrap_or_else(|message| Grade::failed("invalid_reply", message));
         }

@@ -4,6 +4,7 @@
 //! reads what came, `reply` finds the verdict in that (`json` reads what is not quite JSON). The HTTP is in `exec`. A judge's key holds what the judge reads
 //! and the vote; not the sample's id, nor the trial.
 
+pub(crate) mod command;
 pub(crate) mod json;
 pub mod provider;
 pub mod question;
@@ -12,10 +13,15 @@ pub mod template;
 #[cfg(test)]
 pub(crate) mod test_data;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::key::{self, Ingredient, Ingredients};
-use super::spec::{AgentSpec, HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec};
+use super::program::ProgramIdentity;
+use super::spec::{
+    AgentSpec, HeaderSpec, HeaderValue, JudgeProgramSpec, JudgeSpec, ReplyFormat, RubricSpec,
+};
 use crate::pipeline::spec::Scale;
 use question::{Order, Question};
 use template::Placeholders;
@@ -53,6 +59,8 @@ pub struct JudgeAction {
     pub vote: u32,
     /// The agent that is asked, where it is one.
     pub agent: Option<Box<JudgeAgent>>,
+    /// The command that is asked, where it is one.
+    pub program: Option<Box<JudgeProgram>>,
 }
 
 /// What of an agent its answer depends on.
@@ -83,6 +91,31 @@ impl JudgeAgent {
     }
 }
 
+/// What of a command its answer depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeProgram {
+    /// Its words, its files and what it sees.
+    pub identity: Arc<ProgramIdentity>,
+    /// What its files cannot say.
+    pub version: Option<String>,
+}
+
+impl JudgeProgram {
+    /// The command of `spec`, as it is in `read`, or else as the suite alone describes it.
+    fn new(spec: &JudgeProgramSpec, read: &[Arc<ProgramIdentity>]) -> Self {
+        let known = read.iter().find(|identity| identity.spec == spec.program);
+        let as_written = || Arc::new(ProgramIdentity::as_written(spec.program.clone()));
+        let identity = known.cloned().unwrap_or_else(as_written);
+        Self { identity, version: spec.version.clone() }
+    }
+
+    /// Visits what only the keys of commands have.
+    fn walk(&self, to: &mut dyn Ingredients) {
+        self.identity.walk(false, to);
+        to.text_or_absent("version", self.version.as_deref());
+    }
+}
+
 impl JudgeAction {
     /// Visits every ingredient of the key, each once, in a fixed order.
     pub fn walk(&self, to: &mut dyn Ingredients) {
@@ -103,6 +136,9 @@ impl JudgeAction {
         to.number("vote", f64::from(self.vote));
         if let Some(agent) = &self.agent {
             agent.walk(to);
+        }
+        if let Some(program) = &self.program {
+            program.walk(to);
         }
     }
 }
@@ -146,13 +182,26 @@ pub type BaseUrls<'a> = &'a dyn Fn(&str) -> Option<String>;
 impl Judge {
     /// The judges of `rubric`, each asked at the suite's base URL, else the environment's, else its provider's own.
     pub fn new(rubric: RubricSpec, environment: BaseUrls<'_>) -> Self {
+        Self::with_programs(rubric, environment, &[])
+    }
+
+    /// The same, where the commands among the judges are what was `read` of them.
+    pub(crate) fn with_programs(
+        rubric: RubricSpec,
+        environment: BaseUrls<'_>,
+        read: &[Arc<ProgramIdentity>],
+    ) -> Self {
         let question = match (&rubric.compare_to, rubric.scale) {
             (Some(_), _) => Question::Compare,
             (None, scale) => Question::Score(scale.unwrap_or(Scale::UNIT)),
         };
-        let seats =
-            rubric.judges.iter().map(|spec| JudgeEndpoint::new(spec, question, environment));
-        Self { seats: seats.collect(), question, rubric }
+        let seat = |spec: &JudgeSpec| {
+            let mut seat = JudgeEndpoint::new(spec, question, environment);
+            let program = spec.program.as_ref();
+            seat.blank.program = program.map(|program| Box::new(JudgeProgram::new(program, read)));
+            seat
+        };
+        Self { seats: rubric.judges.iter().map(seat).collect(), question, rubric }
     }
 
     /// What the judges are asked.
@@ -240,7 +289,9 @@ impl JudgeEndpoint {
 
     fn new(spec: &JudgeSpec, question: Question, environment: BaseUrls<'_>) -> Self {
         let provider = provider::info(&spec.provider);
-        let said = spec.base_url.clone().or_else(|| environment(&spec.provider));
+        // A command has no address: what is alike in its words is one judge, with limits of its own.
+        let command = spec.program.as_ref().map(|_| spec.model.clone());
+        let said = spec.base_url.clone().or(command).or_else(|| environment(&spec.provider));
         let base_url = said.unwrap_or_else(|| {
             provider.map_or_else(String::new, |provider| provider.base_url.to_owned())
         });
@@ -270,13 +321,14 @@ impl JudgeEndpoint {
             question,
             vote: 0,
             agent: spec.agent.as_ref().map(|agent| Box::new(JudgeAgent::new(agent))),
+            program: None,
         };
         Self { base_url, blank }
     }
 
     /// Whether both ask the same of the same judge: then their judgments have the same keys.
     pub fn is_same_judge(&self, other: &Self) -> bool {
-        self.blank == other.blank
+        self.settings() == other.settings()
     }
 }
 

@@ -22,5 +22,6 @@ pub(crate) fn action(model: &str, user: &str) -> JudgeAction {
         question: Question::Score(Scale { min: 1.0, max: 5.0 }),
         vote: 0,
         agent: None,
+        program: None,
     }
 }

@@ -63,6 +63,21 @@ pub struct ProgramIdentity {
 }
 
 impl ProgramIdentity {
+    /// A program of whose files nothing is known but what the suite says: enough to tell it from others, and in no key
+    /// that anything is kept under.
+    pub(crate) fn as_written(spec: ProgramSpec) -> Self {
+        let known = ProgramFingerprint {
+            path: spec.path.clone(),
+            program: spec.path.clone(),
+            runtime: spec.runtime.clone().unwrap_or_default(),
+            inputs: spec.inputs.iter().map(|input| (input.clone(), String::new())).collect(),
+            env: spec.env.iter().map(|variable| (variable.name.clone(), None)).collect(),
+            cwd: spec.cwd.clone(),
+            ..ProgramFingerprint::default()
+        };
+        Self { spec, known }
+    }
+
     /// The ingredients that the keys of all its calls have in common.
     pub fn settings(self: &Arc<Self>) -> Vec<Ingredient> {
         let call = ProgramAction { identity: Arc::clone(self), input: String::new() };
@@ -90,7 +105,7 @@ impl ProgramIdentity {
     }
 
     /// Visits every ingredient but what the program is handed; of the dependencies only if they are wanted.
-    fn walk(&self, has_dependencies: bool, to: &mut dyn Ingredients) {
+    pub(super) fn walk(&self, has_dependencies: bool, to: &mut dyn Ingredients) {
         let Self { spec, known } = self;
         to.text("role", spec.role.name());
         to.text("language", spec.language.name());

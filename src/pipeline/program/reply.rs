@@ -29,8 +29,8 @@ pub(crate) fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
         Role::Extract => submission(text).map(drop),
         Role::Reward => reward(text).map(drop),
         Role::Compare => ranking::rankings(text).map(drop),
-        // What a target gives is read as an answer, and a tool may answer anything.
-        Role::Target | Role::Tool | Role::SuiteSetup => Ok(()),
+        // What a target gives is read as an answer, what a judge says as a verdict, and a tool may answer anything.
+        Role::Target | Role::Tool | Role::SuiteSetup | Role::Judge => Ok(()),
         Role::AgentFactory => agent_id(text).map(drop),
     }
 }

@@ -32,7 +32,7 @@ impl GraderSpec {
         }
     }
 
-    /// The program that it or its extractor rests on, if one does: the extractor's first.
+    /// The programs that it or its extractor rests on: the extractor's first, then its own or its judges'.
     pub fn programs(&self) -> impl Iterator<Item = &ProgramSpec> {
         let own = match &self.kind {
             GraderKind::Program(spec) | GraderKind::Reward(RewardSpec::Program(spec)) => {
@@ -40,7 +40,12 @@ impl GraderSpec {
             }
             GraderKind::Tool(_) | GraderKind::Rubric(_) | GraderKind::Reward(_) => None,
         };
-        self.extractor.program.as_deref().into_iter().chain(own)
+        let rubric = match &self.kind {
+            GraderKind::Rubric(rubric) => Some(rubric),
+            GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
+        };
+        let judges = rubric.into_iter().flat_map(|rubric| rubric.programs());
+        self.extractor.program.as_deref().into_iter().chain(own).chain(judges)
     }
 }
 

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::ProgramSpec;
+
 /// A range of scores, from complete failure to full success.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Scale {
@@ -87,6 +89,18 @@ pub struct JudgeSpec {
     /// The agent that judges, where it is one.
     #[serde(skip)]
     pub agent: Option<AgentSpec>,
+    /// The command that judges, where it is one.
+    #[serde(skip)]
+    pub program: Option<Box<JudgeProgramSpec>>,
+}
+
+/// A command that judges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeProgramSpec {
+    /// Its words and what it rests on.
+    pub program: ProgramSpec,
+    /// What its files cannot say: any text, part of the key.
+    pub version: Option<String>,
 }
 
 /// An agent that judges.
@@ -216,6 +230,7 @@ impl Default for JudgeSpec {
             response_format: ReplyFormat::Auto,
             patience: Patience::default(),
             agent: None,
+            program: None,
         }
     }
 }
@@ -233,5 +248,11 @@ impl RubricSpec {
             confirm_fails: 0,
             compare_to: None,
         }
+    }
+
+    /// The commands among its judges.
+    pub fn programs(&self) -> impl Iterator<Item = &ProgramSpec> {
+        let programs = self.judges.iter().filter_map(|judge| judge.program.as_ref());
+        programs.map(|judge| &judge.program)
     }
 }

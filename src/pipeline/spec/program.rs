@@ -136,6 +136,8 @@ pub enum Role {
     /// Nothing: it prepares a server for the agents of a suite.
     #[serde(rename = "suite_setup")]
     SuiteSetup,
+    /// The reply of a judge.
+    Judge,
 }
 
 impl Role {
@@ -155,6 +157,7 @@ impl Role {
             Self::Tool => "tool",
             Self::AgentFactory => "agent_factory",
             Self::SuiteSetup => "suite_setup",
+            Self::Judge => "judge",
         }
     }
 }

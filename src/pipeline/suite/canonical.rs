@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::interpolate::escape;
 use super::{canonical_target, source};
 use crate::pipeline::spec::{
-    CompareTo, GraderKind, GraderSpec, JudgeSpec, Language, ProgramSpec, Repeat, RewardSpec,
-    RubricSpec, Suite, TargetSpec, Variable,
+    CompareTo, GraderKind, GraderSpec, JudgeProgramSpec, JudgeSpec, Language, ProgramSpec, Repeat,
+    RewardSpec, RubricSpec, Suite, TargetSpec, Variable,
 };
 
 /// The suite that was read from the file at `path` as YAML.
@@ -91,7 +91,7 @@ fn grader(spec: &GraderSpec, path: &str) -> Value {
         GraderKind::Tool(tool) => {
             ("tool", without_empty(json!({"function": tool.function, "config": tool.config})))
         }
-        GraderKind::Rubric(spec) => ("rubric", rubric(spec)),
+        GraderKind::Rubric(spec) => ("rubric", rubric(spec, path)),
         GraderKind::Program(spec) => ("program", program("path", spec, path)),
         GraderKind::Reward(RewardSpec::Expression(expression)) => {
             ("combine", json!({"combine": expression.text}))
@@ -159,11 +159,15 @@ pub(super) fn settings(spec: &ProgramSpec, path: &str) -> Value {
     }))
 }
 
-fn rubric(spec: &RubricSpec) -> Value {
+fn rubric(spec: &RubricSpec, path: &str) -> Value {
     let mut rubric = json!({"prompt": spec.prompt});
+    let any_judge = |spec: &JudgeSpec| match &spec.program {
+        None => judge(spec),
+        Some(program) => command_judge(spec, program, path),
+    };
     let judges = match &spec.judges[..] {
-        [one] => judge(one),
-        panel => json!({"panel": panel.iter().map(judge).collect::<Vec<_>>()}),
+        [one] => any_judge(one),
+        panel => json!({"panel": panel.iter().map(any_judge).collect::<Vec<_>>()}),
     };
     extend(&mut rubric, judges);
     extend(&mut rubric, without_empty(json!(spec)));
@@ -174,6 +178,33 @@ fn rubric(spec: &RubricSpec) -> Value {
         rubric["compare_to"]["field"] = json!(format!("row.{path}"));
     }
     rubric
+}
+
+/// A judge that is a command.
+fn command_judge(spec: &JudgeSpec, judge: &JudgeProgramSpec, path: &str) -> Value {
+    let mut all = json!({"command": words(&judge.program), "version": judge.version});
+    extend(&mut all, settings(&judge.program, path));
+    let patience = json!({
+        "timeout": spec.patience.timeout,
+        "deadline": spec.patience.deadline,
+        "retries": spec.patience.max_retries,
+        "max_requests_per_minute": spec.patience.max_requests_per_minute,
+        // What runs it is its first word.
+        "runtime": null,
+    });
+    extend(&mut all, patience);
+    without_empty(all)
+}
+
+/// The words of a command.
+pub(super) fn words(program: &ProgramSpec) -> Vec<String> {
+    let first = match program.path.as_str() {
+        "" => program.runtime.clone(),
+        // A name without a slash is one that is looked for.
+        path if !path.contains('/') => Some(format!("./{path}")),
+        path => Some(path.to_owned()),
+    };
+    first.into_iter().chain(program.arguments.iter().cloned()).collect()
 }
 
 pub(super) fn judge(spec: &JudgeSpec) -> Value {

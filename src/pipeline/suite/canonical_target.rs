@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::canonical::{called, extend, judge, settings, without_empty};
+use super::canonical::{called, extend, judge, settings, without_empty, words};
 use crate::pipeline::spec::{
     AgentKind, ChatTarget, HeaderSpec, HttpTarget, Language, LettaAgentSource, LettaTarget,
     LiveTarget, ProgramSpec, SimulatedUser, WorkspaceSpec,
@@ -44,13 +44,6 @@ pub(super) fn live(target: &LiveTarget, path: &str) -> Value {
     });
     extend(&mut all, without_empty(around));
     all
-}
-
-/// The words of a command.
-fn words(program: &ProgramSpec) -> Vec<String> {
-    let first =
-        if program.path.is_empty() { program.runtime.clone() } else { Some(program.path.clone()) };
-    first.into_iter().chain(program.arguments.iter().cloned()).collect()
 }
 
 fn workspace(spec: &WorkspaceSpec) -> Value {

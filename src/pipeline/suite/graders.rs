@@ -1,7 +1,6 @@
 //! The `graders` section: every grader but what only judges, programs and rewards have.
 //!
-//! Which functions, extractors and options there are is asked of the [`super::Registry`]. Graders that are
-//! known but not available in this version say so, instead of being unknown.
+//! Which functions, extractors and options there are is asked of the [`super::Registry`].
 
 use serde_json::{Map, Value};
 

@@ -7,11 +7,12 @@
 use serde_json::{Map, Value};
 
 use super::agents::{AgentJudge, agent};
+use super::command_judges::{COMMAND, command_judge, inherited, refuse_without_command};
 use super::fields::{FieldSet, Findings};
 use super::graders::options;
 use super::headers::{self, headers};
 use super::reader::Reader;
-use super::sections::{JUDGE, PANELLIST};
+use super::sections::{COMMAND_JUDGE, JUDGE, PANELLIST};
 use super::tree::{Yaml, YamlEntry, YamlNode};
 use super::{load, source};
 use crate::pipeline::judge::provider::AGENTS;
@@ -39,15 +40,25 @@ pub(super) fn judges(
     reader: &mut Reader<'_>,
 ) -> Vec<JudgeSpec> {
     let judges = match fields.take("panel") {
-        None => {
-            check_taken(fields, reader);
-            return vec![judge(fields, reader)];
-        }
+        None => return vec![any_judge(fields, reader)],
         Some(panel) => of_panel(panel, fields, has_rubric, reader),
     };
     // What every judge of the panel says itself is checked too.
-    judge(fields, reader);
+    match fields.take(COMMAND) {
+        Some(command) => command_judge(command, fields, reader),
+        None => judge(fields, reader),
+    };
     judges
+}
+
+/// A model or an agent that is asked, or a command that is run.
+fn any_judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
+    if let Some(command) = fields.take(COMMAND) {
+        return command_judge(command, fields, reader);
+    }
+    refuse_without_command(fields, &mut reader.findings);
+    check_taken(fields, reader);
+    judge(fields, reader)
 }
 
 fn of_panel(
@@ -89,14 +100,17 @@ fn one_of_panel(
         reader.findings.error(item.span, message).hint = Some("write `{model: NAME}`".to_owned());
         return None;
     };
-    let entries = grader.inherited(JUDGE, own);
+    let entries = grader.inherited(COMMAND_JUDGE, &grader.inherited(JUDGE, own));
+    let entries = inherited(entries, own);
     let mut fields = FieldSet::new(&entries, &PANELLIST);
-    if has_rubric && fields.take("model").is_none() && !is_agent(&fields) {
+    let is_named = ["model", "agent_file", COMMAND].iter().any(|name| fields.take(name).is_some());
+    if has_rubric && !is_named {
         reader.findings.error(item.span, "this judge of the panel has no `model`");
     }
-    check_inherited(item, grader, &mut reader.findings);
-    check_taken(&fields, reader);
-    let judge = judge(&mut fields, reader);
+    if fields.take(COMMAND).is_none() {
+        check_inherited(item, grader, &mut reader.findings);
+    }
+    let judge = any_judge(&mut fields, reader);
     fields.finish(&mut reader.findings);
     Some(judge)
 }
@@ -179,6 +193,7 @@ fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
             .unwrap_or_default(),
         patience: patience(fields, &defaults.patience, findings),
         agent,
+        program: None,
     }
 }
 

@@ -6,7 +6,7 @@ use super::programs::Spans;
 use super::source::SourceSpan;
 use super::tree::{YamlEntry, YamlNode};
 use super::{Files, Registry};
-use crate::base::diagnostic::{Diagnostic, suggest};
+use crate::base::diagnostic::suggest;
 use crate::pipeline::spec::Sandbox;
 
 /// What the readers of sections share.
@@ -24,11 +24,6 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reports a feature that is known and not there yet.
-    pub(super) fn unavailable(&mut self, field: &YamlEntry, what: &str) -> &mut Diagnostic {
-        self.findings.error(field.value.span, format!("{what} not available in this version"))
-    }
-
     /// The value of `field` as a path, joined to the folder of the file that wrote it.
     pub(super) fn path(&mut self, field: &YamlEntry) -> Option<String> {
         let path = self.findings.text(field)?;

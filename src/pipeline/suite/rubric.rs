@@ -21,7 +21,6 @@ pub(super) fn rubric(
     fields: &mut FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<RubricSpec> {
-    let is_program = program_judge(fields, reader);
     check_kind(fields, &mut reader.findings);
     let judges = judges(fields, text.is_some(), reader);
     let compare_to = compare_to(fields, reader);
@@ -44,9 +43,6 @@ pub(super) fn rubric(
             check_comparison(text, entry, findings);
         }
     }
-    if is_program {
-        return None;
-    }
     Some(RubricSpec {
         prompt: text?.text,
         judges,
@@ -57,15 +53,6 @@ pub(super) fn rubric(
         confirm_fails: confirm_fails.unwrap_or(0),
         compare_to,
     })
-}
-
-/// Whether a program judges, which is reported as not available.
-fn program_judge(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> bool {
-    let command = fields.take("command");
-    if let Some(field) = command {
-        reader.unavailable(field, "programs as judges (`command`) are");
-    }
-    command.is_some()
 }
 
 /// Reports a kind of grader that is judged by an agent alone, and names none.

@@ -208,10 +208,10 @@ pub(crate) static RUBRIC: Section = Section::new(
         ],
         SUBMISSION,
         fields![
-            "command": Anything => "not available: a program as judge";
             "panel": ListOf(&Mapping(&PANELLIST)) => "several judges: settings over those of the grader";
         ],
         JUDGE,
+        COMMAND_JUDGE,
         fields![
             "compare_to": AnyOf(&[Text, Mapping(&COMPARE_TO)]) => "what submissions are compared with: a field of the row, or the record of a run";
             "rubric_vars": Texts => "variables every row must have";
@@ -247,7 +247,17 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
     "keep_agents": Truth, or "false" => "whether the agents stay at the server";
 ];
 
-pub(crate) static PANELLIST: Section = Section::new("a judge of `panel`", &[JUDGE]);
+/// What is said of a judge that is a command.
+pub(crate) const COMMAND_JUDGE: &[FieldSpec] = fields![
+    "command": Texts => "a command that judges in place of a model, word by word and without a shell: it gets the prompt on standard input, or for `{prompt}` among its words, and prints the verdict";
+    "version": Text => "what the command's files cannot say, part of the key: any text";
+    "inputs": Texts => "files, folders and patterns that the command rests on: when they change, it judges again";
+    "env": ENVIRONMENT => "names of further environment variables that the command sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
+    "sandbox": SANDBOX_SHAPE => "what the command is kept from: none, auto or bubblewrap; or {kind, memory, cpu}";
+    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "further attempts after a run of the command that failed or took too long";
+];
+
+pub(crate) static PANELLIST: Section = Section::new("a judge of `panel`", &[JUDGE, COMMAND_JUDGE]);
 
 pub(super) const HEADERS: FieldShape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
 

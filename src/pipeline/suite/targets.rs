@@ -113,7 +113,7 @@ fn command(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<ProgramSpec
 }
 
 /// The program of a command: one with a slash is a file of the suite's folder, another is installed.
-fn words(field: &YamlEntry, role: Role, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
+pub(super) fn words(field: &YamlEntry, role: Role, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
     let words = reader.findings.texts(field)?;
     let Some((program, arguments)) = words.split_first() else {
         reader.findings.error(field.value.span, format!("`{}` is empty", field.key)).hint =

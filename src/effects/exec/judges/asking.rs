@@ -129,14 +129,20 @@ impl<'a> Asking<'a> {
 
     /// Shows both bodies of a request, where that is wanted.
     pub(crate) fn say_bodies(&self, sent: &Map<String, Value>, received: &[u8]) {
+        if self.verbosity > 1 {
+            let sent = serde_json::to_string(sent).unwrap_or_default();
+            self.say_texts(&sent, &String::from_utf8_lossy(received));
+        }
+    }
+
+    /// Shows what was sent and received, where that is wanted.
+    pub(crate) fn say_texts(&self, sent: &str, received: &str) {
         if self.verbosity < 2 {
             return;
         }
-        let sent = serde_json::to_string(sent).unwrap_or_default();
-        for (what, body) in [("sent", sent.into()), ("received", String::from_utf8_lossy(received))]
-        {
+        for (what, body) in [("sent", sent), ("received", received)] {
             // Before it is cut: a part of a secret is not found any more.
-            let body = self.launch.without_secrets(&body);
+            let body = self.launch.without_secrets(body);
             let mut shown: String = body.chars().take(SHOWN_BODY).collect();
             if shown.len() < body.len() {
                 shown.push('…');
@@ -151,7 +157,9 @@ impl<'a> Asking<'a> {
             let JudgeLaunch { action, what_for, .. } = self.launch;
             let what_for =
                 if what_for.is_empty() { String::new() } else { format!(" for {what_for}") };
-            let line = format!("{url} {}{what_for}: {}", action.model, line());
+            // A command has no address but its words.
+            let url = if self.launch.start.is_some() { String::new() } else { url + " " };
+            let line = format!("{url}{}{what_for}: {}", action.model, line());
             self.endpoints.say(self.launch.without_secrets(&line));
         }
     }

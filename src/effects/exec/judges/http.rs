@@ -6,14 +6,17 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::agent::{self, AgentWorld};
 use super::asking::{Asking, estimate};
+use super::command;
 use super::endpoints::{Endpoints, Entered};
 use super::errors;
 use super::pause::Pause;
 use super::request::{encoding, prepared, read_pause};
 use crate::effects::exec::letta::made_agents::MadeAgents;
+use crate::effects::exec::programs::ProgramExecutor;
 use crate::effects::exec::transport::client::{Clients, Trust};
 use crate::effects::exec::transport::retry;
 use crate::effects::exec::transport::route::{Broken, Route};
@@ -43,6 +46,8 @@ pub struct HttpExecutor {
     shapes: RefCell<BTreeMap<[String; 3], ReplyShape>>,
     /// The agents that were made to judge.
     agents: MadeAgents,
+    /// Runs those judges that are commands.
+    programs: Option<Rc<ProgramExecutor>>,
 }
 
 impl HttpExecutor {
@@ -54,7 +59,14 @@ impl HttpExecutor {
             verbosity: 0,
             shapes: RefCell::default(),
             agents: MadeAgents::default(),
+            programs: None,
         }
+    }
+
+    /// The same executor, which has `programs` run those judges that are commands.
+    #[must_use]
+    pub(crate) fn with_programs(self, programs: Rc<ProgramExecutor>) -> Self {
+        Self { programs: Some(programs), ..self }
     }
 
     /// The same executor, which says so much of each request: 0 nothing, 1 a line, 2 the bodies too.
@@ -101,6 +113,10 @@ impl HttpExecutor {
 
     /// Asks until there is a verdict, or what came is no verdict for the third time.
     async fn ask(&self, launch: &JudgeLaunch, entered: Entered<'_>) -> Outcome {
+        if let (Some(start), Some(programs)) = (&launch.start, &self.programs) {
+            let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
+            return command::ask(programs, start, &asking).await;
+        }
         if let Some(agent) = &launch.agent {
             let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
             let world = AgentWorld { clients: &self.clients, made: &self.agents };

@@ -74,6 +74,7 @@ pub(super) fn who(role: Role) -> &'static str {
         Role::Tool => "Tool",
         Role::AgentFactory => "Agent script",
         Role::SuiteSetup => "Setup script",
+        Role::Judge => "Judge",
     }
 }
 

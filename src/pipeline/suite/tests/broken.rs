@@ -4,6 +4,7 @@
 use super::*;
 
 mod agents;
+mod command_judges;
 mod gates;
 mod graders;
 mod judges;

@@ -8,13 +8,14 @@ use crate::pipeline::letta::test_agent::judge_file;
 use crate::pipeline::spec::{GraderKind, RubricSpec, Scale};
 use crate::pipeline::suite::canonical::canonical;
 
-const SUITES: [&str; 14] = [
+const SUITES: [&str; 15] = [
     "name: s\ndataset: d.jsonl\nsandbox: auto\ngraders:\n  a: {kind: program, path: g/p.py, timeout: 0.25, inputs: [b.json, 'a/*.json', b.json], env: [B, A], cwd: work, runtime: python3.12, cache: no}\n  b: {kind: program, path: g.ts, deterministic: check, sandbox: {kind: bubblewrap, memory: 1.5GB, cpu: 7}}\n  c: {kind: program, path: 'p.py:f', runtime: ../bin/python, sandbox: none}\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: 'p.py:f', extractor: 'e.py:g', extractor_config: {x: [1]}, extractor_options: {timeout: 3, inputs: data}, inputs: x}\n  reward: {kind: combine, combine: a if a > 0.5 else 0}\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\n  t: {kind: combine, combine: '`a`*0.5', pass_threshold: 0.5, display_name: Total}\nreward: {kind: custom, function: 'r.py:f', env: K, pass_threshold: 0.1}\ngate: {metric_key: reward, op: gt, value: 0.5}\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    headers: {X-A: 'yes', X-B: '$${no}', Authorization: {env: K}}\n    response_format: json_object\n    deadline: 0.5\n    max_requests_per_minute: 1\n    max_tokens_per_minute: 4000000000\n    combine: majority\n    confirm_fails: 2\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  q: {kind: rubric, prompt: x, temperature: null, endpoint: e, panel: [{model: a}, {model: b, temperature: 0.5, headers: {x: y}}, {model: c, endpoint: null}], votes: 2}\n  r: {kind: rubric, prompt: x, panel: [{model: alone}]}\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: rubric, prompt: x, compare_to: row.row.b}\n  b: {kind: rubric, prompt: x, compare_to: {field: a/b}}\n  c: {kind: rubric, prompt: x, compare_to: {run: old}}\n",
+    "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: rubric, prompt: x, command: [claude, -p, '{prompt}'], version: 3rd, inputs: [b, a/*], env: [B, {A: secret}], timeout: 7.5, retries: 0, deadline: 9, max_requests_per_minute: 3}\n  b: {kind: rubric, prompt: x, temperature: 1, panel: [{model: m}, {command: ./judge.sh, sandbox: auto}]}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\n",
     "name: s\ndataset: x/d.csv\ndescription: 'null'\ngraders: {a: {kind: tool, function: contains}}\nmax_samples: 5\nsample_tags: ['1', 'yes']\nnum_runs: 3\nmax_concurrent: 4\n",
     "name: 'on'\ndataset: {path: rows.txt, format: json, fields: {id: a.b, outputs: {z: o.0, a: o.1}}}\ntarget: {kind: recorded, path: t.jsonl, format: openai_chat}\ngraders: {'~': {kind: tool, function: contains}, '1': {kind: tool, function: contains}}\n",

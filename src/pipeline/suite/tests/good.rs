@@ -88,6 +88,7 @@ fn everything_has_its_default() {
             ..Patience::default()
         },
         agent: None,
+        program: None,
     };
     let expected = RubricSpec {
         prompt: "Judge.".to_owned(),

@@ -83,6 +83,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
         headers: Vec::new(),
         patience: Patience::default(),
         agent: None,
+        start: None,
     }
 }
 

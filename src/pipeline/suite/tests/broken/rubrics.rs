@@ -174,13 +174,6 @@ fn rubrics_are_checked() {
     11 |     temperature: hot
        |                  ^^^
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    command: [a]\n"), @r###"
-    error: programs as judges (`command`) are not available in this version
-     --> suite.yaml:7:14
-      |
-    7 |     command: [a]
-      |              ^^^
-    "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    judge_tool_name: a\n"), @r###"
     error: `judge_tool_name` is of judges that are agents
      --> suite.yaml:7:5
