@@ -1,0 +1,153 @@
+// Checks the viewer without a browser: that its modules make one script, and what its pure functions answer.
+// Run with `node --test tests/viewer/bundle.test.mjs`.
+
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { Script } from 'node:vm'
+import { describe, test } from 'node:test'
+import { bundle, file, modules, stripped, VIEWER } from './bundle.mjs'
+import { fromBundle } from './evaluated.mjs'
+
+/** The longest module, in lines. */
+const MOST_LINES = 300
+/** The largest bundle, in bytes. */
+const MOST_BYTES = 130_000
+
+describe('the bundle', () => {
+  test('has every module once', () => {
+    const there = readdirSync(VIEWER).filter((name) => name.endsWith('.js')).sort()
+    assert.deepEqual([...modules()].sort(), there)
+  })
+
+  test('parses as a script, strictly', () => {
+    assert.doesNotThrow(() => new Script(`'use strict';${bundle()}`))
+  })
+
+  test('is small', () => {
+    assert.ok(Buffer.byteLength(bundle()) < MOST_BYTES, `${Buffer.byteLength(bundle())} bytes`)
+  })
+
+  test('gives no name twice', () => {
+    const names = [...bundle().matchAll(/^(?:async )?(?:function\*?|const|let|class) ([\w$]+)/gm)].map((match) => match[1])
+    assert.deepEqual(names.filter((name, at) => names.indexOf(name) !== at), [])
+  })
+
+  for (const name of modules()) {
+    test(`${name} can be bundled`, () => {
+      const text = file(name)
+      const lines = text.split('\n')
+      assert.match(lines[0], /^\/\/ \S/, 'a comment says what the module owns')
+      assert.ok(lines.length <= MOST_LINES, `${lines.length} lines`)
+      assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\('style'|javascript:|https?:\/\/(?!www\.w3\.org\/2000\/svg)/)
+      for (const line of lines.filter((one) => /^\s*(import|export)\b/.test(one))) {
+        assert.match(line, /^(import \{ [\w, ]+ \} from '\.\/[\w]+\.js'$|export (async )?(function|class|const) )/, line)
+      }
+      assert.doesNotMatch(stripped(text), /^(import|export)\b/m)
+    })
+
+    test(`${name} imports what stands before it, and uses it`, () => {
+      const order = modules()
+      const text = file(name)
+      const rest = stripped(text)
+      for (const [, names, from] of text.matchAll(/^import \{ ([\w, ]+) \} from '\.\/([\w]+\.js)'$/gm)) {
+        assert.ok(order.indexOf(from) >= 0 && order.indexOf(from) < order.indexOf(name), `${from} stands before ${name}`)
+        for (const one of names.split(', ')) {
+          assert.match(file(from), new RegExp(`^export (async )?(function|class|const) ${one}\\b`, 'm'), `${from} exports ${one}`)
+          assert.match(rest, new RegExp(`\\b${one}\\b`), `${one} is used`)
+        }
+      }
+    })
+  }
+})
+
+describe('text', () => {
+  const { visible, decimal, signed, money, beginning, gateNumbers, duration } = fromBundle('visible', 'decimal', 'signed', 'money', 'beginning', 'gateNumbers', 'duration')
+
+  test('control characters are seen', () => {
+    const table = [['a\nb\tc', 'a\nb\tc'], ['a\r\nb', 'a\nb'], ['\0', '␀'], ['\u001b[31m', '␛[31m'], ['\u007f', '␡'], ['\u202eabc', '⟨U+202E⟩abc'], ['\u0085', '⟨U+0085⟩'], ['\u{e0041}', '⟨U+E0041⟩'],
+      ['\ud800', '⟨U+D800⟩'], ['😀 é 漢', '😀 é 漢'], ['\r', '␍'], [null, 'null']]
+    for (const [text, seen] of table) assert.equal(visible(text), seen)
+  })
+
+  test('numbers', () => {
+    assert.equal(decimal(null), '–')
+    assert.equal(decimal(0.12345), '0.123')
+    assert.equal(signed(-0.0001), '0.000')
+    assert.equal(signed(-0.25), '−0.250')
+    assert.equal(signed(0.25), '+0.250')
+    assert.equal(money(0), '$0.00')
+    assert.equal(money(0.00041), '$0.00041')
+    assert.equal(money(12.3), '$12.30')
+    assert.equal(gateNumbers({ value: 0.7, op: 'gte', threshold: 0.8 }), '0.700 ≥ 0.8')
+    assert.equal(gateNumbers({ value: null }), '')
+    assert.equal(beginning('a  b\n c', 4), 'a b …')
+    assert.equal(duration('2026-01-01T00:00:00Z', '2026-01-01T00:01:35Z'), '1 min 35 s')
+    assert.equal(duration(null, '2026-01-01T00:01:35Z'), '–')
+  })
+})
+
+describe('words', () => {
+  const { wordDiff } = fromBundle('wordDiff')
+  const shown = (before, now) => wordDiff(before, now).map(({ kind, text }) => ({ same: text, out: `[-${text}-]`, in: `{+${text}+}` })[kind]).join('')
+
+  test('what was taken out and what came in', () => {
+    const table = [['a b c', 'a b c', 'a b c'], ['It is polite and says', 'It is but never says', 'It is [-polite and-]{+but never+} says'], ['', 'a', '{+a+}'], ['a', '', '[-a-]'], ['a b', 'b', '[-a -]b'], ['', '', '']]
+    for (const [before, now, parts] of table) assert.equal(shown(before, now), parts)
+  })
+
+  test('parts make both texts again', () => {
+    const texts = ['one two  three\nfour', 'two three four', 'one four', ' ', 'five one two four one']
+    for (const before of texts) {
+      for (const now of texts) {
+        const parts = wordDiff(before, now)
+        assert.equal(parts.filter((part) => part.kind !== 'in').map((part) => part.text).join(''), before)
+        assert.equal(parts.filter((part) => part.kind !== 'out').map((part) => part.text).join(''), now)
+      }
+    }
+  })
+
+  test('long texts are replaced, not compared', () => {
+    const long = (word) => Array.from({ length: 5000 }, (_, at) => word + at).join(' ')
+    assert.equal(wordDiff(long('a'), long('b')).length, 2)
+  })
+})
+
+describe('rows of a file', () => {
+  const { selectRows } = fromBundle('selectRows')
+  const label = (agrees) => ({ label: true, passes: true, agrees, who: null, when: null })
+  const rows = [['b', 1, 'passed', label(true)], ['a', 0, 'failed', label(false)], ['c', null, 'pending', null], ['A', 0.5, 'failed', null]]
+    .map(([sample_id, score, state, own], at) => ({ at, sample_id, model: at % 2 ? 'x' : 'y', submission: `Text ${at}`, tags: at ? ['t'] : [], grades: { g: { score, state, label: own }, h: { score: 1, state: 'passed', label: null } } }))
+
+  test('are filtered, sorted and searched as by the server', () => {
+    const table = [[{}, 'bacA'], [{ state: 'failed' }, 'aA'], [{ state: 'failed', grader: 'h' }, ''], [{ q: 'TEXT 1' }, 'a'], [{ q: 'a' }, 'aA'.length ? undefined : ''], [{ sort: 'id' }, 'Aabc'], [{ sort: 'id', order: 'desc' }, 'cbaA'], [{ sort: 'score', grader: 'g' }, 'aAbc'],
+      [{ sort: 'score', grader: 'g', order: 'desc' }, 'cbAa'], [{ order: 'desc' }, 'Acab'], [{ model: 'x' }, 'aA'], [{ tag: 't' }, 'acA'], [{ state: 'disagrees' }, 'a'], [{ state: 'labelled', grader: 'g' }, 'ba'], [{ state: 'unlabelled', grader: 'g' }, 'cA']]
+    for (const [query, ids] of table.filter((one) => one[1] !== undefined)) assert.equal(selectRows(rows, query).map((row) => row.sample_id).join(''), ids, JSON.stringify(query))
+  })
+})
+
+describe('addresses and conversations', () => {
+  const { requestPath, paired, pretty, trendPoints } = fromBundle('requestPath', 'paired', 'pretty', 'trendPoints')
+
+  test('every character of an id survives', () => {
+    assert.equal(requestPath(['runs', 'a/b?c#d%'], { q: 'x y', none: null, empty: '' }), '/runs/a%2Fb%3Fc%23d%25?q=x+y')
+  })
+
+  test('a call has the first return after it', () => {
+    const call = (name) => ({ role: 'tool_call', call: name })
+    const back = (name) => ({ role: 'tool_return', call: name })
+    const steps = paired([call('1'), call('2'), back('2'), back('1'), back('1'), call(null), back(null)])
+    assert.equal(steps.map((step) => step.message.role + (step.answer ? '+' : '')).join(' '), 'tool_call+ tool_call+ tool_return tool_call tool_return')
+  })
+
+  test('JSON is indented, and nothing else is changed', () => {
+    assert.equal(pretty('{"a":1}'), '{\n  "a": 1\n}')
+    assert.equal(pretty('{no'), '{no')
+    assert.equal(pretty(null), '')
+  })
+
+  test('a break is kept until the next run that has the metric', () => {
+    const run = (mean, breaks = []) => ({ metrics: mean === null ? {} : { g: { mean } }, breaks })
+    const points = trendPoints([run(1), run(null, [{ grader: 'g', text: 'a' }]), run(0.5, [{ grader: 'h', text: 'b' }, { grader: null, text: 'c' }])], 'g')
+    assert.equal(points.map((point) => point.breaks.map((one) => one.text).join('')).join(','), ',ac')
+  })
+})
