@@ -111,6 +111,16 @@ pub enum Command {
     StripTypes { file: String },
 }
 
+/// Whose files a record has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum RecordLayout {
+    /// Ours.
+    #[default]
+    Evalrs,
+    /// Those of Letta Evals up to 0.16.
+    Letta,
+}
+
 /// `evalrs run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -120,6 +130,9 @@ pub struct RunArgs {
     /// Also writes the run record to this folder.
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<String>,
+    /// The files of that folder: those of a run record, or the result directory of Letta Evals.
+    #[arg(long, value_enum, value_name = "LAYOUT", requires = "output", default_value_t = RecordLayout::Evalrs)]
+    pub layout: RecordLayout,
     /// What is written to standard output.
     #[arg(long, value_name = "FORMAT", value_parser = report_formats(), default_value = FORMATS[0].name)]
     pub format: &'static ReportFormat,

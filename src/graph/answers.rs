@@ -19,7 +19,7 @@ use crate::pipeline::dataset::row::{self, RowRecord};
 use crate::pipeline::evaluate::conversation::conversation;
 use crate::pipeline::evaluate::{Submission, UnansweredCase};
 use crate::pipeline::key::ActionKey;
-use crate::pipeline::outcome::Outcome;
+use crate::pipeline::outcome::{Outcome, Usage};
 use crate::pipeline::target::{TargetAction, TargetIdentity};
 
 /// The target as far as keys know it; none where it is recorded, or its program is not read yet. An error says why it
@@ -211,6 +211,17 @@ impl HeldCase {
     /// The case of a chunk.
     pub(crate) fn of(db: &dyn Db, chunk: Chunk, case: usize) -> Self {
         Self(HeldAnswers::of_case(db, chunk, case))
+    }
+
+    /// What its conversation used, where that is known.
+    pub(crate) fn used(&self) -> Option<Usage> {
+        match self.0.as_ref()? {
+            HeldAnswer::Answered(outcome) => match outcome.as_ref() {
+                Outcome::Reply(reply) => reply.usage,
+                Outcome::Failure(_) => None,
+            },
+            HeldAnswer::Unanswered(_) => None,
+        }
     }
 
     /// Its record with the answer.

@@ -28,6 +28,7 @@ pub mod queries;
 pub(crate) mod planned_actions;
 pub mod folds;
 pub mod results;
+pub(crate) mod exports;
 pub(crate) mod snapshot;
 
 use std::collections::HashMap;

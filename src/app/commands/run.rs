@@ -12,7 +12,7 @@ use super::reporting::{Reports, origin, process_facts};
 use super::signals::interrupted;
 use super::suites::suite_files;
 use super::usage::note_used;
-use crate::app::cli::RunArgs;
+use crate::app::cli::{RecordLayout, RunArgs};
 use crate::app::error::{Error, ExitStatus};
 use crate::app::progress::bar::RunBar;
 use crate::app::progress::plain::PlainProgress;
@@ -29,6 +29,7 @@ use crate::engine::resolve::resolver::Effects;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::resolve::settle::{CannotAsk, Settled, SettledPlans, settle};
 use crate::engine::session::Session;
+use crate::graph::exports::{self, ExportedResult};
 use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
 use crate::graph::results;
@@ -38,6 +39,7 @@ use crate::pipeline::report::usage::target_lines;
 use crate::pipeline::report::{Report, ReportedRun};
 use crate::pipeline::results::{FORMAT, Summary};
 use crate::pipeline::spec::GraderSpec;
+use crate::pipeline::suite::canonical;
 
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -197,7 +199,7 @@ fn run_one(
         warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
     };
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
-    let recorded = write_record(args, surroundings, &report, &facts, console.system);
+    let recorded = write_record(one, &session, &report, &facts, console.system);
     warn(&settled, console.err)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     let folder = recorded.as_ref().ok().cloned();
@@ -229,20 +231,41 @@ fn remove_old_records(
 
 /// Writes the record of a run, and says where it stands.
 fn write_record(
-    args: &RunArgs,
-    surroundings: &SuiteContext,
+    one: &SuiteRun<'_>,
+    session: &Session,
     report: &Report<'_>,
     facts: &RunFacts,
     system: &dyn System,
 ) -> std::io::Result<String> {
-    if let Some(output) = &args.output {
-        record::write(system, output, report, facts)?;
+    let SuiteRun { args, surroundings, .. } = *one;
+    match (&args.output, args.layout) {
+        (None, _) => {}
+        (Some(output), RecordLayout::Evalrs) => record::write(system, output, report, facts)?,
+        (Some(output), RecordLayout::Letta) => write_letta(session, output, system)?,
     }
     let home = surroundings.records();
     let folder = join(&record::runs_of(&home), &facts.id);
     record::write(system, &folder, report, facts)?;
     record::set_latest(system, &home, &facts.id)?;
     Ok(args.output.clone().unwrap_or(folder))
+}
+
+/// Writes the results of a session as Letta Evals does.
+fn write_letta(session: &Session, output: &str, system: &dyn System) -> std::io::Result<()> {
+    let Some(suite) = session.suite() else { return Ok(()) };
+    let path = session.root.suite(&session.db).path(&session.db);
+    let rows = session.row_numbers();
+    let results = |take: record::letta::TakeResult<'_>| {
+        let mut all = exports::results(&session.db, session.root, rows.as_deref());
+        all.try_for_each(|ExportedResult { line, case }| take(&line, &case))
+    };
+    let record = record::letta::LettaRecord {
+        suite: &suite.name,
+        config: &canonical::config(suite, path),
+        gate: exports::gate(&session.db, session.root),
+        results: &results,
+    };
+    record::letta::write(system, output, &record)
 }
 
 fn settle_here(

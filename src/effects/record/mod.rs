@@ -5,6 +5,7 @@
 
 pub(crate) mod history;
 pub(crate) mod keep;
+pub(crate) mod letta;
 pub(crate) mod lines;
 pub(crate) mod read;
 pub(crate) mod reference;

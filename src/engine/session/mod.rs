@@ -24,7 +24,7 @@ use crate::base::system::{FileBytes, System, folder_of};
 use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
 use crate::graph::inputs::{Chunk, File, Overrides, Root};
-use crate::graph::{Database, Db, queries, rows};
+use crate::graph::{Database, Db, answers, queries, rows};
 use crate::pipeline::dataset::chunk::HeldChunks;
 use crate::pipeline::dataset::split;
 use crate::pipeline::spec::{Suite, TargetSpec};
@@ -366,6 +366,27 @@ impl Session {
         let records = crate::graph::results::records(&self.db, self.root);
         let line = |at: usize| dataset.lines.get(at).copied().unwrap_or_default();
         (Some(&dataset.path), records.map(line).collect())
+    }
+
+    /// Which row of the dataset each of its records is of: a row has several where several were recorded of it. None of a
+    /// target that is run, whose rows have one each.
+    pub(crate) fn row_numbers(&self) -> Option<Vec<usize>> {
+        if answers::is_live(&self.db, self.root) {
+            return None;
+        }
+        let lines = &self.dataset.as_ref()?.lines;
+        let chunks = self.root.chunks(&self.db).iter();
+        let texts = chunks.flat_map(|chunk| chunk.records(&self.db).iter().map(|record| record.0));
+        let mut numbers = Vec::new();
+        let mut before = None;
+        for (at, text) in texts.enumerate() {
+            let row = Some((lines.get(at), text));
+            let last = numbers.last().copied();
+            let is_next = before != row;
+            numbers.push(last.map_or(0, |last: usize| last + usize::from(is_next)));
+            before = row;
+        }
+        Some(numbers)
     }
 
     /// The suite's folder.

@@ -247,6 +247,7 @@ fn letta_recording(
     let members = [
         ("model", result.model.map(Value::from)),
         ("trial", trial.map(Value::from)),
+        ("agent_id", result.agent_id.map(Value::from)),
         ("agent_state", result.agent_state),
     ];
     for (name, value) in members {

@@ -12,6 +12,7 @@ pub(crate) mod json;
 pub(crate) mod jsonl;
 pub(crate) mod junit;
 pub(crate) mod labels;
+pub(crate) mod letta;
 pub(crate) mod markdown;
 pub(crate) mod origin;
 pub(crate) mod plan;

@@ -15,14 +15,7 @@ use crate::pipeline::spec::{
 
 /// The suite that was read from the file at `path` as YAML.
 pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
-    let mut graders = Map::new();
-    let mut reward = Value::Null;
-    for spec in &suite.graders {
-        match &spec.kind {
-            GraderKind::Reward(RewardSpec::Program(_)) => reward = grader(spec, path),
-            _ => _ = graders.insert(spec.name.clone(), grader(spec, path)),
-        }
-    }
+    let WrittenGraders { graders, reward } = written(suite, path);
     let script = suite.target.live().and_then(|live| live.hooks.script.as_ref());
     let mut suite = without_empty(json!({
         "name": suite.name,
@@ -43,6 +36,33 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
     escape_texts(&mut suite);
     let options = serde_saphyr::ser_options! { folded_wrap_chars: usize::MAX };
     serde_saphyr::to_string_with_options(&suite, options).unwrap_or_default()
+}
+
+/// What the suite at `path` says of its target, its gate and its graders.
+pub(crate) fn config(suite: &Suite, path: &str) -> Value {
+    let WrittenGraders { graders, reward } = written(suite, path);
+    let mut config =
+        json!({"target": target(&suite.target, path), "gate": suite.gate, "graders": graders});
+    extend(&mut config, without_empty(json!({"reward": reward})));
+    config
+}
+
+/// The graders by name, and the section of the reward that is a function.
+struct WrittenGraders {
+    graders: Map<String, Value>,
+    reward: Value,
+}
+
+fn written(suite: &Suite, path: &str) -> WrittenGraders {
+    let mut graders = Map::new();
+    let mut reward = Value::Null;
+    for spec in &suite.graders {
+        match &spec.kind {
+            GraderKind::Reward(RewardSpec::Program(_)) => reward = grader(spec, path),
+            _ => _ = graders.insert(spec.name.clone(), grader(spec, path)),
+        }
+    }
+    WrittenGraders { graders, reward }
 }
 
 /// Escapes every text that is a value.

@@ -20,6 +20,8 @@ pub(crate) struct LettaResult {
     pub model: Option<String>,
     /// The turns of Letta messages; an empty list if the target failed.
     pub trajectory: Value,
+    /// The agent at its server.
+    pub agent_id: Option<String>,
     /// The state the agent was left in, where it was kept (0.16 and later).
     pub agent_state: Option<Value>,
     /// Grader → what it graded.
@@ -115,6 +117,7 @@ fn read_record(record: &Value, line: usize, ordinal: usize) -> Result<LettaResul
             .iter()
             .find_map(|key| record.get(*key)?.as_str().map(str::to_owned)),
         trajectory,
+        agent_id: record.get("agent_id").and_then(Value::as_str).map(str::to_owned),
         agent_state: record.get("agent_state").filter(|state| !state.is_null()).cloned(),
         submissions: object(record, "submissions"),
         grades: object(record, "grades"),

@@ -10,6 +10,7 @@ mod folders;
 mod killed;
 mod letta;
 mod letta_functions;
+mod letta_layout;
 
 use serde_json::{Value, json};
 
