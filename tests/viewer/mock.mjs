@@ -127,6 +127,7 @@ function answer(method, [kind, id, part, sample], query, body) {
 function events(run, response) {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   let number = 0
+  if (!run.rows.some((row) => row.grades.quality.state === 'pending')) run.made = null
   const send = (name, data) => response.write(`id: ${number += 1}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
   send('planned', { total: 360, cached: 0, to_ask: 360 })
   const timer = setInterval(() => {

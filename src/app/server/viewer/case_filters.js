@@ -1,0 +1,71 @@
+// The filters of a list of cases. What is chosen is the query of the address and nothing else.
+
+import { button, choice, element, field } from './dom.js'
+
+/** The members of a query that are about the list. */
+export const LIST_QUERY = ['grader', 'state', 'tag', 'model', 'q', 'sort', 'order', 'view', 'only']
+
+/** How long nothing is typed before the search begins, in milliseconds. */
+const TYPING = 200
+
+const STATE_CHOICES = [['', 'any state'], ['passed', '✓ passed'], ['failed', '✗ failed'], ['errored', '! error'], ['pending', '… pending'],
+  ['disagrees', '≠ disagrees with people'], ['labelled', 'labelled'], ['unlabelled', 'unlabelled']]
+const SORTS = [['', 'as in the dataset'], ['id', 'by sample'], ['score', 'lowest score first'], ['score desc', 'highest score first']]
+
+/** The part of a query that is about the list. */
+export function listQuery(query) {
+  return Object.fromEntries(LIST_QUERY.filter((name) => query[name]).map((name) => [name, query[name]]))
+}
+
+/** What the server is asked for: the query without what only the page knows. */
+export function serverQuery(query) {
+  const { view, only, ...asked } = listQuery(query)
+  return asked
+}
+
+/** Search and choices; `change(query)` is called with members that are another now. */
+export class CaseFilters {
+  constructor(run, change) {
+    this.change = change
+    this.search = element('input', { type: 'search', placeholder: 'Search', autocomplete: 'off', spellcheck: 'false', oninput: () => this.typed(), 'aria-keyshortcuts': '/' })
+    const graders = [['', 'any grader'], ...run.graders.map((one) => [one.name, one.label ?? one.name])]
+    this.choices = {
+      grader: choice('Grader', graders, '', (grader) => change({ grader })),
+      state: choice('State', STATE_CHOICES, '', (state) => change({ state })),
+      tag: run.tags?.length ? choice('Tag', [['', 'any tag'], ...run.tags.map((tag) => [tag, tag])], '', (tag) => change({ tag })) : null,
+      model: run.models?.length > 1 ? choice('Model', [['', 'any model'], ...run.models.map((model) => [model, model])], '', (model) => change({ model })) : null,
+      sort: choice('Order', SORTS, '', (value) => {
+        const [sort, order] = value.split(' ')
+        change({ sort, order })
+      }),
+    }
+    this.count = element('span', { class: 'count figures', role: 'status' })
+    this.view = button('Matrix', () => change({ view: this.isMatrix ? '' : 'matrix' }), { 'aria-pressed': 'false' })
+    this.clear = button('Clear', () => change(Object.fromEntries(LIST_QUERY.filter((name) => name !== 'view').map((name) => [name, '']))), { class: 'quiet' })
+    const { grader, state, tag, model, sort } = this.choices
+    this.node = element('div', { class: 'filters', role: 'search', 'aria-label': 'Cases' }, field('Search', this.search, { class: 'field search' }),
+      [grader, state, tag, model, sort].map((one) => one?.node), element('div', { class: 'filter-end' }, this.clear, this.view, this.count))
+  }
+
+  typed() {
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.change({ q: this.search.value }), TYPING)
+  }
+
+  /** Shows what an address says. */
+  show(query) {
+    this.isMatrix = query.view === 'matrix'
+    this.view.setAttribute('aria-pressed', this.isMatrix)
+    if (document.activeElement !== this.search) this.search.value = query.q ?? ''
+    for (const [name, one] of Object.entries(this.choices)) {
+      if (!one) continue
+      one.control.value = name === 'sort' ? [query.sort, query.order === 'desc' ? 'desc' : ''].filter(Boolean).join(' ') : query[name] ?? ''
+    }
+    this.clear.disabled = !Object.keys(serverQuery(query)).length
+  }
+
+  focus() {
+    this.search.focus()
+    this.search.select()
+  }
+}

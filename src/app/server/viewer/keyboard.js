@@ -1,0 +1,57 @@
+// Keys: which are listened to, when, and the dialog that lists them. What they do belongs to the page that is shown.
+
+import { button, element } from './dom.js'
+import { prefer, preference } from './preferences.js'
+
+const KEYS = [
+  ['j, k', 'next and previous row or case'],
+  ['Enter', 'opens the row'],
+  ['Esc', 'back: from a case to its list, from a run to all runs'],
+  ['/', 'search'],
+  ['y, n', 'label: pass, fail'],
+  ['1 to 9', 'label on the scale: 1 is 0.0, 5 is 0.5, 9 is 1.0'],
+  ['0', 'removes the label'],
+  ['?', 'this list'],
+]
+
+let areOff = preference('keys') === 'off'
+
+/** Calls the page's own function for a key, by name. `keysOf` gives those of the page that is shown. */
+export function startKeyboard(keysOf, helpButton) {
+  const dialog = helpDialog()
+  document.body.append(dialog)
+  const help = () => dialog.showModal()
+  helpButton.addEventListener('click', help)
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || dialog.open || event.defaultPrevented) return
+    const { target, key } = event
+    if (isField(target)) {
+      if (key === 'Escape') target.blur()
+      return
+    }
+    if (key === 'Enter' && target.closest?.('a, button, summary')) return
+    if (areOff && key !== 'Escape' && key !== 'Enter') return
+    const act = key === '?' ? help : keysOf()[key]
+    if (!act) return
+    event.preventDefault()
+    act()
+  })
+}
+
+function isField(node) {
+  return node.isContentEditable || node.tagName === 'SELECT' || node.tagName === 'TEXTAREA'
+    || (node.tagName === 'INPUT' && !['checkbox', 'radio', 'button'].includes(node.type))
+}
+
+function helpDialog() {
+  const control = element('input', { type: 'checkbox', onchange: () => {
+    areOff = !control.checked
+    prefer('keys', areOff ? 'off' : null)
+  } })
+  control.checked = !areOff
+  const dialog = element('dialog', { class: 'help', 'aria-labelledby': 'help-title' }, element('h2', { id: 'help-title' }, 'Keys'),
+    element('dl', null, KEYS.map(([key, text]) => [element('dt', null, element('kbd', null, key)), element('dd', null, text)])),
+    element('label', { class: 'check' }, control, 'Keys without Ctrl or Alt are on'),
+    button('Close', () => dialog.close(), { class: 'primary' }))
+  return dialog
+}

@@ -1,0 +1,45 @@
+// A run that is under way: its events, as they come, until it ends. The browser resumes the stream by itself.
+
+/** At most one refresh in this many milliseconds. */
+const REFRESH = 2000
+
+/** Follows a run. `on` has functions by the name of the event, and `refresh`, which is called once in a while. Answers what ends it. */
+export function follow(source, run, on) {
+  const stream = source.events(run)
+  let timer = null
+  const refreshSoon = () => {
+    timer ??= setTimeout(() => {
+      timer = null
+      on.refresh()
+    }, REFRESH)
+  }
+  const end = () => {
+    clearTimeout(timer)
+    stream.close()
+  }
+  const listen = (name, act) => stream.addEventListener(name, (event) => {
+    let data = null
+    try {
+      data = JSON.parse(event.data)
+    } catch {
+      return
+    }
+    act(data)
+  })
+  listen('progress', (data) => on.progress(data))
+  listen('planned', refreshSoon)
+  listen('verdict', (data) => {
+    on.verdict(data)
+    refreshSoon()
+  })
+  listen('evaluated', refreshSoon)
+  listen('waiting', (data) => on.note(data.text))
+  listen('note', (data) => on.note(data.text))
+  listen('ended', () => {
+    end()
+    on.ended()
+  })
+  stream.onopen = () => on.connection(true)
+  stream.onerror = () => on.connection(false, stream.readyState === EventSource.CLOSED)
+  return end
+}

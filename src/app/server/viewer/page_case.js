@@ -1,0 +1,125 @@
+// A case: its conversation, its grades and why, and the labels of people.
+
+import { announce } from './notices.js'
+import { caseReference, placeQuery, reference } from './address.js'
+import { code, element, folded, foreign, longText, refill } from './dom.js'
+import { conversation } from './conversation.js'
+import { counted, readable } from './text.js'
+import { gradeCard, gradeLine } from './grade_card.js'
+import { listQuery, serverQuery } from './case_filters.js'
+import { SCALE } from './labels.js'
+
+/** Answers that were fetched ahead, by address; few, as they go out of date. */
+const ahead = new Map()
+
+async function fetchCase(source, run, sample, query) {
+  const name = reference([run, sample], query)
+  const early = ahead.get(name)
+  ahead.clear()
+  return (early && await early.catch(() => null)) ?? source.sample(run, sample, query)
+}
+
+export async function casePage({ source, address, go }) {
+  const [, id, , sample] = address.path
+  const list = listQuery(address.query)
+  const asked = { ...serverQuery(address.query), trial: address.query.trial }
+  const [run, item] = await Promise.all([source.run(id), fetchCase(source, id, sample, asked)])
+  return new CasePage(source, run, item, list, go)
+}
+
+class CasePage {
+  constructor(source, run, item, list, go) {
+    Object.assign(this, { source, run, item, list, go, title: `${item.sample_id} · ${run.suite}` })
+    this.place = { sample_id: item.sample_id, model: item.model, trial: item.trial }
+    this.back = reference(['runs', run.id], list)
+    const { server } = source.abilities
+    this.trail = [server && ['Runs', []], [run.suite, server ? ['suites', run.suite] : null], [run.id, ['runs', run.id], list], [item.sample_id]].filter(Boolean)
+    this.names = run.graders.map((one) => one.name).filter((name) => item.grades[name])
+    this.current = this.names.includes(list.grader) ? list.grader : this.names[0]
+    this.aside = element('aside', { class: 'grades', 'aria-label': 'Grades' })
+    this.showCards()
+    this.node = element('div', { class: 'case' }, this.header(), element('div', { class: 'case-columns' }, element('div', { class: 'case-main' }, this.main()), this.aside))
+    this.keys = this.makeKeys()
+    const { next } = item
+    if (next && server) {
+      const query = { ...serverQuery(list), ...placeQuery(next) }
+      ahead.set(reference([run.id, next.sample_id], query), source.sample(run.id, next.sample_id, query))
+      ahead.forEach((promise) => promise.catch(() => {}))
+    }
+  }
+
+  header() {
+    const { item } = this
+    const step = (place, text, key) => place
+      ? element('a', { class: 'button', href: caseReference(this.run.id, place, this.list), rel: key === 'j' ? 'next' : 'prev' }, text, ' ', element('kbd', null, key))
+      : element('span', { class: 'button', 'aria-disabled': 'true' }, text, ' ', element('kbd', null, key))
+    const facts = [item.model && foreign(item.model), this.run.trials > 1 && `trial ${item.trial}`, `line ${item.at + 1} of ${counted(this.run.results)}`,
+      ...(item.tags ?? []).map((tag) => element('span', { class: 'tag' }, foreign(tag)))].filter(Boolean)
+    return element('div', { class: 'case-head' }, element('div', null, element('h1', { class: 'case-title' }, foreign(item.sample_id)),
+      element('p', { class: 'muted' }, facts.map((part, at) => [at > 0 && ' · ', part]))),
+    element('nav', { class: 'steps', 'aria-label': 'Cases of the list' }, step(item.previous, '← Previous', 'k'), step(item.next, 'Next →', 'j')), gradeLine(item))
+  }
+
+  main() {
+    const { item } = this
+    const shown = item.conversation
+    const block = (title, value, props) => value !== null && value !== undefined && value !== '' &&
+      element('section', { class: 'block', ...props }, element('h2', null, title), typeof value === 'string' ? longText(value) : code(readable(value)))
+    const texts = new Map()
+    for (const [name, text] of Object.entries(item.submissions ?? {})) texts.set(text, [...(texts.get(text) ?? []), name])
+    return [
+      item.conversation_note && element('p', { class: 'note' }, foreign(item.conversation_note)),
+      !shown && block('Input', item.input),
+      shown && element('section', { class: 'block' }, element('h2', null, 'Conversation ', element('span', { class: 'count' }, counted(shown.length, 'message'))), conversation(shown)),
+      !shown && [...texts].map(([text, names]) => element('section', { class: 'block' },
+        element('h2', null, 'Submission', texts.size > 1 && [' for ', foreign(names.join(', '))]), longText(text || '(empty)'))),
+      block('Ground truth', item.ground_truth),
+      shown && folded('Input', () => typeof item.input === 'string' ? longText(item.input) : code(readable(item.input))),
+      item.metadata && Object.keys(item.metadata).length > 0 && folded('Metadata of the row', () => code(readable(item.metadata)))]
+  }
+
+  showCards() {
+    this.labels = new Map()
+    refill(this.aside, this.names.map((name) => {
+      const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.source.abilities.labels,
+        select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value) => this.save(name, value) })
+      this.labels.set(name, labels)
+      const pressed = labels.set.bind(labels)
+      labels.set = (value) => this.labelled(pressed(value), value)
+      return node
+    }))
+  }
+
+  save(grader, label) {
+    ahead.clear()
+    const { sample_id, model, trial } = this.place
+    return this.source.label(this.run.suite, sample_id, { grader, model, trial, label })
+  }
+
+  /** In a list of what has no label the next case follows. */
+  async labelled(kept, value) {
+    if (await kept && value !== null && this.list.state === 'unlabelled' && this.item.next && !this.isOver) {
+      this.go(caseReference(this.run.id, this.item.next, this.list))
+    }
+  }
+
+  makeKeys() {
+    const to = (place) => () => place ? this.go(caseReference(this.run.id, place, this.list)) : announce('There is no other case in the list.')
+    const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }) }
+    if (!this.source.abilities.labels || !this.current) return keys
+    const set = (value) => () => this.labels.get(this.current).set(value)
+    Object.assign(keys, { y: set(true), n: set(false), 0: set(null) })
+    SCALE.forEach((value, at) => { keys[at + 1] = set(value) })
+    return keys
+  }
+
+  /** After another grader was chosen the focus is where it was. */
+  takeFocus({ isReplaced }) {
+    if (isReplaced) this.aside.querySelector('.current h3 button')?.focus({ preventScroll: true })
+    return isReplaced
+  }
+
+  end() {
+    this.isOver = true
+  }
+}

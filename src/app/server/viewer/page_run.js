@@ -1,0 +1,153 @@
+// A run: its gate, metrics and agreement, and all of its cases.
+
+import { agreementTable, facts, metricsTable, partTables, promptList, runLinks } from './run_parts.js'
+import { announce, notify } from './notices.js'
+import { button, element, foreign, longText, refill } from './dom.js'
+import { CaseFilters, listQuery } from './case_filters.js'
+import { CaseList } from './case_list.js'
+import { counted } from './text.js'
+import { follow } from './live.js'
+import { runBadge } from './states.js'
+import { Matrix } from './matrix.js'
+import { reference } from './address.js'
+import { remarks } from './runs_list.js'
+
+export async function runPage({ source, address, go }) {
+  const page = new RunPage(source, await source.run(address.path[1]), go)
+  await page.update(address.query)
+  page.follow()
+  return page
+}
+
+class RunPage {
+  constructor(source, run, go) {
+    Object.assign(this, { source, run, go, title: `${run.suite} · ${run.id}` })
+    this.trail = source.abilities.server ? [['Runs', []], [run.suite, ['suites', run.suite]], [run.id]] : [[run.suite], [run.id]]
+    const change = (part) => this.changed(part)
+    this.filters = new CaseFilters(run, change)
+    this.list = new CaseList(source, run, change, (pages) => this.told(pages))
+    this.matrix = new Matrix(source, run, change, (pages) => this.told(pages))
+    this.progress = element('div', { class: 'live', hidden: !run.under_way })
+    this.summary = element('div', { class: 'summary' })
+    this.cases = element('div', { class: 'case-area' })
+    this.node = [this.progress, this.summary, element('section', { class: 'case-section', 'aria-labelledby': 'cases-title' },
+      element('h2', { id: 'cases-title' }, 'Cases'), this.filters.node, this.cases)]
+    const { view } = this.list
+    this.keys = { j: () => this.rows?.move(1), k: () => this.rows?.move(-1), Enter: () => this.rows?.currentLink()?.click(), '/': () => this.filters.focus(),
+      Escape: () => source.abilities.server && go(reference([])) }
+    this.rowsOf = () => (this.query.view === 'matrix' ? this.matrix.view : view)
+    this.showSummary()
+  }
+
+  get rows() {
+    return this.rowsOf()
+  }
+
+  showSummary() {
+    const { run } = this
+    const agreement = agreementTable(run.agreement)
+    refill(this.summary,
+      element('h1', null, foreign(run.suite), ' ', runBadge(run), remarks(run)),
+      run.gate?.rule && element('p', { class: 'muted' }, 'Gate: ', foreign(run.gate.rule)),
+      facts(run), runLinks(run, this.source),
+      run.warnings?.length > 0 && element('ul', { class: 'warnings' }, run.warnings.map((text) => element('li', null, foreign(text)))),
+      element('div', { class: 'beside' }, element('section', { 'aria-label': 'Metrics' }, element('h2', null, 'Metrics'), metricsTable(run)),
+        agreement && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement)),
+      partTables(run.summary, run.metrics), promptList(run.graders, longText))
+  }
+
+  /** Another query for the same run: the address follows, and the rows. */
+  changed(part) {
+    const query = listQuery({ ...this.query, ...part })
+    this.go(reference(['runs', this.run.id], query), { replace: true })
+  }
+
+  async update(query) {
+    const before = this.query
+    this.query = listQuery(query)
+    this.filters.show(this.query)
+    const isMatrix = this.query.view === 'matrix'
+    if (before && this.cases.isConnected) this.toFirstRow()
+    refill(this.cases, isMatrix ? this.matrix.node : this.list.view.node)
+    if (isMatrix) await this.matrix.show(this.query)
+    else {
+      this.matrix.end()
+      await this.list.show(this.query)
+    }
+  }
+
+  /** The first rows of another list are seen, not its middle. */
+  toFirstRow() {
+    const top = this.filters.node.parentNode.getBoundingClientRect().top
+    if (top < 0) scrollBy(0, top)
+  }
+
+  told(pages) {
+    if (pages.total === null || pages.isBusy) return
+    const text = counted(pages.total, 'case')
+    if (this.filters.count.textContent !== text) refill(this.filters.count, text)
+  }
+
+  shown() {
+    this.rows?.draw()
+  }
+
+  /** After a case the focus is on its row. */
+  takeFocus({ isBack, index }) {
+    if (!isBack || !(index >= 0) || !this.rows) return false
+    this.rows.setCurrent(Math.min(index, (this.rows.pages.total ?? 0) - 1), true)
+    return true
+  }
+
+  follow() {
+    if (!this.run.under_way || !this.source.abilities.server) return
+    const line = element('span', { class: 'figures', role: 'status' }, 'Waiting for the first verdict…')
+    const bar = element('progress', { 'aria-label': 'Progress', max: 1, value: 0 })
+    const stop = this.source.abilities.start && button('Stop', () => this.stop(stop))
+    refill(this.progress, bar, line, stop)
+    this.stopFollowing = follow(this.source, this.run.id, {
+      progress: (data) => {
+        bar.value = data.total ? data.done / data.total : 0
+        refill(line, `${counted(data.done)} of ${counted(data.total)}, ${counted(data.asked)} asked, ${counted(data.in_flight)} in flight${data.failed ? `, ${counted(data.failed)} failed` : ''}`)
+      },
+      verdict: (data) => this.list.pages.patch(JSON.stringify([data.sample_id, data.model ?? null, data.trial ?? 0]), (row) => {
+        row.grades[data.grader] = { label: row.grades[data.grader]?.label ?? null, score: data.now?.score ?? null, state: data.now?.state ?? 'pending' }
+      }),
+      note: (text) => text && announce(text),
+      refresh: () => this.refresh(),
+      connection: (isOpen, isOver) => this.progress.classList.toggle('offline', !isOpen && !isOver),
+      ended: () => {
+        this.refresh()
+        this.progress.hidden = true
+        announce('The run has ended.')
+      },
+    })
+  }
+
+  async stop(control) {
+    control.disabled = true
+    try {
+      await this.source.stop(this.run.id)
+    } catch (failure) {
+      control.disabled = false
+      notify(`The run was not stopped: ${failure.message}`, { isFailure: true })
+    }
+  }
+
+  async refresh() {
+    try {
+      this.run = await this.source.run(this.run.id, { fresh: true })
+      this.list.run = this.run
+      this.showSummary()
+      this.list.pages.refresh()
+    } catch {
+      // The next event asks again.
+    }
+  }
+
+  end() {
+    this.stopFollowing?.()
+    this.matrix.end()
+    this.list.end()
+  }
+}

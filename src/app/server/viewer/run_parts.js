@@ -1,0 +1,75 @@
+// The figures of a run: what it was, metrics, agreement with people, by tag and by model.
+
+import { counted, decimal, duration, money, moment, percent, withError } from './text.js'
+import { element, folded, foreign, table } from './dom.js'
+import { histogram } from './charts.js'
+import { reference } from './address.js'
+
+/** When, how long, how much. */
+export function facts(run) {
+  const { actions } = run
+  const pairs = [
+    ['Run', run.id],
+    ['Started', moment(run.started)], ['Took', run.under_way ? 'under way' : duration(run.started, run.finished)],
+    ['Results', counted(run.results)], ['Samples', counted(run.samples)],
+    run.trials > 1 && ['Trials', counted(run.trials)], run.models?.length > 0 && ['Models', foreign(run.models.join(', '))],
+    actions && ['Judgments', `${counted(actions.asked)} asked, ${counted(actions.cached)} cached${actions.failed ? `, ${counted(actions.failed)} failed` : ''}${actions.pending ? `, ${counted(actions.pending)} pending` : ''}`],
+    ['Cost', money(run.cost)], typeof run.exit_code === 'number' && ['Exit code', String(run.exit_code)]]
+  return element('dl', { class: 'facts' }, pairs.filter(Boolean).map(([name, value]) => element('div', null, element('dt', null, name), element('dd', { class: 'figures' }, value))))
+}
+
+/** Graders as rows: mean, passes, errors, and how scores are spread. */
+export function metricsTable(run) {
+  const rows = Object.entries(run.metrics).map(([name, metric]) => {
+    const grader = run.graders.find((one) => one.name === name)
+    const counts = run.histograms?.[name]
+    return [[foreign(metric.label ?? name, { class: 'foreign grader-name', title: name }), grader && element('div', { class: 'muted small' }, describe(grader))],
+      figures(withError(metric.mean, metric.stderr)), figures(percent(metric.pass_rate)), figures(counted(metric.n)),
+      element('span', { class: metric.errors ? 'figures errored-count' : 'figures muted' }, metric.errors ? `! ${counted(metric.errors)}` : '0'),
+      counts?.some((count) => count > 0) ? histogram(counts, name) : element('span', { class: 'histogram-space' })]
+  })
+  return table('Metrics', ['Grader', '#Mean ± standard error', '#Passes', '#Grades', '#Errors', 'Scores from 0 to 1'], rows, { class: 'wide metrics' })
+}
+
+function figures(text) {
+  return element('span', { class: 'figures' }, text)
+}
+
+function describe(grader) {
+  const threshold = typeof grader.pass_threshold === 'number' ? `passes from ${grader.pass_threshold}` : null
+  return [grader.kind, grader.model, threshold].filter(Boolean).map((part, at) => [at > 0 && ' · ', foreign(part)])
+}
+
+/** How far each grader agrees with people; nothing where there are no labels. */
+export function agreementTable(agreement) {
+  const rows = Object.entries(agreement ?? {}).filter(([, one]) => one?.n > 0 || one?.without_verdict > 0).map(([name, one]) => [
+    foreign(name), figures(counted(one.n)), figures(percent(one.accuracy)),
+    figures(`${decimal(one.kappa, 2)}${one.kappa_interval ? ` (${one.kappa_interval.map((value) => decimal(value, 2)).join(' to ')})` : ''}`),
+    figures(counted(one.false_pass)), figures(counted(one.false_fail)), figures(decimal(one.mean_distance, 2))])
+  if (!rows.length) return null
+  return table('Agreement with people', ['Grader', '#Labels', '#Agrees', '#Kappa (95 %)', '#False passes', '#False fails', '#Mean distance'], rows)
+}
+
+/** The means of parts of the results: by tag, by model. */
+export function partTables(summary, metrics) {
+  const names = Object.keys(metrics)
+  const one = (title, parts) => parts && Object.keys(parts).length > 0 && folded(`${title} (${Object.keys(parts).length})`, () =>
+    table(title, [title, '#Grades', ...names.map((name) => `#${metrics[name].label ?? name}`)], Object.entries(parts).map(([part, own]) => [
+      foreign(part), figures(counted(Object.values(own)[0]?.n)), ...names.map((name) => figures(withError(own[name]?.avg_score_attempted, own[name]?.stderr)))])))
+  return [one('By tag', summary?.by_tag), one('By model', summary?.by_model)].filter(Boolean)
+}
+
+/** The rubrics of graders that are judges, folded. */
+export function promptList(graders, longText) {
+  return graders.filter((one) => one.prompt).map((one) => folded(['Rubric of ', foreign(one.name)], () => longText(one.prompt)))
+}
+
+/** Links to the files of a run, to what went before it and what came after. */
+export function runLinks(run, source) {
+  const link = (path, text, query) => element('a', { href: reference(path, query) }, text)
+  const files = source.abilities.server && !run.under_way && element('span', { class: 'downloads' }, 'Report: ', ['html', 'md', 'xml', 'csv', 'json'].map((format) => [
+    element('a', { href: source.download(run.id, format), download: `${run.id}.${format}` }, format), ' ']))
+  return element('p', { class: 'links' },
+    source.abilities.server && run.previous && [link(['diff'], 'Compare with the run before', { old: run.previous, new: run.id }), link(['runs', run.previous], 'Older run')],
+    source.abilities.server && run.next && link(['runs', run.next], 'Newer run'), files)
+}

@@ -1,0 +1,81 @@
+// The data of a server: one method a request.
+
+import { requestPath } from './address.js'
+
+/** Why a request came to nothing, in words for people. */
+export class Failure extends Error {
+  constructor(code, message) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** What `evalrs serve` answers. */
+export class ApiSource {
+  constructor() {
+    this.abilities = { server: true, labels: false, start: false }
+    this.lastRun = null
+  }
+
+  /** Learns what the server allows. */
+  async open() {
+    const meta = await this.get(['meta'])
+    this.abilities = { server: true, labels: !meta.read_only, start: !meta.read_only }
+    return meta
+  }
+
+  suites = () => this.get(['suites'], { limit: 500 })
+  suite = (name) => this.get(['suites', name])
+  runs = (query) => this.get(['runs'], query)
+  history = (suite) => this.get(['history'], { suite })
+  diff = (old, young) => this.get(['diff'], { old, new: young })
+  samples = (run, query) => this.get(['runs', run, 'samples'], query)
+  sample = (run, sample, query) => this.get(['runs', run, 'samples', sample], query)
+  start = (body) => this.ask(['runs'], {}, { method: 'POST', body })
+  stop = (run) => this.ask(['runs', run], {}, { method: 'DELETE' })
+  events = (run) => new EventSource(requestPath(['api', 'runs', run, 'events']))
+  download = (run, format) => requestPath(['api', 'runs', run, `report.${format}`])
+
+  /** A run; the one that was asked for last is kept, unless it changes. */
+  run(id, { fresh = false } = {}) {
+    if (this.lastRun?.id !== id || fresh) {
+      const answer = this.get(['runs', id])
+      this.lastRun = { id, answer }
+      const forget = () => {
+        if (this.lastRun?.answer === answer) this.lastRun = null
+      }
+      answer.then((run) => (run.under_way || id === 'latest') && forget(), forget)
+    }
+    return this.lastRun.answer
+  }
+
+  /** Sets or removes a label; the run that is kept has other agreement then. */
+  label(suite, sample, body) {
+    this.lastRun = null
+    return this.ask(['suites', suite, 'labels', sample], {}, { method: 'PUT', body })
+  }
+
+  get(path, query) {
+    return this.ask(path, query, {})
+  }
+
+  async ask(path, query, { method = 'GET', body }) {
+    const address = requestPath(['api', ...path], query)
+    const headers = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) }
+    let response
+    try {
+      response = await fetch(address, { method, headers, body: body && JSON.stringify(body) })
+    } catch {
+      throw new Failure('UNREACHABLE', 'the server does not answer; is `evalrs serve` still running?')
+    }
+    let envelope
+    try {
+      envelope = await response.json()
+    } catch {
+      throw new Failure('UNREADABLE', `the server answered with status ${response.status}, and not with JSON`)
+    }
+    if (envelope?.success) return envelope.data
+    const { code = 'UNKNOWN', message = `the server answered with status ${response.status}` } = envelope?.error ?? {}
+    throw new Failure(code, message)
+  }
+}

@@ -1,0 +1,93 @@
+// The data of a report that is a file: one run, its rows, and its cases, compressed in packs that are opened on demand.
+
+import { Failure } from './source_api.js'
+
+/** How many cases a pack holds. */
+const PACK = 200
+
+/** What the page itself holds. */
+export class EmbeddedSource {
+  constructor(data) {
+    this.abilities = { server: false, labels: false, start: false }
+    this.data = data
+    this.rows = [...data.rows].sort((one, other) => one.at - other.at)
+    this.packs = new Map()
+  }
+
+  async open() {
+    return { evalrs: this.data.run.header?.evalrs ?? '', read_only: true, suites: [], live: null }
+  }
+
+  async run(id) {
+    if (id !== this.data.run.id && id !== 'latest') throw new Failure('NOT_FOUND', `this file holds run ${this.data.run.id} alone`)
+    return this.data.run
+  }
+
+  async samples(run, query) {
+    const found = selectRows(this.rows, query)
+    const skip = Number(query.skip ?? 0)
+    const samples = found.slice(skip, skip + Number(query.limit ?? 50))
+    return { samples, count: samples.length, total: found.length }
+  }
+
+  async sample(run, sample, query) {
+    const isMeant = (one) => one.sample_id === sample && (one.model ?? undefined) === (query.model ?? one.model ?? undefined)
+      && one.trial === Number(query.trial ?? one.trial)
+    const at = this.rows.findIndex(isMeant)
+    const found = at < 0 ? undefined : (await this.pack(Math.floor(at / PACK))).find(isMeant)
+    if (!found) throw new Failure('NOT_FOUND', `no sample ${sample} in this run`)
+    const list = selectRows(this.rows, { ...query, model: undefined })
+    const position = list.indexOf(this.rows[at])
+    const place = (row) => row ? { sample_id: row.sample_id, model: row.model, trial: row.trial } : null
+    return { ...found, previous: place(list[position - 1]), next: position < 0 ? null : place(list[position + 1]) }
+  }
+
+  pack(number) {
+    if (!this.packs.has(number)) this.packs.set(number, unpacked(this.data.cases[number] ?? ''))
+    return this.packs.get(number)
+  }
+}
+
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
+  return JSON.parse(await new Response(stream).text())
+}
+
+/** The rows that a query of a list asks for, in its order: as the server does it. */
+export function selectRows(rows, query) {
+  const words = (query.q ?? '').toLowerCase()
+  const found = rows.filter((row) => hasState(row, query)
+    && (!query.model || row.model === query.model)
+    && (!query.tag || (row.tags ?? []).includes(query.tag))
+    && (!words || `${row.sample_id}\n${row.submission}`.toLowerCase().includes(words)))
+  const factor = query.order === 'desc' ? -1 : 1
+  if (query.sort === 'id') found.sort((one, other) => factor * (compared(one.sample_id, other.sample_id) || one.at - other.at))
+  else if (query.sort === 'score') found.sort((one, other) => factor * (lowest(one, query) - lowest(other, query)) || one.at - other.at)
+  else if (factor < 0) found.reverse()
+  return found
+}
+
+function compared(one, other) {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+function gradesOf(row, query) {
+  const grades = query.grader ? [row.grades[query.grader]] : Object.values(row.grades)
+  return grades.filter((grade) => grade)
+}
+
+function hasState(row, { state, ...query }) {
+  if (!state) return true
+  const grades = gradesOf(row, query)
+  if (state === 'unlabelled') return grades.some((grade) => !grade.label)
+  if (state === 'labelled') return grades.some((grade) => grade.label)
+  if (state === 'disagrees') return grades.some((grade) => grade.label?.agrees === false)
+  return grades.some((grade) => grade.state === state)
+}
+
+/** Grades without a score stand last. */
+function lowest(row, query) {
+  const scores = gradesOf(row, query).map((grade) => grade.score).filter((score) => typeof score === 'number')
+  return scores.length ? Math.min(...scores) : 2
+}

@@ -1,0 +1,61 @@
+// What a state looks like: a sign, a word and a colour, never the colour alone.
+
+import { decimal, gateNumbers } from './text.js'
+import { element, unseen } from './dom.js'
+
+const STATES = {
+  passed: ['✓', 'passed'],
+  failed: ['✗', 'failed'],
+  errored: ['!', 'error'],
+  pending: ['…', 'pending'],
+  skipped: ['–', 'skipped'],
+  undecided: ['?', 'undecided'],
+  none: ['–', 'no gate'],
+}
+
+/** A state as sign and word. */
+export function badge(state, word) {
+  const [sign, own] = STATES[state] ?? ['', state ?? '–']
+  return element('span', { class: `badge ${state in STATES ? state : ''}` }, element('span', { class: 'sign', 'aria-hidden': 'true' }, sign), word ?? own)
+}
+
+/** What the gate says, and its numbers. */
+export function gateBadge(gate, { numbers = true } = {}) {
+  const text = numbers ? gateNumbers(gate) : ''
+  return element('span', { class: 'gate', title: gate?.rule ?? null }, badge(gate?.status ?? 'none'), text && element('span', { class: 'figures' }, text))
+}
+
+/** How a run stands: its gate, or that it is under way. */
+export function runBadge(run, options) {
+  return run.under_way ? badge('pending', 'under way') : gateBadge(run.gate, options)
+}
+
+/** A grade in a row: sign and score; the word for screen readers. */
+export function scoreCell(grade) {
+  if (!grade) return element('span', { class: 'score' }, '–')
+  const [sign, word] = STATES[grade.state] ?? ['', grade.state]
+  return element('span', { class: `score ${grade.state}`, title: word },
+    element('span', { class: 'sign', 'aria-hidden': 'true' }, sign),
+    grade.state === 'errored' ? word : [unseen(`${word} `), decimal(grade.score)], labelMark(grade.label))
+}
+
+/** Whether a person agrees. */
+export function labelMark(label) {
+  if (!label) return null
+  const sign = label.agrees === false ? '≠' : label.agrees ? '=' : '○'
+  return element('span', { class: label.agrees === false ? 'mark disagrees' : 'mark', title: labelText(label) }, unseen(labelText(label)),
+    element('span', { 'aria-hidden': 'true' }, sign))
+}
+
+/** A label in words. */
+export function labelText(label) {
+  if (!label) return 'no label'
+  const value = typeof label.label === 'number' ? decimal(label.label) : label.label ? 'pass' : 'fail'
+  const verdict = label.agrees === false ? ', the grader disagrees' : label.agrees ? ', the grader agrees' : ''
+  return `labelled ${value}${label.who ? ` by ${label.who}` : ''}${verdict}`
+}
+
+/** The name of a grader as the suite shows it. */
+export function graderTitle(name, label) {
+  return label ?? name
+}

@@ -1,0 +1,628 @@
+"""Drives the viewer in Chromium, as a reader does: every page, narrow and wide, light and dark, with keys alone.
+
+    python3 tests/viewer/pages.py                 against a server of made-up runs (mock.mjs)
+    EVALRS_URL=http://… python3 tests/viewer/pages.py    against `evalrs serve`; what needs the made-up runs is skipped
+
+CHROMIUM is the browser, else the first that is found; AXE is the file axe.min.js of axe-core, else that of node_modules.
+SHOTS is a folder for pictures of the pages, if they are wanted.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+try:
+    from playwright.sync_api import expect, sync_playwright
+except ImportError:
+    sync_playwright = None
+
+HERE = Path(__file__).resolve().parent
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+GIVEN = os.environ.get("EVALRS_URL", "").rstrip("/")
+SIZES = [(320, 700), (1440, 900)]
+SCHEMES = ["light", "dark"]
+#: Rules of WCAG 2.2 A and AA.
+AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+NEWEST = "20261122T062324-aa0000"
+BEFORE = "20261121T062324-aa0001"
+BULK = "20261121T120000-bulk01"
+MODELS = "20261120T120000-modl01"
+LIVE = "20261123T080000-live01"
+
+needs_mock = unittest.skipIf(GIVEN, "needs the made-up runs")
+
+
+def axe_source():
+    """The text of axe-core, or None."""
+    candidates = [os.environ.get("AXE"), *(folder / "node_modules/axe-core/axe.min.js" for folder in [HERE, *HERE.parents])]
+    return next((Path(path).read_text() for path in candidates if path and Path(path).exists()), None)
+
+
+class State:
+    """What all tests share: the browser and the server."""
+
+    browser = playwright = server = None
+    url = GIVEN
+    axe = axe_source()
+
+
+def setUpModule():
+    if sync_playwright is None:
+        raise unittest.SkipTest("playwright is not installed: pip install playwright")
+    if CHROMIUM is None:
+        raise unittest.SkipTest("no Chromium: install it, or name it in CHROMIUM")
+    if not GIVEN:
+        if shutil.which("node") is None:
+            raise unittest.SkipTest("node is not installed, which the server of made-up runs needs")
+        State.server = subprocess.Popen(["node", str(HERE / "mock.mjs")], stdout=subprocess.PIPE, text=True)
+        State.url = State.server.stdout.readline().strip()
+    State.playwright = sync_playwright().start()
+    State.browser = State.playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+def tearDownModule():
+    if State.browser:
+        State.browser.close()
+        State.playwright.stop()
+    if State.server:
+        State.server.kill()
+        State.server.wait()
+        State.server.stdout.close()
+
+
+def api(path):
+    """The data of a request."""
+    with urllib.request.urlopen(f"{State.url}/api/{path}") as answer:
+        return json.load(answer)["data"]
+
+
+class PageTest(unittest.TestCase):
+    """A page in a fresh context. Whatever it says on the console or asks of others is a failure."""
+
+    expected_errors = ()
+
+    def open(self, address="/", size=(1440, 900), scheme="light", **options):
+        context = State.browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, **options)
+        self.addCleanup(context.close)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        self.faults, self.elsewhere = [], []
+        page.on("console", lambda message: self.faults.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("request", lambda request: self.elsewhere.append(request.url) if not request.url.startswith((State.url, "data:", "file:", "blob:")) else None)
+        self.page = page
+        self.visit(address)
+        return page
+
+    def visit(self, address):
+        self.page.goto(address if address.startswith("file:") else State.url + address)
+        self.page.wait_for_selector("main h1")
+
+    def check_quiet(self):
+        faults = [text for text in self.faults if not any(part in text for part in self.expected_errors)]
+        self.assertEqual(faults, [])
+        self.assertEqual(self.elsewhere, [])
+
+    def wait_rows(self):
+        self.page.wait_for_selector(".body .row a")
+        self.page.wait_for_selector('.rows[aria-busy="false"]')
+
+    def count_text(self):
+        return self.page.locator(".filter-end .count").inner_text()
+
+    def focused(self):
+        return self.page.evaluate("document.activeElement.textContent")
+
+
+def pages_of_mock():
+    return {
+        "runs": "/", "suite": "/suites/support", "run": f"/runs/{NEWEST}", "filtered": f"/runs/{NEWEST}?state=failed&grader=quality&sort=score",
+        "case": f"/runs/{NEWEST}/samples/return-00005?grader=quality", "hostile": f"/runs/{NEWEST}/samples/" + hostile_id(), "no-conversation": f"/runs/{NEWEST}/samples/{with_number(47)}",
+        "diff": f"/diff?old={BEFORE}&new={NEWEST}", "choose": "/diff", "matrix": f"/runs/{NEWEST}?view=matrix", "models": f"/runs/{MODELS}?view=matrix", "bulk": f"/runs/{BULK}", "live": f"/runs/{LIVE}",
+        "missing": "/runs/none", "nowhere": "/nowhere",
+    }
+
+
+def pages_of_server():
+    found = {"runs": "/"}
+    runs = api("runs?limit=50")["runs"]
+    if not runs:
+        return found
+    run = runs[0]["id"]
+    found |= {"run": f"/runs/{run}", "suite": f"/suites/{runs[0]['suite']}", "matrix": f"/runs/{run}?view=matrix", "choose": "/diff", "missing": "/runs/none"}
+    samples = api(f"runs/{run}/samples?limit=1")["samples"]
+    if samples:
+        found["case"] = case_address(run, samples[0])
+    previous = api(f"runs/{run}")["previous"]
+    if previous:
+        found["diff"] = f"/diff?old={previous}&new={run}"
+    return found
+
+
+def case_address(run, row):
+    place = "&".join(f"{name}={urllib.parse.quote(str(row[name]))}" for name in ("model", "trial") if row[name])
+    return f"/runs/{run}/samples/{urllib.parse.quote(row['sample_id'], safe='')}" + (f"?{place}" if place else "")
+
+
+def hostile_id():
+    row = api(f"runs/{NEWEST}/samples?limit=4")["samples"][3]
+    return urllib.parse.quote(row["sample_id"], safe="")
+
+
+def with_number(number):
+    return api(f"runs/{NEWEST}/samples?limit=1&skip={number}")["samples"][0]["sample_id"]
+
+
+class EveryPage(PageTest):
+    expected_errors = ("404 (Not Found)",)
+
+    def test_is_whole_quiet_and_accessible(self):
+        for name, address in (pages_of_server() if GIVEN else pages_of_mock()).items():
+            for size in SIZES:
+                for scheme in SCHEMES:
+                    with self.subTest(page=name, width=size[0], scheme=scheme):
+                        page = self.open(address, size, scheme)
+                        page.wait_for_function("document.getElementById('loading').hidden")
+                        page.wait_for_timeout(150)
+                        if os.environ.get("SHOTS"):
+                            page.screenshot(path=f"{os.environ['SHOTS']}/{name}-{size[0]}-{scheme}.png")
+                        self.check_quiet()
+                        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, "wider than the screen")
+                        self.check_axe()
+
+    def check_axe(self):
+        if State.axe is None:
+            self.skipTest("no axe-core: npm install axe-core, or name axe.min.js in AXE")
+        self.page.evaluate(State.axe)
+        found = self.page.evaluate("(tags) => axe.run(document, { runOnly: tags }).then((found) => found.violations)", AXE_TAGS)
+        problems = [(one["id"], node["html"][:160], node["failureSummary"][:300]) for one in found for node in one["nodes"][:3]]
+        self.assertEqual(problems, [])
+
+    def test_does_not_shift(self):
+        for name, address in (pages_of_server() if GIVEN else pages_of_mock()).items():
+            if name == "live":
+                continue
+            for size in SIZES:
+                with self.subTest(page=name, width=size[0]):
+                    page = self.open("/diff", size)
+                    page.add_init_script("window.shifts = []; new PerformanceObserver((list) => list.getEntries().forEach((one) => shifts.push(one.value))).observe({ type: 'layout-shift', buffered: true })")
+                    self.visit(address)
+                    page.wait_for_timeout(400)
+                    self.assertLess(sum(page.evaluate("shifts")), 0.02)
+
+
+@needs_mock
+class Keys(PageTest):
+    def test_alone_lead_from_the_runs_to_a_label_and_back(self):
+        page = self.open("/")
+        self.wait_rows()
+        for _ in range(2):
+            page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/runs/{NEWEST}")
+        self.wait_rows()
+        page.keyboard.press("/")
+        page.keyboard.type("return-0000")
+        page.wait_for_url("**q=return-0000")
+        page.keyboard.press("Escape")
+        expect(page.locator(".filter-end .count")).to_have_text("1 case")
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".case")
+        self.assertIn("return-00005", page.locator("h1").inner_text())
+        page.keyboard.press("Escape")
+        page.wait_for_url("**q=return-0000")
+        self.wait_rows()
+        self.assertEqual(self.focused(), "return-00005")
+        page.keyboard.press("Escape")
+        expect(page).to_have_url(State.url + "/")
+        self.check_quiet()
+
+    def test_step_through_cases_in_the_order_of_the_list(self):
+        page = self.open(f"/runs/{NEWEST}?state=failed&grader=policy")
+        self.wait_rows()
+        ids = page.locator(".body .row .first").all_inner_texts()[:3]
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        for name in [*ids, *ids[1::-1]]:
+            expect(page.locator("h1")).to_have_text(name)
+            page.keyboard.press("k" if name == ids[2] or page.evaluate("window.back") else "j")
+            if name == ids[2]:
+                page.evaluate("window.back = true")
+        self.check_quiet()
+
+    def test_are_listed_and_can_be_turned_off(self):
+        page = self.open("/")
+        self.wait_rows()
+        page.keyboard.press("?")
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_be_visible()
+        dialog.get_by_role("checkbox").uncheck()
+        page.keyboard.press("Escape")
+        expect(dialog).to_be_hidden()
+        page.keyboard.press("j")
+        self.assertEqual(page.locator(".row.current").count(), 0)
+        page.reload()
+        self.wait_rows()
+        page.keyboard.press("j")
+        self.assertEqual(page.locator(".row.current").count(), 0)
+        page.get_by_role("button", name="Keys").click()
+        dialog.get_by_role("checkbox").check()
+        dialog.get_by_role("button", name="Close").click()
+        page.keyboard.press("j")
+        self.assertEqual(page.locator(".row.current").count(), 1)
+
+    def test_are_text_in_a_field_and_not_ours_with_others(self):
+        page = self.open(f"/runs/{NEWEST}")
+        self.wait_rows()
+        page.get_by_role("searchbox").fill("")
+        page.get_by_role("searchbox").press_sequentially("jky1?")
+        self.assertEqual(page.get_by_role("searchbox").input_value(), "jky1?")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Control+j")
+        self.assertEqual(page.locator(".row.current").count(), 0)
+
+    def test_first_tab_skips_to_the_content(self):
+        page = self.open(f"/runs/{NEWEST}")
+        self.wait_rows()
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("Tab")
+        self.assertEqual(self.focused(), "Skip to content")
+        page.keyboard.press("Enter")
+        self.assertEqual(page.evaluate("document.activeElement.id"), "main")
+
+
+@needs_mock
+class Lists(PageTest):
+    expected_errors = ("500 (Internal Server Error)",)
+
+    def test_filters_live_in_the_address(self):
+        page = self.open(f"/runs/{NEWEST}")
+        self.wait_rows()
+        page.get_by_label("State").select_option("failed")
+        page.wait_for_url("**state=failed")
+        page.get_by_label("Grader").select_option("quality")
+        page.wait_for_url("**grader=quality**")
+        expect(page.locator(".filter-end .count")).not_to_have_text("240 cases")
+        found = api(f"runs/{NEWEST}/samples?state=failed&grader=quality")["total"]
+        expect(page.locator(".filter-end .count")).to_have_text(f"{found} cases")
+        page.reload()
+        self.wait_rows()
+        expect(page.locator(".filter-end .count")).to_have_text(f"{found} cases")
+        self.assertEqual(page.get_by_label("State").input_value(), "failed")
+        page.get_by_role("button", name="Clear").click()
+        expect(page.locator(".filter-end .count")).to_have_text("240 cases")
+
+    def test_heads_sort_up_and_down(self):
+        page = self.open(f"/runs/{NEWEST}")
+        self.wait_rows()
+        head = page.get_by_role("columnheader", name="Sample")
+        head.get_by_role("button").click()
+        expect(page.locator(".body .row .first").first).to_have_text(re.compile("^<script>|^account"))
+        expect(head).to_have_attribute("aria-sort", "ascending")
+        head.get_by_role("button").click()
+        expect(head).to_have_attribute("aria-sort", "descending")
+        expect(page.locator(".body .row .first").first).to_contain_text("warranty")
+        head.get_by_role("button").click()
+        expect(page.locator(".body .row .first").first).to_have_text("refund-00000")
+
+    def test_only_the_last_answer_counts(self):
+        page = self.open(f"/runs/{NEWEST}")
+        self.wait_rows()
+        held = []
+        page.route("**/samples?*q=late*", lambda route: held.append(route))
+        page.get_by_role("searchbox").fill("late")
+        page.wait_for_url("**q=late")
+        page.get_by_role("searchbox").fill("voucher-0")
+        expect(page.locator(".body .row .first").first).to_contain_text("voucher-0")
+        while held:
+            held.pop().continue_()
+        page.wait_for_timeout(300)
+        self.assertIn("voucher-0", page.locator(".body .row .first").first.inner_text())
+
+    def test_a_failure_can_be_tried_again(self):
+        page = self.open(f"/runs/{NEWEST}?q=fail")
+        expect(page.locator(".list-message")).to_contain_text("the record cannot be read")
+        page.route("**/samples?*", lambda route: route.continue_(url=route.request.url.replace("q=fail", "q=late")))
+        page.get_by_role("button", name="Try again").click()
+        self.wait_rows()
+
+    def test_nothing_found_is_said(self):
+        page = self.open(f"/runs/{NEWEST}?q=nothing-is-called-this")
+        expect(page.locator(".list-message")).to_contain_text("No case is like that.")
+        expect(page.locator(".filter-end .count")).to_have_text("0 cases")
+
+    def test_back_is_where_one_was(self):
+        page = self.open(f"/runs/{BULK}")
+        self.wait_rows()
+        page.evaluate("scrollTo(0, 640_000)")
+        page.wait_for_timeout(600)
+        row = page.locator(".body .row a").nth(20)
+        name, top = row.inner_text(), page.evaluate("scrollY")
+        row.click()
+        expect(page.locator("h1")).to_have_text(name)
+        page.go_back()
+        self.wait_rows()
+        page.wait_for_timeout(500)
+        self.assertAlmostEqual(page.evaluate("scrollY"), top, delta=40)
+        expect(page.get_by_role("link", name=name)).to_be_visible()
+
+    def test_a_hundred_thousand_cases_scroll_smoothly(self):
+        page = self.open(f"/runs/{BULK}")
+        self.wait_rows()
+        frames = page.evaluate("""() => new Promise((done) => {
+            const frames = []
+            let last = performance.now()
+            const step = (now) => {
+                frames.push(now - last)
+                last = now
+                scrollBy(0, 300)
+                if (frames.length < 240) requestAnimationFrame(step)
+                else done(frames.slice(5))
+            }
+            requestAnimationFrame(step)
+        })""")
+        frames.sort()
+        late = sum(frame > 34 for frame in frames)
+        print(f"\nscrolling 100,000 cases: median {frames[len(frames) // 2]:.1f} ms, 95th percentile {frames[int(len(frames) * 0.95)]:.1f} ms, {late} of {len(frames)} frames late")
+        self.assertLess(frames[len(frames) // 2], 20)
+        self.assertLess(page.locator(".body .row").count(), 120)
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        expect(page.locator('[aria-rowindex="100001"]')).to_contain_text("-99999")
+        self.assertEqual(page.get_by_role("table", name="Cases").get_attribute("aria-rowcount"), "100001")
+        order = page.evaluate("[...document.querySelectorAll('.body .row')].map((row) => Number(row.getAttribute('aria-rowindex')))")
+        self.assertEqual(order, sorted(order))
+        self.check_quiet()
+
+
+@needs_mock
+class Labels(PageTest):
+    expected_errors = ("500 (Internal Server Error)",)
+
+    def case(self, number, grader="quality", **options):
+        return self.open(f"/runs/{NEWEST}/samples/{with_number(number)}?grader={grader}", **options)
+
+    def card(self):
+        return self.page.locator(".grade-card.current")
+
+    def test_one_key_labels_and_agreement_follows(self):
+        page = self.case(60)
+        page.keyboard.press("0")
+        before = self.card().locator(".agreement").inner_text()
+        page.keyboard.press("y")
+        expect(self.card().locator(".label-state")).to_contain_text("labelled pass by you")
+        expect(self.card().locator(".agreement")).not_to_have_text(before)
+        expect(self.card().get_by_role("button", name="Label: pass (y)")).to_have_attribute("aria-pressed", "true")
+        page.keyboard.press("9")
+        expect(self.card().locator(".label-state")).to_contain_text("labelled 1.000")
+        page.keyboard.press("5")
+        expect(self.card().locator(".label-state")).to_contain_text("labelled 0.500")
+        page.keyboard.press("n")
+        expect(self.card().locator(".label-state")).to_contain_text("labelled fail")
+        page.keyboard.press("0")
+        expect(self.card().locator(".label-state")).to_contain_text("no label")
+        self.check_quiet()
+
+    def test_a_refusal_takes_the_label_back_and_says_so(self):
+        page = self.case(61)
+        page.keyboard.press("n")
+        expect(self.card().locator(".label-state")).to_contain_text("labelled fail by you")
+        page.keyboard.press("2")
+        expect(page.locator(".notice")).to_contain_text("the labels file cannot be written")
+        expect(self.card().locator(".label-state")).to_contain_text("labelled fail by you")
+
+    def test_among_what_has_no_label_the_next_case_follows(self):
+        page = self.open(f"/runs/{NEWEST}?state=unlabelled&grader=quality")
+        self.wait_rows()
+        ids = page.locator(".body .row .first").all_inner_texts()[4:7]
+        page.get_by_role("link", name=ids[0]).click()
+        for name in ids:
+            expect(page.locator("h1")).to_have_text(name)
+            page.keyboard.press("y")
+        page.keyboard.press("Escape")
+        self.wait_rows()
+        self.assertTrue(set(ids).isdisjoint(page.locator(".body .row .first").all_inner_texts()))
+
+    def test_another_grader_is_chosen_without_leaving(self):
+        page = self.case(62)
+        page.get_by_role("button", name="policy", exact=True).click()
+        page.wait_for_url("**grader=policy")
+        self.assertEqual(self.focused(), "policy")
+        page.keyboard.press("n")
+        expect(self.card().locator(".label-state")).to_contain_text("labelled fail")
+
+    def test_are_not_offered_where_they_are_not_taken(self):
+        page = self.open("/")
+        page.route("**/api/meta", lambda route: route.fulfill(json={"success": True, "data": {"evalrs": "0", "read_only": True, "suites": [], "live": None}, "error": None}))
+        self.visit(f"/runs/{NEWEST}/samples/{with_number(63)}")
+        self.assertEqual(page.locator(".label-buttons").count(), 0)
+        self.visit("/suites/support")
+        self.assertEqual(page.get_by_role("button", name="Run", exact=True).count(), 0)
+
+
+@needs_mock
+class Cases(PageTest):
+    def test_a_tool_call_opens_with_its_return(self):
+        page = self.open(f"/runs/{NEWEST}/samples/{with_number(12)}")
+        call = page.locator("details.call", has_text="find_order")
+        self.assertFalse(call.evaluate("(node) => node.open"))
+        call.locator("summary").click()
+        expect(call).to_contain_text('"fields": [')
+        expect(call).to_contain_text('"status": "delayed"')
+        failed = page.locator("details.call", has_text="refund")
+        self.assertTrue(failed.evaluate("(node) => node.open"))
+        expect(failed.locator("summary")).to_contain_text("error")
+        expect(page.get_by_role("group", name="Sub-agent")).to_contain_text("Write a friendly answer")
+        expect(page.locator(".conversation")).to_contain_text("[image: image/png]")
+
+    def test_votes_show_what_was_sent_and_what_came_back(self):
+        page = self.open(f"/runs/{NEWEST}/samples/{with_number(12)}?grader=quality")
+        vote = page.locator(".judgments > li").first
+        vote.locator("summary").first.click()
+        expect(vote).to_contain_text("polite, and right")
+        vote.locator("summary", has_text="Prompt").click()
+        expect(vote).to_contain_text("You are a careful judge.")
+        vote.locator("summary", has_text="key is made of").click()
+        expect(vote).to_contain_text("abababab")
+
+    def test_hostile_text_is_text(self):
+        page = self.open("/")
+        page.add_init_script("window.alert = () => { window.harmed = true }")
+        for address in (f"/runs/{NEWEST}?q=script", f"/runs/{NEWEST}/samples/{hostile_id()}?grader=quality"):
+            self.visit(address)
+            page.wait_for_timeout(300)
+            self.assertIsNone(page.evaluate("window.harmed ?? null"))
+            text = page.locator("main").inner_text()
+            self.assertIn("⟨U+202E⟩gnp.exe", text)
+            self.assertIn("␛[31mred", text)
+            self.assertIn("␀nul", text)
+            self.assertNotIn("\u202e", page.evaluate("document.title + document.body.textContent"))
+            self.assertEqual(page.locator("main img, main script").count(), 0)
+        more = page.locator(".grade-card.current").get_by_role("button", name=re.compile("Show all"))
+        self.assertLess(len(page.locator(".grade-card.current .rationale").inner_text()), 4000)
+        more.click()
+        self.assertGreater(page.locator(".grade-card.current .rationale").evaluate("(node) => node.textContent.length"), 900_000)
+        self.check_quiet()
+
+    def test_without_a_conversation_it_says_why(self):
+        page = self.open(f"/runs/{NEWEST}/samples/{with_number(47)}")
+        expect(page.locator(".note")).to_contain_text("The dataset has changed")
+        expect(page.get_by_role("heading", name="Submission").first).to_be_visible()
+
+
+@needs_mock
+class Others(PageTest):
+    def test_trends_are_interrupted_where_the_meaning_changed(self):
+        page = self.open("/suites/support")
+        chart = page.locator("figure", has_text="quality")
+        self.assertEqual(chart.locator("polyline").count(), 3)
+        self.assertEqual(chart.locator(".break").count(), 2)
+        expect(chart).to_contain_text("judge of quality: gpt-4o-mini → gpt-4.1-mini")
+        self.assertEqual(page.locator("figure", has_text="accuracy").locator("polyline").count(), 2)
+
+    def test_the_matrix_rings_regressions(self):
+        page = self.open(f"/runs/{NEWEST}?view=matrix")
+        expect(page.locator(".ring").first).to_contain_text("regressed")
+        page.get_by_role("button", name="Only regressions").click()
+        page.wait_for_url("**only=regressions**")
+        expect(page.locator(".matrix-note")).to_contain_text("passed before")
+        rows = page.locator(".matrix .body .row")
+        self.assertEqual(rows.count(), page.locator(".matrix .body .row:has(.ring)").count())
+
+    def test_the_matrix_has_a_column_a_model(self):
+        page = self.open(f"/runs/{MODELS}?view=matrix&grader=accuracy")
+        self.wait_rows()
+        self.assertEqual(page.get_by_role("table", name="Matrix").get_by_role("columnheader").all_inner_texts(), ["Sample", "large", "medium", "small"])
+        expect(page.locator(".filter-end .count")).to_have_text("60 cases")
+
+    def test_a_comparison_shows_what_changed_word_by_word(self):
+        page = self.open(f"/diff?old={BEFORE}&new={NEWEST}")
+        expect(page.locator(".moved").first).to_contain_text("broken")
+        expect(page.locator(".moved del").first).to_be_visible()
+        expect(page.locator(".moved ins").first).to_be_visible()
+        page.get_by_label("Movement").select_option("fixed")
+        page.wait_for_url("**movement=fixed")
+        expect(page.locator(".moved").first).to_contain_text("fixed")
+        self.assertEqual(page.locator(".moved", has_text="broken").count(), 0)
+        self.check_quiet()
+
+    def test_a_run_under_way_is_followed(self):
+        page = self.open(f"/runs/{LIVE}")
+        expect(page.locator(".live")).to_contain_text("in flight")
+        count = lambda: int(re.match(r"\d+", page.locator(".live [role=status]").inner_text()).group())
+        first = count()
+        expect(page.locator(".live [role=status]")).not_to_have_text(re.compile(f"^{first} of"))
+        self.assertGreater(count(), first)
+        self.check_quiet()
+
+    def test_colours_can_be_chosen(self):
+        page = self.open("/", scheme="light")
+        dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        page.get_by_role("button", name="Colours").click()
+        page.get_by_role("button", name="Colours").click()
+        self.assertNotEqual(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"), dark)
+        page.reload()
+        page.wait_for_selector("main h1")
+        self.assertEqual(page.evaluate("document.documentElement.dataset.theme"), "dark")
+
+
+class Failures(PageTest):
+    expected_errors = ("404 (Not Found)", "ERR_")
+
+    def test_an_unknown_run_has_a_way_back(self):
+        page = self.open("/runs/none")
+        expect(page.locator("main h1")).to_have_text("Not found")
+        page.get_by_role("link", name="All runs").click()
+        expect(page.locator("main h1")).to_have_text("Runs")
+
+    def test_a_server_that_is_gone_is_named_and_asked_again(self):
+        page = self.open("/")
+        page.route("**/api/**", lambda route: route.abort())
+        page.goto(State.url + "/")
+        expect(page.locator("main")).to_contain_text("the server does not answer")
+        page.unroute("**/api/**")
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator("main h1")).to_have_text("Runs")
+
+
+@needs_mock
+class Report(PageTest):
+    """The same pages in one file, without a server."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = Path(cls.folder.name) / "report.html"
+        subprocess.run(["node", str(HERE / "mock.mjs"), "--report", str(cls.path)], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_opens_filters_and_shows_cases(self):
+        for size in SIZES:
+            with self.subTest(width=size[0]):
+                page = self.open(f"file://{self.path}", size)
+                self.wait_rows()
+                page.get_by_label("State").select_option("failed")
+                expect(page).to_have_url(re.compile("state=failed"))
+                expect(page.locator(".filter-end .count")).not_to_have_text("240 cases")
+                page.get_by_role("searchbox").fill("late")
+                expect(page).to_have_url(re.compile("q=late"))
+                self.wait_rows()
+                page.keyboard.press("Escape")
+                page.keyboard.press("j")
+                page.keyboard.press("Enter")
+                page.wait_for_selector(".conversation")
+                first = page.locator("h1").inner_text()
+                page.keyboard.press("j")
+                expect(page.locator("h1")).not_to_have_text(first)
+                page.go_back()
+                expect(page.locator("h1")).to_have_text(first)
+                page.keyboard.press("Escape")
+                self.wait_rows()
+                self.assertIn("state=failed", page.evaluate("location.hash"))
+                for text in ("Compare", "Report:", "Pass (y)"):
+                    self.assertEqual(page.get_by_text(text).count(), 0)
+                self.check_quiet()
+
+    def test_an_address_in_it_can_be_kept(self):
+        page = self.open(f"file://{self.path}#/runs/{NEWEST}/samples/return-00005?grader=quality")
+        expect(page.locator("h1")).to_have_text("return-00005")
+        expect(page.locator(".grade-card.current")).to_contain_text("Answer quality")
+        page.evaluate("location.hash = '#/runs/none'")
+        expect(page.locator("main h1")).to_have_text("Not found")
+        self.check_quiet()
+
+
+if __name__ == "__main__":
+    unittest.main()
