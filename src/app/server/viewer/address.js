@@ -39,9 +39,9 @@ export function requestPath(path, query = {}) {
   return `/${path.map((part) => encodeURIComponent(part)).join('/')}${search ? `?${search}` : ''}`
 }
 
-/** The reference to a case, with the query of the list that it was opened from. */
+/** The reference to a case, with the query of the list that it was opened from: the model that the list is of is `among` there. */
 export function caseReference(run, place, list = {}) {
-  return reference(['runs', run, 'samples', place.sample_id], { ...list, ...placeQuery(place) })
+  return reference(['runs', run, 'samples', place.sample_id], { ...list, among: list.model, model: undefined, ...placeQuery(place) })
 }
 
 /** The part of a query that says which case of a sample is meant. */

@@ -52,8 +52,9 @@ export class CaseList {
   arrange() {
     const { run, query } = this
     const all = run.graders.map((one) => one.name).sort((one, other) => (other === query.grader) - (one === query.grader))
+    this.isNarrow = innerWidth <= 720
     const room = Math.max(1, Math.floor((Math.min(innerWidth, 2200) - REST_WIDTH) / GRADER_WIDTH))
-    this.graders = all.slice(0, innerWidth < 720 ? 6 : room)
+    this.graders = all.slice(0, this.isNarrow ? 6 : room)
     this.hasModels = run.models?.length > 1
     this.hasTrials = run.trials > 1
     const left = all.length - this.graders.length
@@ -88,7 +89,7 @@ export class CaseList {
     const address = caseReference(this.run.id, row, listQuery(this.query))
     return [cell('first cut', element('a', { class: 'cover', href: address, title: row.sample_id }, foreign(row.sample_id))),
       this.hasModels && cell('cut model', foreign(row.model ?? '–')), this.hasTrials && cell('number figures trial', String(row.trial)),
-      ...this.graders.map((name) => cell('grade', element('span', { class: 'grade-name' }, foreign(this.titleOf(name)), ' '), scoreCell(row.grades[name]))),
+      ...this.graders.map((name) => cell('grade', this.isNarrow && element('span', { class: 'muted' }, foreign(this.titleOf(name)), ' '), scoreCell(row.grades[name]))),
       cell('cut submission muted', foreign(row.submission))]
   }
 }

@@ -1,6 +1,7 @@
 // A conversation as it is read: roles, tool calls folded with their return inside, sub-agents set in.
 
 import { beginning, counted, readable } from './text.js'
+import { badge } from './states.js'
 import { button, code, element, folded, foreign, longText } from './dom.js'
 
 /** Messages that are shown before a button shows more. */
@@ -67,7 +68,7 @@ function stepNode({ message, answer }) {
 function callNode(message, answer) {
   const isError = message.is_error || answer?.is_error
   const summary = [element('span', { class: 'tool' }, foreign(message.name ?? 'tool')), ' ', foreign(beginning(message.arguments ?? '', 90), { class: 'foreign arguments' }),
-    isError && element('span', { class: 'badge failed' }, element('span', { class: 'sign', 'aria-hidden': 'true' }, '✗'), 'error')]
+    isError && badge('failed', 'error')]
   const inside = () => [
     element('h4', null, 'Arguments'), code(readable(message.arguments) ?? '(none)'), message.text && longText(message.text),
     answer && [element('h4', null, answer.is_error ? 'Returned an error' : 'Returned'), code(pretty(answer.text))],
@@ -78,7 +79,7 @@ function callNode(message, answer) {
 
 function returnNode(message) {
   const summary = [element('span', { class: 'tool' }, foreign(message.name ?? 'tool')), ' returned ', foreign(beginning(message.text ?? '', 90), { class: 'foreign arguments' }),
-    message.is_error && element('span', { class: 'badge failed' }, element('span', { class: 'sign', 'aria-hidden': 'true' }, '✗'), 'error')]
+    message.is_error && badge('failed', 'error')]
   return element('div', { class: 'message tool_return' }, element('div', { class: 'role' }, 'Return'),
     element('div', { class: 'said' }, folded(summary, () => code(pretty(message.text)), { class: 'call', open: message.is_error })))
 }

@@ -38,11 +38,6 @@ export function foreign(value, properties) {
   return element('bdi', { class: 'foreign', ...properties }, value)
 }
 
-/** Read by screen readers alone. */
-export function unseen(...children) {
-  return element('span', { class: 'unseen' }, ...children)
-}
-
 /** A button. */
 export function button(text, press, properties) {
   return element('button', { type: 'button', onclick: press, ...properties }, text)

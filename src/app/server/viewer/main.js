@@ -129,7 +129,7 @@ class Viewer {
     const { source, go, meta } = this
     const context = { source, address, go, meta }
     const { server } = source.abilities
-    if (!path.length) return server ? runsPage(context) : runPage({ ...context, address: { path: ['runs', source.data.run.id], query: address.query } })
+    if (!path.length) return server ? runsPage(context) : runPage(context)
     if (path[0] === 'runs' && path.length === 2) return runPage(context)
     if (path[0] === 'runs' && path[2] === 'samples' && path.length === 4) return casePage(context)
     if (server && path[0] === 'suites' && path.length === 2) return suitePage(context)

@@ -66,14 +66,14 @@ export class Matrix {
     const shown = onlyBroken ? lines.filter((line) => line.isBroken) : lines
     const pages = { total: shown.length, version: 1, isBusy: false, failure: null, at: (index) => shown[index], want() {} }
     this.view = new VirtualRows({ label: 'Matrix', pages, empty: 'No case is like that.', heads: ['Sample', ...columns.map((one) => ({ node: one.title, kind: 'grade' }))],
-      widths: `minmax(9rem, 18rem) repeat(${columns.length}, minmax(5.5rem, 9rem))`, cells: (line) => this.cells(line, columns, query) })
+      widths: `minmax(9rem, 18rem) ${columns.map((one) => (one.side === 'now' ? 'minmax(9.5rem, 11rem)' : 'minmax(6rem, 9rem)')).join(' ')}`, cells: (line) => this.cells(line, columns, query) })
     const isCut = now.total > now.rows.length
     refill(this.node, element('p', { class: 'matrix-note' },
-      this.isByModel ? ['Verdicts of ', foreign(grader ?? ''), ' by model. '] : !before && 'There is no run before this one to compare with. ',
-      !this.isByModel && before && `${counted(broken, 'case')} passed before and ${broken === 1 ? 'fails' : 'fail'} now. `,
+      element('span', null, this.isByModel ? ['Verdicts of ', foreign(grader ?? ''), ' by model.'] : !before ? 'There is no run before this one to compare with.'
+        : `${counted(broken, 'case')} passed before and ${broken === 1 ? 'fails' : 'fail'} now.`),
       !this.isByModel && before && broken > 0 && button(onlyBroken ? 'Show all cases' : 'Only regressions', () => this.change({ only: onlyBroken ? '' : 'regressions' })),
-      isCut && ` The first ${counted(now.rows.length)} of ${counted(now.total, 'result')}: filters narrow it.`), this.view.node)
-    this.view.table.style.setProperty('--least', `${9 + 6.5 * columns.length}rem`)
+      isCut && `The first ${counted(now.rows.length)} of ${counted(now.total, 'result')}: filters narrow it.`), this.view.node)
+    this.view.table.style.setProperty('--least', `${10 + 9 * columns.length}rem`)
     this.view.draw()
     this.shown({ total: shown.length, isBusy: false })
   }

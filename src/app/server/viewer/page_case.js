@@ -21,9 +21,9 @@ async function fetchCase(source, run, sample, query) {
 
 export async function casePage({ source, address, go }) {
   const [, id, , sample] = address.path
-  const list = listQuery(address.query)
-  const asked = { ...serverQuery(address.query), trial: address.query.trial }
-  const [run, item] = await Promise.all([source.run(id), fetchCase(source, id, sample, asked)])
+  const list = listQuery({ ...address.query, model: address.query.among })
+  const { model, trial } = address.query
+  const [run, item] = await Promise.all([source.run(id), fetchCase(source, id, sample, { ...serverQuery(list), model, trial })])
   return new CasePage(source, run, item, list, go)
 }
 

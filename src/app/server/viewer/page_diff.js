@@ -4,7 +4,7 @@ import { beginning, counted, decimal, moment, percent, readable, signed } from '
 import { button, choice, element, foreign, longText, refill, table } from './dom.js'
 import { caseReference, reference } from './address.js'
 import { failureBox } from './notices.js'
-import { gateBadge, scoreCell } from './states.js'
+import { gateBadge, hiddenSign, scoreCell } from './states.js'
 import { wordDiff } from './words.js'
 
 /** Verdicts that are shown at once, and the longest rationale that is compared. */
@@ -105,7 +105,7 @@ class MovedList {
   item({ case: place, grader, movement, before, now }) {
     const [sign, kind] = MOVEMENTS[movement] ?? ['', '']
     const state = (grade) => ({ score: grade.score, state: grade.error ? 'errored' : grade.pass ? 'passed' : 'failed' })
-    return element('article', { class: 'moved' }, element('h3', null, element('span', { class: `badge ${kind}` }, element('span', { class: 'sign', 'aria-hidden': 'true' }, sign), movement), ' ',
+    return element('article', { class: 'moved' }, element('h3', null, element('span', { class: `badge ${kind}` }, hiddenSign(sign), movement), ' ',
       element('a', { href: caseReference(this.diff.now.run, place, { grader }) }, foreign(place.sample_id)),
       place.model && [' · ', foreign(place.model)], place.trial > 0 && ` · trial ${place.trial}`, ' ', foreign(grader, { class: 'foreign muted' }),
       element('span', { class: 'moved-scores' }, scoreCell(state(before)), ' → ', scoreCell(state(now)))), rationaleDiff(before.rationale, now.rationale))

@@ -13,7 +13,8 @@ import { reference } from './address.js'
 import { remarks } from './runs_list.js'
 
 export async function runPage({ source, address, go }) {
-  const page = new RunPage(source, await source.run(address.path[1]), go)
+  const page = new RunPage(source, await source.run(address.path[1] ?? 'latest'), go)
+  page.path = address.path
   await page.update(address.query)
   page.follow()
   return page
@@ -29,8 +30,9 @@ class RunPage {
     this.matrix = new Matrix(source, run, change, (pages) => this.told(pages))
     this.progress = element('div', { class: 'live', hidden: !run.under_way })
     this.summary = element('div', { class: 'summary' })
+    this.folds = element('div', { class: 'folds' })
     this.cases = element('div', { class: 'case-area' })
-    this.node = [this.progress, this.summary, element('section', { class: 'case-section', 'aria-labelledby': 'cases-title' },
+    this.node = [this.progress, this.summary, this.folds, element('section', { class: 'case-section', 'aria-labelledby': 'cases-title' },
       element('h2', { id: 'cases-title' }, 'Cases'), this.filters.node, this.cases)]
     const { view } = this.list
     this.keys = { j: () => this.rows?.move(1), k: () => this.rows?.move(-1), Enter: () => this.rows?.currentLink()?.click(), '/': () => this.filters.focus(),
@@ -52,14 +54,14 @@ class RunPage {
       facts(run), runLinks(run, this.source),
       run.warnings?.length > 0 && element('ul', { class: 'warnings' }, run.warnings.map((text) => element('li', null, foreign(text)))),
       element('div', { class: 'beside' }, element('section', { 'aria-label': 'Metrics' }, element('h2', null, 'Metrics'), metricsTable(run)),
-        agreement && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement)),
-      partTables(run.summary, run.metrics), promptList(run.graders, longText))
+        agreement && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement)))
+    if (!this.folds.firstChild || !run.under_way) refill(this.folds, partTables(run.summary, run.metrics), promptList(run.graders, longText))
   }
 
   /** Another query for the same run: the address follows, and the rows. */
   changed(part) {
     const query = listQuery({ ...this.query, ...part })
-    this.go(reference(['runs', this.run.id], query), { replace: true })
+    this.go(reference(this.path, query), { replace: true })
   }
 
   async update(query) {
@@ -115,7 +117,10 @@ class RunPage {
       }),
       note: (text) => text && announce(text),
       refresh: () => this.refresh(),
-      connection: (isOpen, isOver) => this.progress.classList.toggle('offline', !isOpen && !isOver),
+      connection: (isOpen, isOver) => {
+        this.progress.classList.toggle('offline', !isOpen && !isOver)
+        if (isOver) this.refresh()
+      },
       ended: () => {
         this.refresh()
         this.progress.hidden = true
@@ -138,7 +143,8 @@ class RunPage {
     try {
       this.run = await this.source.run(this.run.id, { fresh: true })
       this.list.run = this.run
-      this.showSummary()
+      if (!this.run.under_way || !this.summary.contains(document.activeElement)) this.showSummary()
+      this.progress.hidden = !this.run.under_way
       this.list.pages.refresh()
     } catch {
       // The next event asks again.

@@ -3,7 +3,7 @@
 import { announce, failureBox } from './notices.js'
 import { counted, money, moment } from './text.js'
 import { element, foreign, refill } from './dom.js'
-import { runBadge } from './states.js'
+import { badge, runBadge } from './states.js'
 import { reference } from './address.js'
 import { runsList } from './runs_list.js'
 import { SmallTrends } from './trends.js'
@@ -56,6 +56,6 @@ function card(source, { name, description, run, problems }) {
   const facts = run && element('p', { class: 'card-facts' }, runBadge(run), element('a', { href: reference(['runs', run.id]) }, moment(run.started)),
     element('span', { class: 'figures muted' }, money(run.cost)))
   return element('article', { class: 'card' }, title, description && element('p', { class: 'muted cut', title: description }, foreign(description)),
-    problems?.errors > 0 && element('p', { class: 'badge errored' }, element('span', { class: 'sign', 'aria-hidden': 'true' }, '!'), counted(problems.errors, 'error')),
+    problems?.errors > 0 && element('p', null, badge('errored', counted(problems.errors, 'error'))),
     facts ?? element('p', { class: 'muted' }, 'No run yet.'), place)
 }

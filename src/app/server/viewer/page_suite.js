@@ -3,7 +3,7 @@
 import { button, element, field, foreign, table } from './dom.js'
 import { counted } from './text.js'
 import { failureBox, notify } from './notices.js'
-import { runBadge } from './states.js'
+import { badge, runBadge } from './states.js'
 import { largeTrends } from './trends.js'
 import { reference } from './address.js'
 import { runsList } from './runs_list.js'
@@ -45,7 +45,7 @@ function graders(list) {
 
 function problemList(problems) {
   if (!Array.isArray(problems) || !problems.length) return null
-  const rows = problems.map((one) => [element('span', { class: `badge ${one.severity === 'error' ? 'errored' : 'pending'}` }, one.severity),
+  const rows = problems.map((one) => [one.severity === 'error' ? badge('errored') : badge('pending', one.severity),
     element('code', null, one.line ? `${one.path}:${one.line}:${one.column}` : one.path),
     [foreign(one.message), one.hint && element('div', { class: 'muted' }, foreign(one.hint))]])
   return section('problems', 'Problems', table('Problems', ['Severity', 'Where', 'What'], rows))

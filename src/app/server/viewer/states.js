@@ -1,7 +1,7 @@
 // What a state looks like: a sign, a word and a colour, never the colour alone.
 
 import { decimal, gateNumbers } from './text.js'
-import { element, unseen } from './dom.js'
+import { element } from './dom.js'
 
 const STATES = {
   passed: ['✓', 'passed'],
@@ -16,7 +16,12 @@ const STATES = {
 /** A state as sign and word. */
 export function badge(state, word) {
   const [sign, own] = STATES[state] ?? ['', state ?? '–']
-  return element('span', { class: `badge ${state in STATES ? state : ''}` }, element('span', { class: 'sign', 'aria-hidden': 'true' }, sign), word ?? own)
+  return element('span', { class: `badge ${state in STATES ? state : ''}` }, hiddenSign(sign), word ?? own)
+}
+
+/** A sign beside a word that says the same. */
+export function hiddenSign(sign) {
+  return element('span', { class: 'sign', 'aria-hidden': 'true' }, sign)
 }
 
 /** What the gate says, and its numbers. */
@@ -35,16 +40,16 @@ export function scoreCell(grade) {
   if (!grade) return element('span', { class: 'score' }, '–')
   const [sign, word] = STATES[grade.state] ?? ['', grade.state]
   return element('span', { class: `score ${grade.state}`, title: word },
-    element('span', { class: 'sign', 'aria-hidden': 'true' }, sign),
-    grade.state === 'errored' ? word : [unseen(`${word} `), decimal(grade.score)], labelMark(grade.label))
+    grade.state === 'errored' ? [hiddenSign(sign), word] : [element('span', { class: 'sign', role: 'img', 'aria-label': word }, sign), ' ', decimal(grade.score)],
+    labelMark(grade.label))
 }
 
 /** Whether a person agrees. */
 export function labelMark(label) {
   if (!label) return null
   const sign = label.agrees === false ? '≠' : label.agrees ? '=' : '○'
-  return element('span', { class: label.agrees === false ? 'mark disagrees' : 'mark', title: labelText(label) }, unseen(labelText(label)),
-    element('span', { 'aria-hidden': 'true' }, sign))
+  const text = labelText(label)
+  return element('span', { class: label.agrees === false ? 'mark disagrees' : 'mark', role: 'img', 'aria-label': text, title: text }, sign)
 }
 
 /** A label in words. */
