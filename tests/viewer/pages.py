@@ -288,9 +288,9 @@ class Lists(PageTest):
     def test_filters_live_in_the_address(self):
         page = self.open(f"/runs/{NEWEST}")
         self.wait_rows()
-        page.get_by_label("State").select_option("failed")
+        page.get_by_role("search").get_by_label("State").select_option("failed")
         page.wait_for_url("**state=failed")
-        page.get_by_label("Grader").select_option("quality")
+        page.get_by_role("search").get_by_label("Grader").select_option("quality")
         page.wait_for_url("**grader=quality**")
         expect(page.locator(".filter-end .count")).not_to_have_text("240 cases")
         found = api(f"runs/{NEWEST}/samples?state=failed&grader=quality")["total"]
@@ -298,7 +298,7 @@ class Lists(PageTest):
         page.reload()
         self.wait_rows()
         expect(page.locator(".filter-end .count")).to_have_text(f"{found} cases")
-        self.assertEqual(page.get_by_label("State").input_value(), "failed")
+        self.assertEqual(page.get_by_role("search").get_by_label("State").input_value(), "failed")
         page.get_by_role("button", name="Clear").click()
         expect(page.locator(".filter-end .count")).to_have_text("240 cases")
 
@@ -593,7 +593,7 @@ class Report(PageTest):
             with self.subTest(width=size[0]):
                 page = self.open(f"file://{self.path}", size)
                 self.wait_rows()
-                page.get_by_label("State").select_option("failed")
+                page.get_by_role("search").get_by_label("State").select_option("failed")
                 expect(page).to_have_url(re.compile("state=failed"))
                 expect(page.locator(".filter-end .count")).not_to_have_text("240 cases")
                 page.get_by_role("searchbox").fill("late")
