@@ -10,6 +10,7 @@ mod cache;
 mod command;
 mod harness;
 mod limits;
+mod records;
 mod views;
 
 pub use agents::{CaptureArgs, HeadlessArgs, RawArgs, TrialsArgs};
@@ -19,6 +20,7 @@ pub use harness::{
     SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
 pub use limits::LimitArgs;
+pub use records::ReportArgs;
 pub use views::{BalanceArgs, CompareArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
@@ -60,6 +62,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Shows what moved between two recorded runs, or two saves of a `watch` session. Asks nothing and writes nothing.
     Diff(DiffArgs),
+    /// Writes a recorded run again, in any format of `run`. Asks nothing.
+    Report(ReportArgs),
     /// Finds every problem in suites, datasets and the files they name. Runs nothing.
     Validate(ValidateArgs),
     /// Lists what suites can use.

@@ -6,6 +6,7 @@ pub mod diagnostic;
 pub(crate) mod exact;
 pub(crate) mod json_syntax;
 pub(crate) mod ordered_map;
+pub(crate) mod json_exact;
 pub mod path;
 pub(crate) mod price;
 pub(crate) mod python;

@@ -7,7 +7,7 @@ pub mod labels;
 pub(crate) mod paired;
 pub mod trials;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::exact::{Weighted, mean, mean_of, sum, weighted_mean};
 use crate::base::ordered_map::Ordered;
@@ -28,7 +28,8 @@ pub struct Observation {
 }
 
 /// The aggregates of one grader.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Metric {
     /// Grades, errored ones included.
     pub n: usize,

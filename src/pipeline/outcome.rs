@@ -402,7 +402,8 @@ pub fn read_body(body: &str) -> Result<Outcome, serde_json::Error> {
 }
 
 /// What one grader's actions came to in this run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ActionTally {
     /// Actions of the grader, each key once.
     pub total: u64,

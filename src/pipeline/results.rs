@@ -6,7 +6,7 @@
 pub mod trials;
 pub mod usage;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::gate::GateReport;
@@ -23,60 +23,71 @@ use usage::{GraderUsage, ModelUsage};
 pub const FORMAT: u32 = 1;
 
 /// What was evaluated: `header.json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportHeader {
     /// [`FORMAT`].
     pub format: u32,
     /// The suite's name.
     pub suite: String,
     /// The suite's description.
+    #[serde(default)]
     pub description: Option<String>,
     /// The version of evalrs that made the report.
+    #[serde(default)]
     pub evalrs: String,
     /// File, relative to the suite's folder → blake3 digest of its bytes, sorted.
+    #[serde(default)]
     pub inputs: Ordered<String>,
     /// The settings that decide the results; never a secret.
+    #[serde(default)]
     pub settings: Map<String, Value>,
 }
 
 /// One sample × model × trial: a line of `results.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultLine {
     /// [`FORMAT`].
     pub format: u32,
     /// The sample.
     pub sample_id: String,
     /// What the target was given.
+    #[serde(default)]
     pub input: Value,
     /// The reference answer: text, a list of texts, or null.
+    #[serde(default)]
     pub ground_truth: Value,
     /// The model that was run.
     pub model: Option<String>,
     /// The repetition, from 0.
+    #[serde(default)]
     pub trial: u32,
     /// The action key of the conversation of a target that is run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
     /// Grader → what it graded.
+    #[serde(default)]
     pub submissions: Ordered<String>,
     /// Grader → its grade, in the order of the suite.
+    #[serde(default)]
     pub grades: Ordered<GradeLine>,
 }
 
 /// One grade as it is reported.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GradeLine {
     /// 0.0..=1.0.
     pub score: f64,
     /// Whether it counts as a pass.
     pub pass: bool,
     /// Why.
+    #[serde(default)]
     pub rationale: String,
     /// Set when the grade could not be made.
     pub error: Option<GradeError>,
     /// The action key of the judgment (of the first, if there are several).
     pub key: Option<String>,
     /// Whatever else the grader reports.
+    #[serde(default)]
     pub metadata: Map<String, Value>,
     /// The grades of single turns, where turns were graded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +95,7 @@ pub struct GradeLine {
 }
 
 /// The grade of one turn.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnLine {
     /// The turn, from 0.
     pub turn: usize,
@@ -97,7 +108,7 @@ pub struct TurnLine {
 }
 
 /// The aggregates: `summary.json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// [`FORMAT`].
     pub format: u32,
@@ -110,24 +121,26 @@ pub struct Summary {
     /// Grader → its aggregates, in the order of the suite.
     pub metrics: Ordered<Metric>,
     /// Grader → its name for people; only graders that have another than their key.
-    #[serde(skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "has_none")]
     pub labels: Ordered<String>,
     /// Model → grader → aggregates; only with more than one model.
     pub by_model: Option<Ordered<Ordered<Metric>>>,
     /// Tag → grader → aggregates; only where rows have tags. Sorted by tag.
     pub by_tag: Option<Ordered<Ordered<Metric>>>,
     /// What the gate says; null without a gate.
+    #[serde(default)]
     pub gate: GateReport,
     /// Grader → what the trials of its samples tell; only where a sample has several.
-    #[serde(skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "has_none")]
     pub trials: Ordered<TrialsSummary>,
     /// Grader → how far its judges and votes agree; only graders with several judgments a submission.
-    #[serde(skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "has_none")]
     pub agreement: Ordered<Agreement>,
     /// Grader → how far its verdicts agree with labels of people; only graders that have some.
-    #[serde(skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "has_none")]
     pub label_agreement: Ordered<LabelAgreement>,
     /// Grader → what its judgments used, whenever they were made.
+    #[serde(default)]
     pub usage: Ordered<GraderUsage>,
     /// What the judgments cost when they were made, in US dollars, where prices are known.
     pub cost: Option<Cost>,

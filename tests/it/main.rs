@@ -58,6 +58,7 @@ mod real_data;
 mod recordings;
 mod reload;
 mod replies;
+mod report;
 #[cfg(unix)]
 mod rpc;
 mod run;

@@ -13,6 +13,7 @@ impl Command {
             Self::Validate(args) => args.suites.first().map(String::as_str),
             Self::Watch(args) => Some(&args.suite),
             Self::Explain(args) => Some(&args.suite),
+            Self::Report(args) => args.suite.as_deref(),
             Self::Diff(_)
             | Self::List(_)
             | Self::Grade(_)
@@ -48,6 +49,7 @@ impl Command {
         match self {
             Self::Run(args) => args.raw.raw || args.format.audience != Audience::Terminal,
             Self::Diff(args) => args.json || args.format != DiffFormat::Text,
+            Self::Report(args) => args.format.audience != Audience::Terminal,
             Self::Watch(args) => args.json,
             Self::Plan(args) => args.json,
             Self::Explain(args) => args.json,

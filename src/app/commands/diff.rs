@@ -3,21 +3,19 @@
 use std::io::Write;
 
 use super::Console;
-use super::context::SuiteContext;
+use super::records::{home, record};
 use crate::app::cli::{DiffArgs, DiffFormat};
 use crate::app::error::{Error, ExitStatus};
-use crate::base::system::{System, join, non_empty};
 use crate::base::text::sanitize;
 use crate::effects::record::read::PastRun;
-use crate::effects::record::reference::{LATEST, NotFound, Reference, SaveAt, find, run_before};
-use crate::effects::record::runs_of;
+use crate::effects::record::reference::{LATEST, Reference, SaveAt, run_before};
 use crate::effects::record::saves::read_saves;
 use crate::effects::record::side::{SideError, add_rationales, read_side};
 use crate::pipeline::report::diff::{Diff, DiffSide, compare, unlike, write, write_markdown};
 
 /// Compares two recorded evaluations. That something moved is not a failure.
 pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let home = home(args, console.system)?;
+    let home = home(args.suite.as_deref(), console.system)?;
     let [before, now] = evaluations(args, &home, console)?;
     let [old, new] = [side(&before, console)?, side(&now, console)?];
     only_known_grader(args, [&old, &new])?;
@@ -44,56 +42,6 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
     }
     out.flush()?;
     Ok(ExitStatus::Success)
-}
-
-/// How deep the working directory is searched for records.
-const DEEPEST: usize = 3;
-/// The most folders that are looked into.
-const MOST_FOLDERS: usize = 2_000;
-
-/// Where the records are: beside the suite that is named, else in the working directory or its workspace, else in the
-/// only workspace below it that has some.
-fn home(args: &DiffArgs, system: &dyn System) -> Result<String, Error> {
-    let suite = args.suite.as_deref().unwrap_or_default();
-    let home = SuiteContext::find(suite, None, system)?.records();
-    if args.suite.is_some() || system.list(&runs_of(&home)).is_some() {
-        return Ok(home);
-    }
-    let mut found = homes_below(system);
-    match found.len() {
-        0 => Ok(home),
-        1 => Ok(found.swap_remove(0)),
-        several => {
-            let first: Vec<&str> = found.iter().take(5).map(String::as_str).collect();
-            Err(Error::plain(
-                format!("{several} folders hold records of runs: `{}`", first.join("`, `")),
-                "`--suite SUITE` says whose are meant",
-            ))
-        }
-    }
-}
-
-fn homes_below(system: &dyn System) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut open = vec![(String::new(), 0)];
-    let mut looked_into = 0;
-    while let Some((folder, depth)) = open.pop() {
-        looked_into += 1;
-        if looked_into > MOST_FOLDERS {
-            break;
-        }
-        let home = join(&folder, ".evalrs");
-        if system.list(&runs_of(&home)).is_some() {
-            found.push(home);
-        }
-        if depth < DEEPEST {
-            let names = system.list(non_empty(&folder)).unwrap_or_default();
-            let names = names.iter().filter(|name| !name.contains('.') && *name != "node_modules");
-            open.extend(names.map(|name| (join(&folder, name), depth + 1)));
-        }
-    }
-    found.sort();
-    found
 }
 
 /// A record, and which of its saves.
@@ -141,26 +89,6 @@ fn before(now: &PastRun, home: &str, console: &Console<'_>) -> Result<PastRun, E
             format!("`{run}` is the only recorded run of the suite `{suite}`"),
             "run it once more after an edit, then compare",
         )
-    })
-}
-
-fn record(run: &str, home: &str, console: &Console<'_>) -> Result<PastRun, Error> {
-    let runs = runs_of(home);
-    find(console.system, home, run).map_err(|error| match error {
-        NotFound::Nothing => Error::plain(
-            format!("there is no record of a run at `{}`", sanitize(run)),
-            format!(
-                "name a run of `{runs}`, `latest`, or the folder of a record; `--suite SUITE` looks beside a suite"
-            ),
-        ),
-        NotFound::Several(ids) => {
-            let first: Vec<&str> = ids.iter().take(5).map(String::as_str).collect();
-            let more = if ids.len() > first.len() { ", …" } else { "" };
-            Error::plain(
-                format!("`{}` is the beginning of {} runs", sanitize(run), ids.len()),
-                format!("there is `{}`{more}", first.join("`, `")),
-            )
-        }
     })
 }
 

@@ -23,6 +23,8 @@ pub(crate) mod list;
 mod open;
 pub(crate) mod plan;
 mod raw;
+mod records;
+pub(crate) mod report;
 mod reporting;
 pub(crate) mod run;
 pub(crate) mod schemas;
@@ -135,6 +137,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Plan(args) => plan::plan(args, &mut console),
         Command::Explain(args) => explain::explain(args, &mut console),
         Command::Diff(args) => diff::diff(args, &mut console),
+        Command::Report(args) => report::report(args, &mut console),
         Command::Validate(args) => validate::validate(args, &mut console),
         Command::List(args) => list::list(args, &mut console),
         Command::Cache(args) => cache::cache(args, &mut console),

@@ -1,12 +1,13 @@
-//! What `evalrs run` writes of each suite, and of all of them together.
+//! What is reported of each suite, and of all of them together, now or later from a record.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
-use super::Console;
-use super::context::without_parents;
-use crate::app::cli::RunArgs;
-use crate::base::system::System;
-use crate::engine::resolve::settle::Settled;
+use jiff::Timestamp;
+
+use super::context::{SuiteContext, without_parents};
+use crate::base::system::{System, join};
+use crate::effects::record::RunFacts;
+use crate::effects::record::origin::{RecordedOrigin, RowLines};
 use crate::engine::session::Session;
 use crate::graph::queries::gate_rule;
 use crate::pipeline::outcome::ActionTally;
@@ -21,48 +22,46 @@ use crate::pipeline::report::{
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// What is written once all suites were evaluated.
-pub(super) struct Reports<'a> {
-    args: &'a RunArgs,
+pub(crate) struct Reports {
+    format: &'static ReportFormat,
     writer: Box<dyn ReportWriter>,
     /// The file of the page for people.
     page: Option<String>,
     has_any: bool,
 }
 
-impl<'a> Reports<'a> {
+impl Reports {
     /// Nothing yet.
-    pub(super) fn new(args: &'a RunArgs, console: &Console<'_>) -> Self {
-        let page = match args.format.audience {
-            Audience::GitHub => console.system.environment().remove(STEP_SUMMARY),
+    pub(crate) fn new(
+        format: &'static ReportFormat,
+        options: ReportOptions,
+        system: &dyn System,
+    ) -> Self {
+        let page = match format.audience {
+            Audience::GitHub => system.environment().remove(STEP_SUMMARY),
             _ => None,
         };
-        let options = ReportOptions { width: console.width, failures: args.failures };
         Self {
-            args,
-            writer: (args.format.start)(options),
+            format,
+            writer: (format.start)(options),
             page: page.filter(|path| !path.is_empty()),
             has_any: false,
         }
     }
 
     /// Writes what is reported of one evaluation, or keeps it for the end.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         run: &ReportedRun<'_, '_>,
-        console: &mut Console<'_>,
+        out: &mut dyn Write,
+        system: &dyn System,
     ) -> std::io::Result<()> {
         self.has_any = true;
-        if self.args.quiet && self.args.format.audience == Audience::Terminal {
-            return Ok(());
-        }
-        let mut out = BufWriter::new(&mut *console.out);
         let mut page = Vec::new();
-        let mut sink = ReportSink {
-            out: &mut out,
-            page: self.page.is_some().then_some(&mut page as &mut dyn Write),
-        };
+        let mut sink =
+            ReportSink { out, page: self.page.is_some().then_some(&mut page as &mut dyn Write) };
         let writer = &mut self.writer;
-        match self.args.format.audience {
+        match self.format.audience {
             Audience::Programs => writer.add(run, &mut sink)?,
             _ => labelled(run.report, |report| {
                 let origin = run.origin.renamed(&report.summary.labels);
@@ -70,40 +69,51 @@ impl<'a> Reports<'a> {
                 writer.add(&ReportedRun { report, facts, origin: &origin }, &mut sink)
             })?,
         }
-        out.flush()?;
-        self.page.as_ref().map_or(Ok(()), |path| console.system.append(path, &page))
+        self.page.as_ref().map_or(Ok(()), |path| system.append(path, &page))
     }
 
     /// Writes what was kept.
-    pub(super) fn finish(self, console: &mut Console<'_>) -> std::io::Result<()> {
-        if !self.has_any {
-            return Ok(());
-        }
-        let mut out = BufWriter::new(&mut *console.out);
-        self.writer.finish(&mut out)?;
-        out.flush()
+    pub(crate) fn finish(self, out: &mut dyn Write) -> std::io::Result<()> {
+        if self.has_any { self.writer.finish(out) } else { Ok(()) }
     }
 }
 
-/// Where an evaluation came from, for reports that point into files.
-pub(super) fn origin(
+/// The files that an evaluation came from, as its record keeps them.
+pub(super) fn recorded_origin(
     suite: &str,
-    format: &ReportFormat,
+    surroundings: &SuiteContext,
     session: &Session,
     system: &dyn System,
-) -> ReportOrigin {
+) -> RecordedOrigin {
     let gate = gate_rule(&session.db, session.root);
     let gated = gate.as_ref().map(|gate| {
         crate::pipeline::gate::graders(gate).into_iter().map(str::to_owned).collect::<Vec<String>>()
     });
-    let roots = Roots::of(format.audience, system);
     let (dataset, lines) = session.rows();
-    ReportOrigin {
+    RecordedOrigin {
         command: suite.to_owned(),
-        suite: roots.shown(suite, system),
-        dataset: dataset.and_then(|path| roots.shown(path, system)),
-        lines,
+        suite: surroundings.in_workspace(suite, system),
+        dataset: dataset.map(|path| surroundings.in_workspace(path, system)),
+        lines: RowLines::new(&lines),
         gated,
+    }
+}
+
+/// The same for reports that point into files. `root` is the root of the workspace.
+pub(crate) fn report_origin(
+    recorded: &RecordedOrigin,
+    audience: Audience,
+    root: &str,
+    system: &dyn System,
+) -> ReportOrigin {
+    let roots = Roots::of(audience, system);
+    let shown = |path: &str| roots.shown(&join(root, path), system);
+    ReportOrigin {
+        command: recorded.command.clone(),
+        suite: shown(&recorded.suite),
+        dataset: recorded.dataset.as_deref().and_then(shown),
+        lines: recorded.lines.all(),
+        gated: recorded.gated.clone(),
     }
 }
 
@@ -130,51 +140,36 @@ impl Roots {
     }
 }
 
-/// What the process tells about its run.
-pub(super) fn process_facts(
-    settled: &Settled,
-    code: u8,
-    seconds: f64,
+/// What the process tells about its run; `report` says where all results stand.
+pub(crate) fn process_facts(
+    facts: &RunFacts,
+    seconds: Option<f64>,
     report: Option<String>,
 ) -> ProcessFacts {
     let sum = |of: fn(&ActionTally) -> u64| {
-        settled.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>()
+        facts.actions.0.iter().map(|(_, tally)| of(tally)).sum::<u64>()
     };
     let has_actions = sum(|tally| tally.total) > 0;
     ProcessFacts {
         asked: has_actions.then(|| sum(|tally| tally.asked)),
         cached: has_actions.then(|| sum(|tally| tally.cached)),
         failed: has_actions.then(|| sum(|tally| tally.failed)),
-        spent: settled.spent(),
-        saved: settled.saved(),
-        target: settled.conversations,
-        seconds: Some(seconds),
+        spent: facts.spent,
+        saved: facts.saved,
+        target: facts.target,
+        seconds,
+        ended: ended(&facts.finished),
         report,
         ending: RunEnding {
-            code,
-            out_of_budget: settled.out_of_budget,
-            store_failed: settled.write_error.is_some(),
-            in_vain: settled.in_vain.len(),
+            code: facts.exit_code,
+            out_of_budget: facts.out_of_budget,
+            store_failed: facts.store_failed,
+            in_vain: facts.in_vain,
         },
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{Audience, Roots};
-    use crate::base::system::memory::MemorySystem;
-
-    #[test]
-    fn paths_are_those_of_the_repository_or_the_working_directory() {
-        let system = MemorySystem::default();
-        let here = Roots::of(Audience::People, &system);
-        for (path, expected) in
-            [("evals/data.jsonl", "evals/data.jsonl"), ("./a/../data.jsonl", "data.jsonl")]
-        {
-            assert_eq!(here.shown(path, &system).as_deref(), Some(expected), "{path}");
-        }
-        let above = Roots(vec!["/repo/".to_owned(), "/repo/x".to_owned()]);
-        assert_eq!(above.shown("/repo/x/d.jsonl", &system).as_deref(), Some("x/d.jsonl"));
-        assert_eq!(above.shown("/repos/d.jsonl", &system), None);
-    }
+/// A time in nanoseconds since 1970.
+fn ended(at: &str) -> Option<u64> {
+    u64::try_from(at.parse::<Timestamp>().ok()?.as_nanosecond()).ok()
 }

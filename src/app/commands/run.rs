@@ -1,6 +1,6 @@
 //! `evalrs run`: load, settle, report, record, and exit by the gate.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 use super::Console;
 use super::context::SuiteContext;
@@ -8,7 +8,7 @@ use super::header::header;
 use super::open::{
     ExecutorSettings, check_refreshed, executor, loaded_session, overrides, refresh, refresh_target,
 };
-use super::reporting::{Reports, origin, process_facts};
+use super::reporting::{Reports, process_facts, recorded_origin, report_origin};
 use super::signals::interrupted;
 use super::suites::suite_files;
 use super::usage::note_used;
@@ -36,7 +36,7 @@ use crate::graph::results;
 use crate::pipeline::gate::GateStatus;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::report::usage::target_lines;
-use crate::pipeline::report::{Report, ReportedRun};
+use crate::pipeline::report::{Audience, Report, ReportOptions, ReportedRun};
 use crate::pipeline::results::{FORMAT, Summary};
 use crate::pipeline::spec::GraderSpec;
 use crate::pipeline::suite::canonical;
@@ -54,16 +54,19 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatu
         loaded.push(loaded_session(suite, &args.store, overrides, console)?);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
-    let mut reports = Reports::new(args, console);
+    let options = ReportOptions { width: console.width, failures: args.failures };
+    let mut reports = Reports::new(args.format, options, console.system);
     let ended = run_all(args, &mut reports, &suites, loaded, console);
     // What was evaluated is reported whatever stopped the rest.
-    reports.finish(console)?;
+    let mut out = BufWriter::new(&mut *console.out);
+    reports.finish(&mut out)?;
+    out.flush()?;
     ended
 }
 
 fn run_all(
     args: &RunArgs,
-    reports: &mut Reports<'_>,
+    reports: &mut Reports,
     suites: &[String],
     loaded: Vec<(SuiteContext, Session)>,
     console: &mut Console<'_>,
@@ -147,7 +150,7 @@ fn run_one(
     one: &SuiteRun<'_>,
     mut session: Session,
     used: &mut SpentLimits,
-    reports: &mut Reports<'_>,
+    reports: &mut Reports,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let SuiteRun { args, suite, surroundings } = *one;
@@ -191,10 +194,15 @@ fn run_one(
         evalrs: env!("CARGO_PKG_VERSION").to_owned(),
         exit_code: status.code(),
         interrupted: settled.interrupted,
+        out_of_budget: settled.out_of_budget,
+        store_failed: settled.write_error.is_some(),
+        in_vain: settled.in_vain.len(),
+        origin: recorded_origin(suite, surroundings, &session, console.system),
         actions: Ordered(settled.tallies.clone()),
         target: settled.conversations,
         spent: settled.spent(),
         saved: settled.saved(),
+        usage: summary.all_usage,
         asked: settled.asked.iter().map(ToString::to_string).collect(),
         warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
     };
@@ -203,9 +211,15 @@ fn run_one(
     warn(&settled, console.err)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     let folder = recorded.as_ref().ok().cloned();
-    let facts = process_facts(&settled, status.code(), seconds, folder);
-    let origin = origin(suite, args.format, &session, console.system);
-    reports.add(&ReportedRun { report: &report, facts: &facts, origin: &origin }, console)?;
+    let shown = process_facts(&facts, Some(seconds), folder);
+    let origin =
+        report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
+    if !(args.quiet && args.format.audience == Audience::Terminal) {
+        let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
+        let mut out = BufWriter::new(&mut *console.out);
+        reports.add(&run, &mut out, console.system)?;
+        out.flush()?;
+    }
     recorded?;
     remove_old_records(&session, surroundings, console)?;
     Ok(status)

@@ -13,6 +13,7 @@ use super::Console;
 use super::context::{SuiteContext, context_files};
 use super::header::header;
 use super::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
+use super::reporting::recorded_origin;
 use super::signals::interrupted;
 use super::usage::note_used;
 use crate::app::cli::{LimitArgs, WatchArgs};
@@ -70,7 +71,7 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
     let endpoints = EndpointStatus::default();
     let mut here = Here {
         args,
-        keeper: Keeper::new(console.system, &surroundings),
+        keeper: Keeper::new(&args.suite, &surroundings, console.system),
         surroundings,
         paths: context_files(&args.suite, system),
         system,
@@ -207,6 +208,8 @@ fn problems(error: Error) -> Vec<Diagnostic> {
 /// Keeps the record of the session: the history with every save, the report when it ends.
 struct Keeper<'a> {
     system: &'a dyn System,
+    /// The suite as it was named.
+    suite: &'a str,
     folder: String,
     home: String,
     id: String,
@@ -216,14 +219,14 @@ struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    fn new(system: &'a dyn System, surroundings: &SuiteContext) -> Self {
+    fn new(suite: &'a str, surroundings: &SuiteContext, system: &'a dyn System) -> Self {
         let started = system.now();
         let home = surroundings.records();
         let id = record::run_id(started, record::last_id(system, &home).as_deref());
         let folder = join(&record::runs_of(&home), &id);
         let log = SaveLog::new(&folder);
         let has_begun = false;
-        Self { system, folder, home, id, started, log, has_begun }
+        Self { system, suite, folder, home, id, started, log, has_begun }
     }
 
     fn keep(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()> {
@@ -258,12 +261,15 @@ impl<'a> Keeper<'a> {
             evalrs: env!("CARGO_PKG_VERSION").to_owned(),
             exit_code: 0,
             interrupted: ended.ending == SessionEnd::Interrupted,
+            origin: recorded_origin(self.suite, surroundings, session, self.system),
             actions: Ordered(ended.tallies),
             target: ended.conversations,
             spent: ended.spent,
             saved: ended.saved,
+            usage: summary.all_usage,
             asked: ended.asked.iter().map(ToString::to_string).collect(),
             warnings: warning.into_iter().collect(),
+            ..RunFacts::default()
         };
         record::write(self.system, &self.folder, &report, &facts)?;
         record::set_latest(self.system, &self.home, &self.id)

@@ -16,29 +16,53 @@ pub(crate) enum RecordLine<'a> {
     TooLong,
 }
 
+/// Reads a file line by line.
+pub(crate) struct LineReader<R> {
+    reader: R,
+    most: usize,
+    line: Vec<u8>,
+}
+
+impl<R: BufRead> LineReader<R> {
+    /// Of `reader`, of which no line is held that is longer than `most` bytes.
+    pub(crate) fn new(reader: R, most: usize) -> Self {
+        Self { reader, most, line: Vec::new() }
+    }
+
+    /// The next line that is not empty; none at the end.
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<RecordLine<'_>>> {
+        let limit = u64::try_from(self.most).unwrap_or(u64::MAX).saturating_add(1);
+        loop {
+            self.line.clear();
+            if Read::take(&mut self.reader, limit).read_until(b'\n', &mut self.line)? == 0 {
+                return Ok(None);
+            }
+            if !self.line.trim_ascii().is_empty() || self.line.last() != Some(&b'\n') {
+                break;
+            }
+        }
+        Ok(Some(match self.line.strip_suffix(b"\n") {
+            Some(text) => RecordLine::Whole(text),
+            None if self.line.len() > self.most => {
+                self.reader.skip_until(b'\n')?;
+                RecordLine::TooLong
+            }
+            None => RecordLine::Torn(&self.line),
+        }))
+    }
+}
+
 /// Visits the lines that are not empty, in order; none is held that is longer than `most` bytes.
 pub(crate) fn each_line(
-    mut reader: &mut dyn BufRead,
+    reader: &mut dyn BufRead,
     most: usize,
     visit: &mut dyn FnMut(RecordLine<'_>),
 ) -> io::Result<()> {
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-        if Read::take(&mut reader, limit).read_until(b'\n', &mut line)? == 0 {
-            return Ok(());
-        }
-        match line.strip_suffix(b"\n") {
-            Some(text) if text.trim_ascii().is_empty() => {}
-            Some(text) => visit(RecordLine::Whole(text)),
-            None if line.len() > most => {
-                reader.skip_until(b'\n')?;
-                visit(RecordLine::TooLong);
-            }
-            None => visit(RecordLine::Torn(&line)),
-        }
+    let mut lines = LineReader::new(reader, most);
+    while let Some(line) = lines.next_line()? {
+        visit(line);
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ pub(crate) mod history;
 pub(crate) mod keep;
 pub(crate) mod letta;
 pub(crate) mod lines;
+pub(crate) mod origin;
 pub(crate) mod read;
+pub(crate) mod recorded;
 pub(crate) mod reference;
 pub(crate) mod saves;
 pub(crate) mod side;
@@ -15,7 +17,7 @@ pub(crate) mod side;
 use std::io::Write;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{FileBytes, System, join};
@@ -23,9 +25,12 @@ use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::report::{Report, jsonl};
 use crate::pipeline::results::ReportHeader;
+use crate::pipeline::results::usage::ModelUsage;
+use origin::RecordedOrigin;
 
 /// What belongs to one process: `run.json`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct RunFacts {
     /// The version of this file.
     pub format: u32,
@@ -43,6 +48,14 @@ pub(crate) struct RunFacts {
     pub exit_code: u8,
     /// Whether it was interrupted.
     pub interrupted: bool,
+    /// Whether the budget was used up.
+    pub out_of_budget: bool,
+    /// Whether outcomes could not be kept.
+    pub store_failed: bool,
+    /// How many judgments were to be asked anew and were not answered.
+    pub in_vain: usize,
+    /// The files it came from.
+    pub origin: RecordedOrigin,
     /// Grader → what its actions came to.
     pub actions: Ordered<ActionTally>,
     /// The conversations of the target, where it is run.
@@ -52,6 +65,8 @@ pub(crate) struct RunFacts {
     pub spent: Usage,
     /// What the judgments that were found in the store had used when they were asked.
     pub saved: Usage,
+    /// What all judgments of the results used, each once.
+    pub usage: ModelUsage,
     /// The keys executed in this run; all other judgments were replayed.
     pub asked: Vec<String>,
     /// What went wrong on the way without stopping it.

@@ -4,12 +4,13 @@
 //! agent-eval-harness is.
 
 mod extensions;
+mod runs;
 
 use serde_json::{Map, Value, json};
 
 /// Whose schemas there are: those of agent-eval-harness in its order, and behind them those of evalrs alone.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.into_iter().chain(extensions::NAMES)
+    NAMES.into_iter().chain(extensions::NAMES).chain(runs::NAMES)
 }
 
 const NAMES: [&str; 15] = [
@@ -64,7 +65,7 @@ fn body(name: &str) -> Option<Value> {
         ]),
         "JsonRpcResponse" => json_rpc_response(),
         "JsonRpcError" => json_rpc_error(),
-        other => return extensions::body(other),
+        other => return extensions::body(other).or_else(|| runs::body(other)),
     })
 }
 
@@ -314,7 +315,7 @@ mod tests {
 
     #[test]
     fn every_name_has_a_schema_that_is_one() {
-        assert_eq!(names().count(), 20);
+        assert_eq!(names().count(), 24);
         for name in names() {
             let schema = schema(name).unwrap();
             let heads: Vec<&String> = schema.as_object().unwrap().keys().take(2).collect();

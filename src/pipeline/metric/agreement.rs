@@ -4,7 +4,7 @@
 //! integers and sums are exact, so that the order of items never shows. A coefficient that is not defined, for
 //! want of items or of any difference to agree about, is none: it is neither 0 nor 1.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::sum;
 use crate::base::exact::mean;
@@ -14,7 +14,8 @@ use crate::base::ordered_map::Ordered;
 const MOST: f64 = 1e100;
 
 /// The agreement of raters on items.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Agreement {
     /// Items, those without any score included.
     pub items: usize,
@@ -37,7 +38,8 @@ pub struct Agreement {
 }
 
 /// The agreement of two raters on the items that both scored.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PairAgreement {
     /// Items that both scored.
     pub n: usize,
@@ -50,7 +52,8 @@ pub struct PairAgreement {
 }
 
 /// Krippendorff's alpha at two levels of measurement; each is at most 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Alpha {
     /// Scores as names: equal or not.
     pub nominal: Option<f64>,

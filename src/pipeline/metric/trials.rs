@@ -4,7 +4,7 @@
 //! Owns the formulas; knows samples by their place among the grades. A group is a sample under one model. Grades with an
 //! error say nothing of a target, and are left out.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Observation;
 use crate::base::exact::{mean, sum};
@@ -40,7 +40,7 @@ pub struct FlakyGroup {
 ///
 /// With a groups of `n_i` grades, N in all: `MSB = sum n_i (m_i - m)^2 / (a - 1)`, `MSW = sum (x - m_i)^2 / (N - a)`,
 /// `n0 = (N - sum n_i^2 / N) / (a - 1)`. Searle et al. 1992, "Variance Components", chapter 3.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScoreVariance {
     /// Between samples: `(MSB - MSW) / n0`, and 0 where that is below it. More samples make it matter less.
     pub between: f64,

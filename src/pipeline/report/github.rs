@@ -9,15 +9,17 @@ use std::io::{self, Write};
 
 use super::digest::{ErrorGroup, FailedResult, ReportDigest};
 use super::ending::cure;
+use super::markdown::{self, LimitedPage};
 use super::origin::ReportOrigin;
-use super::{
-    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, markdown, verdict,
-};
+use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, verdict};
 use crate::base::text::{count, cut, sanitize, score};
 use crate::pipeline::gate::GateStatus;
 
 /// How many annotations of a kind GitHub shows for a step.
 const SHOWN: usize = 10;
+
+/// The bytes of a step summary: GitHub refuses one that is longer than a mebibyte.
+const SUMMARY: usize = 1_000_000;
 
 /// The columns that a message may take.
 const MESSAGE: usize = 1000;
@@ -28,11 +30,11 @@ pub(super) static FORMAT: ReportFormat = ReportFormat {
     help: "GitHub workflow annotations",
     audience: Audience::GitHub,
     joins_suites: true,
-    start: |options| Box::new(Annotations { failures: options.failures, ..Annotations::default() }),
+    start: |options| Box::new(Annotations::new(options.failures)),
 };
 
 /// The annotations of all suites of a command.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Annotations {
     /// How many failures are listed, if the command line says so.
     failures: Option<usize>,
@@ -40,6 +42,20 @@ struct Annotations {
     warnings: AnnotationKind,
     failed: usize,
     errored: usize,
+    page: LimitedPage,
+}
+
+impl Annotations {
+    fn new(failures: Option<usize>) -> Self {
+        Self {
+            failures,
+            errors: AnnotationKind::default(),
+            warnings: AnnotationKind::default(),
+            failed: 0,
+            errored: 0,
+            page: LimitedPage::new(SUMMARY),
+        }
+    }
 }
 
 /// The annotations of one kind.
@@ -78,7 +94,7 @@ impl ReportWriter for Annotations {
             None => write_summary(run.report, sink.out),
             Some(page) => {
                 let failures = self.failures.unwrap_or(markdown::FAILURES);
-                markdown::write(run.report, failures, page)?;
+                self.page.add(run.report, failures, page)?;
                 writeln!(page)
             }
         }
@@ -260,7 +276,7 @@ mod tests {
     }
 
     fn annotated(runs: &[(&Run, ReportOrigin, RunEnding)], failures: usize) -> String {
-        let mut all = Box::new(Annotations { failures: Some(failures), ..Annotations::default() });
+        let mut all = Box::new(Annotations::new(Some(failures)));
         for (run, origin, ending) in runs {
             run.written(|report, _| {
                 let facts = ProcessFacts { ending: ending.clone(), ..ProcessFacts::default() };

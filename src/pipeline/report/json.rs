@@ -57,6 +57,19 @@ mod tests {
     }
 
     #[test]
+    fn the_schema_takes_what_is_written() {
+        let schema = crate::pipeline::inline::schemas::schema("RunReport").unwrap();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        for report in [fixtures::hostile(), fixtures::empty(), fixtures::large()] {
+            let mut value: Value = serde_json::from_str(&report.written(super::write)).unwrap();
+            let errors: Vec<_> = validator.iter_errors(&value).map(|one| one.to_string()).collect();
+            assert!(errors.is_empty(), "{errors:?}");
+            value["summary"]["more"] = Value::Null;
+            assert!(!validator.is_valid(&value));
+        }
+    }
+
+    #[test]
     fn numbers_keep_every_digit() {
         let text = fixtures::hostile().written(super::write);
         insta::assert_snapshot!(text.lines().last().unwrap(), @r#""summary":{"format":1,"suite":"support-bot","samples":2,"results":4,"metrics":{"accuracy":{"n":4,"attempted":4,"errors":0,"avg_score_attempted":0.5,"avg_score_total":0.5,"stderr":0.0,"stderr_naive":0.28867513459481287,"accuracy":0.5,"min":0.0,"max":1.0,"median":0.5,"p95":1.0,"p99":1.0,"pass_at":{"1":0.5,"2":1.0},"pass_hat":{"1":0.5,"2":0.0}},"quality|x":{"n":4,"attempted":2,"errors":2,"avg_score_attempted":0.625,"avg_score_total":0.3125,"stderr":0.37499999999999994,"stderr_naive":0.37499999999999994,"accuracy":0.5,"min":0.25,"max":1.0,"median":0.625,"p95":0.9625,"p99":0.9925}},"by_model":null,"by_tag":null,"gate":{"status":"undecided","value":0.3125,"op":"gte","threshold":0.8,"lowest":0.3125,"highest":0.8125,"rule":"quality|x avg_score >= 0.8"},"trials":{"accuracy":{"samples":2,"fewest":2,"most":2,"flaky":[{"sample_id":"s1","model":"m:1,x","passes":1,"trials":2},{"sample_id":"<s|2>","model":"m:1,x","passes":1,"trials":2}],"variance":{"between":0.0,"within":0.5,"icc":-1.0,"stderr":0.3535533905932738}}},"usage":{"quality|x":{"judgments":4,"input_tokens":1234,"output_tokens":56,"cost":0.0123,"by_model":{"judge-1":{"judgments":4,"input_tokens":1234,"output_tokens":56,"cost":0.0123}}}},"cost":0.0123}}"#);

@@ -1,7 +1,7 @@
 //! Markdown for a comment on a pull request: the verdict, tables, the first failures folded away.
 //!
 //! Whatever a suite, a sample or a judge wrote is shown as code: nobody is mentioned, nothing is linked, no
-//! table or HTML is broken. Long texts are cut, for a comment has a limit of 65,536 characters.
+//! table or HTML is broken. Long texts are cut, and what does not fit into a comment is left out.
 
 use std::io::{self, Write};
 
@@ -28,6 +28,9 @@ const RATIONALE: usize = 200;
 /// The columns that the name of a result may take.
 const LABEL: usize = 60;
 
+/// The bytes that a comment may take: GitHub takes so many characters, which are as many or fewer.
+const COMMENT: usize = 65_535;
+
 /// Failures that are listed unless the command line says otherwise.
 pub(super) const FAILURES: usize = 20;
 
@@ -37,17 +40,74 @@ pub(super) static FORMAT: ReportFormat = ReportFormat {
     help: "For pull request comments",
     audience: Audience::People,
     joins_suites: true,
-    start: |options| Box::new(MarkdownWriter { failures: options.failures.unwrap_or(FAILURES) }),
+    start: |options| {
+        let failures = options.failures.unwrap_or(FAILURES);
+        Box::new(MarkdownWriter { failures, page: LimitedPage::new(COMMENT) })
+    },
 };
 
 struct MarkdownWriter {
     failures: usize,
+    page: LimitedPage,
 }
 
 impl ReportWriter for MarkdownWriter {
     fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
-        write(run.report, self.failures, sink.out)
+        self.page.add(run.report, self.failures, sink.out)
     }
+}
+
+/// A text for people that must not be longer than something takes.
+#[derive(Debug)]
+pub(super) struct LimitedPage {
+    /// The bytes that are left.
+    room: usize,
+}
+
+/// What ends a page on which more does not fit.
+const LEFT_OUT: &str = "\nThe rest does not fit and is left out.\n";
+
+impl LimitedPage {
+    /// An empty one of at most so many bytes.
+    pub(super) fn new(room: usize) -> Self {
+        Self { room }
+    }
+
+    /// Adds the report with at most `failures` failures, or as much of it as fits.
+    pub(super) fn add(
+        &mut self,
+        report: &Report<'_>,
+        failures: usize,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut whole = Vec::new();
+        write(report, failures, &mut whole)?;
+        let fitting = fitted(&String::from_utf8_lossy(&whole), self.room);
+        self.room -= fitting.len();
+        out.write_all(fitting.as_bytes())
+    }
+}
+
+/// What closes what was folded away.
+const CLOSE: &str = "\n</details>\n";
+
+/// The first lines of a report, as many as fit into `room` bytes; what they open is closed.
+fn fitted(text: &str, room: usize) -> String {
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let Some(room) = room.checked_sub(LEFT_OUT.len() + CLOSE.len()) else { return String::new() };
+    let mut kept = String::new();
+    let mut is_open = false;
+    for line in text.split_inclusive('\n') {
+        if kept.len() + line.len() > room {
+            break;
+        }
+        kept.push_str(line);
+        is_open = (is_open || line.starts_with("<details>")) && !line.starts_with("</details>");
+    }
+    kept.push_str(if is_open { CLOSE } else { "" });
+    kept + LEFT_OUT
 }
 
 /// Writes the report with at most `failures` failures.
@@ -314,7 +374,36 @@ mod tests {
                 grade.rationale = "`".repeat(10_000);
             }
         }
-        let text = run.written(|report, out| write(report, 20, out));
-        assert!(text.chars().count() < 65_536, "{}", text.chars().count());
+        for failures in [20, 100_000] {
+            let written = |report: &Report<'_>, out: &mut dyn Write| {
+                let mut page = LimitedPage::new(COMMENT);
+                page.add(report, failures, out)?;
+                page.add(report, failures, out)
+            };
+            let text = run.written(written);
+            assert!(text.len() <= COMMENT, "{}", text.len());
+            let count = |tag| text.matches(tag).count();
+            assert_eq!(count("<details>"), count("</details>"), "{failures}");
+            assert_eq!(text.contains(LEFT_OUT), failures > 20);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_in_whole_lines() {
+        let text = "### a\n\n<details><summary>2</summary>\n\n- one\n- two\n\n</details>\n";
+        let rest = "\nThe rest does not fit and is left out.\n";
+        for (room, expected) in [
+            (text.len(), text.to_owned()),
+            (10, String::new()),
+            (61, format!("### a\n\n{rest}")),
+            (text.len() - 1, format!("### a\n\n{rest}")),
+        ] {
+            let fitting = fitted(text, room);
+            assert!(fitting.len() <= room);
+            assert_eq!(fitting, expected, "{room}");
+        }
+        let long = text.replace("- two", &"- two\n".repeat(50));
+        let fitting = fitted(&long, 150);
+        assert!(fitting.ends_with(&format!("- two\n\n</details>\n{rest}")), "{fitting}");
     }
 }

@@ -3,6 +3,7 @@
 //! A report is a function of inputs and outcomes alone: no clock, no absolute path, nothing of what was
 //! cached. What belongs to one process stands in `effects::record`.
 
+mod csv;
 pub(crate) mod diff;
 pub(crate) mod ending;
 pub(crate) mod explain;
@@ -15,6 +16,7 @@ pub(crate) mod labels;
 pub(crate) mod letta;
 pub(crate) mod markdown;
 pub(crate) mod origin;
+mod otlp;
 pub(crate) mod plan;
 pub(crate) mod settings;
 pub(crate) mod terminal;
@@ -33,13 +35,15 @@ use super::outcome::{ActionTally, Usage};
 use super::results::{ReportHeader, ResultLine, Summary};
 
 /// The formats of `evalrs run`, the one for terminals first.
-pub(crate) static FORMATS: [&ReportFormat; 6] = [
+pub(crate) static FORMATS: [&ReportFormat; 8] = [
     &terminal::FORMAT,
     &json::FORMAT,
     &jsonl::FORMAT,
     &junit::FORMAT,
     &markdown::FORMAT,
     &github::FORMAT,
+    &csv::FORMAT,
+    &otlp::FORMAT,
 ];
 
 /// A format of reports.
@@ -126,6 +130,8 @@ pub(crate) struct ProcessFacts {
     pub target: Option<ActionTally>,
     /// Wall time of the run, in seconds.
     pub seconds: Option<f64>,
+    /// When the run ended, in nanoseconds since 1970.
+    pub ended: Option<u64>,
     /// Where all results stand.
     pub report: Option<String>,
     /// How the run ended.

@@ -436,6 +436,7 @@ mod tests {
             failed: Some(2),
             spent: Usage { input: 1000, output: 50, cost: Cost::from_dollars(0.002) },
             saved: Usage { input: 24_000, output: 1200, cost: Cost::from_dollars(0.0481) },
+            ended: None,
             seconds: Some(12.34),
             report: Some(".evalrs/runs/7".to_owned()),
             ending: RunEnding::default(),

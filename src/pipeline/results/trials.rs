@@ -1,6 +1,6 @@
 //! What several trials tell of the verdicts of a grader, with the samples named.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::pipeline::metric::trials::{FlakyGroup, ScoreVariance, TrialFindings};
 
@@ -16,7 +16,7 @@ pub struct NamedResult {
 }
 
 /// What trials tell of one grader. Only where a sample has several.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialsSummary {
     /// Samples (of each model) with a trial without an error.
     pub samples: usize,
@@ -34,7 +34,7 @@ pub struct TrialsSummary {
 }
 
 /// A sample that passes in some trials and not in others.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlakySample {
     /// Its id.
     pub sample_id: String,
@@ -47,7 +47,7 @@ pub struct FlakySample {
 }
 
 /// A submission with votes on both sides of the pass threshold.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Straddler {
     /// Its sample.
     pub sample_id: String,

@@ -1,13 +1,14 @@
 //! What judgments used, by grader and judge model.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use crate::pipeline::outcome::{Outcome, Usage as Used};
 
 /// What a grader's judgments used when they were made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GraderUsage {
     /// Judgments, each once however many grades rest on it.
     pub judgments: u64,
@@ -51,7 +52,8 @@ impl GraderUsage {
 }
 
 /// What the judgments of one model used when they were made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ModelUsage {
     /// Judgments, each once.
     pub judgments: u64,

@@ -230,15 +230,17 @@ fn interval() -> Value {
     json!({"type": "array", "prefixItems": [number(), number()], "items": false, "minItems": 2})
 }
 
-fn count() -> Value {
+/// A whole number from 0.
+pub(super) fn count() -> Value {
     json!({"type": "integer", "minimum": 0})
 }
 
-fn or_null(schema: Value) -> Value {
+/// What it is, or null.
+pub(super) fn or_null(schema: Value) -> Value {
     any_of(&[schema, json!({"type": "null"})])
 }
 
 /// An object of members of this kind, whatever they are called.
-fn map_of(schema: &Value) -> Value {
+pub(super) fn map_of(schema: &Value) -> Value {
     json!({"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": schema})
 }

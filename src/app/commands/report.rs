@@ -1,0 +1,116 @@
+//! `evalrs report`: what `run --format` would have written, of a run that is recorded. Asks nothing.
+
+use std::io::{BufWriter, Write};
+
+use anstream::adapter::strip_str;
+use jiff::Timestamp;
+
+use super::Console;
+use super::records::{home, record};
+use super::reporting::{Reports, process_facts, report_origin};
+use crate::app::cli::ReportArgs;
+use crate::app::error::{Error, ExitStatus};
+use crate::base::system::System;
+use crate::base::text::sanitize;
+use crate::effects::record::RunFacts;
+use crate::effects::record::read::PastRun;
+use crate::effects::record::recorded::{RecordError, WholeRecord};
+use crate::effects::record::reference::{Reference, SaveAt};
+use crate::effects::record::saves::read_saves;
+use crate::pipeline::report::{Audience, ReportFormat, ReportOptions, ReportedRun};
+
+/// Writes the report of a recorded run. Whatever its gate says, writing it is a success.
+pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let home = home(args.suite.as_deref(), console.system)?;
+    let named = Reference::parse(&args.run);
+    let past = record(&named.run, &home, console)?;
+    check_save(&past, named.save, console.system)?;
+    let run = WholeRecord::open(console.system, &past.folder)
+        .map_err(|error| unreadable(&past, &error))?;
+    let place =
+        ReportPlace { root: home.strip_suffix(".evalrs").unwrap_or_default(), format: args.format };
+    let options = ReportOptions { width: console.width, failures: args.failures };
+    let system = console.system;
+    let mut warnings = Vec::new();
+    match &args.output {
+        Some(path) => system.write(path, &mut |file| {
+            let styled = args.format.audience == Audience::Terminal;
+            let mut screen = Vec::new();
+            let out: &mut dyn Write = if styled { &mut screen } else { &mut *file };
+            warnings = write_report(&run, &place, options, out, system)?;
+            write!(file, "{}", strip_str(&String::from_utf8_lossy(&screen)))
+        })?,
+        None => {
+            let mut out = BufWriter::new(&mut *console.out);
+            warnings = write_report(&run, &place, options, &mut out, system)?;
+            out.flush()?;
+        }
+    }
+    for warning in &warnings {
+        writeln!(console.err, "warning: {}: {}", sanitize(&past.id), sanitize(warning))?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// What a report says of the record it is of.
+pub(crate) struct ReportPlace<'a> {
+    /// The root of the workspace.
+    pub root: &'a str,
+    /// How it is written.
+    pub format: &'static ReportFormat,
+}
+
+/// Writes the report of a recorded run, and says what could not be read of it.
+pub(crate) fn write_report(
+    run: &WholeRecord,
+    place: &ReportPlace<'_>,
+    options: ReportOptions,
+    out: &mut dyn Write,
+    system: &dyn System,
+) -> std::io::Result<Vec<String>> {
+    let facts = process_facts(&run.facts, seconds(&run.facts), Some(run.folder.clone()));
+    let origin = report_origin(&run.facts.origin, place.format.audience, place.root, system);
+    let (written, warnings) = run.report(system, |report| {
+        let mut reports = Reports::new(place.format, options, system);
+        reports.add(&ReportedRun { report, facts: &facts, origin: &origin }, out, system)?;
+        reports.finish(out)
+    });
+    written.map(|()| warnings)
+}
+
+/// How long the run took, if its record says so.
+fn seconds(facts: &RunFacts) -> Option<f64> {
+    let [started, finished] = [&facts.started, &facts.finished].map(|at| at.parse::<Timestamp>());
+    let seconds = finished.ok()?.duration_since(started.ok()?).as_secs_f64();
+    (seconds >= 0.0).then_some(seconds)
+}
+
+/// A save holds verdicts alone; the last one is what the session ended with.
+fn check_save(past: &PastRun, save: Option<SaveAt>, system: &dyn System) -> Result<(), Error> {
+    let saves = read_saves(system, &past.folder).records;
+    let last = saves.last().map(|record| record.save);
+    match save {
+        None | Some(SaveAt::FromEnd(1)) if save.is_none() || last.is_some() => Ok(()),
+        Some(SaveAt::Number(number)) if last == Some(number) => Ok(()),
+        _ if saves.is_empty() => Err(Error::plain(
+            format!("`{}` is not a session of `watch`: it has no saves", sanitize(&past.id)),
+            "name it without `@`",
+        )),
+        _ => Err(Error::plain(
+            "a save in the middle of a session has verdicts and no results to report",
+            "name the session without `@` for its end, or compare saves: `evalrs diff`",
+        )),
+    }
+}
+
+fn unreadable(past: &PastRun, error: &RecordError) -> Error {
+    let folder = sanitize(&past.folder);
+    let hint = match error {
+        RecordError::Missing(_) => "the run did not end; name another one, or run the suite again",
+        _ => "run the suite again, with this version of evalrs",
+    };
+    Error::plain(
+        format!("cannot report the record in `{folder}`: {}", sanitize(&error.shown())),
+        hint,
+    )
+}
