@@ -1,4 +1,6 @@
 //! The folder that a conversation happens in: the suite's, or a fresh one that is a copy of a template.
+//!
+//! Copying and removing happen on other threads: what all other conversations wait for goes on meanwhile.
 #![expect(clippy::disallowed_methods, reason = "the folders are made and removed here")]
 
 use std::cell::RefCell;
@@ -6,11 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::rc::Rc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tokio::process::Command;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::{TargetLaunch, hooks};
 use crate::effects::exec::programs::ProgramExecutor;
@@ -30,11 +33,16 @@ const OF_GIT: Duration = Duration::from_mins(1);
 /// Tells folders of one process apart.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
+/// Held while a folder is made in that of the process, or that is removed because nothing is in it.
+static OF_PROCESS: Mutex<()> = Mutex::new(());
+
 /// The folder of a conversation. One that is dropped before it was finished is left to be finished at the end.
 pub(super) struct ConversationFolder {
     launch: TargetLaunch,
     /// Its own folder; none where the agent works in the suite's.
     own: Option<OwnFolder>,
+    /// While it is being made.
+    making: Option<JoinHandle<io::Result<()>>>,
     /// Whether what is to be undone after the conversation was begun.
     has_begun: std::cell::Cell<bool>,
     /// The commit that the agent began with.
@@ -62,6 +70,7 @@ pub(super) struct EndedConversation {
 pub(super) struct LeftWorkspace {
     launch: TargetLaunch,
     own: Option<OwnFolder>,
+    making: Option<JoinHandle<io::Result<()>>>,
     has_begun: bool,
 }
 
@@ -74,6 +83,7 @@ impl ConversationFolder {
         let mut workspace = Self {
             launch: launch.clone(),
             own: None,
+            making: None,
             has_begun: std::cell::Cell::new(false),
             begun_at: String::new(),
             left: Rc::clone(left),
@@ -81,18 +91,30 @@ impl ConversationFolder {
         };
         let Some(spec) = &launch.action.identity.spec.workspace else { return Ok(workspace) };
         let home = Path::new(&launch.start.workspace).join(HOME);
-        sweep(&home);
         let path = home.join(process_name()).join(name_of(launch));
         workspace.own =
             Some(OwnFolder { path: path.to_string_lossy().into_owned(), spec: spec.clone() });
         // The suite may be in a relative folder; its template is looked for as it is.
         let template = spec.template.as_ref().map(PathBuf::from);
-        let made = make_folder(&home, &path, template.as_deref(), spec.is_git);
-        made.map_err(|error| unmade(&path, &error))?;
+        let to_make = path.clone();
+        let is_git = spec.is_git;
+        workspace.making = Some(spawn_blocking(move || {
+            sweep(&home);
+            make_folder(&home, &to_make, template.as_deref(), is_git)
+        }));
+        workspace.made().await.map_err(|error| unmade(&path, &error))?;
         if spec.is_git {
             workspace.begun_at = begin_git(&path).await.map_err(|error| unmade(&path, &error))?;
         }
         Ok(workspace)
+    }
+
+    /// Waits until the folder is made.
+    async fn made(&mut self) -> io::Result<()> {
+        let Some(making) = &mut self.making else { return Ok(()) };
+        let made = making.await.unwrap_or_else(|broken| Err(io::Error::other(broken)));
+        self.making = None;
+        made
     }
 
     /// Where the agent works.
@@ -137,7 +159,7 @@ impl ConversationFolder {
             KeepWorkspace::Failed => answered.is_err(),
             KeepWorkspace::Never => false,
         };
-        let place = if kept { keep(&own, &self.launch) } else { remove(&own) };
+        let place = if kept { keep(&own, &self.launch) } else { remove(own).await };
         let answered = match (answered, place) {
             (Ok(answer), place) => Ok(TargetAnswer { workspace: place, ..answer }),
             (Err(failure), Some(place)) => {
@@ -156,6 +178,7 @@ impl Drop for ConversationFolder {
             self.left.borrow_mut().push(LeftWorkspace {
                 launch: self.launch.clone(),
                 own: self.own.take(),
+                making: self.making.take(),
                 has_begun: self.has_begun.get(),
             });
         }
@@ -165,7 +188,11 @@ impl Drop for ConversationFolder {
 impl LeftWorkspace {
     /// Runs what is to be run after the conversation, and removes the folder.
     pub(super) async fn finish(self, programs: &ProgramExecutor) {
-        let Self { launch, own, has_begun } = self;
+        let Self { launch, own, making, has_begun } = self;
+        if let Some(making) = making {
+            // Whatever is made until then is removed below.
+            let _ = making.await;
+        }
         if has_begun {
             let folder = own.as_ref().map_or(&launch.start.cwd, |own| &own.path);
             let words = &launch.action.identity.spec.hooks.teardown_each;
@@ -173,7 +200,7 @@ impl LeftWorkspace {
             let _ = hooks::run("teardown_each", words, &launch.start, folder, programs).await;
         }
         if let Some(own) = own {
-            remove(&own);
+            remove(own).await;
         }
     }
 }
@@ -197,11 +224,14 @@ fn name_of(launch: &TargetLaunch) -> String {
 }
 
 fn make_folder(home: &Path, path: &Path, template: Option<&Path>, is_git: bool) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
+    {
+        let _guard = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        // One that is there already is somebody else's.
+        std::fs::create_dir(path)?;
     }
-    // One that is there already is somebody else's.
-    std::fs::create_dir(path)?;
     // What is in here is of no interest to the repository around it.
     let ignore = home.join(".gitignore");
     if !ignore.exists() {
@@ -305,15 +335,20 @@ fn keep(own: &OwnFolder, launch: &TargetLaunch) -> Option<String> {
 }
 
 /// Removes a folder, and that of the process once it is empty.
-fn remove(own: &OwnFolder) -> Option<String> {
-    let path = Path::new(&own.path);
-    let _ = std::fs::remove_dir_all(path);
-    remove_if_empty(path.parent());
+async fn remove(own: OwnFolder) -> Option<String> {
+    let removing = spawn_blocking(move || {
+        let path = Path::new(&own.path);
+        let _ = std::fs::remove_dir_all(path);
+        remove_if_empty(path.parent());
+    });
+    // What cannot be removed is left to the next run.
+    let _ = removing.await;
     None
 }
 
 /// Removes the folder of the process, unless other conversations are in it.
 fn remove_if_empty(folder: Option<&Path>) {
+    let _guard = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = folder.map(std::fs::remove_dir);
 }
 
