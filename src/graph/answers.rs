@@ -6,18 +6,15 @@
 
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::Db;
 use super::graders::{identity, model_base_url, row_spec, suite};
 use super::inputs::{Chunk, Root};
 use crate::pipeline::action::Action;
-use crate::pipeline::dataset::chunk::Records;
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::dataset::row::{self, RowRecord};
+use crate::pipeline::evaluate::UnansweredCase;
 use crate::pipeline::evaluate::conversation::conversation;
-use crate::pipeline::evaluate::{Submission, UnansweredCase};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Outcome, Usage};
 use crate::pipeline::target::{TargetAction, TargetIdentity};
@@ -107,67 +104,39 @@ pub fn answers(db: &dyn Db, chunk: Chunk) -> Arc<[CaseAnswer]> {
         let UnansweredCase::Pending(key) = case else {
             return CaseAnswer::Unanswered(case.clone());
         };
-        match db.outcome(*key).as_deref() {
-            None => CaseAnswer::Unanswered(case.clone()),
-            Some(Outcome::Reply(reply)) => {
-                CaseAnswer::Answered { key: *key, digest: xxh3_64(reply.text.as_bytes()) }
-            }
-            Some(Outcome::Failure(failure)) => {
-                CaseAnswer::Unanswered(UnansweredCase::of_failure(failure))
-            }
+        if let Some(digest) = db.reply_digest(*key) {
+            return CaseAnswer::Answered { key: *key, digest };
         }
+        CaseAnswer::Unanswered(match db.outcome(*key).as_deref() {
+            Some(Outcome::Failure(failure)) => UnansweredCase::of_failure(failure),
+            Some(Outcome::Reply(_)) | None => case.clone(),
+        })
     };
     conversations.iter().map(known).collect()
 }
 
-/// The answers of a chunk's cases, held while its records are read.
-#[derive(Debug)]
-pub(crate) struct HeldAnswers(Vec<HeldAnswer>);
+/// A case of a target that is run, by its place in a chunk. It stays, as chunks do: what is known of cases that nobody has
+/// looked at for a while is not forgotten, because to know it again their answers would be read again.
+#[salsa::interned(revisions = usize::MAX)]
+pub(crate) struct ChunkCase<'db> {
+    /// The chunk.
+    #[returns(copy)]
+    pub(crate) chunk: Chunk,
+    /// The case among those of the chunk.
+    #[returns(copy)]
+    pub(crate) case: usize,
+}
+
+/// What is known of the conversation of one case: what rests on this is not made again when another case is answered.
+#[salsa::tracked]
+pub(crate) fn answer<'db>(db: &'db dyn Db, case: ChunkCase<'db>) -> Option<CaseAnswer> {
+    answers(db, case.chunk(db)).get(case.case(db)).cloned()
+}
 
 #[derive(Debug)]
 enum HeldAnswer {
     Unanswered(UnansweredCase),
     Answered(Arc<Outcome>),
-}
-
-impl HeldAnswers {
-    /// Those of a chunk.
-    pub(crate) fn of(db: &dyn Db, chunk: Chunk) -> Self {
-        Self(answers(db, chunk).iter().map(|answer| held(db, chunk, answer)).collect())
-    }
-
-    /// That of one case, at the place that it has among all.
-    fn of_case(db: &dyn Db, chunk: Chunk, case: usize) -> Option<HeldAnswer> {
-        answers(db, chunk).get(case).map(|answer| held(db, chunk, answer))
-    }
-
-    /// The cases of the chunk, each with what its target answered where it is run.
-    pub(crate) fn cases<'a>(
-        &'a self,
-        records: &'a Records,
-        spec: &RowSpec,
-    ) -> impl Iterator<Item = AnsweredCase<'a>> {
-        super::cases::cases(records, spec).enumerate().map(move |(case, (_, record))| {
-            let held = self.0.get(case);
-            AnsweredCase { record: with_answer(record, held), missing: missing(held) }
-        })
-    }
-}
-
-/// A case with what its target answered.
-#[derive(Debug)]
-pub(crate) struct AnsweredCase<'a> {
-    /// The record.
-    pub(crate) record: RowRecord<'a>,
-    /// Why there is no answer, where a target that is run gave none yet.
-    pub(crate) missing: Option<&'a UnansweredCase>,
-}
-
-impl AnsweredCase<'_> {
-    /// What stands for its submission, where there is no answer.
-    pub(crate) fn unanswered(&self) -> Option<Submission> {
-        self.missing.map(|missing| Submission::Unanswered(missing.clone()))
-    }
 }
 
 fn held(db: &dyn Db, chunk: Chunk, answer: &CaseAnswer) -> HeldAnswer {
@@ -176,7 +145,7 @@ fn held(db: &dyn Db, chunk: Chunk, answer: &CaseAnswer) -> HeldAnswer {
         CaseAnswer::Answered { key, .. } => match db.outcome(*key) {
             Some(outcome) => HeldAnswer::Answered(outcome),
             None => {
-                // It was let go of to save memory: the engine brings it back, and raises the epoch then.
+                // It was let go of and is lost: the engine looks for it again, and raises the epoch then.
                 let _ = chunk.epoch(db);
                 HeldAnswer::Unanswered(UnansweredCase::Pending(*key))
             }
@@ -210,7 +179,8 @@ pub(crate) struct HeldCase(Option<HeldAnswer>);
 impl HeldCase {
     /// The case of a chunk.
     pub(crate) fn of(db: &dyn Db, chunk: Chunk, case: usize) -> Self {
-        Self(HeldAnswers::of_case(db, chunk, case))
+        let answer = answer(db, ChunkCase::new(db, chunk, case)).as_ref();
+        Self(answer.map(|answer| held(db, chunk, answer)))
     }
 
     /// What its conversation used, where that is known.
@@ -228,6 +198,11 @@ impl HeldCase {
     pub(crate) fn record<'a>(&'a self, record: RowRecord<'a>) -> RowRecord<'a> {
         with_answer(record, self.0.as_ref())
     }
+
+    /// Why there is no answer, where a target that is run gave none yet.
+    pub(crate) fn missing(&self) -> Option<&UnansweredCase> {
+        missing(self.0.as_ref())
+    }
 }
 
 /// The key of the conversation of a case; none where the target is recorded, or cannot be run.
@@ -236,6 +211,12 @@ pub(crate) fn conversation_key(db: &dyn Db, chunk: Chunk, case: usize) -> Option
         UnansweredCase::Pending(key) => Some(*key),
         UnansweredCase::Blocked | UnansweredCase::Failed(_) => None,
     }
+}
+
+/// Whether a case waits for its target, or its target failed: then that is the action of all its graders.
+pub(crate) fn is_unanswered(db: &dyn Db, chunk: Chunk, case: usize) -> bool {
+    let answer = answer(db, ChunkCase::new(db, chunk, case));
+    matches!(answer, Some(CaseAnswer::Unanswered(_)))
 }
 
 /// The key of the conversation of each case of a chunk; nothing where the target is recorded.

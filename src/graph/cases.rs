@@ -71,6 +71,16 @@ pub fn cases<'a>(
     })
 }
 
+/// The record of a case, without what a target that is run has answered.
+pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<RowRecord<'_>> {
+    let spec = row_spec(db, chunk.root(db)).as_ref()?;
+    let records = chunk.records(db);
+    let at = case / spec.cases();
+    let (row, recorded) = (at < records.len()).then(|| records.get(at))?;
+    let recorded = if spec.live.is_some() { NOT_RECORDED } else { recorded };
+    Some(RowRecord { row, recorded, case: case % spec.cases() })
+}
+
 /// What rows lack of what graders need: record, problem.
 #[salsa::tracked]
 pub fn unmet(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {

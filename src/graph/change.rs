@@ -3,7 +3,7 @@
 //! Everything is compared before it is set: a setter always counts as a change.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use salsa::Setter;
 
@@ -61,7 +61,7 @@ impl Change {
             set_chunks(db, root, chunks);
         }
         if !self.outcomes.is_empty() {
-            db.outcomes.write().unwrap_or_else(PoisonError::into_inner).extend(self.outcomes);
+            db.outcomes.extend(self.outcomes);
         }
         for chunk in self.waiting {
             let epoch = chunk.epoch(db) + 1;
@@ -73,16 +73,14 @@ impl Change {
 impl Database {
     /// Drops these outcomes. The epochs of the chunks that have read them are to be raised.
     pub(crate) fn drop_outcomes(&mut self, dropped: &KeySet) {
-        let mut outcomes = self.outcomes.write().unwrap_or_else(PoisonError::into_inner);
-        outcomes.retain(|key, _| !dropped.contains(key));
+        self.outcomes.retain(|key| !dropped.contains(key));
     }
 
     /// Drops the outcomes of all actions but these. What is dropped must be in no plan: its cells would stay as they
     /// are until an epoch is raised.
     pub fn keep_outcomes(&mut self, wanted: &KeySet) {
-        let mut outcomes = self.outcomes.write().unwrap_or_else(PoisonError::into_inner);
-        outcomes.retain(|key, _| wanted.contains(key));
-        outcomes.shrink_to_fit();
+        self.outcomes.retain(|key| wanted.contains(key));
+        self.outcomes.shrink();
     }
 }
 

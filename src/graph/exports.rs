@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::answers::HeldCase;
 use super::inputs::{Chunk, Root};
-use super::results::{line, record_of};
+use super::results::line;
 use super::{Database, queries};
 use crate::pipeline::dataset::fields::RowProblem;
 use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
@@ -51,7 +51,8 @@ pub(crate) fn gate(db: &Database, root: Root) -> Option<&Gate> {
 /// The case, whose row is that in its chunk.
 fn exported(db: &Database, chunk: Chunk, at: usize) -> Option<LettaCase> {
     let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
-    let (row, record) = record_of(db, chunk, at)?;
+    let row = at / spec.cases();
+    let record = queries::record_of(db, chunk, at)?;
     let held = HeldCase::of(db, chunk, at);
     let record = held.record(record);
     let opened = OpenedRow::new(record, spec).ok()?;

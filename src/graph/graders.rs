@@ -51,8 +51,9 @@ pub struct Grader<'db> {
     pub pass_threshold: Threshold,
 }
 
-/// An extractor with its options: graders that use the same one share its submissions.
-#[salsa::interned]
+/// An extractor with its options: graders that use the same one share its submissions. There are few of them, and cases
+/// are known by them: so they stay.
+#[salsa::interned(revisions = usize::MAX)]
 pub struct SharedExtractor<'db> {
     /// What the suite says.
     pub spec: ExtractorSpec,

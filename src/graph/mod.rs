@@ -15,6 +15,7 @@
 //! intern their arguments for ever.
 
 pub mod inputs;
+pub(crate) mod outcomes;
 pub(crate) mod change;
 pub(crate) mod selection;
 mod graders;
@@ -33,15 +34,16 @@ pub(crate) mod snapshot;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use salsa::Storage;
 
-use crate::pipeline::key::{ActionKey, KeyMap};
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::spec::ProgramSpec;
 use crate::pipeline::suite::FileText;
 use inputs::{Chunk, File, Program, ProgramState};
+use outcomes::OutcomeTable;
 
 /// What `work` gives, unless a write to the database cancels it.
 pub fn unless_cancelled<T>(work: impl FnOnce() -> T) -> Option<T> {
@@ -59,6 +61,9 @@ pub trait Db: salsa::Database {
 
     /// What came of an action, if it is known. Only for queries that have read their chunk's epoch.
     fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>>;
+
+    /// The digest of what was replied to an action, if something was; its text may have been let go of.
+    fn reply_digest(&self, key: ActionKey) -> Option<u64>;
 }
 
 /// The one database.
@@ -68,7 +73,7 @@ pub struct Database {
     storage: Storage<Self>,
     files: Arc<Mutex<HashMap<String, File>>>,
     programs: Arc<Mutex<HashMap<ProgramSpec, Program>>>,
-    outcomes: Arc<RwLock<KeyMap<Arc<Outcome>>>>,
+    outcomes: Arc<OutcomeTable>,
     spare_slots: Vec<Chunk>,
     executed: Arc<Mutex<Vec<String>>>,
 }
@@ -172,6 +177,10 @@ impl Db for Database {
     }
 
     fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {
-        self.outcomes.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+        self.outcomes.outcome(key)
+    }
+
+    fn reply_digest(&self, key: ActionKey) -> Option<u64> {
+        self.outcomes.reply_digest(key)
     }
 }

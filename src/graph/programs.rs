@@ -6,12 +6,27 @@
 use std::sync::Arc;
 
 use super::Db;
-use super::answers::{AnsweredCase, HeldAnswers, is_live};
+use super::answers::{HeldCase, answers, is_live};
+use super::cases::{cases, record_of};
 use super::graders::{Grader, SharedExtractor, identity, row_spec};
 use super::inputs::Chunk;
-use crate::pipeline::evaluate::Submission;
 use crate::pipeline::evaluate::programs::{ReadyExtractor, extraction};
+use crate::pipeline::evaluate::{Submission, UnansweredCase};
 use crate::pipeline::spec::{ExtractorSpec, GraderKind, Repeat, RewardSpec};
+
+/// A case of a target that is run, and what picks a submission of it. It stays: see [`super::answers::ChunkCase`].
+#[salsa::interned(revisions = usize::MAX)]
+pub(super) struct ExtractedCase<'db> {
+    /// The chunk.
+    #[returns(copy)]
+    pub(super) chunk: Chunk,
+    /// The case among those of the chunk.
+    #[returns(copy)]
+    pub(super) case: usize,
+    /// What picks the submission.
+    #[returns(copy)]
+    pub(super) extractor: SharedExtractor<'db>,
+}
 
 /// The extractor of a grader, where it is a program.
 pub(crate) fn ready_extractor(db: &dyn Db, spec: &ExtractorSpec) -> Option<ReadyExtractor> {
@@ -32,12 +47,32 @@ fn extractions<'db>(
     let (Some(spec), Some(ready)) = (spec, ready_extractor(db, extractor.spec(db))) else {
         return Arc::default();
     };
-    let answers = HeldAnswers::of(db, chunk);
-    let submission = |case: AnsweredCase<'_>| {
-        let unanswered = case.unanswered();
-        unanswered.unwrap_or_else(|| extraction(case.record, spec, &ready))
-    };
-    answers.cases(chunk.records(db), spec).map(submission).collect()
+    if is_live(db, chunk.root(db)) {
+        let cases = 0..answers(db, chunk).len();
+        let call = |case| extraction_of(db, ExtractedCase::new(db, chunk, case, extractor));
+        return cases.map(|case| call(case).clone()).collect();
+    }
+    cases(chunk.records(db), spec).map(|(_, record)| extraction(record, spec, &ready)).collect()
+}
+
+/// The call that extracts the submission of one case of a target that is run.
+#[salsa::tracked]
+fn extraction_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
+    let chunk = of.chunk(db);
+    let case = of.case(db);
+    let extractor = of.extractor(db);
+    let held = HeldCase::of(db, chunk, case);
+    let spec = row_spec(db, chunk.root(db)).as_ref();
+    let ready = ready_extractor(db, extractor.spec(db));
+    let record = record_of(db, chunk, case);
+    match (held.missing(), spec, ready, record) {
+        (None, Some(spec), Some(ready), Some(record)) => {
+            extraction(held.record(record), spec, &ready)
+        }
+        (missing, ..) => {
+            Submission::Unanswered(missing.cloned().unwrap_or(UnansweredCase::Blocked))
+        }
+    }
 }
 
 /// The calls that extract what a grader grades of a chunk's cases; nothing where no program does.

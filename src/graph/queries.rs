@@ -7,10 +7,11 @@
 
 use std::sync::Arc;
 
-use super::answers::{AnsweredCase, HeldAnswers};
+use super::answers::{ChunkCase, HeldCase, answers, is_live};
 use super::baselines::Baselines;
 pub use super::cases::{
-    CheckedRecords, cases, checked, mask, narrowing, places, row_needs, selection, unmet, unmet_in,
+    CheckedRecords, cases, checked, mask, narrowing, places, record_of, row_needs, selection,
+    unmet, unmet_in,
 };
 pub use super::graders::{
     Grader, SharedExtractor, Threshold, gate_rule, graders, ready, row_file, row_rubric, row_spec,
@@ -18,13 +19,28 @@ pub use super::graders::{
 };
 use super::inputs::Chunk;
 pub use super::labels::labels;
+use super::programs::ExtractedCase;
 use super::{Db, programs};
 use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::rewards::{OtherGrade, plan_reward};
-use crate::pipeline::evaluate::{Case, Planned, Submission};
+use crate::pipeline::evaluate::{Case, Planned, Submission, UnansweredCase};
 use crate::pipeline::extract::Extractor;
 use crate::pipeline::spec::GraderKind;
+
+/// A case of a target that is run, and what grades it. It stays: see [`ChunkCase`].
+#[salsa::interned(revisions = usize::MAX)]
+struct GradedCase<'db> {
+    /// The chunk.
+    #[returns(copy)]
+    chunk: Chunk,
+    /// The case among those of the chunk.
+    #[returns(copy)]
+    case: usize,
+    /// What grades it.
+    #[returns(copy)]
+    grader: Grader<'db>,
+}
 
 /// What an extractor picks of a chunk's cases.
 #[salsa::tracked]
@@ -37,13 +53,33 @@ pub fn submissions<'db>(
     if extractor.spec(db).program.is_some() {
         return programs::extracted(db, chunk, extractor);
     }
+    if is_live(db, chunk.root(db)) {
+        let cases = 0..answers(db, chunk).len();
+        let extracted = |case| submission_of(db, ExtractedCase::new(db, chunk, case, extractor));
+        return cases.map(|case| extracted(case).clone()).collect();
+    }
     let extractor = Extractor::new(extractor.spec(db));
-    let answers = HeldAnswers::of(db, chunk);
-    let submission = |case: AnsweredCase<'_>| {
-        let unanswered = case.unanswered();
-        unanswered.unwrap_or_else(|| evaluate::submission(case.record, spec, &extractor))
-    };
-    answers.cases(chunk.records(db), spec).map(submission).collect()
+    let of = cases(chunk.records(db), spec);
+    of.map(|(_, record)| evaluate::submission(record, spec, &extractor)).collect()
+}
+
+/// What an extractor picks of one case of a target that is run: conversations are large, and arrive one by one.
+#[salsa::tracked]
+fn submission_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
+    let chunk = of.chunk(db);
+    let case = of.case(db);
+    let extractor = of.extractor(db);
+    let held = HeldCase::of(db, chunk, case);
+    let spec = row_spec(db, chunk.root(db)).as_ref();
+    let record = record_of(db, chunk, case);
+    match (held.missing(), spec, record) {
+        (None, Some(spec), Some(record)) => {
+            evaluate::submission(held.record(record), spec, &Extractor::new(extractor.spec(db)))
+        }
+        (missing, _, _) => {
+            Submission::Unanswered(missing.cloned().unwrap_or(UnansweredCase::Blocked))
+        }
+    }
 }
 
 /// What a grader is given of a chunk's cases. Plans read this, not the extractor: another extractor that picks the
@@ -57,6 +93,11 @@ pub fn graded_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> 
 #[salsa::tracked]
 pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Planned]> {
     let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
+    if is_live(db, chunk.root(db)) {
+        let is_in = mask(db, chunk).iter().enumerate();
+        let plan = |case| plan_of(db, GradedCase::new(db, chunk, case, grader)).clone();
+        return is_in.map(|(at, is_in)| if *is_in { plan(at) } else { Planned::Skipped }).collect();
+    }
     if matches!(grader.kind(db), GraderKind::Reward(_)) {
         return reward_plans(db, chunk, grader);
     }
@@ -64,20 +105,52 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
     let submissions = graded_texts(db, chunk, grader);
     let grader = ready(db, grader);
     let files = |path: &str| row_file(db, chunk.root(db), path);
-    let answers = HeldAnswers::of(db, chunk);
-    let records = answers.cases(chunk.records(db), spec);
+    let records = cases(chunk.records(db), spec);
     let of = records.zip(submissions.iter()).zip(mask(db, chunk).iter());
     of.enumerate()
-        .map(|(at, ((case, submission), is_in))| match (is_in, case.missing) {
-            (true, Some(missing)) => missing.planned(),
-            (true, None) => {
-                let baseline = baselines.case(at);
-                let record = case.record;
-                evaluate::plan(&Case { record, spec, submission, baseline }, grader, &files)
-            }
-            (false, _) => Planned::Skipped,
+        .map(|(at, (((_, record), submission), is_in))| {
+            let baseline = baselines.case(at);
+            let case = Case { record, spec, submission, baseline };
+            if *is_in { evaluate::plan(&case, grader, &files) } else { Planned::Skipped }
         })
         .collect()
+}
+
+/// What is to be done for one case of a target that is run.
+#[salsa::tracked]
+fn plan_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Planned {
+    let chunk = of.chunk(db);
+    let case = of.case(db);
+    let grader = of.grader(db);
+    let root = chunk.root(db);
+    let held = HeldCase::of(db, chunk, case);
+    if let Some(missing) = held.missing() {
+        return missing.planned();
+    }
+    let (Some(spec), Some(record)) = (row_spec(db, root).as_ref(), record_of(db, chunk, case))
+    else {
+        return Planned::Blocked;
+    };
+    let record = held.record(record);
+    if matches!(grader.kind(db), GraderKind::Reward(_)) {
+        return plan_reward(
+            (record, spec),
+            ready(db, grader),
+            other_grades_of(db, ChunkCase::new(db, chunk, case)),
+        );
+    }
+    let Some(submission) = graded_text_of(db, of) else {
+        return Planned::Blocked;
+    };
+    let baseline = Baselines::of(db, chunk, grader).case(case);
+    let files = |path: &str| row_file(db, root, path);
+    evaluate::plan(&Case { record, spec, submission, baseline }, ready(db, grader), &files)
+}
+
+/// What a grader is given of one case of a target that is run.
+#[salsa::tracked]
+fn graded_text_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Option<Submission> {
+    graded_texts(db, of.chunk(db), of.grader(db)).get(of.case(db)).cloned()
 }
 
 /// The grades of a chunk.
@@ -121,15 +194,21 @@ fn reward_plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<
     // Reading the epoch is what makes the query run again when outcomes arrive.
     let _ = chunk.epoch(db);
     let ready = ready(db, grader);
-    let answers = HeldAnswers::of(db, chunk);
-    let of = answers.cases(chunk.records(db), spec).zip(mask(db, chunk).iter());
+    let of = cases(chunk.records(db), spec).zip(mask(db, chunk).iter());
     of.enumerate()
-        .map(|(at, (case, is_in))| match (is_in, case.missing) {
-            (true, Some(missing)) => missing.planned(),
-            (true, None) => plan_reward((case.record, spec), ready, &other_grades(db, chunk, at)),
-            (false, _) => Planned::Skipped,
+        .map(|(at, ((_, record), is_in))| match is_in {
+            true => plan_reward((record, spec), ready, &other_grades(db, chunk, at)),
+            false => Planned::Skipped,
         })
         .collect()
+}
+
+/// The same of one case of a target that is run: what rests on its answer is made again when these are others.
+#[salsa::tracked]
+fn other_grades_of<'db>(db: &'db dyn Db, case: ChunkCase<'db>) -> Vec<OtherGrade> {
+    // Reading the epoch is what makes the query run again when outcomes arrive.
+    let _ = case.chunk(db).epoch(db);
+    other_grades(db, case.chunk(db), case.case(db))
 }
 
 /// The grades of a case by all graders but rewards. Only for queries that have read their chunk's epoch.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::answers::{HeldCase, conversation_key, conversation_of, is_live};
+use super::answers::{HeldCase, conversation_key, conversation_of, is_unanswered};
 use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
@@ -16,9 +16,7 @@ use super::{Database, Db, folds, programs};
 use crate::base::diagnostic::suggest;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::action::Action;
-use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::dataset::row;
-use crate::pipeline::dataset::row::RowRecord;
 use crate::pipeline::dataset::{GroundTruth, Input};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::programs::extraction_action;
@@ -155,7 +153,7 @@ pub fn sample_id(db: &dyn Db, chunk: Chunk, case: usize) -> Option<String> {
 pub fn head(db: &Database, chunk: Chunk, case: usize) -> Option<Head> {
     let place = queries::places(db, chunk).get(case).filter(|place| place.is_in())?;
     let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
-    let (_, record) = record_of(db, chunk, case)?;
+    let record = queries::record_of(db, chunk, case)?;
     let sample = row::sample(record, spec).ok()?;
     let who = queries::checked(db, chunk).whos.get(case)?;
     Some(Head {
@@ -267,16 +265,6 @@ pub fn label_of(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> O
     queries::labels(db, chunk, grader).get(case).copied().flatten()
 }
 
-/// The position of a case's record in its chunk, and the case.
-pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<(usize, RowRecord<'_>)> {
-    let per_record = queries::row_spec(db, chunk.root(db)).as_ref()?.cases();
-    let records = chunk.records(db);
-    let at = case / per_record;
-    let (row, recorded) = (at < records.len()).then(|| records.get(at))?;
-    let recorded = if is_live(db, chunk.root(db)) { NOT_RECORDED } else { recorded };
-    Some((at, RowRecord { row, recorded, case: case % per_record }))
-}
-
 fn grade_line(
     db: &Database,
     chunk: Chunk,
@@ -335,9 +323,16 @@ pub fn action_of(
 ) -> Option<Action> {
     let root = chunk.root(db);
     let spec = queries::row_spec(db, root).as_ref()?;
+    if is_unanswered(db, chunk, case) {
+        let name = sample_id(db, chunk, case)?;
+        return conversation_of(db, chunk, case, name).map(Action::Target);
+    }
     let held = HeldCase::of(db, chunk, case);
-    let (_, record) = record_of(db, chunk, case)?;
-    let record = held.record(record);
+    if held.missing().is_some() {
+        // The store has the answer no more: without it this would be another action.
+        return None;
+    }
+    let record = held.record(queries::record_of(db, chunk, case)?);
     if matches!(grader.kind(db), GraderKind::Reward(_)) {
         let others = queries::other_grades(db, chunk, case);
         let ready = queries::ready(db, grader);
@@ -345,16 +340,11 @@ pub fn action_of(
     }
     let submissions = queries::graded_texts(db, chunk, grader);
     let baseline = Baselines::of(db, chunk, grader).case(case);
-    let ordinal = case;
     let case = Case { record, spec, submission: submissions.get(case)?, baseline };
     let submission = match case.submission {
         Submission::Turns(turns) => turns.get(ballot.turn)?,
         submission => submission,
     };
-    if matches!(submission, Submission::Unanswered(_)) {
-        let name = sample_id(db, chunk, ordinal)?;
-        return conversation_of(db, chunk, ordinal, name).map(Action::Target);
-    }
     if matches!(submission, Submission::Pending(_)) {
         let extractor = programs::ready_extractor(db, grader.extractor(db))?;
         return extraction_action(&case, ballot.turn, &extractor).map(Action::Program);

@@ -6,7 +6,6 @@ use super::context::SuiteContext;
 use crate::base::system::System;
 use crate::effects::store;
 use crate::engine::session::Session;
-use crate::graph::Db;
 use crate::graph::inputs::Overrides;
 use crate::graph::planned_actions::planned_actions;
 use crate::pipeline::key::ActionKey;
@@ -20,7 +19,7 @@ pub(crate) fn note_used(
     let suite = session.suite()?.name.clone();
     let mut keys = planned_keys(session, system);
     let planned = keys.len();
-    keys.retain(|key| session.db.outcome(*key).is_some_and(|outcome| outcome.is_kept()));
+    keys.retain(|key| session.db.is_kept(*key));
     let is_whole = keys.len() == planned && !is_narrowed(session);
     // Without them nobody would know the keys of what programs gave.
     keys.extend(session.listing_keys());

@@ -10,7 +10,7 @@ use crate::base::system::System;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::resolve::settings::Settings;
 use crate::engine::resolve::stored::StoredReader;
-use crate::engine::resolve::waiting::{Refreshed, WaitList, Waiting};
+use crate::engine::resolve::waiting::{FoundOutcomes, Refreshed, WaitList, Waiting};
 use crate::engine::session::Session;
 use crate::graph::answers;
 use crate::graph::change::Change;
@@ -75,16 +75,24 @@ pub(crate) fn preview(
     let list = loop {
         // Every round scans anew: what came of an action may make others wanted.
         let mut list = scan(session, system);
-        let refreshed = Refreshed::of(session, settings);
-        let reader = StoredReader { session, settings, refreshed };
-        let (outcomes, waiting) =
-            list.look_up(store, &mut |entry, waiting| looking.look(&reader, entry, waiting));
-        if outcomes.is_empty() {
+        let mut is_news = false;
+        loop {
+            let refreshed = Refreshed::of(session, settings);
+            let reader = StoredReader { session, settings, refreshed };
+            let found =
+                list.look_up(store, &mut |entry, waiting| looking.look(&reader, entry, waiting));
+            let FoundOutcomes { outcomes, waiting, has_more, .. } = found;
+            is_news |= !outcomes.is_empty();
+            looking.note(&outcomes);
+            let change = Change { outcomes, waiting, ..Change::default() };
+            change.apply(&mut session.db, session.root);
+            if !has_more {
+                break;
+            }
+        }
+        if !is_news {
             break list;
         }
-        looking.note(&outcomes);
-        let change = Change { outcomes, waiting, ..Change::default() };
-        change.apply(&mut session.db, session.root);
     };
     let StoreLookup { mut preview, held, replayed, conversations: found, .. } = looking;
     preview.warnings.extend(store.take_warnings());

@@ -283,6 +283,11 @@ impl<'a, T: Copy> InFlight<'a, T> {
         let waits = !self.landed.is_empty();
         tokio::select! {
             biased;
+            // What lands makes room for the next action: that does not wait until what others have given is looked at.
+            Some(landed) = self.executing.next() => match landed {
+                Ok(landed) => self.land(landed),
+                Err(Aborted) => InFlightEvent::Changed,
+            },
             written = self.writer.next(waits) => {
                 let Some((mut batch, result)) = written else { return InFlightEvent::Changed };
                 if let Err(error) = &result {
@@ -294,10 +299,6 @@ impl<'a, T: Copy> InFlight<'a, T> {
                 let written = batch.into_iter().filter_map(|landed| self.written(landed));
                 InFlightEvent::Written(written.collect(), result)
             }
-            Some(landed) = self.executing.next() => match landed {
-                Ok(landed) => self.land(landed),
-                Err(Aborted) => InFlightEvent::Changed,
-            },
             Some((program, result)) = self.loading.next() => InFlightEvent::Loaded(program, result),
             () = self.executor.changed(), if !self.stopped => InFlightEvent::Changed,
         }

@@ -15,7 +15,7 @@ use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::Settings;
 use super::settle::CannotAsk;
-use super::waiting::Waiting;
+use super::waiting::{ScannedPlans, Waiting};
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
 use crate::graph::answers;
@@ -178,7 +178,7 @@ impl<'a> Live<'a> {
                 break;
             }
         }
-        self.resolver.look_up(from);
+        self.resolver.look_up(&ScannedPlans::From(from));
         self.enqueue();
     }
 
@@ -260,12 +260,13 @@ impl<'a> Live<'a> {
         }
         let resolver = &mut self.resolver;
         let is_settled = resolver.queues.is_empty() && resolver.in_flight.waits_for_nothing();
-        let has_answers = resolver.take_answered();
-        if !is_settled && !has_answers && !resolver.may_confirm_one() {
-            return false;
-        }
-        if resolver.wants_more() {
-            resolver.look_up(0);
+        let plans = match resolver.take_answered() {
+            Some(plans) if !is_settled => plans,
+            None if !is_settled && !resolver.may_confirm_one() => return false,
+            _ => ScannedPlans::From(0),
+        };
+        if resolver.wants_more(&plans) {
+            resolver.look_up(&plans);
             self.enqueue();
             return true;
         }
@@ -404,9 +405,8 @@ fn forget_failed_conversations(session: &mut Session) {
     let mut waiting = Vec::new();
     for chunk in session.root.chunks(db) {
         let keys = answers::conversation_keys(db, *chunk).into_iter().flatten();
-        let has_passed = |key: &ActionKey| {
-            crate::graph::Db::outcome(db, *key).is_some_and(|held| !held.is_kept())
-        };
+        // Replies may have been let go of: nothing reads them again to see that they are kept.
+        let has_passed = |key: &ActionKey| !db.is_kept(*key) && db.outcome(*key).is_some();
         let failed: Vec<ActionKey> = keys.filter(has_passed).collect();
         waiting.extend((!failed.is_empty()).then_some(*chunk));
         dropped.extend(failed);

@@ -14,18 +14,18 @@ use super::budget::{Budget, SpendingLimits};
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
 use super::in_flight::{Arrival, InFlight, InFlightEvent, Written};
-use super::launch::{launch, noun, target_limits};
+use super::launch::{launch, target_limits};
 use super::outstanding::Outstanding;
 use super::queues::{ClosedQueue, Next, PROGRAM_LIMITS, QueueOwner, Queues};
 use super::settings::{ActionKind, AskPolicy, Settings};
 use super::settle::Settled;
 use super::spending::{expected_cost, settle_cost, told_closed};
-use super::stored::StoredReader;
-use super::waiting::{Refreshed, WaitList, Waiting, stays};
+use super::waiting::{ScannedPlans, WaitList, Waiting};
+use super::whole_answers::{StoredReplies, WholeAnswers, size_of_reply};
 use crate::base::price::Cost;
 use crate::base::system::System;
 use crate::effects::exec::{Executor, Launch};
-use crate::effects::store::{Entry, OutcomeStore, StoreError};
+use crate::effects::store::{OutcomeStore, StoreError};
 use crate::engine::progress::{Event, Progress};
 use crate::engine::session::Session;
 use crate::graph::change::Change;
@@ -68,6 +68,10 @@ pub(crate) struct Resolver<'a> {
     pub(crate) allowance: Allowance,
     /// Whether answers of the target have entered the graph that nobody has looked at.
     has_answers: bool,
+    /// The chunks whose plans and grades may be others since somebody has looked at them.
+    pub(super) touched: Vec<Chunk>,
+    /// The answers of the target that the graph holds whole.
+    pub(super) whole_answers: WholeAnswers,
     pub(crate) blocked: Option<Blocked>,
     /// What was used so far, also by actions that were superseded before they landed.
     pub(crate) used: Usage,
@@ -83,6 +87,7 @@ impl<'a> Resolver<'a> {
         world: Effects<'a>,
         settings: Settings,
     ) -> Self {
+        session.db.set_archive(Arc::new(StoredReplies(Arc::clone(&store))));
         Self {
             session,
             in_flight: InFlight::new(Arc::clone(&store), world.executor),
@@ -96,6 +101,8 @@ impl<'a> Resolver<'a> {
             outstanding: Outstanding::default(),
             allowance: Allowance::ALL,
             has_answers: false,
+            touched: Vec::new(),
+            whole_answers: WholeAnswers::default(),
             blocked: None,
             used: Usage::default(),
             applied: 0,
@@ -155,12 +162,6 @@ impl<'a> Resolver<'a> {
         !self.in_flight.is_loading()
     }
 
-    /// Whether the plans want something that they did not want before.
-    pub(crate) fn wants_more(&mut self) -> bool {
-        let db = &self.session.db;
-        self.list.add_confirming(self.session, 0, &|key| db.outcome(key))
-    }
-
     /// Whether a grader has just got all its first verdicts, and what confirms them may be asked before all others have
     /// theirs. Where something is limited it may not: a budget or an interruption leaves as few cases as possible without
     /// any verdict.
@@ -171,48 +172,6 @@ impl<'a> Resolver<'a> {
             && self.settings.ask == AskPolicy::Ask
             && self.may_ask()
             && self.outstanding.take_done()
-    }
-
-    /// Brings in everything that the store has, also of what the plans scanned as `from`th and later want because of
-    /// that.
-    pub(crate) fn look_up(&mut self, from: usize) {
-        loop {
-            self.look_up_once();
-            let stays = stays(self.session);
-            if !self.list.add_confirming(self.session, from, &stays) {
-                break;
-            }
-        }
-        let target = [("target".to_owned(), self.list.conversations)];
-        let tallies = || self.list.tallies.iter().chain(&target);
-        let totals = tallies().filter(|(_, tally)| tally.total > 0);
-        let totals = totals.map(|(name, tally)| (name.clone(), tally.total)).collect();
-        let noun = noun(self.session);
-        self.world.progress.event(&Event::Planned { totals, noun });
-        // Later there is news only if there is more to ask.
-        if self.may_ask() && (self.settled.asked.is_empty() || !self.list.queue.is_empty()) {
-            let cached = tallies().map(|(_, tally)| tally.cached).sum();
-            self.world.progress.event(&Event::Cached(cached));
-        }
-    }
-
-    fn look_up_once(&mut self) {
-        let settings = &self.settings;
-        let warnings = &mut self.settled.warnings;
-        let replayed = &mut self.settled.replayed_failures;
-        let refreshed = Refreshed::of(self.session, settings);
-        let reader = StoredReader { session: self.session, settings, refreshed };
-        let mut usable = |entry: &Entry, waiting: &Waiting| {
-            let outcome = reader.usable(entry, waiting, warnings);
-            *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
-            outcome
-        };
-        let unapplied = self.list.take_unapplied(self.session);
-        let (outcomes, waiting) = self.list.look_up(self.store.as_ref(), &mut usable);
-        let waiting: HashSet<_> = waiting.into_iter().chain(unapplied).collect();
-        let waiting: Vec<_> = waiting.into_iter().collect();
-        self.applied += u64::from(!outcomes.is_empty() || !waiting.is_empty());
-        self.apply_to(outcomes, waiting);
     }
 
     /// Takes what may not be asked out of the list.
@@ -439,16 +398,23 @@ impl<'a> Resolver<'a> {
 
     /// Brings what was written into the graph.
     pub(crate) fn apply_arrived(&mut self) {
-        let mut purposes = self.arrived.iter().map(|written| written.waiting.purpose);
-        self.has_answers |= purposes.any(|purpose| purpose == Purpose::Answer);
-        let arrived = std::mem::take(&mut self.arrived).into_iter();
+        let arrived = std::mem::take(&mut self.arrived);
+        for Written { waiting, key, outcome, .. } in &arrived {
+            self.has_answers |= waiting.purpose == Purpose::Answer;
+            if waiting.purpose == Purpose::Answer && !self.list.is_repeated(waiting) {
+                self.whole_answers.add(*key, size_of_reply(outcome));
+            }
+        }
+        let arrived = arrived.into_iter();
         let outcomes = arrived.map(|written| (written.key, Arc::new(written.outcome)));
         self.apply(outcomes.collect());
     }
 
-    /// Whether the target has answered something since the last call: that may be graded while it goes on.
-    pub(crate) fn take_answered(&mut self) -> bool {
-        std::mem::take(&mut self.has_answers) && self.may_ask()
+    /// The plans that may want something else since the last call, if the target has answered something since then: that
+    /// may be graded while it goes on.
+    pub(crate) fn take_answered(&mut self) -> Option<ScannedPlans> {
+        let has_answers = std::mem::take(&mut self.has_answers) && self.may_ask();
+        has_answers.then(|| ScannedPlans::Of(std::mem::take(&mut self.touched)))
     }
 
     /// Brings outcomes into the graph, for all who wait for them.
@@ -460,9 +426,15 @@ impl<'a> Resolver<'a> {
         self.apply_to(outcomes, waiting);
     }
 
-    fn apply_to(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>, waiting: Vec<Chunk>) {
+    pub(super) fn apply_to(
+        &mut self,
+        outcomes: Vec<(ActionKey, Arc<Outcome>)>,
+        waiting: Vec<Chunk>,
+    ) {
+        self.touched.extend_from_slice(&waiting);
         let change = Change { outcomes, waiting, ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);
+        self.whole_answers.release(&self.session.db);
     }
 
     /// What is not asked becomes a failure that says why.

@@ -10,6 +10,7 @@ use super::in_flight::InFlightEvent;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::{Refresh, Settings};
+use super::waiting::ScannedPlans;
 pub use super::waiting::SettledPlans;
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::progress::Event;
@@ -20,6 +21,9 @@ use crate::pipeline::outcome::{ActionTally, FailureKind, Outcome, Usage, read_bo
 
 /// Entries that are in memory together when others may have kept better ones.
 const LOOKED_AT: usize = 2_048;
+
+/// The plans of all chunks that were scanned.
+const ALL_PLANS: ScannedPlans = ScannedPlans::From(0);
 
 /// How settling ended.
 #[derive(Debug, Default)]
@@ -108,7 +112,7 @@ pub async fn settle<'a>(
     let mut stop = pin!(stop);
     load_programs(&mut resolver, stop.as_mut()).await?;
     plan(&mut resolver);
-    resolver.look_up(0);
+    resolver.look_up(&ALL_PLANS);
     check_credentials(resolver.session, &resolver.settings, &resolver.list.queue)?;
     resolver.world.executor.begin();
     // What confirms comes after all that it may confirm, of all graders where something is limited: a budget or an
@@ -119,10 +123,10 @@ pub async fn settle<'a>(
             execute(&mut resolver, stop.as_mut()).await;
         }
         give_up_rest(&mut resolver);
-        if !resolver.wants_more() {
+        if !resolver.wants_more(&ALL_PLANS) {
             break;
         }
-        resolver.look_up(0);
+        resolver.look_up(&ALL_PLANS);
     }
     look_again(&mut resolver);
     check_again(&mut resolver, stop.as_mut()).await;
@@ -201,10 +205,13 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
         }
         // What the target has answered is graded while it goes on with other samples.
         resolver.apply_arrived();
-        let has_answers = resolver.take_answered();
-        let rank = u8::from(!has_answers);
-        if (has_answers || resolver.may_confirm_one()) && resolver.wants_more() {
-            resolver.look_up(0);
+        let answered = resolver.take_answered();
+        let rank = u8::from(answered.is_none());
+        let plans = answered.or_else(|| resolver.may_confirm_one().then_some(ALL_PLANS));
+        if let Some(plans) = plans
+            && resolver.wants_more(&plans)
+        {
+            resolver.look_up(&plans);
             give_up_forbidden(resolver);
             resolver.can_keep();
             resolver.enqueue(&|_, _| rank);

@@ -4,12 +4,13 @@
 //! work costs one comparison a chunk where there is none. What a plan wants may depend on its grader's threshold and
 //! grow with what is known: ballots that confirm are wanted once the first ones are bad.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::settings::{Refresh, Settings};
+use super::whole_answers::size_of_reply;
 use crate::base::price::Cost;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::session::Session;
@@ -26,6 +27,10 @@ use crate::pipeline::outcome::Outcome;
 
 /// Keys looked up at once: their lines are in memory together, and one large body.
 const LOOKED_UP: usize = 2_048;
+/// The same of conversations, which may be large.
+const CONVERSATIONS_LOOKED_UP: usize = 64;
+/// Bytes of replies after which what was found is to be brought into the graph before more is looked up.
+const MAX_FOUND: usize = 16 << 20;
 
 /// The plans of one chunk and what passes, grader by grader.
 type Plans = Box<[(Arc<[Planned]>, Threshold)]>;
@@ -115,6 +120,28 @@ impl Refreshed {
     }
 }
 
+/// Which of the plans that were scanned are looked at.
+#[derive(Clone, Debug)]
+pub(crate) enum ScannedPlans {
+    /// Those that were scanned as this and later.
+    From(usize),
+    /// Those of some chunks.
+    Of(Vec<Chunk>),
+}
+
+/// What the store has of what is wanted.
+#[derive(Debug, Default)]
+pub(crate) struct FoundOutcomes {
+    /// The outcomes.
+    pub(crate) outcomes: Vec<(ActionKey, Arc<Outcome>)>,
+    /// The chunks that waited for them.
+    pub(crate) waiting: Vec<Chunk>,
+    /// Which of them are answers of the target, and how large those are.
+    pub(crate) answers: Vec<(ActionKey, usize)>,
+    /// Whether there is more to look up, once this is in the graph.
+    pub(crate) has_more: bool,
+}
+
 /// What a session waits for.
 #[derive(Debug, Default)]
 pub(crate) struct WaitList {
@@ -130,6 +157,8 @@ pub(crate) struct WaitList {
     known: Vec<Chunk>,
     seen: KeySet,
     scanned: Vec<(Chunk, Plans)>,
+    /// Where chunks stand in `scanned`.
+    places: HashMap<Chunk, usize>,
     /// What needs no look, from earlier lists.
     pub(crate) settled: SettledPlans,
     /// The chunks that want what is fresh or in no store. Mostly one: a list on the heap for each key would be felt.
@@ -163,7 +192,7 @@ impl WaitList {
     }
 
     /// Whether an action is executed in every evaluation.
-    fn is_repeated(&self, waiting: &Waiting) -> bool {
+    pub(crate) fn is_repeated(&self, waiting: &Waiting) -> bool {
         let [grading, extracting] = self.repeats[waiting.cell.grader];
         match waiting.purpose {
             Purpose::Grade => grading,
@@ -192,7 +221,10 @@ impl WaitList {
                 })
                 .collect();
             match self.settled.actions(*chunk, &plans) {
-                None => self.scanned.push((*chunk, plans)),
+                None => {
+                    self.places.insert(*chunk, self.scanned.len());
+                    self.scanned.push((*chunk, plans));
+                }
                 Some(actions) => {
                     for ((_, tally), actions) in self.tallies.iter_mut().zip(actions) {
                         tally.total += actions;
@@ -201,46 +233,61 @@ impl WaitList {
                 }
             }
         }
-        self.add_wanted(session, from, &|_| true, &stays(session));
+        let places: Vec<usize> = (from..self.scanned.len()).collect();
+        self.add_wanted(session, &places, &|_| true, &stays(session));
     }
 
-    /// Adds what is wanted because of what is known now, of the plans that were scanned as `from`th and later: what
-    /// confirms verdicts that are bad, and what comes after programs. True if something was added.
+    /// Where plans stand in `scanned`.
+    fn places_of(&self, plans: &ScannedPlans) -> Vec<usize> {
+        match plans {
+            ScannedPlans::From(from) => (*from..self.scanned.len()).collect(),
+            ScannedPlans::Of(chunks) => {
+                let places = chunks.iter().filter_map(|chunk| self.places.get(chunk).copied());
+                places.collect::<BTreeSet<usize>>().into_iter().collect()
+            }
+        }
+    }
+
+    /// Adds what is wanted because of what is known now, of some of the plans that were scanned: what confirms verdicts
+    /// that are bad, and what comes after programs and conversations. True if something was added.
     pub(crate) fn add_confirming(
         &mut self,
         session: &Session,
-        from: usize,
+        plans: &ScannedPlans,
         outcomes: Outcomes<'_>,
     ) -> bool {
+        let places = self.places_of(plans);
         let graders = session.graders();
         let confirms = |grader: usize| {
             let judge = queries::ready(&session.db, graders[grader]).judge();
             judge.is_some_and(|judge| judge.confirming_ballots() > 0)
         };
         let goes_on = |grader: usize| programs::rests_on_outcomes(&session.db, graders[grader]);
-        for (chunk, plans) in &mut self.scanned[from..] {
+        for place in &places {
+            let (chunk, plans) = &mut self.scanned[*place];
             for at in (0..graders.len()).filter(|at| goes_on(*at)) {
                 plans[at].0 = Arc::clone(queries::plans(&session.db, *chunk, graders[at]));
             }
         }
         let is_looked_at = |grader: usize| confirms(grader) || goes_on(grader);
         if (0..graders.len()).any(is_looked_at) {
-            self.add_wanted(session, from, &is_looked_at, outcomes);
+            self.add_wanted(session, &places, &is_looked_at, outcomes);
         }
         !self.fresh.is_empty()
     }
 
-    /// Adds what the plans that were scanned as `from`th and later want of some graders, by what is known.
+    /// Adds what the plans at these places want of some graders, by what is known.
     fn add_wanted(
         &mut self,
         session: &Session,
-        from: usize,
+        places: &[usize],
         is_looked_at: &dyn Fn(usize) -> bool,
         outcomes: Outcomes<'_>,
     ) {
         let graders = session.graders();
         let scanned = std::mem::take(&mut self.scanned);
-        for (chunk, plans) in &scanned[from..] {
+        for place in places {
+            let (chunk, plans) = &scanned[*place];
             let looked_at = plans.iter().enumerate().filter(|(grader, _)| is_looked_at(*grader));
             for (grader, (plans, Threshold(threshold))) in looked_at {
                 let ready = queries::ready(&session.db, graders[grader]);
@@ -260,7 +307,7 @@ impl WaitList {
     /// Adds an action, unless it was added before: then another chunk waits for it too.
     fn add(&mut self, session: &Session, waiting: Waiting) {
         let is_new = self.seen.insert(waiting.key);
-        let is_known = stays(session)(waiting.key).is_some();
+        let is_known = session.db.is_kept(waiting.key);
         let tally = self.tally(&waiting);
         tally.total += u64::from(is_new);
         tally.cached += u64::from(is_new && is_known);
@@ -275,7 +322,8 @@ impl WaitList {
                 chunks.push(chunk);
             }
         }
-        if is_new && !is_known {
+        let is_lost = waiting.purpose == Purpose::Answer && session.db.take_lost(waiting.key);
+        if (is_new || is_lost) && !is_known {
             self.fresh.push(waiting);
         }
     }
@@ -292,16 +340,28 @@ impl WaitList {
         std::mem::take(&mut self.known).into_iter().filter(is_pending).collect()
     }
 
-    /// Looks up what was added. Returns what the store has and is `usable`, with the chunks that waited; queues the rest.
+    /// Looks up what was added, until that is much. Returns what the store has and is `usable`, with the chunks that
+    /// waited; queues the rest.
     #[tracing::instrument(level = "debug", skip_all, fields(keys = self.fresh.len()))]
     pub(crate) fn look_up(
         &mut self,
         store: &dyn OutcomeStore,
         usable: &mut dyn FnMut(&Entry, &Waiting) -> Option<Outcome>,
-    ) -> (Vec<(ActionKey, Arc<Outcome>)>, Vec<Chunk>) {
-        let mut found = Vec::new();
+    ) -> FoundOutcomes {
+        let mut found = FoundOutcomes::default();
         let mut waited = HashSet::new();
-        for batch in std::mem::take(&mut self.fresh).chunks(LOOKED_UP) {
+        let mut bytes = 0;
+        let fresh = std::mem::take(&mut self.fresh);
+        let mut rest = fresh.as_slice();
+        while !rest.is_empty() && bytes < MAX_FOUND {
+            let is_conversation = |waiting: &Waiting| waiting.purpose == Purpose::Answer;
+            let most = if rest.iter().take(LOOKED_UP).any(is_conversation) {
+                CONVERSATIONS_LOOKED_UP
+            } else {
+                LOOKED_UP
+            };
+            let batch;
+            (batch, rest) = rest.split_at(most.min(rest.len()));
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             store.visit_many(&keys, &mut |place, entry| {
                 let waiting = &batch[place];
@@ -310,7 +370,12 @@ impl WaitList {
                 if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
                     tally.cached += 1;
                     tally.saved = tally.saved + outcome.usage();
-                    found.push((waiting.key, Arc::new(outcome)));
+                    if is_conversation(waiting) {
+                        let size = size_of_reply(&outcome);
+                        bytes += size;
+                        found.answers.push((waiting.key, size));
+                    }
+                    found.outcomes.push((waiting.key, Arc::new(outcome)));
                     waited.extend(self.chunks.remove(&waiting.key).unwrap_or_default());
                 } else {
                     let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
@@ -318,8 +383,11 @@ impl WaitList {
                 }
             });
         }
+        self.fresh.extend_from_slice(rest);
+        found.has_more = !rest.is_empty();
         // Their order is that of the hash, and nothing depends on it: the epoch of each is raised once.
-        (found, waited.into_iter().collect())
+        found.waiting = waited.into_iter().collect();
+        found
     }
 
     /// How many chunks were scanned.

@@ -225,3 +225,13 @@ fn what_is_stored_is_planned_as_stored() {
     let ran = space.run(&["explain", "suite.yaml", "a"]);
     assert!(ran.stdout().contains("in the file prompts/greeting.txt"), "{}", ran.stdout());
 }
+
+#[test]
+fn what_combines_graders_may_stand_before_them() {
+    let first = "graders:\n  half: {kind: combine, combine: 0.5*greets}\n";
+    let Some(space) = space(&SUITE.replace("graders:\n", first)) else { return };
+    run(&space, &[], 0);
+    assert_eq!(conversations(&space), [6, 0, 6, 0]);
+    let summary: Value = serde_json::from_str(&space.record("summary.json")).unwrap();
+    assert_eq!(summary["metrics"]["half"]["avg_score_total"], 0.5, "{summary}");
+}

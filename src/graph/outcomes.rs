@@ -1,0 +1,135 @@
+//! What came of actions: the side table that queries read under the epochs of their chunks.
+//!
+//! Conversations may be large, and are seldom read twice. So the text of a reply may be let go of: its digest stays, and
+//! an archive hands the text out again where something reads it after all. A text of another digest is none: the reply is
+//! then one that was lost, and whoever wants it waits for it as if it had never been there.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Database;
+use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
+use crate::pipeline::outcome::Outcome;
+
+/// Keeps replies that the graph has let go of.
+pub(crate) trait ReplyArchive: Send + Sync {
+    /// What came of the action under `key`; none if it cannot be read.
+    fn reply(&self, key: ActionKey) -> Option<Outcome>;
+}
+
+/// An outcome, or what is left of a reply that was let go of.
+#[derive(Debug)]
+struct KnownOutcome {
+    outcome: Option<Arc<Outcome>>,
+    digest: u64,
+}
+
+/// Outcomes by key.
+#[derive(Default)]
+pub(super) struct OutcomeTable {
+    known: RwLock<KeyMap<KnownOutcome>>,
+    archive: RwLock<Option<Arc<dyn ReplyArchive>>>,
+    /// Replies that were let go of, and that the archive does not have.
+    lost: Mutex<KeySet>,
+}
+
+impl OutcomeTable {
+    /// Adds outcomes; each takes the place of one that is known.
+    pub(super) fn extend(&self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+        let known = outcomes.into_iter().map(|(key, outcome)| {
+            let digest = digest(&outcome);
+            (key, KnownOutcome { outcome: Some(outcome), digest })
+        });
+        self.known.write().unwrap_or_else(PoisonError::into_inner).extend(known);
+    }
+
+    /// Drops those that are not `wanted`.
+    pub(super) fn retain(&self, wanted: impl Fn(&ActionKey) -> bool) {
+        self.known.write().unwrap_or_else(PoisonError::into_inner).retain(|key, _| wanted(key));
+    }
+
+    /// Gives memory back that is not used.
+    pub(super) fn shrink(&self) {
+        self.known.write().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();
+    }
+
+    /// What came of an action, if it is known.
+    pub(super) fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {
+        let digest = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            let KnownOutcome { outcome, digest } = known.get(&key)?;
+            if let Some(outcome) = outcome {
+                return Some(Arc::clone(outcome));
+            }
+            *digest
+        };
+        let archived = self.archived(key).filter(|outcome| self::digest(outcome) == digest);
+        if archived.is_none() {
+            self.lose(key);
+        }
+        archived.map(Arc::new)
+    }
+
+    fn archived(&self, key: ActionKey) -> Option<Outcome> {
+        let archive = self.archive.read().unwrap_or_else(PoisonError::into_inner).clone();
+        archive.and_then(|archive| archive.reply(key))
+    }
+
+    fn lose(&self, key: ActionKey) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Another one may have come meanwhile.
+        if known.get(&key).is_some_and(|known| known.outcome.is_none()) {
+            known.remove(&key);
+            self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+        }
+    }
+
+    /// The digest of a reply, if there is one.
+    pub(super) fn reply_digest(&self, key: ActionKey) -> Option<u64> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let KnownOutcome { outcome, digest } = known.get(&key)?;
+        let is_failure = matches!(outcome.as_deref(), Some(Outcome::Failure(_)));
+        (!is_failure).then_some(*digest)
+    }
+
+    fn release(&self, key: ActionKey) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get_mut(&key)
+            && matches!(known.outcome.as_deref(), Some(Outcome::Reply(_)))
+        {
+            known.outcome = None;
+        }
+    }
+}
+
+/// The digest of a reply.
+fn digest(outcome: &Outcome) -> u64 {
+    match outcome {
+        Outcome::Reply(reply) => xxh3_64(reply.text.as_bytes()),
+        Outcome::Failure(_) => 0,
+    }
+}
+
+impl Database {
+    /// Says where replies are that are let go of.
+    pub(crate) fn set_archive(&self, archive: Arc<dyn ReplyArchive>) {
+        *self.outcomes.archive.write().unwrap_or_else(PoisonError::into_inner) = Some(archive);
+    }
+
+    /// Lets go of the text of a reply that the archive has.
+    pub(crate) fn release_reply(&self, key: ActionKey) {
+        self.outcomes.release(key);
+    }
+
+    /// Whether the reply under `key` was let go of and could not be brought back since the last call.
+    pub(crate) fn take_lost(&self, key: ActionKey) -> bool {
+        self.outcomes.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
+    }
+
+    /// Whether an action has an outcome that is kept.
+    pub(crate) fn is_kept(&self, key: ActionKey) -> bool {
+        let known = self.outcomes.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&key).is_some_and(|known| known.outcome.as_deref().is_none_or(Outcome::is_kept))
+    }
+}
