@@ -9,8 +9,9 @@ import { writeFileSync } from 'node:fs'
 import { bundle, file, report } from './bundle.mjs'
 import { selectRows } from './select.mjs'
 import { makeRuns } from './mock_data.mjs'
+import { OddRun } from './mock_odd.mjs'
 
-const RUNS = makeRuns()
+const RUNS = [...makeRuns(), new OddRun()]
 const SUITES = ['support', 'bulk', 'models', 'live']
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

@@ -4,7 +4,7 @@
     EVALRS_URL=http://… python3 tests/viewer/pages.py    against `evalrs serve`; what needs the made-up runs is skipped
 
 CHROMIUM is the browser, else the first that is found; AXE is the file axe.min.js of axe-core, else that of node_modules.
-SHOTS is a folder for pictures of the pages, if they are wanted.
+SHOTS is a folder for pictures of the pages, if they are wanted; PAGES a pattern of the pages that are looked at.
 """
 
 import json
@@ -34,6 +34,7 @@ NEWEST = "20261122T062324-aa0000"
 BEFORE = "20261121T062324-aa0001"
 BULK = "20261121T120000-bulk01"
 MODELS = "20261120T120000-modl01"
+ODD = "20200101T000000-odd001"
 LIVE = "20261123T080000-live01"
 
 needs_mock = unittest.skipIf(GIVEN, "needs the made-up runs")
@@ -126,7 +127,8 @@ def pages_of_mock():
         "runs": "/", "suite": "/suites/support", "run": f"/runs/{NEWEST}", "filtered": f"/runs/{NEWEST}?state=failed&grader=quality&sort=score",
         "case": f"/runs/{NEWEST}/samples/return-00005?grader=quality", "hostile": f"/runs/{NEWEST}/samples/" + hostile_id(), "no-conversation": f"/runs/{NEWEST}/samples/{with_number(47)}",
         "diff": f"/diff?old={BEFORE}&new={NEWEST}", "choose": "/diff", "matrix": f"/runs/{NEWEST}?view=matrix", "models": f"/runs/{MODELS}?view=matrix", "bulk": f"/runs/{BULK}", "live": f"/runs/{LIVE}",
-        "missing": "/runs/none", "nowhere": "/nowhere",
+        "odd": f"/runs/{ODD}", "odd-matrix": f"/runs/{ODD}?view=matrix", "odd-suite": "/suites/" + urllib.parse.quote("odd/../suite ?#%", safe=""),
+        "odd-case": odd_case(0), "odd-case-1": odd_case(1), "odd-case-ungraded": odd_case(6), "missing": "/runs/none", "nowhere": "/nowhere",
     }
 
 
@@ -156,6 +158,10 @@ def hostile_id():
     return urllib.parse.quote(row["sample_id"], safe="")
 
 
+def odd_case(number):
+    return case_address(ODD, api(f"runs/{ODD}/samples?limit=1&skip={number}")["samples"][0])
+
+
 def with_number(number):
     return api(f"runs/{NEWEST}/samples?limit=1&skip={number}")["samples"][0]["sample_id"]
 
@@ -164,7 +170,10 @@ class EveryPage(PageTest):
     expected_errors = ("404 (Not Found)",)
 
     def test_is_whole_quiet_and_accessible(self):
+        chosen = os.environ.get("PAGES", "")
         for name, address in (pages_of_server() if GIVEN else pages_of_mock()).items():
+            if not re.match(chosen, name):
+                continue
             for size in SIZES:
                 for scheme in SCHEMES:
                     with self.subTest(page=name, width=size[0], scheme=scheme):

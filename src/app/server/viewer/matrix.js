@@ -74,6 +74,7 @@ export class Matrix {
       !this.isByModel && before && broken > 0 && button(onlyBroken ? 'Show all cases' : 'Only regressions', () => this.change({ only: onlyBroken ? '' : 'regressions' })),
       isCut && `The first ${counted(now.rows.length)} of ${counted(now.total, 'result')}: filters narrow it.`), this.view.node)
     this.view.table.style.setProperty('--least', `${10 + 9 * columns.length}rem`)
+    this.view.node.classList.toggle('many', columns.length > 6)
     this.view.draw()
     this.shown({ total: shown.length, isBusy: false })
   }

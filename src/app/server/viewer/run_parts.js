@@ -5,6 +5,9 @@ import { element, folded, foreign, table } from './dom.js'
 import { histogram } from './charts.js'
 import { reference } from './address.js'
 
+/** The most models that are named. */
+const MAX_MODELS = 3
+
 /** When, how long, how much. */
 export function facts(run) {
   const { actions } = run
@@ -12,7 +15,7 @@ export function facts(run) {
     ['Run', run.id],
     ['Started', moment(run.started)], ['Took', run.under_way ? 'under way' : duration(run.started, run.finished)],
     ['Results', counted(run.results)], ['Samples', counted(run.samples)],
-    run.trials > 1 && ['Trials', counted(run.trials)], run.models?.length > 0 && ['Models', foreign(run.models.join(', '))],
+    run.trials > 1 && ['Trials', counted(run.trials)], run.models?.length > 0 && ['Models', foreign(run.models.length > MAX_MODELS ? `${run.models.slice(0, MAX_MODELS).join(', ')} and ${run.models.length - MAX_MODELS} more` : run.models.join(', '), { title: run.models.join(', ') })],
     actions && ['Judgments', `${counted(actions.asked)} asked, ${counted(actions.cached)} cached${actions.failed ? `, ${counted(actions.failed)} failed` : ''}${actions.pending ? `, ${counted(actions.pending)} pending` : ''}`],
     ['Cost', money(run.cost)], typeof run.exit_code === 'number' && ['Exit code', String(run.exit_code)]]
   return element('dl', { class: 'facts' }, pairs.filter(Boolean).map(([name, value]) => element('div', null, element('dt', null, name), element('dd', { class: 'figures' }, value))))

@@ -28,7 +28,7 @@ function cells(run, suite) {
   const cell = (kind, ...children) => element('div', { role: 'cell', class: kind }, ...children)
   const address = reference(['runs', run.id])
   const title = moment(run.started) === '–' ? run.id : moment(run.started)
-  return [cell('first', element('a', { class: 'cover', href: address, title: run.id }, title)),
+  return [cell('first cut', element('a', { class: 'cover', href: address, title: run.id }, title)),
     !suite && cell('cut suite', foreign(run.suite)),
     cell('cut', runBadge(run)),
     cell('cut means', remarks(run), means(run)), cell('number figures cases', counted(run.results)), cell('number figures wide-only', counted(run.actions?.asked)),

@@ -50,5 +50,6 @@ export function largeTrends(history) {
       trend(points, name, { width: 480, height: 130, large: true, hrefOf: (run) => reference(['runs', run.id]) }),
       breaks.length > 0 && element('ul', { class: 'breaks' }, breaks.map((point) => element('li', null, '◆ ', foreign(breakText(point))))))
   })
+  if (!charts.some(Boolean)) return element('p', { class: 'muted' }, 'No run has a mean yet.')
   return element('div', { class: 'charts' }, charts)
 }
