@@ -437,9 +437,24 @@ class Labels(PageTest):
         for name in ids:
             expect(page.locator("h1")).to_have_text(name)
             page.keyboard.press("y")
+        expect(page.locator("h1")).not_to_have_text(ids[-1])
         page.keyboard.press("Escape")
         self.wait_rows()
         self.assertTrue(set(ids).isdisjoint(page.locator(".body .row .first").all_inner_texts()))
+
+    def test_a_label_that_is_kept_late_leads_nobody_away(self):
+        page = self.open(f"/runs/{NEWEST}/samples/{with_number(64)}?state=unlabelled&grader=policy")
+        labels, lists = [], []
+        page.route("**/labels/*", lambda route: labels.append(route))
+        page.route("**/samples?*", lambda route: lists.append(route))
+        page.keyboard.press("y")
+        page.keyboard.press("Escape")
+        page.wait_for_timeout(300)
+        labels[0].continue_()
+        page.wait_for_timeout(300)
+        lists[0].continue_()
+        self.wait_rows()
+        self.assertEqual(page.locator(".case").count(), 0)
 
     def test_another_grader_is_chosen_without_leaving(self):
         page = self.case(62)

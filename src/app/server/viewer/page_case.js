@@ -96,9 +96,10 @@ class CasePage {
     return this.source.label(this.run.suite, sample_id, { grader, model, trial, label })
   }
 
-  /** In a list of what has no label the next case follows. */
+  /** In a list of what has no label the next case follows, unless the reader has gone elsewhere meanwhile. */
   async labelled(kept, value) {
-    if (await kept && value !== null && this.list.state === 'unlabelled' && this.item.next && !this.isOver) {
+    const address = location.href
+    if (await kept && value !== null && this.list.state === 'unlabelled' && this.item.next && address === location.href) {
       this.go(caseReference(this.run.id, this.item.next, this.list))
     }
   }
@@ -117,9 +118,5 @@ class CasePage {
   takeFocus({ isReplaced }) {
     if (isReplaced) this.aside.querySelector('.current h3 button')?.focus({ preventScroll: true })
     return isReplaced
-  }
-
-  end() {
-    this.isOver = true
   }
 }
