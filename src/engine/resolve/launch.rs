@@ -1,6 +1,7 @@
 //! Renders an action that waits as something that can be executed: plans keep keys, not prompts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::credentials::{JudgeAccess, access, headers_of, judge_of};
 use super::queues::PROGRAM_LIMITS;
@@ -8,7 +9,7 @@ use super::settings::Settings;
 use super::waiting::Waiting;
 use crate::effects::exec::targets::{TargetAccess, TargetLaunch};
 use crate::effects::exec::{
-    EndpointId, JudgeLaunch, Launch, LimitSettings, ProgramLaunch, RequestHeader, Secret,
+    EndpointId, JudgeLaunch, Launch, LimitSettings, ProgramLaunch, RequestHeader, Secret, Start,
 };
 use crate::engine::session::Session;
 use crate::graph::inputs::CellId;
@@ -75,7 +76,7 @@ fn conversation(
 ) -> Result<Launch, &'static str> {
     let db = &session.db;
     let identity = &action.identity;
-    let start = session.start_of(&identity.program.spec).ok_or("its program was not read")?;
+    let mut start = session.start_of(&identity.program.spec).ok_or("its program was not read")?;
     let environment = session.root.environment(db);
     let reached = |spec: &JudgeSpec, endpoint: &JudgeEndpoint| {
         let access = JudgeAccess { spec, base_url: &endpoint.base_url, environment };
@@ -105,10 +106,13 @@ fn conversation(
             };
             Some(server.access(environment))
         }
-        AgentKind::Command
-        | AgentKind::Function
-        | AgentKind::Headless(_)
-        | AgentKind::LettaCode(_) => None,
+        AgentKind::LettaCode(letta) => {
+            let base_url = letta.base_url.as_ref();
+            let server = LettaServerNames { base_url, api_key_env: None, project_id: None };
+            start = server.told(&start, environment);
+            Some(server.access(environment))
+        }
+        AgentKind::Command | AgentKind::Function | AgentKind::Headless(_) => None,
     };
     let user = identity.spec.user.as_ref().zip(identity.user.as_ref());
     let user = user.map(|(user, endpoint)| reached(&user.model, endpoint));
@@ -141,6 +145,19 @@ struct LettaServerNames<'a> {
 }
 
 impl LettaServerNames<'_> {
+    /// The start of a program that is told of it by its environment, as far as anybody says something.
+    fn told(&self, start: &Arc<Start>, environment: &BTreeMap<String, String>) -> Arc<Start> {
+        let mut told = start.as_ref().clone();
+        for name in ["LETTA_API_KEY", "LETTA_BASE_URL", "LETTA_PROJECT_ID"] {
+            let said = self.base_url.filter(|_| name == "LETTA_BASE_URL");
+            if let Some(value) = said.or_else(|| environment.get(name)) {
+                told.env.retain(|(held, _)| held != name);
+                told.env.push((name.to_owned(), Secret::new(value.clone())));
+            }
+        }
+        Arc::new(told)
+    }
+
     /// How it is reached in this environment.
     fn access(&self, environment: &BTreeMap<String, String>) -> TargetAccess {
         let name = self.api_key_env.unwrap_or("LETTA_API_KEY");

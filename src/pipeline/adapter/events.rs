@@ -135,10 +135,15 @@ impl EventMapping {
             id: text(&extract.id),
             input: value(&extract.input),
             output: value(&extract.output),
-            is_delta: is_true(&extract.delta),
+            is_delta: is_true(&extract.delta) || is_always(extract.delta.as_ref()),
             entries: value(&extract.entries),
         }
     }
+}
+
+/// Whether an adapter says `'true'`, whatever the event.
+fn is_always(path: Option<&super::EventPath>) -> bool {
+    matches!(path, Some(super::EventPath::Literal(Value::String(text))) if text == "true")
 }
 
 impl PassthroughTypes {

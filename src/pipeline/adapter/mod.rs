@@ -27,6 +27,9 @@ pub(crate) const BUILT_IN: [(&str, &str); 3] = [
     ("codex", include_str!("codex.json")),
 ];
 
+/// The adapter of Letta's coding agent, whose arguments follow from the suite.
+pub(crate) const LETTA_CODE: &str = include_str!("letta_code.json");
+
 /// How the command line of an agent is started and read.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -237,12 +237,18 @@ pub enum LettaAgentSource {
 pub struct LettaCodeTarget {
     /// The server.
     pub base_url: Option<String>,
-    /// The folder that the agent works in.
+    /// The folder that it works in, joined to the suite's: in one of its own for each model.
     pub working_dir: Option<String>,
     /// The tools that it may use; none allows all.
     pub allowed_tools: Option<Vec<String>>,
     /// Those that it may not.
     pub disallowed_tools: Option<Vec<String>>,
+    /// What it may do without being asked, by a name of its own; none: everything.
+    pub permission_mode: Option<String>,
+    /// Further arguments.
+    pub flags: Vec<String>,
+    /// How it is started and read, with all of that.
+    pub adapter: AdapterSource,
 }
 
 /// A fresh folder for every conversation.

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::canonical::{called, extend, judge, settings, without_empty, words};
 use crate::pipeline::spec::{
-    AgentKind, ChatTarget, HeaderSpec, HttpTarget, Language, LettaAgentSource, LettaTarget,
-    LiveTarget, ProgramSpec, SimulatedUser, WorkspaceSpec,
+    AgentKind, ChatTarget, HeaderSpec, HttpTarget, Language, LettaAgentSource, LettaCodeTarget,
+    LettaTarget, LiveTarget, ProgramSpec, SimulatedUser, WorkspaceSpec,
 };
 
 /// The target of the suite at `path`.
@@ -18,7 +18,7 @@ pub(super) fn live(target: &LiveTarget, path: &str) -> Value {
         AgentKind::Http(http) => self::http(http),
         AgentKind::Chat(chat) => self::chat(chat, &target.program),
         AgentKind::LettaAgent(letta) => self::letta(letta, &target.program),
-        AgentKind::LettaCode(_) => json!({}),
+        AgentKind::LettaCode(letta) => letta_code(letta),
     };
     extend(&mut all, without_empty(own));
     let mut program = settings(&target.program, path);
@@ -30,7 +30,7 @@ pub(super) fn live(target: &LiveTarget, path: &str) -> Value {
     }
     extend(&mut all, program);
     let hooks = &target.hooks;
-    let is_letta = matches!(target.kind, AgentKind::LettaAgent(_));
+    let is_letta = matches!(target.kind, AgentKind::LettaAgent(_) | AgentKind::LettaCode(_));
     let retries = if is_letta { "max_retries" } else { "retries" };
     let around = json!({
         "version": target.version,
@@ -121,6 +121,17 @@ fn letta(letta: &LettaTarget, program: &ProgramSpec) -> Value {
     });
     extend(&mut all, source);
     all
+}
+
+fn letta_code(letta: &LettaCodeTarget) -> Value {
+    json!({
+        "base_url": letta.base_url,
+        "working_dir": letta.working_dir,
+        "allowed_tools": letta.allowed_tools,
+        "disallowed_tools": letta.disallowed_tools,
+        "permission_mode": letta.permission_mode,
+        "flags": letta.flags,
+    })
 }
 
 fn user(user: &SimulatedUser) -> Value {

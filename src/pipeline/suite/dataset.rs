@@ -4,12 +4,12 @@
 //! run are read in `targets`; one of a kind that cannot be is accepted, since its recorded results can still be graded.
 
 use super::fields::Findings;
-use super::letta_target;
 use super::reader::Reader;
 use super::section::FieldSpec;
 use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
 use super::targets::{self, AroundTarget, LIVE_KINDS};
 use super::tree::{Yaml, YamlEntry};
+use super::{letta_code_target, letta_target};
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetSpec};
 use crate::pipeline::trajectory::FORMATS;
 
@@ -107,6 +107,9 @@ pub(super) fn target(
         fields.read_as(&AGENT);
         if LETTA_KINDS.contains(&name.as_str()) {
             return letta_target::letta(&name, field, fields, around, reader);
+        }
+        if name == "letta_code" {
+            return letta_code_target::letta_code(field, fields, around, reader);
         }
         fields.finish(&mut reader.findings);
         return Some(TargetSpec::NotRunnable { kind: name, why: None });

@@ -187,7 +187,11 @@ fn no_config(name: &str, file: &str) -> String {
 }
 
 /// The function that prepares the server, which runs as the target's own program does.
-fn setup(field: &YamlEntry, program: &ProgramSpec, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
+pub(super) fn setup(
+    field: &YamlEntry,
+    program: &ProgramSpec,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
     let text = reader.findings.text(field)?;
     let spec = programs::python(field, &text, Role::SuiteSetup, reader)?;
     Some(programs::beside(spec, field, program, reader))

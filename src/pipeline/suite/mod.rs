@@ -14,6 +14,7 @@ mod graders;
 mod headers;
 mod interpolate;
 mod judges;
+mod letta_code_target;
 mod letta_target;
 mod load;
 mod mistakes;

@@ -397,7 +397,7 @@ fn tool(tool: Value) -> Result<Value, String> {
     Ok(serde_json::json!({"name": name, "description": description, "parameters": parameters}))
 }
 
-fn workspace(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<WorkspaceSpec> {
+pub(super) fn workspace(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<WorkspaceSpec> {
     let field = fields.take("workspace")?;
     if let Yaml::Bool(wanted) = field.value.value {
         let spec = WorkspaceSpec { template: None, is_git: false, keep: KeepWorkspace::default() };
@@ -413,7 +413,7 @@ fn workspace(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<Workspace
 }
 
 /// The template of a workspace as an input: what is in it decides what an agent does.
-fn template(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Vec<String> {
+pub(super) fn template(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Vec<String> {
     let workspace = fields.take("workspace").map(|field| &field.value);
     let template = workspace.and_then(|workspace| workspace.get("template"));
     let Some((node, Yaml::Str(text))) = template.map(|node| (node, &node.value)) else {

@@ -101,9 +101,14 @@ impl TargetAction {
     pub(crate) fn turns(&self) -> Vec<String> {
         let handed: Map<String, Value> = serde_json::from_str(&self.handed).unwrap_or_default();
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        match handed.get("turns") {
+        let turns: Vec<String> = match handed.get("turns") {
             Some(Value::Array(turns)) => turns.iter().map(text).collect(),
             _ => handed.get("input").map(text).into_iter().collect(),
+        };
+        match &self.identity.spec.kind {
+            // It is told everything at once.
+            AgentKind::LettaCode(_) => vec![turns.join("\n")],
+            _ => turns,
         }
     }
 

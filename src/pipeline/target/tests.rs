@@ -10,8 +10,8 @@ use crate::pipeline::key::ActionKey;
 use crate::pipeline::program::{ProgramFingerprint, ProgramIdentity};
 use crate::pipeline::spec::{
     AdapterSource, AgentKind, ChatTarget, HeaderSpec, HeaderValue, HttpTarget, JudgeSpec,
-    KeepWorkspace, Language, LettaAgentSource, LettaModelConfig, LettaTarget, LiveTarget,
-    ProgramSpec, Repeat, Role, SimulatedUser, TargetHooks, TargetModel, WorkspaceSpec,
+    KeepWorkspace, Language, LettaAgentSource, LettaCodeTarget, LettaModelConfig, LettaTarget,
+    LiveTarget, ProgramSpec, Repeat, Role, SimulatedUser, TargetHooks, TargetModel, WorkspaceSpec,
 };
 
 /// A conversation before it is an action: all that its key may depend on.
@@ -373,12 +373,33 @@ fn check(kind: &str, case: &Case, changes: &[(&str, Change)], others: &[(&str, C
     }
 }
 
+fn letta_code(adapter: &str, base_url: Option<&str>) -> Case {
+    let adapter = AdapterSource { name: "letta-code".to_owned(), text: adapter.to_owned() };
+    let target = LettaCodeTarget {
+        base_url: base_url.map(str::to_owned),
+        working_dir: Some("sandbox".to_owned()),
+        allowed_tools: None,
+        disallowed_tools: None,
+        permission_mode: None,
+        flags: Vec::new(),
+        adapter,
+    };
+    let kind = AgentKind::LettaCode(Box::new(target));
+    case(kind, Language::Executable, Role::Target)
+}
+
+const OF_LETTA_CODE: &[(&str, Change)] = &[
+    ("arguments", |it| it.target.kind = letta_code("{ }", None).target.kind),
+    ("base_url", |it| it.target.kind = letta_code("{}", Some("http://a")).target.kind),
+];
+
 #[test]
 fn every_ingredient_of_every_kind_changes_the_key_and_nothing_else_does() {
     let command = case(AgentKind::Command, Language::Executable, Role::Target);
     let function = case(AgentKind::Function, Language::Python, Role::Target);
     check("command", &command, &[], &[]);
     check("function", &function, &[], &[]);
+    check("letta_code", &letta_code("{}", None), OF_LETTA_CODE, &[]);
     check("letta_agent", &letta(), OF_LETTA, NOT_OF_LETTA);
     check("headless", &headless(), OF_HEADLESS, NOT_OF_HEADLESS);
     check("http", &http(), OF_HTTP, NOT_OF_HTTP);

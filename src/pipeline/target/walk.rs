@@ -113,8 +113,7 @@ fn letta_agent(letta: &LettaTarget, model: Option<&TargetModel>, to: &mut dyn In
 }
 
 fn letta_code(letta: &LettaCodeTarget, to: &mut dyn Ingredients) {
-    let list = |tools: &Option<Vec<String>>| tools.as_ref().map(|tools| tools.join("\n"));
     to.text_or_absent("base_url", letta.base_url.as_deref().map(without_secrets).as_deref());
-    to.text_or_absent("allowed_tools", list(&letta.allowed_tools).as_deref());
-    to.text_or_absent("disallowed_tools", list(&letta.disallowed_tools).as_deref());
+    // Its arguments stand in it.
+    to.text("adapter", &letta.adapter.text);
 }

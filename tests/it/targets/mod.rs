@@ -9,6 +9,7 @@ mod failures;
 mod folders;
 mod killed;
 mod letta;
+mod letta_code;
 mod letta_functions;
 mod letta_layout;
 

@@ -65,8 +65,10 @@ async fn hold(talk: Talk<'_>, dialogue: &mut Dialogue<'_>) -> Result<(), Failure
 /// The adapter, if it can do what the suite wants of it.
 fn adapter(talk: &Talk<'_>) -> Result<Adapter, String> {
     let action = &talk.launch.action;
-    let AgentKind::Headless(source) = &action.identity.spec.kind else {
-        return Err("the target has no adapter".to_owned());
+    let source = match &action.identity.spec.kind {
+        AgentKind::Headless(source) => source,
+        AgentKind::LettaCode(letta) => &letta.adapter,
+        _ => return Err("the target has no adapter".to_owned()),
     };
     let adapter = Adapter::read(&source.text)
         .map_err(|why| format!("`{}` is not an adapter: {why}", source.name))?;

@@ -397,14 +397,15 @@ fn agent(launch: &TargetLaunch) -> &'static dyn Agent {
         AgentKind::Chat(_) | AgentKind::Http(_) | AgentKind::LettaAgent(_) => &Unavailable,
         #[cfg(feature = "judge")]
         AgentKind::LettaAgent(_) => &letta::LettaTargetAgent,
-        AgentKind::Headless(_) => &headless::HeadlessAgent,
-        AgentKind::LettaCode(_) => &Unavailable,
+        AgentKind::Headless(_) | AgentKind::LettaCode(_) => &headless::HeadlessAgent,
     }
 }
 
-/// Stands for a kind of target that suites cannot name yet.
+/// Stands for a kind of target that takes a server, where this was built without a way to ask any.
+#[cfg(not(feature = "judge"))]
 struct Unavailable;
 
+#[cfg(not(feature = "judge"))]
 impl Agent for Unavailable {
     fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
         let kind = talk.launch.action.identity.spec.kind.name();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tokio::process::Command;
@@ -18,7 +18,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::{TargetLaunch, hooks};
 use crate::effects::exec::programs::ProgramExecutor;
 use crate::pipeline::outcome::{Failure, FailureKind};
-use crate::pipeline::spec::{KeepWorkspace, WorkspaceSpec};
+use crate::pipeline::spec::{AgentKind, KeepWorkspace, WorkspaceSpec};
 use crate::pipeline::target::answer::TargetAnswer;
 
 /// Where workspaces are, from the root of the workspace of the suite.
@@ -74,6 +74,16 @@ pub(super) struct LeftWorkspace {
     has_begun: bool,
 }
 
+/// The folder in which Letta's coding agent works with a model: the last part of its handle names it.
+fn of_model(launch: &TargetLaunch) -> Option<PathBuf> {
+    let AgentKind::LettaCode(letta) = &launch.action.identity.spec.kind else { return None };
+    let folder = std::path::absolute(letta.working_dir.as_ref()?).ok()?;
+    let handle = launch.action.model.as_ref().map(|model| model.name.as_str());
+    let name = handle.and_then(|handle| handle.rsplit('/').next());
+    let is_name = |name: &&str| !matches!(*name, "" | "." | "..");
+    Some(name.filter(is_name).map_or_else(|| folder.clone(), |name| folder.join(name)))
+}
+
 impl ConversationFolder {
     /// Makes the folder of a conversation.
     pub(super) async fn make(
@@ -89,7 +99,15 @@ impl ConversationFolder {
             left: Rc::clone(left),
             is_finished: false,
         };
-        let Some(spec) = &launch.action.identity.spec.workspace else { return Ok(workspace) };
+        let Some(spec) = &launch.action.identity.spec.workspace else {
+            if let Some(folder) = of_model(launch) {
+                std::fs::create_dir_all(&folder).map_err(|error| unmade(&folder, &error))?;
+                let mut start = launch.start.as_ref().clone();
+                start.cwd = folder.to_string_lossy().into_owned();
+                workspace.launch.start = Arc::new(start);
+            }
+            return Ok(workspace);
+        };
         let home = Path::new(&launch.start.workspace).join(HOME);
         let path = home.join(process_name()).join(name_of(launch));
         workspace.own =

@@ -55,12 +55,15 @@ fn agents_as_judges_read_back_equal() {
 #[test]
 fn agents_on_letta_servers_read_back_equal() {
     for lines in [
+        "kind: letta_code, working_dir: box, allowed_tools: [Edit], flags: [--x], max_retries: 1, model_handles: [a/b]",
+        "kind: letta_code, workspace: {git: true}, permission_mode: plan, disallowed_tools: [Bash], env: [A]",
         "agent_id: agent-1, max_retries: 2, project_id: p, keep_agents: true, version: v, timeout: 7",
         "agent_script: 'make.py:make', runtime: .venv/bin/python, env: [A], base_url: 'http://a', model_handles: [a/b]",
         "agent_script: 'make.py:make', model_configs: [openai-gpt-4.1, configs/other.json]",
     ] {
+        let kind = if lines.starts_with("kind") { "" } else { "kind: letta_agent, " };
         let text = format!(
-            "name: s\ndataset: d.jsonl\ntarget: {{kind: letta_agent, {lines}}}\nsetup_script: 'setup.py:prepare'\n\
+            "name: s\ndataset: d.jsonl\ntarget: {{{kind}{lines}}}\nsetup_script: 'setup.py:prepare'\n\
              graders: {{a: {{kind: tool, function: contains}}}}\n"
         );
         let suite = |text: &str| {

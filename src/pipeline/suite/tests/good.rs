@@ -162,8 +162,11 @@ fn targets_are_recorded_or_need_an_agent() {
             recorded(Some("t.jsonl"), claude_code),
         ),
         (
-            "target: {kind: letta_code, working_dir: w, allowed_tools: [Bash], timeout: 5}",
-            TargetSpec::NotRunnable { kind: "letta_code".to_owned(), why: None },
+            "target: {kind: letta_code, working_dir: w, skills_dir: s, timeout: 5}",
+            TargetSpec::NotRunnable {
+                kind: "letta_code".to_owned(),
+                why: Some("`skills_dir` is not available for `letta_code`".to_owned()),
+            },
         ),
         (
             "target: {kind: agent, agent_file: a.af, base_url: http://x, api_key: null, model_handles: [m]}",
