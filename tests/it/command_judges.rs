@@ -113,7 +113,7 @@ fn a_command_gets_the_prompt_and_prints_the_verdict() {
 
     q, 2 votes each on 2 submissions: exact agreement 100.0%;
       kappa 1.00, quadratic-weighted kappa 1.00, alpha 1.00 (nominal), 1.00 (interval)
-    4 judgments: 0 tokens in, 0 out
+    4 judgments, tokens not known
     calls: 4 made, 0 cached, 0 failed, in N s
     report: .evalrs/runs/RUN
     --- stderr

@@ -36,6 +36,10 @@ fn sentence(usage: &ModelUsage) -> String {
         (Some(cost), 0) => format!(", {cost}"),
         (Some(cost), unpriced) => format!(", {cost} and {unpriced} of unknown cost"),
     };
+    // Commands do not tell.
+    if usage.input_tokens + usage.output_tokens == 0 {
+        return format!("{judgments}, tokens not known{cost}");
+    }
     let input = count(usage.input_tokens, "token");
     format!("{judgments}: {input} in, {} out{cost}", usage.output_tokens)
 }
