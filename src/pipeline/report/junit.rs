@@ -73,9 +73,11 @@ impl ReportWriter for Document {
         let mut xml = Writer::new(&mut *out);
         xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
         xml.get_mut().write_all(b"\n")?;
+        // The schema of Jenkins lets only single suites say how many were skipped.
         let attributes = self.counts.attributes();
+        let attributes = attributes.iter().filter(|(key, _)| *key != "skipped");
         let mut root = BytesStart::new("testsuites").with_attributes([("name", name)]);
-        root.extend_attributes(attributes.iter().map(|(key, count)| (*key, count.as_str())));
+        root.extend_attributes(attributes.map(|(key, count)| (*key, count.as_str())));
         if self.body.is_empty() {
             xml.write_event(Event::Empty(root))?;
         } else {
@@ -187,14 +189,13 @@ impl JunitPart<'_, '_> {
         let name = format!("{}.gate", self.suite);
         let finding = verdict::finding(gate);
         let rule = gate.rule.as_deref().map_or_else(|| finding.clone(), sanitize);
-        suite_element(xml, &name, &counts)
+        suite_element(xml, &name, &counts, self.origin.suite.as_deref())
             .write_inner_content(|xml| {
                 let test = xml
                     .create_element("testcase")
                     .with_attribute(("name", clean(&rule).as_ref()))
                     .with_attribute(("classname", name.as_str()))
-                    .with_attribute(("time", "0"))
-                    .with_attributes(self.origin.suite.iter().map(|file| ("file", file.as_str())));
+                    .with_attribute(("time", "0"));
                 if case == JunitCase::Passed {
                     return test.write_empty().map(drop);
                 }
@@ -213,15 +214,16 @@ impl JunitPart<'_, '_> {
         trials: bool,
     ) -> io::Result<()> {
         let name = format!("{}.{}", self.suite, clean(grader));
-        suite_element(xml, &name, counts)
+        suite_element(xml, &name, counts, self.origin.dataset.as_deref())
             .write_inner_content(|xml| {
                 self.write_properties(xml, grader)?;
                 for (at, result) in (self.report.results)().enumerate() {
                     if let Some(grade) = result.grades.get(grader) {
                         let trial = trials.then_some(result.trial);
                         let case = label(&result.sample_id, result.model.as_deref(), trial);
-                        let element = self.case_element(xml, at, &case, &name);
-                        self.write_case(element, &result, grader, grade)?;
+                        let element = case_element(xml, &case, &name);
+                        let graded = JunitGrade { at, result: &result, grader, grade };
+                        self.write_case(element, &graded)?;
                     }
                 }
                 Ok(())
@@ -261,38 +263,20 @@ impl JunitPart<'_, '_> {
         element.map(drop)
     }
 
-    fn case_element<'w, W: Write>(
-        &self,
-        xml: &'w mut Writer<W>,
-        at: usize,
-        name: &str,
-        class: &str,
-    ) -> ElementWriter<'w, W> {
-        let case = xml
-            .create_element("testcase")
-            .with_attribute(("name", clean(name).as_ref()))
-            .with_attribute(("classname", class))
-            .with_attribute(("time", "0"));
-        match self.origin.row(at) {
-            Some((file, line)) => case
-                .with_attribute(("file", clean(file).as_ref()))
-                .with_attribute(("line", line.to_string().as_str())),
-            None => case,
-        }
-    }
-
     fn write_case<W: Write>(
         &self,
         element: ElementWriter<'_, W>,
-        result: &ResultLine,
-        grader: &str,
-        grade: &GradeLine,
+        graded: &JunitGrade<'_>,
     ) -> io::Result<()> {
+        let JunitGrade { at, result, grader, grade } = *graded;
         let case = self.case(grader, grade);
         if case == JunitCase::Passed {
             return element.write_empty().map(drop);
         }
         let text = reason(result, grader, grade);
+        // No attribute of a test case that all readers take says where it stands.
+        let place = self.origin.row(at).map(|(file, line)| format!("\n\n{file}:{line}"));
+        let place = place.unwrap_or_default();
         let message = match &grade.error {
             Some(error) => error.message.clone(),
             None => format!("score {}: {text}", score(grade.score)),
@@ -303,14 +287,24 @@ impl JunitPart<'_, '_> {
             .write_inner_content(|xml| match case {
                 JunitCase::Passed | JunitCase::Tolerated => xml
                     .create_element("system-out")
-                    .write_text_content(BytesText::new(&clean(&message)))
+                    .write_text_content(BytesText::new(&clean(&format!("{message}{place}"))))
                     .map(drop),
-                JunitCase::Failure => told("failure").write(xml, &text),
-                JunitCase::Error => told("error").write(xml, &text),
-                JunitCase::Skipped => told("skipped").write(xml, &text),
+                JunitCase::Failure => told("failure").write(xml, &format!("{text}{place}")),
+                JunitCase::Error => told("error").write(xml, &format!("{text}{place}")),
+                JunitCase::Skipped => told("skipped").write(xml, &format!("{text}{place}")),
             })
             .map(drop)
     }
+}
+
+/// A grade of a result.
+#[derive(Clone, Copy)]
+struct JunitGrade<'a> {
+    /// The place of its result.
+    at: usize,
+    result: &'a ResultLine,
+    grader: &'a str,
+    grade: &'a GradeLine,
 }
 
 /// What a test case says that did not pass.
@@ -331,14 +325,28 @@ impl TestCaseResult<'_> {
     }
 }
 
+fn case_element<'w, W: Write>(
+    xml: &'w mut Writer<W>,
+    name: &str,
+    class: &str,
+) -> ElementWriter<'w, W> {
+    xml.create_element("testcase")
+        .with_attribute(("name", clean(name).as_ref()))
+        .with_attribute(("classname", class))
+        .with_attribute(("time", "0"))
+}
+
 fn suite_element<'w, W: Write>(
     xml: &'w mut Writer<W>,
     name: &str,
     counts: &JunitCounts,
+    file: Option<&str>,
 ) -> ElementWriter<'w, W> {
     let attributes = counts.attributes();
+    let file = file.map(clean);
     xml.create_element("testsuite")
         .with_attribute(("name", name))
+        .with_attributes(file.iter().map(|file| ("file", file.as_ref())))
         .with_attributes(attributes.iter().map(|(key, count)| (*key, count.as_str())))
 }
 
@@ -427,35 +435,40 @@ mod tests {
         let counts = ["testsuites", "testsuite", "testcase", "failure", "error"].map(count);
         assert_eq!(counts, [1, 3, 9, 1, 3]);
         let rationale = &run.results[0].grades.get("quality|x").unwrap().rationale;
-        assert!(texts.contains(&rationale.replace(['\0', '\u{1b}'], "\u{fffd}")), "{texts:#?}");
+        let text = rationale.replace(['\0', '\u{1b}'], "\u{fffd}") + "\n\ndata<.jsonl:2";
+        assert!(texts.contains(&text), "{texts:#?}");
         let name = |name: &str| ("name".to_owned(), name.to_owned());
         assert!(
             tags.iter().any(|(_, said)| said.first() == Some(&name("<s|2> [m:1,x] [trial 1]")))
         );
         insta::assert_snapshot!(xml.replace('\u{202e}', "<override>"), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites name="support-bot" tests="9" failures="1" errors="3" skipped="0" time="0">
-          <testsuite name="support-bot.gate" tests="1" failures="0" errors="1" skipped="0" time="0">
-            <testcase name="quality|x avg_score &gt;= 0.8" classname="support-bot.gate" time="0" file="suite.yaml">
+        <testsuites name="support-bot" tests="9" failures="1" errors="3" time="0">
+          <testsuite name="support-bot.gate" file="suite.yaml" tests="1" failures="0" errors="1" skipped="0" time="0">
+            <testcase name="quality|x avg_score &gt;= 0.8" classname="support-bot.gate" time="0">
               <error message="quality|x avg_score &gt;= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)" type="gate">quality|x avg_score &gt;= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)</error>
             </testcase>
           </testsuite>
-          <testsuite name="support-bot.accuracy" tests="4" failures="0" errors="0" skipped="0" time="0">
+          <testsuite name="support-bot.accuracy" file="data&lt;.jsonl" tests="4" failures="0" errors="0" skipped="0" time="0">
             <properties>
               <property name="mean" value="0.5"/>
               <property name="pass_rate" value="0.5"/>
             </properties>
-            <testcase name="s1 [m:1,x] [trial 0]" classname="support-bot.accuracy" time="0" file="data&lt;.jsonl" line="2"/>
-            <testcase name="s1 [m:1,x] [trial 1]" classname="support-bot.accuracy" time="0" file="data&lt;.jsonl" line="3">
+            <testcase name="s1 [m:1,x] [trial 0]" classname="support-bot.accuracy" time="0"/>
+            <testcase name="s1 [m:1,x] [trial 1]" classname="support-bot.accuracy" time="0">
               <system-out>score 0.000: expected `a`
-        found `b`</system-out>
+        found `b`
+
+        data&lt;.jsonl:3</system-out>
             </testcase>
-            <testcase name="&lt;s|2&gt; [m:1,x] [trial 0]" classname="support-bot.accuracy" time="0" file="data&lt;.jsonl" line="4"/>
-            <testcase name="&lt;s|2&gt; [m:1,x] [trial 1]" classname="support-bot.accuracy" time="0" file="data&lt;.jsonl" line="5">
-              <system-out>score 0.000: @everyone</system-out>
+            <testcase name="&lt;s|2&gt; [m:1,x] [trial 0]" classname="support-bot.accuracy" time="0"/>
+            <testcase name="&lt;s|2&gt; [m:1,x] [trial 1]" classname="support-bot.accuracy" time="0">
+              <system-out>score 0.000: @everyone
+
+        data&lt;.jsonl:5</system-out>
             </testcase>
           </testsuite>
-          <testsuite name="support-bot.quality|x" tests="4" failures="1" errors="2" skipped="0" time="0">
+          <testsuite name="support-bot.quality|x" file="data&lt;.jsonl" tests="4" failures="1" errors="2" skipped="0" time="0">
             <properties>
               <property name="mean" value="0.625"/>
               <property name="pass_rate" value="0.5"/>
@@ -464,18 +477,24 @@ mod tests {
               <property name="output_tokens" value="56"/>
               <property name="cost" value="0.0123"/>
             </properties>
-            <testcase name="s1 [m:1,x] [trial 0]" classname="support-bot.quality|x" time="0" file="data&lt;.jsonl" line="2">
+            <testcase name="s1 [m:1,x] [trial 0]" classname="support-bot.quality|x" time="0">
               <failure message="score 0.250: &lt;/testcase&gt; ]]&gt;| ::error::@team `code` &lt;img src=x&gt;##[error]%0A" type="grade">&lt;/testcase&gt; ]]&gt;��[31m|
-        ::error::@team `code` &lt;img src=x&gt;<override>##[error]%0A</failure>
+        ::error::@team `code` &lt;img src=x&gt;<override>##[error]%0A
+
+        data&lt;.jsonl:2</failure>
             </testcase>
-            <testcase name="s1 [m:1,x] [trial 1]" classname="support-bot.quality|x" time="0" file="data&lt;.jsonl" line="3">
+            <testcase name="s1 [m:1,x] [trial 1]" classname="support-bot.quality|x" time="0">
               <error message="no answer ::warning::" type="timeout">Error during grading: no answer
-        ::warning::</error>
+        ::warning::
+
+        data&lt;.jsonl:3</error>
             </testcase>
-            <testcase name="&lt;s|2&gt; [m:1,x] [trial 0]" classname="support-bot.quality|x" time="0" file="data&lt;.jsonl" line="4"/>
-            <testcase name="&lt;s|2&gt; [m:1,x] [trial 1]" classname="support-bot.quality|x" time="0" file="data&lt;.jsonl" line="5">
+            <testcase name="&lt;s|2&gt; [m:1,x] [trial 0]" classname="support-bot.quality|x" time="0"/>
+            <testcase name="&lt;s|2&gt; [m:1,x] [trial 1]" classname="support-bot.quality|x" time="0">
               <error message="no answer ::warning::" type="timeout">Error during grading: no answer
-        ::warning::</error>
+        ::warning::
+
+        data&lt;.jsonl:5</error>
             </testcase>
           </testsuite>
         </testsuites>
@@ -509,12 +528,35 @@ mod tests {
         assert_eq!(cases, expected);
     }
 
+    /// What the schema of the Jenkins plugin xUnit (junit-10) takes of what is written here. GitLab reads the same.
+    #[test]
+    fn elements_have_the_attributes_that_readers_take() {
+        let known: &[(&str, &[&str])] = &[
+            ("testsuites", &["name", "tests", "failures", "errors", "time"]),
+            ("testsuite", &["name", "file", "tests", "failures", "errors", "skipped", "time"]),
+            ("properties", &[]),
+            ("property", &["name", "value"]),
+            ("testcase", &["name", "classname", "time"]),
+            ("failure", &["message", "type"]),
+            ("error", &["message", "type"]),
+            ("skipped", &["message", "type"]),
+            ("system-out", &[]),
+        ];
+        let run = fixtures::hostile();
+        for (gated, code) in [("accuracy", 1), ("quality|x", 3)] {
+            for (tag, attributes) in parsed(&written(&[(&run, origin(&[gated]), code)])).0 {
+                let (_, names) = known.iter().find(|(name, _)| *name == tag).unwrap();
+                assert!(attributes.iter().all(|(name, _)| names.contains(&name.as_str())), "{tag}");
+            }
+        }
+    }
+
     #[test]
     fn several_suites_are_one_document() {
         let run = fixtures::hostile();
         let all = written(&[(&run, origin(&["accuracy"]), 3), (&run, origin(&["accuracy"]), 3)]);
         let (root, counts) = counted(&all);
-        assert_eq!((root.as_str(), counts), ("evalrs 18 4 6 0 0", [4, 6, 0, 2]));
+        assert_eq!((root.as_str(), counts), ("evalrs 18 4 6 0", [4, 6, 0, 2]));
         assert_eq!(parsed(&all).0.iter().filter(|(tag, _)| tag == "testsuite").count(), 6);
     }
 
