@@ -20,7 +20,7 @@ pub use harness::{
     SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
 pub use limits::LimitArgs;
-pub use records::ReportArgs;
+pub use records::{HistoryArgs, ReportArgs};
 pub use views::{BalanceArgs, CompareArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
@@ -64,6 +64,8 @@ pub enum Command {
     Diff(DiffArgs),
     /// Writes a recorded run again, in any format of `run`. Asks nothing.
     Report(ReportArgs),
+    /// Shows what the runs of a suite came to over time, and where their numbers stop being comparable. Asks nothing.
+    History(HistoryArgs),
     /// Finds every problem in suites, datasets and the files they name. Runs nothing.
     Validate(ValidateArgs),
     /// Lists what suites can use.

@@ -24,6 +24,7 @@ pub(crate) mod delta;
 pub mod metric;
 pub(crate) mod gate;
 pub mod results;
+pub(crate) mod history;
 pub(crate) mod evaluate;
 pub(crate) mod inline;
 pub(crate) mod reason;

@@ -241,7 +241,7 @@ fn a_run_without_judgments_notes_nothing() {
     let row = "{\"input\": \"q\", \"ground_truth\": \"yes\", \"output\": \"yes\"}\n";
     let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", row)]);
     assert_eq!(space.run(&["run", "suite.yaml"]).code(), 0);
-    assert!(!space.path("cache").exists());
+    assert!(!space.path("cache/v1").exists());
 }
 
 /// After each kill every entry that wins is there, and the next gc comes to the same end.
@@ -545,7 +545,10 @@ fn git_is_told_what_to_leave_alone_and_how_to_merge() {
     for _ in 0..2 {
         assert_eq!(space.run(&["cache", "export", "suite.yaml", "--git"]).code(), 0);
         let attributes = space.read("cache/.gitattributes");
-        assert_eq!(attributes, "*.png binary\n*.judgments.jsonl text eol=lf merge=union\n");
+        assert_eq!(
+            attributes,
+            "*.png binary\n*.judgments.jsonl text eol=lf merge=union\n*.history.jsonl text eol=lf merge=union\n"
+        );
     }
 }
 

@@ -40,6 +40,7 @@ mod explain;
 mod grade;
 #[cfg(unix)]
 mod headless;
+mod history;
 mod ids;
 mod imports;
 mod incremental;

@@ -14,6 +14,7 @@ impl Command {
             Self::Watch(args) => Some(&args.suite),
             Self::Explain(args) => Some(&args.suite),
             Self::Report(args) => args.suite.as_deref(),
+            Self::History(args) => Some(&args.suite),
             Self::Diff(_)
             | Self::List(_)
             | Self::Grade(_)
@@ -51,6 +52,7 @@ impl Command {
             Self::Diff(args) => args.json || args.format != DiffFormat::Text,
             Self::Report(args) => args.format.audience != Audience::Terminal,
             Self::Watch(args) => args.json,
+            Self::History(args) => args.json,
             Self::Plan(args) => args.json,
             Self::Explain(args) => args.json,
             Self::Validate(args) => args.json || args.canonical,

@@ -24,3 +24,17 @@ pub struct ReportArgs {
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
 }
+
+/// `evalrs history`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// The suite file.
+    #[arg(value_name = "SUITE")]
+    pub suite: String,
+    /// Prints the runs as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Only the last N runs.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+}

@@ -18,6 +18,7 @@ mod grading;
 mod views;
 mod header;
 pub(crate) mod headless;
+pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod list;
 mod open;
@@ -137,6 +138,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Plan(args) => plan::plan(args, &mut console),
         Command::Explain(args) => explain::explain(args, &mut console),
         Command::Diff(args) => diff::diff(args, &mut console),
+        Command::History(args) => history::history(args, &mut console),
         Command::Report(args) => report::report(args, &mut console),
         Command::Validate(args) => validate::validate(args, &mut console),
         Command::List(args) => list::list(args, &mut console),

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use super::Console;
 use super::context::SuiteContext;
 use super::header::header;
+use super::history::{HistoryEntry, remember};
 use super::open::{
     ExecutorSettings, check_refreshed, executor, loaded_session, overrides, refresh, refresh_target,
 };
@@ -159,12 +160,7 @@ fn run_one(
     let settings = surroundings.settings(&args.limits, session.suite());
     let settings = Settings {
         limits: used.left(settings.limits),
-        ask: match (args.frozen, args.offline, args.only_targets) {
-            (true, _, _) => AskPolicy::Frozen,
-            (_, true, _) => AskPolicy::Offline,
-            (_, _, true) => AskPolicy::OnlyTargets,
-            (false, false, false) => AskPolicy::Ask,
-        },
+        ask: ask_policy(args),
         refresh: refresh(&args.refresh),
         refresh_target: refresh_target(&args.refresh),
         retry_errors: args.retry_errors,
@@ -209,6 +205,11 @@ fn run_one(
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
     let recorded = write_record(one, &session, &report, &facts, console.system);
     warn(&settled, console.err)?;
+    if recorded.is_ok() {
+        let session = &session;
+        let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
+        add_to_history(args, &ended, console)?;
+    }
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     let folder = recorded.as_ref().ok().cloned();
     let shown = process_facts(&facts, Some(seconds), folder);
@@ -223,6 +224,32 @@ fn run_one(
     recorded?;
     remove_old_records(&session, surroundings, console)?;
     Ok(status)
+}
+
+fn ask_policy(args: &RunArgs) -> AskPolicy {
+    match (args.frozen, args.offline, args.only_targets) {
+        (true, _, _) => AskPolicy::Frozen,
+        (_, true, _) => AskPolicy::Offline,
+        (_, _, true) => AskPolicy::OnlyTargets,
+        (false, false, false) => AskPolicy::Ask,
+    }
+}
+
+/// Adds the run to the history of its suite. It is none the worse for a history that cannot be written.
+fn add_to_history(
+    args: &RunArgs,
+    ended: &HistoryEntry<'_, '_>,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    if args.frozen {
+        return Ok(());
+    }
+    match remember(ended, console.system) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            writeln!(console.err, "warning: cannot add the run to its history: {error}")
+        }
+    }
 }
 
 /// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.

@@ -32,7 +32,7 @@ pub(crate) fn note_used(
 }
 
 /// Whether the command line leaves part of the suite out.
-fn is_narrowed(session: &Session) -> bool {
+pub(super) fn is_narrowed(session: &Session) -> bool {
     let Overrides { max_samples, tags, samples, graders, trials, .. } =
         session.root.overrides(&session.db);
     let is_whole = tags.is_empty() && samples.is_empty() && graders.is_empty();

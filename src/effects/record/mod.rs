@@ -13,6 +13,7 @@ pub(crate) mod recorded;
 pub(crate) mod reference;
 pub(crate) mod saves;
 pub(crate) mod side;
+pub(crate) mod run_history;
 
 use std::io::Write;
 

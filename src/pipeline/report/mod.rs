@@ -8,6 +8,7 @@ pub(crate) mod diff;
 pub(crate) mod ending;
 pub(crate) mod explain;
 pub(crate) mod github;
+pub(crate) mod history;
 pub(crate) mod human;
 pub(crate) mod json;
 pub(crate) mod jsonl;

@@ -25,6 +25,8 @@ use crate::pipeline::outcome::is_of_target;
 
 /// What git is told of committed files: lines stand alone, and have the same ends everywhere.
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
+/// The same of the histories of runs, which lie beside judgments.
+const OF_HISTORIES: &str = "*.history.jsonl text eol=lf merge=union";
 
 /// Writes the file; incomplete where judgments are missing.
 pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -234,11 +236,16 @@ fn tell_git(
     };
     let held = text(&attributes);
     if args.git {
-        if !is_told(&held) {
+        let lines = [
+            (!is_told(&held)).then_some(ATTRIBUTES),
+            (!held.contains(".history.jsonl")).then_some(OF_HISTORIES),
+        ];
+        let lines: Vec<&str> = lines.into_iter().flatten().collect();
+        if !lines.is_empty() {
             let gap = if held.is_empty() || held.ends_with('\n') { "" } else { "\n" };
-            let whole = format!("{held}{gap}{ATTRIBUTES}\n");
+            let whole = format!("{held}{gap}{}\n", lines.join("\n"));
             console.system.write(&attributes, &mut |file| file.write_all(whole.as_bytes()))?;
-            writeln!(console.err, "{attributes}: git merges judgments line by line")?;
+            writeln!(console.err, "{attributes}: git merges judgments and histories line by line")?;
         }
     } else if is_new
         && !is_told(&held)

@@ -6,7 +6,7 @@ mod digest;
 mod export;
 mod gc;
 mod import;
-mod names;
+pub(super) mod names;
 mod stats;
 mod verify;
 

@@ -51,7 +51,7 @@ pub(super) fn committed_name(
 }
 
 /// A suite's name as the name of a file.
-fn file_name(name: &str) -> String {
+pub(in crate::app::commands) fn file_name(name: &str) -> String {
     let harmless =
         |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
     let plain: String = name.chars().map(harmless).collect();

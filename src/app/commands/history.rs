@@ -1,0 +1,198 @@
+//! `evalrs history`: the runs of a suite over time. `remember` adds a run to the file that it is read from.
+
+use std::collections::BTreeSet;
+use std::io::{BufWriter, Write};
+
+use serde_json::Value;
+
+use super::Console;
+use super::cache::names::file_name;
+use super::context::SuiteContext;
+use super::usage::is_narrowed;
+use crate::app::cli::HistoryArgs;
+use crate::app::error::{Error, ExitStatus};
+use crate::base::ordered_map::Ordered;
+use crate::base::price::Cost;
+use crate::base::system::{FileBytes, System, join};
+use crate::base::text::sanitize;
+use crate::effects::record::RunFacts;
+use crate::effects::record::read::PastHeader;
+use crate::effects::record::run_history::{RunHistory, append, slides};
+use crate::engine::session::Session;
+use crate::graph::answers;
+use crate::pipeline::history::{
+    GraderDigests, HISTORY_FORMAT, HistoryLine, HistoryMetric, HistoryReport, digest, runs_of_lines,
+};
+use crate::pipeline::key::hashed;
+use crate::pipeline::report::history::write;
+use crate::pipeline::report::{Report, Results};
+use crate::pipeline::results::ResultLine;
+use crate::pipeline::suite::{FileText, Files, suite_name};
+use crate::pipeline::target::TargetAction;
+
+/// Shows the runs of a suite.
+pub(crate) fn history(args: &HistoryArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let surroundings = SuiteContext::find(&args.suite, None, console.system)?;
+    let mut found = history_of(&args.suite, &surroundings, console.system)?;
+    if let Some(warning) = &found.warning {
+        writeln!(console.err, "warning: {}", sanitize(warning))?;
+    }
+    let runs = &mut found.report.runs;
+    runs.drain(..runs.len().saturating_sub(args.limit.unwrap_or(usize::MAX)));
+    if args.json {
+        console.write_json(&found.report)?;
+        return Ok(ExitStatus::Success);
+    }
+    let mut out = BufWriter::new(&mut *console.out);
+    write(&found.report, &found.name, console.width, &mut out)?;
+    out.flush()?;
+    if found.report.runs.is_empty() {
+        let path = sanitize(&found.path);
+        writeln!(console.err, "note: whole runs without `--frozen` are added to `{path}`")?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// The name that the suite at `path` gives itself.
+fn name_of(path: &str, surroundings: &SuiteContext, system: &dyn System) -> Result<String, Error> {
+    let files = SuiteFiles { surroundings, system };
+    suite_name(path, &files).ok_or_else(|| {
+        Error::plain(
+            format!("`{}` is not a suite that can be read", sanitize(path)),
+            format!("`evalrs validate {}` says what is wrong", sanitize(path)),
+        )
+    })
+}
+
+/// What the text of a suite is made of.
+struct SuiteFiles<'a> {
+    surroundings: &'a SuiteContext,
+    system: &'a dyn System,
+}
+
+impl Files for SuiteFiles<'_> {
+    fn text(&self, path: &str) -> FileText {
+        match self.system.read(path) {
+            FileBytes::Bytes(bytes) => String::from_utf8(bytes)
+                .map_or(FileText::Missing, |text| FileText::Text(text.into())),
+            _ => FileText::Missing,
+        }
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.surroundings.environment.get(name).cloned()
+    }
+}
+
+/// What is known of the runs of a suite.
+pub(crate) struct FoundHistory {
+    /// The name of the suite.
+    pub name: String,
+    /// The file.
+    pub path: String,
+    /// The runs, and what slid: what `--json` prints.
+    pub report: HistoryReport,
+    /// That some lines cannot be read.
+    pub warning: Option<String>,
+}
+
+/// Reads what is known of the runs of the suite at `suite`. Asks nothing and writes nothing.
+pub(crate) fn history_of(
+    suite: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Result<FoundHistory, Error> {
+    let name = name_of(suite, surroundings, system)?;
+    let path = path_of(&name, surroundings);
+    let history = RunHistory::read(system, &path, &surroundings.in_workspace(suite, system));
+    let slides = slides(system, &surroundings.records(), &history.lines);
+    let report = HistoryReport { runs: runs_of_lines(&history.lines), slides };
+    let warning = history.warning(&path);
+    Ok(FoundHistory { name, path, report, warning })
+}
+
+/// The file of the suite that calls itself `name`.
+fn path_of(name: &str, surroundings: &SuiteContext) -> String {
+    join(&surroundings.committed_dir, &format!("{}.history.jsonl", file_name(name)))
+}
+
+/// A run that may become a line.
+pub(super) struct HistoryEntry<'a, 'r> {
+    /// The suite as it was named.
+    pub suite: &'a str,
+    /// What surrounds it.
+    pub surroundings: &'a SuiteContext,
+    /// What was evaluated.
+    pub session: &'a Session,
+    /// What was found.
+    pub report: &'a Report<'r>,
+    /// What belongs to the process.
+    pub facts: &'a RunFacts,
+}
+
+/// Adds a run to the history of its suite, if the command line left nothing out and it came to its end.
+pub(super) fn remember(run: &HistoryEntry<'_, '_>, system: &dyn System) -> std::io::Result<()> {
+    let Some(suite) = run.session.suite() else { return Ok(()) };
+    let header =
+        PastHeader { settings: run.report.header.settings.clone(), ..PastHeader::default() };
+    let graders: Ordered<GraderDigests> = Ordered(
+        header.graders().map(|(name, of)| (name.to_owned(), GraderDigests::of(of))).collect(),
+    );
+    let tallies = run.facts.actions.0.iter().map(|(_, tally)| tally).chain(&run.facts.target);
+    let is_part =
+        is_narrowed(run.session) || run.session.root.overrides(&run.session.db).cached.is_some();
+    if is_part || run.facts.interrupted || tallies.map(|tally| tally.pending).sum::<u64>() > 0 {
+        return Ok(());
+    }
+    let spent = |tally: Option<Cost>| tally.unwrap_or(Cost::ZERO);
+    let of_target = run.facts.target.and_then(|tally| tally.spent.cost);
+    let cost =
+        run.facts.spent.cost.or(of_target).map(|_| spent(run.facts.spent.cost) + spent(of_target));
+    let metrics = run.report.summary.metrics.0.iter();
+    let line = HistoryLine {
+        format: HISTORY_FORMAT,
+        id: run.facts.id.clone(),
+        suite: run.surroundings.in_workspace(run.suite, system),
+        started: run.facts.started.clone(),
+        metrics: Ordered(metrics.map(|(name, of)| (name.clone(), HistoryMetric::of(of))).collect()),
+        gate: run.report.summary.gate.clone(),
+        digests: graders,
+        dataset: Some(questions((run.report.results)())),
+        target: target(run.session),
+        cost,
+    };
+    append(system, &path_of(&suite.name, run.surroundings), &line)
+}
+
+/// The digest of what was asked, each question once and in any order, whatever came of it.
+fn questions(results: Results<'_>) -> String {
+    let asked: BTreeSet<[u8; 32]> = results.map(|line| question(line).into()).collect();
+    let mut hasher = blake3::Hasher::new();
+    for one in &asked {
+        hasher.update(one);
+    }
+    digest(hasher.finalize().to_hex().as_str())
+}
+
+fn question(line: ResultLine) -> blake3::Hash {
+    let said =
+        [Value::from(line.sample_id), Value::from(line.model), line.input, line.ground_truth];
+    blake3::hash(Value::from(said.to_vec()).to_string().as_bytes())
+}
+
+/// The digest of a live target with its models: what the keys of all its conversations have in common.
+fn target(session: &Session) -> Option<String> {
+    let identity = answers::target(&session.db, session.root).as_ref().ok()?.clone()?;
+    let own = std::iter::once(None).chain(identity.spec.models.iter().cloned().map(Some));
+    let keys = own.map(|model| {
+        let action = TargetAction {
+            identity: identity.clone(),
+            model,
+            handed: String::new(),
+            trial: 0,
+            sample: String::new(),
+        };
+        hashed(|to| action.walk(to)).to_string()
+    });
+    Some(digest(&keys.collect::<Vec<_>>().join(" ")))
+}

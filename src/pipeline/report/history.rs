@@ -1,0 +1,163 @@
+//! The history of a suite on a terminal: a row a run, interrupted where the numbers below mean something else.
+
+use std::io::{self, Write};
+
+use super::terminal::{BAD, FAINT, TITLE, status_style, title};
+use super::verdict;
+use crate::base::text::table::{TableCell, lines, number, words};
+use crate::base::text::{count, mean_and_error, sanitize, score};
+use crate::pipeline::gate::GateStatus;
+use crate::pipeline::history::slide::Slide;
+use crate::pipeline::history::{HistoryReport, HistoryRun};
+
+/// Writes the runs of a suite, the oldest first.
+pub(crate) fn write(
+    report: &HistoryReport,
+    suite: &str,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let suite = sanitize(suite);
+    writeln!(out, "{TITLE}history{TITLE:#}  {suite}: {}", count(report.runs.len(), "run"))?;
+    if report.runs.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let graders = graders(&report.runs);
+    let mut rows = vec![header(&graders)];
+    rows.extend(report.runs.iter().map(|run| row(run, &graders)));
+    let mut shown = lines(&rows, width).into_iter();
+    shown.next().map_or(Ok(()), |line| writeln!(out, "{line}"))?;
+    for (run, line) in report.runs.iter().zip(shown) {
+        for one in &run.breaks {
+            writeln!(out, "{FAINT}  -- {} --{FAINT:#}", sanitize(&one.text))?;
+        }
+        writeln!(out, "{line}")?;
+    }
+    let last = report.runs.last().and_then(|run| run.gate.status);
+    if !report.slides.is_empty() {
+        writeln!(out)?;
+    }
+    report.slides.iter().try_for_each(|slide| writeln!(out, "{}", slide_line(slide, last)))
+}
+
+/// The graders of all runs: those of the last run in its order, then others.
+fn graders(runs: &[HistoryRun]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in runs.iter().rev().flat_map(|run| &run.metrics.0) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn header(graders: &[&str]) -> Vec<TableCell> {
+    let names = graders.iter().map(|name| title(name).at_right());
+    [title("started"), title("gate")]
+        .into_iter()
+        .chain(names)
+        .chain([title("cost").at_right()])
+        .collect()
+}
+
+fn row(run: &HistoryRun, graders: &[&str]) -> Vec<TableCell> {
+    let metric = |name: &&str| {
+        let metric = run.metrics.get(name);
+        number(metric.map_or_else(String::new, |metric| mean_and_error(metric.mean, metric.stderr)))
+    };
+    let gate = words(verdict::word(&run.gate)).styled(status_style(&run.gate));
+    let cost = run.cost.map_or_else(|| "-".to_owned(), |cost| cost.to_string());
+    let cells = [words(&run.started), gate].into_iter().chain(graders.iter().map(metric));
+    cells.chain([number(cost)]).collect()
+}
+
+fn slide_line(slide: &Slide, gate: Option<GateStatus>) -> String {
+    let Slide { grader, since, before, now, p_value, test } = slide;
+    let still = match gate {
+        Some(GateStatus::Passed) => "; the gate still passes",
+        _ => "",
+    };
+    let p = if *p_value < 0.001 { "< 0.001".to_owned() } else { format!("{p_value:.3}") };
+    format!(
+        "{BAD}slide{BAD:#}  {}: {} → {} since {} (p {p}, {}){still}",
+        sanitize(grader),
+        score(*before),
+        score(*now),
+        sanitize(since),
+        test.name()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+
+    use super::write;
+    use crate::base::ordered_map::Ordered;
+    use crate::pipeline::gate::GateReport;
+    use crate::pipeline::history::slide::{Slide, SlideTest};
+    use crate::pipeline::history::{
+        ChangedPart, HistoryBreak, HistoryMetric, HistoryReport, HistoryRun,
+    };
+
+    fn run(day: u8, mean: f64, breaks: Vec<HistoryBreak>) -> HistoryRun {
+        let metric =
+            HistoryMetric { mean: Some(mean), stderr: Some(0.01), ..HistoryMetric::default() };
+        HistoryRun {
+            id: format!("r{day}"),
+            started: format!("2026-11-0{day}T10:00:00Z"),
+            metrics: Ordered(vec![("quality".to_owned(), metric)]),
+            gate: GateReport {
+                status: Some(crate::pipeline::gate::GateStatus::Passed),
+                ..GateReport::default()
+            },
+            cost: crate::base::price::Cost::from_dollars(0.5),
+            digests: Ordered::default(),
+            dataset: None,
+            target: None,
+            breaks,
+        }
+    }
+
+    fn shown(report: &HistoryReport) -> String {
+        let mut out = Vec::new();
+        write(report, "bot\u{1b}", 100, &mut out).unwrap();
+        strip_str(&String::from_utf8(out).unwrap()).to_string()
+    }
+
+    #[test]
+    fn a_trend_is_interrupted_where_its_numbers_change_their_meaning() {
+        let broken = HistoryBreak {
+            grader: Some("quality".to_owned()),
+            what: ChangedPart::Rubric,
+            text: "quality: rubric changed".to_owned(),
+        };
+        let slide = Slide {
+            grader: "quality".to_owned(),
+            since: "r2".to_owned(),
+            before: 0.9,
+            now: 0.8,
+            p_value: 0.0123,
+            test: SlideTest::PairedPasses,
+        };
+        let unlikely = Slide { grader: "kind".to_owned(), p_value: 1e-9, ..slide.clone() };
+        let report = HistoryReport {
+            runs: vec![run(1, 0.7, vec![]), run(2, 0.9, vec![broken]), run(3, 0.8, vec![])],
+            slides: vec![slide, unlikely],
+        };
+        insta::assert_snapshot!(shown(&report), @"
+        history  bot: 3 runs
+
+        started               gate          quality   cost
+        2026-11-01T10:00:00Z  passed  0.700 ± 0.010  $0.50
+          -- quality: rubric changed --
+        2026-11-02T10:00:00Z  passed  0.900 ± 0.010  $0.50
+        2026-11-03T10:00:00Z  passed  0.800 ± 0.010  $0.50
+
+        slide  quality: 0.900 → 0.800 since r2 (p 0.012, paired by sample, McNemar); the gate still passes
+        slide  kind: 0.900 → 0.800 since r2 (p < 0.001, paired by sample, McNemar); the gate still passes
+        ");
+        assert_eq!(shown(&HistoryReport::default()), "history  bot: 0 runs\n");
+    }
+}
