@@ -11,6 +11,8 @@ mod command;
 mod harness;
 mod limits;
 mod records;
+#[cfg(feature = "serve")]
+mod serve;
 mod views;
 
 pub use agents::{CaptureArgs, HeadlessArgs, RawArgs, TrialsArgs};
@@ -21,6 +23,8 @@ pub use harness::{
 };
 pub use limits::LimitArgs;
 pub use records::{HistoryArgs, ReportArgs};
+#[cfg(feature = "serve")]
+pub use serve::ServeArgs;
 pub use views::{BalanceArgs, CompareArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
@@ -66,6 +70,9 @@ pub enum Command {
     Report(ReportArgs),
     /// Shows what the runs of a suite came to over time, and where their numbers stop being comparable. Asks nothing.
     History(HistoryArgs),
+    /// Serves runs and suites in the browser, and a REST API for programs.
+    #[cfg(feature = "serve")]
+    Serve(ServeArgs),
     /// Finds every problem in suites, datasets and the files they name. Runs nothing.
     Validate(ValidateArgs),
     /// Lists what suites can use.

@@ -5,4 +5,5 @@ pub mod log;
 pub mod cli;
 pub(crate) mod progress;
 pub mod watch;
+pub(crate) mod view;
 pub mod commands;

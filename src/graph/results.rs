@@ -16,7 +16,7 @@ use super::{Database, Db, folds, programs};
 use crate::base::diagnostic::suggest;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::action::Action;
-use crate::pipeline::dataset::row;
+use crate::pipeline::dataset::row::{self, OpenedRow};
 use crate::pipeline::dataset::{GroundTruth, Input};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::programs::extraction_action;
@@ -28,6 +28,7 @@ use crate::pipeline::results::trials::{NamedResult, SplitResult, TrialsSummary};
 use crate::pipeline::results::{FORMAT, GradeLine, ResultLine, Summary, TurnLine, usable_labels};
 use crate::pipeline::spec::GraderKind;
 use crate::pipeline::spec::Label;
+use crate::pipeline::trajectory::Trajectory;
 
 /// The aggregates of everything that is graded by now.
 pub fn summary(db: &Database, root: Root) -> Summary {
@@ -173,6 +174,36 @@ pub fn head(db: &Database, chunk: Chunk, case: usize) -> Option<Head> {
         trial: sample.trial,
         own_rubric: sample.rubric.is_some() || sample.rubric_path.is_some(),
     })
+}
+
+/// What a row says of a case beyond its result line.
+#[derive(Debug)]
+pub(crate) struct CaseRecord {
+    /// What was said and done; none where the row carries nothing of that, or it cannot be read.
+    pub(crate) trajectory: Option<Trajectory>,
+    /// What the row says beside.
+    pub(crate) metadata: Value,
+    /// The tags of the sample.
+    pub(crate) tags: Vec<String>,
+}
+
+/// What the row of a case says beyond its result line.
+pub(crate) fn case_record(db: &Database, chunk: Chunk, case: usize) -> Option<CaseRecord> {
+    let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
+    let record = queries::record_of(db, chunk, case)?;
+    let held = HeldCase::of(db, chunk, case);
+    let opened = OpenedRow::new(held.record(record), spec).ok()?;
+    let who = queries::checked(db, chunk).whos.get(case)?;
+    Some(CaseRecord {
+        trajectory: opened.recorded().ok().map(|recorded| recorded.trajectory),
+        metadata: metadata_of(record.row),
+        tags: who.identity.tags.clone(),
+    })
+}
+
+fn metadata_of(row: &str) -> Value {
+    let members: Option<Map<String, Value>> = serde_json::from_str(row).ok();
+    members.and_then(|mut members| members.remove("metadata")).unwrap_or_default()
 }
 
 /// The result line of a case; none of one that is not evaluated.

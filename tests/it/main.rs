@@ -6,6 +6,8 @@ mod judge;
 mod letta_server;
 mod noted;
 #[cfg(unix)]
+#[cfg(feature = "serve")]
+mod serve;
 mod server;
 mod space;
 #[cfg(unix)]

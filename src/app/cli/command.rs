@@ -15,6 +15,8 @@ impl Command {
             Self::Explain(args) => Some(&args.suite),
             Self::Report(args) => args.suite.as_deref(),
             Self::History(args) => Some(&args.suite),
+            #[cfg(feature = "serve")]
+            Self::Serve(args) => args.suites.first().map(String::as_str),
             Self::Diff(_)
             | Self::List(_)
             | Self::Grade(_)
@@ -80,6 +82,8 @@ impl Command {
             | Self::Completions(_)
             | Self::StripTypes { .. } => true,
             Self::Init(_) => false,
+            #[cfg(feature = "serve")]
+            Self::Serve(_) => false,
         }
     }
 

@@ -135,7 +135,7 @@ impl SuiteContext {
 }
 
 /// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.
-pub(super) fn check_entry(entry: &Entry) -> Result<EntryCheck, String> {
+pub(crate) fn check_entry(entry: &Entry) -> Result<EntryCheck, String> {
     let stored: Stored =
         serde_json::from_str(&entry.body).map_err(|error| format!("is not an outcome: {error}"))?;
     match stored.key() {

@@ -29,6 +29,8 @@ pub(crate) mod report;
 mod reporting;
 pub(crate) mod run;
 pub(crate) mod schemas;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 mod signals;
 pub(crate) mod strip_types;
 mod suites;
@@ -140,6 +142,8 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Diff(args) => diff::diff(args, &mut console),
         Command::History(args) => history::history(args, &mut console),
         Command::Report(args) => report::report(args, &mut console),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::serve(args, &mut console),
         Command::Validate(args) => validate::validate(args, &mut console),
         Command::List(args) => list::list(args, &mut console),
         Command::Cache(args) => cache::cache(args, &mut console),

@@ -1,6 +1,11 @@
 //! `evalrs run`: load, settle, report, record, and exit by the gate.
 
+use std::cell::RefCell;
 use std::io::{BufWriter, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
 
 use super::Console;
 use super::context::SuiteContext;
@@ -47,6 +52,25 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatu
     if args.raw.raw {
         return super::raw::raw(args, console);
     }
+    run_watched(args, None, console)
+}
+
+/// Who follows an evaluation, and may stop it.
+pub(super) struct Watched {
+    /// The id of its record.
+    pub(super) id: String,
+    /// Shows what happens.
+    pub(super) progress: RefCell<Box<dyn Progress>>,
+    /// Stops it.
+    pub(super) stop: Arc<Notify>,
+}
+
+/// Evaluates every suite in turn, in place of Ctrl-C and the terminal with `watched`, where that is given.
+pub(super) fn run_watched(
+    args: &RunArgs,
+    watched: Option<&Watched>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
     let suites = suite_files(&args.suites, console.system)?;
     check_one_document(args, suites.len() > 1)?;
     let mut loaded = Vec::new();
@@ -57,7 +81,8 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatu
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let options = ReportOptions { width: console.width, failures: args.failures };
     let mut reports = Reports::new(args.format, options, console.system);
-    let ended = run_all(args, &mut reports, &suites, loaded, console);
+    let command = RunCommand { args, watched, suites: &suites };
+    let ended = run_all(&command, &mut reports, loaded, console);
     // What was evaluated is reported whatever stopped the rest.
     let mut out = BufWriter::new(&mut *console.out);
     reports.finish(&mut out)?;
@@ -65,18 +90,25 @@ pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatu
     ended
 }
 
+/// What is evaluated, and for whom.
+struct RunCommand<'a> {
+    args: &'a RunArgs,
+    watched: Option<&'a Watched>,
+    suites: &'a [String],
+}
+
 fn run_all(
-    args: &RunArgs,
+    command: &RunCommand<'_>,
     reports: &mut Reports,
-    suites: &[String],
     loaded: Vec<(SuiteContext, Session)>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
     let mut used = SpentLimits::default();
-    for ((surroundings, session), suite) in loaded.into_iter().zip(suites) {
+    for ((surroundings, session), suite) in loaded.into_iter().zip(command.suites) {
         say_left_out(&session, console.err)?;
-        let one = SuiteRun { args, suite, surroundings: &surroundings };
+        let RunCommand { args, watched, .. } = *command;
+        let one = SuiteRun { args, watched, suite, surroundings: &surroundings };
         let ended = run_one(&one, session, &mut used, reports, console)?;
         status = status.and(ended);
         if ended == ExitStatus::Interrupted {
@@ -142,6 +174,7 @@ impl SpentLimits {
 /// A suite of the command.
 struct SuiteRun<'a> {
     args: &'a RunArgs,
+    watched: Option<&'a Watched>,
     /// As it was named.
     suite: &'a str,
     surroundings: &'a SuiteContext,
@@ -154,19 +187,16 @@ fn run_one(
     reports: &mut Reports,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
-    let SuiteRun { args, suite, surroundings } = *one;
+    let SuiteRun { args, watched, suite, surroundings } = *one;
     let started = console.system.now();
     let clock = console.system.elapsed();
-    let settings = surroundings.settings(&args.limits, session.suite());
-    let settings = Settings {
-        limits: used.left(settings.limits),
-        ask: ask_policy(args),
-        refresh: refresh(&args.refresh),
-        refresh_target: refresh_target(&args.refresh),
-        retry_errors: args.retry_errors,
-        ..settings
-    };
-    let mut settled = settle_here(args, surroundings, &mut session, &settings, console)?;
+    let settings = settings(one, &session, *used);
+    if let Some(watched) = watched {
+        // What goes on can be looked at.
+        let folder = join(&record::runs_of(&surroundings.records()), &watched.id);
+        record::write_header(console.system, &folder, &header(&session))?;
+    }
+    let mut settled = settle_here(one, &mut session, &settings, console)?;
     used.add(&settled);
     if args.only_targets {
         warn(&settled, console.err)?;
@@ -183,7 +213,10 @@ fn run_one(
     let home = surroundings.records();
     let facts = RunFacts {
         format: FORMAT,
-        id: record::run_id(started, record::last_id(console.system, &home).as_deref()),
+        id: watched.map_or_else(
+            || record::run_id(started, record::last_id(console.system, &home).as_deref()),
+            |watched| watched.id.clone(),
+        ),
         suite: header.suite.clone(),
         started: started.to_string(),
         finished: console.system.now().to_string(),
@@ -226,15 +259,6 @@ fn run_one(
     Ok(status)
 }
 
-fn ask_policy(args: &RunArgs) -> AskPolicy {
-    match (args.frozen, args.offline, args.only_targets) {
-        (true, _, _) => AskPolicy::Frozen,
-        (_, true, _) => AskPolicy::Offline,
-        (_, _, true) => AskPolicy::OnlyTargets,
-        (false, false, false) => AskPolicy::Ask,
-    }
-}
-
 /// Adds the run to the history of its suite. It is none the worse for a history that cannot be written.
 fn add_to_history(
     args: &RunArgs,
@@ -249,6 +273,25 @@ fn add_to_history(
         Err(error) => {
             writeln!(console.err, "warning: cannot add the run to its history: {error}")
         }
+    }
+}
+
+/// What is asked for, within what is left of the limits of the command.
+fn settings(one: &SuiteRun<'_>, session: &Session, used: SpentLimits) -> Settings {
+    let args = one.args;
+    let settings = one.surroundings.settings(&args.limits, session.suite());
+    Settings {
+        limits: used.left(settings.limits),
+        ask: match (args.frozen, args.offline, args.only_targets) {
+            (true, _, _) => AskPolicy::Frozen,
+            (_, true, _) => AskPolicy::Offline,
+            (_, _, true) => AskPolicy::OnlyTargets,
+            (false, false, false) => AskPolicy::Ask,
+        },
+        refresh: refresh(&args.refresh),
+        refresh_target: refresh_target(&args.refresh),
+        retry_errors: args.retry_errors,
+        ..settings
     }
 }
 
@@ -310,18 +353,19 @@ fn write_letta(session: &Session, output: &str, system: &dyn System) -> std::io:
 }
 
 fn settle_here(
-    args: &RunArgs,
-    surroundings: &SuiteContext,
+    one: &SuiteRun<'_>,
     session: &mut Session,
     settings: &Settings,
     console: &mut Console<'_>,
 ) -> Result<Settled, Error> {
+    let SuiteRun { args, watched, surroundings, .. } = *one;
     let store = surroundings.store(console)?;
     let executor = executor(&ExecutorSettings {
         concurrency: settings.max_concurrent,
         verbosity: console.verbosity,
         identical_failures: settings.max_identical_failures,
     });
+    let mut followed = watched.map(|watched| watched.progress.borrow_mut());
     let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
         (true, _) => Box::new(Quiet),
         (false, true) => Box::new(RunBar::default()),
@@ -330,13 +374,19 @@ fn settle_here(
     let world = Effects {
         system: console.system,
         executor: executor.as_ref(),
-        progress: progress.as_mut(),
+        progress: match &mut followed {
+            Some(progress) => progress.as_mut(),
+            None => progress.as_mut(),
+        },
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Listened to from now on, and not from when somebody waits.
-    let stop = {
-        let _entered = runtime.enter();
-        interrupted()
+    let stop: Pin<Box<dyn Future<Output = ()> + '_>> = match watched {
+        Some(watched) => Box::pin(watched.stop.notified()),
+        None => {
+            let _entered = runtime.enter();
+            Box::pin(interrupted())
+        }
     };
     let mut plans = SettledPlans::default();
     let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));

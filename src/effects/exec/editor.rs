@@ -1,4 +1,4 @@
-//! Opens a file in the user's editor, and waits until that is closed.
+//! Opens a file in the user's editor, and waits until that is closed; starts other programs that show something.
 #![expect(clippy::disallowed_methods, reason = "processes are started here")]
 
 use std::process::Command;
@@ -21,4 +21,12 @@ pub(crate) async fn edit(editor: Option<String>, path: String) -> Result<(), Str
         }
     });
     opened.await.unwrap_or_else(|_| Err("the editor could not be waited for".to_owned()))
+}
+
+/// Starts `program` with one argument and does not wait for its end. Says why it did not start.
+pub(crate) fn start(program: &str, argument: &str) -> Result<(), String> {
+    let quiet = std::process::Stdio::null;
+    let started =
+        Command::new(program).arg(argument).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+    started.map(drop).map_err(|error| error.to_string())
 }

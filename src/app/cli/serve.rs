@@ -1,0 +1,35 @@
+//! The flags of `evalrs serve`.
+
+use clap::Args;
+
+use super::StoreArgs;
+
+/// What is served, and to whom.
+#[derive(Clone, Debug, Args)]
+pub struct ServeArgs {
+    /// Suite files, or folders of them. Their samples can be looked at, labelled and evaluated; the runs of the
+    /// workspace are served in any case.
+    #[arg(value_name = "SUITE")]
+    pub suites: Vec<String>,
+    /// The port; 0 takes a free one.
+    #[arg(long, default_value_t = 7357, value_name = "PORT")]
+    pub port: u16,
+    /// The address to listen at. Another than that of this machine needs a token.
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    pub bind: std::net::IpAddr,
+    /// Opens the page in the browser.
+    #[arg(long)]
+    pub open: bool,
+    /// The environment variable that holds the token, of at least 16 characters: programs send it as
+    /// `Authorization: Bearer TOKEN`, browsers are asked for it as a password.
+    #[arg(long, value_name = "NAME")]
+    pub token_env: Option<String>,
+    /// Neither evaluates nor writes labels.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Labels of people, as `run` takes them [default: `<suite file's stem>.labels.jsonl` beside the suite].
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<String>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}

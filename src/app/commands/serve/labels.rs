@@ -1,0 +1,273 @@
+//! Labels that somebody gives on a page: a sorted line each in the file of the suite, written whole or not at all.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
+use super::served::{Served, ServedSuite, beside, locked};
+use crate::app::view::labels::LabelView;
+use crate::app::view::rows::{IndexedRow, RunRows};
+use crate::app::view::run::{open_run, run_ids};
+use crate::base::ordered_map::Ordered;
+use crate::base::system::os::OsSystem;
+use crate::base::system::{FileBytes, System};
+use crate::effects::record::read::PastRun;
+use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::spec::Scale;
+
+/// A label for a sample.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GivenLabel {
+    /// The grader that it is for; else all.
+    grader: Option<String>,
+    /// The model that it is of; else all.
+    model: Option<String>,
+    /// The repetition that it is of, from 0; else all.
+    trial: Option<u32>,
+    /// `true`, `false`, a number from 0 to 1, or `null`, which removes it.
+    #[schema(value_type = Option<Object>)]
+    label: Value,
+    /// The run whose agreement is answered; else the newest of the suite.
+    run: Option<String>,
+}
+
+/// What a label came to.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LabelResult {
+    /// The label that holds now.
+    label: Option<LabelView>,
+    /// Grader → how far its verdicts agree with people.
+    #[schema(value_type = Object)]
+    agreement: Ordered<LabelAgreement>,
+}
+
+/// The suite and the sample of an address.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct LabelPlace {
+    name: String,
+    sample: String,
+}
+
+/// Sets or removes the label of a sample.
+#[utoipa::path(put, path = "/api/suites/{name}/labels/{sample}", tag = "suites",
+    params(("name" = String, Path), ("sample" = String, Path)), request_body = GivenLabel, responses(
+    (status = 200, body = Envelope<LabelResult>),
+    (status = 400, body = ErrorEnvelope),
+    (status = 403, body = ErrorEnvelope),
+    (status = 404, body = ErrorEnvelope),
+    (status = 409, body = ErrorEnvelope),
+    (status = 422, body = ErrorEnvelope),
+))]
+pub(super) async fn put_label(
+    State(served): State<Arc<Served>>,
+    Path(place): Path<LabelPlace>,
+    JsonBody(given): JsonBody<GivenLabel>,
+) -> ApiAnswer<LabelResult> {
+    if served.read_only {
+        return Err(ApiError::forbidden("this server only reads"));
+    }
+    beside(move || put(&served, &place, &given)).await
+}
+
+fn put(
+    served: &Served,
+    place: &LabelPlace,
+    given: &GivenLabel,
+) -> Result<Data<LabelResult>, ApiError> {
+    let suite = served
+        .suite(&place.name)
+        .ok_or_else(|| ApiError::not_found("there is no such suite among those that are served"))?;
+    let run = labelled_run(served, suite, given)?;
+    let rows = served.rows(&run);
+    let is_it = |row: &&IndexedRow| {
+        *row.sample_id == *place.sample
+            && given.trial.is_none_or(|trial| trial == row.trial)
+            && given.model.as_deref().is_none_or(|model| rows.model_of(row) == Some(model))
+    };
+    let unknown = || ApiError::not_found("the run has no such sample");
+    let row = rows.rows.iter().find(is_it).ok_or_else(unknown)?;
+    let grader = grader_of(&rows, given)?;
+    let line = line(place, given, &rows, grader)?;
+    write(served, suite, &line)?;
+    let labels = served.labels(&run, &rows);
+    let grader = grader.or(if rows.graders.is_empty() { None } else { Some(0) });
+    let label = grader.and_then(|at| rows.label(row, &rows.graders[at], row.verdicts[at], &labels));
+    Ok(Data(LabelResult { label, agreement: rows.agreement(&labels) }))
+}
+
+/// The run that shows what the label changes.
+fn labelled_run(
+    served: &Served,
+    suite: &ServedSuite,
+    given: &GivenLabel,
+) -> Result<PastRun, ApiError> {
+    if let Some(id) = &given.run {
+        let run = served.run(id)?;
+        if run.header.suite != suite.name {
+            return Err(ApiError::unprocessable("`run` is a run of another suite"));
+        }
+        return Ok(run);
+    }
+    let ids = run_ids(&OsSystem, &served.home);
+    let runs = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
+    let newest = runs.into_iter().find(|run| run.header.suite == suite.name);
+    newest.ok_or_else(|| ApiError::not_found("the suite has no run yet"))
+}
+
+fn grader_of(rows: &RunRows, given: &GivenLabel) -> Result<Option<usize>, ApiError> {
+    let Some(name) = &given.grader else { return Ok(None) };
+    let known = rows.grader(name);
+    known
+        .map(Some)
+        .ok_or_else(|| ApiError::unprocessable(format!("`grader`: the run has no grader `{name}`")))
+}
+
+/// The line of the file.
+fn line(
+    place: &LabelPlace,
+    given: &GivenLabel,
+    rows: &RunRows,
+    grader: Option<usize>,
+) -> Result<NewLabelLine, ApiError> {
+    let scale = grader.map_or(Scale::UNIT, |at| rows.graders[at].scale);
+    let label = match &given.label {
+        Value::Null => None,
+        Value::Bool(pass) => Some(Value::from(*pass)),
+        Value::Number(number) => {
+            let score = number.as_f64().filter(|score| (0.0..=1.0).contains(score));
+            let score =
+                score.ok_or_else(|| ApiError::unprocessable("`label` is a number from 0 to 1"))?;
+            // Files hold what people say: numbers on the scale of the judge.
+            Some(json!(scale.min + score * (scale.max - scale.min)))
+        }
+        _ => {
+            let expected = "`label` is true, false, a number from 0 to 1, or null";
+            return Err(ApiError::unprocessable(expected));
+        }
+    };
+    let mut of = Map::new();
+    of.insert("id".to_owned(), Value::from(place.sample.clone()));
+    let texts = [("grader", &given.grader), ("model", &given.model)];
+    for (name, text) in texts {
+        if let Some(text) = text {
+            of.insert(name.to_owned(), Value::from(text.clone()));
+        }
+    }
+    if let Some(trial) = given.trial {
+        of.insert("trial".to_owned(), Value::from(trial));
+    }
+    Ok(NewLabelLine { of, label })
+}
+
+/// A label, and what it is of.
+struct NewLabelLine {
+    of: Map<String, Value>,
+    /// None removes it.
+    label: Option<Value>,
+}
+
+impl NewLabelLine {
+    /// Whether a line of the file is of the same.
+    fn is_of(&self, line: &Map<String, Value>) -> bool {
+        let said = |map: &Map<String, Value>, name: &str| {
+            let value = map.get(name).cloned().unwrap_or_default();
+            match value {
+                Value::Number(number) if name == "id" => Value::from(number.to_string()),
+                other => other,
+            }
+        };
+        let id = |map: &Map<String, Value>| match said(map, "id") {
+            Value::Null => said(map, "sample_id"),
+            id => id,
+        };
+        id(line) == id(&self.of)
+            && ["grader", "model", "trial"]
+                .iter()
+                .all(|name| said(line, name) == said(&self.of, name))
+    }
+}
+
+/// Writes the label into the file of the suite. Lines of others stay as they are.
+fn write(served: &Served, suite: &ServedSuite, label: &NewLabelLine) -> Result<(), ApiError> {
+    let path = served.labels_file(suite);
+    if !path.to_ascii_lowercase().ends_with(".jsonl") {
+        let message =
+            format!("`{path}` is not JSON Lines: labels are written to `.jsonl` files alone");
+        return Err(ApiError::conflict(message));
+    }
+    // Two pages at once: each reads what the other has written.
+    let _writing = locked(&served.writing);
+    let text = match OsSystem.read(&path) {
+        FileBytes::Bytes(bytes) => String::from_utf8(bytes)
+            .map_err(|_| ApiError::conflict(format!("`{path}` is not UTF-8")))?,
+        FileBytes::Missing => String::new(),
+        FileBytes::Folder => return Err(ApiError::conflict(format!("`{path}` is a folder"))),
+        FileBytes::Unreadable(reason) => return Err(ApiError::internal(reason)),
+    };
+    let text = changed(&text, label, &OsSystem.now().to_string());
+    OsSystem
+        .write(&path, &mut |file| file.write_all(text.as_bytes()))
+        .map_err(|error| ApiError::internal(format!("the label could not be written: {error}")))
+}
+
+/// The text of the file with the label.
+fn changed(text: &str, label: &NewLabelLine, at: &str) -> String {
+    let is_other = |line: &&str| {
+        let read: Option<Map<String, Value>> = serde_json::from_str(line).ok();
+        !line.trim().is_empty() && !read.is_some_and(|line| label.is_of(&line))
+    };
+    let mut lines: Vec<String> = text.lines().filter(is_other).map(str::to_owned).collect();
+    if let Some(value) = &label.label {
+        let mut line = label.of.clone();
+        line.insert("label".to_owned(), value.clone());
+        line.insert("at".to_owned(), Value::from(at));
+        lines.push(Value::Object(line).to_string());
+    }
+    lines.sort();
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{NewLabelLine, changed};
+
+    #[test]
+    fn a_label_takes_the_place_of_the_one_before_it_and_of_no_other() {
+        let label = |of: Value, label: Option<Value>| NewLabelLine {
+            of: of.as_object().cloned().unwrap_or_default(),
+            label,
+        };
+        let file = "{\"id\":\"b\",\"label\":true}\n\nnot json\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n";
+        for (of, value, expected) in [
+            (
+                json!({"id": "b"}),
+                Some(json!(false)),
+                "not json\n{\"id\":\"b\",\"label\":false,\"at\":\"now\"}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
+            ),
+            (json!({"id": "7", "grader": "g"}), None, "not json\n{\"id\":\"b\",\"label\":true}\n"),
+            (
+                json!({"id": "b", "trial": 1}),
+                Some(json!(true)),
+                "not json\n{\"id\":\"b\",\"label\":true}\n{\"id\":\"b\",\"trial\":1,\"label\":true,\"at\":\"now\"}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
+            ),
+            (
+                json!({"id": "c"}),
+                None,
+                "not json\n{\"id\":\"b\",\"label\":true}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
+            ),
+        ] {
+            assert_eq!(changed(file, &label(of.clone(), value), "now"), expected, "{of}");
+        }
+        assert_eq!(
+            changed("", &label(json!({"id": "a"}), Some(json!(1.0))), "now"),
+            "{\"id\":\"a\",\"label\":1.0,\"at\":\"now\"}\n"
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! `evalrs serve`: the REST API and the viewer, over the records of a workspace and the suites that are named.
+//!
+//! `served` holds what is served, `answer` the form of every answer, `guard` who may ask. One file each for what can be asked.
+//! What reads files runs beside the server, on threads of their own; evaluations too (`job`, `evaluate`).
+
+mod answer;
+mod guard;
+mod job;
+mod served;
+mod case_context;
+mod registry;
+mod suites;
+mod runs;
+mod samples;
+mod evaluate;
+mod labels;
+mod grade;
+mod page;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Console;
+use super::context::SuiteContext;
+use super::signals::interrupted;
+use super::suites::suite_files;
+use crate::app::cli::ServeArgs;
+use crate::app::error::{Error, ExitStatus};
+use crate::graph::inputs::Overrides;
+use answer::ApiError;
+use guard::{RequestGuard, guard};
+use served::{Served, ServedSuite};
+
+/// The largest body of a request, in bytes.
+const MOST_BODY: usize = 2 << 20;
+/// How long answers may take after the server was told to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Serves until Ctrl-C.
+pub(crate) fn serve(args: &ServeArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let token = token(args, console)?;
+    let served = served(args, console)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(listen(args, token, Arc::new(served), console))
+}
+
+/// The token, where the address needs one or one was asked for.
+fn token(args: &ServeArgs, console: &Console<'_>) -> Result<Option<String>, Error> {
+    let Some(name) = &args.token_env else {
+        if args.bind.is_loopback() {
+            return Ok(None);
+        }
+        return Err(Error::plain(
+            format!("`--bind {}` can be reached by others, and needs a token", args.bind),
+            "set a variable to at least 16 characters that nobody can guess, and name it: `--token-env EVALRS_TOKEN`",
+        ));
+    };
+    let token = console.system.environment().remove(name).unwrap_or_default();
+    if token.len() < 16 {
+        return Err(Error::plain(
+            format!("the environment variable `{name}` holds no token of at least 16 characters"),
+            "for example `export EVALRS_TOKEN=$(openssl rand -hex 16)`",
+        ));
+    }
+    Ok(Some(token))
+}
+
+/// What is served. Suites that have errors are served too: their pages say so.
+fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<Served, Error> {
+    let files = suite_files(&args.suites, console.system)?;
+    let first = files.first().map(String::as_str).unwrap_or_default();
+    let home = SuiteContext::find(first, None, console.system)?.records();
+    let mut suites: Vec<ServedSuite> = Vec::new();
+    for path in files.iter().cloned() {
+        let surroundings = SuiteContext::find(&path, None, console.system)?;
+        if surroundings.records() != home {
+            return Err(Error::plain(
+                format!("`{path}` is of another workspace than `{first}`"),
+                "serve the suites of one workspace; another server with another `--port` can serve the rest",
+            ));
+        }
+        let mut session = super::open::new_session(&path, &surroundings, Overrides::default());
+        let problems = session.load(console.system);
+        if problems.iter().any(crate::base::diagnostic::Diagnostic::is_error) {
+            super::validate::say(&problems, console.err)?;
+        }
+        let name = session.suite().map(|suite| suite.name.clone());
+        let Some(name) = name else {
+            return Err(Error::Diagnostics(problems));
+        };
+        if suites.iter().any(|suite| suite.name == name) {
+            let message = format!("two suites have the name `{name}`");
+            return Err(Error::plain(message, "addresses and records know suites by their names"));
+        }
+        suites.push(ServedSuite { name, path });
+    }
+    Ok(Served {
+        labels: args.labels.clone(),
+        cache_dir: args.store.cache_dir.clone(),
+        read_only: args.read_only,
+        ..Served::new(suites, home)
+    })
+}
+
+async fn listen(
+    args: &ServeArgs,
+    token: Option<String>,
+    served: Arc<Served>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let stop = interrupted();
+    let address = SocketAddr::new(args.bind, args.port);
+    let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| {
+        Error::plain(
+            format!("cannot listen at {address}: {error}"),
+            "another server may be there: `--port 0` takes a free port",
+        )
+    })?;
+    let here = listener.local_addr()?;
+    let url = format!("http://{here}/");
+    writeln!(console.err, "serving {url} (Ctrl-C ends)")?;
+    console.err.flush()?;
+    if args.open {
+        open_browser(&url, console)?;
+    }
+    let guard = RequestGuard { address: here.ip(), port: here.port(), token };
+    let app = router(Arc::clone(&served), guard);
+    let (told, ended) = tokio::sync::oneshot::channel::<()>();
+    let server = axum::serve(listener, app).with_graceful_shutdown(async {
+        let _ = ended.await;
+    });
+    let server = tokio::spawn(server.into_future());
+    stop.await;
+    let _ = told.send(());
+    served.jobs.close().await;
+    // Event streams of pages that stay open never end by themselves.
+    let _ = tokio::time::timeout(GRACE, server).await;
+    Ok(ExitStatus::Success)
+}
+
+/// Opens the page, or says why not.
+fn open_browser(url: &str, console: &mut Console<'_>) -> std::io::Result<()> {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    if let Err(reason) = crate::effects::exec::editor::start(program, url) {
+        writeln!(console.err, "warning: cannot open the browser with `{program}`: {reason}")?;
+    }
+    Ok(())
+}
+
+/// All addresses, with the middleware that every request passes.
+fn router(served: Arc<Served>, who: RequestGuard) -> Router {
+    let (router, api) = routes_of().split_for_parts();
+    let api = Arc::new(api);
+    let openapi = move |State(_): State<Arc<Served>>| {
+        let api = Arc::clone(&api);
+        async move { axum::Json(api.as_ref().clone()) }
+    };
+    router
+        .route("/api/openapi.json", get(openapi))
+        .route("/healthz", get(async || "ok"))
+        .route("/viewer.css", get(page::style))
+        .route("/viewer.js", get(page::script))
+        .fallback(page::page)
+        .method_not_allowed_fallback(async || ApiError::method_not_allowed().into_response())
+        .layer(DefaultBodyLimit::max(MOST_BODY))
+        .layer(axum::middleware::from_fn_with_state(Arc::new(who), guard))
+        .with_state(served)
+}
+
+/// The API, and what its `OpenAPI` document says of it.
+fn routes_of() -> OpenApiRouter<Arc<Served>> {
+    let info = InfoBuilder::new()
+        .title("evalrs")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some("Graders, suites, runs and labels of a workspace."));
+    let api: OpenApi = OpenApiBuilder::new().info(info.build()).build();
+    OpenApiRouter::with_openapi(api)
+        .routes(routes!(registry::list_graders))
+        .routes(routes!(registry::get_grader))
+        .routes(routes!(registry::list_extractors))
+        .routes(routes!(registry::get_extractor))
+        .routes(routes!(registry::list_targets))
+        .routes(routes!(registry::get_target))
+        .routes(routes!(registry::list_providers))
+        .routes(routes!(registry::get_provider))
+        .routes(routes!(grade::grade))
+        .routes(routes!(suites::list_suites))
+        .routes(routes!(suites::get_suite))
+        .routes(routes!(labels::put_label))
+        .routes(routes!(runs::meta))
+        .routes(routes!(runs::list_runs, evaluate::begin_run))
+        .routes(routes!(runs::get_run, evaluate::stop_run))
+        .routes(routes!(evaluate::events))
+        .routes(routes!(samples::list_samples))
+        .routes(routes!(samples::get_sample))
+        .routes(routes!(runs::diff))
+}

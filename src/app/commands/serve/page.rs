@@ -1,0 +1,30 @@
+//! The viewer: one page, one style and one script, all part of the binary.
+
+use axum::http::{HeaderName, HeaderValue, Uri, header};
+use axum::response::{IntoResponse, Response};
+
+use super::answer::ApiError;
+use crate::app::view::viewer;
+
+fn asset(kind: &'static str, text: String) -> Response {
+    let name: HeaderName = header::CONTENT_TYPE;
+    ([(name, HeaderValue::from_static(kind))], text).into_response()
+}
+
+/// The style.
+pub(super) async fn style() -> Response {
+    asset("text/css; charset=utf-8", viewer::style().to_owned())
+}
+
+/// The script.
+pub(super) async fn script() -> Response {
+    asset("text/javascript; charset=utf-8", viewer::script())
+}
+
+/// The page, at every address that is not of the API.
+pub(super) async fn page(address: Uri) -> Response {
+    if address.path() == "/api" || address.path().starts_with("/api/") {
+        return ApiError::not_found("there is no such address").into_response();
+    }
+    asset("text/html; charset=utf-8", viewer::page().to_owned())
+}

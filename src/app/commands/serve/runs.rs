@@ -1,0 +1,162 @@
+//! Recorded runs: lists of them, and what a page shows of one.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params};
+use super::served::{Served, beside};
+use crate::app::view::run::{RunDetails, RunSurroundings, RunView, open_run, run_ids};
+use crate::base::system::os::OsSystem;
+use crate::effects::record::side::read_side;
+use crate::pipeline::report::diff::compare;
+
+/// Which runs.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct RunQuery {
+    /// Only those of this suite.
+    suite: Option<String>,
+    /// How many at most.
+    #[param(minimum = 0, maximum = 500, default = 50)]
+    limit: Option<usize>,
+    /// How many are passed over.
+    #[param(minimum = 0)]
+    skip: usize,
+}
+
+/// Runs, the newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct RunList {
+    runs: Vec<RunView>,
+    /// How many are here.
+    count: usize,
+    /// How many there are.
+    total: usize,
+}
+
+/// What the viewer needs to begin.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Meta {
+    /// The version of evalrs.
+    evalrs: &'static str,
+    /// Whether nothing is evaluated or written.
+    read_only: bool,
+    /// The names of the suites that are served.
+    suites: Vec<String>,
+    /// The evaluation that is under way.
+    live: Option<LiveRun>,
+}
+
+/// An evaluation that is under way.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LiveRun {
+    /// Its id.
+    run: String,
+}
+
+/// Says what is served.
+#[utoipa::path(get, path = "/api/meta", tag = "server", responses((status = 200, body = Envelope<Meta>)))]
+pub(super) async fn meta(State(served): State<Arc<Served>>) -> ApiAnswer<Meta> {
+    Ok(Data(Meta {
+        evalrs: env!("CARGO_PKG_VERSION"),
+        read_only: served.read_only,
+        suites: served.suites.iter().map(|suite| suite.name.clone()).collect(),
+        live: served.jobs.under_way().map(|run| LiveRun { run }),
+    }))
+}
+
+/// Lists runs, the newest first.
+#[utoipa::path(get, path = "/api/runs", tag = "runs", params(RunQuery), responses(
+    (status = 200, body = Envelope<RunList>),
+    (status = 400, body = ErrorEnvelope),
+))]
+pub(super) async fn list_runs(
+    State(served): State<Arc<Served>>,
+    Params(query): Params<RunQuery>,
+) -> ApiAnswer<RunList> {
+    let page = ListPage { limit: query.limit.unwrap_or(50), skip: query.skip }.checked()?;
+    beside(move || {
+        let ids = run_ids(&OsSystem, &served.home);
+        let opened = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
+        let wanted = opened
+            .filter(|run| query.suite.as_ref().is_none_or(|suite| run.header.suite == *suite));
+        let mut runs = Vec::new();
+        let mut total = 0;
+        for run in wanted {
+            if total >= page.skip && runs.len() < page.limit {
+                let under_way = served.jobs.is_under_way(&run.id);
+                runs.push(RunView::read(&OsSystem, &run, under_way));
+            }
+            total += 1;
+        }
+        Ok(Data(RunList { count: runs.len(), runs, total }))
+    })
+    .await
+}
+
+/// Shows a run; `latest` is an id.
+#[utoipa::path(get, path = "/api/runs/{id}", tag = "runs", params(("id" = String, Path)), responses(
+    (status = 200, body = Envelope<RunDetails>),
+    (status = 404, body = ErrorEnvelope),
+))]
+pub(super) async fn get_run(
+    State(served): State<Arc<Served>>,
+    Path(id): Path<String>,
+) -> ApiAnswer<RunDetails> {
+    beside(move || {
+        let run = served.run(&id)?;
+        let rows = served.rows(&run);
+        let labels = served.labels(&run, &rows);
+        let ids = run_ids(&OsSystem, &served.home);
+        let is_of_suite = |id: &&String| {
+            open_run(&OsSystem, &served.home, id)
+                .is_some_and(|other| other.header.suite == run.header.suite)
+        };
+        let at = ids.iter().position(|id| *id == run.id).unwrap_or(ids.len());
+        let surroundings = RunSurroundings {
+            under_way: served.jobs.is_under_way(&run.id),
+            agreement: rows.agreement(&labels),
+            problems: labels.problems.clone(),
+            previous: ids.iter().skip(at + 1).find(is_of_suite).cloned(),
+            next: ids[..at].iter().rev().find(is_of_suite).cloned(),
+        };
+        Ok(Data(RunDetails::read(&OsSystem, &run, &rows, surroundings)))
+    })
+    .await
+}
+
+/// Which runs are compared.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct DiffQuery {
+    /// The older one.
+    old: String,
+    /// The newer one.
+    new: String,
+}
+
+/// Compares two runs, as `evalrs diff --json` does.
+#[utoipa::path(get, path = "/api/diff", tag = "runs", params(DiffQuery), responses(
+    (status = 200, body = Envelope<Value>),
+    (status = 400, body = ErrorEnvelope),
+    (status = 404, body = ErrorEnvelope),
+))]
+pub(super) async fn diff(
+    State(served): State<Arc<Served>>,
+    Params(query): Params<DiffQuery>,
+) -> ApiAnswer<Value> {
+    beside(move || {
+        let sides = [served.run(&query.old)?, served.run(&query.new)?];
+        let [old, new] = sides.each_ref().map(|run| read_side(&OsSystem, run, None));
+        let without = |_| ApiError::not_found("the run has no results");
+        let diff = compare(&old.map_err(without)?.side, &new.map_err(without)?.side, None);
+        let value = serde_json::to_value(&diff);
+        value.map(Data).map_err(|error| ApiError::internal(error.to_string()))
+    })
+    .await
+}

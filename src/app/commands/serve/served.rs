@@ -1,0 +1,143 @@
+//! What is served: the records of a workspace, the suites that were named, and what of them is held in memory.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::answer::ApiError;
+use super::job::Jobs;
+use crate::app::commands::context::SuiteContext;
+use crate::app::view::labels::RunLabels;
+use crate::app::view::rows::RunRows;
+use crate::app::view::run::{labelled_graders, open_run};
+use crate::base::system::os::OsSystem;
+use crate::base::system::{System, folder_of, join};
+use crate::effects::record::read::PastRun;
+use crate::effects::record::reference::{LATEST, find};
+
+/// The runs whose rows are held.
+const MOST_HELD: usize = 4;
+
+/// A suite that was named.
+#[derive(Clone, Debug)]
+pub(super) struct ServedSuite {
+    /// Its name, as its file said when the server began.
+    pub(super) name: String,
+    /// Its file.
+    pub(super) path: String,
+}
+
+/// What is served.
+pub(super) struct Served {
+    /// The suites that were named, in order.
+    pub(super) suites: Vec<ServedSuite>,
+    /// The folder of the records of runs.
+    pub(super) home: String,
+    /// Where labels are, where that was said.
+    pub(super) labels: Option<String>,
+    /// The folder of the store, where that was said.
+    pub(super) cache_dir: Option<String>,
+    /// Whether nothing is evaluated or written.
+    pub(super) read_only: bool,
+    /// Evaluations.
+    pub(super) jobs: Jobs,
+    /// Labels are changed one after the other.
+    pub(super) writing: Mutex<()>,
+    pub(super) held: Mutex<VecDeque<HeldRows>>,
+}
+
+/// The rows of a run.
+pub(super) struct HeldRows {
+    id: String,
+    rows: Arc<RunRows>,
+}
+
+/// What a lock holds, also where somebody panicked who held it.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Served {
+    /// What is served where records are in `home`.
+    pub(super) fn new(suites: Vec<ServedSuite>, home: String) -> Self {
+        Self {
+            suites,
+            home,
+            labels: None,
+            cache_dir: None,
+            read_only: false,
+            jobs: Jobs::default(),
+            writing: Mutex::new(()),
+            held: Mutex::new(VecDeque::new()),
+        }
+    }
+
+    /// The suite with this name.
+    pub(super) fn suite(&self, name: &str) -> Option<&ServedSuite> {
+        self.suites.iter().find(|suite| suite.name == name)
+    }
+
+    /// The record that `id` names: its own id, or `latest`.
+    pub(super) fn run(&self, id: &str) -> Result<PastRun, ApiError> {
+        let unknown = || ApiError::not_found("there is no such run");
+        // What a browser sends is never a path.
+        if id.is_empty() || id.contains(['/', '\\', '\0']) || id.starts_with('.') {
+            return Err(unknown());
+        }
+        if id == LATEST {
+            return find(&OsSystem, &self.home, LATEST).map_err(|_| unknown());
+        }
+        open_run(&OsSystem, &self.home, id).ok_or_else(unknown)
+    }
+
+    /// The rows of a run, read once.
+    pub(super) fn rows(&self, run: &PastRun) -> Arc<RunRows> {
+        if let Some(held) = locked(&self.held).iter().find(|held| held.id == run.id) {
+            return Arc::clone(&held.rows);
+        }
+        let rows = Arc::new(RunRows::read(&OsSystem, run, labelled_graders(&run.header)));
+        // What is still written is read again.
+        if !self.jobs.is_under_way(&run.id) && !rows.rows.is_empty() {
+            let mut held = locked(&self.held);
+            held.truncate(MOST_HELD - 1);
+            held.push_front(HeldRows { id: run.id.clone(), rows: Arc::clone(&rows) });
+        }
+        rows
+    }
+
+    /// The file of the labels of a suite: that of the command line, else the one beside the suite.
+    pub(super) fn labels_file(&self, suite: &ServedSuite) -> String {
+        self.labels.clone().unwrap_or_else(|| {
+            let name = suite.path.rsplit('/').next().unwrap_or_default();
+            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+            join(folder_of(&suite.path), &format!("{stem}.labels.jsonl"))
+        })
+    }
+
+    /// The labels for the rows of a run, as they are now.
+    pub(super) fn labels(&self, run: &PastRun, rows: &RunRows) -> RunLabels {
+        let path = match self.suite(&run.header.suite) {
+            Some(suite) => self.labels_file(suite),
+            None => match &self.labels {
+                Some(path) => path.clone(),
+                None => return RunLabels::default(),
+            },
+        };
+        let Ok(bytes) = OsSystem.read(&path).into_bytes() else { return RunLabels::default() };
+        RunLabels::read(&path, &String::from_utf8_lossy(&bytes), &rows.graders)
+    }
+
+    /// What surrounds a suite.
+    pub(super) fn context(&self, suite: &ServedSuite) -> Result<SuiteContext, ApiError> {
+        SuiteContext::find(&suite.path, self.cache_dir.as_deref(), &OsSystem)
+            .map_err(|error| ApiError::internal(error.to_string()))
+    }
+}
+
+/// Runs `work`, which reads files, beside the server.
+pub(super) async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(ApiError::internal(format!("the server failed: {error}"))))
+}

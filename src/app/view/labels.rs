@@ -1,0 +1,94 @@
+//! Labels of people beside a run: a file of them, read for the graders of that run, and how far verdicts agree with it.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::pipeline::dataset::label_file;
+use crate::pipeline::dataset::label_file::LabelTable;
+use crate::pipeline::spec::{Label, Scale};
+
+/// A label as pages show it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct LabelView {
+    /// `true` or `false`, or how good it is from 0 to 1.
+    label: LabelNumber,
+    /// Whether it passes where the grader's threshold is reached.
+    pub(crate) passes: bool,
+    /// Whether the verdict says the same; null where there is none.
+    pub(crate) agrees: Option<bool>,
+}
+
+/// What a label says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) enum LabelNumber {
+    /// Whether it passes.
+    Pass(bool),
+    /// How good it is, 0.0..=1.0.
+    Score(f64),
+}
+
+impl LabelView {
+    /// The label `label` where scores of at least `threshold` pass, beside a verdict.
+    pub(crate) fn new(label: Label, threshold: f64, passed: Option<bool>) -> Self {
+        let passes = label.passes(threshold);
+        let label = match label {
+            Label::Pass(pass) => LabelNumber::Pass(pass),
+            Label::Score(score) => LabelNumber::Score(score),
+        };
+        Self { label, passes, agrees: passed.map(|passed| passed == passes) }
+    }
+}
+
+/// A grader, as far as labels are read for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LabelledGrader {
+    /// Its name.
+    pub(crate) name: String,
+    /// The scale of its judge.
+    pub(crate) scale: Scale,
+    /// The least score that passes.
+    pub(crate) threshold: f64,
+}
+
+/// The labels of a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunLabels {
+    table: Arc<LabelTable>,
+    /// What is wrong with the file, a sentence each.
+    pub(crate) problems: Vec<String>,
+}
+
+impl RunLabels {
+    /// Reads the text of the file at `path` for these graders.
+    pub(crate) fn read(path: &str, text: &str, graders: &[LabelledGrader]) -> Self {
+        let scales: Vec<(String, Scale)> =
+            graders.iter().map(|grader| (grader.name.clone(), grader.scale)).collect();
+        let reading = label_file::read(path, text, &scales);
+        let problems = reading.problems.iter().map(|problem| problem.message.clone());
+        Self { table: reading.table, problems: problems.collect() }
+    }
+
+    /// The label of a case for a grader.
+    pub(crate) fn label(
+        &self,
+        sample: &str,
+        model: Option<&str>,
+        trial: u32,
+        grader: &LabelledGrader,
+    ) -> Option<Label> {
+        let lines = self.table.samples.get(sample)?;
+        let mut own = lines.iter().filter(|line| {
+            line.is_of(model, trial) && line.grader.as_ref().is_none_or(|name| *name == grader.name)
+        });
+        own.find_map(|line| line.said.for_grader(&grader.name)?.on(grader.scale))
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.samples.is_empty()
+    }
+}

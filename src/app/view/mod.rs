@@ -1,0 +1,12 @@
+//! What the API and the HTML report show of recorded runs: lists of runs, rows, single cases and labels.
+//!
+//! Reads records and nothing else. Records are files anybody may have edited: what cannot be read is left out.
+
+pub(crate) mod labels;
+pub(crate) mod message;
+pub(crate) mod case;
+pub(crate) mod rows;
+pub(crate) mod query;
+pub(crate) mod run;
+#[cfg(feature = "serve")]
+pub(crate) mod viewer;

@@ -1,0 +1,296 @@
+//! The results of a run as rows: small enough that those of a hundred thousand cases are held and looked through.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::labels::{LabelView, LabelledGrader, RunLabels};
+use crate::base::ordered_map::Ordered;
+use crate::base::system::{System, join};
+use crate::effects::record::lines::{MAX_RESULT, RecordLine, each_line};
+use crate::effects::record::read::{PastRun, RESULTS};
+use crate::pipeline::delta::{Cell, CellState};
+use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::results::FORMAT;
+
+/// The characters of a submission that a row shows.
+const SHOWN: usize = 200;
+
+/// The results of a run.
+#[derive(Debug, Default)]
+pub(crate) struct RunRows {
+    /// The graders of the run, in its order.
+    pub(crate) graders: Vec<LabelledGrader>,
+    /// The models, in the order in which they first appear.
+    pub(crate) models: Vec<String>,
+    /// The rows, in the order of the file.
+    pub(crate) rows: Vec<IndexedRow>,
+    /// Lines that cannot be read.
+    pub(crate) broken: usize,
+    /// How often each sample is tried, at most.
+    pub(crate) trials: u32,
+}
+
+/// A result.
+#[derive(Debug)]
+pub(crate) struct IndexedRow {
+    /// The sample.
+    pub(crate) sample_id: Box<str>,
+    /// The ordinal of the model.
+    pub(crate) model: Option<u32>,
+    /// The repetition, from 0.
+    pub(crate) trial: u32,
+    /// Its number among all lines of the file, from 0.
+    pub(crate) at: u32,
+    submission: Box<str>,
+    /// One for each grader, in their order.
+    pub(crate) verdicts: Box<[CellVerdict]>,
+}
+
+/// What a grader says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CellVerdict {
+    /// 0.0..=1.0; 0 where there is none.
+    pub(crate) score: f64,
+    /// What came of it.
+    pub(crate) state: VerdictState,
+}
+
+/// What came of grading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) enum VerdictState {
+    /// It passes.
+    Passed,
+    /// It does not.
+    Failed,
+    /// It could not be graded.
+    Errored,
+    /// It is not graded yet.
+    Pending,
+}
+
+impl VerdictState {
+    /// Whether it passed, where it was graded.
+    pub(crate) fn passed(self) -> Option<bool> {
+        match self {
+            Self::Passed => Some(true),
+            Self::Failed => Some(false),
+            Self::Errored | Self::Pending => None,
+        }
+    }
+}
+
+/// A row as pages show it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct RowView {
+    /// Its number among all results of the run, from 0.
+    at: u32,
+    /// The sample.
+    sample_id: String,
+    /// The model that was run.
+    model: Option<String>,
+    /// The repetition, from 0.
+    trial: u32,
+    /// The first 200 characters of what was graded.
+    submission: String,
+    /// Grader → its verdict.
+    #[cfg_attr(feature = "serve", schema(value_type = BTreeMap<String, RowVerdict>))]
+    grades: Ordered<RowVerdict>,
+}
+
+/// A verdict in a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct RowVerdict {
+    /// 0.0..=1.0; null where there is none.
+    pub(crate) score: Option<f64>,
+    /// What came of it.
+    pub(crate) state: VerdictState,
+    /// What a person says.
+    pub(crate) label: Option<LabelView>,
+}
+
+/// A line of results, as far as rows need it.
+#[derive(Deserialize)]
+struct Line<'a> {
+    format: u32,
+    #[serde(borrow)]
+    sample_id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    model: Option<Cow<'a, str>>,
+    #[serde(default)]
+    trial: u32,
+    #[serde(borrow, default)]
+    submissions: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
+    #[serde(borrow, default)]
+    grades: BTreeMap<Cow<'a, str>, LineGrade<'a>>,
+}
+
+#[derive(Deserialize)]
+struct LineGrade<'a> {
+    #[serde(default)]
+    score: Option<f64>,
+    #[serde(default)]
+    pass: Option<bool>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+impl LineGrade<'_> {
+    fn verdict(&self) -> CellVerdict {
+        let is_error = self.error.is_some_and(|error| error.get() != "null");
+        let state = match (is_error, self.pass) {
+            (true, _) => VerdictState::Errored,
+            (false, Some(true)) => VerdictState::Passed,
+            (false, Some(false)) => VerdictState::Failed,
+            (false, None) => VerdictState::Pending,
+        };
+        CellVerdict { score: self.score.filter(|_| !is_error).unwrap_or(0.0), state }
+    }
+}
+
+const NOT_GRADED: CellVerdict = CellVerdict { score: 0.0, state: VerdictState::Pending };
+
+/// Visits the whole lines of the results of `run`, each with its number.
+pub(crate) fn each_result(system: &dyn System, run: &PastRun, visit: &mut dyn FnMut(u32, &[u8])) {
+    let Ok(mut file) = system.open(&join(&run.folder, RESULTS)) else { return };
+    let mut at = 0;
+    // What cannot be read any further ends the rows.
+    let _ = each_line(&mut *file, MAX_RESULT, &mut |line| {
+        if let RecordLine::Whole(bytes) | RecordLine::Torn(bytes) = line {
+            visit(at, bytes);
+        }
+        at += 1;
+    });
+}
+
+impl RunRows {
+    /// Reads the results of `run`.
+    pub(crate) fn read(system: &dyn System, run: &PastRun, graders: Vec<LabelledGrader>) -> Self {
+        let mut rows = Self { graders, ..Self::default() };
+        each_result(
+            system,
+            run,
+            &mut |at, bytes| match serde_json::from_slice::<Line<'_>>(bytes) {
+                Ok(line) if line.format == FORMAT => rows.add(at, &line),
+                _ => rows.broken += 1,
+            },
+        );
+        rows
+    }
+
+    fn add(&mut self, at: u32, line: &Line<'_>) {
+        let model = line.model.as_deref().map(|model| self.model(model));
+        let verdict = |grader: &LabelledGrader| {
+            line.grades.get(grader.name.as_str()).map_or(NOT_GRADED, LineGrade::verdict)
+        };
+        let first = self.graders.iter().find_map(|grader| {
+            line.submissions.get(grader.name.as_str()).filter(|text| !text.is_empty())
+        });
+        let first = first.or_else(|| line.submissions.values().next());
+        let submission: String =
+            first.map(|text| text.chars().take(SHOWN).collect()).unwrap_or_default();
+        self.trials = self.trials.max(line.trial + 1);
+        self.rows.push(IndexedRow {
+            sample_id: line.sample_id.as_ref().into(),
+            model,
+            trial: line.trial,
+            at,
+            submission: submission.into(),
+            verdicts: self.graders.iter().map(verdict).collect(),
+        });
+    }
+
+    fn model(&mut self, name: &str) -> u32 {
+        let known = self.models.iter().position(|model| model == name);
+        let at = known.unwrap_or_else(|| {
+            self.models.push(name.to_owned());
+            self.models.len() - 1
+        });
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+
+    /// The name of the model of a row.
+    pub(crate) fn model_of(&self, row: &IndexedRow) -> Option<&str> {
+        self.models.get(row.model? as usize).map(String::as_str)
+    }
+
+    /// A row as pages show it.
+    pub(crate) fn view(&self, row: &IndexedRow, labels: &RunLabels) -> RowView {
+        let graders = self.graders.iter().zip(&row.verdicts);
+        let grades = graders.map(|(grader, verdict)| {
+            let score = verdict.state.passed().map(|_| verdict.score);
+            let label = self.label(row, grader, *verdict, labels);
+            (grader.name.clone(), RowVerdict { score, state: verdict.state, label })
+        });
+        RowView {
+            at: row.at,
+            sample_id: row.sample_id.to_string(),
+            model: self.model_of(row).map(str::to_owned),
+            trial: row.trial,
+            submission: row.submission.to_string(),
+            grades: Ordered(grades.collect()),
+        }
+    }
+
+    /// The label of a row for a grader.
+    pub(crate) fn label(
+        &self,
+        row: &IndexedRow,
+        grader: &LabelledGrader,
+        verdict: CellVerdict,
+        labels: &RunLabels,
+    ) -> Option<LabelView> {
+        let label = labels.label(&row.sample_id, self.model_of(row), row.trial, grader)?;
+        Some(LabelView::new(label, grader.threshold, verdict.state.passed()))
+    }
+
+    /// The ordinal of the grader `name`.
+    pub(crate) fn grader(&self, name: &str) -> Option<usize> {
+        self.graders.iter().position(|grader| grader.name == name)
+    }
+
+    /// How many scores of each grader lie in each tenth, and how many are exactly 1.
+    pub(crate) fn histograms(&self) -> Ordered<Vec<u64>> {
+        let histogram = |(at, grader): (usize, &LabelledGrader)| {
+            let mut counts = vec![0; 11];
+            for verdict in self.rows.iter().map(|row| row.verdicts[at]) {
+                if verdict.state.passed().is_some() {
+                    counts[(verdict.score * 10.0 + 1e-9).floor().clamp(0.0, 10.0) as usize] += 1;
+                }
+            }
+            (grader.name.clone(), counts)
+        };
+        Ordered(self.graders.iter().enumerate().map(histogram).collect())
+    }
+
+    /// How far the verdicts of each grader agree with labels; only graders that have some.
+    pub(crate) fn agreement(&self, labels: &RunLabels) -> Ordered<LabelAgreement> {
+        if labels.is_empty() {
+            return Ordered::default();
+        }
+        let agreement = |(at, grader): (usize, &LabelledGrader)| {
+            let pairs = self.rows.iter().filter_map(|row| {
+                let label = labels.label(&row.sample_id, self.model_of(row), row.trial, grader)?;
+                Some((cell(row.verdicts[at]), label))
+            });
+            Some((grader.name.clone(), LabelAgreement::of(pairs, grader.threshold)?))
+        };
+        Ordered(self.graders.iter().enumerate().filter_map(agreement).collect())
+    }
+}
+
+fn cell(verdict: CellVerdict) -> Cell {
+    let state = match verdict.state {
+        VerdictState::Passed => CellState::Passed,
+        VerdictState::Failed => CellState::Failed,
+        VerdictState::Errored => CellState::Errored,
+        VerdictState::Pending => CellState::Pending,
+    };
+    Cell { score: verdict.score, state }
+}

@@ -1,0 +1,306 @@
+//! A recorded run as lists and pages show it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::labels::LabelledGrader;
+use super::rows::RunRows;
+use crate::base::ordered_map::Ordered;
+use crate::base::system::{System, join};
+use crate::effects::record::read::{PastHeader, PastRun, open};
+use crate::effects::record::runs_of;
+use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::spec::Scale;
+
+/// A run in a list.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct RunView {
+    /// Its id.
+    pub(crate) id: String,
+    /// The suite's name.
+    pub(crate) suite: String,
+    /// When it began, RFC 3339; null where that is not recorded.
+    started: Option<String>,
+    /// When it ended.
+    finished: Option<String>,
+    /// Whether it goes on.
+    pub(crate) under_way: bool,
+    /// Whether it was interrupted.
+    interrupted: bool,
+    /// Whether it is a session of `watch`.
+    session: bool,
+    /// Whether it was of a part of the samples.
+    narrowed: bool,
+    /// Samples.
+    samples: Option<u64>,
+    /// Results: samples × models × trials.
+    results: Option<u64>,
+    /// What the gate says, as in `summary.json`.
+    #[cfg_attr(feature = "serve", schema(value_type = Option<Object>))]
+    gate: Value,
+    /// Grader → its aggregates, in the order of the suite.
+    #[cfg_attr(feature = "serve", schema(value_type = std::collections::BTreeMap<String, MetricView>))]
+    metrics: Ordered<MetricView>,
+    /// What the actions came to.
+    actions: ActionsView,
+    /// US dollars spent in this run, where prices are known.
+    cost: Option<f64>,
+    /// The exit code.
+    exit_code: Option<u64>,
+}
+
+/// The aggregates of a grader.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct MetricView {
+    /// Its name for people, where it has one.
+    label: Option<String>,
+    /// The mean score of what could be graded, 0.0..=1.0.
+    mean: Option<f64>,
+    /// Its standard error, clustered by sample.
+    stderr: Option<f64>,
+    /// The share of results that pass, 0.0..=1.0.
+    pass_rate: Option<f64>,
+    /// Results.
+    n: u64,
+    /// Those that could not be graded.
+    errors: u64,
+}
+
+/// What actions came to.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct ActionsView {
+    /// All of them.
+    total: u64,
+    /// Found in the store.
+    cached: u64,
+    /// Executed.
+    asked: u64,
+    /// Without a reply.
+    failed: u64,
+    /// Not executed.
+    pending: u64,
+}
+
+/// A run on its own page.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct RunDetails {
+    /// What lists show of it.
+    #[serde(flatten)]
+    run: RunView,
+    /// `header.json`.
+    #[cfg_attr(feature = "serve", schema(value_type = Object))]
+    header: Value,
+    /// `summary.json`.
+    #[cfg_attr(feature = "serve", schema(value_type = Option<Object>))]
+    summary: Value,
+    /// What went wrong on the way.
+    warnings: Vec<String>,
+    /// Its graders, in their order.
+    graders: Vec<GraderView>,
+    /// Its models.
+    models: Vec<String>,
+    /// How often each sample is tried.
+    trials: u32,
+    /// The tags of samples.
+    tags: Vec<String>,
+    /// Grader → how many scores lie in each tenth, and how many are exactly 1: eleven numbers.
+    #[cfg_attr(feature = "serve", schema(value_type = std::collections::BTreeMap<String, Vec<u64>>))]
+    histograms: Ordered<Vec<u64>>,
+    /// Grader → how far its verdicts agree with people.
+    #[cfg_attr(feature = "serve", schema(value_type = Object))]
+    agreement: Ordered<LabelAgreement>,
+    /// The run of the suite before it.
+    previous: Option<String>,
+    /// The one after it.
+    next: Option<String>,
+}
+
+/// A grader of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct GraderView {
+    /// What the suite calls it.
+    name: String,
+    /// Its name for people, where it has one.
+    label: Option<String>,
+    /// The least score that passes.
+    pass_threshold: Option<f64>,
+    /// The model that judges.
+    model: Option<String>,
+    /// Its rubric.
+    prompt: Option<String>,
+}
+
+/// What `run.json` says, as far as it can be read.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Facts {
+    started: Option<String>,
+    finished: Option<String>,
+    interrupted: bool,
+    exit_code: Option<u64>,
+    actions: Ordered<Map<String, Value>>,
+    spent: Map<String, Value>,
+    target: Option<Map<String, Value>>,
+    warnings: Vec<String>,
+}
+
+fn read_value(system: &dyn System, path: &str) -> Value {
+    let bytes = system.read(path).into_bytes();
+    bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null)
+}
+
+fn facts(system: &dyn System, run: &PastRun) -> Facts {
+    serde_json::from_value(read_value(system, &join(&run.folder, "run.json"))).unwrap_or_default()
+}
+
+impl RunView {
+    /// What lists show of a run.
+    pub(crate) fn read(system: &dyn System, run: &PastRun, under_way: bool) -> Self {
+        let summary = read_value(system, &join(&run.folder, "summary.json"));
+        Self { under_way, ..Self::new(run, &summary, &facts(system, run)) }
+    }
+
+    fn new(run: &PastRun, summary: &Value, facts: &Facts) -> Self {
+        let sum = |name: &str| {
+            let numbers = facts.actions.0.iter().filter_map(|(_, tally)| tally.get(name)?.as_u64());
+            numbers.sum::<u64>()
+        };
+        let of_target =
+            facts.target.as_ref().and_then(|target| target.get("spent")?.get("cost")?.as_f64());
+        let of_judges = facts.spent.get("cost").and_then(Value::as_f64);
+        let cost = match (of_judges, of_target) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
+        let no_metrics = Map::new();
+        let metrics = summary["metrics"].as_object().unwrap_or(&no_metrics);
+        let label = |name: &str| summary["labels"][name].as_str().map(str::to_owned);
+        let metric = |(name, metric): (&String, &Value)| {
+            let number = |field: &str| metric[field].as_f64();
+            let whole = |field: &str| metric[field].as_u64().unwrap_or(0);
+            let view = MetricView {
+                label: label(name),
+                mean: number("avg_score_attempted"),
+                stderr: number("stderr"),
+                pass_rate: number("accuracy"),
+                n: whole("n"),
+                errors: whole("errors"),
+            };
+            (name.clone(), view)
+        };
+        Self {
+            id: run.id.clone(),
+            suite: run.header.suite.clone(),
+            started: facts.started.clone(),
+            finished: facts.finished.clone(),
+            under_way: false,
+            interrupted: facts.interrupted,
+            session: summary.is_null() && facts.started.is_none(),
+            narrowed: run.header.is_narrowed(),
+            samples: summary["samples"].as_u64(),
+            results: summary["results"].as_u64(),
+            gate: summary["gate"].clone(),
+            metrics: Ordered(metrics.iter().map(metric).collect()),
+            actions: ActionsView {
+                total: sum("total"),
+                cached: sum("cached"),
+                asked: sum("asked"),
+                failed: sum("failed"),
+                pending: sum("pending"),
+            },
+            cost,
+            exit_code: facts.exit_code,
+        }
+    }
+}
+
+/// The graders of a run, as far as labels are read for them.
+pub(crate) fn labelled_graders(header: &PastHeader) -> Vec<LabelledGrader> {
+    let grader = |(name, settings): (&str, &Map<String, Value>)| LabelledGrader {
+        name: name.to_owned(),
+        scale: scale(settings).unwrap_or(Scale::UNIT),
+        threshold: settings.get("pass_threshold").and_then(Value::as_f64).unwrap_or(1.0),
+    };
+    header.graders().map(grader).collect()
+}
+
+fn scale(settings: &Map<String, Value>) -> Option<Scale> {
+    let [min, max] = settings.get("scale")?.as_array()?.as_slice() else { return None };
+    Some(Scale { min: min.as_f64()?, max: max.as_f64()? }).filter(|scale| scale.min < scale.max)
+}
+
+/// What a page shows of a run beside its rows.
+pub(crate) struct RunSurroundings {
+    /// Whether it goes on.
+    pub(crate) under_way: bool,
+    /// How far verdicts agree with labels.
+    pub(crate) agreement: Ordered<LabelAgreement>,
+    /// The run of the suite before it.
+    pub(crate) previous: Option<String>,
+    /// The one after it.
+    pub(crate) next: Option<String>,
+    /// What is wrong with the labels.
+    pub(crate) problems: Vec<String>,
+}
+
+impl RunDetails {
+    /// What the page of a run shows.
+    pub(crate) fn read(
+        system: &dyn System,
+        run: &PastRun,
+        rows: &RunRows,
+        surroundings: RunSurroundings,
+    ) -> Self {
+        let header = read_value(system, &join(&run.folder, "header.json"));
+        let summary = read_value(system, &join(&run.folder, "summary.json"));
+        let facts = facts(system, run);
+        let view = RunView::new(run, &summary, &facts);
+        let graders = run.header.graders().map(|(name, settings)| {
+            let text = |field: &str| settings.get(field)?.as_str().map(str::to_owned);
+            GraderView {
+                name: name.to_owned(),
+                label: summary["labels"][name].as_str().map(str::to_owned),
+                pass_threshold: settings.get("pass_threshold").and_then(Value::as_f64),
+                model: text("model"),
+                prompt: text("prompt"),
+            }
+        });
+        let tags = summary["by_tag"].as_object();
+        let mut warnings = facts.warnings.clone();
+        warnings.extend(surroundings.problems);
+        if rows.broken > 0 {
+            warnings.push(format!("{} lines of results.jsonl cannot be read", rows.broken));
+        }
+        Self {
+            run: RunView { under_way: surroundings.under_way, ..view },
+            graders: graders.collect(),
+            models: rows.models.clone(),
+            trials: rows.trials,
+            tags: tags.map(|tags| tags.keys().cloned().collect()).unwrap_or_default(),
+            histograms: rows.histograms(),
+            agreement: surroundings.agreement,
+            previous: surroundings.previous,
+            next: surroundings.next,
+            header,
+            summary,
+            warnings,
+        }
+    }
+}
+
+/// The ids of the runs recorded under `home`, the newest first.
+pub(crate) fn run_ids(system: &dyn System, home: &str) -> Vec<String> {
+    let mut ids = system.list(&runs_of(home)).unwrap_or_default();
+    ids.reverse();
+    ids
+}
+
+/// The record of the run `id` under `home`.
+pub(crate) fn open_run(system: &dyn System, home: &str, id: &str) -> Option<PastRun> {
+    open(system, &join(&runs_of(home), id), id)
+}

@@ -1,0 +1,88 @@
+//! Labels that are given on a page.
+
+use serde_json::{Value, json};
+
+use super::{Server, shop};
+
+/// The labels of the file without their times.
+fn file(server: &Server) -> Vec<String> {
+    let text = server.space.read("suite.labels.jsonl");
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        assert!(line["at"].as_str().unwrap().ends_with('Z'));
+        line.as_object_mut().unwrap().remove("at");
+        line.to_string()
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_label_is_written_and_agreement_follows() {
+    let server = Server::new(shop(), &["suite.yaml"]);
+    let put = |sample: &str, body: &Value| {
+        server.put(&format!("/api/suites/shop/labels/{sample}"), body).data()
+    };
+    let first = put("rome", &json!({"grader": "right", "label": true}));
+    assert_eq!(first["label"], json!({"label": true, "passes": true, "agrees": false}));
+    assert_eq!(first["agreement"]["right"]["false_fail"], 1);
+    assert!(first["agreement"].get("short").is_none(), "{first}");
+    let all = put("paris", &json!({"label": 1.0}));
+    assert_eq!(all["agreement"]["right"]["n"], 2);
+    assert_eq!(
+        file(&server),
+        [r#"{"id":"paris","label":1.0}"#, r#"{"id":"rome","grader":"right","label":true}"#,]
+    );
+    let row = server.get("/api/runs/latest/samples?state=disagrees&grader=right").data();
+    assert_eq!((&row["total"], &row["samples"][0]["sample_id"]), (&json!(1), &json!("rome")));
+    // It is what `run --labels` reads.
+    let run = server.space.run(&["run", "suite.yaml", "--quiet", "--labels", "suite.labels.jsonl"]);
+    assert_eq!(run.code(), 0, "{}", run.shown());
+    let summary: Value = serde_json::from_str(&server.space.record("summary.json")).unwrap();
+    assert_eq!(summary["label_agreement"]["right"]["n"], 2, "{summary}");
+    let gone = put("rome", &json!({"grader": "right", "label": null}));
+    assert!(gone["label"].is_null());
+    assert_eq!(file(&server), [r#"{"id":"paris","label":1.0}"#]);
+}
+
+#[test]
+fn labels_that_are_none_change_nothing() {
+    let server = Server::new(shop(), &["suite.yaml"]);
+    for (path, body, expected) in [
+        ("shop/labels/nobody", json!({"label": true}), "404 NOT_FOUND"),
+        ("other/labels/rome", json!({"label": true}), "404 NOT_FOUND"),
+        ("shop/labels/rome", json!({"label": 2}), "422 UNPROCESSABLE"),
+        ("shop/labels/rome", json!({"label": "good"}), "422 UNPROCESSABLE"),
+        ("shop/labels/rome", json!({"label": true, "grader": "nope"}), "422 UNPROCESSABLE"),
+        ("shop/labels/rome", json!({"label": true, "trial": 3}), "404 NOT_FOUND"),
+        ("shop/labels/rome", json!({"labels": true}), "422 UNPROCESSABLE"),
+        ("shop/labels/rome", json!([]), "422 UNPROCESSABLE"),
+    ] {
+        let reply = server.put(&format!("/api/suites/{path}"), &body);
+        assert_eq!(reply.refusal(), expected, "{path} {body}");
+    }
+    assert!(!server.space.path("suite.labels.jsonl").exists());
+    let csv = shop();
+    csv.write("people.csv", "id,label\nrome,fail\n");
+    let server = Server::new(csv, &["suite.yaml", "--labels", "people.csv"]);
+    let reply = server.put("/api/suites/shop/labels/rome", &json!({"label": true}));
+    assert_eq!(reply.refusal(), "409 CONFLICT");
+    let agreement = server.get("/api/runs/latest").data()["agreement"].take();
+    assert_eq!(agreement["right"]["both_fail"], 1);
+}
+
+#[test]
+fn two_pages_at_once_lose_no_label() {
+    let server = Server::new(shop(), &["suite.yaml"]);
+    let samples = ["paris", "rome", "a%2Fb%20%C3%BC%3F%23"];
+    std::thread::scope(|scope| {
+        for at in 0..12 {
+            let server = &server;
+            let grader = if at % 2 == 0 { "right" } else { "short" };
+            let path = format!("/api/suites/shop/labels/{}", samples[at / 4]);
+            let trial = (at / 2 % 2 == 0).then_some(0);
+            let body = json!({"grader": grader, "trial": trial, "label": true});
+            scope.spawn(move || server.put(&path, &body).data());
+        }
+    });
+    assert_eq!(file(&server).len(), 12);
+}
