@@ -103,16 +103,27 @@ pub(crate) fn history_of(
     system: &dyn System,
 ) -> Result<FoundHistory, Error> {
     let name = name_of(suite, surroundings, system)?;
-    let path = path_of(&name, surroundings);
-    let history = RunHistory::read(system, &path, &surroundings.in_workspace(suite, system));
+    let place = surroundings.in_workspace(suite, system);
+    Ok(history_named(&name, &place, surroundings, system))
+}
+
+/// Reads what is known of the runs of the suite that calls itself `name` and is at `place` in the workspace.
+pub(crate) fn history_named(
+    name: &str,
+    place: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> FoundHistory {
+    let path = history_file(name, surroundings);
+    let history = RunHistory::read(system, &path, place);
     let slides = slides(system, &surroundings.records(), &history.lines);
     let report = HistoryReport { runs: runs_of_lines(&history.lines), slides };
     let warning = history.warning(&path);
-    Ok(FoundHistory { name, path, report, warning })
+    FoundHistory { name: name.to_owned(), path, report, warning }
 }
 
 /// The file of the suite that calls itself `name`.
-fn path_of(name: &str, surroundings: &SuiteContext) -> String {
+pub(crate) fn history_file(name: &str, surroundings: &SuiteContext) -> String {
     join(&surroundings.committed_dir, &format!("{}.history.jsonl", file_name(name)))
 }
 
@@ -161,7 +172,7 @@ pub(super) fn remember(run: &HistoryEntry<'_, '_>, system: &dyn System) -> std::
         target: target(run.session),
         cost,
     };
-    append(system, &path_of(&suite.name, run.surroundings), &line)
+    append(system, &history_file(&suite.name, run.surroundings), &line)
 }
 
 /// The digest of what was asked, each question once and in any order, whatever came of it.

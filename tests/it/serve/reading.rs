@@ -127,6 +127,22 @@ fn runs_suites_and_samples_are_told() {
 }
 
 #[test]
+fn the_history_of_a_suite_is_that_of_the_command() {
+    for suites in [&["suite.yaml"][..], &[]] {
+        let space = shop();
+        space.write("suite.yaml", super::SUITE.replace("contains", "exact_match"));
+        space.run(&["run", "suite.yaml", "--quiet"]);
+        let printed = space.run(&["history", "suite.yaml", "--json"]).stdout();
+        let server = Server::new(space, suites);
+        let told = server.get("/api/history?suite=shop").data();
+        assert_eq!(told, serde_json::from_str::<Value>(&printed).unwrap(), "{suites:?}");
+        assert_eq!(told["runs"].as_array().map(Vec::len), Some(2));
+        assert_eq!(server.get("/api/history?suite=none").refusal(), "404 NOT_FOUND");
+        assert_eq!(server.get("/api/history").refusal(), "400 BAD_REQUEST");
+    }
+}
+
+#[test]
 fn a_case_shows_its_conversation() {
     let server = Server::new(shop(), &["suite.yaml"]);
     let case = server.get("/api/runs/latest/samples/a%2Fb%20%C3%BC%3F%23").data();
@@ -185,6 +201,7 @@ fn the_api_describes_itself() {
         "/api/grade",
         "/api/graders",
         "/api/graders/{id}",
+        "/api/history",
         "/api/meta",
         "/api/providers",
         "/api/providers/{id}",

@@ -11,6 +11,7 @@ mod case_context;
 mod registry;
 mod suites;
 mod runs;
+mod history;
 mod samples;
 mod evaluate;
 mod labels;
@@ -107,6 +108,7 @@ fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<Served, Error> 
         labels: args.labels.clone(),
         cache_dir: args.store.cache_dir.clone(),
         read_only: args.read_only,
+        first: first.to_owned(),
         ..Served::new(suites, home)
     })
 }
@@ -203,4 +205,5 @@ fn routes_of() -> OpenApiRouter<Arc<Served>> {
         .routes(routes!(samples::list_samples))
         .routes(routes!(samples::get_sample))
         .routes(routes!(runs::diff))
+        .routes(routes!(history::get_history))
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::answer::ApiError;
+use super::history::HeldHistory;
 use super::job::Jobs;
 use crate::app::commands::context::SuiteContext;
 use crate::app::view::labels::RunLabels;
@@ -38,6 +39,10 @@ pub(super) struct Served {
     pub(super) cache_dir: Option<String>,
     /// Whether nothing is evaluated or written.
     pub(super) read_only: bool,
+    /// The first suite that was named, as its file; empty without one. Its folder decides the workspace.
+    pub(super) first: String,
+    /// The histories that were told, one a suite.
+    pub(super) histories: Mutex<Vec<HeldHistory>>,
     /// Evaluations.
     pub(super) jobs: Jobs,
     /// Labels are changed one after the other.
@@ -65,6 +70,8 @@ impl Served {
             labels: None,
             cache_dir: None,
             read_only: false,
+            first: String::new(),
+            histories: Mutex::new(Vec::new()),
             jobs: Jobs::default(),
             writing: Mutex::new(()),
             held: Mutex::new(VecDeque::new()),

@@ -10,11 +10,17 @@ function gradersOf(history) {
   return Object.keys(history.runs.at(-1)?.metrics ?? {})
 }
 
+/** What slides by the last run, a sentence each. */
+function slideTexts(history) {
+  return (history.slides ?? []).map((slide) => `${slide.grader} slides: ${decimal(slide.before)} → ${decimal(slide.now)} (p ${slide.p_value < 0.001 ? '< 0.001' : `= ${slide.p_value.toFixed(3)}`})`)
+}
+
 /** A line for each grader. Its place is reserved before the history is here. */
 export class SmallTrends {
   constructor(metrics) {
     this.charts = new Map()
     this.note = element('p', { class: 'break-note' })
+    this.slide = element('p', { class: 'break-note slide-note' })
     const rows = Object.entries(metrics ?? {}).map(([name, metric]) => {
       const chart = element('td', { class: 'chart' })
       this.charts.set(name, chart)
@@ -23,7 +29,7 @@ export class SmallTrends {
     })
     const head = element('tr', null, element('th', { scope: 'col' }, 'Grader'), element('th', { scope: 'col' }, 'Trend'),
       element('th', { scope: 'col', class: 'number' }, 'Mean'), element('th', { scope: 'col', class: 'number' }, 'Passes'))
-    this.node = element('div', null, element('table', { class: 'trends' }, element('thead', null, head), element('tbody', null, rows)), this.note)
+    this.node = element('div', null, element('table', { class: 'trends' }, element('thead', null, head), element('tbody', null, rows)), this.note, this.slide)
   }
 
   show(history) {
@@ -34,6 +40,8 @@ export class SmallTrends {
       for (const point of points.filter((one) => one.breaks.length)) notes.push([point.run.started, breakText(point)])
     }
     notes.sort((one, other) => (one[0] < other[0] ? 1 : -1))
+    const slides = slideTexts(history)
+    refill(this.slide, slides.length > 0 && ['▼ ', foreign(slides.join('; '), { title: slides.join('; ') })])
     refill(this.note, notes.length > 0 && ['◆ ', foreign(notes[0][1], { title: notes[0][1] })])
   }
 }
@@ -51,5 +59,7 @@ export function largeTrends(history) {
       breaks.length > 0 && element('ul', { class: 'breaks' }, breaks.map((point) => element('li', null, '◆ ', foreign(breakText(point))))))
   })
   if (!charts.some(Boolean)) return element('p', { class: 'muted' }, 'No run has a mean yet.')
-  return element('div', { class: 'charts' }, charts)
+  const slides = slideTexts(history)
+  return element('div', null, slides.length > 0 && element('ul', { class: 'breaks slides' }, slides.map((text) => element('li', null, '▼ ', foreign(text)))),
+    element('div', { class: 'charts' }, charts))
 }
