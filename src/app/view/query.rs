@@ -14,6 +14,7 @@ pub(crate) struct RowQuery {
     /// The grader that `state` and `sort` are about; else any of them.
     pub(crate) grader: Option<String>,
     /// Only rows that a grader, or the one named, says this of.
+    #[cfg_attr(feature = "serve", param(inline))]
     pub(crate) state: Option<WantedState>,
     /// Only samples with this tag.
     pub(crate) tag: Option<String>,
@@ -22,8 +23,10 @@ pub(crate) struct RowQuery {
     /// Only rows whose id, input or submission has this text, whatever the case.
     pub(crate) q: Option<String>,
     /// What rows are sorted by.
+    #[cfg_attr(feature = "serve", param(inline))]
     pub(crate) sort: RowSort,
     /// Whether the largest comes first.
+    #[cfg_attr(feature = "serve", param(inline))]
     pub(crate) order: SortOrder,
 }
 

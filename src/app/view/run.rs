@@ -93,7 +93,7 @@ pub(crate) struct RunDetails {
     run: RunView,
     /// `header.json`.
     #[cfg_attr(feature = "serve", schema(value_type = Object))]
-    header: Value,
+    header: Map<String, Value>,
     /// `summary.json`.
     #[cfg_attr(feature = "serve", schema(value_type = Option<Object>))]
     summary: Value,
@@ -244,7 +244,7 @@ pub(crate) struct RunSurroundings {
     pub(crate) previous: Option<String>,
     /// The one after it.
     pub(crate) next: Option<String>,
-    /// What is wrong with the labels.
+    /// What went wrong beside it, as with labels.
     pub(crate) problems: Vec<String>,
 }
 
@@ -256,7 +256,10 @@ impl RunDetails {
         rows: &RunRows,
         surroundings: RunSurroundings,
     ) -> Self {
-        let header = read_value(system, &join(&run.folder, "header.json"));
+        let header = match read_value(system, &join(&run.folder, "header.json")) {
+            Value::Object(header) => header,
+            _ => Map::new(),
+        };
         let summary = read_value(system, &join(&run.folder, "summary.json"));
         let facts = facts(system, run);
         let view = RunView::new(run, &summary, &facts);

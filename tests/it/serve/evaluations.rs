@@ -115,16 +115,20 @@ fn what_cannot_be_evaluated_is_refused_or_told() {
         (json!({"suite": "polite", "max_cost": "much"}), "422 UNPROCESSABLE"),
         (json!({"suite": "polite", "max_cost": -1}), "422 UNPROCESSABLE"),
         (json!({"suite": "polite", "fast": true}), "422 UNPROCESSABLE"),
+        (json!({"suite": "polite", "graders": ["kinder"]}), "404 NOT_FOUND"),
+        (json!({"suite": "polite", "samples": ["--frozen"]}), "404 NOT_FOUND"),
     ] {
         assert_eq!(server.post("/api/runs", &body).refusal(), expected, "{body}");
     }
-    let begun = server.post("/api/runs", &json!({"suite": "polite", "samples": ["--frozen"]}));
+    server.space.write("suite.yaml", SUITE.replace("rubric", "rubrik"));
+    let begun = server.post("/api/runs", &json!({"suite": "polite"}));
     let id = begun.data()["id"].as_str().unwrap().to_owned();
     let told = events(&server.get(&format!("/api/runs/{id}/events")).body);
     let ended = &told.last().unwrap().1;
-    assert!(
-        ended["error"].as_str().unwrap().contains("no sample has the id `--frozen`"),
-        "{ended}"
-    );
+    assert!(ended["error"].as_str().unwrap().contains("rubrik"), "{ended}");
     assert_eq!(judge.count(), 0);
+    // It has no record, and can be looked at all the same.
+    let run = server.get(&format!("/api/runs/{id}")).data();
+    assert_eq!((&run["suite"], &run["warnings"][0]), (&json!("polite"), &ended["error"]));
+    assert_eq!(server.get(&format!("/api/runs/{id}/samples")).data()["total"], 0);
 }

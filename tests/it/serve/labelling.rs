@@ -52,7 +52,7 @@ fn labels_that_are_none_change_nothing() {
         ("other/labels/rome", json!({"label": true}), "404 NOT_FOUND"),
         ("shop/labels/rome", json!({"label": 2}), "422 UNPROCESSABLE"),
         ("shop/labels/rome", json!({"label": "good"}), "422 UNPROCESSABLE"),
-        ("shop/labels/rome", json!({"label": true, "grader": "nope"}), "422 UNPROCESSABLE"),
+        ("shop/labels/rome", json!({"label": true, "grader": "nope"}), "404 NOT_FOUND"),
         ("shop/labels/rome", json!({"label": true, "trial": 3}), "404 NOT_FOUND"),
         ("shop/labels/rome", json!({"labels": true}), "422 UNPROCESSABLE"),
         ("shop/labels/rome", json!([]), "422 UNPROCESSABLE"),

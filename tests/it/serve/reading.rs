@@ -106,15 +106,18 @@ fn runs_suites_and_samples_are_told() {
         assert_eq!(ids(query), expected, "{query}");
     }
     for (path, expected) in [
-        ("/api/runs/latest/samples?grader=nope", "400 BAD_REQUEST"),
+        ("/api/runs/latest/samples?grader=nope", "404 NOT_FOUND"),
         ("/api/runs/latest/samples?state=odd", "400 BAD_REQUEST"),
         ("/api/runs/latest/samples?limit=501", "400 BAD_REQUEST"),
         ("/api/runs/latest/samples?skip=-1", "400 BAD_REQUEST"),
+        ("/api/runs?skip=4294967296", "400 BAD_REQUEST"),
         ("/api/runs/latest/samples/nobody", "404 NOT_FOUND"),
         ("/api/runs/unknown", "404 NOT_FOUND"),
         ("/api/runs/..%2f..%2f..%2fetc", "404 NOT_FOUND"),
         ("/api/runs/%2e%2e", "404 NOT_FOUND"),
         ("/api/runs/a%00b", "404 NOT_FOUND"),
+        ("/api/runs/%ff", "400 BAD_REQUEST"),
+        ("/api/graders/%ff", "400 BAD_REQUEST"),
         ("/api/suites/unknown", "404 NOT_FOUND"),
         ("/api/unknown", "404 NOT_FOUND"),
         ("/api/diff?old=latest", "400 BAD_REQUEST"),
@@ -217,6 +220,14 @@ fn the_api_describes_itself() {
         "/api/targets/{id}",
     ]
     "#);
+    let stop = &api["paths"]["/api/runs/{id}"]["delete"]["responses"];
+    let statuses: Vec<&String> = stop.as_object().unwrap().keys().collect();
+    assert_eq!(statuses, ["200", "400", "401", "403", "404", "500"]);
+    let said = stop.as_object().unwrap().values().all(|one| one["description"].is_string());
+    assert!(said && api.get("security").is_none(), "{stop}");
+    let envelope = &api["components"]["schemas"]["Envelope_RunList"];
+    assert_eq!(envelope["required"], json!(["success", "data", "error"]));
+    assert_eq!(envelope["properties"]["success"]["const"], true);
     assert_eq!(server.get("/healthz").body, "ok");
     for path in ["/", "/runs/latest/samples/a?grader=right", "/diff"] {
         let page = server.get(path);

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
@@ -132,6 +132,21 @@ impl IntoResponse for ApiError {
     }
 }
 
+/// The names in an address.
+pub(super) struct AddressNames<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for AddressNames<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let read = Path::<T>::from_request_parts(parts, state).await;
+        let Path(names) = read.map_err(|rejection: PathRejection| {
+            ApiError::bad_request(format!("the address cannot be read: {}", reason(&rejection)))
+        })?;
+        Ok(Self(names))
+    }
+}
+
 /// The query of an address.
 pub(super) struct Params<T>(pub(super) T);
 
@@ -188,10 +203,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 #[into_params(parameter_in = Query)]
 pub(super) struct ListPage {
     /// How many at most.
-    #[param(minimum = 0, maximum = 500)]
+    #[param(minimum = 0, maximum = 500, default = 50)]
     pub(super) limit: usize,
     /// How many are passed over.
-    #[param(minimum = 0)]
+    #[param(minimum = 0, maximum = 4_294_967_295_u32, default = 0)]
     pub(super) skip: usize,
 }
 
@@ -211,6 +226,9 @@ impl ListPage {
     pub(super) fn checked(self) -> Result<Self, ApiError> {
         if self.limit > 500 {
             return Err(ApiError::bad_request("`limit` is at most 500"));
+        }
+        if u32::try_from(self.skip).is_err() {
+            return Err(ApiError::bad_request(format!("`skip` is at most {}", u32::MAX)));
         }
         Ok(self)
     }

@@ -119,7 +119,7 @@ pub(super) fn tagged(
 ) -> Result<BTreeSet<String>, ApiError> {
     let suite: Option<&ServedSuite> = served.suite(&run.header.suite);
     let suite = suite.ok_or_else(|| {
-        ApiError::bad_request("tags are known where the suite is served: evalrs serve SUITE")
+        ApiError::not_found("tags are known where the suite is served: evalrs serve SUITE")
     })?;
     let surroundings = served.context(suite)?;
     let mut session = new_session(&suite.path, &surroundings, Overrides::default());

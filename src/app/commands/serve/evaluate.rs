@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
+use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::job::{EvaluationJob, JobProgress};
-use super::served::{Served, beside};
+use super::served::{Served, ServedSuite, beside};
+use super::suites::load;
 use crate::app::cli::{Cli, Command, RunArgs};
 use crate::app::commands::Console;
 use crate::app::commands::run::{Watched, run_watched};
@@ -24,6 +25,7 @@ use crate::app::view::run::{RunView, open_run};
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
 use crate::effects::record;
+use crate::graph::results::unknown_samples;
 
 /// What is to be evaluated.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -62,6 +64,26 @@ pub(super) struct StoppedRun {
 }
 
 impl Wanted {
+    /// The same, if the suite has these graders and samples. What else is wrong with it is said by the evaluation.
+    fn known(self, served: &Served, suite: &ServedSuite) -> Result<Self, ApiError> {
+        if self.graders.is_empty() && self.samples.is_empty() {
+            return Ok(self);
+        }
+        let (session, _) = load(served, suite)?;
+        let Some(read) = session.suite() else { return Ok(self) };
+        let is_known = |name: &&String| read.graders.iter().any(|grader| grader.name == **name);
+        if let Some(name) = self.graders.iter().find(|name| !is_known(name)) {
+            return Err(ApiError::not_found(format!(
+                "`graders`: the suite has no grader `{name}`"
+            )));
+        }
+        let unknown = unknown_samples(&session.db, session.root, self.samples.clone());
+        if let Some(id) = unknown.first() {
+            return Err(ApiError::not_found(format!("`samples`: no sample has the id `{id}`")));
+        }
+        Ok(self)
+    }
+
     /// The command that evaluates this.
     fn args(&self, path: &str, served: &Served) -> Result<RunArgs, ApiError> {
         let mut words = vec!["evalrs".to_owned(), "run".to_owned(), "--quiet".to_owned()];
@@ -103,11 +125,17 @@ pub(super) async fn begin_run(
         .suite(&wanted.suite)
         .ok_or_else(|| ApiError::not_found("there is no such suite among those that are served"))?;
     let mut args = wanted.args(&suite.path, &served)?;
+    let wanted = beside({
+        let served = Arc::clone(&served);
+        let suite = suite.clone();
+        move || wanted.known(&served, &suite)
+    })
+    .await?;
     let labels = served.labels_file(suite);
     args.labels = OsSystem.read(&labels).into_bytes().ok().map(|_| labels);
     let last = record::last_id(&OsSystem, &served.home);
     let id = record::run_id(OsSystem.now(), last.as_deref());
-    let job = served.jobs.begin(id.clone()).ok_or_else(|| {
+    let job = served.jobs.begin(id.clone(), wanted.suite).ok_or_else(|| {
         ApiError::conflict("another evaluation is under way: wait for its end, or stop it")
     })?;
     let home = served.home.clone();
@@ -172,11 +200,12 @@ fn evaluate(args: &RunArgs, job: &Arc<EvaluationJob>, home: &str) {
 ))]
 pub(super) async fn stop_run(
     State(served): State<Arc<Served>>,
-    Path(id): Path<String>,
+    AddressNames(id): AddressNames<String>,
 ) -> ApiAnswer<StoppedRun> {
     if served.read_only {
         return Err(ApiError::forbidden("this server only reads"));
     }
+    let id = Arc::clone(&served).named(id).await?;
     if let Some(job) = served.jobs.job(&id).filter(|job| job.is_under_way()) {
         job.stop.notify_one();
         return Ok(Data(StoppedRun { id, stopped: true }));
@@ -196,9 +225,10 @@ pub(super) async fn stop_run(
 ))]
 pub(super) async fn events(
     State(served): State<Arc<Served>>,
-    Path(id): Path<String>,
+    AddressNames(id): AddressNames<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    let id = Arc::clone(&served).named(id).await?;
     let Some(job) = served.jobs.job(&id) else {
         return Err(ApiError::not_found("no events of this run are kept"));
     };

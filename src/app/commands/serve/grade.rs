@@ -17,6 +17,7 @@ use crate::pipeline::registry;
 
 /// What is to be graded.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
+#[schema(example = json!({"grader": "string-match", "config": {"case_sensitive": true}, "submission": "Paris", "ground_truth": "Paris"}))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ToGrade {
     /// The id of a grader of `/api/graders`.

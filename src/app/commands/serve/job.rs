@@ -27,6 +27,8 @@ pub(super) struct Jobs {
 pub(super) struct EvaluationJob {
     /// The id of its record.
     pub(super) id: String,
+    /// The name of its suite.
+    pub(super) suite: String,
     /// Stops it.
     pub(super) stop: Arc<Notify>,
     log: Mutex<EventLog>,
@@ -39,6 +41,8 @@ struct EventLog {
     first: u64,
     events: VecDeque<JobEvent>,
     has_ended: bool,
+    /// Why it could not be done.
+    error: Option<String>,
 }
 
 /// Something that happened, under a name.
@@ -50,13 +54,14 @@ struct JobEvent {
 
 impl Jobs {
     /// Begins the evaluation that has this id; none while another goes on.
-    pub(super) fn begin(&self, id: String) -> Option<Arc<EvaluationJob>> {
+    pub(super) fn begin(&self, id: String, suite: String) -> Option<Arc<EvaluationJob>> {
         let mut jobs = locked(&self.jobs);
         if jobs.iter().any(|job| job.is_under_way()) {
             return None;
         }
         let job = Arc::new(EvaluationJob {
             id,
+            suite,
             stop: Arc::new(Notify::new()),
             log: Mutex::new(EventLog::default()),
             changed: Notify::new(),
@@ -98,6 +103,11 @@ impl EvaluationJob {
         !locked(&self.log).has_ended
     }
 
+    /// Why it could not be done.
+    pub(super) fn error(&self) -> Option<String> {
+        locked(&self.log).error.clone()
+    }
+
     /// Tells something to everybody who follows.
     pub(super) fn tell(&self, name: &'static str, data: &impl Serialize) {
         let data = serde_json::to_string(data).unwrap_or_default();
@@ -116,7 +126,11 @@ impl EvaluationJob {
     pub(super) fn end(&self, exit_code: Option<u8>, error: Option<&str>) {
         let told = json!({"format": 2, "event": "ended", "exit_code": exit_code, "error": error});
         self.tell("ended", &told);
-        locked(&self.log).has_ended = true;
+        {
+            let mut log = locked(&self.log);
+            log.has_ended = true;
+            log.error = error.map(str::to_owned);
+        }
         self.changed.notify_waiters();
     }
 

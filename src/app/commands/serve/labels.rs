@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
-use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
+use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::served::{Served, ServedSuite, beside, locked};
 use crate::app::view::labels::LabelView;
 use crate::app::view::rows::{IndexedRow, RunRows};
@@ -30,10 +32,24 @@ pub(super) struct GivenLabel {
     /// The repetition that it is of, from 0; else all.
     trial: Option<u32>,
     /// `true`, `false`, a number from 0 to 1, or `null`, which removes it.
-    #[schema(value_type = Option<Object>)]
+    #[schema(schema_with = label_schema)]
     label: Value,
     /// The run whose agreement is answered; else the newest of the suite.
     run: Option<String>,
+}
+
+/// What a label may be.
+fn label_schema() -> RefOr<Schema> {
+    let number = ObjectBuilder::new()
+        .schema_type(Type::Number)
+        .minimum(Some(utoipa::Number::Float(0.0)))
+        .maximum(Some(utoipa::Number::Float(1.0)));
+    OneOfBuilder::new()
+        .item(ObjectBuilder::new().schema_type(Type::Boolean))
+        .item(number)
+        .item(ObjectBuilder::new().schema_type(Type::Null))
+        .description(Some("`true`, `false`, a number from 0 to 1, or `null`, which removes it."))
+        .into()
 }
 
 /// What a label came to.
@@ -65,7 +81,7 @@ pub(super) struct LabelPlace {
 ))]
 pub(super) async fn put_label(
     State(served): State<Arc<Served>>,
-    Path(place): Path<LabelPlace>,
+    AddressNames(place): AddressNames<LabelPlace>,
     JsonBody(given): JsonBody<GivenLabel>,
 ) -> ApiAnswer<LabelResult> {
     if served.read_only {
@@ -109,7 +125,7 @@ fn labelled_run(
     if let Some(id) = &given.run {
         let run = served.run(id)?;
         if run.header.suite != suite.name {
-            return Err(ApiError::unprocessable("`run` is a run of another suite"));
+            return Err(ApiError::not_found("`run` is a run of another suite"));
         }
         return Ok(run);
     }
@@ -124,7 +140,7 @@ fn grader_of(rows: &RunRows, given: &GivenLabel) -> Result<Option<usize>, ApiErr
     let known = rows.grader(name);
     known
         .map(Some)
-        .ok_or_else(|| ApiError::unprocessable(format!("`grader`: the run has no grader `{name}`")))
+        .ok_or_else(|| ApiError::not_found(format!("`grader`: the run has no grader `{name}`")))
 }
 
 /// The line of the file.

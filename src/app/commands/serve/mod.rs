@@ -17,13 +17,16 @@ mod evaluate;
 mod labels;
 mod grade;
 mod page;
+mod openapi;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
@@ -161,10 +164,10 @@ fn open_browser(url: &str, console: &mut Console<'_>) -> std::io::Result<()> {
 /// All addresses, with the middleware that every request passes.
 fn router(served: Arc<Served>, who: RequestGuard) -> Router {
     let (router, api) = routes_of().split_for_parts();
-    let api = Arc::new(api);
+    let document = Bytes::from(openapi::document(&api, who.token.is_some()).to_string());
     let openapi = move |State(_): State<Arc<Served>>| {
-        let api = Arc::clone(&api);
-        async move { axum::Json(api.as_ref().clone()) }
+        let document = document.clone();
+        async move { ([(CONTENT_TYPE, "application/json")], document) }
     };
     router
         .route("/api/openapi.json", get(openapi))

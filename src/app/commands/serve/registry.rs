@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params};
+use super::answer::{
+    AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
+};
 use super::served::{Served, beside};
 use crate::app::commands::serve::suites::suite_graders;
 use crate::pipeline::registry;
@@ -138,7 +140,7 @@ pub(super) async fn list_graders(
 ))]
 pub(super) async fn get_grader(
     State(served): State<Arc<Served>>,
-    Path(id): Path<String>,
+    AddressNames(id): AddressNames<String>,
 ) -> ApiAnswer<EntryDetails> {
     let all = beside(move || Ok(graders(&served))).await?;
     let found = all.into_iter().find(|grader| grader.entry.id == id);
@@ -175,7 +177,7 @@ macro_rules! registry_routes {
                                                     (status = 200, body = Envelope<EntryDetails>),
                                                     (status = 404, body = ErrorEnvelope),
                                                 ))]
-        pub(super) async fn $get(Path(id): Path<String>) -> ApiAnswer<EntryDetails> {
+        pub(super) async fn $get(AddressNames(id): AddressNames<String>) -> ApiAnswer<EntryDetails> {
             let found = $all().into_iter().find(|described| described.id == id);
             found.map(|found| Data(entry(found))).ok_or_else(|| ApiError::not_found($unknown))
         }

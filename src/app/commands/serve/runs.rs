@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params};
+use super::answer::{
+    AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
+};
 use super::served::{Served, beside};
 use crate::app::view::run::{RunDetails, RunSurroundings, RunView, open_run, run_ids};
 use crate::base::system::os::OsSystem;
@@ -21,12 +23,6 @@ use crate::pipeline::report::diff::compare;
 pub(super) struct RunQuery {
     /// Only those of this suite.
     suite: Option<String>,
-    /// How many at most.
-    #[param(minimum = 0, maximum = 500, default = 50)]
-    limit: Option<usize>,
-    /// How many are passed over.
-    #[param(minimum = 0)]
-    skip: usize,
 }
 
 /// Runs, the newest first.
@@ -71,15 +67,16 @@ pub(super) async fn meta(State(served): State<Arc<Served>>) -> ApiAnswer<Meta> {
 }
 
 /// Lists runs, the newest first.
-#[utoipa::path(get, path = "/api/runs", tag = "runs", params(RunQuery), responses(
+#[utoipa::path(get, path = "/api/runs", tag = "runs", params(RunQuery, ListPage), responses(
     (status = 200, body = Envelope<RunList>),
     (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_runs(
     State(served): State<Arc<Served>>,
     Params(query): Params<RunQuery>,
+    Params(page): Params<ListPage>,
 ) -> ApiAnswer<RunList> {
-    let page = ListPage { limit: query.limit.unwrap_or(50), skip: query.skip }.checked()?;
+    let page = page.checked()?;
     beside(move || {
         let ids = run_ids(&OsSystem, &served.home);
         let opened = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
@@ -106,7 +103,7 @@ pub(super) async fn list_runs(
 ))]
 pub(super) async fn get_run(
     State(served): State<Arc<Served>>,
-    Path(id): Path<String>,
+    AddressNames(id): AddressNames<String>,
 ) -> ApiAnswer<RunDetails> {
     beside(move || {
         let run = served.run(&id)?;
@@ -118,10 +115,12 @@ pub(super) async fn get_run(
                 .is_some_and(|other| other.header.suite == run.header.suite)
         };
         let at = ids.iter().position(|id| *id == run.id).unwrap_or(ids.len());
+        let failure = served.jobs.job(&run.id).and_then(|job| job.error());
+        let problems = labels.problems.iter().cloned().chain(failure).collect();
         let surroundings = RunSurroundings {
             under_way: served.jobs.is_under_way(&run.id),
             agreement: rows.agreement(&labels),
-            problems: labels.problems.clone(),
+            problems,
             previous: ids.iter().skip(at + 1).find(is_of_suite).cloned(),
             next: ids[..at].iter().rev().find(is_of_suite).cloned(),
         };

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params};
+use super::answer::{
+    AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
+};
 use super::case_context::case_context;
 use super::served::{Served, beside};
 use crate::app::view::case::{CasePlaceView, CaseView, case};
@@ -37,7 +39,7 @@ pub(super) struct SampleList {
 ))]
 pub(super) async fn list_samples(
     State(served): State<Arc<Served>>,
-    Path(id): Path<String>,
+    AddressNames(id): AddressNames<String>,
     Params(query): Params<RowQuery>,
     Params(page): Params<ListPage>,
 ) -> ApiAnswer<SampleList> {
@@ -64,7 +66,7 @@ fn select(
     labels: &RunLabels,
 ) -> Result<Vec<usize>, ApiError> {
     if let Some(name) = query.grader.as_ref().filter(|name| rows.grader(name).is_none()) {
-        return Err(ApiError::bad_request(format!("the run has no grader `{name}`")));
+        return Err(ApiError::not_found(format!("the run has no grader `{name}`")));
     }
     let with_text =
         query.q.as_deref().filter(|text| !text.is_empty()).map(|text| lines_with(run, text));
@@ -130,7 +132,7 @@ pub(super) struct CaseQuery {
 ))]
 pub(super) async fn get_sample(
     State(served): State<Arc<Served>>,
-    Path(place): Path<SamplePlace>,
+    AddressNames(place): AddressNames<SamplePlace>,
     Params(which): Params<CaseQuery>,
     Params(query): Params<RowQuery>,
 ) -> ApiAnswer<CaseView> {

@@ -12,8 +12,9 @@ use crate::app::view::rows::RunRows;
 use crate::app::view::run::{labelled_graders, open_run};
 use crate::base::system::os::OsSystem;
 use crate::base::system::{System, folder_of, join};
-use crate::effects::record::read::PastRun;
+use crate::effects::record::read::{PastHeader, PastRun};
 use crate::effects::record::reference::{LATEST, find};
+use crate::effects::record::runs_of;
 
 /// The runs whose rows are held.
 const MOST_HELD: usize = 4;
@@ -93,7 +94,22 @@ impl Served {
         if id == LATEST {
             return find(&OsSystem, &self.home, LATEST).map_err(|_| unknown());
         }
-        open_run(&OsSystem, &self.home, id).ok_or_else(unknown)
+        open_run(&OsSystem, &self.home, id).or_else(|| self.begun(id)).ok_or_else(unknown)
+    }
+
+    /// The id that an address means.
+    pub(super) async fn named(self: Arc<Self>, id: String) -> Result<String, ApiError> {
+        if id != LATEST {
+            return Ok(id);
+        }
+        beside(move || Ok(self.run(&id)?.id)).await
+    }
+
+    /// An evaluation that was begun here and has no record yet, or was refused before it had one.
+    fn begun(&self, id: &str) -> Option<PastRun> {
+        let suite = self.jobs.job(id)?.suite.clone();
+        let header = PastHeader { suite, ..PastHeader::default() };
+        Some(PastRun { id: id.to_owned(), folder: join(&runs_of(&self.home), id), header })
     }
 
     /// The rows of a run, read once.

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params};
+use super::answer::{
+    AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
+};
 use super::registry::EntryView;
 use super::served::{Served, ServedSuite, beside};
 use crate::app::commands::open::new_session;
@@ -100,7 +102,10 @@ fn kind_of(grader: &GraderSpec) -> &'static str {
 }
 
 /// A suite as it is now, and what is wrong with it.
-fn load(served: &Served, suite: &ServedSuite) -> Result<(Session, Vec<Diagnostic>), ApiError> {
+pub(super) fn load(
+    served: &Served,
+    suite: &ServedSuite,
+) -> Result<(Session, Vec<Diagnostic>), ApiError> {
     let surroundings = served.context(suite)?;
     let mut session = new_session(&suite.path, &surroundings, Overrides::default());
     let problems = session.load(&OsSystem);
@@ -190,7 +195,7 @@ pub(super) async fn list_suites(
 ))]
 pub(super) async fn get_suite(
     State(served): State<Arc<Served>>,
-    Path(name): Path<String>,
+    AddressNames(name): AddressNames<String>,
 ) -> ApiAnswer<SuiteDetails> {
     beside(move || {
         let suite =
