@@ -22,7 +22,7 @@ pub use harness::{
     SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
 pub use limits::LimitArgs;
-pub use records::{HistoryArgs, ReportArgs};
+pub use records::{HistoryArgs, ReportArgs, ReportKind};
 #[cfg(feature = "serve")]
 pub use serve::ServeArgs;
 pub use views::{BalanceArgs, CompareArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
@@ -376,11 +376,26 @@ pub struct StoreArgs {
     pub cache_dir: Option<String>,
 }
 
-/// The formats of reports by their names.
+/// What `report` calls a page.
+const PAGE: &str = "html";
+
+/// The formats of reports, by name.
+fn report_names() -> impl Iterator<Item = PossibleValue> {
+    FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.help))
+}
+
+/// The format of reports of this name.
+fn report_format(name: &str) -> Option<&'static ReportFormat> {
+    FORMATS.into_iter().find(|format| format.name == name)
+}
+
+/// The formats that `run` writes. A page needs what is recorded, and that is whole once the run has ended.
 fn report_formats() -> impl TypedValueParser<Value = &'static ReportFormat> {
-    let names = FORMATS.map(|format| PossibleValue::new(format.name).help(format.help));
-    PossibleValuesParser::new(names)
-        .map(|name| FORMATS.into_iter().find(|format| format.name == name).unwrap_or(FORMATS[0]))
+    let page = PossibleValue::new(PAGE).hide(true);
+    PossibleValuesParser::new(report_names().chain([page]).collect::<Vec<_>>()).try_map(|name| {
+        report_format(&name)
+            .ok_or("a page is made of a record: after the run, `evalrs report --format html -o report.html`")
+    })
 }
 
 /// `evalrs validate`.

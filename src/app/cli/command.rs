@@ -52,7 +52,7 @@ impl Command {
         match self {
             Self::Run(args) => args.raw.raw || args.format.audience != Audience::Terminal,
             Self::Diff(args) => args.json || args.format != DiffFormat::Text,
-            Self::Report(args) => args.format.audience != Audience::Terminal,
+            Self::Report(args) => args.format.is_data(),
             Self::Watch(args) => args.json,
             Self::History(args) => args.json,
             Self::Plan(args) => args.json,

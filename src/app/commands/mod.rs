@@ -22,6 +22,10 @@ pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod list;
 mod open;
+#[cfg(feature = "serve")]
+mod case_contexts;
+#[cfg(feature = "serve")]
+mod report_page;
 pub(crate) mod plan;
 mod raw;
 mod records;

@@ -8,16 +8,16 @@ use jiff::Timestamp;
 use super::Console;
 use super::records::{home, record};
 use super::reporting::{Reports, process_facts, report_origin};
-use crate::app::cli::ReportArgs;
+use crate::app::cli::{ReportArgs, ReportKind};
 use crate::app::error::{Error, ExitStatus};
-use crate::base::system::System;
+use crate::base::system::{System, folder_of, join};
 use crate::base::text::sanitize;
 use crate::effects::record::RunFacts;
 use crate::effects::record::read::PastRun;
 use crate::effects::record::recorded::{RecordError, WholeRecord};
 use crate::effects::record::reference::{Reference, SaveAt};
 use crate::effects::record::saves::read_saves;
-use crate::pipeline::report::{Audience, ReportFormat, ReportOptions, ReportedRun};
+use crate::pipeline::report::{ReportFormat, ReportOptions, ReportedRun};
 
 /// Writes the report of a recorded run. Whatever its gate says, writing it is a success.
 pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -27,22 +27,27 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
     check_save(&past, named.save, console.system)?;
     let run = WholeRecord::open(console.system, &past.folder)
         .map_err(|error| unreadable(&past, &error))?;
-    let place =
-        ReportPlace { root: home.strip_suffix(".evalrs").unwrap_or_default(), format: args.format };
-    let options = ReportOptions { width: console.width, failures: args.failures };
+    let report = RecordedReport {
+        past: &past,
+        run: &run,
+        root: home.strip_suffix(".evalrs").unwrap_or_default(),
+        options: ReportOptions { width: console.width, failures: args.failures },
+        suite: args.suite.clone().or_else(|| suite_of(&run, &home)),
+        labels: None,
+        cache_dir: args.store.cache_dir.clone(),
+    };
     let system = console.system;
     let mut warnings = Vec::new();
     match &args.output {
         Some(path) => system.write(path, &mut |file| {
-            let styled = args.format.audience == Audience::Terminal;
             let mut screen = Vec::new();
-            let out: &mut dyn Write = if styled { &mut screen } else { &mut *file };
-            warnings = write_report(&run, &place, options, out, system)?;
+            let out: &mut dyn Write = if args.format.is_data() { &mut *file } else { &mut screen };
+            warnings = report.write(args.format, out, system)?;
             write!(file, "{}", strip_str(&String::from_utf8_lossy(&screen)))
         })?,
         None => {
             let mut out = BufWriter::new(&mut *console.out);
-            warnings = write_report(&run, &place, options, &mut out, system)?;
+            warnings = report.write(args.format, &mut out, system)?;
             out.flush()?;
         }
     }
@@ -52,30 +57,80 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
     Ok(ExitStatus::Success)
 }
 
-/// What a report says of the record it is of.
-pub(crate) struct ReportPlace<'a> {
+/// A recorded run and what belongs to it.
+pub(super) struct RecordedReport<'a> {
+    /// Its header.
+    pub(super) past: &'a PastRun,
+    /// Its record.
+    pub(super) run: &'a WholeRecord,
     /// The root of the workspace.
-    pub root: &'a str,
-    /// How it is written.
-    pub format: &'static ReportFormat,
+    pub(super) root: &'a str,
+    /// How much is shown.
+    pub(super) options: ReportOptions,
+    /// The suite file; none where nobody knows.
+    pub(super) suite: Option<String>,
+    /// The file of labels, where that is not the one beside the suite.
+    pub(super) labels: Option<String>,
+    /// The folder of the store, where that was said.
+    pub(super) cache_dir: Option<String>,
 }
 
-/// Writes the report of a recorded run, and says what could not be read of it.
-pub(crate) fn write_report(
-    run: &WholeRecord,
-    place: &ReportPlace<'_>,
-    options: ReportOptions,
-    out: &mut dyn Write,
-    system: &dyn System,
-) -> std::io::Result<Vec<String>> {
-    let facts = process_facts(&run.facts, seconds(&run.facts), Some(run.folder.clone()));
-    let origin = report_origin(&run.facts.origin, place.format.audience, place.root, system);
-    let (written, warnings) = run.report(system, |report| {
-        let mut reports = Reports::new(place.format, options, system);
-        reports.add(&ReportedRun { report, facts: &facts, origin: &origin }, out, system)?;
-        reports.finish(out)
-    });
-    written.map(|()| warnings)
+impl RecordedReport<'_> {
+    /// Writes it, and says what could not be read, a sentence each.
+    pub(super) fn write(
+        &self,
+        kind: ReportKind,
+        out: &mut dyn Write,
+        system: &dyn System,
+    ) -> std::io::Result<Vec<String>> {
+        match kind {
+            ReportKind::OfRun(format) => self.write_as(format, out, system),
+            ReportKind::Page => {
+                let left_out = self.write_page(out, system)?;
+                let unread = self.run.report(system, |report| (report.results)().count()).1;
+                Ok(unread.into_iter().chain(left_out).collect())
+            }
+        }
+    }
+
+    fn write_as(
+        &self,
+        format: &'static ReportFormat,
+        out: &mut dyn Write,
+        system: &dyn System,
+    ) -> std::io::Result<Vec<String>> {
+        let run = self.run;
+        let facts = process_facts(&run.facts, seconds(&run.facts), Some(run.folder.clone()));
+        let origin = report_origin(&run.facts.origin, format.audience, self.root, system);
+        let (written, warnings) = run.report(system, |report| {
+            let mut reports = Reports::new(format, self.options, system);
+            reports.add(&ReportedRun { report, facts: &facts, origin: &origin }, out, system)?;
+            reports.finish(out)
+        });
+        written.map(|()| warnings)
+    }
+
+    #[cfg(feature = "serve")]
+    fn write_page(
+        &self,
+        out: &mut dyn Write,
+        system: &dyn System,
+    ) -> std::io::Result<Option<String>> {
+        super::report_page::write_page(self, out, system)
+    }
+
+    #[cfg(not(feature = "serve"))]
+    fn write_page(&self, _: &mut dyn Write, _: &dyn System) -> std::io::Result<Option<String>> {
+        Err(std::io::Error::other(
+            "this evalrs was built without its feature `serve`, and has no pages",
+        ))
+    }
+}
+
+/// The suite of a run, where its record says which.
+pub(super) fn suite_of(run: &WholeRecord, home: &str) -> Option<String> {
+    let suite = &run.facts.origin.suite;
+    (!suite.is_empty()).then(|| join(folder_of(home), suite))
 }
 
 /// How long the run took, if its record says so.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::base::system::{System, folder_of, join};
 use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::LabelTable;
 use crate::pipeline::spec::{Label, Scale};
@@ -62,6 +63,13 @@ pub(crate) struct RunLabels {
     pub(crate) problems: Vec<String>,
 }
 
+/// The file of labels beside the suite at `path`.
+pub(crate) fn labels_file(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    join(folder_of(path), &format!("{stem}.labels.jsonl"))
+}
+
 impl RunLabels {
     /// Reads the text of the file at `path` for these graders.
     pub(crate) fn read(path: &str, text: &str, graders: &[LabelledGrader]) -> Self {
@@ -70,6 +78,12 @@ impl RunLabels {
         let reading = label_file::read(path, text, &scales);
         let problems = reading.problems.iter().map(|problem| problem.message.clone());
         Self { table: reading.table, problems: problems.collect() }
+    }
+
+    /// Reads the file at `path` for these graders; nothing where it cannot be read.
+    pub(crate) fn read_file(path: &str, graders: &[LabelledGrader], system: &dyn System) -> Self {
+        let Ok(bytes) = system.read(path).into_bytes() else { return Self::default() };
+        Self::read(path, &String::from_utf8_lossy(&bytes), graders)
     }
 
     /// The label of a case for a grader.

@@ -10,3 +10,5 @@ pub(crate) mod query;
 pub(crate) mod run;
 #[cfg(feature = "serve")]
 pub(crate) mod viewer;
+#[cfg(feature = "serve")]
+pub(crate) mod single_file;

@@ -5,6 +5,7 @@ mod evaluations;
 mod guarded;
 mod labelling;
 mod reading;
+mod report_page;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

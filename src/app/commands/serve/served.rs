@@ -7,11 +7,11 @@ use super::answer::ApiError;
 use super::history::HeldHistory;
 use super::job::Jobs;
 use crate::app::commands::context::SuiteContext;
-use crate::app::view::labels::RunLabels;
+use crate::app::view::labels::{RunLabels, labels_file};
 use crate::app::view::rows::RunRows;
 use crate::app::view::run::{labelled_graders, open_run};
+use crate::base::system::join;
 use crate::base::system::os::OsSystem;
-use crate::base::system::{System, folder_of, join};
 use crate::effects::record::read::{PastHeader, PastRun};
 use crate::effects::record::reference::{LATEST, find};
 use crate::effects::record::runs_of;
@@ -129,11 +129,7 @@ impl Served {
 
     /// The file of the labels of a suite: that of the command line, else the one beside the suite.
     pub(super) fn labels_file(&self, suite: &ServedSuite) -> String {
-        self.labels.clone().unwrap_or_else(|| {
-            let name = suite.path.rsplit('/').next().unwrap_or_default();
-            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-            join(folder_of(&suite.path), &format!("{stem}.labels.jsonl"))
-        })
+        self.labels.clone().unwrap_or_else(|| labels_file(&suite.path))
     }
 
     /// The labels for the rows of a run, as they are now.
@@ -145,8 +141,7 @@ impl Served {
                 None => return RunLabels::default(),
             },
         };
-        let Ok(bytes) = OsSystem.read(&path).into_bytes() else { return RunLabels::default() };
-        RunLabels::read(&path, &String::from_utf8_lossy(&bytes), &rows.graders)
+        RunLabels::read_file(&path, &rows.graders, &OsSystem)
     }
 
     /// What surrounds a suite.
