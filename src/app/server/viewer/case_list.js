@@ -61,7 +61,7 @@ export class CaseList {
     const heads = [{ node: this.sortHead('Sample', 'id'), sort: this.sorted('id') }, this.hasModels && { node: 'Model', kind: 'model' }, this.hasTrials && { node: 'Trial', kind: 'trial number' },
       ...this.graders.map((name) => ({ node: this.sortHead(this.titleOf(name), 'score', name), sort: query.grader === name || !query.grader ? this.sorted('score', name) : null, kind: 'grade' })),
       { node: ['Submission', left > 0 && element('span', { class: 'muted' }, ` (${counted(left, 'grader')} not shown)`)], kind: 'submission' }].filter(Boolean)
-    const widths = ['minmax(10rem, 1fr)', this.hasModels && 'minmax(6rem, 11rem)', this.hasTrials && '3.5rem', ...this.graders.map(() => '6rem'), 'minmax(8rem, 2fr)'].filter(Boolean).join(' ')
+    const widths = ['minmax(8rem, 16rem)', this.hasModels && 'minmax(6rem, 11rem)', this.hasTrials && '3.5rem', ...this.graders.map(() => '6rem'), 'minmax(8rem, 1fr)'].filter(Boolean).join(' ')
     this.view.setColumns(heads, widths)
     this.view.changed()
   }

@@ -53,7 +53,8 @@ export function trend(points, name, { width = 160, height = 32, large = false, h
   }
   points.forEach((point, at) => {
     if (point.breaks.length) parts.push(breakMark(at, x, height, point))
-    if (large || at === points.length - 1) parts.push(dot(point, x(at), y(point.metric.mean), hrefOf))
+    const isAlone = point.breaks.length + (at === 0) > 0 && (points[at + 1]?.breaks.length ?? 1) > 0
+    if (large || isAlone || at === points.length - 1) parts.push(dot(point, x(at), y(point.metric.mean), hrefOf))
   })
   return svg('svg', { class: large ? 'trend large' : 'trend', viewBox: `0 0 ${width} ${height}`, width: large ? null : width, height: large ? null : height,
     role: large ? 'group' : 'img', 'aria-label': summary(points, name) }, parts)

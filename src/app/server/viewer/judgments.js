@@ -13,7 +13,16 @@ export function judgmentList(judgments) {
 function headline(judgment) {
   const words = [`Vote ${judgment.vote + 1}`, typeof judgment.turn === 'number' && `turn ${judgment.turn + 1}`, judgment.reversed && 'reversed'].filter(Boolean)
   return [words.join(', '), judgment.model && [' · ', foreign(judgment.model)], ' · ',
-    judgment.error ? badge('errored') : judgment.score === null ? badge('pending') : element('span', { class: 'figures' }, decimal(judgment.score))]
+    judgment.error ? badge('errored') : judgment.reply === null ? badge('pending') : element('span', { class: 'figures' }, scoreSaid(judgment.reply))]
+}
+
+/** The score in a reply, on the judge's own scale; a dash where the reply is not JSON that has one. */
+function scoreSaid(reply) {
+  try {
+    return decimal(JSON.parse(reply)?.score)
+  } catch {
+    return '–'
+  }
 }
 
 function inside(judgment) {
@@ -29,5 +38,5 @@ function inside(judgment) {
 function ingredients(judgment) {
   return [element('p', { class: 'muted' }, 'Key ', element('code', null, judgment.key)),
     element('dl', { class: 'ingredients' }, judgment.ingredients.map((one) => [element('dt', null, one.name),
-      element('dd', null, one.preview !== null && longText(one.preview), one.digest && element('code', { class: 'muted', title: one.digest }, one.digest.slice(0, 16)))]))]
+      element('dd', null, typeof one.preview === 'string' && longText(one.preview), one.digest && element('code', { class: 'muted', title: one.digest }, one.digest.slice(0, 16)))]))]
 }

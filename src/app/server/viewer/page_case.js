@@ -65,16 +65,18 @@ class CasePage {
     const shown = item.conversation
     const block = (title, value, props) => value !== null && value !== undefined && value !== '' &&
       element('section', { class: 'block', ...props }, element('h2', null, title), typeof value === 'string' ? longText(value) : code(readable(value)))
+    // A recording without the words of a user leaves out what was asked.
+    const isAsked = shown?.some((message) => message.role === 'user' && !message.subagent)
     const texts = new Map()
     for (const [name, text] of Object.entries(item.submissions ?? {})) texts.set(text, [...(texts.get(text) ?? []), name])
     return [
       item.conversation_note && element('p', { class: 'note' }, foreign(item.conversation_note)),
-      !shown && block('Input', item.input),
+      !isAsked && block('Input', item.input),
       shown && element('section', { class: 'block' }, element('h2', null, 'Conversation ', element('span', { class: 'count' }, counted(shown.length, 'message'))), conversation(shown)),
       !shown && [...texts].map(([text, names]) => element('section', { class: 'block' },
         element('h2', null, 'Submission', texts.size > 1 && [' for ', foreign(names.join(', '))]), longText(text || '(empty)'))),
       block('Ground truth', item.ground_truth),
-      shown && folded('Input', () => typeof item.input === 'string' ? longText(item.input) : code(readable(item.input))),
+      isAsked && folded('Input', () => typeof item.input === 'string' ? longText(item.input) : code(readable(item.input))),
       item.metadata && Object.keys(item.metadata).length > 0 && folded('Metadata of the row', () => code(readable(item.metadata)))]
   }
 

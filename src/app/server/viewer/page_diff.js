@@ -1,6 +1,6 @@
 // Two runs compared: gates, statistics by grader, settings that differ, and the verdicts that moved, word by word.
 
-import { beginning, counted, decimal, moment, percent, readable, signed } from './text.js'
+import { beginning, counted, decimal, moment, momentToSecond, percent, probability, readable, signed } from './text.js'
 import { button, choice, element, foreign, longText, refill, table } from './dom.js'
 import { caseReference, reference } from './address.js'
 import { failureBox } from './notices.js'
@@ -37,7 +37,7 @@ function diffSection(title, ...children) {
 
 function runPicker(runs, query, go) {
   const options = (own) => {
-    const known = runs.map((run) => [run.id, `${moment(run.started)} ${run.suite} (${run.id})`])
+    const known = runs.map((run) => [run.id, `${momentToSecond(run.started)} · ${run.suite} · ${run.id.split('-').at(-1)}`])
     return [['', 'choose a run'], ...(own && !runs.some((run) => run.id === own) ? [[own, own]] : []), ...known]
   }
   const change = (part) => go(reference(['diff'], { old: query.old, new: query.new, ...part }))
@@ -60,7 +60,7 @@ function graderFigures({ graders: all }) {
     figure(`${decimal(paired.mean_before)} → ${decimal(paired.mean_now)}`), figure(signed(paired.difference) + (typeof paired.stderr === 'number' ? ` ± ${decimal(paired.stderr)}` : '')),
     figure(paired.interval ? paired.interval.map(signed).join(' to ') : '–'), figure(`${percent(paired.pass_rate_before)} → ${percent(paired.pass_rate_now)}`),
     figure(counts.fixed ? `✓ ${counted(counts.fixed)}` : '0', counts.fixed ? 'fixed-count' : 'muted'), figure(counts.broken ? `✗ ${counted(counts.broken)}` : '0', counts.broken ? 'broken-count' : 'muted'),
-    figure(counts.errored ? `! ${counted(counts.errored)}` : '0', counts.errored ? '' : 'muted'), figure(decimal(paired.p_value))])
+    figure(counts.errored ? `! ${counted(counts.errored)}` : '0', counts.errored ? '' : 'muted'), figure(probability(paired.p_value))])
   return table('Graders', ['Grader', '#Pairs', '#Mean', '#Difference', '#95 % interval', '#Passes', '#Fixed', '#Broken', '#Errors', '#p'], rows)
 }
 

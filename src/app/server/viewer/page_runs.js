@@ -5,7 +5,7 @@ import { counted, money, moment } from './text.js'
 import { element, foreign, refill } from './dom.js'
 import { badge, runBadge } from './states.js'
 import { reference } from './address.js'
-import { runsList } from './runs_list.js'
+import { remarks, runsList } from './runs_list.js'
 import { SmallTrends } from './trends.js'
 
 /** Suites whose trends are fetched; more are listed without. */
@@ -54,7 +54,7 @@ function card(source, { name, description, run, problems }) {
   if (run) source.history(name).then((history) => trends.show(history), (failure) => refill(trends.note, `no trend: ${failure.message}`))
   const title = element('h2', null, element('a', { href: reference(['suites', name]) }, foreign(name)))
   const facts = run && element('p', { class: 'card-facts' }, runBadge(run), element('a', { href: reference(['runs', run.id]) }, moment(run.started)),
-    element('span', { class: 'figures muted' }, money(run.cost)))
+    remarks(run), typeof run.cost === 'number' && element('span', { class: 'figures muted' }, money(run.cost)))
   return element('article', { class: 'card' }, title, description && element('p', { class: 'muted cut', title: description }, foreign(description)),
     problems?.errors > 0 && element('p', null, badge('errored', counted(problems.errors, 'error'))),
     facts ?? element('p', { class: 'muted' }, 'No run yet.'), place)

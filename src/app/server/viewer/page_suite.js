@@ -40,7 +40,8 @@ function section(id, title, ...children) {
 }
 
 function graders(list) {
-  return table('Graders', ['Name', 'Kind', 'Shown as'], list.map((one) => [foreign(one.name), one.kind, foreign(one.label ?? '–')]))
+  const hasLabels = list.some((one) => one.label)
+  return table('Graders', ['Name', 'Kind', hasLabels && 'Shown as'].filter(Boolean), list.map((one) => [foreign(one.name), one.kind, hasLabels && foreign(one.label ?? '–')].filter(Boolean)))
 }
 
 function problemList(problems) {

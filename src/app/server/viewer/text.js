@@ -35,6 +35,11 @@ export function percent(value) {
   return typeof value === 'number' ? `${(value * 100).toFixed(1)}%` : '–'
 }
 
+/** How likely something is by chance. */
+export function probability(value) {
+  return typeof value === 'number' && value < 0.001 ? '< 0.001' : decimal(value)
+}
+
 /** US dollars, with as many digits as small amounts need. */
 export function money(value) {
   if (typeof value !== 'number') return '–'
@@ -54,6 +59,12 @@ export function moment(time) {
   const two = (value) => String(value).padStart(2, '0')
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`
+}
+
+/** The same, to the second. */
+export function momentToSecond(time) {
+  const minute = moment(time)
+  return minute === '–' ? minute : `${minute}:${String(new Date(time).getSeconds()).padStart(2, '0')}`
 }
 
 /** How long from one time to the other. */
