@@ -66,6 +66,44 @@ fn a_page_holds_what_the_server_says() {
 }
 
 #[test]
+fn the_server_sends_what_the_command_writes() {
+    let space = shop();
+    space.write("suite.labels.jsonl", "{\"id\": \"rome\", \"label\": true}\n");
+    let id = space.latest().file_name().unwrap().to_str().unwrap().to_owned();
+    let server = Server::new(space, &["suite.yaml"]);
+    for (ending, format, kind) in [
+        ("html", "html", "text/html; charset=utf-8"),
+        ("md", "markdown", "text/markdown; charset=utf-8"),
+        ("xml", "junit", "application/xml"),
+        ("csv", "csv", "text/csv; charset=utf-8"),
+        ("json", "json", "application/json"),
+    ] {
+        let reply = server.get(&format!("/api/runs/latest/report.{ending}"));
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        let headers = reply.headers.to_ascii_lowercase();
+        assert!(headers.contains(&format!("content-type: {kind}\r\n")), "{headers}");
+        let name = format!("content-disposition: attachment; filename=\"{id}.{ending}\"\r\n");
+        assert!(headers.contains(&name.to_ascii_lowercase()), "{headers}");
+        let written = server.space.run(&["report", "--format", format]).stdout();
+        assert!(reply.body == written, "{ending}: {}", reply.body);
+    }
+    for (path, expected) in [
+        ("/api/runs/latest/report.pdf", "404 NOT_FOUND"),
+        ("/api/runs/latest/report", "404 NOT_FOUND"),
+        ("/api/runs/none/report.html", "404 NOT_FOUND"),
+        ("/api/runs/..%2f..%2fetc/report.html", "404 NOT_FOUND"),
+    ] {
+        assert_eq!(server.get(path).refusal(), expected, "{path}");
+    }
+    let head = server.send("POST", "/api/runs/latest/report.html", &[], "");
+    assert_eq!(head.refusal(), "405 METHOD_NOT_ALLOWED");
+    server.space.write(&format!(".evalrs/runs/{id}/summary.json"), "[]");
+    let refused = server.get(&format!("/api/runs/{id}/report.csv"));
+    assert_eq!(refused.refusal(), "409 CONFLICT");
+    assert!(refused.body.contains("`summary.json` cannot be read"), "{}", refused.body);
+}
+
+#[test]
 fn a_page_asks_nobody_anything() {
     let page = page(&shop(), &[]);
     let policy = page.split_once("Content-Security-Policy\" content=\"").unwrap().1;

@@ -17,6 +17,7 @@ mod evaluate;
 mod labels;
 mod grade;
 mod page;
+mod downloads;
 mod openapi;
 
 use std::net::SocketAddr;
@@ -207,6 +208,7 @@ fn routes_of() -> OpenApiRouter<Arc<Served>> {
         .routes(routes!(evaluate::events))
         .routes(routes!(samples::list_samples))
         .routes(routes!(samples::get_sample))
+        .routes(routes!(downloads::report))
         .routes(routes!(runs::diff))
         .routes(routes!(history::get_history))
 }
