@@ -2,6 +2,8 @@
 //
 //   node tests/viewer/mock.mjs [--port N]       serves; the address is the first line of standard output
 //   node tests/viewer/mock.mjs --report FILE    writes a report in one file
+//
+// `POST /forget` makes all runs what they were at first: no test meets what another has changed.
 
 import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
@@ -128,7 +130,7 @@ function answer(method, [kind, id, part, sample], query, body) {
 function events(run, response) {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   let number = 0
-  if (!run.rows.some((row) => row.grades.quality.state === 'pending')) run.made = null
+  run.isChanged = true
   const send = (name, data) => response.write(`id: ${number += 1}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
   send('planned', { total: 360, cached: 0, to_ask: 360 })
   const timer = setInterval(() => {
@@ -157,6 +159,10 @@ async function serve(request, response) {
   const path = url.pathname.split('/').filter(Boolean).map(decodeURIComponent)
   if (url.pathname === '/viewer.css') return sendText(response, 200, 'text/css; charset=utf-8', file('viewer.css'))
   if (url.pathname === '/viewer.js') return sendText(response, 200, 'text/javascript; charset=utf-8', bundle())
+  if (request.method === 'POST' && url.pathname === '/forget') {
+    for (const run of RUNS) run.forget?.()
+    return sendText(response, 200, 'text/plain', 'ok')
+  }
   if (path[0] !== 'api') return sendText(response, 200, 'text/html; charset=utf-8', file('index.html'))
   try {
     if (path[3] === 'events') return events(runOf(path[2]), response)

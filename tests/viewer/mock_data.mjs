@@ -118,7 +118,16 @@ export class Run {
     }).filter(([, one]) => one))
   }
 
+  /** As it was made: without what was changed since. */
+  forget() {
+    if (!this.isChanged) return
+    this.isChanged = false
+    this.made = null
+    this.known = null
+  }
+
   label(row, grader, value, who = 'you') {
+    this.isChanged = true
     row.grades[grader].label = value === null ? null : labelOf(row.grades[grader], value, who)
     return { label: row.grades[grader].label, agreement: this.agreement() }
   }

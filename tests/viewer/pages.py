@@ -51,27 +51,36 @@ class State:
 
     browser = playwright = server = None
     url = GIVEN
+    is_mock = not GIVEN
     axe = axe_source()
 
 
-def setUpModule():
+def start_browser():
     if sync_playwright is None:
         raise unittest.SkipTest("playwright is not installed: pip install playwright")
     if CHROMIUM is None:
         raise unittest.SkipTest("no Chromium: install it, or name it in CHROMIUM")
+    State.playwright = sync_playwright().start()
+    State.browser = State.playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+def stop_browser():
+    if State.browser:
+        State.browser.close()
+        State.playwright.stop()
+
+
+def setUpModule():
+    start_browser()
     if not GIVEN:
         if shutil.which("node") is None:
             raise unittest.SkipTest("node is not installed, which the server of made-up runs needs")
         State.server = subprocess.Popen(["node", str(HERE / "mock.mjs")], stdout=subprocess.PIPE, text=True)
         State.url = State.server.stdout.readline().strip()
-    State.playwright = sync_playwright().start()
-    State.browser = State.playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
 
 
 def tearDownModule():
-    if State.browser:
-        State.browser.close()
-        State.playwright.stop()
+    stop_browser()
     if State.server:
         State.server.kill()
         State.server.wait()
@@ -88,6 +97,10 @@ class PageTest(unittest.TestCase):
     """A page in a fresh context. Whatever it says on the console or asks of others is a failure."""
 
     expected_errors = ()
+
+    def setUp(self):
+        if State.is_mock:
+            urllib.request.urlopen(urllib.request.Request(f"{State.url}/forget", method="POST")).close()
 
     def open(self, address="/", size=(1440, 900), scheme="light", **options):
         context = State.browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, **options)
@@ -110,6 +123,14 @@ class PageTest(unittest.TestCase):
         faults = [text for text in self.faults if not any(part in text for part in self.expected_errors)]
         self.assertEqual(faults, [])
         self.assertEqual(self.elsewhere, [])
+
+    def check_axe(self):
+        if State.axe is None:
+            self.skipTest("no axe-core: npm install axe-core, or name axe.min.js in AXE")
+        self.page.evaluate(State.axe)
+        found = self.page.evaluate("(tags) => axe.run(document, { runOnly: tags }).then((found) => found.violations)", AXE_TAGS)
+        problems = [(one["id"], node["html"][:160], node["failureSummary"][:300]) for one in found for node in one["nodes"][:3]]
+        self.assertEqual(problems, [])
 
     def wait_rows(self):
         self.page.wait_for_selector(".body .row a")
@@ -169,9 +190,12 @@ def with_number(number):
 class EveryPage(PageTest):
     expected_errors = ("404 (Not Found)",)
 
+    def pages(self):
+        return pages_of_mock() if State.is_mock else pages_of_server()
+
     def test_is_whole_quiet_and_accessible(self):
         chosen = os.environ.get("PAGES", "")
-        for name, address in (pages_of_server() if GIVEN else pages_of_mock()).items():
+        for name, address in self.pages().items():
             if not re.match(chosen, name):
                 continue
             for size in SIZES:
@@ -186,16 +210,8 @@ class EveryPage(PageTest):
                         self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, "wider than the screen")
                         self.check_axe()
 
-    def check_axe(self):
-        if State.axe is None:
-            self.skipTest("no axe-core: npm install axe-core, or name axe.min.js in AXE")
-        self.page.evaluate(State.axe)
-        found = self.page.evaluate("(tags) => axe.run(document, { runOnly: tags }).then((found) => found.violations)", AXE_TAGS)
-        problems = [(one["id"], node["html"][:160], node["failureSummary"][:300]) for one in found for node in one["nodes"][:3]]
-        self.assertEqual(problems, [])
-
     def test_does_not_shift(self):
-        for name, address in (pages_of_server() if GIVEN else pages_of_mock()).items():
+        for name, address in self.pages().items():
             if name == "live":
                 continue
             for size in SIZES:

@@ -54,7 +54,7 @@ export class LabelControl {
       const answer = await this.save(value)
       if (sequence !== this.sequence) return true
       this.grade.label = answer.label
-      this.agreement = answer.agreement?.[this.name] ?? this.agreement
+      this.agreement = answer.agreement?.[this.name] ?? null
       announce(`${this.name}: ${labelText(answer.label)} ${agreementText(this.agreement)}`)
     } catch (failure) {
       if (sequence === this.sequence) this.grade.label = before

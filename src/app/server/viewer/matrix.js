@@ -20,7 +20,10 @@ export class Matrix {
   constructor(source, run, change, shown) {
     Object.assign(this, { source, run, change, shown, sequence: 0 })
     this.node = element('div', { class: 'matrix' })
-    this.isByModel = run.models?.length > 1
+  }
+
+  get isByModel() {
+    return this.run.models?.length > 1
   }
 
   end() {

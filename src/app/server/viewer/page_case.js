@@ -33,6 +33,7 @@ class CasePage {
     this.place = { sample_id: item.sample_id, model: item.model, trial: item.trial }
     this.back = reference(['runs', run.id], list)
     const { server } = source.abilities
+    this.canLabel = source.takesLabels(run.suite)
     this.trail = [server && ['Runs', []], [run.suite, server ? ['suites', run.suite] : null], [run.id, ['runs', run.id], list], [item.sample_id]].filter(Boolean)
     this.names = run.graders.map((one) => one.name).filter((name) => item.grades[name])
     this.current = this.names.includes(list.grader) ? list.grader : this.names[0]
@@ -83,7 +84,7 @@ class CasePage {
   showCards() {
     this.labels = new Map()
     refill(this.aside, this.names.map((name) => {
-      const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.source.abilities.labels,
+      const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel,
         select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value) => this.save(name, value) })
       this.labels.set(name, labels)
       const pressed = labels.set.bind(labels)
@@ -109,7 +110,7 @@ class CasePage {
   makeKeys() {
     const to = (place) => () => place ? this.go(caseReference(this.run.id, place, this.list)) : announce('There is no other case in the list.')
     const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }) }
-    if (!this.source.abilities.labels || !this.current) return keys
+    if (!this.canLabel || !this.current) return keys
     const set = (value) => () => this.labels.get(this.current).set(value)
     Object.assign(keys, { y: set(true), n: set(false), 0: set(null) })
     SCALE.forEach((value, at) => { keys[at + 1] = set(value) })

@@ -12,6 +12,11 @@ import { Matrix } from './matrix.js'
 import { reference } from './address.js'
 import { remarks } from './runs_list.js'
 
+/** What decides which filters and columns there are. */
+function shapeOf({ graders, models, tags, trials }) {
+  return JSON.stringify([graders.map((one) => one.name), models, tags, trials > 1])
+}
+
 export async function runPage({ source, address, go }) {
   const page = new RunPage(source, await source.run(address.path[1] ?? 'latest'), go)
   page.path = address.path
@@ -25,7 +30,8 @@ class RunPage {
     Object.assign(this, { source, run, go, title: `${run.suite} · ${run.id}` })
     this.trail = source.abilities.server ? [['Runs', []], [run.suite, ['suites', run.suite]], [run.id]] : [[run.suite], [run.id]]
     const change = (part) => this.changed(part)
-    this.filters = new CaseFilters(run, change)
+    this.makeFilters = () => new CaseFilters(this.run, change)
+    this.filters = this.makeFilters()
     this.list = new CaseList(source, run, change, (pages) => this.told(pages))
     this.matrix = new Matrix(source, run, change, (pages) => this.told(pages))
     this.progress = element('div', { class: 'live', hidden: !run.under_way })
@@ -141,14 +147,30 @@ class RunPage {
 
   async refresh() {
     try {
-      this.run = await this.source.run(this.run.id, { fresh: true })
+      const before = this.run
+      this.run = await this.source.run(before.id, { fresh: true })
       this.list.run = this.run
+      this.matrix.run = this.run
+      if (shapeOf(before) !== shapeOf(this.run)) this.reshape()
       if (!this.run.under_way || !this.summary.contains(document.activeElement)) this.showSummary()
       this.progress.hidden = !this.run.under_way
       this.list.pages.refresh()
     } catch {
       // The next event asks again.
     }
+  }
+
+  /** Of a run that has just begun graders and models are not known yet: filters and columns follow. */
+  reshape() {
+    const { filters } = this
+    this.filters = this.makeFilters()
+    this.filters.show(this.query)
+    const hadFocus = filters.node.contains(document.activeElement)
+    filters.node.replaceWith(this.filters.node)
+    if (hadFocus) this.filters.focus()
+    this.list.arrange()
+    this.told(this.list.pages)
+    if (this.query.view === 'matrix') this.matrix.show(this.query)
   }
 
   end() {

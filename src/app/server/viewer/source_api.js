@@ -21,9 +21,12 @@ export class ApiSource {
   async open() {
     const meta = await this.get(['meta'])
     this.abilities = { server: true, labels: !meta.read_only, start: !meta.read_only }
+    this.suitesServed = meta.suites
     return meta
   }
 
+  /** Whether cases of a suite can be labelled: its labels file is known only where the suite is served. */
+  takesLabels = (suite) => this.abilities.labels && this.suitesServed.includes(suite)
   suites = () => this.get(['suites'], { limit: 500 })
   suite = (name) => this.get(['suites', name])
   runs = (query) => this.get(['runs'], query)

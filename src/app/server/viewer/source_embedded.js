@@ -14,6 +14,8 @@ export class EmbeddedSource {
     this.packs = new Map()
   }
 
+  takesLabels = () => false
+
   async open() {
     return { evalrs: this.data.run.header?.evalrs ?? '', read_only: true, suites: [], live: null }
   }

@@ -1,0 +1,329 @@
+"""Drives the viewer over the real server in Chromium: `evalrs serve` over runs that evalrs has just made.
+
+    python3 tests/viewer/real_pages.py
+
+EVALRS is the binary, else that of `cargo build`. The suites are the examples of this repository and, where EVALRS_TEST_DATA (else
+`../shared/data` beside the repository) holds the data set `agent-trajectories`, the recorded episodes of tau-bench. CHROMIUM, AXE,
+SHOTS and PAGES are those of pages.py.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import pages
+from pages import State, api, case_address
+
+if pages.sync_playwright:
+    from playwright.sync_api import expect
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target").resolve()
+BINARY = os.environ.get("EVALRS") or str(TARGET / "debug/evalrs")
+EPISODES = Path(os.environ.get("EVALRS_TEST_DATA") or REPOSITORY / "../shared/data", "agent-trajectories/tau-bench-gpt-4o-airline.json").resolve()
+
+TAU_BENCH = """\
+name: tau-bench-airline
+description: Does the airline's agent make the right changes, and no needless calls?
+dataset:
+  path: {episodes}
+  fields: {{id: task_id, messages: traj, input: info.task.instruction}}
+graders:
+  reward: {{kind: tool, function: recorded_score, config: {{path: reward}}}}
+  few_calls: {{kind: tool, function: max_tool_calls, config: {{max: 8}}}}
+  looked_up: {{kind: tool, function: tool_called, config: {{name: get_reservation_details}}}}
+  no_transfer: {{kind: tool, function: tool_called, config: {{name: transfer_to_human_agents, max: 0}}}}
+  actions: {{kind: tool, function: tool_calls_match, config: {{path: info.task.actions, mode: superset}}}}
+gate: {{metric_key: reward, metric: avg_score, op: gte, value: 0.4}}
+"""
+
+
+class Workspace:
+    """A folder with suites, and runs of them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml"]
+        (folder / "evalrs.toml").touch()
+        for name in ("tool-calls", "rubric"):
+            shutil.copytree(REPOSITORY / "examples" / name, folder / name, ignore=shutil.ignore_patterns("cache", "evalrs.toml", ".evalrs"))
+        shutil.copytree(REPOSITORY / "examples/rubric/cache", folder / "cache")
+        if EPISODES.exists():
+            self.suites.append("tau-bench.yaml")
+            (folder / "tau-bench.yaml").write_text(TAU_BENCH.format(episodes=json.dumps(str(EPISODES))), encoding="utf-8")
+        else:
+            print(f"skipped: no {EPISODES}; set EVALRS_TEST_DATA to the folder that holds the data sets")
+
+    def evaluate(self):
+        """Every suite once, and those whose graders need no judge again after an edit, which moves verdicts."""
+        for suite in self.suites:
+            self.run(suite)
+        self.edit("tool-calls/suite.yaml", "max: 3", "max: 2")
+        if "tau-bench.yaml" in self.suites:
+            self.edit("tau-bench.yaml", "max: 8", "max: 6")
+
+    def edit(self, suite, before, now):
+        path = self.folder / suite
+        text = path.read_text(encoding="utf-8")
+        assert before in text
+        path.write_text(text.replace(before, now), encoding="utf-8")
+        self.run(suite)
+
+    def run(self, suite):
+        # A gate that fails is 1.
+        code = subprocess.run([BINARY, "run", suite, "--offline", "--quiet"], cwd=self.folder, check=False).returncode
+        assert code in (0, 1), f"{suite}: exit code {code}"
+
+    def serve(self, *flags):
+        """The process of a server, and where it is."""
+        command = [BINARY, "serve", *self.suites, "--port", "0", *flags]
+        server = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+        said = ""
+        while "serving http://" not in said:
+            line = server.stderr.readline()
+            if not line:
+                raise RuntimeError(f"the server ended: {said}")
+            said += line
+        return server, said.split("serving ", 1)[1].split("/ ", 1)[0]
+
+
+class Made:
+    """What all tests share beside the browser."""
+
+    folder = workspace = server = None
+
+
+def setUpModule():
+    if not Path(BINARY).exists():
+        raise unittest.SkipTest(f"no {BINARY}: cargo build, or name the binary in EVALRS")
+    pages.start_browser()
+    Made.folder = tempfile.TemporaryDirectory()
+    Made.workspace = Workspace(Path(Made.folder.name))
+    Made.workspace.evaluate()
+    Made.server, State.url = Made.workspace.serve()
+    State.is_mock = False
+
+
+def stop(server):
+    server.terminate()
+    server.wait()
+    server.stderr.close()
+
+
+def tearDownModule():
+    pages.stop_browser()
+    if Made.server:
+        stop(Made.server)
+    if Made.folder:
+        Made.folder.cleanup()
+
+
+def latest(suite):
+    return api(f"runs?suite={suite}&limit=1")["runs"][0]["id"]
+
+
+def episodes():
+    """The suite of which a reader looks at episodes, and the grader that is labelled."""
+    return ("tau-bench-airline", "reward") if "tau-bench.yaml" in Made.workspace.suites else ("tool-calls", "changes")
+
+
+class EveryPage(pages.EveryPage):
+    """The pages of pages.py, of whatever runs there are."""
+
+    def pages(self):
+        suite, grader = episodes()
+        run = latest(suite)
+        found = pages.pages_of_server() | {"runs": "/", "judged": case_address(latest("rubric"), api(f"runs/{latest('rubric')}/samples?limit=1")["samples"][0])}
+        failed = f"?state=failed&grader={grader}"
+        return found | {"suite": f"/suites/{suite}", "run": f"/runs/{run}", "filtered": f"/runs/{run}{failed}&sort=score", "matrix": f"/runs/{run}?view=matrix",
+            "case": case_address(run, api(f"runs/{run}/samples{failed}&limit=1")["samples"][0]), "diff": f"/diff?old={api(f'runs/{run}')['previous']}&new={run}"}
+
+
+class Reader(pages.PageTest):
+    """From the list of runs to a label, on recorded episodes."""
+
+    def card(self):
+        return self.page.locator(".grade-card.current")
+
+    def remove_labels(self, suite):
+        for path in Made.workspace.folder.glob("**/*.labels.jsonl"):
+            path.unlink()
+        self.assertEqual(api(f"runs/{latest(suite)}")["agreement"], {})
+
+    def open_run(self, suite):
+        page = self.open("/")
+        card = page.get_by_role("article").filter(has=page.get_by_role("link", name=suite, exact=True))
+        expect(card.locator("svg.trend").first).to_be_visible()
+        card.locator(".card-facts a").click()
+        expect(page).to_have_url(f"{State.url}/runs/{latest(suite)}")
+        self.wait_rows()
+        return page
+
+    def test_filters_opens_a_sample_sees_a_tool_call_labels_it_and_kappa_follows(self):
+        suite, grader = episodes()
+        self.remove_labels(suite)
+        page = self.open_run(suite)
+        page.get_by_role("search").get_by_label("Grader").select_option(grader)
+        page.get_by_role("search").get_by_label("State").select_option("failed")
+        page.wait_for_url(f"**grader={grader}**")
+        found = api(f"runs/{latest(suite)}/samples?state=failed&grader={grader}&limit=500")
+        self.assertLess(found["total"], api(f"runs/{latest(suite)}/samples")["total"])
+        expect(page.locator(".filter-end .count")).to_have_text(f"{found['total']} cases")
+        self.wait_rows()
+        self.check_axe()
+
+        page.locator(".body .row a").first.click()
+        expect(page.locator("h1")).to_have_text(found["samples"][0]["sample_id"])
+        call = page.locator("details.call").first
+        call.locator("summary").click()
+        expect(call.get_by_role("heading", name="Arguments")).to_be_visible()
+        expect(call.get_by_role("heading", name="Returned")).to_be_visible()
+        for text in call.locator(".code").all_inner_texts():
+            self.assertNotEqual(text.strip(), "")
+
+        # One verdict that people share, and one that they do not, which makes kappa a number.
+        expect(self.card().get_by_role("button", name=grader, exact=True)).to_be_visible()
+        self.card().get_by_role("button", name="Label: fail (n)").click()
+        expect(self.card().locator(".label-state")).to_contain_text("labelled fail, the grader agrees")
+        expect(self.card().locator(".agreement")).to_contain_text("agrees with 100.0% of 1")
+        self.check_axe()
+        page.get_by_role("link", name="Next").click()
+        expect(self.card().locator(".label-state")).to_have_text("no label")
+        self.card().get_by_role("button", name="Label: pass (y)").click()
+        expect(self.card().locator(".label-state")).to_contain_text("labelled pass, the grader disagrees")
+        expect(self.card().locator(".agreement")).to_contain_text("agrees with 50.0% of 2")
+
+        passed = api(f"runs/{latest(suite)}/samples?state=passed&grader={grader}&limit=1")["samples"][0]
+        self.visit(case_address(latest(suite), passed) + ("&" if passed["trial"] else "?") + f"grader={grader}")
+        page.keyboard.press("y")
+        expect(self.card().locator(".agreement")).to_contain_text(re.compile(r"agrees with 66\.7% of 3, kappa 0\.40 \(95 %: "))
+        self.check_quiet()
+
+        # The run says so, another page does, and so does the file.
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("region", name="Agreement with people").locator("tbody tr")).to_contain_text(f"{grader}")
+        expect(page.get_by_role("region", name="Agreement with people").locator("tbody tr")).to_contain_text("0.40")
+        self.assertEqual(api(f"runs/{latest(suite)}/samples?state=disagrees&grader={grader}")["total"], 1)
+        [labels] = Made.workspace.folder.glob("**/*.labels.jsonl")
+        self.assertEqual(sorted(json.loads(line)["label"] for line in labels.read_text(encoding="utf-8").splitlines()), [False, True, True])
+        self.check_axe()
+        self.check_quiet()
+
+    def test_does_so_with_the_keyboard_alone(self):
+        suite, grader = episodes()
+        self.remove_labels(suite)
+        page = self.open("/")
+        self.wait_rows()
+        own = next(at for at, run in enumerate(api("runs")["runs"]) if run["suite"] == suite)
+        for _ in range(own + 1):
+            page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/runs/{latest(suite)}")
+        self.wait_rows()
+        page.keyboard.press("/")
+        first = api(f"runs/{latest(suite)}/samples?limit=3")["samples"][2]
+        page.keyboard.type(first["submission"][:20])
+        page.wait_for_url("**q=**")
+        page.keyboard.press("Escape")
+        expect(page.locator(".rows")).to_have_attribute("aria-busy", "false")
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".case")
+        for key, told in [("y", "labelled pass"), ("3", "labelled 0.250"), ("n", "labelled fail")]:
+            page.keyboard.press(key)
+            expect(self.card().locator(".label-state")).to_contain_text(told)
+            expect(self.card().locator(".agreement")).to_contain_text("of 1")
+        # A call opens with the keyboard too.
+        page.locator("details.call summary").first.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("details.call").first.get_by_role("heading", name="Arguments")).to_be_visible()
+        page.keyboard.press("0")
+        expect(self.card().locator(".label-state")).to_have_text("no label")
+        expect(self.card().locator(".agreement")).to_have_text("")
+        page.keyboard.press("Escape")
+        self.wait_rows()
+        page.keyboard.press("Escape")
+        expect(page).to_have_url(State.url + "/")
+        self.check_quiet()
+
+    def test_what_is_labelled_elsewhere_is_seen_and_neither_is_lost(self):
+        suite, grader = episodes()
+        self.remove_labels(suite)
+        rows = api(f"runs/{latest(suite)}/samples?limit=2")["samples"]
+        tabs = []
+        for row in rows:
+            tabs.append(self.open(case_address(latest(suite), row)))
+        for tab in tabs:
+            tab.keyboard.press("n")
+        for tab in tabs:
+            expect(tab.locator(".grade-card.current .label-state")).to_contain_text("labelled fail")
+        tabs[0].reload()
+        expect(tabs[0].locator(".grade-card.current .agreement")).to_contain_text("of 2")
+
+    def test_the_judge_is_seen_with_its_question_and_its_reply(self):
+        run = latest("rubric")
+        page = self.open(case_address(run, api(f"runs/{run}/samples?limit=1")["samples"][0]))
+        expect(page.locator(".case-main")).to_contain_text("When are you open on Saturdays?")
+        vote = page.locator(".judgments > li").first
+        expect(vote).to_contain_text("Vote 1 · SmolLM2-135M-Instruct · 1.000")
+        vote.locator("summary").first.click()
+        expect(vote).to_contain_text('"score": 1')
+        vote.locator("summary", has_text="Prompt").click()
+        expect(vote).to_contain_text("You are an evaluator.")
+        vote.locator("summary", has_text="key is made of").click()
+        expect(vote).to_contain_text("smollm2-local")
+        self.assertNotIn("undefined", page.locator("main").inner_text())
+        self.check_quiet()
+
+
+class Suites(pages.PageTest):
+    def test_are_run_from_their_page_and_followed_to_the_end(self):
+        before = latest("tool-calls")
+        page = self.open("/suites/tool-calls")
+        self.assertEqual(page.locator("figure", has_text="frugal").locator(".break").count(), 1)
+        page.get_by_role("button", name="Run", exact=True).click()
+        page.wait_for_url(re.compile(r"/runs/(?!" + before + ")"))
+        expect(page.locator("h1 .badge")).to_have_text(re.compile("passed|failed"))
+        expect(page.locator(".live")).to_be_hidden()
+        self.wait_rows()
+        expect(page.locator(".filter-end .count")).to_have_text("12 cases")
+        expect(page.get_by_role("columnheader", name="frugal")).to_be_visible()
+        expect(page.get_by_role("search").get_by_label("Grader").get_by_role("option", name="frugal")).to_have_count(1)
+        self.assertNotEqual(latest("tool-calls"), before)
+        self.check_quiet()
+
+    def test_are_compared_with_the_run_before(self):
+        suite = episodes()[0]
+        page = self.open(f"/runs/{latest(suite)}")
+        page.get_by_role("link", name="Compare with the run before").click()
+        expect(page.locator("h1")).to_have_text(f"Compare {suite}")
+        expect(page.get_by_role("region", name="Settings that differ").locator("tbody")).to_contain_text(".config.max")
+        expect(page.locator(".moved").first).to_contain_text("broken")
+        self.visit(f"/runs/{latest(suite)}?view=matrix")
+        expect(page.locator(".ring").first).to_contain_text("regressed")
+        self.check_quiet()
+
+    def test_take_no_labels_where_nothing_may_change(self):
+        server, url = Made.workspace.serve("--read-only")
+        self.addCleanup(stop, server)
+        run = latest("rubric")
+        page = self.open("/")
+        page.goto(url + case_address(run, api(f"runs/{run}/samples?limit=1")["samples"][0]))
+        page.wait_for_selector(".grade-card")
+        self.assertEqual(page.locator(".label-buttons").count(), 0)
+        page.goto(f"{url}/suites/rubric")
+        page.wait_for_selector("main h1")
+        self.assertEqual(page.get_by_role("button", name="Run", exact=True).count(), 0)
+
+
+class Failures(pages.Failures):
+    """A run that is not there, and a server that is gone."""
+
+
+if __name__ == "__main__":
+    unittest.main()
