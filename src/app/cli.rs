@@ -24,7 +24,7 @@ pub use harness::{
 pub use limits::LimitArgs;
 pub use records::{HistoryArgs, ReportArgs, ReportKind};
 #[cfg(feature = "serve")]
-pub use serve::ServeArgs;
+pub use serve::{ServeArgs, ServeSessionArgs};
 pub use views::{BalanceArgs, CompareArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
@@ -151,7 +151,8 @@ pub struct RunArgs {
     pub format: &'static ReportFormat,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label`.
+    /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label` [default: `bot.labels.jsonl`
+    /// beside `bot.yaml`, where there is one].
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
     #[command(flatten)]
@@ -189,7 +190,8 @@ pub struct WatchArgs {
     /// The suite file.
     #[arg(value_name = "SUITE")]
     pub suite: String,
-    /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label`.
+    /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label` [default: `bot.labels.jsonl`
+    /// beside `bot.yaml`, where there is one].
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
     /// Asks at most N judgments per save before waiting for Enter.
@@ -228,6 +230,9 @@ pub struct WatchArgs {
     /// Writes one event a line as JSON, for editors and scripts.
     #[arg(long, conflicts_with = "plain")]
     pub json: bool,
+    #[cfg(feature = "serve")]
+    #[command(flatten)]
+    pub page: ServeSessionArgs,
     #[command(flatten)]
     pub select: SelectArgs,
     #[command(flatten)]

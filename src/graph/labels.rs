@@ -37,16 +37,19 @@ fn scale_of(kind: &GraderKind) -> Scale {
     .unwrap_or(Scale::UNIT)
 }
 
-/// The file of labels that the command line names.
-pub(crate) fn file(db: &dyn Db, root: Root) -> Option<File> {
-    root.overrides(db).labels.as_ref().map(|path| db.file(path))
+/// The file of labels: the one that the command line names, else the one beside the suite that has its name.
+pub(crate) fn file(db: &dyn Db, root: Root) -> File {
+    let named = root.overrides(db).labels.as_ref();
+    named
+        .map_or_else(|| db.file(&label_file::beside(root.suite(db).path(db))), |path| db.file(path))
 }
 
-/// The file of labels and everything that is wrong with it; nothing if none is named.
+/// The file of labels and everything that is wrong with it; nothing if there is none.
 #[salsa::tracked]
 pub fn label_reading(db: &dyn Db, root: Root) -> LabelReading {
-    let Some(file) = file(db, root) else { return LabelReading::default() };
+    let file = file(db, root);
     let path = file.path(db);
+    let is_named = root.overrides(db).labels.is_some();
     let wrong = |problem| LabelReading { problems: vec![problem], ..LabelReading::default() };
     let unreadable = |why: &str| {
         let message = format!("cannot read the labels `{path}`: {why}");
@@ -56,6 +59,7 @@ pub fn label_reading(db: &dyn Db, root: Root) -> LabelReading {
     match file.text(db) {
         FileText::Text(text) => label_file::read(path, text, scales(db, root)),
         FileText::Unread => LabelReading::default(),
+        FileText::Missing if !is_named => LabelReading::default(),
         FileText::Missing => unreadable("there is no such file"),
         FileText::Unreadable(reason) => unreadable(reason),
         FileText::NoText(problem) => wrong((**problem).clone()),

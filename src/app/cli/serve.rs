@@ -1,4 +1,4 @@
-//! The flags of `evalrs serve`.
+//! The flags of `evalrs serve`, and those of `evalrs watch --serve`.
 
 use clap::Args;
 
@@ -27,9 +27,23 @@ pub struct ServeArgs {
     /// Neither evaluates nor writes labels.
     #[arg(long)]
     pub read_only: bool,
-    /// Labels of people, as `run` takes them [default: `<suite file's stem>.labels.jsonl` beside the suite].
+    /// Labels of people, as `run` takes them [default: `bot.labels.jsonl` beside `bot.yaml`].
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// A session of `watch` on a page.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ServeSessionArgs {
+    /// Serves the session in the browser too, as `evalrs serve` does: verdicts as they come, and labels by a key.
+    #[arg(long)]
+    pub serve: bool,
+    /// The port of --serve at 127.0.0.1; 0 takes a free one.
+    #[arg(long, requires = "serve", default_value_t = 7357, value_name = "PORT")]
+    pub port: u16,
+    /// Opens the page of --serve in the browser.
+    #[arg(long, requires = "serve")]
+    pub open: bool,
 }

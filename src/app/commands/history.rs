@@ -54,7 +54,11 @@ pub(crate) fn history(args: &HistoryArgs, console: &mut Console<'_>) -> Result<E
 }
 
 /// The name that the suite at `path` gives itself.
-fn name_of(path: &str, surroundings: &SuiteContext, system: &dyn System) -> Result<String, Error> {
+pub(super) fn name_of(
+    path: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Result<String, Error> {
     let files = SuiteFiles { surroundings, system };
     suite_name(path, &files).ok_or_else(|| {
         Error::plain(

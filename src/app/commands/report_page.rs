@@ -8,12 +8,13 @@ use super::case_contexts::{CaseContexts, CurrentSuite, only_note};
 use super::context::SuiteContext;
 use super::report::RecordedReport;
 use crate::app::view::case::case;
-use crate::app::view::labels::{RunLabels, labels_file};
+use crate::app::view::labels::RunLabels;
 use crate::app::view::rows::{RunRows, each_result};
 use crate::app::view::run::{RunDetails, RunSurroundings, labelled_graders};
 use crate::app::view::single_file::{FileRow, FileWriter};
 use crate::base::system::System;
 use crate::effects::record::read::PastRun;
+use crate::pipeline::dataset::label_file::beside;
 
 /// Writes the page of a run, and says what is not in it.
 pub(super) fn write_page(
@@ -69,7 +70,7 @@ fn suite_of(
 }
 
 fn labels_of(report: &RecordedReport<'_>, rows: &RunRows, system: &dyn System) -> RunLabels {
-    let path = report.labels.clone().or_else(|| report.suite.as_deref().map(labels_file));
+    let path = report.labels.clone().or_else(|| report.suite.as_deref().map(beside));
     path.map_or_else(RunLabels::default, |path| RunLabels::read_file(&path, &rows.graders, system))
 }
 

@@ -1,19 +1,26 @@
 //! `evalrs watch`: evaluate, stay, and evaluate again with every save.
 
+#[cfg(feature = "serve")]
+mod on_page;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::io::IsTerminal;
 use std::pin::Pin;
 use std::time::Duration;
 
-use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEventKind, KeyModifiers};
 use jiff::Timestamp;
 
 use super::Console;
 use super::context::{SuiteContext, context_files};
 use super::header::header;
+#[cfg(feature = "serve")]
+use super::history::name_of;
 use super::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
 use super::reporting::recorded_origin;
+#[cfg(feature = "serve")]
+use super::serve::session::SessionServer;
 use super::signals::interrupted;
 use super::usage::note_used;
 use crate::app::cli::{LimitArgs, WatchArgs};
@@ -35,6 +42,7 @@ use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::saves::SaveLog;
+use crate::engine::progress::{Event, Progress};
 use crate::engine::resolve::live::Live;
 use crate::engine::resolve::resolver::Effects;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
@@ -77,13 +85,23 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         system,
         endpoints: endpoints.clone(),
     };
+    #[cfg(feature = "serve")]
+    here.keeper.serve(args, &here.surroundings, console)?;
     let mut progress = endpoints;
+    if let Some(url) = here.keeper.url() {
+        progress.event(&Event::Line(format!("serving {url}")));
+    }
     let settings = here.settings(&session);
     let preview = if args.yes { u64::MAX } else { args.preview };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let context = runtime.enter();
     let mut front = front(args, console)?;
     drop(context);
+    #[cfg(feature = "serve")]
+    if let Some(page) = &here.keeper.page {
+        front =
+            Box::new(on_page::OnPage { terminal: front, pages: JsonDisplay::new(page.events()) });
+    }
     let world = Effects { system, executor: executor.as_ref(), progress: &mut progress };
     let live = Live::new(&mut session, store, world, settings);
     let control = Control::new(live, front.as_mut(), &mut here, files, preview);
@@ -216,6 +234,8 @@ struct Keeper<'a> {
     started: Timestamp,
     log: SaveLog,
     has_begun: bool,
+    #[cfg(feature = "serve")]
+    page: Option<SessionServer>,
 }
 
 impl<'a> Keeper<'a> {
@@ -225,8 +245,61 @@ impl<'a> Keeper<'a> {
         let id = record::run_id(started, record::last_id(system, &home).as_deref());
         let folder = join(&record::runs_of(&home), &id);
         let log = SaveLog::new(&folder);
-        let has_begun = false;
-        Self { system, suite, folder, home, id, started, log, has_begun }
+        Self {
+            system,
+            suite,
+            folder,
+            home,
+            id,
+            started,
+            log,
+            has_begun: false,
+            #[cfg(feature = "serve")]
+            page: None,
+        }
+    }
+
+    /// Serves the session, where that is wanted.
+    #[cfg(feature = "serve")]
+    fn serve(
+        &mut self,
+        args: &WatchArgs,
+        surroundings: &SuiteContext,
+        console: &mut Console<'_>,
+    ) -> Result<(), Error> {
+        if args.page.serve {
+            let name = name_of(&args.suite, surroundings, self.system);
+            let name = name.unwrap_or_else(|_| args.suite.clone());
+            self.page = Some(SessionServer::begin(args, name, &self.home, &self.id, console)?);
+        }
+        Ok(())
+    }
+
+    /// Where its page is.
+    #[cfg(feature = "serve")]
+    fn url(&self) -> Option<&str> {
+        self.page.as_ref().map(|page| page.url.as_str())
+    }
+
+    #[cfg(not(feature = "serve"))]
+    #[expect(clippy::unused_self, reason = "there are no pages in this build")]
+    fn url(&self) -> Option<&str> {
+        None
+    }
+
+    /// Shows pages what the session has come to.
+    #[cfg(feature = "serve")]
+    fn show(&self, session: &Session) -> std::io::Result<()> {
+        let Some(page) = &self.page else { return Ok(()) };
+        let summary = results::summary(&session.db, session.root);
+        let header = header(session);
+        let lines = || -> crate::pipeline::report::Results<'_> {
+            Box::new(results::lines(&session.db, session.root))
+        };
+        let report = Report { header: &header, summary: &summary, results: &lines };
+        record::write_report(self.system, &self.folder, &report)?;
+        page.note_record();
+        Ok(())
     }
 
     fn keep(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()> {
@@ -235,7 +308,10 @@ impl<'a> Keeper<'a> {
             record::set_latest(self.system, &self.home, &self.id)?;
         }
         let record = save_record(saved, self.system.now().to_string());
-        self.log.append(self.system, &record)
+        self.log.append(self.system, &record)?;
+        #[cfg(feature = "serve")]
+        self.show(saved.session)?;
+        Ok(())
     }
 
     /// Writes the report of what the session ended with.
@@ -288,7 +364,7 @@ fn front<'c>(
         return Ok(Box::new(OnScreen { display, interrupted }));
     }
     let display: Box<dyn Display + 'c> = if args.json {
-        Box::new(JsonDisplay::new(console.out))
+        Box::new(JsonDisplay::new(&mut *console.out))
     } else {
         Box::new(PlainDisplay::new(console.out, console.width))
     };
@@ -343,8 +419,8 @@ impl Frontend for OnScreen {
 }
 
 /// Whether this is Ctrl-Z: the terminal is raw, so that it is a key like others.
-fn is_stop(event: &Event) -> bool {
-    let Event::Key(key) = event else { return false };
+fn is_stop(event: &TerminalEvent) -> bool {
+    let TerminalEvent::Key(key) = event else { return false };
     key.kind != KeyEventKind::Release
         && key.code == KeyCode::Char('z')
         && key.modifiers == KeyModifiers::CONTROL

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::base::system::{System, folder_of, join};
+use crate::base::system::System;
 use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::LabelTable;
 use crate::pipeline::spec::{Label, Scale};
@@ -61,13 +61,6 @@ pub(crate) struct RunLabels {
     table: Arc<LabelTable>,
     /// What is wrong with the file, a sentence each.
     pub(crate) problems: Vec<String>,
-}
-
-/// The file of labels beside the suite at `path`.
-pub(crate) fn labels_file(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    join(folder_of(path), &format!("{stem}.labels.jsonl"))
 }
 
 impl RunLabels {

@@ -9,6 +9,7 @@ use crate::base::ordered_map::Ordered;
 use crate::base::system::{System, join};
 use crate::effects::record::read::{PastHeader, PastRun, open};
 use crate::effects::record::runs_of;
+use crate::effects::record::saves::FILE as SAVES;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::spec::Scale;
 
@@ -162,10 +163,10 @@ impl RunView {
     /// What lists show of a run.
     pub(crate) fn read(system: &dyn System, run: &PastRun, under_way: bool) -> Self {
         let summary = read_value(system, &join(&run.folder, "summary.json"));
-        Self { under_way, ..Self::new(run, &summary, &facts(system, run)) }
+        Self { under_way, ..Self::new(system, run, &summary, &facts(system, run)) }
     }
 
-    fn new(run: &PastRun, summary: &Value, facts: &Facts) -> Self {
+    fn new(system: &dyn System, run: &PastRun, summary: &Value, facts: &Facts) -> Self {
         let sum = |name: &str| {
             let numbers = facts.actions.0.iter().filter_map(|(_, tally)| tally.get(name)?.as_u64());
             numbers.sum::<u64>()
@@ -200,7 +201,7 @@ impl RunView {
             finished: facts.finished.clone(),
             under_way: false,
             interrupted: facts.interrupted,
-            session: summary.is_null() && facts.started.is_none(),
+            session: system.open(&join(&run.folder, SAVES)).is_ok(),
             narrowed: run.header.is_narrowed(),
             samples: summary["samples"].as_u64(),
             results: summary["results"].as_u64(),
@@ -262,7 +263,7 @@ impl RunDetails {
         };
         let summary = read_value(system, &join(&run.folder, "summary.json"));
         let facts = facts(system, run);
-        let view = RunView::new(run, &summary, &facts);
+        let view = RunView::new(system, run, &summary, &facts);
         let graders = run.header.graders().map(|(name, settings)| {
             let text = |field: &str| settings.get(field)?.as_str().map(str::to_owned);
             GraderView {

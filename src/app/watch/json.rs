@@ -27,13 +27,13 @@ pub(crate) const FORMAT: u32 = 2;
 pub(crate) const MOST_MOVED: usize = 1000;
 
 /// Writes events as JSON.
-pub(crate) struct JsonDisplay<'a> {
-    out: &'a mut dyn Write,
+pub(crate) struct JsonDisplay<W> {
+    out: W,
 }
 
-impl<'a> JsonDisplay<'a> {
+impl<W: Write> JsonDisplay<W> {
     /// A display on `out`.
-    pub(crate) fn new(out: &'a mut dyn Write) -> Self {
+    pub(crate) fn new(out: W) -> Self {
         Self { out }
     }
 
@@ -53,7 +53,7 @@ impl<'a> JsonDisplay<'a> {
     }
 }
 
-impl Display for JsonDisplay<'_> {
+impl<W: Write> Display for JsonDisplay<W> {
     fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> io::Result<()> {
         let overview = board.overview();
         match event {

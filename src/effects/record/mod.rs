@@ -81,14 +81,23 @@ pub(crate) fn write(
     report: &Report<'_>,
     facts: &RunFacts,
 ) -> std::io::Result<()> {
+    write_report(system, folder, report)?;
+    write_json(system, &join(folder, "run.json"), facts)
+}
+
+/// Writes what was found by now; what belongs to the process comes once that ends.
+pub(crate) fn write_report(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+) -> std::io::Result<()> {
     write_header(system, folder, report.header)?;
     system.write(&join(folder, "results.jsonl"), &mut |file| {
         let mut file = std::io::BufWriter::with_capacity(1 << 16, file);
         jsonl::write(report, &mut file)?;
         file.flush()
     })?;
-    write_json(system, &join(folder, "summary.json"), report.summary)?;
-    write_json(system, &join(folder, "run.json"), facts)
+    write_json(system, &join(folder, "summary.json"), report.summary)
 }
 
 /// Writes the header of a record whose other files come later: who ends early has left what there is.

@@ -15,12 +15,12 @@ use crate::pipeline::spec::{GraderKind, Scale, Suite};
 use crate::pipeline::suite::FileText;
 
 impl Session {
-    /// Reads the labels that the command line names, and says what is wrong with them. What is of no sample is said
+    /// Reads the labels of the file, and says what is wrong with them. What is of no sample is said
     /// only where the dataset `is_good`.
     pub(crate) fn load_labels(&mut self, system: &dyn System, is_good: bool) -> Vec<Diagnostic> {
         let file = labels::file(&self.db, self.root);
         // One that was there before was read with all others.
-        if let Some(file) = file.filter(|file| *file.text(&self.db) == FileText::Unread) {
+        if *file.text(&self.db) == FileText::Unread {
             self.read_small(system, file);
         }
         let problems = labels::label_reading(&self.db, self.root).problems.clone();
@@ -79,7 +79,10 @@ impl Session {
 
 fn unused_lines(db: &Database, root: Root) -> Option<Diagnostic> {
     let (count, samples) = labels::unused_lines(db, root);
-    let path = root.overrides(db).labels.as_ref().filter(|_| *count > 0)?;
+    if *count == 0 {
+        return None;
+    }
+    let path = labels::file(db, root).path(db);
     let match_none = if *count == 1 { "label matches" } else { "labels match" };
     let message = format!("{count} {match_none} no row: {}", some_of(samples));
     Some(Diagnostic::warning(Place::file(path), message).hint("ids are those of results.jsonl"))

@@ -228,8 +228,7 @@ impl Session {
 
     /// Whether the file is of rows, and may be big: the results of a run, or labels.
     pub(crate) fn is_big(&self, file: File) -> bool {
-        let labels = self.root.overrides(&self.db).labels.as_ref();
-        labels == Some(file.path(&self.db)) || self.run_files.contains(&file)
+        crate::graph::labels::file(&self.db, self.root) == file || self.run_files.contains(&file)
     }
 
     /// Brings files that were read into the database.

@@ -25,12 +25,12 @@ use crate::effects::fs_watch::ChangedPaths;
 use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
 use crate::graph::inputs::Program;
-use crate::graph::labels::scales;
+use crate::graph::labels::{file as labels_file, scales};
 use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::chunk::{Chunked, Records};
 use crate::pipeline::dataset::labels::is_mapped;
 use crate::pipeline::spec::ProgramSpec;
-use crate::pipeline::suite::ProgramPlaces;
+use crate::pipeline::suite::{FileText, ProgramPlaces};
 
 /// What reloading found.
 #[derive(Debug)]
@@ -229,7 +229,12 @@ impl Session {
     fn load_until_good(&mut self, system: &dyn System) -> Reloaded {
         let diagnostics = self.load(system);
         let folders = self.program_folders();
-        let files: BTreeSet<String> = &self.paths() - &folders;
+        let mut files: BTreeSet<String> = &self.paths() - &folders;
+        // Labels beside the suite are looked for whether they are there or not.
+        let labels = labels_file(&self.db, self.root);
+        if *labels.text(&self.db) == FileText::Missing {
+            files.remove(labels.path(&self.db));
+        }
         if self.load_state.is_good {
             return self.changed(files, Some(diagnostics));
         }

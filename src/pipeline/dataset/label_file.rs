@@ -16,6 +16,14 @@ use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::json_syntax::kind_of;
 use crate::pipeline::spec::{DatasetFormat, FieldMap};
 
+/// The file of labels that is read of the suite at `suite` where no other is named: `bot.labels.jsonl` beside `bot.yaml`.
+pub(crate) fn beside(suite: &str) -> String {
+    let start = suite.rfind('/').map_or(0, |slash| slash + 1);
+    let name = &suite[start..];
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    format!("{}{stem}.labels.jsonl", &suite[..start])
+}
+
 /// What a file says of one sample.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LabelLine {
@@ -305,7 +313,7 @@ pub(crate) fn some_of(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{beside, read};
     use crate::pipeline::dataset::labels::LabelValue;
     use crate::pipeline::spec::Scale;
 
@@ -317,6 +325,17 @@ mod tests {
         let reading = read(path, text, &scales());
         let rendered = reading.problems.iter().map(|problem| problem.render(false));
         rendered.collect::<Vec<_>>().join("\n\n")
+    }
+
+    #[test]
+    fn labels_are_beside_the_suite_under_its_name() {
+        for (suite, labels) in [
+            ("bot.yaml", "bot.labels.jsonl"),
+            ("a.b/bot.suite.yaml", "a.b/bot.suite.labels.jsonl"),
+            ("/bot", "/bot.labels.jsonl"),
+        ] {
+            assert_eq!(beside(suite), labels);
+        }
     }
 
     #[test]

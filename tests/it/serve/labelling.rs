@@ -34,8 +34,8 @@ fn a_label_is_written_and_agreement_follows() {
     );
     let row = server.get("/api/runs/latest/samples?state=disagrees&grader=right").data();
     assert_eq!((&row["total"], &row["samples"][0]["sample_id"]), (&json!(1), &json!("rome")));
-    // It is what `run --labels` reads.
-    let run = server.space.run(&["run", "suite.yaml", "--quiet", "--labels", "suite.labels.jsonl"]);
+    // It is what `run` reads.
+    let run = server.space.run(&["run", "suite.yaml", "--quiet"]);
     assert_eq!(run.code(), 0, "{}", run.shown());
     let summary: Value = serde_json::from_str(&server.space.record("summary.json")).unwrap();
     assert_eq!(summary["label_agreement"]["right"]["n"], 2, "{summary}");

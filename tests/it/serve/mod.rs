@@ -6,6 +6,7 @@ mod guarded;
 mod labelling;
 mod reading;
 mod report_page;
+mod sessions;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -80,27 +81,7 @@ impl Server {
 
     /// Sends a request with these headers.
     fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
-        let mut stream = TcpStream::connect(&self.host).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut lines = vec![format!("{method} {path} HTTP/1.1"), "connection: close".to_owned()];
-        if !headers.iter().any(|(name, _)| *name == "host") {
-            lines.push(format!("host: {}", self.host));
-        }
-        lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
-        if !body.is_empty() {
-            lines.push("content-type: application/json".to_owned());
-            lines.push(format!("content-length: {}", body.len()));
-        }
-        let request = lines.join("\r\n");
-        stream.write_all(format!("{request}\r\n\r\n{body}").as_bytes()).unwrap();
-        let mut text = Vec::new();
-        stream.read_to_end(&mut text).unwrap();
-        let text = String::from_utf8(text).unwrap();
-        let (headers, body) = text.split_once("\r\n\r\n").unwrap();
-        let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
-        let is_chunked = headers.to_ascii_lowercase().contains("transfer-encoding: chunked");
-        let body = if is_chunked { joined(body) } else { body.to_owned() };
-        Reply { status, headers: headers.to_owned(), body }
+        exchange(&self.host, method, path, headers, body)
     }
 
     fn get(&self, path: &str) -> Reply {
@@ -121,6 +102,31 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Sends a request to `host`, and reads the reply to its end.
+fn exchange(host: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut lines = vec![format!("{method} {path} HTTP/1.1"), "connection: close".to_owned()];
+    if !headers.iter().any(|(name, _)| *name == "host") {
+        lines.push(format!("host: {host}"));
+    }
+    lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
+    if !body.is_empty() {
+        lines.push("content-type: application/json".to_owned());
+        lines.push(format!("content-length: {}", body.len()));
+    }
+    let request = lines.join("\r\n");
+    stream.write_all(format!("{request}\r\n\r\n{body}").as_bytes()).unwrap();
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let (headers, body) = text.split_once("\r\n\r\n").unwrap();
+    let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
+    let is_chunked = headers.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let body = if is_chunked { joined(body) } else { body.to_owned() };
+    Reply { status, headers: headers.to_owned(), body }
 }
 
 /// The text of a body that came in chunks.

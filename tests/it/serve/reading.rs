@@ -223,7 +223,7 @@ fn the_api_describes_itself() {
     "#);
     let stop = &api["paths"]["/api/runs/{id}"]["delete"]["responses"];
     let statuses: Vec<&String> = stop.as_object().unwrap().keys().collect();
-    assert_eq!(statuses, ["200", "400", "401", "403", "404", "500"]);
+    assert_eq!(statuses, ["200", "400", "401", "403", "404", "409", "500"]);
     let said = stop.as_object().unwrap().values().all(|one| one["description"].is_string());
     assert!(said && api.get("security").is_none(), "{stop}");
     let envelope = &api["components"]["schemas"]["Envelope_RunList"];

@@ -131,8 +131,7 @@ pub(super) async fn begin_run(
         move || wanted.known(&served, &suite)
     })
     .await?;
-    let labels = served.labels_file(suite);
-    args.labels = OsSystem.read(&labels).into_bytes().ok().map(|_| labels);
+    args.labels.clone_from(&served.labels);
     let last = record::last_id(&OsSystem, &served.home);
     let id = record::run_id(OsSystem.now(), last.as_deref());
     let job = served.jobs.begin(id.clone(), wanted.suite).ok_or_else(|| {
@@ -197,6 +196,7 @@ fn evaluate(args: &RunArgs, job: &Arc<EvaluationJob>, home: &str) {
     (status = 200, body = Envelope<StoppedRun>),
     (status = 403, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
+    (status = 409, body = ErrorEnvelope),
 ))]
 pub(super) async fn stop_run(
     State(served): State<Arc<Served>>,
@@ -207,6 +207,9 @@ pub(super) async fn stop_run(
     }
     let id = Arc::clone(&served).named(id).await?;
     if let Some(job) = served.jobs.job(&id).filter(|job| job.is_under_way()) {
+        if !job.is_own {
+            return Err(ApiError::conflict("a session of `watch` ends in its own terminal"));
+        }
         job.stop.notify_one();
         return Ok(Data(StoppedRun { id, stopped: true }));
     }

@@ -40,8 +40,9 @@ impl RequestGuard {
         }
         let origin = text(headers, &header::ORIGIN);
         let is_own = |origin: &str| {
-            let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            host.is_some_and(|host| self.is_own(host))
+            let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+            // With a token any name may be the server's: it is the one that was asked.
+            name.is_some_and(|name| self.is_own(name) && (self.token.is_none() || name == host))
         };
         // What only looks may come from anywhere, for the answer cannot be read there.
         if !method.is_safe() && origin.is_some_and(|origin| !is_own(origin)) {

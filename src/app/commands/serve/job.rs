@@ -2,6 +2,7 @@
 //! that a page that comes later, or again, misses none.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::response::sse;
@@ -31,6 +32,10 @@ pub(super) struct EvaluationJob {
     pub(super) suite: String,
     /// Stops it.
     pub(super) stop: Arc<Notify>,
+    /// Whether pages may stop it.
+    pub(super) is_own: bool,
+    /// How often its record was written while it went on.
+    records: AtomicU64,
     log: Mutex<EventLog>,
     changed: Notify,
 }
@@ -59,16 +64,22 @@ impl Jobs {
         if jobs.iter().any(|job| job.is_under_way()) {
             return None;
         }
-        let job = Arc::new(EvaluationJob {
-            id,
-            suite,
-            stop: Arc::new(Notify::new()),
-            log: Mutex::new(EventLog::default()),
-            changed: Notify::new(),
-        });
+        let job = Arc::new(EvaluationJob::new(id, suite, true));
         jobs.truncate(MOST_ENDED);
         jobs.push_front(Arc::clone(&job));
         Some(job)
+    }
+
+    /// Follows the session of somebody else that has this id.
+    pub(super) fn follow(&self, id: String, suite: String) -> Arc<EvaluationJob> {
+        let job = Arc::new(EvaluationJob::new(id, suite, false));
+        locked(&self.jobs).push_front(Arc::clone(&job));
+        job
+    }
+
+    /// How often the record with this id was written while its evaluation went on.
+    pub(super) fn records(&self, id: &str) -> u64 {
+        self.job(id).map_or(0, |job| job.records.load(Ordering::Acquire))
     }
 
     /// The evaluation with this id, as far as it is remembered.
@@ -98,6 +109,24 @@ impl Jobs {
 }
 
 impl EvaluationJob {
+    fn new(id: String, suite: String, is_own: bool) -> Self {
+        Self {
+            id,
+            suite,
+            stop: Arc::new(Notify::new()),
+            is_own,
+            records: AtomicU64::new(0),
+            log: Mutex::new(EventLog::default()),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Its record was written.
+    pub(super) fn note_record(&self) {
+        self.records.fetch_add(1, Ordering::Release);
+        self.tell("recorded", &json!({"format": 2, "event": "recorded"}));
+    }
+
     /// Whether it goes on.
     pub(super) fn is_under_way(&self) -> bool {
         !locked(&self.log).has_ended

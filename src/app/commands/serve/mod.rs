@@ -19,8 +19,9 @@ mod grade;
 mod page;
 mod downloads;
 mod openapi;
+pub(super) mod session;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,22 +125,46 @@ async fn listen(
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let stop = interrupted();
-    let address = SocketAddr::new(args.bind, args.port);
-    let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| {
-        Error::plain(
-            format!("cannot listen at {address}: {error}"),
-            "another server may be there: `--port 0` takes a free port",
-        )
-    })?;
-    let here = listener.local_addr()?;
-    let url = format!("http://{here}/");
+    let listener = bound(SocketAddr::new(args.bind, args.port))?;
+    let url = format!("http://{}/", listener.local_addr()?);
     writeln!(console.err, "serving {url} (Ctrl-C ends)")?;
     console.err.flush()?;
     if args.open {
         open_browser(&url, console)?;
     }
+    answer_until(listener, Arc::clone(&served), token, async {
+        stop.await;
+        served.jobs.close().await;
+    })
+    .await?;
+    Ok(ExitStatus::Success)
+}
+
+/// What listens at `address`.
+fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    bound.map_err(|error| {
+        Error::plain(
+            format!("cannot listen at {address}: {error}"),
+            "another server may be there: `--port 0` takes a free port",
+        )
+    })
+}
+
+/// Answers requests until `stop` resolves, and those that are under way then.
+async fn answer_until(
+    listener: TcpListener,
+    served: Arc<Served>,
+    token: Option<String>,
+    stop: impl Future<Output = ()>,
+) -> std::io::Result<()> {
+    let here = listener.local_addr()?;
     let guard = RequestGuard { address: here.ip(), port: here.port(), token };
-    let app = router(Arc::clone(&served), guard);
+    let app = router(served, guard);
+    let listener = tokio::net::TcpListener::from_std(listener)?;
     let (told, ended) = tokio::sync::oneshot::channel::<()>();
     let server = axum::serve(listener, app).with_graceful_shutdown(async {
         let _ = ended.await;
@@ -147,10 +172,9 @@ async fn listen(
     let server = tokio::spawn(server.into_future());
     stop.await;
     let _ = told.send(());
-    served.jobs.close().await;
     // Event streams of pages that stay open never end by themselves.
     let _ = tokio::time::timeout(GRACE, server).await;
-    Ok(ExitStatus::Success)
+    Ok(())
 }
 
 /// Opens the page, or says why not.

@@ -58,12 +58,18 @@ pub(super) struct LiveRun {
 /// Says what is served.
 #[utoipa::path(get, path = "/api/meta", tag = "server", responses((status = 200, body = Envelope<Meta>)))]
 pub(super) async fn meta(State(served): State<Arc<Served>>) -> ApiAnswer<Meta> {
-    Ok(Data(Meta {
-        evalrs: env!("CARGO_PKG_VERSION"),
-        read_only: served.read_only,
-        suites: served.suites.iter().map(|suite| suite.name.clone()).collect(),
-        live: served.jobs.under_way().map(|run| LiveRun { run }),
-    }))
+    beside(move || {
+        // One that has just begun has no record yet.
+        let live = served.jobs.under_way();
+        let live = live.filter(|id| open_run(&OsSystem, &served.home, id).is_some());
+        Ok(Data(Meta {
+            evalrs: env!("CARGO_PKG_VERSION"),
+            read_only: served.read_only,
+            suites: served.suites.iter().map(|suite| suite.name.clone()).collect(),
+            live: live.map(|run| LiveRun { run }),
+        }))
+    })
+    .await
 }
 
 /// Lists runs, the newest first.

@@ -7,7 +7,7 @@ use super::answer::ApiError;
 use super::history::HeldHistory;
 use super::job::Jobs;
 use crate::app::commands::context::SuiteContext;
-use crate::app::view::labels::{RunLabels, labels_file};
+use crate::app::view::labels::RunLabels;
 use crate::app::view::rows::RunRows;
 use crate::app::view::run::{labelled_graders, open_run};
 use crate::base::system::join;
@@ -15,6 +15,7 @@ use crate::base::system::os::OsSystem;
 use crate::effects::record::read::{PastHeader, PastRun};
 use crate::effects::record::reference::{LATEST, find};
 use crate::effects::record::runs_of;
+use crate::pipeline::dataset::label_file::beside as beside_suite;
 
 /// The runs whose rows are held.
 const MOST_HELD: usize = 4;
@@ -54,6 +55,8 @@ pub(super) struct Served {
 /// The rows of a run.
 pub(super) struct HeldRows {
     id: String,
+    /// How often the record had been written by then.
+    records: u64,
     rows: Arc<RunRows>,
 }
 
@@ -114,22 +117,25 @@ impl Served {
 
     /// The rows of a run, read once.
     pub(super) fn rows(&self, run: &PastRun) -> Arc<RunRows> {
-        if let Some(held) = locked(&self.held).iter().find(|held| held.id == run.id) {
+        let records = self.jobs.records(&run.id);
+        let is_it = |held: &&HeldRows| held.id == run.id && held.records == records;
+        if let Some(held) = locked(&self.held).iter().find(is_it) {
             return Arc::clone(&held.rows);
         }
         let rows = Arc::new(RunRows::read(&OsSystem, run, labelled_graders(&run.header)));
-        // What is still written is read again.
-        if !self.jobs.is_under_way(&run.id) && !rows.rows.is_empty() {
+        // Of what is not written yet there is nothing to hold.
+        if !rows.rows.is_empty() {
             let mut held = locked(&self.held);
+            held.retain(|held| held.id != run.id);
             held.truncate(MOST_HELD - 1);
-            held.push_front(HeldRows { id: run.id.clone(), rows: Arc::clone(&rows) });
+            held.push_front(HeldRows { id: run.id.clone(), records, rows: Arc::clone(&rows) });
         }
         rows
     }
 
     /// The file of the labels of a suite: that of the command line, else the one beside the suite.
     pub(super) fn labels_file(&self, suite: &ServedSuite) -> String {
-        self.labels.clone().unwrap_or_else(|| labels_file(&suite.path))
+        self.labels.clone().unwrap_or_else(|| beside_suite(&suite.path))
     }
 
     /// The labels for the rows of a run, as they are now.

@@ -28,10 +28,9 @@ export function follow(source, run, on) {
   })
   listen('progress', (data) => on.progress(data))
   listen('planned', refreshSoon)
-  listen('verdict', (data) => {
-    on.verdict(data)
-    refreshSoon()
-  })
+  listen('verdict', on.verdict)
+  // The record has what was told until then.
+  listen('recorded', refreshSoon)
   listen('evaluated', refreshSoon)
   listen('waiting', (data) => on.note(data.text))
   listen('note', (data) => on.note(data.text))
