@@ -125,6 +125,20 @@ describe('rows of a file', () => {
   })
 })
 
+describe('the packs of a file', () => {
+  const { withRepeats } = fromBundle('withRepeats')
+
+  test('repeats are put back', () => {
+    const text = (...counts) => (fresh) => new TextDecoder().decode(withRepeats(Uint8Array.from([...counts, ...new TextEncoder().encode(fresh)])))
+    assert.equal(text(0, 0, 1, 0)(''), '')
+    assert.equal(text(0, 3, 1, 3)('abc'), 'abc')
+    assert.equal(text(0, 8, 4, 3, 3, 3, 2)('abc--'), 'abcabc--')
+    assert.equal(text(0, 6, 4, 3, 3, 3, 0)('abc'), 'abcabc')
+    const long = 'x'.repeat(200)
+    assert.equal(text(0, 0x92, 0x03, 7, 0xc8, 0x01, 0xc8, 0x01, 0xc8, 0x01, 2)(`${long}yy`), `${long}${long}yy`)
+  })
+})
+
 describe('addresses and conversations', () => {
   const { requestPath, paired, pretty, trendPoints } = fromBundle('requestPath', 'paired', 'pretty', 'trendPoints')
 

@@ -11,4 +11,6 @@ pub(crate) mod run;
 #[cfg(feature = "serve")]
 pub(crate) mod viewer;
 #[cfg(feature = "serve")]
+mod repeats;
+#[cfg(feature = "serve")]
 pub(crate) mod single_file;

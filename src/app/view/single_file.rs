@@ -1,6 +1,6 @@
 //! A run as a page in one file: the viewer with its data, for whoever opens it from a disk.
 //!
-//! Written as it is made: cases are compressed in packs, which the page opens one by one. The page asks nothing of anybody: its
+//! Written as it is made: rows are compressed, and cases in packs, which the page opens one by one. The page asks nothing of anybody: its
 //! policy knows one style and one script by their digests. What the data says is never markup, for it has no `<`.
 
 use std::io::{self, Write};
@@ -11,6 +11,7 @@ use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
 use super::case::CaseView;
+use super::repeats::without_repeats;
 use super::rows::RowView;
 use super::run::RunDetails;
 use super::viewer;
@@ -61,12 +62,16 @@ impl<'a> FileWriter<'a> {
         write!(out, "{before}<script type=\"application/json\" id=\"evalrs-data\">")?;
         write!(out, "{{\"format\":{FORMAT},\"previous\":null,\"run\":")?;
         write_harmless(run, out)?;
-        out.write_all(b",\"rows\":[")?;
-        for (at, row) in rows.enumerate() {
-            out.write_all(if at > 0 { b",\n" } else { b"\n" })?;
-            write_harmless(&row, out)?;
+        let mut list = Vec::new();
+        for row in rows {
+            list.push(if list.is_empty() { b'[' } else { b',' });
+            serde_json::to_writer(&mut list, &row)?;
         }
-        out.write_all(b"],\"cases\":[")?;
+        if list.is_empty() {
+            list.push(b'[');
+        }
+        list.push(b']');
+        write!(out, ",\"rows\":\"{}\",\"cases\":[", packed(&list))?;
         let end = format!("]}}</script>\n<script type=\"module\">{script}</script>{after}");
         Ok(Self { out, end, pack: Vec::new(), held: 0, packs: 0 })
     }
@@ -90,7 +95,7 @@ impl<'a> FileWriter<'a> {
     fn write_pack(&mut self) -> io::Result<()> {
         self.pack.push(b']');
         let separator = if self.packs > 0 { ",\n" } else { "\n" };
-        write!(self.out, "{separator}\"{}\"", STANDARD.encode(gzip(&self.pack)))?;
+        write!(self.out, "{separator}\"{}\"", packed(&self.pack))?;
         self.pack.clear();
         self.held = 0;
         self.packs += 1;
@@ -122,6 +127,11 @@ fn write_harmless(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()>
         }
     }
     out.write_all(json.as_bytes())
+}
+
+/// JSON as small as the viewer can read it.
+fn packed(json: &[u8]) -> String {
+    STANDARD.encode(gzip(&without_repeats(json)))
 }
 
 /// RFC 1952, without a name and a time: the same bytes whenever it is done.

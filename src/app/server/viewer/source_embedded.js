@@ -10,13 +10,15 @@ export class EmbeddedSource {
   constructor(data) {
     this.abilities = { server: false, labels: false, start: false }
     this.data = data
-    this.rows = [...data.rows].sort((one, other) => one.at - other.at)
+    this.rows = []
     this.packs = new Map()
   }
 
   takesLabels = () => false
 
   async open() {
+    const rows = typeof this.data.rows === 'string' ? await unpacked(this.data.rows) : this.data.rows
+    this.rows = [...rows].sort((one, other) => one.at - other.at)
     return { evalrs: this.data.run.header?.evalrs ?? '', read_only: true, suites: [], live: null }
   }
 
@@ -53,7 +55,35 @@ export class EmbeddedSource {
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
-  return JSON.parse(await new Response(stream).text())
+  const packed = new Uint8Array(await new Response(stream).arrayBuffer())
+  return JSON.parse(new TextDecoder().decode(packed[0] === 0 ? withRepeats(packed) : packed))
+}
+
+/** Puts repeats back: after a zero the length of all, the length of what counts, what counts, and the fresh bytes. */
+export function withRepeats(packed) {
+  let at = 1
+  const number = () => {
+    for (let value = 0, factor = 1; ; factor *= 128) {
+      const byte = packed[at++]
+      value += (byte & 127) * factor
+      if (byte < 128) return value
+    }
+  }
+  const whole = new Uint8Array(number())
+  const counted = number()
+  let fresh = at + counted
+  for (let end = 0; end < whole.length;) {
+    const count = number()
+    whole.set(packed.subarray(fresh, fresh + count), end)
+    fresh += count
+    end += count
+    if (end === whole.length) break
+    const length = number()
+    const back = number()
+    whole.copyWithin(end, end - back, end - back + length)
+    end += length
+  }
+  return whole
 }
 
 /** The rows that a query of a list asks for, in its order: as the server does it. */
