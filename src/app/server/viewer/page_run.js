@@ -109,9 +109,11 @@ class RunPage {
 
   follow() {
     if (!this.run.under_way || !this.source.abilities.server) return
-    const line = element('span', { class: 'figures', role: 'status' }, 'Waiting for the first verdict…')
-    const bar = element('progress', { 'aria-label': 'Progress', max: 1, value: 0 })
-    const stop = this.source.abilities.start && button('Stop', () => this.stop(stop))
+    // A session of `watch` tells no progress, and ends in its own terminal.
+    const { session } = this.run
+    const line = element('span', { class: 'figures', role: 'status' }, session ? 'Watched: verdicts follow each save.' : 'Waiting for the first verdict…')
+    const bar = element('progress', { 'aria-label': 'Progress', max: 1, value: 0, hidden: session })
+    const stop = this.source.abilities.start && !session && button('Stop', () => this.stop(stop))
     refill(this.progress, bar, line, stop)
     this.stopFollowing = follow(this.source, this.run.id, {
       progress: (data) => {

@@ -30,9 +30,9 @@ export function gateBadge(gate, { numbers = true } = {}) {
   return element('span', { class: 'gate', title: gate?.rule ?? null }, badge(gate?.status ?? 'none'), text && element('span', { class: 'figures' }, text))
 }
 
-/** How a run stands: its gate, or that it is under way. */
+/** How a run stands: its gate, or that it is under way. A session that is watched has a gate after each save. */
 export function runBadge(run, options) {
-  return run.under_way ? badge('pending', 'under way') : gateBadge(run.gate, options)
+  return run.under_way && !(run.session && run.gate?.status) ? badge('pending', 'under way') : gateBadge(run.gate, options)
 }
 
 /** A grade in a row: sign and score; the word for screen readers. */
