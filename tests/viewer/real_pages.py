@@ -81,11 +81,15 @@ class Workspace:
 
     def serve(self, *flags):
         """The process of a server, and where it is."""
-        command = [BINARY, "serve", *self.suites, "--port", "0", *flags]
-        server = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+        return self.begin("serve", *self.suites, *flags)
+
+    def begin(self, *words):
+        """The process of a command that serves, and where."""
+        command = [BINARY, *words, "--port", "0"]
+        server = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8")
         said = ""
         while "serving http://" not in said:
-            line = server.stderr.readline()
+            line = server.stdout.readline()
             if not line:
                 raise RuntimeError(f"the server ended: {said}")
             said += line
@@ -112,7 +116,7 @@ def setUpModule():
 def stop(server):
     server.terminate()
     server.wait()
-    server.stderr.close()
+    server.stdout.close()
 
 
 def tearDownModule():
@@ -282,6 +286,23 @@ class Reader(pages.PageTest):
 
 
 class Suites(pages.PageTest):
+    def test_are_followed_while_they_are_watched(self):
+        path = Made.workspace.folder / "tool-calls/suite.yaml"
+        text = path.read_text(encoding="utf-8")
+        self.addCleanup(path.write_text, text, encoding="utf-8")
+        server, url = Made.workspace.begin("watch", "tool-calls/suite.yaml", "--serve")
+        self.addCleanup(stop, server)
+        page = self.open("/")
+        page.goto(f"{url}/")
+        page.get_by_role("link", name="A run is under way").click()
+        mean = page.get_by_role("region", name="Metrics", exact=True).get_by_role("row", name=re.compile("^tells"))
+        expect(mean).to_contain_text("0.833")
+        expect(page.locator(".live")).to_contain_text("Watched")
+        self.assertEqual(page.get_by_role("button", name="Stop").count(), 0)
+        path.write_text(text.replace("tells: {kind: tool, function: contains,", "tells: {kind: tool, function: exact_match,"), encoding="utf-8")
+        expect(mean).not_to_contain_text("0.833")
+        expect(page.locator(".body .row").first.locator(".score").last).to_contain_text("0.000")
+
     def test_are_run_from_their_page_and_followed_to_the_end(self):
         before = latest("tool-calls")
         page = self.open("/suites/tool-calls")
