@@ -55,12 +55,7 @@ impl CurrentSuite {
             return None;
         }
         preview(&mut session, &store(surroundings, system), system, &Settings::default());
-        let mut places = HashMap::new();
-        for (id, identity, chunk, case) in results::cases(&session.db, session.root) {
-            let name = (id, identity.model.clone(), identity.trial);
-            let planned = CasePlanned { chunk, case, tags: identity.tags.clone() };
-            places.entry(name).or_insert(planned);
-        }
+        let places = places(&session);
         Some(Self { session, layers: surroundings.layers(system), places })
     }
 
@@ -82,6 +77,34 @@ impl CurrentSuite {
         let explaining = Explaining::new(&self.session, &mut self.layers, &reasons, &[]);
         work(&mut CaseContexts { explaining, places: &self.places })
     }
+}
+
+/// Has `work` look at cases of a session without errors, with all that is stored.
+#[cfg(feature = "serve")]
+pub(super) fn with_stored_cases<T>(
+    session: &mut Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+    work: impl FnOnce(&mut CaseContexts<'_>) -> T,
+) -> T {
+    preview(session, &store(surroundings, system), system, &Settings::default());
+    let places = places(session);
+    let mut layers = surroundings.layers(system);
+    let history = History::default();
+    let reasons = AskReasons::new(session, &history);
+    let explaining = Explaining::new(session, &mut layers, &reasons, &[]);
+    work(&mut CaseContexts { explaining, places: &places })
+}
+
+/// Where the cases that are selected are planned.
+fn places(session: &Session) -> HashMap<SuiteCaseName, CasePlanned> {
+    let mut places = HashMap::new();
+    for (id, identity, chunk, case) in results::cases(&session.db, session.root) {
+        let name = (id, identity.model.clone(), identity.trial);
+        let planned = CasePlanned { chunk, case, tags: identity.tags.clone() };
+        places.entry(name).or_insert(planned);
+    }
+    places
 }
 
 /// The cases of a suite, one by one.

@@ -138,6 +138,11 @@ impl JudgmentView {
     }
 }
 
+/// An object as it is. Records are files anybody may have edited: what is none is left out.
+fn object_or_null(value: &Value) -> Value {
+    if value.is_object() { value.clone() } else { Value::Null }
+}
+
 /// What a suite knows of a case beyond the record.
 #[derive(Debug, Default)]
 pub(crate) struct CaseContext {
@@ -172,9 +177,9 @@ pub(crate) fn case(
             score: verdict.state.passed().map(|_| verdict.score),
             state: verdict.state,
             rationale: text("rationale"),
-            error: recorded["error"].clone(),
+            error: object_or_null(&recorded["error"]),
             key: text("key"),
-            metadata: recorded["metadata"].clone(),
+            metadata: object_or_null(&recorded["metadata"]),
             label: rows.label(row, grader, *verdict, labels),
         };
         (grader.name.clone(), grade)

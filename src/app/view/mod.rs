@@ -2,9 +2,11 @@
 //!
 //! Reads records and nothing else. Records are files anybody may have edited: what cannot be read is left out.
 
+pub(crate) mod lines;
 pub(crate) mod labels;
 pub(crate) mod message;
 pub(crate) mod case;
+
 pub(crate) mod rows;
 pub(crate) mod query;
 pub(crate) mod run;

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::labels::{LabelView, LabelledGrader, RunLabels};
+use super::lines::parsed;
 use crate::base::ordered_map::Ordered;
-use crate::base::system::{System, join};
-use crate::effects::record::lines::{MAX_RESULT, RecordLine, each_line};
-use crate::effects::record::read::{PastRun, RESULTS};
+use crate::base::system::System;
+use crate::effects::record::read::PastRun;
 use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::results::FORMAT;
@@ -126,9 +126,43 @@ struct Line<'a> {
     #[serde(default)]
     trial: u32,
     #[serde(borrow, default)]
-    submissions: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
+    submissions: BTreeMap<LineText<'a>, LineText<'a>>,
     #[serde(borrow, default)]
-    grades: BTreeMap<Cow<'a, str>, LineGrade<'a>>,
+    grades: BTreeMap<LineText<'a>, LineGrade<'a>>,
+}
+
+/// A text that is copied only where it was written with escapes.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct LineText<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl std::borrow::Borrow<str> for LineText<'_> {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Line<'_> {
+    /// The row, and its model.
+    fn row(&self, at: u32, graders: &[LabelledGrader]) -> (IndexedRow, Option<Box<str>>) {
+        let first = graders.iter().find_map(|grader| {
+            self.submissions.get(grader.name.as_str()).filter(|text| !text.0.is_empty())
+        });
+        let first = first.or_else(|| self.submissions.values().next());
+        let submission: String =
+            first.map(|text| text.0.chars().take(SHOWN).collect()).unwrap_or_default();
+        let verdict = |grader: &LabelledGrader| {
+            self.grades.get(grader.name.as_str()).map_or(NOT_GRADED, LineGrade::verdict)
+        };
+        let row = IndexedRow {
+            sample_id: self.sample_id.as_ref().into(),
+            model: None,
+            trial: self.trial,
+            at,
+            submission: submission.into(),
+            verdicts: graders.iter().map(verdict).collect(),
+        };
+        (row, self.model.as_deref().map(Box::from))
+    }
 }
 
 #[derive(Deserialize)]
@@ -156,54 +190,29 @@ impl LineGrade<'_> {
 
 const NOT_GRADED: CellVerdict = CellVerdict { score: 0.0, state: VerdictState::Pending };
 
-/// Visits the whole lines of the results of `run`, each with its number.
-pub(crate) fn each_result(system: &dyn System, run: &PastRun, visit: &mut dyn FnMut(u32, &[u8])) {
-    let Ok(mut file) = system.open(&join(&run.folder, RESULTS)) else { return };
-    let mut at = 0;
-    // What cannot be read any further ends the rows.
-    let _ = each_line(&mut *file, MAX_RESULT, &mut |line| {
-        if let RecordLine::Whole(bytes) | RecordLine::Torn(bytes) = line {
-            visit(at, bytes);
-        }
-        at += 1;
-    });
-}
-
 impl RunRows {
     /// Reads the results of `run`.
     pub(crate) fn read(system: &dyn System, run: &PastRun, graders: Vec<LabelledGrader>) -> Self {
+        let parse = |at: u32, bytes: &[u8]| {
+            let line = serde_json::from_slice::<Line<'_>>(bytes).ok();
+            line.filter(|line| line.format == FORMAT).map(|line| line.row(at, &graders))
+        };
+        let all = parsed(system, run, &parse);
         let mut rows = Self { graders, ..Self::default() };
-        each_result(
-            system,
-            run,
-            &mut |at, bytes| match serde_json::from_slice::<Line<'_>>(bytes) {
-                Ok(line) if line.format == FORMAT => rows.add(at, &line),
-                _ => rows.broken += 1,
-            },
-        );
+        for row in all {
+            match row {
+                Some((row, model)) => rows.add(row, model.as_deref()),
+                None => rows.broken += 1,
+            }
+        }
+        rows.rows.shrink_to_fit();
         rows
     }
 
-    fn add(&mut self, at: u32, line: &Line<'_>) {
-        let model = line.model.as_deref().map(|model| self.model(model));
-        let verdict = |grader: &LabelledGrader| {
-            line.grades.get(grader.name.as_str()).map_or(NOT_GRADED, LineGrade::verdict)
-        };
-        let first = self.graders.iter().find_map(|grader| {
-            line.submissions.get(grader.name.as_str()).filter(|text| !text.is_empty())
-        });
-        let first = first.or_else(|| line.submissions.values().next());
-        let submission: String =
-            first.map(|text| text.chars().take(SHOWN).collect()).unwrap_or_default();
-        self.trials = self.trials.max(line.trial + 1);
-        self.rows.push(IndexedRow {
-            sample_id: line.sample_id.as_ref().into(),
-            model,
-            trial: line.trial,
-            at,
-            submission: submission.into(),
-            verdicts: self.graders.iter().map(verdict).collect(),
-        });
+    fn add(&mut self, row: IndexedRow, model: Option<&str>) {
+        self.trials = self.trials.max(row.trial.saturating_add(1));
+        let model = model.map(|model| self.model(model));
+        self.rows.push(IndexedRow { model, ..row });
     }
 
     fn model(&mut self, name: &str) -> u32 {

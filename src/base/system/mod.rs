@@ -2,6 +2,8 @@
 //!
 //! Depends on nothing. `os` is the real one, `memory` the one of tests.
 
+#[cfg(feature = "serve")]
+pub(crate) mod disk;
 pub mod memory;
 pub mod os;
 

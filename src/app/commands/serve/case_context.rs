@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 
 use super::answer::ApiError;
 use super::served::{Served, ServedSuite};
-use crate::app::commands::case_contexts::{CurrentSuite, only_note};
-use crate::app::commands::open::new_session;
+use super::sessions::SuiteNow;
+use crate::app::commands::case_contexts::{only_note, with_stored_cases};
 use crate::app::view::case::CaseContext;
 use crate::app::view::rows::{IndexedRow, RunRows};
+use crate::base::diagnostic::Diagnostic;
 use crate::base::system::os::OsSystem;
 use crate::effects::record::read::PastRun;
-use crate::graph::inputs::Overrides;
 use crate::graph::results;
 
 /// What is known of a case.
@@ -28,14 +28,15 @@ pub(super) fn case_context(
             "The conversation is shown where the suite is served: evalrs serve SUITE",
         );
     };
-    let Ok(surroundings) = served.context(suite) else {
-        return only_note("The suite cannot be read");
-    };
-    let samples = vec![row.sample_id.to_string()];
-    match CurrentSuite::read(&suite.path, &surroundings, samples, &OsSystem) {
-        None => only_note("The suite has errors: see its page"),
-        Some(mut suite) => suite.with_cases(|cases| cases.context(rows, row, line)),
-    }
+    let samples = [row.sample_id.to_string()];
+    let known = served.with_suite(suite, &samples, |now| {
+        let SuiteNow { session, problems, surroundings } = now;
+        if problems.iter().any(Diagnostic::is_error) {
+            return only_note("The suite has errors: see its page");
+        }
+        with_stored_cases(session, surroundings, &OsSystem, |cases| cases.context(rows, row, line))
+    });
+    known.unwrap_or_else(|_| only_note("The suite cannot be read"))
 }
 
 /// The ids of the samples of a run's suite that have a tag.
@@ -48,10 +49,9 @@ pub(super) fn tagged(
     let suite = suite.ok_or_else(|| {
         ApiError::not_found("tags are known where the suite is served: evalrs serve SUITE")
     })?;
-    let surroundings = served.context(suite)?;
-    let mut session = new_session(&suite.path, &surroundings, Overrides::default());
-    session.load(&OsSystem);
-    let all = results::cases(&session.db, session.root);
-    let own = all.filter(|(_, who, _, _)| who.tags.iter().any(|own| own == tag));
-    Ok(own.map(|(id, _, _, _)| id).collect())
+    served.with_suite(suite, &[], |now| {
+        let all = results::cases(&now.session.db, now.session.root);
+        let own = all.filter(|(_, who, _, _)| who.tags.iter().any(|own| own == tag));
+        own.map(|(id, _, _, _)| id).collect()
+    })
 }

@@ -16,7 +16,6 @@ use utoipa::ToSchema;
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::job::{EvaluationJob, JobProgress};
 use super::served::{Served, ServedSuite, beside};
-use super::suites::load;
 use crate::app::cli::{Cli, Command, RunArgs};
 use crate::app::commands::Console;
 use crate::app::commands::run::{Watched, run_watched};
@@ -25,6 +24,7 @@ use crate::app::view::run::{RunView, open_run};
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
 use crate::effects::record;
+use crate::engine::session::Session;
 use crate::graph::results::unknown_samples;
 
 /// What is to be evaluated.
@@ -69,19 +69,21 @@ impl Wanted {
         if self.graders.is_empty() && self.samples.is_empty() {
             return Ok(self);
         }
-        let (session, _) = load(served, suite)?;
-        let Some(read) = session.suite() else { return Ok(self) };
+        served.with_suite(suite, &[], |now| self.check_names(now.session))??;
+        Ok(self)
+    }
+
+    fn check_names(&self, session: &Session) -> Result<(), ApiError> {
+        let Some(read) = session.suite() else { return Ok(()) };
         let is_known = |name: &&String| read.graders.iter().any(|grader| grader.name == **name);
         if let Some(name) = self.graders.iter().find(|name| !is_known(name)) {
-            return Err(ApiError::not_found(format!(
-                "`graders`: the suite has no grader `{name}`"
-            )));
+            let message = format!("`graders`: the suite has no grader `{name}`");
+            return Err(ApiError::not_found(message));
         }
         let unknown = unknown_samples(&session.db, session.root, self.samples.clone());
-        if let Some(id) = unknown.first() {
-            return Err(ApiError::not_found(format!("`samples`: no sample has the id `{id}`")));
-        }
-        Ok(self)
+        unknown.first().map_or(Ok(()), |id| {
+            Err(ApiError::not_found(format!("`samples`: no sample has the id `{id}`")))
+        })
     }
 
     /// The command that evaluates this.

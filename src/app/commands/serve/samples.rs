@@ -15,8 +15,9 @@ use super::case_context::case_context;
 use super::served::{Served, beside};
 use crate::app::view::case::{CasePlaceView, CaseView, case};
 use crate::app::view::labels::RunLabels;
+use crate::app::view::lines::{each_result, parsed};
 use crate::app::view::query::RowQuery;
-use crate::app::view::rows::{IndexedRow, RowView, RunRows, each_result};
+use crate::app::view::rows::{IndexedRow, RowView, RunRows};
 use crate::base::system::os::OsSystem;
 use crate::effects::record::read::PastRun;
 
@@ -98,20 +99,17 @@ struct SearchedLine {
 /// The numbers of the lines whose id, input or submissions have this text.
 fn lines_with(run: &PastRun, text: &str) -> BTreeSet<u32> {
     let wanted = text.to_lowercase();
-    let mut found = BTreeSet::new();
-    each_result(&OsSystem, run, &mut |at, bytes| {
-        let Ok(line) = serde_json::from_slice::<SearchedLine>(bytes) else { return };
+    let found = parsed(&OsSystem, run, &|at, bytes| {
+        let line = serde_json::from_slice::<SearchedLine>(bytes).ok()?;
         let input = match line.input {
             Value::String(text) => text,
             other => other.to_string(),
         };
         let submissions = line.submissions.values().filter_map(Value::as_str);
         let mut texts = [line.sample_id.as_str(), input.as_str()].into_iter().chain(submissions);
-        if texts.any(|text| text.to_lowercase().contains(&wanted)) {
-            found.insert(at);
-        }
+        texts.any(|text| text.to_lowercase().contains(&wanted)).then_some(at)
     });
-    found
+    found.into_iter().flatten().collect()
 }
 
 /// Which result of a sample.

@@ -6,19 +6,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::answer::ApiError;
 use super::history::HeldHistory;
 use super::job::Jobs;
+use super::sessions::HeldSuites;
 use crate::app::commands::context::SuiteContext;
 use crate::app::view::labels::RunLabels;
 use crate::app::view::rows::RunRows;
 use crate::app::view::run::{labelled_graders, open_run};
+use crate::base::system::disk::FileStamp;
 use crate::base::system::join;
 use crate::base::system::os::OsSystem;
-use crate::effects::record::read::{PastHeader, PastRun};
+use crate::effects::record::read::{PastHeader, PastRun, RESULTS};
 use crate::effects::record::reference::{LATEST, find};
 use crate::effects::record::runs_of;
 use crate::pipeline::dataset::label_file::beside as beside_suite;
 
-/// The runs whose rows are held.
-const MOST_HELD: usize = 4;
+/// The rows that are held of all runs together; those of one run are held however many they are.
+const MOST_ROWS: usize = 200_000;
 
 /// A suite that was named.
 #[derive(Clone, Debug)]
@@ -50,13 +52,25 @@ pub(super) struct Served {
     /// Labels are changed one after the other.
     pub(super) writing: Mutex<()>,
     pub(super) held: Mutex<VecDeque<HeldRows>>,
+    /// One run is read at a time.
+    pub(super) reading: Mutex<()>,
+    /// Suites that were read.
+    pub(super) sessions: HeldSuites,
+}
+
+/// What tells that rows are those of now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct RowsVersion {
+    /// How often the record had been written by then.
+    records: u64,
+    /// Of the file they were read from.
+    stamp: Option<FileStamp>,
 }
 
 /// The rows of a run.
 pub(super) struct HeldRows {
     id: String,
-    /// How often the record had been written by then.
-    records: u64,
+    version: RowsVersion,
     rows: Arc<RunRows>,
 }
 
@@ -79,6 +93,8 @@ impl Served {
             jobs: Jobs::default(),
             writing: Mutex::new(()),
             held: Mutex::new(VecDeque::new()),
+            reading: Mutex::new(()),
+            sessions: HeldSuites::default(),
         }
     }
 
@@ -115,22 +131,40 @@ impl Served {
         Some(PastRun { id: id.to_owned(), folder: join(&runs_of(&self.home), id), header })
     }
 
-    /// The rows of a run, read once.
+    /// The rows of a run, read once for as long as its file stays as it is.
     pub(super) fn rows(&self, run: &PastRun) -> Arc<RunRows> {
-        let records = self.jobs.records(&run.id);
-        let is_it = |held: &&HeldRows| held.id == run.id && held.records == records;
-        if let Some(held) = locked(&self.held).iter().find(is_it) {
-            return Arc::clone(&held.rows);
+        let version = RowsVersion {
+            records: self.jobs.records(&run.id),
+            stamp: FileStamp::of(&join(&run.folder, RESULTS)),
+        };
+        if let Some(rows) = self.held_rows(&run.id, version) {
+            return rows;
+        }
+        let _reading = locked(&self.reading);
+        // Who waited finds what the one before has read.
+        if let Some(rows) = self.held_rows(&run.id, version) {
+            return rows;
         }
         let rows = Arc::new(RunRows::read(&OsSystem, run, labelled_graders(&run.header)));
-        // Of what is not written yet there is nothing to hold.
-        if !rows.rows.is_empty() {
-            let mut held = locked(&self.held);
-            held.retain(|held| held.id != run.id);
-            held.truncate(MOST_HELD - 1);
-            held.push_front(HeldRows { id: run.id.clone(), records, rows: Arc::clone(&rows) });
-        }
+        let mut held = locked(&self.held);
+        held.retain(|other| other.id != run.id);
+        held.push_front(HeldRows { id: run.id.clone(), version, rows: Arc::clone(&rows) });
+        let mut count = 0;
+        held.retain(|held| {
+            let is_first = count == 0;
+            count += held.rows.rows.len().max(1);
+            is_first || count <= MOST_ROWS
+        });
         rows
+    }
+
+    fn held_rows(&self, id: &str, version: RowsVersion) -> Option<Arc<RunRows>> {
+        let mut held = locked(&self.held);
+        let at = held.iter().position(|held| held.id == id && held.version == version)?;
+        let found = held.remove(at)?;
+        let rows = Arc::clone(&found.rows);
+        held.push_front(found);
+        Some(rows)
     }
 
     /// The file of the labels of a suite: that of the command line, else the one beside the suite.

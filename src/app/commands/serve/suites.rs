@@ -12,12 +12,9 @@ use super::answer::{
 };
 use super::registry::EntryView;
 use super::served::{Served, ServedSuite, beside};
-use crate::app::commands::open::new_session;
+use super::sessions::SuiteNow;
 use crate::app::view::run::{RunView, open_run, run_ids};
-use crate::base::diagnostic::Diagnostic;
 use crate::base::system::os::OsSystem;
-use crate::engine::session::Session;
-use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
 use crate::pipeline::gate::rule;
 use crate::pipeline::registry;
@@ -101,19 +98,16 @@ fn kind_of(grader: &GraderSpec) -> &'static str {
     }
 }
 
-/// A suite as it is now, and what is wrong with it.
-pub(super) fn load(
-    served: &Served,
-    suite: &ServedSuite,
-) -> Result<(Session, Vec<Diagnostic>), ApiError> {
-    let surroundings = served.context(suite)?;
-    let mut session = new_session(&suite.path, &surroundings, Overrides::default());
-    let problems = session.load(&OsSystem);
-    Ok((session, problems))
+fn details(served: &Served, suite: &ServedSuite) -> Result<(SuiteDetails, ProblemCount), ApiError> {
+    served.with_suite(suite, &[], |now| details_of(served, suite, &now))
 }
 
-fn details(served: &Served, suite: &ServedSuite) -> Result<(SuiteDetails, ProblemCount), ApiError> {
-    let (session, problems) = load(served, suite)?;
+fn details_of(
+    served: &Served,
+    suite: &ServedSuite,
+    now: &SuiteNow<'_>,
+) -> (SuiteDetails, ProblemCount) {
+    let SuiteNow { session, problems, .. } = now;
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     let count = ProblemCount { errors, warnings: problems.len() - errors };
     let read = session.suite();
@@ -133,7 +127,7 @@ fn details(served: &Served, suite: &ServedSuite) -> Result<(SuiteDetails, Proble
         problems: json!(problems),
         last_run: last_run(served, &suite.name),
     };
-    Ok((details, count))
+    (details, count)
 }
 
 fn last_run(served: &Served, suite: &str) -> Option<RunView> {
@@ -148,8 +142,9 @@ pub(super) fn suite_graders(served: &Served) -> Vec<EntryView> {
     let known = registry::graders();
     let mut entries = Vec::new();
     for suite in &served.suites {
-        let Ok((session, _)) = load(served, suite) else { continue };
-        for grader in session.suite().into_iter().flat_map(|read| &read.graders) {
+        let read = |now: SuiteNow<'_>| now.session.suite().map(|read| read.graders.clone());
+        let graders = served.with_suite(suite, &[], read).ok().flatten().unwrap_or_default();
+        for grader in &graders {
             let kind = kind_of(grader);
             let options = known.iter().find(|known| known.kind == kind);
             entries.push(EntryView {

@@ -1,0 +1,113 @@
+//! Suites as they are now, held so that those whose files have not changed are not read for each request.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
+
+use super::answer::ApiError;
+use super::served::{Served, ServedSuite, locked};
+use crate::app::commands::context::SuiteContext;
+use crate::app::commands::open::new_session;
+use crate::base::diagnostic::Diagnostic;
+use crate::base::system::disk::FileStamp;
+use crate::base::system::os::OsSystem;
+use crate::engine::session::Session;
+use crate::graph::change::Change;
+use crate::graph::inputs::Overrides;
+
+/// The bytes of the files of all suites that are held; one is held whatever it takes.
+const MOST_BYTES: u64 = 64 << 20;
+/// How often one is used: what is looked up for requests stays in it.
+const MOST_USES: u32 = 500;
+
+/// The suites that are held, the last used one first.
+#[derive(Default)]
+pub(super) struct HeldSuites {
+    held: Mutex<VecDeque<HeldSuite>>,
+}
+
+/// A suite that was read.
+struct HeldSuite {
+    path: String,
+    environment: BTreeMap<String, String>,
+    /// What it was made from: file or folder → its stamp.
+    stamps: BTreeMap<String, Option<FileStamp>>,
+    session: Session,
+    problems: Vec<Diagnostic>,
+    uses: u32,
+}
+
+impl HeldSuite {
+    fn read(suite: &ServedSuite, surroundings: &SuiteContext) -> Self {
+        let mut session = new_session(&suite.path, surroundings, Overrides::default());
+        let problems = session.load(&OsSystem);
+        let stamped = |path: String| {
+            let stamp = FileStamp::of(&path);
+            (path, stamp)
+        };
+        let stamps = session.paths().into_iter().map(stamped).collect();
+        let environment = surroundings.environment.clone();
+        Self { path: suite.path.clone(), environment, stamps, session, problems, uses: 0 }
+    }
+
+    fn is_of_now(&self, surroundings: &SuiteContext) -> bool {
+        self.uses < MOST_USES
+            && self.environment == surroundings.environment
+            && self.stamps.iter().all(|(path, stamp)| FileStamp::of(path) == *stamp)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.stamps.values().flatten().map(|stamp| stamp.length).sum()
+    }
+
+    /// Narrows the suite down to these samples; to all if there are none.
+    fn select(&mut self, samples: &[String], surroundings: &SuiteContext) {
+        let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+        let samples = samples.to_vec();
+        let overrides = Some(Overrides { samples, sandbox, ..Overrides::default() });
+        let change = Change { overrides, ..Change::default() };
+        change.apply(&mut self.session.db, self.session.root);
+    }
+}
+
+/// A suite in use: its session, what is wrong with it, and what surrounds it.
+pub(super) struct SuiteNow<'a> {
+    /// Its session, narrowed down to the samples that were asked for.
+    pub(super) session: &'a mut Session,
+    /// What is wrong with it.
+    pub(super) problems: &'a [Diagnostic],
+    /// What surrounds it.
+    pub(super) surroundings: &'a SuiteContext,
+}
+
+impl Served {
+    /// Does something with a suite as it is now, narrowed down to `samples` if there are any. One suite is used at a
+    /// time, so that many requests take no more memory than one.
+    pub(super) fn with_suite<T>(
+        &self,
+        suite: &ServedSuite,
+        samples: &[String],
+        work: impl FnOnce(SuiteNow<'_>) -> T,
+    ) -> Result<T, ApiError> {
+        let surroundings = self.context(suite)?;
+        let mut all = locked(&self.sessions.held);
+        // Taken out: what panics on the way is not used again.
+        let at = all.iter().position(|held| held.path == suite.path);
+        let held = at.and_then(|at| all.remove(at)).filter(|held| held.is_of_now(&surroundings));
+        let mut held = held.unwrap_or_else(|| HeldSuite::read(suite, &surroundings));
+        held.select(samples, &surroundings);
+        held.uses += 1;
+        let HeldSuite { session, problems, .. } = &mut held;
+        let done = work(SuiteNow { session, problems, surroundings: &surroundings });
+        let mut bytes = held.bytes();
+        all.push_front(held);
+        let mut kept = 1;
+        while let Some(next) = all.get(kept)
+            && bytes + next.bytes() <= MOST_BYTES
+        {
+            bytes += next.bytes();
+            kept += 1;
+        }
+        all.truncate(kept);
+        Ok(done)
+    }
+}
