@@ -147,7 +147,7 @@ pub(crate) fn process_facts(
     report: Option<String>,
 ) -> ProcessFacts {
     let sum = |of: fn(&ActionTally) -> u64| {
-        facts.actions.0.iter().map(|(_, tally)| of(tally)).sum::<u64>()
+        facts.actions.0.iter().map(|(_, tally)| of(tally)).fold(0, u64::saturating_add)
     };
     let has_actions = sum(|tally| tally.total) > 0;
     ProcessFacts {

@@ -169,7 +169,7 @@ impl RunView {
     fn new(system: &dyn System, run: &PastRun, summary: &Value, facts: &Facts) -> Self {
         let sum = |name: &str| {
             let numbers = facts.actions.0.iter().filter_map(|(_, tally)| tally.get(name)?.as_u64());
-            numbers.sum::<u64>()
+            numbers.fold(0, u64::saturating_add)
         };
         let of_target =
             facts.target.as_ref().and_then(|target| target.get("spent")?.get("cost")?.as_f64());
@@ -205,7 +205,10 @@ impl RunView {
             narrowed: run.header.is_narrowed(),
             samples: summary["samples"].as_u64(),
             results: summary["results"].as_u64(),
-            gate: summary["gate"].clone(),
+            gate: Some(&summary["gate"])
+                .filter(|gate| gate.is_object())
+                .cloned()
+                .unwrap_or_default(),
             metrics: Ordered(metrics.iter().map(metric).collect()),
             actions: ActionsView {
                 total: sum("total"),
@@ -262,6 +265,7 @@ impl RunDetails {
             _ => Map::new(),
         };
         let summary = read_value(system, &join(&run.folder, "summary.json"));
+        let summary = if summary.is_object() { summary } else { Value::Null };
         let facts = facts(system, run);
         let view = RunView::new(system, run, &summary, &facts);
         let graders = run.header.graders().map(|(name, settings)| {

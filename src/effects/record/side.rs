@@ -88,12 +88,12 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
     let facts: RunSummary = read_json(system, &join(&past.folder, "run.json")).unwrap_or_default();
     let summary: GateOf =
         read_json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
-    let pending = facts.actions.values().filter_map(|tally| tally.get("pending")?.as_u64());
+    let mut pending = facts.actions.values().filter_map(|tally| tally.get("pending")?.as_u64());
     let side = DiffSide {
         name: SideName {
             at: facts.started.clone(),
             results: cases.read.len(),
-            complete: !facts.interrupted && pending.sum::<u64>() == 0,
+            complete: !facts.interrupted && pending.all(|count| count == 0),
             ..name_of(past)
         },
         settings: Some(past.header.settings.clone()),

@@ -1,6 +1,7 @@
 //! The form of every answer of the API: `success`, `data` and `error`.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -10,6 +11,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
+
+/// How long the body of a request may take.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
 /// An answer that was found.
 #[derive(Debug, Serialize, ToSchema)]
@@ -178,7 +182,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        match axum::Json::<T>::from_request(request, state).await {
+        let read = axum::Json::<T>::from_request(request, state);
+        let Ok(read) = tokio::time::timeout(BODY_PATIENCE, read).await else {
+            return Err(ApiError::bad_request("the body did not come in time"));
+        };
+        match read {
             Ok(axum::Json(body)) => Ok(Self(body)),
             Err(JsonRejection::JsonDataError(error)) => Err(ApiError::unprocessable(format!(
                 "the body is not as it should be: {}",

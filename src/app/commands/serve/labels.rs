@@ -15,8 +15,9 @@ use crate::app::view::labels::LabelView;
 use crate::app::view::rows::{IndexedRow, RunRows};
 use crate::app::view::run::{open_run, run_ids};
 use crate::base::ordered_map::Ordered;
+use crate::base::system::disk::FileLock;
 use crate::base::system::os::OsSystem;
-use crate::base::system::{FileBytes, System};
+use crate::base::system::{FileBytes, System, join};
 use crate::effects::record::read::PastRun;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::spec::Scale;
@@ -216,8 +217,10 @@ fn write(served: &Served, suite: &ServedSuite, label: &NewLabelLine) -> Result<(
             format!("`{path}` is not JSON Lines: labels are written to `.jsonl` files alone");
         return Err(ApiError::conflict(message));
     }
-    // Two pages at once: each reads what the other has written.
+    // Two pages or servers at once: each reads what the other has written.
     let _writing = locked(&served.writing);
+    let _lock = FileLock::wait(&join(&served.home, "labels.lock"))
+        .map_err(|error| ApiError::internal(format!("the labels cannot be locked: {error}")))?;
     let text = match OsSystem.read(&path) {
         FileBytes::Bytes(bytes) => String::from_utf8(bytes)
             .map_err(|_| ApiError::conflict(format!("`{path}` is not UTF-8")))?,

@@ -4,9 +4,11 @@
 //! What reads files runs beside the server, on threads of their own; evaluations too (`job`, `evaluate`).
 
 mod answer;
+mod connections;
 mod guard;
 mod job;
 mod served;
+mod sessions;
 mod case_context;
 mod registry;
 mod suites;
@@ -165,13 +167,10 @@ async fn answer_until(
     let guard = RequestGuard { address: here.ip(), port: here.port(), token };
     let app = router(served, guard);
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let (told, ended) = tokio::sync::oneshot::channel::<()>();
-    let server = axum::serve(listener, app).with_graceful_shutdown(async {
-        let _ = ended.await;
-    });
-    let server = tokio::spawn(server.into_future());
+    let (tell, end) = tokio::sync::watch::channel(false);
+    let server = tokio::spawn(connections::accept(listener, app, end));
     stop.await;
-    let _ = told.send(());
+    let _ = tell.send(true);
     // Event streams of pages that stay open never end by themselves.
     let _ = tokio::time::timeout(GRACE, server).await;
     Ok(())

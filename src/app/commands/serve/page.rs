@@ -1,6 +1,6 @@
 //! The viewer: one page, one style and one script, all part of the binary.
 
-use axum::http::{HeaderName, HeaderValue, Uri, header};
+use axum::http::{HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 
 use super::answer::ApiError;
@@ -22,9 +22,14 @@ pub(super) async fn script() -> Response {
 }
 
 /// The page, at every address that is not of the API.
-pub(super) async fn page(address: Uri) -> Response {
+pub(super) async fn page(method: Method, address: Uri) -> Response {
     if address.path() == "/api" || address.path().starts_with("/api/") {
         return ApiError::not_found("there is no such address").into_response();
+    }
+    if !matches!(method, Method::GET | Method::HEAD) {
+        let mut response = ApiError::method_not_allowed().into_response();
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
     }
     asset("text/html; charset=utf-8", viewer::page().to_owned())
 }
