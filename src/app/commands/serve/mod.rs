@@ -50,6 +50,8 @@ use served::{Served, ServedSuite};
 
 /// The largest body of a request, in bytes.
 const MOST_BODY: usize = 2 << 20;
+/// How many requests read files at once: each may hold a large part of a run in memory.
+const MOST_READERS: usize = 4;
 /// How long answers may take after the server was told to end.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -57,7 +59,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) fn serve(args: &ServeArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let token = token(args, console)?;
     let served = served(args, console)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().max_blocking_threads(MOST_READERS).build()?;
     runtime.block_on(listen(args, token, Arc::new(served), console))
 }
 
