@@ -9,13 +9,13 @@ use super::folder_of;
 
 /// What tells that a file or a folder is as it was, without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileStamp {
+pub(crate) struct DiskStamp {
     written: Option<SystemTime>,
     /// Its bytes.
     pub(crate) length: u64,
 }
 
-impl FileStamp {
+impl DiskStamp {
     /// The stamp of what is at `path`; none where nothing is.
     pub(crate) fn of(path: &str) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
@@ -47,18 +47,18 @@ impl FileLock {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileLock, FileStamp};
+    use super::{DiskStamp, FileLock};
 
     #[test]
     fn a_file_that_changes_has_another_stamp() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file").to_string_lossy().into_owned();
-        assert_eq!(FileStamp::of(&path), None);
+        assert_eq!(DiskStamp::of(&path), None);
         std::fs::write(&path, "a").unwrap();
-        let before = FileStamp::of(&path);
-        assert!(before.is_some() && before == FileStamp::of(&path));
+        let before = DiskStamp::of(&path);
+        assert!(before.is_some() && before == DiskStamp::of(&path));
         std::fs::write(&path, "ab").unwrap();
-        assert_ne!(FileStamp::of(&path), before);
+        assert_ne!(DiskStamp::of(&path), before);
     }
 
     #[test]

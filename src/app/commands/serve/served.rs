@@ -11,7 +11,7 @@ use crate::app::commands::context::SuiteContext;
 use crate::app::view::labels::RunLabels;
 use crate::app::view::rows::RunRows;
 use crate::app::view::run::{labelled_graders, open_run};
-use crate::base::system::disk::FileStamp;
+use crate::base::system::disk::DiskStamp;
 use crate::base::system::join;
 use crate::base::system::os::OsSystem;
 use crate::effects::record::read::{PastHeader, PastRun, RESULTS};
@@ -64,7 +64,7 @@ struct RowsVersion {
     /// How often the record had been written by then.
     records: u64,
     /// Of the file they were read from.
-    stamp: Option<FileStamp>,
+    stamp: Option<DiskStamp>,
 }
 
 /// The rows of a run.
@@ -135,7 +135,7 @@ impl Served {
     pub(super) fn rows(&self, run: &PastRun) -> Arc<RunRows> {
         let version = RowsVersion {
             records: self.jobs.records(&run.id),
-            stamp: FileStamp::of(&join(&run.folder, RESULTS)),
+            stamp: DiskStamp::of(&join(&run.folder, RESULTS)),
         };
         if let Some(rows) = self.held_rows(&run.id, version) {
             return rows;

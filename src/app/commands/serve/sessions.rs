@@ -8,7 +8,7 @@ use super::served::{Served, ServedSuite, locked};
 use crate::app::commands::context::SuiteContext;
 use crate::app::commands::open::new_session;
 use crate::base::diagnostic::Diagnostic;
-use crate::base::system::disk::FileStamp;
+use crate::base::system::disk::DiskStamp;
 use crate::base::system::os::OsSystem;
 use crate::engine::session::Session;
 use crate::graph::change::Change;
@@ -30,7 +30,7 @@ struct HeldSuite {
     path: String,
     environment: BTreeMap<String, String>,
     /// What it was made from: file or folder → its stamp.
-    stamps: BTreeMap<String, Option<FileStamp>>,
+    stamps: BTreeMap<String, Option<DiskStamp>>,
     session: Session,
     problems: Vec<Diagnostic>,
     uses: u32,
@@ -41,7 +41,7 @@ impl HeldSuite {
         let mut session = new_session(&suite.path, surroundings, Overrides::default());
         let problems = session.load(&OsSystem);
         let stamped = |path: String| {
-            let stamp = FileStamp::of(&path);
+            let stamp = DiskStamp::of(&path);
             (path, stamp)
         };
         let stamps = session.paths().into_iter().map(stamped).collect();
@@ -52,7 +52,7 @@ impl HeldSuite {
     fn is_of_now(&self, surroundings: &SuiteContext) -> bool {
         self.uses < MOST_USES
             && self.environment == surroundings.environment
-            && self.stamps.iter().all(|(path, stamp)| FileStamp::of(path) == *stamp)
+            && self.stamps.iter().all(|(path, stamp)| DiskStamp::of(path) == *stamp)
     }
 
     fn bytes(&self) -> u64 {
