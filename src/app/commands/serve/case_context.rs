@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::answer::ApiError;
+use super::held_suites::SuiteNow;
 use super::served::{Served, ServedSuite};
-use super::sessions::SuiteNow;
 use crate::app::commands::case_contexts::{only_note, with_stored_cases};
 use crate::app::view::case::CaseContext;
 use crate::app::view::rows::{IndexedRow, RunRows};

@@ -8,7 +8,7 @@ mod connections;
 mod guard;
 mod job;
 mod served;
-mod sessions;
+mod held_suites;
 mod case_context;
 mod registry;
 mod suites;
@@ -51,7 +51,7 @@ use served::{Served, ServedSuite};
 /// The largest body of a request, in bytes.
 const MOST_BODY: usize = 2 << 20;
 /// How many requests read files at once: each may hold a large part of a run in memory.
-const MOST_READERS: usize = 4;
+const MOST_READERS: usize = 16;
 /// How long answers may take after the server was told to end.
 const GRACE: Duration = Duration::from_secs(5);
 

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::answer::ApiError;
+use super::held_suites::HeldSuites;
 use super::history::HeldHistory;
 use super::job::Jobs;
-use super::sessions::HeldSuites;
 use crate::app::commands::context::SuiteContext;
 use crate::app::view::labels::RunLabels;
 use crate::app::view::rows::RunRows;

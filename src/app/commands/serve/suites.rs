@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
+use super::held_suites::SuiteNow;
 use super::registry::EntryView;
 use super::served::{Served, ServedSuite, beside};
-use super::sessions::SuiteNow;
 use crate::app::view::run::{RunView, open_run, run_ids};
 use crate::base::system::os::OsSystem;
 use crate::graph::queries::gate_rule;
