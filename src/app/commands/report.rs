@@ -7,6 +7,8 @@ use jiff::Timestamp;
 
 use super::Console;
 use super::records::{home, record};
+#[cfg(feature = "serve")]
+use super::report_page::write_page;
 use super::reporting::{Reports, process_facts, report_origin};
 use crate::app::cli::{ReportArgs, ReportKind};
 use crate::app::error::{Error, ExitStatus};
@@ -86,7 +88,7 @@ impl RecordedReport<'_> {
         match kind {
             ReportKind::OfRun(format) => self.write_as(format, out, system),
             ReportKind::Page => {
-                let left_out = self.write_page(out, system)?;
+                let left_out = write_page(self, out, system)?;
                 let unread = self.run.report(system, |report| (report.results)().count()).1;
                 Ok(unread.into_iter().chain(left_out).collect())
             }
@@ -109,22 +111,17 @@ impl RecordedReport<'_> {
         });
         written.map(|()| warnings)
     }
+}
 
-    #[cfg(feature = "serve")]
-    fn write_page(
-        &self,
-        out: &mut dyn Write,
-        system: &dyn System,
-    ) -> std::io::Result<Option<String>> {
-        super::report_page::write_page(self, out, system)
-    }
-
-    #[cfg(not(feature = "serve"))]
-    fn write_page(&self, _: &mut dyn Write, _: &dyn System) -> std::io::Result<Option<String>> {
-        Err(std::io::Error::other(
-            "this evalrs was built without its feature `serve`, and has no pages",
-        ))
-    }
+#[cfg(not(feature = "serve"))]
+fn write_page(
+    _: &RecordedReport<'_>,
+    _: &mut dyn Write,
+    _: &dyn System,
+) -> std::io::Result<Option<String>> {
+    Err(std::io::Error::other(
+        "this evalrs was built without its feature `serve`, and has no pages",
+    ))
 }
 
 /// The suite of a run, where its record says which.
