@@ -221,6 +221,15 @@ fn the_api_describes_itself() {
         "/api/targets/{id}",
     ]
     "#);
+    let text = api.to_string();
+    let named =
+        text.split("#/components/schemas/").skip(1).filter_map(|rest| rest.split('"').next());
+    let unknown = named.filter(|name| api["components"]["schemas"].get(name).is_none());
+    assert_eq!(
+        unknown.collect::<Vec<_>>(),
+        Vec::<&str>::new(),
+        "schemas that are named and missing"
+    );
     let stop = &api["paths"]["/api/runs/{id}"]["delete"]["responses"];
     let statuses: Vec<&String> = stop.as_object().unwrap().keys().collect();
     assert_eq!(statuses, ["200", "400", "401", "403", "404", "409", "500"]);

@@ -88,7 +88,7 @@ impl ReportFile {
 
 /// Writes a report of a run, as `evalrs report` does; `latest` is an id.
 #[utoipa::path(get, path = "/api/runs/{id}/{file}", tag = "runs",
-    params(("id" = String, Path), ("file" = ReportFile, Path)), responses(
+    params(("id" = String, Path), ("file" = inline(ReportFile), Path)), responses(
     (status = 200, description = "The file", content(
         (String = "text/html"), (String = "text/markdown"), (String = "application/xml"), (String = "text/csv"),
         (serde_json::Value = "application/json"),
