@@ -132,6 +132,14 @@ class PageTest(unittest.TestCase):
         problems = [(one["id"], node["html"][:160], node["failureSummary"][:300]) for one in found for node in one["nodes"][:3]]
         self.assertEqual(problems, [])
 
+    def wait_until(self, is_so):
+        """Lets the page work until something is so, at most 30 s."""
+        for _ in range(600):
+            if is_so():
+                return
+            self.page.wait_for_timeout(50)
+        self.fail("waited in vain")
+
     def wait_rows(self):
         self.page.wait_for_selector(".body .row a")
         self.page.wait_for_selector('.rows[aria-busy="false"]')
@@ -414,7 +422,9 @@ class Labels(PageTest):
     expected_errors = ("500 (Internal Server Error)",)
 
     def case(self, number, grader="quality", **options):
-        return self.open(f"/runs/{NEWEST}/samples/{with_number(number)}?grader={grader}", **options)
+        page = self.open(f"/runs/{NEWEST}/samples/{with_number(number)}?grader={grader}", **options)
+        expect(self.card()).to_be_visible()
+        return page
 
     def card(self):
         return self.page.locator(".grade-card.current")
@@ -463,11 +473,13 @@ class Labels(PageTest):
         labels, lists = [], []
         page.route("**/labels/*", lambda route: labels.append(route))
         page.route("**/samples?*", lambda route: lists.append(route))
+        expect(self.card().locator(".label-state")).to_contain_text("no label")
         page.keyboard.press("y")
         page.keyboard.press("Escape")
-        page.wait_for_timeout(300)
-        labels[0].continue_()
-        page.wait_for_timeout(300)
+        self.wait_until(lambda: labels)
+        with page.expect_response("**/labels/*"):
+            labels[0].continue_()
+        self.wait_until(lambda: lists)
         lists[0].continue_()
         self.wait_rows()
         self.assertEqual(page.locator(".case").count(), 0)
@@ -476,7 +488,7 @@ class Labels(PageTest):
         page = self.case(62)
         page.get_by_role("button", name="policy", exact=True).click()
         page.wait_for_url("**grader=policy")
-        self.assertEqual(self.focused(), "policy")
+        expect(self.card().get_by_role("button", name="policy", exact=True)).to_be_focused()
         page.keyboard.press("n")
         expect(self.card().locator(".label-state")).to_contain_text("labelled fail")
 
