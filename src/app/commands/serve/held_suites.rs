@@ -16,7 +16,7 @@ use crate::graph::inputs::Overrides;
 
 /// The bytes of the files of all suites that are held; one is held whatever it takes.
 const MOST_BYTES: u64 = 64 << 20;
-/// How often one is used: what is looked up for requests stays in it.
+/// How often samples are looked up in one: what was found for them stays in it.
 const MOST_USES: u32 = 500;
 
 /// The suites that are held, the last used one first.
@@ -95,7 +95,7 @@ impl Served {
         let held = at.and_then(|at| all.remove(at)).filter(|held| held.is_of_now(&surroundings));
         let mut held = held.unwrap_or_else(|| HeldSuite::read(suite, &surroundings));
         held.select(samples, &surroundings);
-        held.uses += 1;
+        held.uses += u32::from(!samples.is_empty());
         let HeldSuite { session, problems, .. } = &mut held;
         let done = work(SuiteNow { session, problems, surroundings: &surroundings });
         let mut bytes = held.bytes();
