@@ -2,7 +2,6 @@
 //! that a page that comes later, or again, misses none.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::response::sse;
@@ -34,8 +33,6 @@ pub(super) struct EvaluationJob {
     pub(super) stop: Arc<Notify>,
     /// Whether pages may stop it.
     pub(super) is_own: bool,
-    /// How often its record was written while it went on.
-    records: AtomicU64,
     log: Mutex<EventLog>,
     changed: Notify,
 }
@@ -77,11 +74,6 @@ impl Jobs {
         job
     }
 
-    /// How often the record with this id was written while its evaluation went on.
-    pub(super) fn records(&self, id: &str) -> u64 {
-        self.job(id).map_or(0, |job| job.records.load(Ordering::Acquire))
-    }
-
     /// The evaluation with this id, as far as it is remembered.
     pub(super) fn job(&self, id: &str) -> Option<Arc<EvaluationJob>> {
         locked(&self.jobs).iter().find(|job| job.id == id).cloned()
@@ -115,7 +107,6 @@ impl EvaluationJob {
             suite,
             stop: Arc::new(Notify::new()),
             is_own,
-            records: AtomicU64::new(0),
             log: Mutex::new(EventLog::default()),
             changed: Notify::new(),
         }
@@ -123,7 +114,6 @@ impl EvaluationJob {
 
     /// Its record was written.
     pub(super) fn note_record(&self) {
-        self.records.fetch_add(1, Ordering::Release);
         self.tell("recorded", &json!({"format": 2, "event": "recorded"}));
     }
 

@@ -58,19 +58,11 @@ pub(super) struct Served {
     pub(super) sessions: HeldSuites,
 }
 
-/// What tells that rows are those of now.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct RowsVersion {
-    /// How often the record had been written by then.
-    records: u64,
-    /// Of the file they were read from.
-    stamp: Option<DiskStamp>,
-}
-
 /// The rows of a run.
 pub(super) struct HeldRows {
     id: String,
-    version: RowsVersion,
+    /// Of the file they were read from.
+    stamp: Option<DiskStamp>,
     rows: Arc<RunRows>,
 }
 
@@ -133,22 +125,19 @@ impl Served {
 
     /// The rows of a run, read once for as long as its file stays as it is.
     pub(super) fn rows(&self, run: &PastRun) -> Arc<RunRows> {
-        let version = RowsVersion {
-            records: self.jobs.records(&run.id),
-            stamp: DiskStamp::of(&join(&run.folder, RESULTS)),
-        };
-        if let Some(rows) = self.held_rows(&run.id, version) {
+        let stamp = DiskStamp::of(&join(&run.folder, RESULTS));
+        if let Some(rows) = self.held_rows(&run.id, stamp) {
             return rows;
         }
         let _reading = locked(&self.reading);
         // Who waited finds what the one before has read.
-        if let Some(rows) = self.held_rows(&run.id, version) {
+        if let Some(rows) = self.held_rows(&run.id, stamp) {
             return rows;
         }
         let rows = Arc::new(RunRows::read(&OsSystem, run, labelled_graders(&run.header)));
         let mut held = locked(&self.held);
         held.retain(|other| other.id != run.id);
-        held.push_front(HeldRows { id: run.id.clone(), version, rows: Arc::clone(&rows) });
+        held.push_front(HeldRows { id: run.id.clone(), stamp, rows: Arc::clone(&rows) });
         let mut count = 0;
         held.retain(|held| {
             let is_first = count == 0;
@@ -158,9 +147,9 @@ impl Served {
         rows
     }
 
-    fn held_rows(&self, id: &str, version: RowsVersion) -> Option<Arc<RunRows>> {
+    fn held_rows(&self, id: &str, stamp: Option<DiskStamp>) -> Option<Arc<RunRows>> {
         let mut held = locked(&self.held);
-        let at = held.iter().position(|held| held.id == id && held.version == version)?;
+        let at = held.iter().position(|held| held.id == id && held.stamp == stamp)?;
         let found = held.remove(at)?;
         let rows = Arc::clone(&found.rows);
         held.push_front(found);
