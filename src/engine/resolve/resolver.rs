@@ -35,6 +35,9 @@ use crate::pipeline::evaluate::Purpose;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 
+/// Answers of the target that may wait for a moment in which nothing lands: grading them holds up what could be asked.
+const MAX_UNGRADED: usize = 256;
+
 /// Why nothing is asked once a write has failed.
 const UNWRITABLE: &str = "the store cannot be written";
 
@@ -66,8 +69,8 @@ pub(crate) struct Resolver<'a> {
     pub(crate) outstanding: Outstanding,
     /// How many actions may still be launched.
     pub(crate) allowance: Allowance,
-    /// Whether answers of the target have entered the graph that nobody has looked at.
-    has_answers: bool,
+    /// How many answers of the target have entered the graph that nobody has looked at.
+    ungraded: usize,
     /// The chunks whose plans and grades may be others since somebody has looked at them.
     pub(super) touched: Vec<Chunk>,
     /// The answers of the target that the graph holds whole.
@@ -100,7 +103,7 @@ impl<'a> Resolver<'a> {
             settings,
             outstanding: Outstanding::default(),
             allowance: Allowance::ALL,
-            has_answers: false,
+            ungraded: 0,
             touched: Vec::new(),
             whole_answers: WholeAnswers::default(),
             blocked: None,
@@ -400,7 +403,7 @@ impl<'a> Resolver<'a> {
     pub(crate) fn apply_arrived(&mut self) {
         let arrived = std::mem::take(&mut self.arrived);
         for Written { waiting, key, outcome, .. } in &arrived {
-            self.has_answers |= waiting.purpose == Purpose::Answer;
+            self.ungraded += usize::from(waiting.purpose == Purpose::Answer);
             if waiting.purpose == Purpose::Answer && !self.list.is_repeated(waiting) {
                 self.whole_answers.add(*key, size_of_reply(outcome));
             }
@@ -410,11 +413,21 @@ impl<'a> Resolver<'a> {
         self.apply(outcomes.collect());
     }
 
+    /// Whether the target has answered something that nobody has looked at.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.ungraded > 0
+    }
+
+    /// Whether so much was answered that it is looked at before anything else.
+    pub(crate) fn has_many_answers(&self) -> bool {
+        self.ungraded >= MAX_UNGRADED
+    }
+
     /// The plans that may want something else since the last call, if the target has answered something since then: that
     /// may be graded while it goes on.
     pub(crate) fn take_answered(&mut self) -> Option<ScannedPlans> {
-        let has_answers = std::mem::take(&mut self.has_answers) && self.may_ask();
-        has_answers.then(|| ScannedPlans::Of(std::mem::take(&mut self.touched)))
+        let has_answers = std::mem::take(&mut self.ungraded) > 0;
+        (has_answers && self.may_ask()).then(|| ScannedPlans::Of(std::mem::take(&mut self.touched)))
     }
 
     /// Brings outcomes into the graph, for all who wait for them.

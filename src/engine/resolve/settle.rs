@@ -4,6 +4,8 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
+use tokio::task::yield_now;
+
 use super::allowance::Blocked;
 use super::credentials::check_credentials;
 use super::in_flight::InFlightEvent;
@@ -190,21 +192,28 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
         let is_refused = resolver.blocked == Some(Blocked::Budget);
         let can_start =
             !resolver.queues.is_empty() && !resolver.in_flight.is_stopped() && !is_refused;
-        if resolver.in_flight.is_over() && !can_start {
+        if resolver.in_flight.is_over() && !can_start && !resolver.has_answers() {
             resolver.settled.out_of_budget = is_refused;
             resolver.list.queue.extend(resolver.queues.take_rest());
             return;
         }
-        tokio::select! {
+        let has_answers = resolver.has_answers();
+        let is_idle = tokio::select! {
             biased;
             () = stop.as_mut(), if !resolver.settled.interrupted => {
                 resolver.stop();
                 resolver.settled.interrupted = true;
+                false
             }
-            () = resolver.wait() => {}
-        }
-        // What the target has answered is graded while it goes on with other samples.
+            () = resolver.wait() => false,
+            // It comes back once all that is ready was received.
+            () = yield_now(), if has_answers => true,
+        };
         resolver.apply_arrived();
+        // What the target has answered is graded while it goes on with other samples, in moments in which nothing lands.
+        if resolver.has_answers() && !is_idle && !resolver.has_many_answers() {
+            continue;
+        }
         let answered = resolver.take_answered();
         let rank = u8::from(answered.is_none());
         let plans = answered.or_else(|| resolver.may_confirm_one().then_some(ALL_PLANS));
