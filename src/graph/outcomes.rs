@@ -117,6 +117,11 @@ impl Database {
         *self.outcomes.archive.write().unwrap_or_else(PoisonError::into_inner) = Some(archive);
     }
 
+    /// Lets go of the archive. Replies whose text is not held are lost from now on.
+    pub(crate) fn close_archive(&self) {
+        *self.outcomes.archive.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Lets go of the text of a reply that the archive has.
     pub(crate) fn release_reply(&self, key: ActionKey) {
         self.outcomes.release(key);

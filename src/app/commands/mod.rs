@@ -31,11 +31,12 @@ mod raw;
 mod records;
 pub(crate) mod report;
 mod reporting;
+mod signals;
+mod settling;
 pub(crate) mod run;
 pub(crate) mod schemas;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
-mod signals;
 pub(crate) mod strip_types;
 mod suites;
 pub(crate) mod summarize;

@@ -11,11 +11,9 @@ use super::Console;
 use super::context::SuiteContext;
 use super::header::header;
 use super::history::{HistoryEntry, remember};
-use super::open::{
-    ExecutorSettings, check_refreshed, executor, loaded_session, overrides, refresh, refresh_target,
-};
+use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
 use super::reporting::{Reports, process_facts, recorded_origin, report_origin};
-use super::signals::interrupted;
+use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
 use super::usage::note_used;
 use crate::app::cli::{RecordLayout, RunArgs};
@@ -31,9 +29,8 @@ use crate::effects::record::RunFacts;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::budget::SpendingLimits;
-use crate::engine::resolve::resolver::Effects;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
-use crate::engine::resolve::settle::{CannotAsk, Settled, SettledPlans, settle};
+use crate::engine::resolve::settle::Settled;
 use crate::engine::session::Session;
 use crate::graph::exports::{self, ExportedResult};
 use crate::graph::inputs::Overrides;
@@ -105,12 +102,18 @@ fn run_all(
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
     let mut used = SpentLimits::default();
-    for ((surroundings, session), suite) in loaded.into_iter().zip(command.suites) {
+    let last = loaded.len().saturating_sub(1);
+    for (at, ((surroundings, mut session), suite)) in
+        loaded.into_iter().zip(command.suites).enumerate()
+    {
         say_left_out(&session, console.err)?;
         let RunCommand { args, watched, .. } = *command;
         let one = SuiteRun { args, watched, suite, surroundings: &surroundings };
-        let ended = run_one(&one, session, &mut used, reports, console)?;
+        let ended = run_one(&one, &mut session, &mut used, reports, console)?;
         status = status.and(ended);
+        if at == last && watched.is_none() {
+            session.end_with_process();
+        }
         if ended == ExitStatus::Interrupted {
             break;
         }
@@ -182,7 +185,7 @@ struct SuiteRun<'a> {
 
 fn run_one(
     one: &SuiteRun<'_>,
-    mut session: Session,
+    session: &mut Session,
     used: &mut SpentLimits,
     reports: &mut Reports,
     console: &mut Console<'_>,
@@ -190,22 +193,23 @@ fn run_one(
     let SuiteRun { args, watched, suite, surroundings } = *one;
     let started = console.system.now();
     let clock = console.system.elapsed();
-    let settings = settings(one, &session, *used);
+    let settings = settings(one, session, *used);
     if let Some(watched) = watched {
         // What goes on can be looked at.
         let folder = join(&record::runs_of(&surroundings.records()), &watched.id);
-        record::write_header(console.system, &folder, &header(&session))?;
+        record::write_header(console.system, &folder, &header(session))?;
     }
-    let mut settled = settle_here(one, &mut session, &settings, console)?;
+    let mut settled = settle_here(one, session, &settings, console)?;
     used.add(&settled);
     if args.only_targets {
         warn(&settled, console.err)?;
         return only_targets(&settled, console);
     }
-    settled.warnings.extend(note_used(&mut session, surroundings, console.system));
+    settled.warnings.extend(note_used(session, surroundings, console.system));
     let summary = results::summary(&session.db, session.root);
     let status = status_of(&settled, &summary);
-    let header = header(&session);
+    let session = &*session;
+    let header = header(session);
     let lines = || -> crate::pipeline::report::Results<'_> {
         Box::new(results::lines(&session.db, session.root))
     };
@@ -226,7 +230,7 @@ fn run_one(
         out_of_budget: settled.out_of_budget,
         store_failed: settled.write_error.is_some(),
         in_vain: settled.in_vain.len(),
-        origin: recorded_origin(suite, surroundings, &session, console.system),
+        origin: recorded_origin(suite, surroundings, session, console.system),
         actions: Ordered(settled.tallies.clone()),
         target: settled.conversations,
         spent: settled.spent(),
@@ -236,10 +240,9 @@ fn run_one(
         warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
     };
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
-    let recorded = write_record(one, &session, &report, &facts, console.system);
+    let recorded = write_record(one, session, &report, &facts, console.system);
     warn(&settled, console.err)?;
     if recorded.is_ok() {
-        let session = &session;
         let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
         add_to_history(args, &ended, console)?;
     }
@@ -255,7 +258,7 @@ fn run_one(
         out.flush()?;
     }
     recorded?;
-    remove_old_records(&session, surroundings, console)?;
+    remove_old_records(session, surroundings, console)?;
     Ok(status)
 }
 
@@ -360,59 +363,22 @@ fn settle_here(
 ) -> Result<Settled, Error> {
     let SuiteRun { args, watched, surroundings, .. } = *one;
     let store = surroundings.store(console)?;
-    let executor = executor(&ExecutorSettings {
-        concurrency: settings.max_concurrent,
-        verbosity: console.verbosity,
-        identical_failures: settings.max_identical_failures,
-    });
     let mut followed = watched.map(|watched| watched.progress.borrow_mut());
     let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
         (true, _) => Box::new(Quiet),
         (false, true) => Box::new(RunBar::default()),
         (false, false) => Box::new(PlainProgress::new(&mut *console.err)),
     };
-    let world = Effects {
+    let by = SettledBy {
         system: console.system,
-        executor: executor.as_ref(),
+        verbosity: console.verbosity,
         progress: match &mut followed {
             Some(progress) => progress.as_mut(),
             None => progress.as_mut(),
         },
+        stop: watched.map(|watched| Box::pin(watched.stop.notified()) as Pin<Box<_>>),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Listened to from now on, and not from when somebody waits.
-    let stop: Pin<Box<dyn Future<Output = ()> + '_>> = match watched {
-        Some(watched) => Box::pin(watched.stop.notified()),
-        None => {
-            let _entered = runtime.enter();
-            Box::pin(interrupted())
-        }
-    };
-    let mut plans = SettledPlans::default();
-    let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));
-    drop(progress);
-    let left = runtime.block_on(executor.close());
-    let settled = settled.map(|settled| Settled {
-        warnings: settled.warnings.into_iter().chain(left).collect(),
-        ..settled
-    });
-    settled.map_err(|cannot| Error::plain(cannot.to_string(), hint_for(&cannot)))
-}
-
-fn hint_for(cannot: &CannotAsk) -> String {
-    match cannot {
-        CannotAsk::NoKey { meant: Some(provider), model, .. } => format!(
-            "`{model}` looks like a model of the provider `{provider}`: write `provider: {provider}`, or say where it is served by `base_url`"
-        ),
-        CannotAsk::NoKey { .. } => "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`".to_owned(),
-        CannotAsk::Unloadable { details, .. } => {
-            let details = details.as_deref().map(|details| format!("\n{}", details.trim_end()));
-            format!("nothing was asked or run{}", details.unwrap_or_default())
-        }
-        CannotAsk::NoPrice { model } => format!(
-            "say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
-        ),
-    }
+    settle_session(session, store, settings, by)
 }
 
 /// Those of the graders and of the target.

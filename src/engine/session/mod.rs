@@ -17,6 +17,7 @@ pub(crate) mod recordings;
 pub mod reload;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::base::diagnostic::{Diagnostic, Place};
@@ -89,6 +90,13 @@ impl Session {
         }
     }
 
+    /// Leaves the memory to the end of the process, which is near: to take a large graph apart value by value takes as
+    /// long as to write its record. What it reads from is closed.
+    pub fn end_with_process(self) {
+        self.db.close_archive();
+        let _stays = ManuallyDrop::new(self);
+    }
+
     /// The same session in the workspace at `root`, if that is not the suite's own folder.
     #[must_use]
     pub fn in_workspace(self, root: &str) -> Self {
@@ -150,6 +158,13 @@ impl Session {
             self.read_small(system, file);
         }
         self.load_unread(system)
+    }
+
+    /// Loads the suite and what it is made of, but nothing that it names.
+    #[cfg(feature = "serve")]
+    pub(crate) fn load_suite(&mut self, system: &dyn System) -> Vec<Diagnostic> {
+        self.read_suite_files(system);
+        self.suite_problems()
     }
 
     /// Loads everything, but for the small files that the database holds already.

@@ -1,0 +1,72 @@
+//! How commands settle a session: with what executes its actions, until nothing is left or somebody says stop.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::open::{ExecutorSettings, executor};
+use super::signals::interrupted;
+use crate::app::error::Error;
+use crate::base::system::System;
+use crate::effects::store::OutcomeStore;
+use crate::engine::progress::Progress;
+use crate::engine::resolve::resolver::Effects;
+use crate::engine::resolve::settings::Settings;
+use crate::engine::resolve::settle::{CannotAsk, Settled, SettledPlans, settle};
+use crate::engine::session::Session;
+
+/// Who settles a session, and follows it.
+pub(super) struct SettledBy<'a> {
+    pub(super) system: &'a dyn System,
+    /// More than 0 tells every step.
+    pub(super) verbosity: u8,
+    /// Shows what happens.
+    pub(super) progress: &'a mut dyn Progress,
+    /// What ends it early; Ctrl-C, if nothing is said.
+    pub(super) stop: Option<Pin<Box<dyn Future<Output = ()> + 'a>>>,
+}
+
+/// Settles a session; what it asks is kept in `store`.
+pub(super) fn settle_session(
+    session: &mut Session,
+    store: Arc<dyn OutcomeStore>,
+    settings: &Settings,
+    by: SettledBy<'_>,
+) -> Result<Settled, Error> {
+    let SettledBy { system, verbosity, progress, stop } = by;
+    let executor = executor(&ExecutorSettings {
+        concurrency: settings.max_concurrent,
+        verbosity,
+        identical_failures: settings.max_identical_failures,
+    });
+    let world = Effects { system, executor: executor.as_ref(), progress };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Listened to from now on, and not from when somebody waits.
+    let stop = stop.unwrap_or_else(|| {
+        let _entered = runtime.enter();
+        Box::pin(interrupted())
+    });
+    let mut plans = SettledPlans::default();
+    let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));
+    let left = runtime.block_on(executor.close());
+    let settled = settled.map(|settled| Settled {
+        warnings: settled.warnings.into_iter().chain(left).collect(),
+        ..settled
+    });
+    settled.map_err(|cannot| Error::plain(cannot.to_string(), hint_for(&cannot)))
+}
+
+fn hint_for(cannot: &CannotAsk) -> String {
+    match cannot {
+        CannotAsk::NoKey { meant: Some(provider), model, .. } => format!(
+            "`{model}` looks like a model of the provider `{provider}`: write `provider: {provider}`, or say where it is served by `base_url`"
+        ),
+        CannotAsk::NoKey { .. } => "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`".to_owned(),
+        CannotAsk::Unloadable { details, .. } => {
+            let details = details.as_deref().map(|details| format!("\n{}", details.trim_end()));
+            format!("nothing was asked or run{}", details.unwrap_or_default())
+        }
+        CannotAsk::NoPrice { model } => format!(
+            "say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
+        ),
+    }
+}
