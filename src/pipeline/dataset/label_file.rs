@@ -73,6 +73,10 @@ const HINT: &str = "a line of labels is {\"id\": …, \"label\": 0.5} or {\"id\"
 /// Reads the text of the file at `path`, for graders with these scales.
 pub(crate) fn read(path: &str, text: &str, scales: &Scales) -> LabelReading {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // Whoever takes back the last label leaves an empty file.
+    if text.trim().is_empty() {
+        return LabelReading::default();
+    }
     let format = DatasetFormat::of_name(path).unwrap_or_else(|| format_of_text(text));
     let rows = match split::split(path, text, format) {
         Ok(rows) => rows,
@@ -464,9 +468,17 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_file_has_no_labels_and_nothing_is_wrong_with_it() {
+        for text in ["", "\n", "\u{feff}  \r\n"] {
+            let reading = read("l.jsonl", text, &scales());
+            assert_eq!((reading.table.samples.len(), reading.problems.len()), (0, 0));
+        }
+    }
+
+    #[test]
     fn files_that_hold_no_labels_say_what_is_expected() {
         let found = [
-            problems("l.jsonl", ""),
+            problems("l.json", "[]"),
             problems("l.csv", "id,score\na,1\n"),
             problems("l.jsonl", "[{\"id\": 1, \"label\": 1}]"),
             problems("l.csv", "id,label\na,1\nb,7\n"),
@@ -474,7 +486,7 @@ mod tests {
         ];
         insta::assert_snapshot!(found.join("\n\n"), @r#"
         error: the file of labels has no records
-        --> l.jsonl
+        --> l.json
          = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of; an array of them is named .json, a table .csv
 
         error: the file of labels has no column `label`

@@ -45,6 +45,21 @@ fn a_label_is_written_and_agreement_follows() {
 }
 
 #[test]
+fn the_last_label_is_taken_back_and_the_suite_is_as_before() {
+    let server = Server::new(shop(), &["suite.yaml"]);
+    for label in [json!(true), Value::Null] {
+        let body = json!({"grader": "right", "label": label});
+        server.put("/api/suites/shop/labels/rome", &body).data();
+    }
+    assert_eq!(file(&server), [""; 0]);
+    let case = server.get("/api/runs/latest/samples/a%2Fb%20%C3%BC%3F%23").data();
+    assert!(case["conversation"].is_array(), "{case}");
+    assert_eq!(server.get("/api/suites/shop").data()["problems"], json!([]));
+    let run = server.space.run(&["run", "suite.yaml", "--quiet"]);
+    assert_eq!((run.code(), run.stderr().as_str()), (0, ""));
+}
+
+#[test]
 fn labels_that_are_none_change_nothing() {
     let server = Server::new(shop(), &["suite.yaml"]);
     for (path, body, expected) in [
