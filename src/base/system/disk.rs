@@ -3,9 +3,32 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use super::folder_of;
+use super::{folder_of, non_empty};
+
+/// Clocks of file systems are this much behind, at most.
+const BEHIND: Duration = Duration::from_millis(50);
+
+/// A moment on the clock of files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiskMoment(SystemTime);
+
+impl DiskMoment {
+    /// Now.
+    pub(crate) fn now() -> Self {
+        Self(SystemTime::now())
+    }
+
+    /// Whether what is at `path` is as it was before this moment; where nothing is, whether nothing was.
+    pub(crate) fn is_after_all_of(self, path: &str) -> bool {
+        let here = DiskStamp::of(path);
+        // What is gone has changed its folder.
+        let stamp = here.or_else(|| DiskStamp::of(non_empty(folder_of(path))));
+        let written = stamp.and_then(|stamp| stamp.written);
+        written.is_none_or(|written| written + BEHIND < self.0)
+    }
+}
 
 /// What tells that a file or a folder is as it was, without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +70,7 @@ impl FileLock {
 
 #[cfg(test)]
 mod tests {
-    use super::{DiskStamp, FileLock};
+    use super::{DiskMoment, DiskStamp, FileLock};
 
     #[test]
     fn a_file_that_changes_has_another_stamp() {
@@ -59,6 +82,27 @@ mod tests {
         assert!(before.is_some() && before == DiskStamp::of(&path));
         std::fs::write(&path, "ab").unwrap();
         assert_ne!(DiskStamp::of(&path), before);
+    }
+
+    #[test]
+    fn what_is_written_or_removed_since_a_moment_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+        let long_ago = std::time::UNIX_EPOCH;
+        let [old, new, gone] = ["old/file", "new/file", "gone/file"].map(path);
+        for path in [&old, &new, &gone] {
+            std::fs::create_dir_all(super::folder_of(path)).unwrap();
+            std::fs::write(path, "a").unwrap();
+        }
+        let times = std::fs::FileTimes::new().set_modified(long_ago);
+        for path in [&old, super::folder_of(&old)] {
+            std::fs::File::open(path).unwrap().set_times(times).unwrap();
+        }
+        std::fs::remove_file(&gone).unwrap();
+        let now = DiskMoment::now();
+        let beside = path("old/never");
+        let known = [&old, &beside, &new, &gone].map(|path| now.is_after_all_of(path));
+        assert_eq!(known, [true, true, false, false]);
     }
 
     #[test]

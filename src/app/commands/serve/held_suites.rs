@@ -8,7 +8,7 @@ use super::served::{Served, ServedSuite, locked};
 use crate::app::commands::context::SuiteContext;
 use crate::app::commands::open::new_session;
 use crate::base::diagnostic::Diagnostic;
-use crate::base::system::disk::DiskStamp;
+use crate::base::system::disk::{DiskMoment, DiskStamp};
 use crate::base::system::os::OsSystem;
 use crate::engine::session::Session;
 use crate::graph::change::Change;
@@ -16,6 +16,8 @@ use crate::graph::inputs::Overrides;
 
 /// The bytes of the files of all suites that are held; one is held whatever it takes.
 const MOST_BYTES: u64 = 64 << 20;
+/// How often a suite is read whose files are written meanwhile.
+const MOST_READINGS: usize = 3;
 /// How often samples are looked up in one: what was found for them stays in it.
 const MOST_USES: u32 = 500;
 
@@ -33,24 +35,43 @@ struct HeldSuite {
     stamps: BTreeMap<String, Option<DiskStamp>>,
     session: Session,
     problems: Vec<Diagnostic>,
+    /// Whether nothing was written while it was read: else it may be of no moment, or stale already.
+    is_of_one_moment: bool,
     uses: u32,
 }
 
 impl HeldSuite {
     fn read(suite: &ServedSuite, surroundings: &SuiteContext) -> Self {
+        let begun = DiskMoment::now();
         let mut session = new_session(&suite.path, surroundings, Overrides::default());
         let problems = session.load(&OsSystem);
+        let paths = session.paths();
+        let is_of_one_moment = paths.iter().all(|path| begun.is_after_all_of(path));
         let stamped = |path: String| {
             let stamp = DiskStamp::of(&path);
             (path, stamp)
         };
-        let stamps = session.paths().into_iter().map(stamped).collect();
+        let stamps = paths.into_iter().map(stamped).collect();
         let environment = surroundings.environment.clone();
-        Self { path: suite.path.clone(), environment, stamps, session, problems, uses: 0 }
+        let path = suite.path.clone();
+        Self { path, environment, stamps, session, problems, is_of_one_moment, uses: 0 }
+    }
+
+    /// Reads it again as long as it is written meanwhile, within reason.
+    fn read_whole(suite: &ServedSuite, surroundings: &SuiteContext) -> Self {
+        let mut held = Self::read(suite, surroundings);
+        for _ in 1..MOST_READINGS {
+            if held.is_of_one_moment {
+                break;
+            }
+            held = Self::read(suite, surroundings);
+        }
+        held
     }
 
     fn is_of_now(&self, surroundings: &SuiteContext) -> bool {
-        self.uses < MOST_USES
+        self.is_of_one_moment
+            && self.uses < MOST_USES
             && self.environment == surroundings.environment
             && self.stamps.iter().all(|(path, stamp)| DiskStamp::of(path) == *stamp)
     }
@@ -88,12 +109,12 @@ impl Served {
         samples: &[String],
         work: impl FnOnce(SuiteNow<'_>) -> T,
     ) -> Result<T, ApiError> {
-        let surroundings = self.context(suite)?;
+        let surroundings = self.context(&suite.path)?;
         let mut all = locked(&self.sessions.held);
         // Taken out: what panics on the way is not used again.
         let at = all.iter().position(|held| held.path == suite.path);
         let held = at.and_then(|at| all.remove(at)).filter(|held| held.is_of_now(&surroundings));
-        let mut held = held.unwrap_or_else(|| HeldSuite::read(suite, &surroundings));
+        let mut held = held.unwrap_or_else(|| HeldSuite::read_whole(suite, &surroundings));
         held.select(samples, &surroundings);
         held.uses += u32::from(!samples.is_empty());
         let HeldSuite { session, problems, .. } = &mut held;
