@@ -1,11 +1,13 @@
 //! Everything outside the process that is not an action: files, the environment, the clock.
 //!
-//! Depends on nothing. `os` is the real one, `memory` the one of tests.
+//! Depends on nothing. `os` is the real one, `memory` the one of tests, `overlay` another one with files of its own.
 
 #[cfg(feature = "serve")]
 pub(crate) mod disk;
 pub mod memory;
 pub mod os;
+#[cfg(feature = "serve")]
+pub(crate) mod overlay;
 
 use std::collections::BTreeMap;
 

@@ -112,9 +112,5 @@ fn what_cannot_be_served_is_said() {
     --- stderr
     error: there is no file `none.yaml`
     --> none.yaml
-
-    1 error
-    error: there is no file `none.yaml`
-    --> none.yaml
     "#);
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start the binary and read what it wrote")]
 
 mod evaluations;
+mod grading;
 mod guarded;
 mod labelling;
 mod reading;
@@ -10,7 +11,7 @@ mod sessions;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use serde_json::Value;
 
@@ -90,6 +91,12 @@ impl Server {
 
     fn post(&self, path: &str, body: &Value) -> Reply {
         self.send("POST", path, &[], &body.to_string())
+    }
+
+    /// Says stop, as Ctrl-C does.
+    fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     }
 
     fn put(&self, path: &str, body: &Value) -> Reply {

@@ -56,7 +56,6 @@ fn single_submissions_are_graded_by_functions() {
     }
     for (body, expected) in [
         (json!({"grader": "nope", "submission": ""}), "404 NOT_FOUND"),
-        (json!({"grader": "shop:right", "submission": ""}), "422 UNPROCESSABLE"),
         (json!({"grader": "exact_match"}), "422 UNPROCESSABLE"),
         (json!({"grader": "exact_match", "submission": "", "more": 1}), "422 UNPROCESSABLE"),
         (

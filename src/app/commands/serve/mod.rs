@@ -18,6 +18,7 @@ mod samples;
 mod evaluate;
 mod labels;
 mod grade;
+mod grade_in_suite;
 mod page;
 mod downloads;
 mod openapi;
@@ -101,13 +102,12 @@ fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<Served, Error> 
         }
         let mut session = super::open::new_session(&path, &surroundings, Overrides::default());
         let problems = session.load(console.system);
+        let Some(name) = session.suite().map(|suite| suite.name.clone()) else {
+            return Err(Error::Diagnostics(problems));
+        };
         if problems.iter().any(crate::base::diagnostic::Diagnostic::is_error) {
             super::validate::say(&problems, console.err)?;
         }
-        let name = session.suite().map(|suite| suite.name.clone());
-        let Some(name) = name else {
-            return Err(Error::Diagnostics(problems));
-        };
         if suites.iter().any(|suite| suite.name == name) {
             let message = format!("two suites have the name `{name}`");
             return Err(Error::plain(message, "addresses and records know suites by their names"));
@@ -168,11 +168,12 @@ async fn answer_until(
 ) -> std::io::Result<()> {
     let here = listener.local_addr()?;
     let guard = RequestGuard { address: here.ip(), port: here.port(), token };
-    let app = router(served, guard);
+    let app = router(Arc::clone(&served), guard);
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let (tell, end) = tokio::sync::watch::channel(false);
     let server = tokio::spawn(connections::accept(listener, app, end));
     stop.await;
+    served.end();
     let _ = tell.send(true);
     // Event streams of pages that stay open never end by themselves.
     let _ = tokio::time::timeout(GRACE, server).await;

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::{Semaphore, watch};
+
 use super::answer::ApiError;
 use super::held_suites::HeldSuites;
 use super::history::HeldHistory;
@@ -21,6 +23,9 @@ use crate::pipeline::dataset::label_file::beside as beside_suite;
 
 /// The rows that are held of all runs together; those of one run are held however many they are.
 const MOST_ROWS: usize = 200_000;
+
+/// How many submissions graders of suites grade at once: each takes a thread of those that read files.
+const MOST_GRADED: usize = 4;
 
 /// A suite that was named.
 #[derive(Clone, Debug)]
@@ -56,6 +61,10 @@ pub(super) struct Served {
     pub(super) reading: Mutex<()>,
     /// Suites that were read.
     pub(super) sessions: HeldSuites,
+    /// Submissions that graders of suites grade at once.
+    pub(super) grading: Arc<Semaphore>,
+    /// Whether the server ends.
+    pub(super) has_ended: watch::Sender<bool>,
 }
 
 /// The rows of a run.
@@ -87,6 +96,22 @@ impl Served {
             held: Mutex::new(VecDeque::new()),
             reading: Mutex::new(()),
             sessions: HeldSuites::default(),
+            grading: Arc::new(Semaphore::new(MOST_GRADED)),
+            has_ended: watch::Sender::new(false),
+        }
+    }
+
+    /// Stops what waits for judges and programs.
+    pub(super) fn end(&self) {
+        self.has_ended.send_replace(true);
+    }
+
+    /// Resolves when the server ends.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + use<> {
+        let mut has_ended = self.has_ended.subscribe();
+        async move {
+            // Who can no longer tell has ended too.
+            let _ = has_ended.wait_for(|has_ended| *has_ended).await;
         }
     }
 
@@ -173,9 +198,9 @@ impl Served {
         RunLabels::read_file(&path, &rows.graders, &OsSystem)
     }
 
-    /// What surrounds a suite.
-    pub(super) fn context(&self, suite: &ServedSuite) -> Result<SuiteContext, ApiError> {
-        SuiteContext::find(&suite.path, self.cache_dir.as_deref(), &OsSystem)
+    /// What surrounds the suite at `path`.
+    pub(super) fn context(&self, path: &str) -> Result<SuiteContext, ApiError> {
+        SuiteContext::find(path, self.cache_dir.as_deref(), &OsSystem)
             .map_err(|error| ApiError::internal(error.to_string()))
     }
 }
