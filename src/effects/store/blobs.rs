@@ -234,14 +234,24 @@ impl Temporary {
     /// Writes what will be the blob at `path`.
     fn write(path: &Path, body: &str) -> io::Result<Self> {
         let bytes = zstd::bulk::compress(body.as_bytes(), LEVEL)?;
-        let path = path.with_extension(format!("{:016x}.tmp", fastrand::u64(..)));
-        // Some systems lock only what could be read, too.
-        let file = File::options().read(true).write(true).create_new(true).open(&path)?;
-        // A sweep leaves alone what is locked, however long it takes to be written.
-        let _ = file.lock_shared();
-        let mut temporary = Self { file, path };
+        let mut temporary = Self::create(path)?;
         temporary.file.write_all(&bytes)?;
         Ok(temporary)
+    }
+
+    /// An empty file beside `path` that sweeps leave alone.
+    fn create(path: &Path) -> io::Result<Self> {
+        loop {
+            let path = path.with_extension(format!("{:016x}.tmp", fastrand::u64(..)));
+            // Some systems lock only what could be read, too.
+            let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+            // A sweep leaves alone what is locked, however long it takes to be written.
+            let _ = file.lock_shared();
+            // One that came between has taken it for left behind.
+            if path.exists() {
+                return Ok(Self { file, path });
+            }
+        }
     }
 
     /// Gives it its name, and keeps sweeps away from it as long as it is held. Where the system has no locks, sweeps leave
