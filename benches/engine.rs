@@ -112,7 +112,12 @@ fn settle_and_fold(
     plans: &mut SettledPlans,
     store: Arc<dyn OutcomeStore>,
 ) -> (usize, Arc<dyn OutcomeStore>) {
-    let world = Effects { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
+    let world = Effects {
+        system: &OsSystem,
+        executor: &Instantly,
+        progress: &mut Quiet,
+        grades: &mut Quiet,
+    };
     let settings = Settings { max_concurrent: 64, ..Settings::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let shared = Arc::clone(&store);

@@ -66,7 +66,12 @@ fn ask_with_evalrs(folder: &Path) -> [f64; 2] {
     let mut session = Session::new(Database::default(), &suite, environment, Overrides::default());
     assert!(session.load(&OsSystem).is_empty());
     let executor = HttpExecutor::new(CONCURRENCY);
-    let world = Effects { system: &OsSystem, executor: &executor, progress: &mut Quiet };
+    let world = Effects {
+        system: &OsSystem,
+        executor: &executor,
+        progress: &mut Quiet,
+        grades: &mut Quiet,
+    };
     let settings = Settings { max_concurrent: CONCURRENCY, ..Settings::default() };
     let store = Arc::new(SegmentStore::open(folder.join("cache")));
     let mut plans = SettledPlans::default();

@@ -263,7 +263,12 @@ fn watch(script: &mut Script) {
     let mut session = session(&folder);
     let mut around = Nothing::default();
     let mut quiet = Quiet;
-    let world = Effects { system: &OsSystem, executor: &Instantly, progress: &mut quiet };
+    let world = Effects {
+        system: &OsSystem,
+        executor: &Instantly,
+        progress: &mut quiet,
+        grades: &mut Quiet,
+    };
     let live = Live::new(&mut session, store(&folder), world, settings());
     let files = FileWatch::new(None).unwrap();
     let control = Control::new(live, script, &mut around, files, u64::MAX);
@@ -276,7 +281,12 @@ fn run(folder: &Path) -> f64 {
     let start = Instant::now();
     let mut session = session(folder);
     assert!(session.load(&OsSystem).is_empty());
-    let world = Effects { system: &OsSystem, executor: &Instantly, progress: &mut Quiet };
+    let world = Effects {
+        system: &OsSystem,
+        executor: &Instantly,
+        progress: &mut Quiet,
+        grades: &mut Quiet,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let settings = settings();
     let mut plans = SettledPlans::default();

@@ -109,7 +109,12 @@ impl Evaluation {
     /// Settles, and returns what was asked for, sorted.
     fn asked(&mut self) -> Vec<String> {
         let executor = Scripted::default();
-        let world = Effects { system: &self.system, executor: &executor, progress: &mut Quiet };
+        let world = Effects {
+            system: &self.system,
+            executor: &executor,
+            progress: &mut Quiet,
+            grades: &mut Quiet,
+        };
         let store = Arc::clone(&self.store);
         let settings = Settings::default();
         let stop = std::future::pending();

@@ -167,7 +167,12 @@ impl Loop {
     /// Asks what is missing, and folds the summary.
     fn settle(&mut self) -> Did {
         let executor = Counting(self.answers, std::cell::RefCell::default());
-        let world = Effects { system: &self.system, executor: &executor, progress: &mut Quiet };
+        let world = Effects {
+            system: &self.system,
+            executor: &executor,
+            progress: &mut Quiet,
+            grades: &mut Quiet,
+        };
         let settings = Settings::default();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let settling = settle(

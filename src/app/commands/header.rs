@@ -6,6 +6,10 @@ use crate::base::ordered_map::Ordered;
 use crate::engine::inspect::reasons::grader_settings;
 use crate::engine::session::Session;
 use crate::graph::queries::{gate_rule, narrowing};
+#[cfg(feature = "serve")]
+use crate::graph::results;
+#[cfg(feature = "serve")]
+use crate::pipeline::report::{Report, Results};
 use crate::pipeline::results::{FORMAT, ReportHeader};
 
 /// The header of a session that is loaded.
@@ -31,4 +35,13 @@ pub(super) fn header(session: &Session) -> ReportHeader {
         inputs: Ordered(inputs.collect()),
         settings,
     }
+}
+
+/// Has `take` use the report of what a session has come to.
+#[cfg(feature = "serve")]
+pub(super) fn with_report<T>(session: &Session, take: impl FnOnce(&Report<'_>) -> T) -> T {
+    let summary = results::summary(&session.db, session.root);
+    let header = header(session);
+    let lines = || -> Results<'_> { Box::new(results::lines(&session.db, session.root)) };
+    take(&Report { header: &header, summary: &summary, results: &lines })
 }

@@ -29,6 +29,7 @@ use crate::effects::record::RunFacts;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::budget::SpendingLimits;
+use crate::engine::resolve::resolver::GradeFollower;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::resolve::settle::Settled;
 use crate::engine::session::Session;
@@ -58,6 +59,8 @@ pub(super) struct Watched {
     pub(super) id: String,
     /// Shows what happens.
     pub(super) progress: RefCell<Box<dyn Progress>>,
+    /// Follows the grades as they are made.
+    pub(super) grades: RefCell<Box<dyn GradeFollower>>,
     /// Stops it.
     pub(super) stop: Arc<Notify>,
 }
@@ -364,6 +367,7 @@ fn settle_here(
     let SuiteRun { args, watched, surroundings, .. } = *one;
     let store = surroundings.store(console)?;
     let mut followed = watched.map(|watched| watched.progress.borrow_mut());
+    let mut grades = watched.map(|watched| watched.grades.borrow_mut());
     let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
         (true, _) => Box::new(Quiet),
         (false, true) => Box::new(RunBar::default()),
@@ -375,6 +379,10 @@ fn settle_here(
         progress: match &mut followed {
             Some(progress) => progress.as_mut(),
             None => progress.as_mut(),
+        },
+        grades: match &mut grades {
+            Some(grades) => grades.as_mut(),
+            None => &mut Quiet,
         },
         stop: watched.map(|watched| Box::pin(watched.stop.notified()) as Pin<Box<_>>),
     };

@@ -9,7 +9,7 @@ use crate::app::error::Error;
 use crate::base::system::System;
 use crate::effects::store::OutcomeStore;
 use crate::engine::progress::Progress;
-use crate::engine::resolve::resolver::Effects;
+use crate::engine::resolve::resolver::{Effects, GradeFollower};
 use crate::engine::resolve::settings::Settings;
 use crate::engine::resolve::settle::{CannotAsk, Settled, SettledPlans, settle};
 use crate::engine::session::Session;
@@ -21,6 +21,8 @@ pub(super) struct SettledBy<'a> {
     pub(super) verbosity: u8,
     /// Shows what happens.
     pub(super) progress: &'a mut dyn Progress,
+    /// Follows the grades as they are made.
+    pub(super) grades: &'a mut dyn GradeFollower,
     /// What ends it early; Ctrl-C, if nothing is said.
     pub(super) stop: Option<Pin<Box<dyn Future<Output = ()> + 'a>>>,
 }
@@ -32,13 +34,13 @@ pub(super) fn settle_session(
     settings: &Settings,
     by: SettledBy<'_>,
 ) -> Result<Settled, Error> {
-    let SettledBy { system, verbosity, progress, stop } = by;
+    let SettledBy { system, verbosity, progress, grades, stop } = by;
     let executor = executor(&ExecutorSettings {
         concurrency: settings.max_concurrent,
         verbosity,
         identical_failures: settings.max_identical_failures,
     });
-    let world = Effects { system, executor: executor.as_ref(), progress };
+    let world = Effects { system, executor: executor.as_ref(), progress, grades };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Listened to from now on, and not from when somebody waits.
     let stop = stop.unwrap_or_else(|| {

@@ -16,6 +16,8 @@ use super::Console;
 use super::context::{SuiteContext, context_files};
 use super::header::header;
 #[cfg(feature = "serve")]
+use super::header::with_report;
+#[cfg(feature = "serve")]
 use super::history::name_of;
 use super::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
 use super::reporting::recorded_origin;
@@ -42,7 +44,7 @@ use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::saves::SaveLog;
-use crate::engine::progress::{Event, Progress};
+use crate::engine::progress::{Event, Progress, Quiet};
 use crate::engine::resolve::live::Live;
 use crate::engine::resolve::resolver::Effects;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
@@ -54,13 +56,8 @@ use crate::pipeline::results::FORMAT;
 
 /// Evaluates a suite, and again with every save, until the user has seen enough.
 pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    if console.system.read(&args.suite) == FileBytes::Missing {
-        return Err(Error::plain(
-            format!("{}: the suite file does not exist", args.suite),
-            "a suite that is watched may be broken, but the file has to exist",
-        ));
-    }
     let system = console.system;
+    check_there(&args.suite, system)?;
     let surroundings = SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), system)?;
     let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
     check_narrowed(args, &surroundings, overrides.clone(), console.system)?;
@@ -102,7 +99,12 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         front =
             Box::new(on_page::OnPage { terminal: front, pages: JsonDisplay::new(page.events()) });
     }
-    let world = Effects { system, executor: executor.as_ref(), progress: &mut progress };
+    let world = Effects {
+        system,
+        executor: executor.as_ref(),
+        progress: &mut progress,
+        grades: &mut Quiet,
+    };
     let live = Live::new(&mut session, store, world, settings);
     let control = Control::new(live, front.as_mut(), &mut here, files, preview);
     let ended = runtime.block_on(control.run());
@@ -121,6 +123,16 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         SessionEnd::Quit => ExitStatus::Success,
         SessionEnd::Interrupted => ExitStatus::Interrupted,
     })
+}
+
+fn check_there(suite: &str, system: &dyn System) -> Result<(), Error> {
+    if system.read(suite) == FileBytes::Missing {
+        return Err(Error::plain(
+            format!("{suite}: the suite file does not exist"),
+            "a suite that is watched may be broken, but the file has to exist",
+        ));
+    }
+    Ok(())
 }
 
 /// What the command line selects of a suite that can be read: no edit is meant to mend a selection of nothing. What the
@@ -291,13 +303,7 @@ impl<'a> Keeper<'a> {
     #[cfg(feature = "serve")]
     fn show(&self, session: &Session) -> std::io::Result<()> {
         let Some(page) = &self.page else { return Ok(()) };
-        let summary = results::summary(&session.db, session.root);
-        let header = header(session);
-        let lines = || -> crate::pipeline::report::Results<'_> {
-            Box::new(results::lines(&session.db, session.root))
-        };
-        let report = Report { header: &header, summary: &summary, results: &lines };
-        record::write_report(self.system, &self.folder, &report)?;
+        with_report(session, |report| record::write_report(self.system, &self.folder, report))?;
         page.note_record();
         Ok(())
     }

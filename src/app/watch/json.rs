@@ -100,23 +100,60 @@ fn problem(problem: &Diagnostic) -> Value {
 
 fn verdict(detail: &VerdictDetail, overview: &Overview) -> Value {
     let row = &detail.row;
-    json!({
-        "sample_id": row.sample_id,
-        "model": row.model,
-        "trial": row.trial,
-        "grader": grader_key(overview, row),
-        "before": row.before.map(grade),
-        "now": grade(row.now),
-        "movement": movement_name(row.movement),
-        "label": match row.label {
-            None => Value::Null,
-            Some(Label::Pass(pass)) => pass.into(),
-            Some(Label::Score(score)) => score.into(),
-        },
-        "disagrees": row.disagrees,
-        "rationale": detail.rationale,
-        "rationale_before": detail.rationale_before,
-    })
+    let verdict = ToldVerdict {
+        sample_id: &row.sample_id,
+        model: row.model.as_deref(),
+        trial: row.trial,
+        grader: grader_key(overview, row),
+        before: row.before,
+        now: row.now,
+        movement: row.movement,
+        label: row.label,
+        disagrees: row.disagrees,
+        rationale: detail.rationale.as_deref(),
+        rationale_before: detail.rationale_before.as_deref(),
+    };
+    verdict.body()
+}
+
+/// A verdict as events tell it.
+pub(crate) struct ToldVerdict<'a> {
+    pub(crate) sample_id: &'a str,
+    pub(crate) model: Option<&'a str>,
+    pub(crate) trial: u32,
+    /// The key of the grader in the suite.
+    pub(crate) grader: &'a str,
+    pub(crate) before: Option<Cell>,
+    pub(crate) now: Cell,
+    pub(crate) movement: Movement,
+    /// What a person says.
+    pub(crate) label: Option<Label>,
+    pub(crate) disagrees: bool,
+    pub(crate) rationale: Option<&'a str>,
+    pub(crate) rationale_before: Option<&'a str>,
+}
+
+impl ToldVerdict<'_> {
+    /// What its event has beyond what every event has.
+    pub(crate) fn body(&self) -> Value {
+        json!({
+            "sample_id": self.sample_id,
+            "model": self.model,
+            "trial": self.trial,
+            "grader": self.grader,
+            "before": self.before.map(grade),
+            "now": grade(self.now),
+            "movement": movement_name(self.movement),
+            "label": match self.label {
+                None => Value::Null,
+                Some(Label::Pass(pass)) => pass.into(),
+                Some(Label::Score(score)) => score.into(),
+            },
+            "disagrees": self.disagrees,
+            "rationale": self.rationale,
+            "rationale_before": self.rationale_before,
+        })
+    }
 }
 
 /// A grade. What is not a verdict has no score: an error is not a zero.

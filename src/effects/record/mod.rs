@@ -92,12 +92,21 @@ pub(crate) fn write_report(
     report: &Report<'_>,
 ) -> std::io::Result<()> {
     write_header(system, folder, report.header)?;
+    write_results(system, folder, report)?;
+    write_json(system, &join(folder, "summary.json"), report.summary)
+}
+
+/// Writes the results of a record.
+pub(crate) fn write_results(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+) -> std::io::Result<()> {
     system.write(&join(folder, "results.jsonl"), &mut |file| {
         let mut file = std::io::BufWriter::with_capacity(1 << 16, file);
         jsonl::write(report, &mut file)?;
         file.flush()
-    })?;
-    write_json(system, &join(folder, "summary.json"), report.summary)
+    })
 }
 
 /// Writes the header of a record whose other files come later: who ends early has left what there is.

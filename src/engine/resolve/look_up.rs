@@ -65,7 +65,7 @@ impl Resolver<'_> {
             self.whole_answers.add(key, size);
         }
         self.applied += u64::from(!outcomes.is_empty() || !waiting.is_empty());
-        self.apply_to(outcomes, waiting.clone());
+        self.apply_to(outcomes, &waiting);
         if has_more {
             self.evaluate(&waiting);
         }

@@ -26,7 +26,7 @@ use crate::base::price::Cost;
 use crate::base::system::System;
 use crate::effects::exec::{Executor, Launch};
 use crate::effects::store::{OutcomeStore, StoreError};
-use crate::engine::progress::{Event, Progress};
+use crate::engine::progress::{Event, Progress, Quiet};
 use crate::engine::session::Session;
 use crate::graph::change::Change;
 use crate::graph::inputs::Chunk;
@@ -49,6 +49,21 @@ pub struct Effects<'a> {
     pub executor: &'a dyn Executor,
     /// Shows what happens.
     pub progress: &'a mut dyn Progress,
+    /// Follows the grades as they are made.
+    pub grades: &'a mut dyn GradeFollower,
+}
+
+/// Follows the grades of a session while it settles.
+pub trait GradeFollower {
+    /// All is planned, and what is stored was looked up.
+    fn planned(&mut self, session: &Session);
+    /// Grades in these chunks may be others.
+    fn graded(&mut self, session: &Session, chunks: &[Chunk]);
+}
+
+impl GradeFollower for Quiet {
+    fn planned(&mut self, _session: &Session) {}
+    fn graded(&mut self, _session: &Session, _chunks: &[Chunk]) {}
 }
 
 /// The rank of an action in the queue: lower ones are asked earlier.
@@ -435,18 +450,15 @@ impl<'a> Resolver<'a> {
         self.applied += u64::from(!outcomes.is_empty());
         let mut seen = HashSet::new();
         let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
-        let waiting = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
-        self.apply_to(outcomes, waiting);
+        let waiting: Vec<Chunk> = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
+        self.apply_to(outcomes, &waiting);
     }
 
-    pub(super) fn apply_to(
-        &mut self,
-        outcomes: Vec<(ActionKey, Arc<Outcome>)>,
-        waiting: Vec<Chunk>,
-    ) {
-        self.touched.extend_from_slice(&waiting);
-        let change = Change { outcomes, waiting, ..Change::default() };
+    pub(super) fn apply_to(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>, waiting: &[Chunk]) {
+        self.touched.extend_from_slice(waiting);
+        let change = Change { outcomes, waiting: waiting.to_vec(), ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);
+        self.world.grades.graded(self.session, waiting);
         self.whole_answers.release(&self.session.db);
     }
 

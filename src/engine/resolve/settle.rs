@@ -117,6 +117,7 @@ pub async fn settle<'a>(
     resolver.look_up(&ALL_PLANS);
     check_credentials(resolver.session, &resolver.settings, &resolver.list.queue)?;
     resolver.world.executor.begin();
+    resolver.world.grades.planned(resolver.session);
     // What confirms comes after all that it may confirm, of all graders where something is limited: a budget or an
     // interruption leaves as few cases as possible without any verdict.
     loop {

@@ -59,6 +59,13 @@ fn an_evaluation_is_begun_followed_and_recorded() {
     let of = |name: &str| &told.iter().rev().find(|(told, _)| told == name).unwrap().1;
     assert_eq!((&of("planned")["to_ask"], &of("progress")["done"]), (&json!(4), &json!(4)));
     assert_eq!(of("evaluated")["metrics"]["kind"]["mean"], 1.0);
+    let verdict = of("verdict");
+    assert_eq!((&verdict["grader"], &verdict["movement"]), (&json!("kind"), &json!("new")));
+    assert_eq!(verdict["now"], json!({"score": 1.0, "state": "passed"}));
+    assert_eq!(verdict["rationale"], "kind");
+    let at = |name: &str| names.iter().position(|told| *told == name);
+    assert!(at("recorded") < at("verdict"), "rows come before what becomes of them: {names:?}");
+    assert_eq!(names.iter().filter(|name| **name == "verdict").count(), 4, "{names:?}");
     assert_eq!((&of("ended")["exit_code"], judge.count()), (&json!(0), 4));
     let run = server.get(&format!("/api/runs/{id}")).data();
     assert_eq!((&run["actions"]["asked"], &run["under_way"]), (&json!(4), &json!(false)));
@@ -95,6 +102,8 @@ fn one_evaluation_at_a_time_which_can_be_stopped() {
     judge.wait_asked(2);
     assert_eq!(server.get("/api/meta").data()["live"]["run"], id.as_str());
     assert_eq!(server.get(&format!("/api/runs/{id}")).data()["under_way"], true);
+    // What is asked for is listed before it is answered.
+    assert_eq!(server.get(&format!("/api/runs/{id}/samples?state=pending")).data()["total"], 4);
     let stopped = server.send("DELETE", &format!("/api/runs/{id}"), &[], "").data();
     assert_eq!(stopped, json!({"id": id, "stopped": true}));
     let told = events(&server.get(&format!("/api/runs/{id}/events")).body);

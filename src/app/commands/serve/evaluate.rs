@@ -15,14 +15,15 @@ use utoipa::ToSchema;
 
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::job::{EvaluationJob, JobProgress};
+use super::live_grades::LiveGrades;
 use super::served::{Served, ServedSuite, beside};
 use crate::app::cli::{Cli, Command, RunArgs};
 use crate::app::commands::Console;
 use crate::app::commands::run::{Watched, run_watched};
 use crate::app::error::ExitStatus;
 use crate::app::view::run::{RunView, open_run};
-use crate::base::system::System;
 use crate::base::system::os::OsSystem;
+use crate::base::system::{System, join};
 use crate::effects::record;
 use crate::engine::session::Session;
 use crate::graph::results::unknown_samples;
@@ -159,10 +160,12 @@ pub(super) async fn begin_run(
 
 /// Evaluates, and tells how it ended whatever happens.
 fn evaluate(args: &RunArgs, job: &Arc<EvaluationJob>, home: &str) {
+    let folder = join(&record::runs_of(home), &job.id);
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let watched = Watched {
             id: job.id.clone(),
             progress: RefCell::new(Box::new(JobProgress::new(Arc::clone(job)))),
+            grades: RefCell::new(Box::new(LiveGrades::new(Arc::clone(job), folder))),
             stop: Arc::clone(&job.stop),
         };
         let mut out = std::io::sink();

@@ -120,7 +120,13 @@ fn settle_row(
     let store = store.map_err(|error| ApiError::internal(error.to_string()))?;
     let mut quiet = Quiet;
     let stop = Box::pin(served.ended());
-    let by = SettledBy { system, verbosity: 0, progress: &mut quiet, stop: Some(stop) };
+    let by = SettledBy {
+        system,
+        verbosity: 0,
+        progress: &mut quiet,
+        grades: &mut Quiet,
+        stop: Some(stop),
+    };
     let settled = settle_session(session, store, &settings, by);
     let settled = settled.map_err(|cannot| ApiError::unprocessable(cannot.to_string()))?;
     settled.write_error.map_or(Ok(()), |error| Err(ApiError::internal(error.to_string())))

@@ -15,6 +15,7 @@ mod suites;
 mod runs;
 mod history;
 mod samples;
+mod live_grades;
 mod evaluate;
 mod labels;
 mod grade;

@@ -90,7 +90,8 @@ fn one_judgment_that_nobody_waits_for_makes_room_and_no_more() {
     assert_eq!(session.load(&system), []);
     let executor = Silent::default();
     let mut quiet = Quiet;
-    let world = Effects { system: &system, executor: &executor, progress: &mut quiet };
+    let world =
+        Effects { system: &system, executor: &executor, progress: &mut quiet, grades: &mut Quiet };
     let settings = || Settings { max_concurrent: MOST, ..Settings::default() };
     let mut live = Live::new(&mut session, Arc::new(MemoryStore::default()), world, settings());
     live.begin(Box::new(Alike), u64::MAX, settings());
@@ -123,7 +124,8 @@ fn a_promise_of_the_graph_that_does_not_hold_is_reported() {
     assert_eq!(session.load(&system), []);
     let executor = Silent::default();
     let mut quiet = Quiet;
-    let world = Effects { system: &system, executor: &executor, progress: &mut quiet };
+    let world =
+        Effects { system: &system, executor: &executor, progress: &mut quiet, grades: &mut Quiet };
     let store = Arc::new(MemoryStore::default());
     let mut live = Live::new(&mut session, store, world, Settings::default());
     live.begin(Box::new(Alike), u64::MAX, Settings::default());

@@ -121,7 +121,12 @@ impl Evaluation {
     /// Settles; how many conversations were held, how many answers read again, and what judges were told.
     fn settled(&mut self) -> (usize, usize, Vec<String>) {
         let executor = Scripted::default();
-        let world = Effects { system: &self.system, executor: &executor, progress: &mut Quiet };
+        let world = Effects {
+            system: &self.system,
+            executor: &executor,
+            progress: &mut Quiet,
+            grades: &mut Quiet,
+        };
         let store: Arc<dyn OutcomeStore> = Arc::<Counted>::clone(&self.store);
         let settings = Settings::default();
         let stop = std::future::pending();
